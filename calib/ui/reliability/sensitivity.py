@@ -13,6 +13,10 @@ from calib.ui.session.choices import method_label
 
 MAX_RUNS = 3
 STABLE = "**The conclusion does not depend on the number of bins.**"
+NEARLY_STABLE = "**Nearly all numbers of bins lead to the same conclusion.**"
+UNSTABLE = "**The conclusion depends on the number of bins.**"
+# A share of binnings this small disagrees by chance.
+BY_CHANCE = 0.05
 
 
 def sensitivity_sentence(analysis: Analysis, sensitivity: Sensitivity, method: str) -> str:
@@ -29,8 +33,9 @@ def sensitivity_sentence(analysis: Analysis, sensitivity: Sensitivity, method: s
         where = " and ".join(_where(curve) for curve in curves)
         n_more = sum(int(curve.miscalibrated.sum()) for curve in curves)
         n_all = sum(len(curve.n_bins) for curve in curves)
+        few = min(sensitivity.share, 1.0 - sensitivity.share) <= BY_CHANCE
         found = (
-            f"**The conclusion depends on the number of bins.** {size}. It is above what a "
+            f"{NEARLY_STABLE if few else UNSTABLE} {size}. It is above what a "
             f"calibrated model would show by chance in {n_more} of {n_all} binnings: {where}."
         )
     elif sensitivity.share == 1.0:

@@ -38,9 +38,17 @@ def test_no_evidence_does_not_depend_on_them_either(texts):
 
 
 def test_a_weak_conclusion_says_where_it_changes(texts):
-    analysis, found = scored(1500, 1.12)
+    analysis, found = scored(1500, 1.2)
     assert found.flips
     said = sensitivity_sentence(analysis, found, KEY)
     texts.shown(said)
     for curve in (found.quantile, found.uniform):
         assert f"{curve.strategy} bins" in said
+
+
+def test_one_number_of_bins_of_many_makes_no_conclusion_depend_on_them(texts):
+    analysis, found = scored(1500, 1.12)
+    assert 0.0 < found.share <= 0.05
+    said = sensitivity_sentence(analysis, found, KEY)
+    texts.shown(said)
+    assert "depends" not in said
