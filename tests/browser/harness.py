@@ -69,7 +69,8 @@ def serve(
     }
     command = [sys.executable, "-m", module, *arguments, "run", script]
     command += [f"--{name}={value}" for name, value in options.items()]
-    with running(command, url, log, {}):
+    # Saved reports are never those of the person who runs this.
+    with running(command, url, log, {"CALIB_HOME": os.environ.get("CALIB_HOME", str(log.parent))}):
         yield url
 
 
