@@ -7,7 +7,7 @@ from calib.ui.controls import uploaders, widgets
 from calib.ui.layout import frame, style
 from calib.ui.layout.frame import Model
 from calib.ui.overview import answer
-from calib.ui.session import serving, state
+from calib.ui.session import middleware, serving, state
 
 
 def landing() -> None:
@@ -52,4 +52,4 @@ if __name__ == "__main__":
     frame.show(session, frame.models(session), body)
 else:
     # `streamlit run app.py` finds this line, imports the file once, and serves what it is given.
-    app = st.App(__file__, lifespan=serving.opened, middleware=serving.middleware(style.css()))
+    app = st.App(__file__, lifespan=serving.opened, middleware=middleware.middleware(style.css()))

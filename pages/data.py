@@ -2,16 +2,45 @@
 
 import streamlit as st
 
+from calib.loading.examples import EXAMPLES
 from calib.ui.controls import sources, uploaders, widgets
-from calib.ui.data import connect, example_view, mapping
+from calib.ui.data import connect, mapping
 from calib.ui.layout import frame
+from calib.ui.session import state
 
 COUNTED = (
     "The file holds counts, so there are no rows to show here. Its columns were named when the "
     "rows were counted."
 )
 OF_SOURCE = "The source counted the rows, and the rows stayed there."
+FIRST_ROWS = 8
 session = frame.begin("Data")
+
+
+def example() -> None:
+    """The story of an example, and its first rows."""
+    shown = EXAMPLES[session.example]
+    models = state.load_example(session.example)
+    rows = next(iter(models.values()))
+    views = {name: model.view(session.settings.view) for name, model in models.items()}
+    st.markdown(f"### Example: {shown.title}")
+    st.markdown(shown.story)
+    st.dataframe(
+        {
+            rows.outcome_name: next(iter(views.values())).outcome[:FIRST_ROWS].astype(int),
+            # All models of an example have scored the same rows.
+            **{
+                rows.score_name if len(models) == 1 else name: view.score[:FIRST_ROWS]
+                for name, view in views.items()
+            },
+        },
+        hide_index=True,
+        key="preview",
+        width="content",
+        alt="The first rows of the example.",
+    )
+    st.caption(f"The first {FIRST_ROWS} of {len(rows):,} rows.")
+
 
 with st.sidebar:
     widgets.example(session)
@@ -26,7 +55,7 @@ connect.show(session)
 
 if session.upload is None:
     uploaders.problems(session)
-    example_view.show(session)
+    example()
     st.stop()
 
 upload = session.upload

@@ -9,10 +9,27 @@ from calib.figures.compact_logit import compact_logit_chart
 from calib.figures.functions import functions_chart
 from calib.figures.lambda_path import lambda_path_chart, with_path
 from calib.ui.controls import use_calibrator, widgets
-from calib.ui.functions import epsilon, how_to_read
+from calib.ui.functions import epsilon
 from calib.ui.layout import charts, frame, tables, words
 from calib.ui.layout.frame import Model
 from calib.ui.session import choices, state
+
+LAMBDA = """
+- A larger **λ** gives a smoother curve. The loss is cross-validated.
+- The **large marker** is the λ in use. **Spline** adds a small penalty per degree of freedom
+  (d.f.), because the minimum of a flat curve is often noise. Its marker may therefore lie to the
+  right of the minimum.
+"""
+FUNCTIONS = """
+- Each **line** is a calibrator: it maps the model's score (x) to a calibrated probability (y).
+- The **dots** are bins of the uncalibrated scores: mean score (x) against observed frequency (y).
+  The line of a good calibrator is near the dots, also for rows on which it was not fitted.
+"""
+MAPS_OF_A_VIEW = (
+    "Calibrators of a matrix use the whole row, so a curve over one score cannot show them. The "
+    "curves below are fitted to the score of this view alone, and methods that need the matrix are "
+    "left out. All other pages show the calibrators of the matrix."
+)
 
 session = frame.begin("Functions")
 
@@ -30,9 +47,9 @@ def body(model: Model) -> None:
     with st.container(key=state.key("epsilon_matters")):
         first = st.empty()
     used = bool(epsilon.methods(analysis))
-    first.markdown(how_to_read.epsilon_matters(analysis, (), is_known=not used))
+    first.markdown(epsilon.matters(analysis, (), is_known=not used))
     if session.is_matrix:
-        st.info(how_to_read.MAPS_OF_A_VIEW)
+        st.info(MAPS_OF_A_VIEW)
     if reason := words.too_few(analysis):
         first.info(reason)
         return
@@ -48,7 +65,7 @@ def body(model: Model) -> None:
     with beside:
         curves = epsilon.over_epsilon(session, model.rows, analysis)
     if curves:
-        first.markdown(how_to_read.epsilon_matters(analysis, curves))
+        first.markdown(epsilon.matters(analysis, curves))
 
 
 def functions(analysis: LiveAnalysis) -> None:
@@ -67,10 +84,10 @@ def functions(analysis: LiveAnalysis) -> None:
             scored = draw(analysis, drawn, rows="test")
             charts.chart(scored, "chart_functions_test")
         else:
-            frame.reading(how_to_read.FUNCTIONS)
+            frame.reading(FUNCTIONS)
             st.caption(words.protocol(analysis))
     if tested:
-        frame.reading(how_to_read.FUNCTIONS)
+        frame.reading(FUNCTIONS)
 
 
 def epsilons(analysis: LiveAnalysis) -> st.delta_generator.DeltaGenerator:
@@ -81,7 +98,7 @@ def epsilons(analysis: LiveAnalysis) -> st.delta_generator.DeltaGenerator:
         # Several models share one epsilon.
         if session.drawn == 0:
             widgets.epsilon(session, analysis.compact_logit.rule)
-        reading = how_to_read.compact_logit(analysis.compact_logit) + how_to_read.epsilon(analysis)
+        reading = epsilon.compact_logit(analysis.compact_logit) + epsilon.reading(analysis)
         frame.reading(reading, "epsilon")
         frame.once("Lucena", lambda: st.caption(epsilon.SOURCE))
     with transform:
@@ -103,7 +120,7 @@ def smoothness(analysis: Analysis) -> None:
             st.markdown(f"#### {choices.method_label(key)}")
             charts.chart(lambda_path_chart(analysis, key), f"chart_lambda_{key}")
     with columns[1] if len(smoothed) == 1 else st.container():
-        frame.reading(how_to_read.LAMBDA, "smoothing")
+        frame.reading(LAMBDA, "smoothing")
 
 
 frame.show(session, frame.maps(session), body)

@@ -10,7 +10,6 @@ from calib.ui.controls import widgets
 from calib.ui.layout import charts, frame, live, tables, words
 from calib.ui.layout.frame import Model
 from calib.ui.reliability import bin_view, explorer, how_to_read, results
-from calib.ui.reliability.sensitivity import SENSITIVITY_READING, sensitivity_sentence
 from calib.ui.session import choices, state
 from calib.ui.session.session import Session
 
@@ -119,8 +118,8 @@ def sensitivity(model: Model, method: str) -> None:
     with strip:
         charts.chart(sensitivity_chart(model.analysis, found, method), "chart_sensitivity")
     with beside:
-        st.markdown(sensitivity_sentence(model.analysis, found, method))
-        frame.reading(SENSITIVITY_READING, "this chart")
+        st.markdown(how_to_read.sensitivity_sentence(model.analysis, found, method))
+        frame.reading(how_to_read.SENSITIVITY, "this chart")
 
 
 def bins_table(model: Model, shown: tuple[str, ...]) -> None:

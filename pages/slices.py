@@ -8,7 +8,7 @@ from calib.ui.controls import widgets
 from calib.ui.layout import charts, frame
 from calib.ui.layout.frame import Model
 from calib.ui.session import choices, decisions, slicing
-from calib.ui.slices import period_view, slice_controls, slice_view
+from calib.ui.slices import slice_controls, slice_view
 
 session = frame.begin("Slices")
 named = frame.predictions(session)
@@ -70,9 +70,9 @@ def over_time(model: Model) -> None:
     with unit:
         slice_controls.unit_control(session, model.rows, time)
     if time:
-        period_view.over_time(session, model.analysis, model.rows, time, shown)
+        slice_view.over_time(session, model.analysis, model.rows, time, shown)
     else:
-        st.caption(period_view.NO_TIME)
+        st.caption(slice_view.NO_TIME)
 
 
 models = frame.models(session)

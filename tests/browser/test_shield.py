@@ -9,7 +9,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from calib.ui.session.shield import names
+from calib.ui.session.middleware import names
 from tests.browser import harness
 
 PATHS = ("/", "/reports", "/_stcore/health", "/_stcore/host-config", "/media/x", "/_stcore/metrics")

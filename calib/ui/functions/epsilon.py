@@ -1,4 +1,4 @@
-"""Epsilon on the Functions page: its curves and functions, each point of them computed once."""
+"""Epsilon on the Functions page: its curves, each point computed once, and whether it matters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from calib.analysis import LiveAnalysis
+from calib.analysis import Analysis, LiveAnalysis
 from calib.analysis.run import Data
 from calib.core.progress import Progress
 from calib.crossfit.cross_fitted import CrossFitted
@@ -21,10 +21,13 @@ from calib.crossfit.epsilon import (
     takes_epsilon,
 )
 from calib.crossfit.settings import Settings
-from calib.curves.functions import CalibrationFunction
+from calib.curves.functions import CalibrationFunction, CompactLogitCurve
 from calib.figures.epsilon import epsilon_chart
+from calib.text import interval, level, number, significant
 from calib.ui.controls import widgets
 from calib.ui.layout import charts
+from calib.ui.layout.words import n_folds
+from calib.ui.session.choices import method_label
 from calib.ui.session.memo import Unkeyed, keep
 from calib.ui.session.session import Session
 from calib.ui.session.state import shared_memo
@@ -121,3 +124,69 @@ def _counted(_rows: Data, _folds: Settings, *, held_out: CrossFitted) -> CrossFi
 def _folds(settings: Settings) -> Settings:
     """What the curve depends on: the view and the folds, not the methods nor the epsilon in use."""
     return replace(settings.fitting(), methods=(), epsilon=None)
+
+
+def compact_logit(curve: CompactLogitCurve) -> str:
+    """Where epsilon comes from, and what it changes."""
+    origin = (
+        "the automatic one for these scores"
+        if curve.epsilon == curve.rule
+        else f"chosen here; the automatic one is {significant(curve.rule)}"
+    )
+    return f"""
+- **ε = {significant(curve.epsilon)}** is {origin}.
+- The **compact logit** spreads out scores near 0 and 1 as the logit does, and stays within [0, 1].
+  Splines are fitted on this scale, so they can follow scores that are crowded at the ends.
+- Scores outside [ε, 1 − ε] are left unchanged. If there are none, ε has almost no effect.
+"""
+
+
+def matters(analysis: Analysis, curves: Sequence[EpsilonCurve], *, is_known: bool = True) -> str:
+    """Whether epsilon matters for these scores: how many are outside, how much the loss moves."""
+    known = analysis.compact_logit
+    n_all, n = analysis.data.n_calibration, known.n_outside
+    outside = (
+        f"{'none' if not n else f'{n:,}'} of {n_all:,} scores "
+        f"{'is' if n < 2 else 'are'} outside [ε, 1 − ε] at ε = {significant(known.epsilon)}"
+    )
+    if not curves:
+        if is_known:
+            return f"**Epsilon has no effect**: no chosen calibrator uses it; {outside}."
+        return f"{outside[0].upper()}{outside[1:]}."
+    lead = "Epsilon matters"
+    if not any(_moves_much(analysis, curve) for curve in curves):
+        lead += " little"
+    moves = "; ".join(_moves(analysis, curve) for curve in curves)
+    return f"**{lead} for these scores**: {outside}. {moves}."
+
+
+def _moves_much(analysis: Analysis, curve: EpsilonCurve) -> bool:
+    """Whether the loss moves by more than its own uncertainty."""
+    loss = analysis.methods[curve.key].metrics["log_loss"]
+    return bool(curve.swing > (loss.high - loss.low) / 2.0)
+
+
+def _moves(analysis: Analysis, curve: EpsilonCurve) -> str:
+    estimate = analysis.methods[curve.key].metrics["log_loss"]
+    at, grid = level(analysis.settings.confidence_level), curve.epsilon
+    return (
+        f"Over ε from {significant(grid.min(), 1)} to {significant(grid.max(), 2)} the held-out "
+        f"log loss of {method_label(curve.key)} moves by {number(curve.swing)} (it is "
+        f"{number(estimate.value)}, {at} CI {interval(estimate)})"
+    )
+
+
+def reading(analysis: Analysis) -> str:
+    """How to read the curve over epsilon."""
+    return f"""
+- Upper panel: log loss on **held-out rows**, {_folds_sentence(analysis)}. The **large marker** is
+  the ε in use; the dotted line is the automatic ε. Small steps of the curve are noise.
+- Lower panel: rows outside [ε, 1 − ε].
+- Do not report the loss at the ε that minimises it on these rows; it is optimistic.
+"""
+
+
+def _folds_sentence(analysis: Analysis) -> str:
+    if analysis.data.protocol == "test rows":
+        return "the test rows, scored by calibrators fitted on the calibration rows"
+    return f"each scored by a calibrator fitted on the other folds ({n_folds(analysis)} folds)"

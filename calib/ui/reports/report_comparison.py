@@ -8,7 +8,7 @@ from calib.reports import Report, ReportComparison, compare_reports
 from calib.store import Store, moment_words
 from calib.text import plain
 from calib.ui.controls.widgets import ask, download
-from calib.ui.reports import files, sharing
+from calib.ui.reports import sharing
 from calib.ui.reports.saved_reports import PAGE
 from calib.ui.session.report_browser import COMPARED, REPORT
 from calib.ui.session.session import Session
@@ -21,7 +21,7 @@ def offer(session: Session, store: Store | None) -> None:
     st.caption("Compare with")
     if store is not None:
         _offer_saved(session, store)
-    given = files.uploader(session, "A file (report.json)", "other_file")
+    given = sharing.uploader(session, "A file (report.json)", "other_file")
     if given is not None:
         session.report_browser.other, _ = given
         st.rerun()
@@ -61,7 +61,7 @@ def _offer_saved(session: Session, store: Store) -> None:
 
 
 def together(session: Session, *reports: Report) -> ReportComparison:
-    """Two reports compared, the earlier one first, with the ways to either and the files."""
+    """Two reports compared, the earlier one first, with the ways to either and the sharing."""
     comparison = compare_reports(*sorted(reports, key=lambda each: each.date))
     browser = session.report_browser
     with st.container(horizontal=True):
@@ -87,6 +87,6 @@ def together(session: Session, *reports: Report) -> ReportComparison:
 
 def _take(comparison: ReportComparison) -> None:
     with st.container(horizontal=True):
-        for label, method, suffix, mime in files.WORDS:
+        for label, method, suffix, mime in sharing.WORDS:
             make, name = getattr(comparison, method), f"comparison.{suffix}"
             download(label, make, name, f"download_comparison_{suffix}", mime=mime)

@@ -16,7 +16,7 @@ from calib.store import Store, StoreError
 from calib.text import plain
 from calib.ui.controls.widgets import ask, field
 from calib.ui.layout.frame import Model
-from calib.ui.reports import files, sharing
+from calib.ui.reports import sharing
 from calib.ui.session import decisions, identity, state
 from calib.ui.session.choices import CROSS, N_RANGES, SLICE_BY, TIME, UNIT, Chosen
 from calib.ui.session.session import Session
@@ -81,7 +81,7 @@ def form(session: Session, model: Model, store: Store | None) -> None:
         st.error(plain(str(error)))
         return
     st.markdown("### Download")
-    files.downloads(report, "calibration-report")
+    sharing.downloads(report, "calibration-report")
     if store is not None:
         st.markdown("### Share with the team")
         _saving(session, store, report)

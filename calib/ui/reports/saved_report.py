@@ -10,7 +10,7 @@ from calib.reports import Report
 from calib.reports.blocks import ReportDocument
 from calib.store import Entry, Store, StoreError
 from calib.text import plain
-from calib.ui.reports import files, report_comparison, sharing
+from calib.ui.reports import report_comparison, sharing
 from calib.ui.reports.document_view import show_document
 from calib.ui.reports.saved_reports import PAGE
 from calib.ui.session import identity, state
@@ -59,7 +59,7 @@ def _saved(session: Session, store: Store) -> None:
     with st.sidebar:
         st.caption("Link to this report")
         sharing.link(entry.id)
-        files.downloads(report, "calibration-report")
+        sharing.downloads(report, "calibration-report")
         report_comparison.offer(session, store)
         _count_again(session, report)
         _acts(session, store, report, entry)
@@ -74,7 +74,7 @@ def _file(session: Session, report: Report, store: Store | None) -> None:
         _draw(report_comparison.together(session, report, other).document())
         return
     with st.sidebar:
-        files.downloads(report, "calibration-report")
+        sharing.downloads(report, "calibration-report")
         report_comparison.offer(session, store)
         _count_again(session, report)
     _draw(report.document())
@@ -198,7 +198,7 @@ def _delete(session: Session, store: Store, entry: Entry) -> None:
 
 def reader(session: Session) -> None:
     """A place to open report.json."""
-    given = files.uploader(session, "Open a report from a file (report.json)", "report_file")
+    given = sharing.uploader(session, "Open a report from a file (report.json)", "report_file")
     if given is not None:
         session.report_browser.file, session.report_browser.file_name = given
         st.rerun()

@@ -12,14 +12,11 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from calib.loading import ColumnMapping, InputError, Table, TextFormat, for_test_file, guess, read
 from calib.loading.loader import LoadOptions
 from calib.ui.session.upload import Connected, Upload
-
-if TYPE_CHECKING:
-    from starlette.middleware import Middleware
 
 # JSON: the sources, perhaps a table, and options of `calib.load`.
 VARIABLE = "CALIB_SERVE"
@@ -138,7 +135,7 @@ def serve(
     """
     import streamlit as st
 
-    from calib.ui.session.shield import names
+    from calib.ui.session.middleware import middleware, names
 
     chosen = {"server.port": port, "server.address": address}
     named = {name: value for name, value in chosen.items() if value is not None}
@@ -154,22 +151,6 @@ def serve(
     )
     before = middleware(css, options["server.allowedHosts"])
     st.App(script, middleware=before).run(config=options)
-
-
-def middleware(css: str, hosts: Sequence[str] | None = None) -> list[Middleware]:
-    """The middleware of the app: the shield, and the style that is written into documents.
-
-    `hosts` are the names that are answered; those of Streamlit's configuration if None, or all if
-    it has none.
-    """
-    from starlette.middleware import Middleware
-    from streamlit import config
-
-    from calib.ui.session.document import Styled
-    from calib.ui.session.shield import shield
-
-    known = config.get_option("server.allowedHosts") if hosts is None else hosts
-    return [*shield(list(known) or ["*"]), Middleware(Styled, css=css)]
 
 
 @asynccontextmanager

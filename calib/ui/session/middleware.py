@@ -1,0 +1,168 @@
+"""The middleware of the server: requests that are refused, security headers, and the look of pages.
+
+Streamlit draws CSS of a page as one more element, whose script arrives after the first content:
+until then the navigation stands in the page, the sidebar pushes it aside, and all of it moves. So
+the style is in the document that a browser opens from the start.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping, MutableMapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from starlette.datastructures import MutableHeaders
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit import config
+
+# Streamlit's scripts are inline, made into blobs and compiled. Nothing is loaded from elsewhere.
+POLICY = "; ".join(
+    (
+        "default-src 'self'",
+        "script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:",
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data: blob:",
+        "font-src 'self' data:",
+        "connect-src 'self' data: blob:",
+        "worker-src 'self' blob:",
+        "frame-src 'self' blob:",
+        "object-src 'none'",
+        "base-uri 'self'",
+        "form-action 'self'",
+        "frame-ancestors 'self'",
+    )
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+METRICS = "/_stcore/metrics"
+HERE = ("localhost", "127.0.0.1", "::1")
+BODY, END = b"<body>", b"</body>"
+# A browser would keep a document with another style, or none: Streamlit's tags do not know of it.
+CONDITIONS = (b"if-none-match", b"if-modified-since")
+VALIDATORS = (b"content-length", b"etag", b"last-modified")
+# Every other page has controls at the side.
+WITHOUT_SIDEBAR = ("", "gallery", "methods")
+
+
+def middleware(css: str, hosts: Sequence[str] | None = None) -> list[Middleware]:
+    """All of it, the outermost first.
+
+    `css` is the look of the pages. `hosts` are the names that are answered; those of Streamlit's
+    configuration if None, or all if it has none.
+    """
+    known = config.get_option("server.allowedHosts") if hosts is None else hosts
+    return [
+        Middleware(TrustedHostMiddleware, allowed_hosts=list(known) or ["*"], www_redirect=False),
+        Middleware(Guard, shows_metrics=_is_set("CALIB_METRICS", os.environ)),
+        Middleware(Styled, css=css),
+    ]
+
+
+def _is_set(name: str, environ: Mapping[str, str]) -> bool:
+    return environ.get(name, "").strip() not in ("", "0")
+
+
+def names(address: str | None, more: list[str]) -> list[str]:
+    """The names under which a server that listens at an address is asked.
+
+    A page of another site can make a browser ask for its own name at this machine's address, and
+    read the answer: a name that is not ours is refused.
+    """
+    found = [*HERE, *more]
+    if address and address not in HERE:
+        found += _own_names() if address in ("0.0.0.0", "::") else [address]
+    return list(dict.fromkeys(found))
+
+
+def _own_names() -> list[str]:
+    found = [socket.gethostname(), socket.getfqdn()]
+    with suppress(OSError):
+        found += socket.gethostbyname_ex(socket.gethostname())[2]
+    return found
+
+
+class Guard:
+    """Adds the headers to every answer, and keeps the metrics to those who asked for them."""
+
+    def __init__(self, app: ASGIApp, shows_metrics: bool) -> None:
+        self._app, self._shows_metrics = app, shows_metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        if scope["path"].endswith(METRICS) and not self._shows_metrics:
+            await PlainTextResponse("Not found", 404)(scope, receive, send)
+            return
+
+        async def sent(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self._app(scope, receive, sent)
+
+
+class Styled:
+    """Middleware that writes CSS into every HTML document of the app."""
+
+    def __init__(self, app: ASGIApp, css: str) -> None:
+        self.app = app
+        # Behind Streamlit's own rules, which stand in the head: the later of equal ones holds.
+        self.style = f"<style>{css}</style>".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        held: list[Message] = []
+
+        async def styled(message: Message) -> None:
+            if message["type"] == "http.response.start" and _is_document(message):
+                held.append(message)
+            elif held and message["type"] == "http.response.body":
+                held.append(message)
+                if not message.get("more_body"):
+                    for each in self._with_style(held, scope["path"]):
+                        await send(each)
+            else:
+                await send(message)
+
+        await self.app(_as_text(scope), receive, styled)
+
+    def _with_style(self, held: list[Message], path: str) -> tuple[Message, Message]:
+        start, *parts = held
+        body = b"".join(part.get("body", b"") for part in parts)
+        body = body.replace(END, self.style + END)
+        if path.rpartition("/")[2] not in WITHOUT_SIDEBAR:
+            body = body.replace(BODY, b'<body class="with-sidebar">')
+        headers = [pair for pair in start["headers"] if pair[0].lower() not in VALIDATORS]
+        headers.append((b"content-length", str(len(body)).encode()))
+        return {**start, "headers": headers}, {"type": "http.response.body", "body": body}
+
+
+def _as_text(scope: Scope) -> Scope:
+    """The same request for a complete, uncompressed document."""
+    headers = dict(scope["headers"])
+    if b"text/html" not in headers.get(b"accept", b""):
+        return scope
+    left_out = (b"accept-encoding", *CONDITIONS)
+    kept = [pair for pair in scope["headers"] if pair[0] not in left_out]
+    return {**scope, "headers": kept}
+
+
+def _is_document(message: Message) -> bool:
+    headers = {name.lower(): value for name, value in message["headers"]}
+    kind = headers.get(b"content-type", b"")
+    return kind.startswith(b"text/html") and b"content-encoding" not in headers
