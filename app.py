@@ -5,7 +5,6 @@ import streamlit as st
 from calib.loading.examples import EXAMPLES
 from calib.ui.controls import uploaders, widgets
 from calib.ui.layout import frame, style
-from calib.ui.layout.frame import Model
 from calib.ui.overview import answer
 from calib.ui.session import middleware, serving, state
 
@@ -33,7 +32,7 @@ def about() -> None:
         st.markdown(example.story)
 
 
-def body(model: Model) -> None:
+def body(model: state.Model) -> None:
     analysis = model.analysis
     answer.card(session, analysis)
     with st.container(key=state.key("evidence")):

@@ -5,8 +5,7 @@ import streamlit as st
 from calib.ui.classes import class_table
 from calib.ui.controls import widgets
 from calib.ui.layout import frame, words
-from calib.ui.layout.frame import Model
-from calib.ui.session import choices
+from calib.ui.session import choices, state
 
 session = frame.begin("Classes")
 
@@ -21,7 +20,7 @@ with st.sidebar:
     widgets.changed(session)
 
 
-def body(model: Model) -> None:
+def body(model: state.Model) -> None:
     matrix = model.analysis.multiclass
     if matrix is None:
         return

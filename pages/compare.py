@@ -14,7 +14,6 @@ from calib.figures.words import band_meaning
 from calib.ui.compare import matrix_view, model_view
 from calib.ui.controls import use_calibrator, widgets
 from calib.ui.layout import charts, frame, tables, words
-from calib.ui.layout.frame import Model
 from calib.ui.layout.tables import MetricColumn
 from calib.ui.session import choices, state
 
@@ -49,7 +48,7 @@ with st.sidebar:
     widgets.changed(session)
 
 
-def body(model: Model) -> None:
+def body(model: state.Model) -> None:
     analysis = model.analysis
     st.markdown("## Compare calibrators")
     recommendation(model)
@@ -101,7 +100,7 @@ def at(analysis: Analysis) -> str:
     return text.level(analysis.settings.confidence_level)
 
 
-def recommendation(model: Model) -> None:
+def recommendation(model: state.Model) -> None:
     analysis = model.analysis
     with st.container(border=True, key=state.key("recommendation")):
         st.markdown(f"### {text.plain(analysis.recommendation.sentence)}")

@@ -7,7 +7,6 @@ from calib.figures.cumulative_difference import cumulative_difference_chart
 from calib.ui.controls import widgets
 from calib.ui.cumulative import calibration_tests
 from calib.ui.layout import charts, frame, words
-from calib.ui.layout.frame import Model
 from calib.ui.session import choices, state
 
 session = frame.begin("Cumulative")
@@ -18,7 +17,7 @@ with st.sidebar:
     widgets.changed(session)
 
 
-def body(model: Model) -> None:
+def body(model: state.Model) -> None:
     analysis = model.analysis
     shown = tuple(key for key in chosen if key in analysis.methods) or ("uncalibrated",)
     st.markdown("## Cumulative differences")
@@ -33,7 +32,7 @@ def body(model: Model) -> None:
     frame.once("tests", lambda: st.caption(calibration_tests.TESTS_READING))
 
 
-def drawings(model: Model, shown: tuple[str, ...]) -> None:
+def drawings(model: state.Model, shown: tuple[str, ...]) -> None:
     analysis = model.analysis
     charts.chart(cumulative_difference_chart(analysis, shown), "chart_difference")
     for key in shown:

@@ -6,7 +6,6 @@ from calib.figures.decisions import cost_chart, net_benefit_chart
 from calib.ui.controls import widgets
 from calib.ui.decisions import decision_view
 from calib.ui.layout import charts, frame
-from calib.ui.layout.frame import Model
 from calib.ui.session import choices, decisions, state
 
 session = frame.begin("Decisions")
@@ -18,7 +17,7 @@ with st.sidebar:
     widgets.changed(session)
 
 
-def body(model: Model) -> None:
+def body(model: state.Model) -> None:
     analysis = model.analysis
     weighted = analysis.data.weighted
     decided = decisions.decisions(session, analysis)
@@ -44,7 +43,7 @@ def body(model: Model) -> None:
     expected_counts(model)
 
 
-def expected_counts(model: Model) -> None:
+def expected_counts(model: state.Model) -> None:
     st.markdown("### Expected and observed counts")
     low, high = decision_view.range_control(session)
     counts = decisions.counts(session, model.analysis, low, high)

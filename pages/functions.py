@@ -11,7 +11,6 @@ from calib.figures.lambda_path import lambda_path_chart, with_path
 from calib.ui.controls import use_calibrator, widgets
 from calib.ui.functions import epsilon
 from calib.ui.layout import charts, frame, tables, words
-from calib.ui.layout.frame import Model
 from calib.ui.session import choices, state
 
 LAMBDA = """
@@ -41,7 +40,7 @@ with st.sidebar:
     widgets.changed(session)
 
 
-def body(model: Model) -> None:
+def body(model: state.Model) -> None:
     analysis = model.analysis
     st.markdown("## Calibration functions")
     with st.container(key=state.key("epsilon_matters")):
@@ -63,7 +62,7 @@ def body(model: Model) -> None:
     smoothness(analysis)
     # Last: everything else can be read while its points are computed.
     with beside:
-        curves = epsilon.over_epsilon(session, model.rows, analysis)
+        curves = epsilon.over_epsilon(session, analysis)
     if curves:
         first.markdown(epsilon.matters(analysis, curves))
 
@@ -123,4 +122,4 @@ def smoothness(analysis: Analysis) -> None:
         frame.reading(LAMBDA, "smoothing")
 
 
-frame.show(session, frame.maps(session), body)
+frame.show(session, frame.models(session, one_score=True), body)

@@ -8,7 +8,6 @@ from calib.figures.reliability import reliability_chart
 from calib.figures.sensitivity import sensitivity_chart
 from calib.ui.controls import widgets
 from calib.ui.layout import charts, frame, live, tables, words
-from calib.ui.layout.frame import Model
 from calib.ui.reliability import bin_view, explorer, how_to_read, results
 from calib.ui.session import choices, state
 from calib.ui.session.session import Session
@@ -26,7 +25,7 @@ with st.sidebar:
     widgets.changed(session)
 
 
-def body(model: Model) -> None:
+def body(model: state.Model) -> None:
     analysis = model.analysis
     shown = tuple(key for key in chosen if key in analysis.methods) or ("uncalibrated",)
     st.markdown("## Reliability diagram")
@@ -49,7 +48,7 @@ def controls(session: Session) -> None:
     widgets.control(session, choices.BAND)
 
 
-def diagrams(model: Model, shown: tuple[str, ...]) -> None:
+def diagrams(model: state.Model, shown: tuple[str, ...]) -> None:
     if reason := words.undrawn(model.analysis.methods[shown[0]].reliability):
         st.info(reason)
         return
@@ -67,7 +66,7 @@ def diagrams(model: Model, shown: tuple[str, ...]) -> None:
             static_diagrams(model, shown)
 
 
-def static_controls(model: Model) -> None:
+def static_controls(model: state.Model) -> None:
     """What the explorer has beside it, for those who cannot use the explorer."""
     left, right = st.columns(2, gap="medium")
     with left:
@@ -77,7 +76,7 @@ def static_controls(model: Model) -> None:
         widgets.control(session, choices.AXIS)
 
 
-def static_diagrams(model: Model, shown: tuple[str, ...]) -> None:
+def static_diagrams(model: state.Model, shown: tuple[str, ...]) -> None:
     if len(shown) <= MAX_TOGETHER:
         diagram(model, shown, "chart_reliability")
         return
@@ -88,7 +87,7 @@ def static_diagrams(model: Model, shown: tuple[str, ...]) -> None:
                 diagram(model, (key,), f"chart_reliability_{key}")
 
 
-def diagram(model: Model, shown: tuple[str, ...], key: str) -> None:
+def diagram(model: state.Model, shown: tuple[str, ...], key: str) -> None:
     analysis = model.analysis
     ring = results.chosen(session, analysis, shown).ring
     chart = reliability_chart(
@@ -101,7 +100,7 @@ def diagram(model: Model, shown: tuple[str, ...], key: str) -> None:
     charts.chart(chart, key, partial(bin_view.pick, session, analysis, state.key(key)))
 
 
-def reading(model: Model, shown: tuple[str, ...]) -> None:
+def reading(model: state.Model, shown: tuple[str, ...]) -> None:
     analysis = model.analysis
     text = how_to_read.reliability(analysis.methods[shown[0]].reliability)
     text += how_to_read.convention(analysis)
@@ -111,7 +110,7 @@ def reading(model: Model, shown: tuple[str, ...]) -> None:
     frame.reading(text)
 
 
-def sensitivity(model: Model, method: str) -> None:
+def sensitivity(model: state.Model, method: str) -> None:
     found = results.sensitivity(session, model.analysis, method)
     st.markdown("### Sensitivity to the number of bins")
     strip, beside = st.columns([2, 1], gap="large")
@@ -122,7 +121,7 @@ def sensitivity(model: Model, method: str) -> None:
         frame.reading(how_to_read.SENSITIVITY, "this chart")
 
 
-def bins_table(model: Model, shown: tuple[str, ...]) -> None:
+def bins_table(model: state.Model, shown: tuple[str, ...]) -> None:
     st.markdown("### Bins")
     for key, tab in zip(shown, st.tabs([choices.method_label(key) for key in shown]), strict=True):
         curve = model.analysis.methods[key].reliability

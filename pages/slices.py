@@ -6,8 +6,7 @@ from calib.core.predictions import Predictions
 from calib.figures.overlay import overlay_chart
 from calib.ui.controls import widgets
 from calib.ui.layout import charts, frame
-from calib.ui.layout.frame import Model
-from calib.ui.session import choices, decisions, slicing
+from calib.ui.session import choices, decisions, slicing, state
 from calib.ui.slices import slice_controls, slice_view
 
 session = frame.begin("Slices")
@@ -25,18 +24,17 @@ with st.sidebar:
     widgets.changed(session)
 
 
-def body(model: Model) -> None:
-    rows, analysis = model.rows, model.analysis
+def body(model: state.Model) -> None:
     st.markdown("## Slices and time")
-    slice_view.unknown_columns(slice_controls.missing_columns(session, rows))
+    slice_view.unknown_columns(slice_controls.missing_columns(session, model.rows))
     if not columns:
         st.info(slice_view.NO_COLUMNS)
         st.page_link("pages/data.py", label="**Go to Data**", query_params=session.link())
         return
     with st.spinner("Computing slices"):
-        cut = slicing.sliced(session, rows, analysis, columns)
+        cut = slicing.sliced(session, model, columns)
         gaps = slicing.gaps(session, cut, shown)
-        decided = decisions.decisions(session, analysis)
+        decided = decisions.decisions(session, model.analysis)
         rates = slicing.error_rates(session, cut, decided, shown)
     slice_view.forest(gaps)
     slice_view.table(gaps)
@@ -58,11 +56,11 @@ def body(model: Model) -> None:
     with alone:
         number = slice_controls.slice_calibrator_control(session, gaps["uncalibrated"])
         if len(shown) > 1:
-            slice_view.own_map(session, analysis, rows, cut, number, shown[1])
+            slice_view.own_map(session, model, cut, number, shown[1])
     over_time(model)
 
 
-def over_time(model: Model) -> None:
+def over_time(model: state.Model) -> None:
     st.markdown("### Over time")
     column, unit = st.columns(2, gap="large")
     with column:
@@ -70,7 +68,7 @@ def over_time(model: Model) -> None:
     with unit:
         slice_controls.unit_control(session, model.rows, time)
     if time:
-        slice_view.over_time(session, model.analysis, model.rows, time, shown)
+        slice_view.over_time(session, model, time, shown)
     else:
         st.caption(slice_view.NO_TIME)
 

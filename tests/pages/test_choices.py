@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from calib.ui.layout.frame import Model
 from calib.ui.reports.report_form import report_of
 from calib.ui.session import state
 from calib.ui.session.choice import Choice, Fact, on
@@ -105,7 +104,7 @@ def drawn(app: AppTest) -> list[str]:
     session = app.session_state["calib"]
     if session.page == "Reports":
         rows = state.predictions(session)
-        model = Model(rows, state.analysis(session, rows))
+        model = state.Model(rows, state.analysis(session, rows))
         # Two reports of one analysis may fall into two seconds, and the seal holds the date, too.
         return [replace(report_of(session, model), created="", seal=None).json()]
     shown = "markdown caption dataframe html metric plotly_chart info warning bidi_component"

@@ -14,7 +14,6 @@ from calib.crossfit.matrix import MatrixFits
 from calib.metrics.by_class import Classwise
 from calib.text import UNKNOWN, count, number, p_value, percent, plain, signed
 from calib.ui.controls.views import plain_name
-from calib.ui.layout.frame import Model
 from calib.ui.session import state
 from calib.ui.session.choices import method_label
 from calib.ui.session.session import Session
@@ -61,7 +60,7 @@ READING = """
 """
 
 
-def table_of(session: Session, matrix: MatrixFits, model: Model, method: str) -> Classwise:
+def table_of(session: Session, matrix: MatrixFits, model: state.Model, method: str) -> Classwise:
     """Every class under a method, computed once."""
     with st.spinner("Computing classes …"):
         return session.memo.heavy(_classwise, matrix, method, model.predictions)
@@ -91,7 +90,7 @@ def summary(table: Classwise, method: str) -> str:
     )
 
 
-def show(model: Model, table: Classwise) -> int | None:
+def show(model: state.Model, table: Classwise) -> int | None:
     """Draw the table; the class of the row that was selected, if one was."""
     frame = table.frame()
     frame["class"] = [plain_name(model.predictions, k) for k in table.index]

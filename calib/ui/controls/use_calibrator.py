@@ -23,7 +23,6 @@ from calib.loading.building.calibrated_file import CalibratedTable, calibrate_ta
 from calib.loading.table import Table
 from calib.text import percent, plain, plural, sentence, significant
 from calib.ui.controls.widgets import download
-from calib.ui.layout.frame import Model
 from calib.ui.session import state
 from calib.ui.session.choices import method_label
 from calib.ui.session.memo import keep
@@ -59,7 +58,7 @@ FILES = (("CSV", "csv", csv.write_csv), ("Parquet", "parquet", parquet.write_tab
 keep(12)(offer)
 
 
-def button(session: Session, model: Model) -> None:
+def button(session: Session, model: state.Model) -> None:
     """Open the dialog, where a calibrator was fitted."""
     if not fitted(model.analysis):
         return
@@ -80,7 +79,7 @@ def fitted(analysis: LiveAnalysis) -> Mapping[str, Calibrator | MatrixCalibrator
 
 
 @st.dialog("Use a calibrator", width="large")
-def _dialog(session: Session, model: Model) -> None:
+def _dialog(session: Session, model: state.Model) -> None:
     maps = fitted(model.analysis)
     advised = model.analysis.recommendation.method
     left, right = st.columns([2, 3], vertical_alignment="bottom")
@@ -108,7 +107,7 @@ def _dialog(session: Session, model: Model) -> None:
         _scores(session, model, method)
 
 
-def _code(session: Session, model: Model, method: str) -> None:
+def _code(session: Session, model: state.Model, method: str) -> None:
     left, right = st.columns([2, 3])
     with left:
         suffix = st.segmented_control(
@@ -181,7 +180,7 @@ def _verified(made: Offer) -> str:
     )
 
 
-def _warnings(session: Session, model: Model, method: str) -> None:
+def _warnings(session: Session, model: state.Model, method: str) -> None:
     """Warnings for the use of the calibrator outside of this app."""
     if session.upload is not None and (changed := _changed(session.upload.mapping)):
         st.warning(f"The calibrator needs probabilities: first {changed}, as this app does.")
@@ -202,7 +201,7 @@ def _changed(mapping: ColumnMapping) -> str:
     return " and then ".join([*steps, *(["take 1 minus the score"] if mapping.swap else [])])
 
 
-def _scores(session: Session, model: Model, method: str) -> None:
+def _scores(session: Session, model: state.Model, method: str) -> None:
     if isinstance(model.rows, Predictions):
         _own_scores(session, model, method)
     else:
@@ -215,7 +214,7 @@ def _scores(session: Session, model: Model, method: str) -> None:
         _new_scores(session, model, method, found.name, found.getvalue())
 
 
-def _own_scores(session: Session, model: Model, method: str) -> None:
+def _own_scores(session: Session, model: state.Model, method: str) -> None:
     st.markdown("##### The rows of this analysis")
     test = model.rows.is_split
     st.caption(
@@ -228,7 +227,9 @@ def _own_scores(session: Session, model: Model, method: str) -> None:
     _downloads(partial(_own_file, session, model, method), stem, "own")
 
 
-def _new_scores(session: Session, model: Model, method: str, name: str, content: bytes) -> None:
+def _new_scores(
+    session: Session, model: state.Model, method: str, name: str, content: bytes
+) -> None:
     try:
         table = read(content, name=name)
         mapping = _mapping(session, model, table)
@@ -243,7 +244,7 @@ def _new_scores(session: Session, model: Model, method: str, name: str, content:
     _downloads(lambda: made, f"{table.name}-{method}", "new")
 
 
-def _mapping(session: Session, model: Model, table: Table) -> ColumnMapping:
+def _mapping(session: Session, model: state.Model, table: Table) -> ColumnMapping:
     """The score columns as in the file of the analysis; another one where a person names it."""
     known = session.upload.mapping if session.upload else ColumnMapping()
     columns = _columns(session, model.rows)
@@ -263,7 +264,7 @@ def _downloads(make: Callable[[], CalibratedTable], stem: str, key: str) -> None
             download(f"Download {label}", made, f"{stem}.{suffix}", f"use_{key}_{suffix}")
 
 
-def _own_file(session: Session, model: Model, method: str) -> CalibratedTable:
+def _own_file(session: Session, model: state.Model, method: str) -> CalibratedTable:
     calibrated = calibrated_scores(model.analysis, model.predictions, method)
     upload = session.upload
     if upload is None:

@@ -52,7 +52,7 @@ def control(
         value = value if options is None else choice.among(value, offered)
     key = state.key(key or choice.key)
     if offered or options is not None:
-        more = {"options": offered, "format_func": choice.option or str} | more
+        more = {"options": offered, "format_func": choice.values.name} | more
     elif choice.values.bounds:
         low, high = choice.values.bounds
         more = {"min_value": low, "max_value": high} | more

@@ -8,7 +8,6 @@ from dataclasses import replace
 import streamlit as st
 
 from calib.analysis import Analysis, LiveAnalysis
-from calib.analysis.run import Data
 from calib.core.progress import Progress
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.epsilon import (
@@ -59,7 +58,7 @@ def _by_rule(
     return by_rule(held_out, keys)
 
 
-def over_epsilon(session: Session, rows: Data, analysis: LiveAnalysis) -> Sequence[EpsilonCurve]:
+def over_epsilon(session: Session, analysis: LiveAnalysis) -> Sequence[EpsilonCurve]:
     """Log loss over epsilon of the methods that a person picks; progress until it is there."""
     options = methods(analysis)
     if not options:
@@ -71,33 +70,31 @@ def over_epsilon(session: Session, rows: Data, analysis: LiveAnalysis) -> Sequen
     def progress(share: float, text: str) -> None:
         slot.progress(share, f"{text} …")
 
-    curves = [curve(session, rows, analysis, key, progress) for key in chosen]
+    curves = [curve(session, analysis, key, progress) for key in chosen]
     with slot.container():
         charts.chart(epsilon_chart(analysis, curves), "chart_epsilon")
     return curves
 
 
-def curve(
-    session: Session, rows: Data, analysis: LiveAnalysis, key: str, progress: Progress
-) -> EpsilonCurve:
+def curve(session: Session, analysis: LiveAnalysis, key: str, progress: Progress) -> EpsilonCurve:
     """Held-out log loss of a method over epsilon.
 
     A person who moves on while it is computed ends it: the points that are done are kept.
     """
     held_out, folds = analysis.held_out, _folds(analysis.settings)
-    point = 0
+    data, point = analysis.data.fingerprint, 0
 
     def tell(share: float, text: str) -> None:
         progress((point + share) / len(EPSILONS), text)
 
     def count() -> CrossFitFolds:
         tell(0.0, "Counting the rows of every fold")
-        return session.memo(Unkeyed(_counted, held_out=held_out), rows, folds)
+        return session.memo(Unkeyed(_counted, held_out=held_out), data, folds)
 
     def log_loss(epsilon: float) -> float:
         nonlocal point
         made = Unkeyed(_log_loss, count=count, progress=tell)
-        value = shared_memo().heavy(made, rows.fingerprint, folds, key, epsilon)
+        value = shared_memo().heavy(made, data, folds, key, epsilon)
         point += 1
         return value
 
@@ -117,7 +114,7 @@ def _log_loss(
 
 
 @keep(1)
-def _counted(_rows: Data, _folds: Settings, *, held_out: CrossFitted) -> CrossFitFolds:
+def _counted(_fingerprint: str, _folds: Settings, *, held_out: CrossFitted) -> CrossFitFolds:
     return cross_fit_folds(held_out)
 
 

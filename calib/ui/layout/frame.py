@@ -5,14 +5,12 @@ from __future__ import annotations
 import gc
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import NoReturn, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from calib.analysis import LiveAnalysis
 from calib.analysis.model_comparison import ModelComparison
 from calib.analysis.run import Data
 from calib.core.cells import REVERSED
@@ -32,24 +30,7 @@ COUNTED, SAMPLE = " (counts without rows)", " (a sample of its rows)"
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
-    """One model's rows or counts, and their analysis: what the body of a page draws."""
-
-    rows: Data
-    analysis: LiveAnalysis
-    name: str = ""
-
-    @property
-    def predictions(self) -> Predictions:
-        """The rows, where a page has said why counts are not shown there."""
-        if not isinstance(self.rows, Predictions):
-            raise TypeError("These data are counts without rows.")
-        return self.rows
-
-
-Body = Callable[[Model], None]
-Analyse = Callable[[Session, Data, Progress], LiveAnalysis]
+Body = Callable[[state.Model], None]
 Found = TypeVar("Found")
 
 
@@ -113,27 +94,21 @@ def _wait(session: Session) -> NoReturn:
     st.stop()
 
 
-def models(session: Session) -> tuple[Model, ...]:
-    """Everything that is shown, analysed; or a sentence on why not and the end of the page."""
-    return _models(session, lambda rows: rows, state.analysis)
+def models(session: Session, *, one_score: bool = False) -> tuple[state.Model, ...]:
+    """Everything that is shown, analysed; or a sentence on why not and the end of the page.
 
-
-def maps(session: Session) -> tuple[Model, ...]:
-    """The same with the view of a matrix as rows, so that methods are functions of one score."""
-    return _models(session, lambda rows: state.one_score(session, rows), state.maps)
-
-
-def _models(
-    session: Session, prepare: Callable[[Data], Data], analyse: Analyse
-) -> tuple[Model, ...]:
+    `one_score` shows the view of a matrix as rows, so that methods are functions of one score.
+    """
     source(session)
     predictions(session)
     side_by_side.control(session)
-    shown = {name: prepare(rows) for name, rows in state.shown_models(session).items()}
+    shown = state.shown_models(session)
+    if one_score:
+        shown = {name: state.one_score(session, rows) for name, rows in shown.items()}
 
-    def analysed(name: str, rows: Data) -> Model:
-        work = partial(analyse, session, rows)
-        return Model(rows, _compute(work, "analysis", name if len(shown) > 1 else ""), name)
+    def analysed(name: str, rows: Data) -> state.Model:
+        work = partial(state.maps if one_score else state.analysis, session, rows)
+        return state.Model(rows, _compute(work, "analysis", name if len(shown) > 1 else ""), name)
 
     found = tuple(analysed(name, rows) for name, rows in shown.items())
     # A link to a source says what its rows gave, which is known from here on.
@@ -145,7 +120,7 @@ def _models(
     return found
 
 
-def show(session: Session, found: Sequence[Model], body: Body) -> None:
+def show(session: Session, found: Sequence[state.Model], body: Body) -> None:
     """Draw the body of a page, once a model: several side by side."""
     if len(found) == 1:
         _warnings(found[0])
@@ -189,7 +164,7 @@ def reading(text: str, about: str = "") -> None:
     once(text, draw)
 
 
-def _warnings(model: Model, name: str = "") -> None:
+def _warnings(model: state.Model, name: str = "") -> None:
     session = state.current()
     # The first page has the warnings about a file, with their repairs.
     doubts = session.upload.problems if session.page == "Overview" and session.upload else ()

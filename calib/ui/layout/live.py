@@ -9,7 +9,7 @@ from dataclasses import replace
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from calib.ui.layout.frame import Body, Model
+from calib.ui.layout.frame import Body
 from calib.ui.session import state
 from calib.ui.session.session import Session
 
@@ -20,7 +20,7 @@ PAINTED = 0.12
 
 def at_once(
     session: Session,
-    model: Model,
+    model: state.Model,
     place: DeltaGenerator,
     controls: Callable[[Session], None],
     body: Body,
@@ -41,7 +41,7 @@ def at_once(
 
 def _follow(
     session: Session,
-    model: Model,
+    model: state.Model,
     place: DeltaGenerator,
     controls: Callable[[Session], None],
     body: Body,

@@ -10,7 +10,6 @@ from calib.figures.before_after import before_after_panel
 from calib.figures.words import band_meaning
 from calib.ui.controls import use_calibrator
 from calib.ui.layout import charts, words
-from calib.ui.layout.frame import Model
 from calib.ui.session import state
 from calib.ui.session.pages import PAGES
 from calib.ui.session.session import Session
@@ -75,7 +74,7 @@ def before_and_after(analysis: Analysis) -> None:
     )
 
 
-def recommendation(session: Session, model: Model) -> None:
+def recommendation(session: Session, model: state.Model) -> None:
     """Which calibrator to use, why, and the two next steps."""
     analysis, advice = model.analysis, model.analysis.recommendation
     with st.container(border=True, key=state.key("best_fix")):

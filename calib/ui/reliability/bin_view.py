@@ -19,7 +19,6 @@ from calib.scanning.connections import COUNTS_ONLY
 from calib.text import count, level, percent, plain, probability, signed, span
 from calib.ui.controls.widgets import ask, control, download
 from calib.ui.layout import tables
-from calib.ui.layout.frame import Model
 from calib.ui.reliability import results
 from calib.ui.reliability.results import ChosenBin
 from calib.ui.session import choices, slicing, state
@@ -64,7 +63,7 @@ def _look_into(session: Session, analysis: Analysis, method: str, position: int 
     session.change(choices.BIN_OF, method)
 
 
-def show(session: Session, model: Model, shown: Sequence[str]) -> None:
+def show(session: Session, model: state.Model, shown: Sequence[str]) -> None:
     """Pick a bin; what it counts, its rows, and its slices."""
     st.markdown("### Inspect a bin")
     picked = results.chosen(session, model.analysis, shown)
@@ -84,7 +83,7 @@ def show(session: Session, model: Model, shown: Sequence[str]) -> None:
         _mix(session, model, picked, position)
 
 
-def _counted(session: Session, model: Model, picked: ChosenBin, i: int) -> None:
+def _counted(session: Session, model: state.Model, picked: ChosenBin, i: int) -> None:
     """Some rows of the bin, from the source where the counts come from one."""
     connected = None if session.upload is None else session.upload.source
     if connected is None:
@@ -202,7 +201,7 @@ def _rows(
     download(label, lambda: to_csv(table()), "bin.csv", key, mime="text/csv")
 
 
-def _mix(session: Session, model: Model, picked: ChosenBin, position: int) -> None:
+def _mix(session: Session, model: state.Model, picked: ChosenBin, position: int) -> None:
     names = list(model.rows.columns)
     if not names:
         st.caption("These data have no slice columns to compare the bin by.")
@@ -214,7 +213,7 @@ def _mix(session: Session, model: Model, picked: ChosenBin, position: int) -> No
         key="mix_by",
         label="Compare this bin with all other rows by",
     )
-    cut = slicing.scored(session, slicing.sliced(session, model.rows, model.analysis, (column,)))
+    cut = slicing.scored(session, slicing.sliced(session, model, (column,)))
     if picked.curve.rows[position] == len(cut.codes):
         st.caption("All rows are in this bin, so there are no other rows to compare it with.")
         return

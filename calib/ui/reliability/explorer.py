@@ -14,9 +14,8 @@ from calib.analysis.slices import bin_of
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.curves.reliability import ReliabilityCurve
 from calib.figures.explorer import cells_script, explorer_bytes, explorer_data, script, style
-from calib.ui.layout.frame import Model
 from calib.ui.reliability import results
-from calib.ui.session import choices
+from calib.ui.session import choices, state
 from calib.ui.session.choice import Choice
 from calib.ui.session.memo import Unkeyed, keep
 from calib.ui.session.session import Session
@@ -32,12 +31,12 @@ SENT: tuple[Choice[Any], ...] = (
 )
 
 
-def can_show(found: Sequence[Model]) -> bool:
+def can_show(found: Sequence[state.Model]) -> bool:
     """Whether the browser can draw it all: one model."""
     return len(found) == 1
 
 
-def hold(session: Session, model: Model, shown: Sequence[str]) -> None:
+def hold(session: Session, model: state.Model, shown: Sequence[str]) -> None:
     """Send what the explorer draws; its choices are sent apart, since they change with every step.
 
     As bytes they are not written as JSON again, and a message that the browser has is not sent.
@@ -47,7 +46,7 @@ def hold(session: Session, model: Model, shown: Sequence[str]) -> None:
         mount(key=f"{HELD}_data", data=_held(session, model.analysis, shown)[1])
 
 
-def show(session: Session, model: Model, shown: Sequence[str]) -> None:
+def show(session: Session, model: state.Model, shown: Sequence[str]) -> None:
     """Linked panels of the shown methods, which follow a hand without the server."""
     analysis = model.analysis
     mount = st.components.v2.component("calib_explorer", js=script(), css=style())

@@ -15,7 +15,6 @@ from calib.reports import Declared, Grade, Report, parts_of
 from calib.store import Store, StoreError
 from calib.text import plain
 from calib.ui.controls.widgets import ask, field
-from calib.ui.layout.frame import Model
 from calib.ui.reports import sharing
 from calib.ui.session import decisions, identity, state
 from calib.ui.session.choices import CROSS, N_RANGES, SLICE_BY, TIME, UNIT, Chosen
@@ -45,7 +44,7 @@ EXACT = (
 )
 
 
-def chosen_model(session: Session, found: tuple[Model, ...]) -> Model:
+def chosen_model(session: Session, found: tuple[state.Model, ...]) -> state.Model:
     """The model that is reported on: a report is about one."""
     if len(found) == 1:
         return found[0]
@@ -70,7 +69,7 @@ def fields(session: Session) -> None:
     field(session, "note", "Note", st.text_area, placeholder=note)
 
 
-def form(session: Session, model: Model, store: Store | None) -> None:
+def form(session: Session, model: state.Model, store: Store | None) -> None:
     """The report of what is shown: its words, its files, and saving it."""
     fields(session)
     _grade(session)
@@ -105,7 +104,7 @@ def _grade(session: Session) -> None:
         st.warning(EXACT)
 
 
-def report_of(session: Session, model: Model) -> Report:
+def report_of(session: Session, model: state.Model) -> Report:
     """The report of a model under the session's settings and words."""
     rows, known, unit = model.rows, model.rows.columns, session[UNIT]
     time, first, cross = (session[each] for each in (TIME, SLICE_BY, CROSS))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from calib.crossfit.settings import Settings
+from calib.text import level as level_words
 from calib.ui.session.pages import PAGES
 
 T = TypeVar("T")
@@ -14,15 +15,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Values(Generic[T]):
-    """Which values are allowed, and how an address writes them."""
+    """Which values are allowed, how an address writes them, and what a widget calls them."""
 
     read: Callable[[str], T]  # from the text of an address; a ValueError says what the text must be
     write: Callable[[T], str] = str
     options: tuple[T, ...] = ()  # what a widget offers where the data do not decide it
     bounds: tuple[T, ...] = ()  # smallest and largest number that a widget offers, on its own scale
+    name: Callable[[Any], str] = str  # of an option, on the page
 
 
-def one_of(*options: str, offered: tuple[str, ...] | None = None) -> Values[Any]:
+def one_of(
+    *options: str, offered: tuple[str, ...] | None = None, name: Callable[[Any], str] = str
+) -> Values[Any]:
     """One of some words."""
 
     def read(text: str) -> str:
@@ -30,7 +34,7 @@ def one_of(*options: str, offered: tuple[str, ...] | None = None) -> Values[Any]
             raise ValueError(f"it must be one of {', '.join(filter(None, options))}")
         return text
 
-    return Values(read, options=options if offered is None else offered)
+    return Values(read, options=options if offered is None else offered, name=name)
 
 
 def flag() -> Values[bool]:
@@ -58,21 +62,22 @@ def number(
     write: Callable[[float], str] = "{:.6g}".format,
     offered: tuple[float, float] | None = None,
     options: tuple[float, ...] = (),
+    name: Callable[[Any], str] = str,
 ) -> Values[Any]:
     """A number, by default with six digits."""
     bounds = () if options else offered or (low, high)
-    return Values(lambda text: _within(_number(text), low, high), write, options, bounds)
+    return Values(lambda text: _within(_number(text), low, high), write, options, bounds, name)
 
 
 def level(*options: float) -> Values[float]:
-    """One of some numbers."""
+    """One of some confidence levels."""
 
     def read(text: str) -> float:
         if (value := _number(text)) not in options:
             raise ValueError(f"it must be one of {', '.join(map(str, options))}")
         return value
 
-    return Values(read, options=options)
+    return Values(read, options=options, name=level_words)
 
 
 def several(each: Values[Any]) -> Values[tuple[Any, ...]]:
@@ -81,6 +86,7 @@ def several(each: Values[Any]) -> Values[tuple[Any, ...]]:
         lambda text: tuple(each.read(part) for part in text.split(".")),
         lambda found: ".".join(map(each.write, found)),
         options=each.options,
+        name=each.name,
     )
 
 
@@ -139,11 +145,10 @@ class Choice(Generic[T]):
     default: T
     values: Values[T]
     label: str  # of the widget
-    help: str | None  # its tooltip
     chip: str | Callable[[T], str]  # text of the chip of a changed value
     acts_on: Mapping[str, Fact | None]  # see `on`
     widget: Callable[..., Any]  # a widget of Streamlit
-    option: Callable[[Any], str] | None = None  # what the widget calls an option
+    help: str | None = None  # tooltip of the widget
     # From the value to the widget's, and back.
     shown: Callable[[T], Any] = lambda value: list(value) if isinstance(value, tuple) else value
     taken: Callable[[Any], Any] = lambda value: value

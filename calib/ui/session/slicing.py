@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from calib.analysis import LiveAnalysis
 from calib.analysis.decisions import DecisionTable
 from calib.analysis.periods import Periods, PeriodTable, period_table
 from calib.analysis.periods.table import timed_rows
@@ -31,6 +30,7 @@ from calib.curves.reliability import ReliabilityCurve
 from calib.ui.session.choices import N_RANGES, UNIT
 from calib.ui.session.memo import keep
 from calib.ui.session.session import Session
+from calib.ui.session.state import Model
 
 # A slice has fewer rows than all have: its bins must not become too small to trust.
 ROWS_A_BIN = 50
@@ -43,12 +43,10 @@ def crossed_with(rows: Data, first: str) -> list[str]:
     return [name for name in rows.columns if name != first]
 
 
-def sliced(
-    session: Session, rows: Data, analysis: LiveAnalysis, columns: tuple[str, ...]
-) -> SlicedRows:
+def sliced(session: Session, model: Model, columns: tuple[str, ...]) -> SlicedRows:
     """Every row's slice, or every count's, and how the methods score them."""
-    n_ranges = session[N_RANGES]
-    return session.memo(sliced_rows, rows, analysis.held_out, columns, n_ranges=n_ranges)
+    rows, held_out, n_ranges = model.rows, model.analysis.held_out, session[N_RANGES]
+    return session.memo(sliced_rows, rows, held_out, columns, n_ranges=n_ranges)
 
 
 def scored(session: Session, cut: SlicedRows) -> Slicing:
@@ -115,11 +113,11 @@ def _curve(
 
 
 def slice_calibration(
-    session: Session, analysis: LiveAnalysis, rows: Data, cut: SlicedRows, number: int, method: str
+    session: Session, model: Model, cut: SlicedRows, number: int, method: str
 ) -> SliceCalibration:
     """A slice-specific calibrator, compared with the calibrator of all rows."""
-    matrix = None if analysis.multiclass is None else analysis.multiclass.held_out
-    at = session.settings.confidence_level
+    rows, compared, at = model.rows, model.analysis.multiclass, session.settings.confidence_level
+    matrix = None if compared is None else compared.held_out
     return session.memo.heavy(_slice_calibration, rows, matrix, cut, number, method, at)
 
 
@@ -133,12 +131,11 @@ def _slice_calibration(
 
 
 def period_tables(
-    session: Session, rows: Data, analysis: LiveAnalysis, column: str, methods: Sequence[str]
+    session: Session, model: Model, column: str, methods: Sequence[str]
 ) -> dict[str, PeriodTable]:
     """Calibration of each period, by method."""
-    unit = session[UNIT] or None
-    held_out, own = session.memo(timed_rows, rows, analysis.held_out, column, unit)
-    at = session.settings.confidence_level
+    scores, unit, at = model.analysis.held_out, session[UNIT], session.settings.confidence_level
+    held_out, own = session.memo(timed_rows, model.rows, scores, column, unit or None)
     return {m: session.memo.heavy(_period_table, held_out, m, own, at) for m in methods}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import cycle
 from weakref import WeakValueDictionary
 
@@ -31,6 +31,22 @@ from calib.ui.session.session import MAX_SHOWN, SESSION, Session, one_score_sett
 
 TOKEN = "_streamlit_xsrf"
 READING = "Reading the columns"
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """One model's rows or counts, and their analysis: what the body of a page draws."""
+
+    rows: Data
+    analysis: LiveAnalysis
+    name: str = ""
+
+    @property
+    def predictions(self) -> Predictions:
+        """The rows, where a page has said why counts are not shown there."""
+        if not isinstance(self.rows, Predictions):
+            raise TypeError("These data are counts without rows.")
+        return self.rows
 
 
 def current() -> Session:

@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from calib.analysis import LiveAnalysis
 from calib.analysis.decisions import DecisionTable
 from calib.analysis.periods import PeriodTable
-from calib.analysis.run import Data
 from calib.analysis.slices import SliceCalibration, SlicedRows, SliceErrorRates, SliceGaps
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.core.estimate import Estimate
@@ -29,7 +27,7 @@ from calib.text import (
 )
 from calib.ui.layout import charts, frame, tables
 from calib.ui.layout.tables import whole_numbers
-from calib.ui.session import slicing
+from calib.ui.session import slicing, state
 from calib.ui.session.choices import method_label
 from calib.ui.session.session import Session
 
@@ -191,16 +189,18 @@ def rates_title(decided: DecisionTable) -> str:
 
 
 def own_map(
-    session: Session, analysis: LiveAnalysis, rows: Data, cut: SlicedRows, number: int, method: str
+    session: Session, model: state.Model, cut: SlicedRows, number: int, method: str
 ) -> None:
     """Calibrate a slice by itself, and say what it gains."""
     try:
         with st.spinner("Fitting the slice-specific calibrator"):
-            found = slicing.slice_calibration(session, analysis, rows, cut, number, method)
+            found = slicing.slice_calibration(session, model, cut, number, method)
     except ValueError as error:
         st.info(plain(str(error)))
         return
-    _slice_calibrator(found, cut.slicing.names[number], matrix=analysis.multiclass is not None)
+    _slice_calibrator(
+        found, cut.slicing.names[number], matrix=model.analysis.multiclass is not None
+    )
 
 
 def _slice_calibrator(found: SliceCalibration, name: str, *, matrix: bool) -> None:
@@ -230,13 +230,11 @@ def unknown_columns(names: Sequence[str]) -> None:
         st.caption(f":material/info: The link names columns that these data do not have: {listed}.")
 
 
-def over_time(
-    session: Session, analysis: LiveAnalysis, rows: Data, column: str, methods: Sequence[str]
-) -> None:
+def over_time(session: Session, model: state.Model, column: str, methods: Sequence[str]) -> None:
     """Calibration over the periods of a column: chart, what is set aside, table."""
     try:
         with st.spinner("Computing periods"):
-            found = slicing.period_tables(session, rows, analysis, column, methods)
+            found = slicing.period_tables(session, model, column, methods)
     except ValueError as error:
         st.info(plain(str(error)))
         return

@@ -27,7 +27,7 @@ def analysis(rows):
     return analyze(rows, Settings(methods=("platt", "ispline"), n_folds=2))
 
 
-def test_an_interrupted_curve_goes_on_where_it_stopped(rows, analysis):
+def test_an_interrupted_curve_goes_on_where_it_stopped(analysis):
     session, told = Session(), []
 
     def move_on(share, _text):
@@ -35,20 +35,20 @@ def test_an_interrupted_curve_goes_on_where_it_stopped(rows, analysis):
             raise MovedOn
 
     with pytest.raises(MovedOn):
-        epsilon.curve(session, rows, analysis, "ispline", move_on)
-    curve = epsilon.curve(session, rows, analysis, "ispline", lambda share, _: told.append(share))
+        epsilon.curve(session, analysis, "ispline", move_on)
+    curve = epsilon.curve(session, analysis, "ispline", lambda share, _: told.append(share))
     assert told[0] == pytest.approx(0.5)
     assert told == sorted(told)
     assert len(curve.epsilon) == len(EPSILONS)
-    again = epsilon.curve(Session(), rows, analysis, "ispline", move_on)
+    again = epsilon.curve(Session(), analysis, "ispline", move_on)
     np.testing.assert_array_equal(again.log_loss, curve.log_loss)
 
 
 def test_another_seed_makes_other_folds(rows, analysis):
     other = analyze(rows, Settings(methods=("ispline",), n_folds=2, seed=1))
     quiet = lambda *_: None  # noqa: E731
-    one = epsilon.curve(Session(), rows, analysis, "ispline", quiet)
-    two = epsilon.curve(Session(), rows, other, "ispline", quiet)
+    one = epsilon.curve(Session(), analysis, "ispline", quiet)
+    two = epsilon.curve(Session(), other, "ispline", quiet)
     assert not np.array_equal(one.log_loss, two.log_loss)
 
 

@@ -15,7 +15,7 @@ from calib.metrics import METRICS, score_metrics
 from calib.text import level as level_words
 from calib.text import significant
 from calib.ui.session.choice import Choice, Values, level, number, on, one_of, several, whole
-from calib.ui.session.choices.common import BINNED, METHOD, SEGMENTED, method_label
+from calib.ui.session.choices.common import BINNED, METHOD, SEGMENTED
 from calib.ui.session.pages import WITH_ANALYSIS
 
 LEVELS = (0.8, 0.9, 0.95, 0.99)
@@ -57,7 +57,6 @@ METHODS = Choice[tuple[str, ...]](
     chip=lambda found: f"{len(found)} methods",
     acts_on=on(*WITH_ANALYSIS),
     widget=st.multiselect,
-    option=method_label,
 )
 
 METRIC_KEYS = tuple(
@@ -67,27 +66,25 @@ ADDED_METRICS = Choice[tuple[str, ...]](
     key="metrics",
     link="metric",
     default=DEFAULTS["metrics"],
-    values=several(one_of(*METRIC_KEYS)),
+    values=several(one_of(*METRIC_KEYS, name=lambda key: METRICS[key].label)),
     label="More metrics",
     help="Columns added to the metric table. Most take some seconds, because each interval is "
     "computed from 400 resamples.",
     chip=lambda found: f"{len(found)} more metric{'' if len(found) == 1 else 's'}",
     acts_on=on("Compare", "Reports"),
     widget=st.multiselect,
-    option=lambda key: METRICS[key].label,
 )
 
 STRATEGY = Choice[str](
     key="strategy",
     link="by",
     default=DEFAULTS["strategy"],
-    values=one_of("quantile", "uniform"),
+    values=one_of("quantile", "uniform", name=str.capitalize),
     label="Bins",
     help="Quantile: equal counts per bin. Uniform: equal widths.",
     chip="{} bins",
     acts_on=on(*BINNED),
     widget=SEGMENTED,
-    option=str.capitalize,
 )
 
 N_BINS = Choice[int](
@@ -96,17 +93,21 @@ N_BINS = Choice[int](
     default=DEFAULTS["n_bins"],
     values=whole(2, 100),
     label="Number of bins",
-    help=None,
     chip="{} bins",
     acts_on=on(*BINNED, when="sets bins"),
     widget=st.slider,
 )
 
+
+def _power_of_ten(exponent: float) -> str:
+    return significant(10.0**exponent, 2)
+
+
 EPSILON = Choice[float | None](
     key="epsilon",
     link="eps",
     default=DEFAULTS["epsilon"],
-    values=number(*EPSILON_RANGE, options=EXPONENTS),
+    values=number(*EPSILON_RANGE, options=EXPONENTS, name=_power_of_ten),
     label="ε (log scale)",
     help="Scores outside [ε, 1 − ε] are left unchanged. A smaller ε spreads out scores near 0 and "
     "1 more.",
@@ -114,7 +115,6 @@ EPSILON = Choice[float | None](
     # Functions draws the compact logit itself.
     acts_on=on(*WITH_ANALYSIS, when="uses epsilon") | on("Functions"),
     widget=st.select_slider,
-    option=lambda exponent: significant(10.0**exponent, 2),
     shown=lambda value: float(
         np.clip(round(math.log10(value or 1.0), 1), EXPONENTS[0], EXPONENTS[-1])
     ),
@@ -127,7 +127,6 @@ N_FOLDS = Choice[int](
     default=DEFAULTS["n_folds"],
     values=whole(2, 20),
     label="Folds",
-    help=None,
     chip="{} folds",
     acts_on=on(*WITH_ANALYSIS, when="draws folds"),
     widget=st.slider,
@@ -139,7 +138,6 @@ SEED = Choice[int](
     default=DEFAULTS["seed"],
     values=whole(0, MAX_SEED),
     label="Seed",
-    help=None,
     chip="Seed {}",
     acts_on=on(*WITH_ANALYSIS),
     widget=partial(st.number_input, step=1),
@@ -155,7 +153,6 @@ CONFIDENCE_LEVEL = Choice[float](
     chip=lambda share: f"{level_words(share)} intervals",
     acts_on=on(*(page for page in WITH_ANALYSIS if page != "Classes")),
     widget=st.selectbox,
-    option=level_words,
 )
 
 BAND = Choice[str](

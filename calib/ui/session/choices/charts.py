@@ -57,13 +57,12 @@ COLUMNS = Choice[tuple[str, ...]](
     key="columns",
     link="cols",
     default=(),  # the first ones
-    values=several(one_of(*COLUMN_LABELS)),
+    values=several(one_of(*COLUMN_LABELS, name=COLUMN_LABELS.__getitem__)),
     label="Columns",
     help="Columns of the metric table. Changes are relative to the uncalibrated scores.",
     chip=lambda found: f"{len(found)} columns",
     acts_on=on("Compare"),
     widget=st.multiselect,
-    option=COLUMN_LABELS.__getitem__,
 )
 
 AXES: dict[AxisKind, str] = {"linear": "Linear", "logit": "Log-odds"}
@@ -71,13 +70,12 @@ AXIS = Choice[AxisKind](
     key="axis",
     link="axis",
     default="linear",
-    values=one_of(*AXES),
+    values=one_of(*AXES, name=AXES.__getitem__),
     label="Axes",
     help="The log-odds axis spreads out probabilities near 0 and 1.",
     chip=lambda axis: f"{AXES[axis]} axes",
     acts_on=on("Reliability", "Functions"),
     widget=SEGMENTED,
-    option=AXES.__getitem__,
 )
 
 SHOWN = Choice[tuple[str, ...]](
@@ -90,7 +88,6 @@ SHOWN = Choice[tuple[str, ...]](
     chip=lambda found: f"{len(found)} shown",
     acts_on=on("Reliability", "Cumulative"),
     widget=PILLS,
-    option=method_label,
 )
 
 CLASSES = Choice[str](
@@ -103,7 +100,6 @@ CLASSES = Choice[str](
     chip=lambda key: f"Classes of {method_label(key)}",
     acts_on=on("Classes"),
     widget=st.selectbox,
-    option=method_label,
 )
 
 KNOTS = Choice[bool](
@@ -128,21 +124,19 @@ OVER_EPSILON = Choice[tuple[str, ...]](
     chip=lambda found: f"{len(found)} over ε",
     acts_on=on("Functions"),
     widget=PILLS,
-    option=method_label,
 )
 
 LINES = Choice[tuple[RateKind, ...]](
     key="lines",
     link="line",
     default=(),
-    values=several(one_of(*RATE_KINDS)),
+    values=several(one_of(*RATE_KINDS, name=line_label)),
     label="Line",
     help="The observed frequency without bins, with a confidence band. CORP: the best-fitting "
     "non-decreasing curve. Smooth: a smoothing spline.",
     chip=lambda found: f"Line: {', '.join(map(line_label, found))}",
     acts_on=on("Reliability"),
     widget=PILLS,
-    option=line_label,
 )
 
 BIN_OF = Choice[str](
@@ -151,11 +145,9 @@ BIN_OF = Choice[str](
     default="uncalibrated",
     values=METHOD,
     label="Bins of",
-    help=None,
     chip=lambda key: f"Bins of {method_label(key)}",
     acts_on=on("Reliability", when="in a bin"),
     widget=SEGMENTED,
-    option=method_label,
 )
 
 BIN_AT = Choice[float | None](
@@ -164,7 +156,6 @@ BIN_AT = Choice[float | None](
     default=None,
     values=number(0.0, 1.0, repr),
     label="Bin",
-    help=None,
     chip=lambda at: f"Bin around {significant(at or 0.0)}",
     acts_on=on("Reliability"),
     widget=st.selectbox,
@@ -177,7 +168,6 @@ SCORE_RANGE = Choice[tuple[float, ...]](
     default=(),
     values=stretch(0.0, 1.0),
     label="Range of scores",
-    help=None,
     chip=lambda ends: f"Scores {span(*ends)}",
     acts_on=on("Reliability"),
     widget=st.slider,  # the explorer's brush
@@ -190,7 +180,6 @@ HIDDEN = Choice[tuple[str, ...]](
     default=(),
     values=several(one_of("intervals", "band")),
     label="Hide",
-    help=None,
     chip=lambda found: f"Without {' and '.join(found)}",
     acts_on=on("Reliability"),
     widget=PILLS,  # the explorer's boxes
@@ -219,7 +208,6 @@ AFTER = Choice[str](
     chip=lambda key: f"After {method_label(key)}",
     acts_on=on("Slices", "Decisions") | on("Compare", when="several models"),
     widget=st.selectbox,
-    option=method_label,
 )
 
 MODELS = Choice[tuple[str, ...]](
@@ -231,7 +219,6 @@ MODELS = Choice[tuple[str, ...]](
         lambda names: "~".join(quote(name, safe=" ").replace("~", "%7E") for name in names),
     ),
     label="Models",
-    help=None,
     chip=lambda found: f"{len(found)} of the models",
     acts_on=on(*WITH_ANALYSIS, when="several models"),
     widget=PILLS,

@@ -10,7 +10,6 @@ from calib.calibrators import CALIBRATORS
 from calib.ui.session.choice import one_of
 
 BINNED = ("Overview", "Reliability", "Functions", "Compare", "Slices", "Reports")
-METHOD = one_of(*CALIBRATORS)
 SEGMENTED = partial(st.segmented_control, required=True)
 PILLS = partial(st.pills, selection_mode="multi")
 
@@ -18,6 +17,9 @@ PILLS = partial(st.pills, selection_mode="multi")
 def method_label(key: str) -> str:
     """Name of a method on the page."""
     return CALIBRATORS[key].label
+
+
+METHOD = one_of(*CALIBRATORS, name=method_label)
 
 
 def line_label(kind: str) -> str:

@@ -31,13 +31,11 @@ SLICE_BY = Choice[str](
     key="slice_by",
     link="slice",
     default="",  # the first column
-    values=Values(str),
+    values=Values(str, name=_column),
     label="Slice by",
-    help=None,
     chip=lambda name: f"Slice by {plain(name)}",
     acts_on=on("Slices", "Reports", when="has columns") | on("Reliability", when="in a bin"),
     widget=COLUMN,
-    option=_column,
     forgets=("picked", "apart"),
 )
 
@@ -45,13 +43,11 @@ CROSS = Choice[str](
     key="cross",
     link="cross",
     default="",
-    values=Values(str),
+    values=Values(str, name=_column),
     label="Crossed with",
-    help=None,
     chip=lambda name: f"Crossed with {plain(name)}",
     acts_on=on("Slices", "Reports", when="has columns"),
     widget=COLUMN,
-    option=_column,
     shown=_none_for_empty,
     forgets=("picked", "apart"),
 )
@@ -75,7 +71,6 @@ PICKED = Choice[tuple[int, ...]](
     default=(),  # the two of the strongest evidence
     values=several(whole(0, MAX_SLICES)),
     label="Overlay slices",
-    help=None,
     chip=lambda found: f"{len(found)} slices overlaid",
     acts_on=on("Slices"),
     widget=st.multiselect,
@@ -87,7 +82,6 @@ APART = Choice[int](
     default=-1,  # the one of the strongest evidence
     values=whole(0, MAX_SLICES),
     label="Slice-specific calibrator",
-    help=None,
     chip="Slice-specific calibrator",
     acts_on=on("Slices"),
     widget=st.selectbox,
@@ -110,13 +104,12 @@ UNIT = Choice[Unit | Literal[""]](
     key="unit",
     link="unit",
     default="",
-    values=one_of(*UNITS, offered=(AUTOMATIC, *UNITS)),
+    values=one_of(*UNITS, offered=(AUTOMATIC, *UNITS), name=str.capitalize),
     label="Period",
     help="Automatic: the shortest period that gives at most 36 periods with a median of 100 rows.",
     chip="Periods: {}",
     acts_on=on("Slices", "Reports", when="has columns"),
     widget=st.selectbox,
-    option=str.capitalize,
     shown=lambda unit: unit or AUTOMATIC,
     taken=lambda unit: "" if unit == AUTOMATIC else unit,
 )
@@ -145,7 +138,6 @@ CAPACITY = Choice[float | None](
     default=None,  # the costs decide
     values=number(1e-6, 1.0, offered=(1e-4, 100.0)),
     label="Rows that can be flagged, in %",
-    help=None,
     chip=lambda share: f"Capacity {percent(share or 0.0)}",
     acts_on=on(*DECIDING),
     widget=COST,
@@ -162,7 +154,6 @@ def _count(end: str, default: float) -> Choice[float]:
         default=default,
         values=number(0.0, 1.0),
         label="Range of uncalibrated scores",
-        help=None,
         chip=f"Scores {end} {{:g}}",
         acts_on=on("Decisions"),
         widget=partial(st.slider, step=0.01),
