@@ -9,7 +9,7 @@ import numpy as np
 from calib.calibrators.increasing import IncreasingSigmoid
 from calib.calibrators.registry import register
 from calib.numerics.arrays import FloatArray
-from calib.numerics.transforms import certain_logit, clip_certain
+from calib.numerics.transforms import clip_certain
 
 
 @register(
@@ -160,9 +160,6 @@ class BetaSymmetric(IncreasingSigmoid):
     >>> fitted.formula()
     '1 / (1 + (1 - s)^1.5 / s^1.5)'
     """
-
-    def _columns(self, scores: FloatArray) -> list[FloatArray]:
-        return [certain_logit(scores)]
 
     def _name_parameters(self) -> None:
         self.a_, self.c_ = float(self.slopes_[0]), self.intercept_

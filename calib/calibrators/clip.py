@@ -58,9 +58,6 @@ class Clip(Calibrator):
         else:
             raise ValueError(f"p_min must fulfil 0 < p_min < 0.5, got {self.p_min}.")
 
-    def _map(self, scores: FloatArray) -> FloatArray:
-        return _clipped(scores, self.p_min_)
-
     def to_map(self) -> Clipped:
         return Clipped(self.p_min_, 1.0 - self.p_min_)
 
@@ -72,12 +69,8 @@ class Clip(Calibrator):
         return np.array([self.p_min_, 1.0 - self.p_min_])
 
 
-def _clipped(scores: FloatArray, p_min: float) -> FloatArray:
-    return np.clip(scores, p_min, 1.0 - p_min)
-
-
 def _log_loss(cells: ScoreCells, p_min: float) -> float:
-    p = clip_certain(_clipped(cells.score, p_min))
+    p = clip_certain(np.clip(cells.score, p_min, 1.0 - p_min))
     return -float(cells.positive @ np.log(p) + cells.negative @ np.log1p(-p))
 
 

@@ -87,9 +87,6 @@ class Histogram(Calibrator):
         if self.shrink:
             self.rates_ = shrink_certain(bins.observed, bins.weight, cells.base_rate)
 
-    def _map(self, scores: FloatArray) -> FloatArray:
-        return self.rates_[np.searchsorted(self.edges_, scores, side="left")]
-
     def to_map(self) -> Piecewise:
         return Piecewise(Axis(), steps(self.edges_, self.rates_, "right"))
 

@@ -9,7 +9,7 @@ from calib.calibrators.forms import Axis, Feature, Form, Piecewise, SigmoidOfFea
 from calib.numerics.arrays import FloatArray
 from calib.numerics.increasing_logistic import fit_increasing
 from calib.numerics.splines import steps
-from calib.numerics.transforms import sigmoid
+from calib.numerics.transforms import certain_logit, sigmoid
 
 
 class IncreasingSigmoid(RowCalibrator):
@@ -24,8 +24,8 @@ class IncreasingSigmoid(RowCalibrator):
     features: tuple[Feature, ...] = ("logit s",)  # the columns by name
 
     def _columns(self, scores: FloatArray) -> list[FloatArray]:
-        """Increasing functions of the score."""
-        raise NotImplementedError
+        """Increasing functions of the score: its log-odds, unless a subclass has others."""
+        return [certain_logit(scores)]
 
     def _name_parameters(self) -> None:
         """Set the attributes that hold the parameters of the method."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from calib.calibrators.increasing import IncreasingSigmoid, signed
 from calib.calibrators.registry import register
 from calib.numerics.arrays import FloatArray
-from calib.numerics.transforms import certain_logit
 
 
 @register(
@@ -44,9 +43,6 @@ class Logistic(IncreasingSigmoid):
     >>> fitted.formula()
     '1 / (1 + exp(-(1.5 logit(s) + 0)))'
     """
-
-    def _columns(self, scores: FloatArray) -> list[FloatArray]:
-        return [certain_logit(scores)]
 
     def _name_parameters(self) -> None:
         self.slope_ = float(self.slopes_[0])

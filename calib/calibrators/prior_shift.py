@@ -8,7 +8,6 @@ from calib.calibrators.base import Calibrator
 from calib.calibrators.forms import OddsDivided
 from calib.calibrators.registry import register
 from calib.core.cells import ScoreCells
-from calib.numerics.arrays import FloatArray
 
 
 @register(
@@ -67,9 +66,6 @@ class PriorShift(Calibrator):
             self.r_ = float(self.r)
         else:
             raise ValueError(f"r must be positive and finite, got {self.r}.")
-
-    def _map(self, scores: FloatArray) -> FloatArray:
-        return scores / (scores + self.r_ * (1.0 - scores))
 
     def to_map(self) -> OddsDivided:
         return OddsDivided(self.r_)

@@ -112,9 +112,6 @@ class PiecewiseLinear(Calibrator):
         # The solver keeps the order and the bounds up to rounding.
         return np.clip(np.maximum.accumulate(found.x), *bounds)
 
-    def _map(self, scores: FloatArray) -> FloatArray:
-        return np.interp(scores, self.keypoints_, self.values_)
-
     def to_map(self) -> Piecewise:
         return Piecewise(Axis(), lines(self.keypoints_, self.values_))
 

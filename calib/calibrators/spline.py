@@ -10,15 +10,15 @@ from calib.calibrators.registry import register
 from calib.core.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
 from calib.numerics.bounded_newton import increasing_coefficients
-from calib.numerics.few_cells import into_buckets
-from calib.numerics.penalized_logistic import PenalizedLogistic
-from calib.numerics.smoothed_rate import SmoothnessPath, choose_smoothness
-from calib.numerics.splines import NaturalSpline, choose_knots
-from calib.numerics.transforms import compact_logit, default_epsilon, sigmoid
-
-MAX_KNOTS = 100
-# Scores in a range smaller than this on the axis count as one score: a slope has no meaning.
-SHORTEST_AXIS = 1e-12
+from calib.numerics.smoothed_rate import (
+    SHORTEST_AXIS,
+    SmoothnessPath,
+    choose_smoothness,
+    compact_axis,
+    penalized_spline,
+)
+from calib.numerics.splines import NaturalSpline
+from calib.numerics.transforms import default_epsilon, sigmoid
 
 
 @register(
@@ -88,22 +88,12 @@ class Spline(Calibrator):
 
     def _fit(self, cells: ScoreCells) -> None:
         self.epsilon_ = default_epsilon(cells.score) if self.epsilon is None else self.epsilon
-        # Where the transform changes at epsilon, rounding may swap two neighbours.
-        x = np.maximum.accumulate(compact_logit(cells.score, self.epsilon_))
+        x = compact_axis(cells.score, self.epsilon_)
         length = float(x[-1] - x[0])
         if length < SHORTEST_AXIS:
             self._fit_constant(cells, x)
             return
-        buckets = into_buckets(x, cells.weight, cells.positive)
-        knots = choose_knots(x, buckets, MAX_KNOTS)
-        self._spline = NaturalSpline(x[knots])
-        problem = PenalizedLogistic.prepare(
-            self._spline.basis(buckets.x),
-            buckets.weight,
-            buckets.positive,
-            self._spline.curvature(),
-            buckets.row_weight(cells.weight_sq),
-        )
+        knots, self._spline, problem = penalized_spline(x, cells)
         path = choose_smoothness(problem, length)
         self._keep(path, cells.score[knots])
         if self.monotone:

@@ -13,11 +13,10 @@ from calib.core.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
 from calib.numerics.few_cells import into_buckets
 from calib.numerics.ridge import choose_ridge
+from calib.numerics.smoothed_rate import SHORTEST_AXIS
 from calib.numerics.splines import NaturalSpline, choose_knots, truncated_powers
 from calib.numerics.transforms import compact_logit, default_epsilon, log_odds
 
-# Scores in a range smaller than this on the axis count as one score: a slope has no meaning.
-SHORTEST_AXIS = 1e-12
 # Those of the author's package, whose basis lives on log-odds; and smaller ones where the loss
 # still falls at their end: on an axis of length 1 a wavy curve has coefficients in the thousands.
 LAMBDAS = np.logspace(4.0, -4.0, 17)

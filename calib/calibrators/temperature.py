@@ -12,7 +12,6 @@ from calib.calibrators.increasing import IncreasingSigmoid
 from calib.calibrators.registry import register, register_matrix
 from calib.numerics.arrays import FloatArray, IntArray, row_blocks
 from calib.numerics.class_scores import fit_inverse_temperature, log_scores, softmax
-from calib.numerics.transforms import certain_logit
 
 
 @register(
@@ -52,9 +51,6 @@ class Temperature(IncreasingSigmoid):
     """
 
     has_intercept = False
-
-    def _columns(self, scores: FloatArray) -> list[FloatArray]:
-        return [certain_logit(scores)]
 
     def _name_parameters(self) -> None:
         self.temperature_ = math.inf if self.constant_ else 1.0 / float(self.slopes_[0])

@@ -31,9 +31,6 @@ class Uncalibrated(Calibrator):
     def _fit(self, cells: ScoreCells) -> None:
         pass
 
-    def _map(self, scores: FloatArray) -> FloatArray:
-        return scores
-
     def to_map(self) -> Identity:
         return Identity()
 

@@ -75,16 +75,9 @@ class VennAbers(Calibrator):
             0 <= p0 < p1 <= 1. The interval is wide if few rows have similar scores.
         """
         check_is_fitted(self, "n_rows_")
-        return self._interval(check_scores(scores, "scores"))
-
-    def _interval(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
-        p0 = self.lower_[np.searchsorted(self.lower_scores_, scores, side="right")]
-        p1 = self.upper_[np.searchsorted(self.upper_scores_, scores, side="left")]
-        return p0, p1
-
-    def _map(self, scores: FloatArray) -> FloatArray:
-        p0, p1 = self._interval(scores)
-        return p1 / (1.0 - p0 + p1)
+        found = check_scores(scores, "scores")
+        p0 = self.lower_[np.searchsorted(self.lower_scores_, found, side="right")]
+        return p0, self.upper_[np.searchsorted(self.upper_scores_, found, side="left")]
 
     def to_map(self) -> BetweenTwo:
         return BetweenTwo(
@@ -93,7 +86,7 @@ class VennAbers(Calibrator):
         )
 
     def formula(self) -> str:
-        p0, p1 = self._interval(self.knots())
+        p0, p1 = self.interval(self.knots())
         return (
             "p1 / (1 - p0 + p1) of isotonic fits with one more row of outcome 0 and 1; "
             f"p1 - p0 is at most {(p1 - p0).max():.3g}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.numerics.arrays import FloatArray, Locked
+from calib.numerics.arrays import FloatArray, IntArray, Locked
 from calib.numerics.banded import dense
 from calib.numerics.cells import Cells
 from calib.numerics.few_cells import into_buckets
@@ -87,7 +87,25 @@ def choose_smoothness(problem: PenalizedLogistic, length: float) -> SmoothnessPa
 
 
 MAX_KNOTS = 100
-SHORTEST_AXIS = 1e-12  # scores nearer to each other than this are one score
+# Scores in a range smaller than this on the axis count as one score: a slope has no meaning.
+SHORTEST_AXIS = 1e-12
+
+
+def penalized_spline(
+    x: FloatArray, cells: Cells
+) -> tuple[IntArray, NaturalSpline, PenalizedLogistic]:
+    """The cells at which knots are, the spline on these, and its fit to cells at positions x."""
+    buckets = into_buckets(x, cells.weight, cells.positive)
+    knots = choose_knots(x, buckets, MAX_KNOTS)
+    spline = NaturalSpline(x[knots])
+    problem = PenalizedLogistic.prepare(
+        spline.basis(buckets.x),
+        buckets.weight,
+        buckets.positive,
+        spline.curvature(),
+        buckets.row_weight(cells.weight_sq),
+    )
+    return knots, spline, problem
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,7 +124,7 @@ class SmoothFit:
 
     def log_odds(self, score: FloatArray) -> FloatArray:
         """The spline at some scores."""
-        return self.spline.evaluate(self.fit.coefficients, _axis(score, self.epsilon))
+        return self.spline.evaluate(self.fit.coefficients, compact_axis(score, self.epsilon))
 
     def error(self, score: FloatArray) -> FloatArray:
         """Its standard error, at scores within the range that was fitted.
@@ -121,7 +139,7 @@ class SmoothFit:
         problem, knots = self.problem, self.spline.knots
         gram = (problem.products @ (problem.t * p * (1.0 - p))).reshape(problem.penalty.shape)
         hessian = dense(gram + self.fit.lam * problem.penalty)
-        basis = self.spline.basis(np.clip(_axis(score, self.epsilon), knots[0], knots[-1]))
+        basis = self.spline.basis(np.clip(compact_axis(score, self.epsilon), knots[0], knots[-1]))
         rows = basis.toarray()
         spread = np.einsum("nk,nk->n", rows, np.linalg.solve(hessian, rows.T).T)
         return np.sqrt(np.maximum(spread, 0.0))
@@ -137,20 +155,12 @@ def fit_smooth(cells: Cells, penalty: float | None = None) -> SmoothFit | None:
     Lucena 2018, equation 1, arXiv:1809.07751.
     """
     epsilon = _both_tails(cells.score)
-    x = _axis(cells.score, epsilon)
+    x = compact_axis(cells.score, epsilon)
     length = float(x[-1] - x[0])
     if length < SHORTEST_AXIS or not 0.0 < float(cells.positive.sum()) < cells.total_weight:
         return None
     with single_thread():
-        buckets = into_buckets(x, cells.weight, cells.positive)
-        spline = NaturalSpline(x[choose_knots(x, buckets, MAX_KNOTS)])
-        problem = PenalizedLogistic.prepare(
-            spline.basis(buckets.x),
-            buckets.weight,
-            buckets.positive,
-            spline.curvature(),
-            buckets.row_weight(cells.weight_sq),
-        )
+        _, spline, problem = penalized_spline(x, cells)
         if penalty is None:
             fit = choose_smoothness(problem, length).fit
         else:
@@ -167,6 +177,7 @@ def _both_tails(score: FloatArray) -> float:
     return min(default_epsilon(score), default_epsilon(1.0 - score))
 
 
-def _axis(score: FloatArray, epsilon: float) -> FloatArray:
+def compact_axis(score: FloatArray, epsilon: float) -> FloatArray:
+    """The compact logit of scores that do not decrease."""
     # Where the transform changes at epsilon, rounding may swap two neighbours.
     return np.maximum.accumulate(compact_logit(score, epsilon))
