@@ -76,10 +76,6 @@ def slice_by(
     n_ranges : int
         Number of ranges into which a column with many numbers is cut, at least 2.
 
-    Returns
-    -------
-    Slicing
-
     Raises
     ------
     ValueError

@@ -130,10 +130,6 @@ def compare_models(
     progress : callable
         Called as ``progress(share, step)``: the share that is done, 0 to 1, and the current step.
 
-    Returns
-    -------
-    ModelComparison
-
     Raises
     ------
     ValueError

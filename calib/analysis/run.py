@@ -89,10 +89,6 @@ def analyze(
     progress : callable
         Called as ``progress(share, step)``: the share that is done, 0 to 1, and the current step.
 
-    Returns
-    -------
-    LiveAnalysis
-
     Raises
     ------
     ValueError

@@ -162,10 +162,6 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         method : str or Calibrator
             Key of a calibrator, or an unfitted calibrator with its parameters.
 
-        Returns
-        -------
-        CalibratedModel
-
         Raises
         ------
         ValueError

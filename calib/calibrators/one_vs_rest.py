@@ -91,10 +91,6 @@ def multiclass_calibrator(key: str, **parameters: Any) -> MatrixCalibrator:
     **parameters
         Parameters of the calibrator.
 
-    Returns
-    -------
-    MatrixCalibrator
-
     Raises
     ------
     KeyError

@@ -122,10 +122,6 @@ def calibrator(key: str, **parameters: Any) -> Calibrator:
     **parameters
         Parameters of the calibrator.
 
-    Returns
-    -------
-    Calibrator
-
     Raises
     ------
     KeyError

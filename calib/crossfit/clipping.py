@@ -79,10 +79,6 @@ def compare_clipping(compared: LiveMulticlassComparison) -> Clipping:
     compared : LiveMulticlassComparison
         Result of `calib.compare_multiclass`.
 
-    Returns
-    -------
-    Clipping
-
     Raises
     ------
     ValueError

@@ -165,10 +165,6 @@ def compare_multiclass(
     progress : callable
         Called as ``progress(share, step)``: the share that is done, 0 to 1, and the current step.
 
-    Returns
-    -------
-    LiveMulticlassComparison
-
     Raises
     ------
     ValueError

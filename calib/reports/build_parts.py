@@ -72,10 +72,6 @@ def parts_of(
     costs : Costs, optional
         Costs of decisions. Default: the report has no decisions.
 
-    Returns
-    -------
-    Parts
-
     Raises
     ------
     ValueError

@@ -81,10 +81,6 @@ def compare_reports(first: Contents, second: Contents) -> ReportComparison:
     first, second : Report
         Two reports, the earlier one first. Differences are second minus first.
 
-    Returns
-    -------
-    ReportComparison
-
     References
     ----------
     Zou and Donner 2008, doi:10.1002/sim.3095 (intervals).

@@ -38,10 +38,6 @@ def pool_reports(reports: Mapping[str, Report], **words: Any) -> Report:
     **words
         Title, author and note, as in `Report.from_analysis`.
 
-    Returns
-    -------
-    Report
-
     Raises
     ------
     ReportError

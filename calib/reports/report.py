@@ -112,10 +112,6 @@ class Report(Contents, Printable):
         source : str
             The named source from which the dashboard can count the rows again, as in its links.
 
-        Returns
-        -------
-        Report
-
         Raises
         ------
         ValueError
@@ -180,10 +176,6 @@ class Report(Contents, Printable):
         ----------
         source : path, str or bytes
             A file, or the content of one as bytes or as a str that begins with a brace.
-
-        Returns
-        -------
-        Report
 
         Raises
         ------

@@ -89,10 +89,6 @@ def verify_report(
     signed_by : path, str or bytes, optional
         Public Ed25519 key, or its file, that must have signed the report.
 
-    Returns
-    -------
-    VerifiedReport
-
     Raises
     ------
     NotVerified

@@ -65,10 +65,6 @@ def expected_counts(
         Confidence level of the interval of observed minus expected, in (0, 1). The interval is that
         of `slice_gaps`, multiplied by the weight of the rows.
 
-    Returns
-    -------
-    ExpectedCounts
-
     Raises
     ------
     ValueError

@@ -95,10 +95,6 @@ def cost_curves(held_out: CrossFitted, costs: Costs) -> CostCurves:
     costs : Costs
         The capacity has no effect.
 
-    Returns
-    -------
-    CostCurves
-
     References
     ----------
     Elkan 2001, "The foundations of cost-sensitive learning", IJCAI.
@@ -130,10 +126,6 @@ def net_benefit(held_out: CrossFitted) -> NetBenefit:
     ----------
     held_out : CrossFitted
         ``analysis.held_out``.
-
-    Returns
-    -------
-    NetBenefit
 
     References
     ----------

@@ -160,10 +160,6 @@ def decide(held_out: CrossFitted, costs: Costs, *, confidence_level: float = 0.9
     confidence_level : float
         Confidence level of the intervals, in (0, 1).
 
-    Returns
-    -------
-    DecisionTable
-
     References
     ----------
     Elkan 2001, "The foundations of cost-sensitive learning" (threshold); Vickers and Elkin 2006,

@@ -79,10 +79,6 @@ def cut_periods(
     count : ndarray of shape (n,), optional
         Number of rows of each value. Default: 1.
 
-    Returns
-    -------
-    Periods
-
     Raises
     ------
     ValueError

@@ -98,10 +98,6 @@ def period_table(
     confidence_level : float
         Confidence level of the intervals, in (0, 1).
 
-    Returns
-    -------
-    PeriodTable
-
     Raises
     ------
     ValueError

@@ -27,10 +27,6 @@ def bin_of(curve: ReliabilityCurve, score: float) -> int | None:
     score : float
         In [0, 1].
 
-    Returns
-    -------
-    int or None
-
     Examples
     --------
     >>> from calib.core.cells import ScoreCells
@@ -57,10 +53,6 @@ def score_in(curve: ReliabilityCurve, position: int) -> float:
     curve : ReliabilityCurve
     position : int
         Position of the bin among the bins that have rows.
-
-    Returns
-    -------
-    float
 
     Examples
     --------
@@ -180,10 +172,6 @@ def slice_reliability(
         Whether each row belongs to the slice, as from `Slicing.member`.
     n_bins, strategy, confidence_level
         As in `calib.curves.reliability.reliability_curve`.
-
-    Returns
-    -------
-    ReliabilityCurve
 
     Raises
     ------

@@ -77,10 +77,6 @@ def calibrate_slices(
     confidence_level : float
         Confidence level of the intervals, in (0, 1).
 
-    Returns
-    -------
-    SliceCalibration
-
     Raises
     ------
     ValueError
@@ -256,10 +252,6 @@ def calibrate_matrix_slices(
         Key of one of its calibrators.
     confidence_level : float
         Confidence level of the intervals, in (0, 1).
-
-    Returns
-    -------
-    SliceCalibration
 
     Raises
     ------

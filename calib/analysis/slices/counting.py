@@ -41,10 +41,6 @@ def aggregate(
         If there are at most this many distinct scores, every cell is one score. With more, scores
         are grouped in the cells of a fixed grid.
 
-    Returns
-    -------
-    Aggregate
-
     Raises
     ------
     ValueError
@@ -139,10 +135,6 @@ def sliced_rows(
         One column, or two columns that are crossed. An aggregate must have been counted by them.
     n_ranges : int
         Number of ranges into which a column with many numbers is cut. No effect on an aggregate.
-
-    Returns
-    -------
-    SlicedRows
 
     Raises
     ------

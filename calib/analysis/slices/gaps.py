@@ -102,10 +102,6 @@ def slice_gaps(
     confidence_level : float
         Confidence level of the intervals, in (0, 1).
 
-    Returns
-    -------
-    SliceGaps
-
     References
     ----------
     Holm 1979, https://www.jstor.org/stable/4615733 (adjusted p-values).
@@ -246,10 +242,6 @@ def slice_error_rates(
     confidence_level : float
         Confidence level of the Wilson intervals, in (0, 1). They use the effective number of rows,
         (sum w)^2 / sum w^2, divided by the design effect of clusters.
-
-    Returns
-    -------
-    SliceErrorRates
 
     References
     ----------

@@ -84,10 +84,6 @@ def slice_mix(
     confidence_level : float
         Confidence level of the intervals, in (0, 1).
 
-    Returns
-    -------
-    SliceMix
-
     Raises
     ------
     ValueError
