@@ -19,8 +19,8 @@ from sklearn.calibration import _TemperatureScaling
 
 from benchmarks._clock import cpu_seconds
 from calib.calibrators import multiclass_calibrator
-from calib.core.predictions import Predictions
-from calib.metrics.by_class import classwise
+from calib.core.views import ScoreMatrix
+from calib.metrics.by_class import class_table
 from calib.metrics.matrix import multiclass_metrics
 from calib.numerics.threads import single_thread
 
@@ -130,8 +130,8 @@ def main() -> int:
         for key, shape in ALONE:
             alone(key, shape)
         scores, label = make((50_000, 1_000))
-        predictions = Predictions.from_arrays(label, scores)
-        print(f"classwise    50,000 x 1,000 {cpu_seconds(lambda: classwise(predictions)):7.2f} s")
+        rows, names = ScoreMatrix(scores, label), [*map(str, range(1_000))]
+        print(f"classwise    50,000 x 1,000 {cpu_seconds(lambda: class_table(rows, names)):7.2f} s")
         metrics = cpu_seconds(lambda: multiclass_metrics(label, scores))
         print(f"metrics      50,000 x 1,000 {metrics:7.2f} s")
     return missed

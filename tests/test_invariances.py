@@ -25,6 +25,7 @@ from calib.calibrators import CALIBRATORS, multiclass_calibrator, score_methods
 from calib.calibrators.meta_estimators import CalibratedModel
 from calib.core.cells import ScoreCells
 from calib.core.predictions import Predictions
+from calib.core.views import ScoreMatrix
 from calib.crossfit.fitting import cross_fit
 from calib.crossfit.settings import Settings
 from calib.curves.rate import corp_curve, smooth_curve
@@ -307,8 +308,12 @@ UNITLESS = {
     "mix of slices": lambda view: slice_mix(CUT, view.score > 0.5, view.weights, view.group),
     "curve of a slice": curve_of_a_slice,
     "classes": lambda view: class_table(
-        np.column_stack([1.0 - view.score, view.score]),
-        view.outcome.astype(np.int64), view.weights, ("no", "yes"), 5, view.group,
+        ScoreMatrix(
+            np.column_stack([1.0 - view.score, view.score]),
+            view.outcome.astype(np.int64), view.weights, view.group,
+        ),
+        ("no", "yes"),
+        5,
     ),
     "verdict": lambda view: judge(view.cells()).p_adjusted,
     "too few": lambda view: list(too_few(view.cells(), ("a", "b")).encode()),

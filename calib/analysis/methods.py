@@ -9,6 +9,7 @@ import numpy as np
 
 from calib.analysis.results import MethodResult
 from calib.analysis.summary import added_metrics
+from calib.analysis.verdict import calibration_tests
 from calib.calibrators import CALIBRATORS, Calibrator, MatrixCalibrator
 from calib.core.cells import ScoreCells
 from calib.core.estimate import Estimate
@@ -28,15 +29,12 @@ from calib.metrics import (
     TestResult,
     distinct_scores,
     expected_calibration_error,
-    hosmer_lemeshow_test,
     ks_error,
     ks_test,
     kuiper_test,
-    spiegelhalter_test,
 )
 from calib.metrics.by_cluster import clustered_tests, resampled_test
 from calib.metrics.ranking import auc, auc_difference, auc_estimate, row_auc, row_auc_within
-from calib.metrics.regression import line_test
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.binning import Strategy, bin_edges, score_histogram
 from calib.numerics.logistic import LogisticFit
@@ -170,6 +168,7 @@ def _method_result(
     own = contributions(held_out, key, reference)
     curve = cumulative_curve(cells, confidence_level=level)
     line = fit_line(cells)
+    tests = _tests(held_out, key, line)
     change = differences(held_out, key, reference, own, level)
     area = area_estimate(held_out, key, reference, own["auc"], change["auc"], level)
     metrics = {name: mean_estimate(own[name], rows, level) for name in LOSSES} | {
@@ -191,9 +190,9 @@ def _method_result(
             reliability=reliability(cells, settings, drawn),
             histogram=score_histogram(cells.score, cells.weight),
             cumulative=curve if drawn is None else _clustered_null(curve, drawn.ks),
-            ks=_ks_test(held_out, key),
+            ks=tests.pop("ks"),
             function=_function(held_out.maps[key]),
-            tests=_tests(held_out, key, line),
+            tests=tests,
         ),
         held_out,
         settings,
@@ -217,23 +216,14 @@ def _function(fitted: Calibrator | MatrixCalibrator) -> CalibrationFunction:
     return without_curve(fitted.formula())
 
 
-def _ks_test(held_out: CrossFitted, key: str) -> TestResult:
-    by_row = ks_test(held_out.cells[key])
-    drawn = held_out.clusters(key)
-    return by_row if drawn is None else resampled_test(by_row, drawn.ks)
-
-
 def _tests(held_out: CrossFitted, key: str, line: LogisticFit | None) -> dict[str, TestResult]:
     cells, drawn = held_out.cells[key], held_out.clusters(key)
-    kuiper = kuiper_test(cells)
-    if drawn is not None:
-        by_cluster = clustered_tests(held_out.view(key), cells, line)
-        return {"kuiper": resampled_test(kuiper, drawn.kuiper)} | by_cluster
+    if drawn is None:
+        return calibration_tests(cells, line)
     return {
-        "kuiper": kuiper,
-        "spiegelhalter": spiegelhalter_test(cells),
-        "hosmer_lemeshow": hosmer_lemeshow_test(cells),
-        "line": line_test(cells, line),
+        "ks": resampled_test(ks_test(cells), drawn.ks),
+        "kuiper": resampled_test(kuiper_test(cells), drawn.kuiper),
+        **clustered_tests(held_out.view(key), cells, line),
     }
 
 

@@ -17,6 +17,7 @@ from calib.metrics import hosmer_lemeshow_test, ks_test, kuiper_test, spiegelhal
 from calib.metrics.base import TestResult
 from calib.metrics.regression import calibration_slope_intercept, line_test
 from calib.numerics.intervals import holm
+from calib.numerics.logistic import LogisticFit
 from calib.text import number, p_value, percents, probability
 from calib.uncertainty import fit_line
 
@@ -141,14 +142,14 @@ def adjusted(tests: Mapping[str, TestResult]) -> dict[str, float]:
     return dict(zip(tests, holm(p_values).tolist(), strict=True))
 
 
-def calibration_tests(cells: ScoreCells) -> dict[str, TestResult]:
+def calibration_tests(cells: ScoreCells, line: LogisticFit | None = None) -> dict[str, TestResult]:
     """The five tests of calibration on which a verdict is based, for independent rows."""
     return {
         "ks": ks_test(cells),
         "kuiper": kuiper_test(cells),
         "spiegelhalter": spiegelhalter_test(cells),
         "hosmer_lemeshow": hosmer_lemeshow_test(cells),
-        "line": line_test(cells, fit_line(cells)),
+        "line": line_test(cells, line or fit_line(cells)),
     }
 
 

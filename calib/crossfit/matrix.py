@@ -158,8 +158,7 @@ class MatrixFits(Locked):
 
     def classwise(self, key: str, class_names: Sequence[str]) -> Classwise:
         """Calibration of each class under a method, worst KS error first."""
-        own = self.in_order(key)
-        return class_table(own.scores, own.label, own.weight, class_names, group=own.group)
+        return class_table(self.in_order(key), class_names)
 
 
 def fit_matrix(

@@ -253,7 +253,7 @@ def _score(held_out: MatrixFits, key: str) -> Scored:
         name: replicate_view(view, cells[name], held_out.settings.seed)
         for name, view in own.leading.items()
     }
-    by_class = class_errors(own.scores, own.label, own.weight, N_BINS, own.group)
+    by_class = class_errors(own, N_BINS)
     return Scored(
         rows={name: row(own.scores, own.label) for name, row in ROW_METRICS.items()},
         views={

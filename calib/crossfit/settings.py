@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from numbers import Integral
 from typing import Any, Literal
@@ -78,8 +79,9 @@ class Settings:
     band: Band = "per_bin"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "methods", _check_methods(self.methods))
-        object.__setattr__(self, "metrics", _check_metrics(self.metrics))
+        methods = _each_once("methods", ("uncalibrated", *self.methods), CALIBRATORS)
+        object.__setattr__(self, "methods", methods)
+        object.__setattr__(self, "metrics", _each_once("metrics", self.metrics, score_metrics()))
         if self.strategy not in ("quantile", "uniform"):
             raise ValueError(f"strategy must be 'quantile' or 'uniform', got {self.strategy!r}.")
         if self.band not in ("per_bin", "simultaneous"):
@@ -115,21 +117,11 @@ class Settings:
         return replace(self, **{name: defaults[name] for name in drawing})
 
 
-def _check_methods(methods: tuple[str, ...]) -> tuple[str, ...]:
-    known = CALIBRATORS
-    unknown = [key for key in methods if key not in known]
+def _each_once(name: str, keys: tuple[str, ...], known: Mapping[str, object]) -> tuple[str, ...]:
+    unknown = [key for key in keys if key not in known]
     if unknown:
-        raise ValueError(f"methods must be among {', '.join(known)}, got {unknown[0]!r}.")
-    chosen = dict.fromkeys(("uncalibrated", *methods))
-    return tuple(chosen)
-
-
-def _check_metrics(metrics: tuple[str, ...]) -> tuple[str, ...]:
-    known = score_metrics()
-    unknown = [key for key in metrics if key not in known]
-    if unknown:
-        raise ValueError(f"metrics must be among {', '.join(known)}, got {unknown[0]!r}.")
-    return tuple(dict.fromkeys(metrics))
+        raise ValueError(f"{name} must be among {', '.join(known)}, got {unknown[0]!r}.")
+    return tuple(dict.fromkeys(keys))
 
 
 def _check_between(name: str, value: int, low: int, high: int) -> None:

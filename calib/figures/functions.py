@@ -82,10 +82,8 @@ def functions_chart(
     results = [analysis.methods[key] for key in methods]
     scored = rows == "test"
     bins = analysis.uncalibrated.reliability if scored else analysis.fitted_reliability
-    observed, scale = (
-        Subject("rows", ROW_WORDS[rows], style_of("uncalibrated")),
-        scale_for(axis, [bins]),
-    )
+    observed = Subject("rows", ROW_WORDS[rows], style_of("uncalibrated"))
+    scale = scale_for(axis, [bins])
     before = by_rule or {}
     bent = [result for result in results if highlight_knots and len(result.function.knots)]
     layers = [diagonal(scale, "Identity"), dots(observed, bins, scale, joined=False)]

@@ -335,8 +335,6 @@ def _symbol(
     width = edge.get("width", 1.25 if hollow else 0)
     drawn = f'stroke="{color if hollow else edge.get("color", color)}" stroke-width="{width}"'
     look = f'fill="{"none" if hollow else color}" {drawn if width else ""}'
-    if marker.get("opacity", 1.0) != 1.0:
-        look += f' opacity="{marker["opacity"]}"'
     said = f"<title>{escape(unescape(words.replace('<br>', ' · ')))}</title>" if words else ""
     if corners is None:
         return f'<circle cx="{_px(x)}" cy="{_px(y)}" r="{_px(r)}" {look}>{said}</circle>'

@@ -18,10 +18,9 @@ def band_name(curve: ReliabilityCurve) -> str:
 
 def band_meaning(curve: ReliabilityCurve) -> str:
     """What the consistency band of a reliability diagram holds."""
+    which = "each dot" if curve.band == "per_bin" else "all dots together"
     at = level(curve.confidence_level)
-    if curve.band == "per_bin":
-        return f"if the model were calibrated, each dot would fall in it {at} of the time"
-    return f"if the model were calibrated, all dots together would fall in it {at} of the time"
+    return f"if the model were calibrated, {which} would fall in it {at} of the time"
 
 
 def evidence(method: MethodResult) -> str:

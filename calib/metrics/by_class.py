@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib.core.predictions import Predictions
+from calib.core.views import ScoreMatrix
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.calibrated_null import supremum_by_cluster, supremum_survival
 from calib.numerics.intervals import holm
@@ -32,13 +32,7 @@ class ClassErrors(Locked):
     effect: FloatArray  # design effect: factor by which clusters increase that variance, at least 1
 
 
-def class_errors(
-    scores: FloatArray,
-    label: IntArray,
-    weight: FloatArray | None,
-    n_bins: int,
-    group: IntArray | None = None,
-) -> ClassErrors:
+def class_errors(rows: ScoreMatrix, n_bins: int) -> ClassErrors:
     """Errors of the views of all classes, computed without sorting a column.
 
     The cumulative difference of a class falls between the rows of that class, so its extremes are
@@ -46,19 +40,19 @@ def class_errors(
     """
     if n_bins < 1:
         raise ValueError(f"n_bins must be at least 1, got {n_bins}.")
-    n, m = scores.shape
-    share = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
-    order = np.argsort(label, kind="stable")
-    ends = np.searchsorted(label[order], np.arange(m + 1))
+    n, m = rows.scores.shape
+    share = np.full(n, 1.0 / n) if rows.weight is None else rows.weight / rows.weight.sum()
+    order = np.argsort(rows.label, kind="stable")
+    ends = np.searchsorted(rows.label[order], np.arange(m + 1))
     edges = np.linspace(0.0, 1.0, n_bins + 1)[1:-1]
     found = np.ones((7, m))
     for start in range(0, m, COLUMNS_AT_ONCE):
-        columns = np.ascontiguousarray(scores[:, start : start + COLUMNS_AT_ONCE].T)
+        columns = np.ascontiguousarray(rows.scores[:, start : start + COLUMNS_AT_ONCE].T)
         for k, column in enumerate(columns, start):
             own = order[ends[k] : ends[k + 1]]
             found[:6, k] = _column_errors(column, column[own], share, share[own], edges)
-            if group is not None:
-                found[6, k] = _cluster_effect(column, own, share, group, found[5, k])
+            if rows.group is not None:
+                found[6, k] = _cluster_effect(column, own, share, rows.group, found[5, k])
     found[4] *= np.sqrt(found[6])
     return ClassErrors(*found)
 
@@ -169,53 +163,30 @@ class Classwise(Locked):
         return pd.DataFrame(named, index=pd.Index(self.index, name="index"))
 
 
-def classwise(predictions: Predictions, *, n_bins: int = 15) -> Classwise:
+def class_table(rows: ScoreMatrix, class_names: Sequence[str], n_bins: int = 15) -> Classwise:
     """Calibration of each class of a problem, worst KS error first.
 
-    A binary problem has two classes. The bins of the ECE are uniform. Raises ValueError if `n_bins`
-    is below 1.
+    The bins of the ECE are uniform. Raises ValueError if `n_bins` is below 1. See Freedman 1975,
+    doi:10.1214/aop/1176996452 (the bound); Holm 1979, https://www.jstor.org/stable/4615733
+    (adjusted p-values); Rao and Scott 1984, doi:10.1214/aos/1176346391 (clusters).
 
     >>> scores = [[0.8, 0.1, 0.1], [0.5, 0.4, 0.1], [0.5, 0.3, 0.2], [0.6, 0.2, 0.2]]
-    >>> table = classwise(Predictions.from_arrays([0, 1, 2, 1], scores)).frame()
+    >>> table = class_table(ScoreMatrix.from_arrays([0, 1, 2, 1], scores), "abc").frame()
     >>> table[["n_rows", "bias", "ks_error"]].round(3).reset_index()
        index  n_rows  bias  ks_error
     0      0       1 -0.35      0.40
     1      1       2  0.25      0.25
     2      2       1  0.10      0.10
     """
-    return class_table(
-        predictions.score_matrix,
-        predictions.outcome,
-        predictions.weight,
-        predictions.class_names,
-        n_bins,
-        predictions.group,
-    )
-
-
-def class_table(
-    scores: FloatArray,
-    label: IntArray,
-    weight: FloatArray | None,
-    class_names: Sequence[str],
-    n_bins: int = 15,
-    group: IntArray | None = None,
-) -> Classwise:
-    """As `classwise`, but of scores that are given as arrays, for example calibrated scores.
-
-    See Freedman 1975, doi:10.1214/aop/1176996452 (the bound); Holm 1979,
-    https://www.jstor.org/stable/4615733 (adjusted p-values); Rao and Scott 1984,
-    doi:10.1214/aos/1176346391 (clusters).
-    """
-    errors = class_errors(scores, label, weight, n_bins, group)
+    errors, (n, m), weight = class_errors(rows, n_bins), rows.scores.shape, rows.weight
     order = np.argsort(-errors.ks, kind="stable")
-    counts = np.bincount(label, minlength=scores.shape[1])
-    largest = 1.0 / len(label) if weight is None else float(weight.max() / weight.sum())
-    if group is None:
-        p_value = _p_values(errors, largest, len(label))
+    counts = np.bincount(rows.label, minlength=m)
+    largest = 1.0 / n if weight is None else float(weight.max() / weight.sum())
+    if rows.group is None:
+        p_value = _p_values(errors, largest, n)
     else:
-        p_value = _p_values_by_cluster(errors, largest, len(np.unique(group)))
-    few = np.maximum(counts, errors.mean_score * len(label)) < FEW_OF_A_CLASS
+        p_value = _p_values_by_cluster(errors, largest, len(np.unique(rows.group)))
+    few = np.maximum(counts, errors.mean_score * n) < FEW_OF_A_CLASS
     return Classwise(
         index=order,
         class_name=tuple(class_names[k] for k in order),

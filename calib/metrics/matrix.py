@@ -165,7 +165,7 @@ def ece_classwise(rows: ScoreMatrix, n_bins: int = 15) -> float:
     >>> round(ece_classwise([0, 1, 2], scores), 4)
     0.3111
     """
-    return float(class_errors(rows.scores, rows.label, rows.weight, n_bins).ece.mean())
+    return float(class_errors(rows, n_bins).ece.mean())
 
 
 @error_metric(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from scipy.optimize import brentq
@@ -80,18 +79,9 @@ def supremum_quantile(level: float) -> float:
     >>> round(supremum_quantile(0.95), 4)
     2.2414
     """
-    return _invert(supremum_survival, level)
-
-
-def range_quantile(level: float) -> float:
-    """x with P(max B - min B <= x) = level."""
-    return _invert(range_survival, level)
-
-
-def _invert(survival: Callable[[float], float], level: float) -> float:
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must fulfil 0 < level < 1, got {level}.")
-    return float(brentq(lambda x: survival(x) - (1.0 - level), 1e-3, 40.0, xtol=1e-14))
+    return float(brentq(lambda x: supremum_survival(x) - (1.0 - level), 1e-3, 40.0, xtol=1e-14))
 
 
 N_SIMULATED = 4_999

@@ -7,8 +7,14 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from calib.core.predictions import Predictions
+from calib.core.views import ScoreMatrix
 from calib.metrics import expected_calibration_error, ks_error
-from calib.metrics.by_class import class_errors, class_table, classwise
+from calib.metrics.by_class import class_errors, class_table
+
+
+def classwise(rows, **options):
+    matrix = ScoreMatrix(rows.score_matrix, rows.outcome, rows.weight, rows.group)
+    return class_table(matrix, rows.class_names, **options)
 
 
 @given(st.data(), st.sampled_from([1, 2, 5, 15]))
@@ -20,7 +26,7 @@ def test_same_as_the_binary_metrics(data, n_bins):
     label = np.array(data.draw(st.lists(st.integers(0, m - 1), min_size=n, max_size=n)))
     weight = np.array(data.draw(st.lists(st.floats(0.1, 9.0), min_size=n, max_size=n)))
     for used in (None, weight):
-        found = class_errors(scores, label, used, n_bins)
+        found = class_errors(ScoreMatrix(scores, label, used), n_bins)
         for k in range(m):
             y, s = label == k, scores[:, k]
             ece = expected_calibration_error(y, s, sample_weight=used, n_bins=n_bins)
@@ -32,7 +38,9 @@ def test_the_noise_floor_is_the_mean_ece_of_calibrated_classes():
     rng = np.random.default_rng(3)
     scores = rng.dirichlet([6.0, 3.0, 0.8, 0.02], 400)
     found = [
-        class_errors(scores, (scores.cumsum(axis=1) > rng.random(400)[:, None]).argmax(1), None, 15)
+        class_errors(
+            ScoreMatrix(scores, (scores.cumsum(axis=1) > rng.random(400)[:, None]).argmax(1)), 15
+        )
         for _ in range(400)
     ]
     expected = np.mean([errors.ece for errors in found], axis=0)
@@ -47,7 +55,7 @@ def test_the_errors_of_a_class_by_loops_over_its_rows(named):
     scores /= scores.sum(axis=1, keepdims=True)
     label, weight = rng.integers(0, 3, 80), rng.uniform(0.5, 2.0, 80)
     group = rng.integers(0, 9, 80) if named else None
-    found = class_errors(scores, label, weight, 4, group)
+    found = class_errors(ScoreMatrix(scores, label, weight, group), 4)
     share = weight / weight.sum()
     for k in range(3):
         y, s = label == k, scores[:, k]
@@ -75,7 +83,8 @@ def test_the_errors_of_a_class_by_loops_over_its_rows(named):
 
 def test_certain_scores_of_clusters_have_no_design_effect():
     scores = np.eye(2)[[0, 1] * 10]
-    found = class_errors(scores, np.zeros(20, dtype=int), None, 4, np.arange(20) // 5)
+    rows = ScoreMatrix(scores, np.zeros(20, dtype=int), None, np.arange(20) // 5)
+    found = class_errors(rows, 4)
     assert found.effect.tolist() == [1.0, 1.0]
 
 
@@ -230,8 +239,6 @@ def test_a_bound_on_a_p_value_is_at_most_1():
 def test_classes_have_15_bins_unless_another_number_is_asked_for():
     rows = constant(20, 0.5, 10)
     assert (classwise(rows).n_bins, classwise(rows, n_bins=4).n_bins) == (15, 4)
-    table = class_table(rows.score_matrix, rows.outcome, None, rows.class_names)
-    assert table.n_bins == 15
 
 
 def test_a_heavy_row_is_a_large_step():

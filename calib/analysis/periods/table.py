@@ -24,6 +24,8 @@ from calib.numerics.intervals import holm, wilson_interval
 from calib.numerics.threads import single_thread
 from calib.slicing import MISSING
 
+LINE = ("slope", "slope_low", "slope_high", "intercept", "intercept_low", "intercept_high")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PeriodTable(Locked):
@@ -140,9 +142,6 @@ def period_table(
         periods.codes[in_time], (rows.counts * outcome)[in_time], minlength=len(periods)
     )
 
-    def fitted(name: str) -> FloatArray:
-        return np.array([getattr(fit, name) for fit in fits])
-
     return PeriodTable(
         unit=periods.unit,
         names=tuple(periods.names[i] for i in number),
@@ -153,12 +152,7 @@ def period_table(
         base_rate=base_rate,
         base_rate_low=low,
         base_rate_high=high,
-        slope=fitted("slope"),
-        slope_low=fitted("slope_low"),
-        slope_high=fitted("slope_high"),
-        intercept=fitted("intercept"),
-        intercept_low=fitted("intercept_low"),
-        intercept_high=fitted("intercept_high"),
+        **{name: np.array([getattr(fit, name) for fit in fits]) for name in LINE},
         ks=np.array([test.statistic for test in tests]),
         ks_p_value=p_value,
         ks_p_adjusted=holm(np.where(n_rows < FEW_ROWS, np.nan, p_value)),
