@@ -19,7 +19,7 @@ def landing() -> None:
             "<p>Check a model's probabilities against what happened, and calibrate them.</p>"
         )
     with drop:
-        uploaders.landing(session)
+        uploaders.uploader(session, "data", "Drop your predictions: CSV, Parquet or NumPy")
     widgets.example(session)
     widgets.changed(session)
 

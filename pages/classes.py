@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from calib.crossfit.matrix import MatrixFits
 from calib.ui.classes import class_table
 from calib.ui.controls import widgets
 from calib.ui.layout import frame, words
@@ -26,7 +27,9 @@ def body(model: state.Model) -> None:
         return
     method = chosen if chosen in model.analysis.methods else "uncalibrated"
     st.markdown("## Classes")
-    table = class_table.table_of(session, matrix.held_out, model, method)
+    with st.spinner("Computing classes …"):
+        names = model.predictions.class_names
+        table = session.memo.heavy(MatrixFits.classwise, matrix.held_out, method, names)
     st.markdown(class_table.summary(table, method))
     opened = class_table.show(model, table)
     frame.reading(class_table.READING)

@@ -30,12 +30,13 @@ def body(model: state.Model) -> None:
     with left:
         st.markdown("### Expected cost")
         charts.chart(cost_chart(cost, decided, shown), "chart_cost")
-        frame.reading(decision_view.cost_reading(costs), "the cost curve")
+        rule = "costs" if costs.capacity is None else "capacity"
+        frame.reading(decision_view.COST_READINGS[rule], "the cost curve")
     with right:
         st.markdown("### Net benefit (decision curve)")
         at = None if costs.capacity else costs.threshold
         charts.chart(net_benefit_chart(benefit, shown, threshold=at), "chart_benefit")
-        st.markdown(decision_view.benefit_sentence(benefit, shown))
+        st.markdown(" ".join(decision_view.benefit_sentence(benefit, key) for key in shown))
         frame.reading(decision_view.BENEFIT_READING, "the decision curve")
 
     st.markdown("### Decisions by method")

@@ -74,12 +74,13 @@ def functions(analysis: LiveAnalysis) -> None:
     drawn, tested = tuple(analysis.methods), analysis.data.protocol == "test rows"
     left, right = st.columns(2 if tested else [2, 1], gap="medium")
     with left:
-        st.markdown(f"### {words.fitted_title(analysis)}")
+        n = f"{analysis.data.n_calibration:,}"
+        st.markdown(f"### Fitted on {f'the {n} calibration' if tested else f'all {n}'} rows")
         fitted = draw(analysis, drawn, rows="fitted")
         charts.chart(fitted, "chart_functions_fitted")
     with right:
         if tested:
-            st.markdown(f"### {words.scored_title(analysis)}")
+            st.markdown(f"### Evaluated on the {analysis.data.n_rows:,} test rows")
             scored = draw(analysis, drawn, rows="test")
             charts.chart(scored, "chart_functions_test")
         else:

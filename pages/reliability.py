@@ -20,7 +20,7 @@ session = frame.begin("Reliability")
 with st.sidebar:
     binning = st.container()
     below = st.container()
-    lines = widgets.lines(session)
+    lines = widgets.control(session, choices.LINES, choices.LINES.values.options)
     widgets.control(session, choices.CONFIDENCE_LEVEL)
     widgets.changed(session)
 
@@ -113,10 +113,8 @@ def reading(model: state.Model, shown: tuple[str, ...]) -> None:
 def sensitivity(model: state.Model, method: str) -> None:
     found = results.sensitivity(session, model.analysis, method)
     st.markdown("### Sensitivity to the number of bins")
-    strip, beside = st.columns([2, 1], gap="large")
-    with strip:
-        charts.chart(sensitivity_chart(model.analysis, found, method), "chart_sensitivity")
-    with beside:
+    strip = sensitivity_chart(model.analysis, found, method)
+    with charts.beside(strip, "chart_sensitivity", [2, 1]):
         st.markdown(how_to_read.sensitivity_sentence(model.analysis, found, method))
         frame.reading(how_to_read.SENSITIVITY, "this chart")
 
@@ -132,9 +130,10 @@ def bins_table(model: state.Model, shown: tuple[str, ...]) -> None:
 
 models = frame.models(session)
 chosen = widgets.methods_shown(session, models[0].analysis)
-# If there are too many bins to draw, the control for fewer bins must be visible.
+# The browser draws one model. If there are too many bins to draw, the control for fewer bins must
+# be visible.
 first = models[0].analysis.methods[chosen[0]].reliability
-explored = explorer.can_show(models) and not words.undrawn(first)
+explored = len(models) == 1 and not words.undrawn(first)
 if not explored:
     with below:
         chosen = widgets.shown_methods(session, models[0].analysis)

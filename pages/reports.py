@@ -8,6 +8,7 @@ from calib.ui.controls import widgets
 from calib.ui.layout import frame
 from calib.ui.reports import report_form, saved_report, saved_reports
 from calib.ui.session import choices
+from calib.ui.session.pages import PAGES
 
 session = frame.begin("Reports")
 browser = session.report_browser
@@ -23,7 +24,7 @@ if (browser.report and store is not None) or browser.file is not None:
             saved_report.page(session, store)
     except StoreError as error:
         st.error(plain(str(error)))
-        st.page_link(saved_reports.PAGE, label="All reports", query_params=session.link())
+        st.page_link(PAGES["Reports"], label="All reports", query_params=session.link())
     st.stop()
 
 with st.sidebar:

@@ -26,7 +26,7 @@ with st.sidebar:
 
 def body(model: state.Model) -> None:
     st.markdown("## Slices and time")
-    slice_view.unknown_columns(slice_controls.missing_columns(session, model.rows))
+    slice_controls.unknown_columns(session, model.rows)
     if not columns:
         st.info(slice_view.NO_COLUMNS)
         st.page_link("pages/data.py", label="**Go to Data**", query_params=session.link())

@@ -9,14 +9,11 @@ from typing import Any
 import streamlit as st
 
 from calib.analysis.verdict import SIGNIFICANCE
-from calib.core.predictions import Predictions
-from calib.crossfit.matrix import MatrixFits
 from calib.metrics.by_class import Classwise
 from calib.text import UNKNOWN, count, number, p_value, percent, plain, signed
 from calib.ui.controls.views import plain_name
 from calib.ui.session import state
 from calib.ui.session.choices import method_label
-from calib.ui.session.session import Session
 
 # Okabe and Ito's vermillion and blue: read alike by colour-blind eyes, on white and on black.
 TOO_HIGH, TOO_LOW, SIZE = "213, 94, 0", "0, 114, 178", "127, 127, 127"
@@ -58,16 +55,6 @@ READING = """
 - **Bias** is observed minus mean score. A class without bias can still be miscalibrated, with some
   scores too high and others too low; KS and ECE show this.
 """
-
-
-def table_of(session: Session, matrix: MatrixFits, model: state.Model, method: str) -> Classwise:
-    """Every class under a method, computed once."""
-    with st.spinner("Computing classes …"):
-        return session.memo.heavy(_classwise, matrix, method, model.predictions)
-
-
-def _classwise(matrix: MatrixFits, method: str, rows: Predictions) -> Classwise:
-    return matrix.classwise(method, rows.class_names)
 
 
 def summary(table: Classwise, method: str) -> str:

@@ -43,10 +43,7 @@ def columns(compared: MulticlassComparison) -> list[MetricColumn]:
 
 def forest(analysis: Analysis) -> None:
     """What each method changes about all classes, paired by row."""
-    picture, beside = st.columns([2, 1], gap="large")
-    with picture:
-        charts.chart(matrix_difference_chart(analysis), "chart_matrix_forest")
-    with beside:
+    with charts.beside(matrix_difference_chart(analysis), "chart_matrix_forest", [2, 1]):
         frame.reading(MATRIX_CHANGE, "the changes of all classes")
 
 
@@ -62,10 +59,7 @@ def clipped(session: Session, compared: LiveMulticlassComparison) -> None:
     except ValueError as error:
         st.caption(str(error))
         return
-    picture, beside = st.columns(2, gap="large")
-    with picture:
-        charts.chart(clipping_chart(found), "chart_clipping")
-    with beside:
+    with charts.beside(clipping_chart(found), "chart_clipping", 2):
         st.markdown(clipping_sentence(found, at))
         frame.reading(CLIPPING, "clipping")
 

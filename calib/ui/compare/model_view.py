@@ -8,10 +8,18 @@ import streamlit as st
 
 from calib.analysis import Column
 from calib.analysis.model_comparison import ModelComparison
+from calib.core.estimate import Estimate
 from calib.figures.checkpoints import checkpoint_chart
 from calib.text import noise_floor, number, plain, plural
 from calib.ui.layout import charts, frame
-from calib.ui.layout.tables import Line, best_of, change_lines, column_help, lines_table
+from calib.ui.layout.tables import (
+    Line,
+    best_of,
+    change_lines,
+    column_help,
+    lines_table,
+    lower_first,
+)
 from calib.ui.session.choices import method_label
 
 # Two models make no line.
@@ -45,35 +53,30 @@ def show(comparison: ModelComparison, *, counted: bool) -> None:
         "models. ECE depends on the binning."
     )
     if len(comparison.models) >= MIN_IN_LINE:
-        picture, beside = st.columns([3, 2], gap="large")
-        with picture:
-            charts.chart(checkpoint_chart(comparison), "chart_models")
-        with beside:
+        with charts.beside(checkpoint_chart(comparison), "chart_models", [3, 2]):
             frame.reading(LINES_READING, "this chart")
     _differences(comparison, counted=counted)
 
 
 def summary(comparison: ModelComparison) -> str:
     """Which model has the least loss, and whether that is more than chance, in words."""
-    key, loss = comparison.columns[0].key, _loss(comparison)
-    parts = []
+    column, parts = comparison.columns[0], []
     for method, when in ((BEFORE, "Uncalibrated"), (comparison.methods[-1], "Calibrated")):
-        losses = {
-            name: model.metrics[method][key].value
-            for name, model in comparison.models.items()
-            if method in model.metrics
-        }
-        if losses:
-            best = min(losses, key=losses.__getitem__)
-            parts.append(
-                f"{when}: **{plain(best)}** has the lowest {loss}, {number(losses[best])}."
-            )
+        found = _estimates(comparison, method, column)
+        if found:
+            best = min(found, key=lambda name: found[name].value)
+            least = f"the lowest {lower_first(column.label)}, {number(found[best].value)}"
+            parts.append(f"{when}: **{plain(best)}** has {least}.")
     return " ".join(parts)
 
 
-def _loss(comparison: ModelComparison) -> str:
-    label = comparison.columns[0].label
-    return label[:1].lower() + label[1:]
+def _estimates(comparison: ModelComparison, method: str, column: Column) -> dict[str, Estimate]:
+    """One metric of a method, of every model that has it."""
+    return {
+        name: model.metrics[method][column.key]
+        for name, model in comparison.models.items()
+        if method in model.metrics
+    }
 
 
 def metrics(comparison: ModelComparison) -> None:
@@ -92,16 +95,11 @@ def _cells(comparison: ModelComparison, column: Column) -> dict[str, tuple[str, 
     values: dict[str, list[str]] = {name: [] for name in comparison.models}
     floors: dict[str, list[str]] = {name: [] for name in comparison.models}
     for method in (BEFORE, comparison.methods[-1]):
-        estimates = {
-            name: model.metrics[method][column.key]
-            for name, model in comparison.models.items()
-            if method in model.metrics
-        }
+        estimates = _estimates(comparison, method, column)
         best = best_of(estimates, column)
         for name, one in estimates.items():
-            values[name].append(
-                number(one.value, column.digits) + ("\u00a0★" if name in best else "")
-            )
+            star = "\u00a0★" if name in best else ""
+            values[name].append(number(one.value, column.digits) + star)
             floors[name] += filter(None, [noise_floor(one, column.digits)])
     return {name: ("\u00a0→ ".join(values[name]), _floors(floors[name])) for name in values}
 

@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from calib.analysis import LiveAnalysis
 from calib.analysis.run import Data
 from calib.core.progress import Progress
-from calib.loading import InputError, Problem
+from calib.loading import InputError
 from calib.text import number, p_value, percent, plain, plural
 from calib.ui.controls import uploaders
 from calib.ui.session import state
@@ -73,20 +73,11 @@ def refused(session: Session, connected: Connected, repair: Repair) -> bool:
     for i, problem in enumerate(problems):
         st.error(problem.sentence)
         with st.container(horizontal=True):
-            for j, (label, repaired) in enumerate(_repairs(problem, connected)):
-                key = f"connect_repair_{problem.code}_{i}_{j}"
+            found = uploaders.repairs(problem, connected.mapping)
+            for j, (label, mapping) in enumerate(found):
+                key, repaired = f"connect_repair_{problem.code}_{i}_{j}", connected.mapped(mapping)
                 uploaders.repair_button(label, key, repair, session, repaired)
     return True
-
-
-def _repairs(problem: Problem, connected: Connected) -> list[tuple[str, Connected]]:
-    """The answers that a person can choose, and the resulting mapping of the columns."""
-    mapping = connected.mapping
-    found = [(each.label, mapping.chosen(**each.arguments)) for each in problem.choices]
-    if problem.repair is not None:
-        changed = problem.repair.changed(mapping)
-        found.insert(0, (problem.repair_label, mapping.chosen(**changed)))
-    return [(label, connected.mapped(each)) for label, each in found]
 
 
 def reopen(session: Session) -> None:
@@ -102,8 +93,11 @@ def reopen(session: Session) -> None:
         uploaders.example_instead()
         return
     if refused(session, connected, _reopened):
+        go_on = (session, "refused_scan", None)
         with st.container(horizontal=True):
-            st.button("Count the rows again", key="recount", on_click=_again, type="primary")
+            st.button(
+                "Count the rows again", key="recount", on_click=setattr, args=go_on, type="primary"
+            )
             uploaders.example_instead()
         return
     again = "draws the sample" if connected.sample else "counts all rows"
@@ -118,10 +112,6 @@ def _reopened(session: Session, connected: Connected) -> None:
     """Go on with the columns as a repair maps them."""
     session.refused_scan = None
     session.awaited = replace(session.awaited, query=Query.of(connected))
-
-
-def _again() -> None:
-    state.current().refused_scan = None
 
 
 def refresh(session: Session) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import streamlit as st
 
 from calib.core.aggregate import Aggregate
-from calib.loading import MAX_BYTES, Choice, InputError, Problem, Table, TextFormat
+from calib.loading import MAX_BYTES, ColumnMapping, InputError, Problem, Table, TextFormat
 from calib.loading.problems import Severity, refuse
 from calib.loading.reading.apart import FileReader, Limits, is_harmless
 from calib.text import plain, plural, sentence
@@ -42,9 +42,9 @@ def uploaders(session: Session) -> None:
     """Places to drop the predictions, and test rows of their own."""
     left, right = st.columns(2, gap="medium")
     with left:
-        _uploader(session, "data", "Predictions, or the calibration rows")
+        uploader(session, "data", "Predictions, or the calibration rows")
     with right:
-        _uploader(session, "test", "Test rows, if they are in a second file")
+        uploader(session, "test", "Test rows, if they are in a second file")
     st.caption(
         "CSV, TSV, Parquet, Feather or Arrow, plain or compressed: one row per prediction, with "
         "an outcome column and a score column, or one score column per class or model. NumPy: "
@@ -54,11 +54,6 @@ def uploaders(session: Session) -> None:
     )
 
 
-def landing(session: Session) -> None:
-    """A place to drop predictions on the first page, whose answer is the next thing shown."""
-    _uploader(session, "data", "Drop your predictions: CSV, Parquet or NumPy")
-
-
 def awaited(session: Session) -> None:
     """Whose data the link is for, and a place to drop them."""
     source = session.awaited
@@ -66,7 +61,7 @@ def awaited(session: Session) -> None:
     st.markdown(f"## This link is for {named}{_counted(source.n_rows)}")
     st.markdown("Drop the file here to see it. The settings of the link are kept.")
     with st.container(width=600):
-        _uploader(session, "data", "The file of the link")
+        uploader(session, "data", "The file of the link")
         paste(session)
     problems(session)
     if session.offered is not None:
@@ -112,7 +107,7 @@ def _show_example() -> None:
     session.choose_example(session.example)
 
 
-def _uploader(session: Session, place: Place, label: str) -> None:
+def uploader(session: Session, place: Place, label: str) -> None:
     key = "data_file" if place == "data" else "data_test_file"
     with st.container(key=key):
         found = st.file_uploader(
@@ -228,44 +223,49 @@ def problems(session: Session) -> None:
     """What is wrong, in words, each with its one-click repair."""
     for problem in session.file_problems:
         st.error(f"Not read: {problem.sentence}")
-        _choices(problem, f"read_{problem.code}", _read_anew, session)
-    _of_upload(session, ("error", "warning", "note"))
+        answers = [(each.label, each.arguments) for each in problem.choices]
+        _answers(answers, f"read_{problem.code}", _read_anew, session)
+    of_upload(session, "error", "warning", "note")
 
 
-def doubts(session: Session) -> None:
-    """What may make the answer wrong, above it: a dropped file is shown without the Data page."""
-    _of_upload(session, ("warning",))
-
-
-def _of_upload(session: Session, severities: Sequence[Severity]) -> None:
-    drawn: set[str] = set()
-    for problem in session.upload.problems if session.upload else ():
+def of_upload(session: Session, *severities: Severity) -> None:
+    """What is wrong with the data, as far as it is that severe, with the repairs."""
+    upload, drawn = session.upload, set[str]()
+    if upload is None:
+        return
+    for problem in upload.problems:
         if problem.severity not in severities:
             continue
         key = f"repair_{problem.code}"
         if key in drawn:
             key = f"{key}_{len(drawn)}"
         drawn.add(key)
-        _problem(session, problem, key)
+        draw = {"error": st.error, "warning": st.warning, "note": st.info}[problem.severity]
+        draw(problem.sentence)
+        found = repairs(problem, upload.mapping)
+        if problem.repair is not None:
+            label, mapping = found.pop(0)
+            repair_button(label, key, state.map_anew, session, mapping)
+        _answers(found, key, state.map_anew, session)
 
 
-def _problem(session: Session, problem: Problem, key: str) -> None:
-    draw = {"error": st.error, "warning": st.warning, "note": st.info}[problem.severity]
-    draw(problem.sentence)
-    if problem.repair is not None and session.upload is not None:
-        repair_button(problem.repair_label, key, _repair, session, problem)
-    _choices(problem, key, _map_anew, session)
+def repairs(problem: Problem, mapping: ColumnMapping) -> list[tuple[str, ColumnMapping]]:
+    """The repair and the answers that a person can choose, and how the columns are meant then."""
+    found = [(each.label, mapping.chosen(**each.arguments)) for each in problem.choices]
+    if problem.repair is not None:
+        changed = problem.repair.changed(mapping)
+        found.insert(0, (problem.repair_label, mapping.chosen(**changed)))
+    return found
 
 
-def _choices(
-    problem: Problem, key: str, answer: Callable[[Session, Choice], None], session: Session
+def _answers(
+    found: Sequence[tuple[str, Any]], key: str, on_click: Callable[..., None], session: Session
 ) -> None:
     """The answers to a question that only a person can decide, side by side."""
-    if not problem.choices:
-        return
-    with st.container(horizontal=True):
-        for number, choice in enumerate(problem.choices):
-            repair_button(choice.label, f"{key}_{number}", answer, session, choice)
+    if found:
+        with st.container(horizontal=True):
+            for number, (label, answer) in enumerate(found):
+                repair_button(label, f"{key}_{number}", on_click, session, answer)
 
 
 def repair_button(label: str, key: str, on_click: Callable[..., None], *args: object) -> None:
@@ -274,25 +274,14 @@ def repair_button(label: str, key: str, on_click: Callable[..., None], *args: ob
     st.button(sentence(label), key=key, on_click=on_click, args=args, **look)
 
 
-def _read_anew(session: Session, choice: Choice) -> None:
+def _read_anew(session: Session, arguments: Mapping[str, Any]) -> None:
     if session.unread is not None:
         files, place = session.unread
         with st.spinner("Reading the file"):
-            if "add" in choice.arguments:
+            if "add" in arguments:
                 receive(session, files, place, add=True)
             else:
-                receive(session, files, place, TextFormat(**choice.arguments))
-
-
-def _map_anew(session: Session, choice: Choice) -> None:
-    if session.upload is not None:
-        state.map_anew(session, session.upload.mapping.chosen(**choice.arguments))
-
-
-def _repair(session: Session, problem: Problem) -> None:
-    if problem.repair is not None and session.upload is not None:
-        changed = problem.repair.changed(session.upload.mapping)
-        state.map_anew(session, session.upload.mapping.chosen(**changed))
+                receive(session, files, place, TextFormat(**arguments))
 
 
 def remove_test(session: Session) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, TypeVar
 
@@ -11,7 +11,6 @@ import streamlit as st
 from calib.analysis import Analysis
 from calib.analysis.run import Data
 from calib.calibrators import CALIBRATORS, score_methods
-from calib.curves.rate import RateKind
 from calib.loading.examples import EXAMPLES
 from calib.reports.contents import shown_methods as shown_at_first
 from calib.ui.layout.words import assumptions, named_folds
@@ -86,11 +85,6 @@ def download(label: str, content: Any, file_name: str, key: str, **more: Any) ->
     st.download_button(label, content, file_name=file_name, key=key, **look)
 
 
-def by_simplicity(session: Session) -> list[str]:
-    """All methods for the shown data, simplest first."""
-    return list(CALIBRATORS if session.is_matrix else score_methods())
-
-
 def binning(session: Session) -> None:
     """Strategy and number of bins, and whether the data choose it."""
     bins(session)
@@ -103,15 +97,9 @@ def bins(session: Session) -> None:
     control(session, choices.N_BINS, disabled=session[choices.AUTO_BINS])
 
 
-def lines(session: Session) -> tuple[RateKind, ...]:
-    """Lines of observed frequency to draw beside the bins; returns their kinds."""
-    known = choices.LINES.values.options
-    return control(session, choices.LINES, known)
-
-
 def methods(session: Session) -> None:
-    """The methods that are fitted and compared."""
-    known = by_simplicity(session)
+    """The methods that are fitted and compared, simplest first."""
+    known = list(CALIBRATORS if session.is_matrix else score_methods())
     control(session, choices.METHODS, [key for key in known if key != "uncalibrated"])
     with st.expander("What each one assumes"):
         st.markdown(assumptions(known, matrix=session.is_matrix))
@@ -163,13 +151,6 @@ def columns(session: Session) -> tuple[str, ...]:
     chosen = choices.COLUMNS.among(session[choices.COLUMNS], options)
     value = chosen or choices.COLUMNS.among(tuple(first), options)
     return control(session, choices.COLUMNS, options, value=value)
-
-
-def over_epsilon(session: Session, options: Sequence[str]) -> tuple[str, ...]:
-    """The methods whose log loss is drawn over epsilon; returns them, at least one."""
-    choice = choices.OVER_EPSILON
-    chosen = choice.among(session[choice], options) or tuple(options[:1])
-    return control(session, choice, options, value=chosen)
 
 
 def epsilon(session: Session, rule: float) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -10,7 +10,7 @@ from calib.analysis.decisions import Costs, Decision, DecisionTable, ExpectedCou
 from calib.text import count, interval, level, number, percent, signed, significant
 from calib.ui.controls.widgets import ask, control
 from calib.ui.layout import tables
-from calib.ui.layout.tables import MetricColumn
+from calib.ui.layout.tables import Line, lines_table
 from calib.ui.session import choices, state
 from calib.ui.session.choices import method_label
 from calib.ui.session.decisions import costs
@@ -41,10 +41,16 @@ BENEFIT_READING = """
 - Perfectly calibrated scores are never below **Flag all** or **Flag none**, apart from chance.
   [Vickers and Elkin 2006](https://doi.org/10.1177/0272989X06295361).
 """
-HINDSIGHT = (
-    "The lowest cost on these rows, and its threshold. It is chosen in hindsight, so it is "
-    "optimistic."
-)
+# Meanings of the columns of the table, which are narrow enough to be seen whole beside a sidebar.
+HEAD = {
+    "Threshold": "Lowest score that is flagged.",
+    "Flagged": "Rows at or above the threshold.",
+    "Not flagged": "Rows below the threshold.",
+    "Cost per row": "Expected cost, and its change by calibration.",
+    "Net benefit": "See the decision curve above.",
+    "Lowest in hindsight": "The lowest cost on these rows, and its threshold. It is chosen in "
+    "hindsight, so it is optimistic.",
+}
 COUNT_READING = (
     "If you sum probabilities (expected clicks, expected defaults), the sum should match the "
     "observed count. Rows are selected by their uncalibrated scores, so that all methods are "
@@ -90,17 +96,8 @@ def range_control(session: Session) -> tuple[float, float]:
     return low, high
 
 
-def cost_reading(costs: Costs) -> str:
-    """How to read the chart of costs."""
-    return COST_READINGS["costs" if costs.capacity is None else "capacity"]
-
-
-def benefit_sentence(curves: NetBenefit, shown: Sequence[str]) -> str:
-    """Sentences: the thresholds at which methods are worse than flagging all rows or none."""
-    return " ".join(_benefit_of(curves, key) for key in shown)
-
-
-def _benefit_of(curves: NetBenefit, key: str) -> str:
+def benefit_sentence(curves: NetBenefit, key: str) -> str:
+    """The thresholds at which a method is worse than flagging all rows or none."""
     lead, missing = f"**{method_label(key)}** is", curves.shortfall(key)
     worse = curves.threshold[missing > 0.0]
     if not len(worse):
@@ -152,8 +149,14 @@ def _change(table: DecisionTable, key: str, before: Decision, after: Decision) -
 
 def table(decided: DecisionTable, *, weighted: bool) -> None:
     """Every method's decisions in numbers."""
-    labels = {key: method_label(key) for key in decided.methods}
-    tables.metric_table("decisions", _columns(decided), labels, about="Decisions by method")
+    unused = "Threshold" if decided.costs.capacity is None else "Lowest in hindsight"
+    head = {name: meaning for name, meaning in HEAD.items() if name != unused}
+    rows = {key: _cells(key, found) for key, found in decided.methods.items()}
+    lines = [
+        Line([(method_label(key),), *(cells[name] for name in head)]) for key, cells in rows.items()
+    ]
+    about = "Decisions by method"
+    lines_table(f"rows_{len(lines)}_decisions", about, [("Method", ""), *head.items()], lines)
     blind = f"all {number(decided.treat_all)}, flagging none {number(decided.treat_none)}"
     at = level(decided.confidence_level)
     counted = " Counts are sums of the rows' weights." if weighted else ""
@@ -163,56 +166,26 @@ def table(decided: DecisionTable, *, weighted: bool) -> None:
     )
 
 
-def _columns(decided: DecisionTable) -> list[MetricColumn]:
-    """The table, cell by cell; narrow enough to be seen whole beside a sidebar."""
-    by_costs = decided.costs.capacity is None
-    made: list[tuple[str, str, Callable[[str, Decision], tuple[str, ...]]]] = [
-        ("Flagged", "Rows at or above the threshold.", _flagged),
-        ("Not flagged", "Rows below the threshold.", _not_flagged),
-        ("Cost per row", "Expected cost, and its change by calibration.", _cost),
-        ("Net benefit", "See the decision curve above.", _net_benefit),
-    ]
-    if by_costs:
-        made.append(("Lowest in hindsight", HINDSIGHT, _hindsight))
-    else:
-        made.insert(0, ("Threshold", "Lowest score that is flagged.", _threshold))
-    return [
-        MetricColumn(
-            label, label, about, {key: cell(key, one) for key, one in decided.methods.items()}
-        )
-        for label, about, cell in made
-    ]
-
-
-def _threshold(_key: str, found: Decision) -> tuple[str, ...]:
-    return (significant(found.threshold),)
-
-
-def _flagged(_key: str, found: Decision) -> tuple[str, ...]:
-    true, false = count(found.true_positives), count(found.false_positives)
-    return count(found.n_flagged), f"{true} true positives", f"{false} false positives"
-
-
-def _not_flagged(_key: str, found: Decision) -> tuple[str, ...]:
-    true, false = count(found.true_negatives), count(found.false_negatives)
-    whole = count(found.true_negatives + found.false_negatives)
-    return whole, f"{true} true negatives", f"{false} false negatives"
-
-
-def _cost(key: str, found: Decision) -> tuple[str, ...]:
-    value = number(found.cost.value)
-    if key == "uncalibrated":
-        return (value,)
-    return value, signed(found.change.value), interval(found.change, sign=True)
-
-
-def _net_benefit(_key: str, found: Decision) -> tuple[str, ...]:
-    return (number(found.net_benefit.value),)
-
-
-def _hindsight(_key: str, found: Decision) -> tuple[str, ...]:
+def _cells(key: str, found: Decision) -> dict[str, tuple[str, ...]]:
+    """What a method decides, by column: the value, and what stands below it."""
+    moved = (signed(found.change.value), interval(found.change, sign=True))
     place = "none flagged" if found.hindsight > 1.0 else f"at {significant(found.hindsight)}"
-    return number(found.hindsight_cost), place
+    return {
+        "Threshold": (significant(found.threshold),),
+        "Flagged": (
+            count(found.n_flagged),
+            f"{count(found.true_positives)} true positives",
+            f"{count(found.false_positives)} false positives",
+        ),
+        "Not flagged": (
+            count(found.true_negatives + found.false_negatives),
+            f"{count(found.true_negatives)} true negatives",
+            f"{count(found.false_negatives)} false negatives",
+        ),
+        "Cost per row": (number(found.cost.value), *(() if key == "uncalibrated" else moved)),
+        "Net benefit": (number(found.net_benefit.value),),
+        "Lowest in hindsight": (number(found.hindsight_cost), place),
+    }
 
 
 def counts_sentence(counts: ExpectedCounts, shown: Sequence[str]) -> str:

@@ -23,10 +23,10 @@ from calib.crossfit.settings import Settings
 from calib.curves.functions import CalibrationFunction, CompactLogitCurve
 from calib.figures.epsilon import epsilon_chart
 from calib.text import interval, level, number, significant
-from calib.ui.controls import widgets
+from calib.ui.controls.widgets import control
 from calib.ui.layout import charts
 from calib.ui.layout.words import n_folds
-from calib.ui.session.choices import method_label
+from calib.ui.session.choices import OVER_EPSILON, method_label
 from calib.ui.session.memo import Unkeyed, keep
 from calib.ui.session.session import Session
 from calib.ui.session.state import shared_memo
@@ -64,7 +64,9 @@ def over_epsilon(session: Session, analysis: LiveAnalysis) -> Sequence[EpsilonCu
     if not options:
         st.caption("None of the chosen methods uses the compact logit. Add Spline to see its loss.")
         return ()
-    chosen = widgets.over_epsilon(session, options) if len(options) > 1 else options
+    chosen = OVER_EPSILON.among(session[OVER_EPSILON], options) or options[:1]
+    if len(options) > 1:
+        control(session, OVER_EPSILON, options, value=chosen)
     slot = st.empty()
 
     def progress(share: float, text: str) -> None:

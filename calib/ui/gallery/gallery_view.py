@@ -24,23 +24,22 @@ def show_entry(shown: GalleryEntry) -> Opening | None:
     with words:
         st.markdown(shown.story)
         st.markdown(f":small[{linked(shown.source)}]")
-        pressed = [opening for opening in shown.openings if _button(opening)]
-        _numbers(shown)
+        pressed = None
+        for each in shown.openings:
+            if st.button(each.label, key=f"open_{each.key}", icon=":material/arrow_forward:"):
+                pressed = each
+        for name, title in shown.numbers.items():
+            path = FOLDER / f"{name}.csv"
+            if path.is_file():
+                with st.expander(title, key=f"numbers_{name}"):
+                    _table(name, path)
     with picture:
-        _picture(shown)
-    return pressed[0] if pressed else None
-
-
-def _button(opening: Opening) -> bool:
-    return st.button(opening.label, key=f"open_{opening.key}", icon=":material/arrow_forward:")
-
-
-def _numbers(shown: GalleryEntry) -> None:
-    for name, title in shown.numbers.items():
-        path = FOLDER / f"{name}.csv"
+        path = FOLDER / f"{shown.picture}.svg"
         if path.is_file():
-            with st.expander(title, key=f"numbers_{name}"):
-                _table(name, path)
+            st.image(str(path), alt=shown.alt, width="content")
+        else:
+            st.caption("The picture and the numbers are in the project's repository only.")
+    return pressed
 
 
 def _table(name: str, path: Path) -> None:
@@ -54,14 +53,6 @@ def _table(name: str, path: Path) -> None:
     )
     for note in notes:
         st.caption(note)
-
-
-def _picture(shown: GalleryEntry) -> None:
-    path = FOLDER / f"{shown.picture}.svg"
-    if path.is_file():
-        st.image(str(path), alt=shown.alt, width="content")
-    else:
-        st.caption("The picture and the numbers are in the project's repository only.")
 
 
 def read_numbers(path: Path) -> tuple[dict[str, list[str]], list[str]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
-from typing import Literal
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from calib.figures import Chart
 from calib.ui.session import state
@@ -64,27 +65,25 @@ def chart(shown: Chart, key: str, on_select: Callable[[], None] | None = None) -
         pending.charts.setdefault(key, []).append((st.container(), shown, plot))
 
 
+def beside(shown: Chart, key: str, widths: int | Sequence[float]) -> DeltaGenerator:
+    """Draw a chart; returns the place at its right."""
+    left, right = st.columns(widths, gap="large")
+    with left:
+        chart(shown, key)
+    return right
+
+
 def _plot(shown: Chart, key: str, on_select: Callable[[], None] | None) -> None:
-    if not shown.is_square:
-        _plotly_chart(shown, key, on_select)
-        return
-    with st.container(key=f"square_{key}"):
-        st.html(f"<style>.st-key-{key} {{ --by-width: {shown.height_by_width}; }}</style>")
-        _plotly_chart(shown, key, on_select, height="stretch")
-
-
-def _plotly_chart(
-    shown: Chart,
-    key: str,
-    on_select: Callable[[], None] | None,
-    height: Literal["content", "stretch"] = "content",
-) -> None:
-    st.plotly_chart(
-        shown.unchecked,
-        height=height,
-        key=key,
-        config=shown.config,
-        alt=shown.alt,
-        on_select=on_select or "ignore",
-        selection_mode="points",
-    )
+    with st.container(key=f"square_{key}") if shown.is_square else nullcontext():
+        if shown.is_square:
+            size = f".st-key-{key} {{ --by-width: {shown.height_by_width}; }}"
+            st.html(f"<style>{size}</style>")
+        st.plotly_chart(
+            shown.unchecked,
+            height="stretch" if shown.is_square else "content",
+            key=key,
+            config=shown.config,
+            alt=shown.alt,
+            on_select=on_select or "ignore",
+            selection_mode="points",
+        )

@@ -50,14 +50,15 @@ def begin(title: str) -> Session:
         session.adapt_to_data(rows)
     state.write_address(session)
     session.answered = session.chosen
-    navigation.draw(title, has_classes(session))
+    matrix = rows if isinstance(rows, Predictions) and rows.is_matrix else None
+    navigation.draw(title, matrix is not None and matrix.n_classes > 2)
     identity.badge()
     _notices(session)
     if session.waits and title not in WITHOUT_DATA:
         _wait(session)
-    if isinstance(rows, Predictions) and rows.is_matrix and title not in WITHOUT_VIEW:
+    if matrix is not None and title not in WITHOUT_VIEW:
         with st.sidebar:
-            views.control(session, rows)
+            views.control(session, matrix)
     return session
 
 
@@ -67,12 +68,6 @@ def _prepare_server() -> None:
     # Modules live as long as the server: a collection need not look at them again.
     gc.collect()
     gc.freeze()
-
-
-def has_classes(session: Session) -> bool:
-    """Whether there are classes to compare: more than two."""
-    rows = state.predictions(session)
-    return isinstance(rows, Predictions) and rows.is_matrix and rows.n_classes > 2
 
 
 def _notices(session: Session) -> None:
@@ -180,8 +175,9 @@ def source(session: Session) -> None:
     if session.waits:
         _wait(session)
     _data(session)
+    # What may make the answer wrong, above it: a file is dropped without the Data page.
     if session.page == "Overview":
-        uploaders.doubts(session)
+        uploaders.of_upload(session, "warning")
     rows = state.predictions(session)
     if isinstance(rows, Predictions) and rows.is_matrix and session.page not in WITHOUT_VIEW:
         st.caption(views.caption(rows, session.settings.view))

@@ -119,8 +119,7 @@ def metric_table(
     name: str,
     columns: Iterable[MetricColumn],
     methods: Mapping[str, str],
-    marked: str = "",
-    about: str = "Metrics",
+    marked: str,
 ) -> None:
     """One row per method with the intervals below the values; the recommended row is marked.
 
@@ -138,7 +137,7 @@ def metric_table(
         )
         for key, label in methods.items()
     ]
-    lines_table(f"rows_{len(methods)}_{name}", about, head, lines)
+    lines_table(f"rows_{len(methods)}_{name}", "Metrics", head, lines)
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,11 +85,6 @@ def formula(method: MethodResult) -> str:
     return sentence if n == 0 or "knots" in sentence else f"{sentence} ({plural(n, 'knot')})"
 
 
-def meaning(analysis: Analysis, key: str) -> str:
-    """What a column of the metric table means."""
-    return next(column.meaning for column in analysis.columns if column.key == key)
-
-
 def bins_sentence(curve: ReliabilityCurve) -> str:
     """Number of occupied bins, and what is to be known about the others."""
     parts = [f"{plural(len(curve.rows), 'bin')} with rows"]
@@ -121,19 +116,6 @@ def undrawn(curve: ReliabilityCurve) -> str:
         f"No diagram: with about {plural(n // len(curve.rows), 'row')} per bin the dots of a "
         "calibrated model could lie almost anywhere. Choose fewer bins."
     )
-
-
-def fitted_title(analysis: Analysis) -> str:
-    """Heading of the calibrators over the rows that they were fitted on."""
-    data = analysis.data
-    kind = "the" if data.protocol == "test rows" else "all"
-    ending = " calibration rows" if data.protocol == "test rows" else " rows"
-    return f"Fitted on {kind} {data.n_calibration:,}{ending}"
-
-
-def scored_title(analysis: Analysis) -> str:
-    """Heading of the calibrators over the test rows."""
-    return f"Evaluated on the {analysis.data.n_rows:,} test rows"
 
 
 def errors_sentence(method: MethodResult) -> str:

@@ -68,16 +68,12 @@ def metric_entries() -> dict[str, list[Entry]]:
 
 def calibrator_entries() -> dict[str, list[Entry]]:
     """All registered calibrators, simplest first; then those for several classes only."""
-    single = score_methods()
-    several = [m for key, m in CALIBRATORS.items() if key not in single]
-    return {
-        "Calibrators, simplest first": [
-            Entry(m.label, m.key, m.summary, m.source, m.aliases) for m in single.values()
-        ],
-        "For several classes": [
-            Entry(m.label, m.key, m.summary, m.source, m.aliases) for m in several
-        ],
-    }
+    found: dict[str, list[Entry]] = {"Calibrators, simplest first": [], "For several classes": []}
+    single, several = found.values()
+    for key, m in CALIBRATORS.items():
+        place = single if key in score_methods() else several
+        place.append(Entry(m.label, m.key, m.summary, m.source, m.aliases))
+    return found
 
 
 def term_entries() -> dict[str, list[Entry]]:

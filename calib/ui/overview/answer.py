@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calib import text
-from calib.analysis import Analysis, MethodResult
+from calib.analysis import Analysis
 from calib.figures.before_after import before_after_panel
 from calib.figures.words import band_meaning
 from calib.ui.controls import use_calibrator
@@ -21,11 +21,6 @@ LOOKS = {
     "inconclusive": ("?", "orange"),
 }
 PAIR = 290
-
-
-def is_grouped(scores: MethodResult) -> bool:
-    """Whether a cell holds several scores."""
-    return scores.metrics["log_loss"].resolution > 0.0
 
 
 def is_top_label(session: Session, analysis: Analysis) -> bool:
@@ -91,24 +86,27 @@ def four_numbers(session: Session, analysis: Analysis) -> None:
     """Rows, KS error, mean prediction and base rate."""
     data, scores = analysis.data, analysis.uncalibrated
     predicted, observed = means(session, analysis)
+    # A cell of counts can hold several scores.
+    grouped = scores.metrics["log_loss"].resolution > 0.0
     with st.container(key=state.key("numbers")):
         left, right = st.columns(2, wrap=False)
         left.metric(
             "Rows",
             f"{data.n_rows:,}",
-            text.plural(data.n_distinct, "score cell" if is_grouped(scores) else "distinct score"),
+            text.plural(data.n_distinct, "score cell" if grouped else "distinct score"),
             delta_color="off",
             delta_arrow="off",
             help=words.set_aside(data) or "Rows that are scored.",
         )
         ks = scores.metrics["ks_error"]
+        meaning = next(each.meaning for each in analysis.columns if each.key == "ks_error")
         right.metric(
             "KS error",
             text.number(ks.value),
             text.p_value(scores.p_adjusted["ks"]),
             delta_color="off",
             delta_arrow="off",
-            help=f"{words.meaning(analysis, 'ks_error')} {words.on_average(ks)} Below it: the "
+            help=f"{meaning} {words.on_average(ks)} Below it: the "
             "p-value after Holm's correction for five tests.",
         )
         left.metric(

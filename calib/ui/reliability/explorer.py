@@ -31,11 +31,6 @@ SENT: tuple[Choice[Any], ...] = (
 )
 
 
-def can_show(found: Sequence[state.Model]) -> bool:
-    """Whether the browser can draw it all: one model."""
-    return len(found) == 1
-
-
 def hold(session: Session, model: state.Model, shown: Sequence[str]) -> None:
     """Send what the explorer draws; its choices are sent apart, since they change with every step.
 

@@ -9,7 +9,7 @@ from calib.store import Store, moment_words
 from calib.text import plain
 from calib.ui.controls.widgets import ask, download
 from calib.ui.reports import sharing
-from calib.ui.reports.saved_reports import PAGE
+from calib.ui.session.pages import PAGES
 from calib.ui.session.report_browser import COMPARED, REPORT
 from calib.ui.session.session import Session
 
@@ -68,7 +68,7 @@ def together(session: Session, *reports: Report) -> ReportComparison:
         for report_id, report in zip((browser.report, browser.compared), reports, strict=True):
             if report_id and browser.other is None:
                 label = f"Open **{plain(report.heading)}**"
-                st.page_link(PAGE, label=label, query_params={REPORT: report_id})
+                st.page_link(PAGES["Reports"], label=label, query_params={REPORT: report_id})
         if browser.other is not None:
             first = f"Back to {reports[0].heading}"
             close = (browser, "other", None)

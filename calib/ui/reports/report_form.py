@@ -18,6 +18,8 @@ from calib.ui.controls.widgets import ask, field
 from calib.ui.reports import sharing
 from calib.ui.session import decisions, identity, state
 from calib.ui.session.choices import CROSS, N_RANGES, SLICE_BY, TIME, UNIT, Chosen
+from calib.ui.session.pages import PAGES
+from calib.ui.session.report_browser import REPORT
 from calib.ui.session.session import Session
 from calib.ui.session.slicing import crossed_with
 from calib.ui.session.sources import Query
@@ -116,13 +118,15 @@ def report_of(session: Session, model: state.Model) -> Report:
     ]
     if cross in crossed_with(rows, first):
         slices.append((first, cross))
+    query = Query.of(session.upload.source) if session.upload else None
     made = session.memo.heavy(
         _report,
         rows,
         model.analysis,
         _declared(session),
         session.report_browser.grade,
-        _source(session),
+        # How the rows can be counted again, where a source has them; without path and address.
+        "" if query is None else query.written(),
         slices=tuple(slices),
         n_ranges=session[N_RANGES],
         time=time,
@@ -144,12 +148,6 @@ def _report(
     return Report.from_analysis(
         analysis, parts=made, held_out_declared=declared, grade=grade, source=source
     )
-
-
-def _source(session: Session) -> str:
-    """How the rows can be counted again, where a source has them; without path and address."""
-    query = Query.of(session.upload.source) if session.upload else None
-    return "" if query is None else query.written()
 
 
 def costs(session: Session) -> Costs | None:
@@ -180,4 +178,6 @@ def _saving(session: Session, store: Store, report: Report) -> None:
     if browser.saved[1]:
         st.success("Saved. This link is permanent; later changes are saved as a new report.")
         sharing.link(browser.saved[1])
-        sharing.open_link(browser.saved[1])
+        there = {REPORT: browser.saved[1]}
+        icon = ":material/description:"
+        st.page_link(PAGES["Reports"], label="**Open it**", icon=icon, query_params=there)

@@ -12,7 +12,6 @@ from calib.store import Entry, Store, StoreError
 from calib.text import plain
 from calib.ui.reports import report_comparison, sharing
 from calib.ui.reports.document_view import show_document
-from calib.ui.reports.saved_reports import PAGE
 from calib.ui.session import identity, state
 from calib.ui.session.choices import Chosen
 from calib.ui.session.links import FINGERPRINT_SHOWN, Link, Source
@@ -23,6 +22,7 @@ from calib.ui.session.sources import Query, Seen
 
 # Lines that are not too long to read.
 WIDTH = 980
+BACK = ":material/arrow_back:"
 BROKEN = (
     "This report cannot be shown: its numbers contradict each other. The server log has the "
     "details."
@@ -40,43 +40,32 @@ def page(session: Session, store: Store | None) -> None:
 
     Raises StoreError if there is no report with this id, or the store cannot be reached.
     """
-    browser = session.report_browser
+    browser, entry = session.report_browser, None
     if store is not None and browser.report:
-        _saved(session, store)
+        entry = store.entry(browser.report)
+        report, other = _opened(entry.id, store), browser.other
+        link = session.link()
+        st.page_link(PAGES["Reports"], label="All reports", icon=BACK, query_params=link)
+        if browser.compared:
+            other = _opened(store.entry(browser.compared).id, store)
     elif browser.file is not None:
-        _file(session, browser.file, store)
-
-
-def _saved(session: Session, store: Store) -> None:
-    browser = session.report_browser
-    entry = store.entry(browser.report)
-    report = _opened(entry.id, store)
-    _back(session)
-    other = _opened(store.entry(browser.compared).id, store) if browser.compared else browser.other
+        report, other = browser.file, browser.other
+        st.button("All reports", key="close_file", icon=BACK, on_click=_close_file)
+        st.caption(f"From the file {plain(browser.file_name)}; it is not saved here.")
+    else:
+        return
     if other is not None:
         _draw(report_comparison.together(session, report, other).document())
         return
     with st.sidebar:
-        st.caption("Link to this report")
-        sharing.link(entry.id)
+        if entry is not None:
+            st.caption("Link to this report")
+            sharing.link(entry.id)
         sharing.downloads(report, "calibration-report")
         report_comparison.offer(session, store)
         _count_again(session, report)
-        _acts(session, store, report, entry)
-    _draw(report.document())
-
-
-def _file(session: Session, report: Report, store: Store | None) -> None:
-    other = session.report_browser.other
-    st.button("All reports", key="close_file", icon=":material/arrow_back:", on_click=_close_file)
-    st.caption(f"From the file {plain(session.report_browser.file_name)}; it is not saved here.")
-    if other is not None:
-        _draw(report_comparison.together(session, report, other).document())
-        return
-    with st.sidebar:
-        sharing.downloads(report, "calibration-report")
-        report_comparison.offer(session, store)
-        _count_again(session, report)
+        if store is not None and entry is not None:
+            _acts(session, store, report, entry)
     _draw(report.document())
 
 
@@ -103,12 +92,6 @@ def _close_file() -> None:
     browser = state.current().report_browser
     browser.file, browser.file_name, browser.file_problem = None, "", ""
     browser.other = None
-
-
-def _back(session: Session) -> None:
-    st.page_link(
-        PAGE, label="All reports", icon=":material/arrow_back:", query_params=session.link()
-    )
 
 
 def _draw(document: ReportDocument) -> None:

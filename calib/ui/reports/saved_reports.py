@@ -13,6 +13,7 @@ from calib.text import plain
 from calib.ui.controls.widgets import ask
 from calib.ui.layout import tables
 from calib.ui.session import identity, state
+from calib.ui.session.pages import PAGES
 from calib.ui.session.report_browser import COMPARED, REPORT, ReportBrowser
 from calib.ui.session.session import Session
 
@@ -21,7 +22,6 @@ PATIENCE = 4.0
 PER_PAGE = 10
 DAY = timedelta(days=1)
 MAX_DELETIONS = 50
-PAGE = "pages/reports.py"
 # A link to this page is drawn as the chosen one of a navigation, which these are not.
 STYLE = """
 .st-key-saved_reports [data-testid=stPageLink-NavLink] { background: none; padding-left: 0; }
@@ -116,7 +116,9 @@ def _filters(session: Session, store: Store) -> None:
 
 def _entry(browser: ReportBrowser, entry: Entry, number: int) -> None:
     with st.container(border=True, key=f"entry_{number}", gap="xxsmall"):
-        st.page_link(PAGE, label=f"**{plain(entry.title)}**", query_params={REPORT: entry.id})
+        st.page_link(
+            PAGES["Reports"], label=f"**{plain(entry.title)}**", query_params={REPORT: entry.id}
+        )
         st.markdown(plain(entry.sentence))
         parts = [entry.author, entry.data_name, f"saved {moment_words(entry.saved)}"]
         tags = "".join(f" :gray-badge[{plain(tag)}]" for tag in entry.tags)
@@ -139,7 +141,7 @@ def _comparing(browser: ReportBrowser) -> None:
             return
         first, second = browser.picked
         st.page_link(
-            PAGE,
+            PAGES["Reports"],
             label="Compare the two selected reports",
             icon=":material/compare_arrows:",
             query_params={REPORT: first, COMPARED: second},

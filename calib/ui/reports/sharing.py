@@ -10,7 +10,6 @@ from calib.reports import Report
 from calib.store import Store
 from calib.text import plain
 from calib.ui.controls.widgets import download
-from calib.ui.reports.saved_reports import PAGE
 from calib.ui.session import identity
 from calib.ui.session.report_browser import REPORT
 from calib.ui.session.session import Session
@@ -82,15 +81,10 @@ def save(session: Session, store: Store, report: Report, tags: str) -> str:
     return session.report_browser.saved[1]
 
 
-def address(report_id: str) -> str:
-    """The address of a saved report, as a person would send it."""
-    base = st.context.url or "/reports"
-    return f"{base.split('?')[0]}?{REPORT}={report_id}"
-
-
 def link(report_id: str) -> None:
-    """The address, a button that copies it, and who can open it."""
-    text = address(report_id)
+    """The address of a saved report, a button that copies it, and who can open it."""
+    base = st.context.url or "/reports"
+    text = f"{base.split('?')[0]}?{REPORT}={report_id}"
     with st.container(key="report_link"):
         st.code(text, language=None, wrap_lines=True)
         copy = st.components.v2.component(
@@ -110,13 +104,6 @@ def who_can_open(url: str) -> str:
     'Everyone who can open this app can open this link.'
     """
     return ONLY_HERE if urlsplit(url).hostname in (*LOCAL, None) else EVERYONE
-
-
-def open_link(report_id: str) -> None:
-    """A link to the saved report in this tab."""
-    st.page_link(
-        PAGE, label="**Open it**", icon=":material/description:", query_params={REPORT: report_id}
-    )
 
 
 def downloads(report: Report, stem: str) -> None:

@@ -81,29 +81,12 @@ class Connected:
             raise refuse("predicted", OF_LABELS)
         if problems := list(class_structure(mapping)):
             raise with_arguments(InputError(problems), mapping)
+        named = mapping.changed() | {"slices": (*mapping.slices, *self.pairs), "name": self.label}
+        named.pop("decimal", None)  # numbers of an engine are not text
+        if isinstance(mapping.score, tuple):
+            named["view"] = self.view
         rows, table = self.source.source(self.table)
-        return scan(
-            rows,
-            table=table,
-            outcome=mapping.outcome or "",
-            score=mapping.score or "",
-            view=self.view if isinstance(mapping.score, tuple) else "",
-            models=mapping.models,
-            model=mapping.model,
-            positive=mapping.positive,
-            slices=(*mapping.slices, *self.pairs),
-            time=mapping.time,
-            weight=mapping.weight,
-            group=mapping.group,
-            fold=mapping.fold,
-            split=mapping.split,
-            test_value=mapping.test_value,
-            transform=mapping.transform,
-            swap=mapping.swap,
-            drop_missing=mapping.drop_missing,
-            name=self.label,
-            progress=progress,
-        )
+        return scan(rows, table=table, progress=progress, **named)
 
     def drawn(self, progress: Progress | None = None) -> Sample:
         """A sample of the rows of the table.

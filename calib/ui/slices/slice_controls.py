@@ -9,6 +9,7 @@ import streamlit as st
 from calib.analysis.run import Data
 from calib.analysis.slices import SliceGaps
 from calib.core.aggregate import Aggregate
+from calib.text import plain
 from calib.ui.controls.widgets import control
 from calib.ui.session import choices, slicing
 from calib.ui.session.session import Session
@@ -34,26 +35,21 @@ def columns_control(session: Session, rows: Data) -> tuple[str, ...]:
     return (first, crossed) if crossed else (first,)
 
 
-def missing_columns(session: Session, rows: Data) -> list[str]:
-    """Columns that the link asks for and these data do not have."""
+def unknown_columns(session: Session, rows: Data) -> None:
+    """Say which columns of the link are not in these data."""
     wanted = (session[choices.SLICE_BY], session[choices.CROSS], session[choices.TIME])
-    return [name for name in dict.fromkeys(wanted) if name and name not in rows.columns]
+    names = [name for name in dict.fromkeys(wanted) if name and name not in rows.columns]
+    if names:
+        listed = ", ".join(map(plain, names))
+        st.caption(f":material/info: The link names columns that these data do not have: {listed}.")
 
 
 def picked_control(session: Session, gaps: SliceGaps) -> tuple[int, ...]:
     """Pick slices to lay over each other; returns their numbers, the two strongest at first."""
     numbers, choice = _offered(gaps), choices.PICKED
     chosen = tuple(number for number in session[choice] if number in numbers) or numbers[:2]
-    names = _namer(gaps)
-    control(
-        session,
-        choice,
-        numbers,
-        value=tuple(chosen),
-        format_func=names,
-        max_selections=MAX_PICKED,
-    )
-    return tuple(chosen[:MAX_PICKED])
+    look = {"format_func": _namer(gaps), "max_selections": MAX_PICKED}
+    return control(session, choice, numbers, value=chosen, **look)[:MAX_PICKED]
 
 
 def slice_calibrator_control(session: Session, gaps: SliceGaps) -> int:

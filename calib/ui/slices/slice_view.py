@@ -223,13 +223,6 @@ def _slice_calibrator(found: SliceCalibration, name: str, *, matrix: bool) -> No
     st.caption(SLICE_CALIBRATOR_READING)
 
 
-def unknown_columns(names: Sequence[str]) -> None:
-    """Say which columns of the link are not in these data."""
-    if names:
-        listed = ", ".join(plain(name) for name in names)
-        st.caption(f":material/info: The link names columns that these data do not have: {listed}.")
-
-
 def over_time(session: Session, model: state.Model, column: str, methods: Sequence[str]) -> None:
     """Calibration over the periods of a column: chart, what is set aside, table."""
     try:
