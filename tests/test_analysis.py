@@ -191,9 +191,9 @@ def test_moving_the_bins_refits_nothing_and_equals_a_fresh_analysis(
 
 def test_another_file_takes_nothing_from_the_earlier_one(predictions, analysis):
     other = calib.Predictions.from_arrays(predictions.outcome, 1 - predictions.scores)
-    pd.testing.assert_frame_equal(
-        calib.analyze(other, earlier=analysis).table(), calib.analyze(other).table()
-    )
+    quick = calib.Settings(methods=("platt", "isotonic"))
+    found = calib.analyze(other, quick, earlier=analysis).table()
+    pd.testing.assert_frame_equal(found, calib.analyze(other, quick).table())
 
 
 def test_another_level_changes_intervals_only(predictions, analysis):
@@ -316,7 +316,7 @@ def test_clusters_are_told_and_so_are_few(texts):
 def test_rising_maps_of_test_rows_change_no_auc_and_flat_ones_do(predictions):
     test = np.arange(3000) % 2 == 0
     split = calib.Predictions.from_arrays(predictions.outcome, predictions.scores, test=test)
-    table = calib.analyze(split).table()
+    table = calib.analyze(split, calib.Settings(methods=("platt", "isotonic"))).table()
     assert abs(table.loc["platt", ["auc_diff", "auc_diff_low", "auc_diff_high"]]).max() < 1e-9
     assert table.loc["isotonic", "auc_diff_low"] < table.loc["isotonic", "auc_diff_high"]
     assert table.loc["isotonic", "auc_diff_low"] <= table.loc["isotonic", "auc_diff"]

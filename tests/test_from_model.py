@@ -19,6 +19,7 @@ from calib.figures import CHARTS
 RNG = np.random.default_rng(3)
 P = RNG.random(300)
 Y = (RNG.random(300) < P).astype(int)
+QUICK = calib.Settings(methods=("platt",))
 
 
 def same(one, other):
@@ -28,7 +29,7 @@ def same(one, other):
 
 @pytest.fixture(scope="module")
 def expected():
-    return calib.analyze(Predictions.from_arrays(Y, P))
+    return calib.analyze(Predictions.from_arrays(Y, P), QUICK)
 
 
 @pytest.mark.parametrize(
@@ -43,12 +44,12 @@ def expected():
     ids=["lists", "booleans", "series", "nullable series", "two columns"],
 )
 def test_whatever_holds_the_numbers_gives_the_same_analysis(expected, given):
-    same(calib.from_predictions(*given), expected)
+    same(calib.from_predictions(*given, settings=QUICK), expected)
 
 
 def test_series_of_polars_are_read(expected):
     pl = pytest.importorskip("polars")
-    same(calib.from_predictions(pl.Series(Y), pl.Series(P)), expected)
+    same(calib.from_predictions(pl.Series(Y), pl.Series(P), settings=QUICK), expected)
 
 
 def test_weights_names_and_settings_arrive():
@@ -62,10 +63,10 @@ def test_weights_names_and_settings_arrive():
 
 def test_labels_are_read_in_the_order_of_the_classes(expected):
     labels = np.array(["stays", "churns"])[Y]
-    found = calib.from_predictions(labels, P, classes=["stays", "churns"])
+    found = calib.from_predictions(labels, P, classes=["stays", "churns"], settings=QUICK)
     same(found, expected)
     assert found.data.positive_name == "churns"
-    turned = calib.from_predictions(labels, 1 - P, classes=["churns", "stays"])
+    turned = calib.from_predictions(labels, 1 - P, classes=["churns", "stays"], settings=QUICK)
     assert turned.data.base_rate == pytest.approx(1 - expected.data.base_rate)
 
 
@@ -101,11 +102,13 @@ def test_a_model_of_three_classes_is_analysed_as_a_matrix():
     X, y = load_iris(return_X_y=True)
     names = np.array(["setosa", "versicolor", "virginica"])
     model = GaussianNB().fit(X[::2], names[y[::2]])
-    found = calib.from_estimator(model, X[1::2], names[y[1::2]], name="iris")
+    given = (X[1::2], names[y[1::2]])
+    settings = calib.Settings(view="top:1", methods=("temperature",))
+    found = calib.from_estimator(model, *given, name="iris", settings=settings)
     rows = Predictions.from_arrays(
         y[1::2], model.predict_proba(X[1::2]), class_names=names.tolist()
     )
-    same(found, calib.analyze(rows))
+    same(found, calib.analyze(rows, settings))
     assert found.multiclass is not None
 
 
@@ -145,7 +148,9 @@ def test_every_chart_is_public_but_those_of_the_app_alone():
 
 
 def test_reversed_scores_are_said_and_those_by_chance_are_not():
-    warned = [each for each in calib.from_predictions(Y, 1 - P).warnings if "lower scores" in each]
+    settings = calib.Settings(methods=())
+    found = calib.from_predictions(Y, 1 - P, settings=settings)
+    warned = [each for each in found.warnings if "lower scores" in each]
     n, ranks = len(Y), pd.Series(1 - P).rank()
     area = (ranks[Y == 1].sum() - Y.sum() * (Y.sum() + 1) / 2) / (Y.sum() * (n - Y.sum()))
     assert len(warned) == 1
@@ -153,9 +158,8 @@ def test_reversed_scores_are_said_and_those_by_chance_are_not():
     for seed in range(3):
         p = np.random.default_rng(seed).random(300)
         # Twenty copies of each row are no evidence against chance.
-        found = calib.from_predictions(
-            np.tile(Y, 20), np.tile(p, 20), group=np.tile(np.arange(300), 20)
-        )
+        copies = {"group": np.tile(np.arange(300), 20), "settings": settings}
+        found = calib.from_predictions(np.tile(Y, 20), np.tile(p, 20), **copies)
         assert not any("lower scores" in each for each in found.warnings)
 
 

@@ -38,7 +38,7 @@ from calib.numerics.binning import bin_cells
 from calib.uncertainty import Bootstrap, replicate, resample_rows, slope_estimate
 
 GRID = np.linspace(0.01, 0.99, 50)
-SCALES = (1e-3, 0.5, 2.0, 10.0, 1000.0)
+SCALES = (1e-3, 2.0, 1000.0)
 N, COPIES = 400, 5
 COPY = np.repeat(np.arange(N), COPIES)
 # One row more or less is what these say: the simulated nulls, and how many rows there are. Where
@@ -207,13 +207,12 @@ def test_an_analysis_and_the_unit_of_weights(data, weight):
         analyze(Predictions.from_arrays(outcome, score, w), Settings(methods=methods)).table()
         for w in (weight, None)
     )
-    for scale in (1e-3, 10.0):
-        for w, expected in ((scale * weight, one), (np.full(N, scale), plain)):
-            predictions = Predictions.from_arrays(outcome, score, w)
-            table = analyze(predictions, Settings(methods=methods)).table()
-            measured = expected.select_dtypes("number").columns
-            # Resamples are counted in single precision.
-            close(table[measured], expected[measured], 1e-5)
+    for w, expected in ((1e-3 * weight, one), (np.full(N, 10.0), plain)):
+        predictions = Predictions.from_arrays(outcome, score, w)
+        table = analyze(predictions, Settings(methods=methods)).table()
+        measured = expected.select_dtypes("number").columns
+        # Resamples are counted in single precision.
+        close(table[measured], expected[measured], 1e-5)
 
 
 def test_fits_and_curves_of_an_analysis_know_the_groups():

@@ -65,9 +65,13 @@ def test_a_new_metric_appears_everywhere(registered, tmp_path, capsys):
     assert "Share above 0.5" in (tmp_path / "r.md").read_text()
 
 
+@pytest.fixture(scope="module")
+def first():
+    return calib.analyze(rows(), calib.Settings(methods=()))
+
+
 @pytest.mark.parametrize("key", score_metrics())
-def test_every_metric_can_be_added(key):
-    first = calib.analyze(rows(), calib.Settings(methods=()))
+def test_every_metric_can_be_added(key, first):
     analysis = calib.analyze(rows(), calib.Settings(methods=(), metrics=(key,)), earlier=first)
     columns = [column.key for column in analysis.columns]
     assert len(columns) == len(set(columns))

@@ -36,20 +36,35 @@ def run(code: str, folder: Path = ROOT) -> str:
     return done.stdout
 
 
-def test_importing_the_library_imports_neither_streamlit_nor_plotly():
-    loaded = run(
-        "import sys, calib; print([m for m in ('streamlit', 'plotly') if m in sys.modules])"
-    )
-    assert loaded.strip() == "[]"
+# What is used, one after the other, and what is still not imported then.
+SPARED = {
+    "import calib": "numpy pandas sklearn streamlit plotly",
+    "import calib.loading.reading.apart": "sklearn scipy.optimize",
+    "calib.metrics.auc": "sklearn",
+    "import calib.calibrators.vector": "streamlit plotly",
+}
+# The order of the registry does not follow imports: `vector` was imported first.
+ORDER = [
+    *("uncalibrated", "clip", "temperature", "prior_shift", "logistic", "platt", "vector"),
+    *("beta_am", "beta_ab", "beta", "ispline", "pwl", "spline", "splinecalib", "ks_spline"),
+    *("dirichlet", "dirichlet_l2", "isotonic", "matrix", "venn_abers", "histogram"),
+]
+ANALYSED = """
+sys.modules['streamlit'] = sys.modules['plotly'] = None
+rows = calib.examples.EXAMPLES['naive_bayes'].load()
+calib.analyze(rows, {'methods': ('platt', 'spline')}).table()
+"""
 
 
-@pytest.mark.parametrize(
-    ("used", "spared"),
-    [("calib", ("numpy", "pandas", "sklearn")), ("calib.metrics.auc", ("sklearn",))],
-)
-def test_a_name_imports_what_it_needs_and_no_more(used, spared):
-    loaded = run(f"import sys, calib; {used}; print([m for m in {spared} if m in sys.modules])")
-    assert loaded.strip() == "[]"
+def test_what_is_used_imports_what_it_needs_and_no_more():
+    """One process, which takes long to start."""
+    code = ["import sys"]
+    for used, spared in SPARED.items():
+        code += [used, f"print([m for m in {spared.split()} if m in sys.modules])"]
+    code += ["print(*calib.calibrators.CALIBRATORS)", ANALYSED]
+    *loaded, order = run("\n".join(code)).splitlines()
+    assert loaded == ["[]"] * len(SPARED)
+    assert order.split() == ORDER
 
 
 def test_a_name_that_does_not_exist_is_said_so():
@@ -78,14 +93,6 @@ def test_a_public_module_shows_its_own_names_alone(module):
     assert all(getattr(module, name).__name__ == f"{module.__name__}.{name}" for name in shown)
 
 
-def test_analysing_needs_neither_streamlit_nor_plotly():
-    run(
-        "import sys; sys.modules['streamlit'] = sys.modules['plotly'] = None\n"
-        "import calib; rows = calib.examples.EXAMPLES['naive_bayes'].load()\n"
-        "calib.analyze(rows, {'methods': ('platt', 'spline')}).table()"
-    )
-
-
 def python_blocks(page: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
 
@@ -95,16 +102,20 @@ PAGES = ["README.md", *(f"docs/{page.name}" for page in sorted((ROOT / "docs").g
 WITH_CODE = [page for page in PAGES if page != "docs/reports.md" and python_blocks(page)]
 
 
-@pytest.mark.parametrize(
-    "pages", [["README.md"], pytest.param(WITH_CODE[1:], marks=rare)], ids=["README", "docs"]
-)
-def test_the_pages_of_the_project_show_code_that_runs(pages, tmp_path):
-    # One process, which takes long to start; each page has a folder, each block names of its own.
-    for page in pages:
+def test_the_readme_shows_code_that_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for block in python_blocks("README.md"):
+        exec(block, {"__name__": "block"})
+
+
+@rare
+def test_the_pages_of_the_project_show_code_that_runs(tmp_path):
+    # One process of their own; each page has a folder, each block names of its own.
+    for page in WITH_CODE:
         (tmp_path / page).mkdir(parents=True)
     run(
         f"import os, sys\n"
-        f"for page, blocks in { ({page: python_blocks(page) for page in pages})!r}.items():\n"
+        f"for page, blocks in { ({page: python_blocks(page) for page in WITH_CODE})!r}.items():\n"
         f"    os.chdir(os.path.join({str(tmp_path)!r}, page))\n"
         "    print('The blocks of', page, file=sys.stderr)\n"
         "    for block in blocks: exec(block, {'__name__': 'block'})\n",

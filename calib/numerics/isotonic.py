@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
 
 from calib.numerics.arrays import BoolArray, FloatArray
 from calib.numerics.sorting import increasing_order, run_starts, sort_labelled
@@ -18,7 +19,7 @@ def pool_adjacent_violators(rate: FloatArray, weight: FloatArray) -> FloatArray:
     >>> pool_adjacent_violators(np.array([0.0, 1.0, 0.0, 1.0]), np.ones(4))
     array([0. , 0.5, 0.5, 1. ])
     """
-    return np.asarray(isotonic_regression(rate, weights=weight).x, dtype=np.float64)
+    return np.asarray(_fitted(rate, weight).x, dtype=np.float64)
 
 
 def increasing_blocks(rate: FloatArray, weight: FloatArray) -> NDArray[np.intp]:
@@ -27,7 +28,14 @@ def increasing_blocks(rate: FloatArray, weight: FloatArray) -> NDArray[np.intp]:
     >>> increasing_blocks(np.array([0.0, 1.0, 0.0, 1.0]), np.ones(4))
     array([0, 1, 3, 4])
     """
-    return np.asarray(isotonic_regression(rate, weights=weight).blocks, dtype=np.intp)
+    return np.asarray(_fitted(rate, weight).blocks, dtype=np.intp)
+
+
+def _fitted(rate: FloatArray, weight: FloatArray) -> Any:
+    # Takes a fifth of a second to import, and whoever reads files needs no fit.
+    from scipy.optimize import isotonic_regression
+
+    return isotonic_regression(rate, weights=weight)
 
 
 def isotonic_steps(

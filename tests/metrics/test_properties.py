@@ -1,6 +1,7 @@
 """What must hold for every metric, on any rows."""
 
 import dataclasses
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -15,6 +16,30 @@ from calib.metrics import METRICS, score_metrics
 SCORES = st.one_of(st.integers(0, 64).map(lambda k: k / 64), st.sampled_from([0.0, 1.0]))
 ROWS = st.lists(st.tuples(st.booleans(), SCORES, st.integers(1, 3)), min_size=1, max_size=30)
 QUICK = settings(max_examples=40)
+
+
+class Rows(NamedTuple):
+    """Rows, and what is done to them."""
+
+    outcome: np.ndarray
+    score: np.ndarray
+    weight: np.ndarray
+    share: float
+    scale: float
+
+
+def drawn(seed):
+    """Of few or many scores and rows, of one outcome or both."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.choice([1, 2, 4, 10, 30], p=[0.05, 0.1, 0.25, 0.3, 0.3]))
+    score = rng.choice(rng.choice([0, 64, *rng.integers(0, 65, 9)], rng.choice([2, 12])), n) / 64
+    outcome = rng.random(n) < rng.choice([0.0, 0.3, 0.5, 0.8, 1.0], p=[0.1, 0.3, 0.2, 0.3, 0.1])
+    weight = rng.integers(1, 4, n).astype(np.float64)
+    return Rows(outcome, score, weight, rng.uniform(0.05, 0.95), 10.0 ** rng.uniform(-3.0, 3.0))
+
+
+# The same for all metrics: Hypothesis would take longer to draw them than most metrics take.
+DRAWN = [drawn(seed) for seed in range(40)]
 
 # Weights are the inverse of sampling chances here, not counts: three rows tell more than one row of
 # weight 3, and these depend on how much is known.
@@ -51,8 +76,9 @@ def numbers(result):
 ITERATED = {"integrated_calibration_index": 1e-5}
 
 
-def check_same(one, two, tolerance=1e-9):
-    np.testing.assert_allclose(numbers(one), numbers(two), rtol=tolerance, atol=tolerance)
+def check_same(one, two, rows, tolerance=1e-9):
+    one, two = numbers(one), numbers(two)
+    np.testing.assert_allclose(one, two, rtol=tolerance, atol=tolerance, err_msg=f"{rows}")
 
 
 def columns(rows):
@@ -61,76 +87,69 @@ def columns(rows):
 
 
 @pytest.mark.parametrize("key", score_metrics())
-@QUICK
-@given(rows=ROWS, data=st.data())
-def test_row_order_does_not_matter(key, rows, data):
-    outcome, score, weight = columns(rows)
-    order = np.array(data.draw(st.permutations(range(len(rows)))))
-    metric = getattr(metrics, key)
-    one = metric(outcome, score, sample_weight=weight)
-    check_same(one, metric(outcome[order], score[order], sample_weight=weight[order]))
+def test_row_order_does_not_matter(key):
+    metric, rng = getattr(metrics, key), np.random.default_rng(0)
+    for rows in DRAWN:
+        outcome, score, weight = rows[:3]
+        order = rng.permutation(len(outcome))
+        one = metric(outcome, score, sample_weight=weight)
+        check_same(one, metric(outcome[order], score[order], sample_weight=weight[order]), rows)
 
 
 @pytest.mark.parametrize("key", [key for key in score_metrics() if key not in KNOW_THE_ROWS])
-@QUICK
-@given(rows=ROWS)
-def test_weights_are_repeated_rows(key, rows):
-    outcome, score, weight = columns(rows)
-    times = weight.astype(int)
+def test_weights_are_repeated_rows(key):
     metric = getattr(metrics, key)
-    repeated = metric(np.repeat(outcome, times), np.repeat(score, times))
-    check_same(metric(outcome, score, sample_weight=weight), repeated)
+    for rows in DRAWN:
+        outcome, score, weight = rows[:3]
+        times = weight.astype(int)
+        repeated = metric(np.repeat(outcome, times), np.repeat(score, times))
+        check_same(metric(outcome, score, sample_weight=weight), repeated, rows)
 
 
 @pytest.mark.parametrize("key", [key for key in score_metrics() if key not in KNOW_THE_ROWS])
-@QUICK
-@given(rows=ROWS, share=st.floats(0.05, 0.95))
-def test_a_split_row_weighs_the_same(key, rows, share):
-    outcome, score, weight = columns(rows)
-    parts = np.concatenate([share * weight, (1.0 - share) * weight])
+def test_a_split_row_weighs_the_same(key):
     metric = getattr(metrics, key)
-    one = metric(outcome, score, sample_weight=weight)
-    check_same(one, metric(np.tile(outcome, 2), np.tile(score, 2), sample_weight=parts))
+    for rows in DRAWN:
+        outcome, score, weight = rows[:3]
+        parts = np.concatenate([rows.share * weight, (1.0 - rows.share) * weight])
+        one = metric(outcome, score, sample_weight=weight)
+        two = metric(np.tile(outcome, 2), np.tile(score, 2), sample_weight=parts)
+        check_same(one, two, rows)
 
 
 @pytest.mark.parametrize("key", score_metrics())
-@QUICK
-@given(rows=ROWS, scale=st.floats(1e-3, 1e3))
-def test_the_scale_of_weights_does_not_matter(key, rows, scale):
-    outcome, score, weight = columns(rows)
+def test_the_scale_of_weights_does_not_matter(key):
     metric = getattr(metrics, key)
-    one = metric(outcome, score, sample_weight=weight)
-    two = metric(outcome, score, sample_weight=weight * scale)
-    check_same(one, two, ITERATED.get(key, 1e-7))
+    for rows in DRAWN:
+        outcome, score, weight = rows[:3]
+        one = metric(outcome, score, sample_weight=weight)
+        two = metric(outcome, score, sample_weight=weight * rows.scale)
+        check_same(one, two, rows, ITERATED.get(key, 1e-7))
 
 
 @pytest.mark.parametrize("key", score_metrics())
-@QUICK
-@given(rows=ROWS)
-def test_equal_weights_are_no_weights(key, rows):
-    outcome, score, _ = columns(rows)
+def test_equal_weights_are_no_weights(key):
     metric = getattr(metrics, key)
-    weight = np.full(len(score), 0.3)
-    one, two = metric(outcome, score), metric(outcome, score, sample_weight=weight)
-    check_same(one, two, ITERATED.get(key, 1e-7))
+    for rows in DRAWN:
+        outcome, score = rows[:2]
+        weight = np.full(len(score), 0.3)
+        one, two = metric(outcome, score), metric(outcome, score, sample_weight=weight)
+        check_same(one, two, rows, ITERATED.get(key, 1e-7))
 
 
 @pytest.mark.parametrize("key", [key for key in MEASURES if key not in NOT_SYMMETRIC])
-@QUICK
-@given(rows=ROWS)
-def test_the_other_class_gives_the_same(key, rows):
-    outcome, score, weight = columns(rows)
-    metric = getattr(metrics, key)
-    one = numbers(metric(outcome, score, sample_weight=weight))
-    two = numbers(metric(~outcome, 1.0 - score, sample_weight=weight))
-    if key == "calibration_slope_intercept":
-        # Intercepts change their sign, and with it their bounds their place.
-        lines = [0, 1, 2, 3, 12, 13]
-        one, two = one[lines], two[lines]
-    tolerance = ITERATED.get(key, 1e-7)
-    np.testing.assert_allclose(
-        one, -two if key in NEGATED else two, rtol=tolerance, atol=max(1e-9, tolerance / 10)
-    )
+def test_the_other_class_gives_the_same(key):
+    metric, tolerance = getattr(metrics, key), ITERATED.get(key, 1e-7)
+    for rows in DRAWN:
+        outcome, score, weight = rows[:3]
+        one = numbers(metric(outcome, score, sample_weight=weight))
+        two = numbers(metric(~outcome, 1.0 - score, sample_weight=weight))
+        if key == "calibration_slope_intercept":
+            # Intercepts change their sign, and with it their bounds their place.
+            lines = [0, 1, 2, 3, 12, 13]
+            one, two = one[lines], two[lines]
+        two, least = -two if key in NEGATED else two, max(1e-9, tolerance / 10)
+        np.testing.assert_allclose(one, two, rtol=tolerance, atol=least, err_msg=f"{rows}")
 
 
 @QUICK
@@ -144,16 +163,15 @@ def test_ece_of_the_other_class_is_the_same_off_the_edges(rows):
 
 
 @pytest.mark.parametrize("key", score_metrics())
-@QUICK
-@given(rows=ROWS)
-def test_values_keep_their_bounds(key, rows):
-    outcome, score, weight = columns(rows)
-    result = getattr(metrics, key)(outcome, score, sample_weight=weight)
+def test_values_keep_their_bounds(key):
     low, high = METRICS[key].bounds
-    value = numbers(result)[0]
-    assert np.isnan(value) or low <= value <= high + 1e-12
-    if hasattr(result, "p_value"):
-        assert np.isnan(result.p_value) or 0.0 <= result.p_value <= 1.0
+    for rows in DRAWN:
+        outcome, score, weight = rows[:3]
+        result = getattr(metrics, key)(outcome, score, sample_weight=weight)
+        value = numbers(result)[0]
+        assert np.isnan(value) or low <= value <= high + 1e-12, rows
+        if hasattr(result, "p_value"):
+            assert np.isnan(result.p_value) or 0.0 <= result.p_value <= 1.0, rows
 
 
 PERFECT = {
@@ -175,15 +193,14 @@ def test_perfect_scores(key, weight):
 
 
 @pytest.mark.parametrize("key", [key for key in MEASURES if key not in NEVER_PERFECT])
-@QUICK
-@given(rows=st.lists(st.tuples(st.booleans(), st.integers(1, 3)), min_size=1, max_size=30))
-def test_any_certain_and_right_scores_are_perfect(key, rows):
-    outcome, weight = map(np.array, zip(*rows, strict=True))
-    result = getattr(metrics, key)(outcome, outcome * 1.0, sample_weight=weight)
-    expected = PERFECT.get(key, 0.0)
-    if outcome.all() or not outcome.any():
-        expected = {"auc": np.nan, "distinct_scores": 1.0}.get(key, expected)
-    assert numbers(result)[0] == pytest.approx(expected, abs=1e-15, nan_ok=True)
+def test_any_certain_and_right_scores_are_perfect(key):
+    for rows in DRAWN:
+        outcome, weight = rows.outcome, rows.weight
+        result = getattr(metrics, key)(outcome, outcome * 1.0, sample_weight=weight)
+        expected = PERFECT.get(key, 0.0)
+        if outcome.all() or not outcome.any():
+            expected = {"auc": np.nan, "distinct_scores": 1.0}.get(key, expected)
+        assert numbers(result)[0] == pytest.approx(expected, abs=1e-15, nan_ok=True), rows
 
 
 @given(rows=ROWS)
@@ -219,14 +236,13 @@ def test_errors_bound_each_other(rows):
 
 
 @pytest.mark.parametrize("key", score_metrics())
-@QUICK
-@given(rows=ROWS)
-def test_cells_of_an_aggregation_are_those_of_the_rows(key, rows):
-    outcome, score, _ = columns(rows)
-    distinct, cell = np.unique(score, return_inverse=True)
-    count = np.bincount(cell).astype(np.float64)
-    positive = np.bincount(cell, outcome)
-    # Equal but separate arrays, as a database returns them.
-    merged = ScoreCells(distinct, count, count.copy(), positive, count.copy(), positive.copy())
+def test_cells_of_an_aggregation_are_those_of_the_rows(key):
     metric = getattr(metrics, key)
-    check_same(metric(outcome, score), metric(merged))
+    for rows in DRAWN:
+        outcome, score = rows[:2]
+        distinct, cell = np.unique(score, return_inverse=True)
+        count = np.bincount(cell).astype(np.float64)
+        positive = np.bincount(cell, outcome)
+        # Equal but separate arrays, as a database returns them.
+        merged = ScoreCells(distinct, count, count.copy(), positive, count.copy(), positive.copy())
+        check_same(metric(outcome, score), metric(merged), rows)
