@@ -127,6 +127,17 @@ def joined(parts: Sequence[str], total: int | None = None) -> str:
     return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
+def listed(names: Sequence[object], most: int | None = None) -> str:
+    """Names from a file in a row, quoted; of many the first `most`.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"], 2)
+    '`a`, `b` and 1 more'
+    """
+    return joined([quoted(name) for name in names[:most]], len(names))
+
+
 def between(low: float, high: float, digits: int = 4, *, sign: bool = False) -> str:
     """Two bounds.
 

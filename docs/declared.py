@@ -8,8 +8,8 @@ from typing import Any
 
 import griffe
 
-# `metric` gives a function of cells its arrays, `_takes` the options of a dataclass.
-DECLARING = ("metric(", "error_metric(", "error_test(", "_takes(")
+# `metric` gives a function of cells its arrays, `takes` the options of a dataclass.
+DECLARING = ("metric(", "error_metric(", "error_test(", "takes(")
 
 
 class Declared(griffe.Extension):

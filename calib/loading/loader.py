@@ -17,7 +17,7 @@ from calib.loading import column_ranges
 from calib.loading.building.models import assess, one_model
 from calib.loading.columns import as_labels
 from calib.loading.guessing.roles import guess
-from calib.loading.options import ColumnMapping, Columns, TextFormat, option
+from calib.loading.options import ColumnMapping, Columns, CountedColumns, TextFormat, option
 from calib.loading.problems import InputError, Problem
 from calib.loading.reading.reader import Source, read
 from calib.loading.table import Table
@@ -51,18 +51,6 @@ class _Options(TextFormat, Columns):
         """The format of texts."""
         return TextFormat(delimiter=self.delimiter, header=self.header, encoding=self.encoding)
 
-    def mapping(self, **others: Any) -> ColumnMapping:
-        """The mapping of the columns, with labels as text and sequences as tuples."""
-        named = {f.name: getattr(self, f.name) for f in fields(Columns)}
-        score = self.score
-        named |= {
-            "score": score if score is None or isinstance(score, str) else tuple(score),
-            "slices": tuple(self.slices),
-            "positive": as_label_texts(self.positive),
-            "test_value": as_label_text(self.test_value),
-        }
-        return ColumnMapping(**named | others)
-
 
 @dataclass(frozen=True, kw_only=True)
 class LoadOptions(_Options):
@@ -87,7 +75,22 @@ class ModelOptions(_Options):
     models: Sequence[str] = option((), "Score columns, one per model.", many=True)
 
 
-def _takes(
+def mapping_of(options: CountedColumns, **others: Any) -> ColumnMapping:
+    """The mapping of the columns, with labels as text and sequences as tuples."""
+    names = {f.name for f in fields(ColumnMapping)}
+    named = {f.name: getattr(options, f.name) for f in fields(options) if f.name in names}
+    score = options.score
+    named |= {
+        "score": score if score is None or isinstance(score, str) else tuple(score),
+        "slices": tuple(options.slices),
+        "models": tuple(named.get("models", ())),
+        "positive": as_label_texts(options.positive),
+        "test_value": as_label_text(options.test_value),
+    }
+    return ColumnMapping(**named | others)
+
+
+def takes(
     options: Callable[P, Options],
 ) -> Callable[[Callable[[Data, Options], Result]], Callable[Concatenate[Data, P], Result]]:
     """Give a function the fields of a dataclass as keyword arguments, and their descriptions."""
@@ -96,7 +99,7 @@ def _takes(
         function: Callable[[Data, Options], Result],
     ) -> Callable[Concatenate[Data, P], Result]:
         signature = inspect.signature(function)
-        first = signature.parameters["data"]
+        first = next(iter(signature.parameters.values()))
         known = inspect.signature(options).parameters
 
         @wraps(function)
@@ -130,7 +133,7 @@ def _described(options: Any) -> str:
     )
 
 
-@_takes(LoadOptions)
+@takes(LoadOptions)
 def load(data: Source, options: LoadOptions) -> Predictions:
     """Load predictions and outcomes from a file, text or DataFrame.
 
@@ -175,7 +178,7 @@ def load(data: Source, options: LoadOptions) -> Predictions:
 first in rows 2, 3, 4 and 1 more. They look like percentages: divide them by 100. In Python: \
 transform='percent'.
     """
-    known = options.mapping(model=None)
+    known = mapping_of(options, model=None)
     tables = [_read(data, options)]
     test_table = None if options.test is None else _read(options.test, options)
     if options.class_columns is not None:
@@ -193,7 +196,7 @@ transform='percent'.
     return next(iter(_assessed(tables, test_table, mapping, known, options).values()))
 
 
-@_takes(ModelOptions)
+@takes(ModelOptions)
 def load_models(
     data: Source | Sequence[Source] | Mapping[str, Source], options: ModelOptions
 ) -> dict[str, Predictions]:
@@ -234,7 +237,7 @@ def load_models(
     >>> {name: predictions.scores.tolist() for name, predictions in found.items()}
     {'old': [0.2, 0.7, 0.9, 0.4], 'new': [0.1, 0.8, 0.9, 0.3]}
     """
-    known = options.mapping(models=tuple(options.models))
+    known = mapping_of(options)
     if isinstance(data, Mapping):
         tables = [replace(_read(each, options), name=name) for name, each in data.items()]
     else:
@@ -251,7 +254,7 @@ def _read(data: Source, options: _Options) -> Table:
     try:
         return read(data, given=options.format())
     except InputError as error:
-        raise with_arguments(error, ColumnMapping()) from None
+        raise with_arguments(error.problems, ColumnMapping()) from None
 
 
 def _assessed(
@@ -266,7 +269,7 @@ def _assessed(
     found = assess(tables, mapping, test_table, name=options.name, strict=options.strict)
     errors = [problem for problem in found.problems if problem.severity == "error"]
     if errors:
-        raise with_arguments(InputError(errors), mapping)
+        raise with_arguments(errors, mapping)
     return dict(found.models)
 
 
@@ -302,16 +305,14 @@ def for_test_file(
     return replace(mapping, slices=slices, **lacking)
 
 
-def with_arguments(error: InputError, mapping: ColumnMapping) -> InputError:
-    """The same error with the names of the arguments that repair it."""
-    text = " ".join(_with_argument(problem, mapping) for problem in error.problems)
-    return InputError(error.problems, text, mapping)
+def with_arguments(problems: Sequence[Problem], mapping: ColumnMapping) -> InputError:
+    """An error that names the arguments which repair it."""
+    text = " ".join(_with_argument(problem, mapping) for problem in problems)
+    return InputError(problems, text, mapping)
 
 
 def _with_argument(problem: Problem, mapping: ColumnMapping) -> str:
-    answers = [choice.arguments for choice in problem.choices]
-    if problem.repair is not None:
-        answers.insert(0, problem.repair.changed(mapping))
+    answers = problem.answers(mapping)
     if not answers:
         return problem.sentence
     calls = [", ".join(f"{key}={value!r}" for key, value in each.items()) for each in answers]

@@ -23,8 +23,8 @@ def option(default: Any, meaning: str, *, metavar: str = "COLUMN", many: bool = 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Columns:
-    """The meaning of the columns of a table, as a person states it."""
+class CountedColumns:
+    """The meaning of the columns of a table, as a person states it, for rows or counts of them."""
 
     outcome: str | None = option(None, "Column of the labels.")
     score: str | Sequence[str] | None = option(
@@ -36,10 +36,6 @@ class Columns:
         'are negative, except words such as "unknown" or "NA", whose outcome is missing.',
         metavar="LABEL",
         many=True,
-    )
-    predicted: str | None = option(
-        None,
-        "Column of predicted labels. A row is then positive if its predicted label is correct.",
     )
     weight: str | None = option(None, "Column of row weights.")
     group: str | None = option(
@@ -69,6 +65,16 @@ class Columns:
         "are counted in `Predictions.set_aside`.",
     )
     swap: bool = option(False, "Use 1 - score, because the scores are for the negative class.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns(CountedColumns):
+    """The same for rows that are read."""
+
+    predicted: str | None = option(
+        None,
+        "Column of predicted labels. A row is then positive if its predicted label is correct.",
+    )
     decimal: Decimal | None = option(
         None,
         "Decimal mark of numbers in text. The other mark separates thousands. It is required if "
@@ -131,15 +137,12 @@ class ColumnMapping(Columns):
         """The role of each column that is named."""
         one = ("outcome", "model", "predicted", "weight", "group", "split", "fold", "time")
         roles = {getattr(self, role): role for role in one}
-        return {
+        known = {
             **dict.fromkeys(self.slices, "slice"),
-            **{
-                column: "predicted label" if role == "predicted" else role
-                for column, role in roles.items()
-                if column is not None
-            },
+            **{c: "predicted label" if role == "predicted" else role for c, role in roles.items()},
             **dict.fromkeys(self.score_columns, "score"),
         }
+        return {column: role for column, role in known.items() if column}
 
 
 def _as_tuple(names: str | tuple[str, ...] | None) -> tuple[str, ...]:

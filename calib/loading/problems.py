@@ -7,7 +7,7 @@ characters, and put in backticks.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -49,6 +49,13 @@ class Problem:
     repair_label: str = ""
     # The possible answers, if only a person can know which is right.
     choices: tuple[Choice, ...] = ()
+
+    def answers(self, mapping: ColumnMapping | None) -> list[Mapping[str, Any]]:
+        """The arguments of `calib.load`, other than of this mapping, for each way to repair it."""
+        answers = [choice.arguments for choice in self.choices]
+        if self.repair is not None and mapping is not None:
+            answers.insert(0, self.repair.changed(mapping))
+        return answers
 
 
 class InputError(ValueError):
@@ -100,6 +107,12 @@ def _problem(
 error = partial(_problem, "error")
 warning = partial(_problem, "warning")
 note = partial(_problem, "note")
+
+
+def ignoring(mapping: ColumnMapping, role: str) -> tuple[ColumnMapping, str]:
+    """The repair that a column has no role any more, and the text of its button."""
+    none: dict[str, Any] = {role: None} | ({"test_value": None} if role == "split" else {})
+    return replace(mapping, **none), f"Ignore the {role} column"
 
 
 def refuse(code: str, sentence: str) -> InputError:

@@ -11,7 +11,7 @@ import pandas as pd
 from calib.loading.options import TextFormat
 from calib.loading.problems import Guess, Problem, note, warning
 from calib.numerics.arrays import IntArray
-from calib.text import joined, quoted
+from calib.text import listed, quoted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,10 +73,9 @@ def make_table(
     unique = frame.set_axis(unique_names(plain), axis=1)
     found, guesses = list(notes), []
     if repeated:
-        shown = joined([quoted(given) for given in repeated[:3]], len(repeated))
         sentence = (
-            f"More than one column is called {shown}. The later ones were renamed, such as "
-            f"{quoted(repeated[0] + ' (2)')}: check that the right one is used."
+            f"More than one column is called {listed(repeated, 3)}. The later ones were "
+            f"renamed, such as {quoted(repeated[0] + ' (2)')}: check that the right one is used."
         )
         found.append(warning("duplicate-columns", sentence))
         guesses.append(Guess("", None, sentence))
@@ -87,8 +86,7 @@ def left_out_columns(names: Sequence[str], why: str) -> tuple[Problem, ...]:
     """A note about columns that a table cannot hold."""
     if not names:
         return ()
-    shown = joined([quoted(name) for name in names[:3]], len(names))
-    return (note("left-out-columns", f"{shown} {why}, and were left out."),)
+    return (note("left-out-columns", f"{listed(names, 3)} {why}, and were left out."),)
 
 
 def unique_names(names: Sequence[str]) -> list[str]:

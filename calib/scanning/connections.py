@@ -12,8 +12,8 @@ import pandas as pd
 
 from calib.loading.problems import InputError, refuse
 from calib.loading.table import Table, make_table
-from calib.scanning.sources import ARROW, DATABASES, PARQUET, opened, tables_of_database
-from calib.text import joined, quoted
+from calib.scanning.sources import ARROW, DATABASES, PARQUET, opened, suffix_of, tables_of_database
+from calib.text import listed, quoted
 
 Kind = Literal["files", "duckdb", "spark", "ibis"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -93,7 +93,7 @@ class Connection:
         """
         known = self.tables()
         if table not in known:
-            shown = joined([quoted(name) for name in known[:10]], len(known)) or "none"
+            shown = listed(known, 10) or "none"
             raise refuse(
                 "no-table", f"{quoted(self.name)} has no table {quoted(table)}: it has {shown}."
             )
@@ -166,10 +166,6 @@ def _entries(where: str) -> tuple[str, ...]:
         entry.name
         for entry in inside
         if not entry.name.startswith((".", "_"))
-        and ("=" not in entry.name if entry.is_dir() else _suffix(entry.name) in FILES)
+        and ("=" not in entry.name if entry.is_dir() else suffix_of(entry.name) in FILES)
     ]
     return (ALL_FILES, *named)
-
-
-def _suffix(name: str) -> str:
-    return Path(name.removesuffix(".gz").removesuffix(".zst")).suffix.lower()

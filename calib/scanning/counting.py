@@ -14,13 +14,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from calib.core.aggregate import Aggregate
+from calib.core.counting import joined_pieces
 from calib.core.predictions import MAX_FOLDS
 from calib.core.strata import NONE, Part, Strata, crossed_name
 from calib.loading.building.predictions import slice_values, time_values
-from calib.loading.checking.rows import no_dates, split_values, unclear_dates
+from calib.loading.checking.rows import (
+    no_dates,
+    no_test_value,
+    one_part,
+    split_values,
+    unclear_dates,
+    wrong_folds,
+)
 from calib.loading.columns import as_labels, as_times, folded
+from calib.loading.guessing.class_columns import shortened
 from calib.loading.options import ColumnMapping
-from calib.loading.problems import Problem, refuse
+from calib.loading.problems import InputError, Problem, refuse
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.cell_table import STRIDE, CellTable, heavy_cells
 from calib.numerics.sorting import run_starts
@@ -56,28 +66,16 @@ TEST_WORDS = ("test", "testing", "holdout", "true", "1")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
-    """The result of one query: an entry per value, stratum, cell and outcome.
+    """The result of one query: an entry per value, stratum, cell and outcome."""
 
-    Attributes
-    ----------
-    keys : mapping of str to ndarray of int, shape (e,)
-        Code of each entry by value, split, fold and cluster, cell and outcome.
-    sums : mapping of str to ndarray of shape (e,)
-        Counts and whole numbers; of the first query on the grid also least and largest scores.
-    names : tuple of str
-        Values of the column.
-    fold_names : tuple of str
-    kind : str
-        Kind of the values of time, as NumPy's ``dtype.kind``.
-    codes : mapping of str to (mapping of object to int)
-        By column of a query, the code of each of its values.
-    """
-
+    # Code of each entry by value, split, fold and cluster, cell and outcome.
     keys: Mapping[str, IntArray]
+    # Counts and whole numbers; of the first query on the grid also least and largest scores.
     sums: Mapping[str, NDArray[Any]]
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # values of the column
     fold_names: tuple[str, ...] = ()
-    kind: str = ""
+    kind: str = ""  # of the values of time, as NumPy's ``dtype.kind``
+    # By column of a query, the code of each of its values.
     codes: Mapping[str, Mapping[Any, int]] = field(default_factory=dict)
 
     def of_all(self) -> Counted:
@@ -102,30 +100,11 @@ def _picked(columns: Mapping[str, NDArray[Any]], chosen: NDArray[Any]) -> dict[s
     return {name: values[chosen] for name, values in columns.items()}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pieces:
-    """What `calib.core.counting.joined_pieces` takes, and what is known of its columns."""
-
-    parts: list[Part]
-    pieces: list[tuple[Strata, CellTable]]
-    fold_names: tuple[str, ...]
-    time_kind: str
-    warnings: tuple[Problem, ...]
-
-
 class Counter:
     """Asks an engine for the cells of all rows, and apart by each column.
 
-    Parameters
-    ----------
-    found : Description
-    mapping : ColumnMapping
-    pairs : sequence of pair of str
-        Columns of the mapping to count by together.
-    n_ranges : int
-        Ranges of a column of many numbers.
-    steps : Steps
-        Is told how far the work is.
+    `pairs` are columns of the mapping to count by together. A column of many numbers is cut into
+    `n_ranges` ranges. `steps` is told how far the work is.
     """
 
     def __init__(
@@ -141,8 +120,11 @@ class Counter:
         # By code: the split is met in the query of every column.
         self.warnings: dict[str, Problem] = {}
 
-    def count(self) -> Pieces:
-        """Ask for all that was named, part by part."""
+    def count(self, **named: Any) -> Aggregate:
+        """Ask for all that was named, part by part.
+
+        `named` are attributes of the Aggregate that do not follow from the rows.
+        """
         mapping = self.mapping
         places = [f"calib_by_{i}" for i in range(len(mapping.slices))]
         distinct = n_distinct(self.found.rows, *places, among=PROBED) if places else []
@@ -165,13 +147,25 @@ class Counter:
             ]
         ends = None if self.found.exact else _Ends.of(whole)
         parts, pieces = [Part()], [self._piece(whole, ends, 0)]
-        time_kind = answers[-1].kind if mapping.time else ""
+        named["time_kind"] = answers[-1].kind if mapping.time else ""
         for column in queries:
             # Answers take as much memory as what is made of them.
             one = _present(answers.pop(0))
             pieces.append(self._piece(one, ends, len(parts)))
             parts += [Part("", column, name) for name in one.names]
-        return Pieces(parts, pieces, whole.fold_names, time_kind, tuple(self.warnings.values()))
+        return joined_pieces(
+            parts,
+            pieces,
+            score_name=shortened(mapping.score_columns),
+            outcome_name=str(mapping.outcome),
+            positive_name=self.found.positive_name,
+            class_names=self.found.class_names,
+            time_name=mapping.time or "",
+            weighted=mapping.weight is not None,
+            set_aside=dict(self.found.set_aside),
+            fold_names=whole.fold_names,
+            **named,
+        )
 
     def _asked(
         self,
@@ -425,13 +419,19 @@ class _Query:
             codes = distinct.to_numpy(np.int64)
             present = np.unique(codes)
             return tuple(names[i] for i in present), np.searchsorted(present, codes), ""
-        values = slice_values(distinct, slice(None))
-        codes, unique = pd.factorize(values, use_na_sentinel=False)
-        own = np.bincount(codes, counts, minlength=len(unique)).astype(np.int64)
-        names, of_unique = cut_distinct(np.asarray(unique), own, counter.n_ranges)
-        if len(names) > MAX_VALUES:
-            raise refuse("many-values", too_many([column], len(names)))
-        return names, of_unique[codes], ""
+        return *named_slices(distinct, counts, column, counter.n_ranges), ""
+
+
+def named_slices(
+    distinct: pd.Series, counts: IntArray, column: str, n_ranges: int = 5
+) -> tuple[tuple[str, ...], IntArray]:
+    """Names of the slices of a column, and the slice of each of its distinct values."""
+    codes, unique = pd.factorize(slice_values(distinct, slice(None)), use_na_sentinel=False)
+    own = np.bincount(codes, counts, minlength=len(unique)).astype(np.int64)
+    names, of_unique = cut_distinct(np.asarray(unique), own, n_ranges)
+    if len(names) > MAX_VALUES:
+        raise refuse("many-values", too_many([column], len(names)))
+    return names, of_unique[codes]
 
 
 def _numbers(column: pa.ChunkedArray) -> IntArray:
@@ -469,20 +469,11 @@ def _test(distinct: pd.Series, mapping: ColumnMapping) -> tuple[IntArray, tuple[
     labels = folded(as_labels(distinct))
     words = TEST_WORDS if mapping.test_value is None else (mapping.test_value,)
     code = next((found for word in words if (found := labels.find(word)) is not None), None)
-    shown = ", ".join(quoted(name) for name in labels.names[:10])
     if code is None:
-        raise refuse(
-            "test-value",
-            f"Choose the value of the split column {quoted(mapping.split)} that means test rows, "
-            f"out of {shown}; got {quoted(mapping.test_value)}.",
-        )
+        raise InputError([no_test_value(mapping, labels.names)])
     test = (labels.codes == code).astype(np.int64)
     if test.all():
-        raise refuse(
-            "split-empty",
-            f"Every usable row is a test row by the split column {quoted(mapping.split)}. Both "
-            "parts need rows: choose another value or no split.",
-        )
+        raise InputError([one_part(mapping, test=True)])
     named = replace(mapping, test_value=labels.name(code))
     return test, tuple(split_values(named, labels.names))
 
@@ -490,11 +481,7 @@ def _test(distinct: pd.Series, mapping: ColumnMapping) -> tuple[IntArray, tuple[
 def _folds(distinct: pd.Series, mapping: ColumnMapping) -> tuple[tuple[str, ...], IntArray]:
     labels = as_labels(distinct)
     if not 2 <= len(labels) <= MAX_FOLDS:
-        raise refuse(
-            "folds",
-            f"The fold column {quoted(mapping.fold)} has {len(labels):,} values; cross-fitting "
-            f"takes 2 to {MAX_FOLDS} folds. Choose another column, or none.",
-        )
+        raise InputError([wrong_folds(mapping, len(labels))])
     names = np.array(labels.names)
     order = np.argsort(names, kind="stable")
     return tuple(names[order].tolist()), np.argsort(order)[labels.codes]

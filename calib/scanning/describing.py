@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from calib.loading.checking.inspection import class_structure
+from calib.loading.building.predictions import class_names
+from calib.loading.checking.inspection import mapping_problems
 from calib.loading.checking.mapped_rows import ROUNDING
-from calib.loading.checking.outcomes import MAX_LABELS, count_as_positive, other_positive
-from calib.loading.checking.rows import LEAVE_OUT
+from calib.loading.checking.outcomes import MAX_LABELS, many_labels, no_labels, no_positive
+from calib.loading.checking.rows import unusable
 from calib.loading.checking.scores import outside_problem
 from calib.loading.columns import Labels, as_outcome
-from calib.loading.guessing.class_columns import shortened
 from calib.loading.guessing.roles import is_plain_pair, telling_labels
 from calib.loading.loader import with_arguments
 from calib.loading.options import ColumnMapping
@@ -25,70 +25,35 @@ from calib.loading.problems import InputError, Problem, error, refuse
 from calib.numerics.cell_table import MAX_SCORES
 from calib.scanning.expressions import SCORE, WEIGHT, probability
 from calib.scanning.hashing import hashed
-from calib.text import joined, plural, quoted, significant
+from calib.text import listed, plural, quoted, significant
 
 # Distinct values are counted among so many rows first. Where nearly every score is another one,
 # these are more than can be cells of one score.
 PROBED = 2 * MAX_SCORES
 MAX_CLUSTERS = 1000
-# What is wrong with a cell -> code of the problem.
-CODES = {
-    "infinite": "infinite",
-    "not positive": "weights",
-    "none of the classes": "outside-classes",
-}
 OUTCOME, POSITIVE = "calib_outcome", "calib_positive"
 SPLIT, FOLD_NAME, GROUP = "calib_split", "calib_fold", "calib_group"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Description:
-    """What the describing query found.
+    """What the describing query found."""
 
-    Attributes
-    ----------
-    rows : LazyFrame
-        Usable rows with score, outcome and weight as the analysis takes them.
-    class_names : tuple of str
-        Negative and positive; of one score per class all classes.
-    positive_name : str
-    set_aside : mapping of str to int
-    largest : float or None
-        Largest weight, or None if rows have no weights.
-    exact : bool
-        Whether there are few distinct scores, so that each can be a cell.
-    warnings : tuple of Problem
-        What may mislead although the rows can be used.
-    sure : bool
-        Whether the labels leave no doubt which class is positive.
-    """
-
-    rows: nw.LazyFrame[Any]
-    class_names: tuple[str, ...]
+    rows: nw.LazyFrame[Any]  # usable, with score, outcome and weight as the analysis takes them
+    class_names: tuple[str, ...]  # negative and positive; of one score per class all classes
     positive_name: str
     set_aside: Mapping[str, int]
-    largest: float | None
-    exact: bool
-    warnings: tuple[Problem, ...] = ()
-    sure: bool = True
+    largest: float | None  # largest weight, or None if rows have no weights
+    exact: bool  # whether there are few distinct scores, so that each can be a cell
+    warnings: tuple[Problem, ...] = ()  # what may mislead although the rows can be used
+    sure: bool = True  # whether the labels leave no doubt which class is positive
 
 
 def describe(rows: nw.LazyFrame[Any], mapping: ColumnMapping, max_scores: int) -> Description:
     """Look at rows once, and refuse what cannot be counted.
 
-    Parameters
-    ----------
-    rows : LazyFrame
-        Rows as stored in the engine.
-    mapping : ColumnMapping
-        A mapping with an outcome and one score.
-    max_scores : int
-        If there are at most this many distinct scores, each is a cell.
-
-    Raises
-    ------
-    InputError
-        With the problems of the Data page, and their repairs.
+    The mapping has an outcome and one score. Up to `max_scores` distinct scores, each is a cell.
+    Raises InputError with the problems of the Data page, and their repairs.
     """
     check_columns(rows, mapping)
     plain = rows.select(**named_columns(rows, mapping))
@@ -98,19 +63,17 @@ def describe(rows: nw.LazyFrame[Any], mapping: ColumnMapping, max_scores: int) -
     positives = positives_of(labels, mapping, facts["rows"], of_value)
     codes = [labels.find(name) for name in positives]
     known = [value for value, code in zip(facts[OUTCOME], of_value, strict=True) if code >= 0]
-    kept = usable_rows(plain, mapping, known, unknown, facts)
+    usable, set_aside = usable_rows(plain, mapping, known, unknown, facts)
     hits = [v for v, c in zip(facts[OUTCOME], of_value, strict=True) if c >= 0 and c in codes]
-    _check_scores(kept.rows, mapping, facts)
-    near = float(facts["low"].min()) < 0.0 or float(facts["high"].max()) > 1.0
-    usable = kept.rows
-    if near:
+    _check_scores(usable, mapping, facts)
+    if float(facts["low"].min()) < 0.0 or float(facts["high"].max()) > 1.0:
         usable = usable.with_columns(nw.col(SCORE).clip(0.0, 1.0).alias(SCORE))
     usable = usable.with_columns(
         # The narrower what is grouped by, the faster.
         whether(nw.col(OUTCOME).is_in(hits)).cast(nw.Int8).alias(POSITIVE),
     )
-    class_names = class_names_of(labels, positives)
-    made = described(usable, mapping, facts, kept, class_names, class_names[1], max_scores)
+    names = class_names(labels, positives)
+    made = described(usable, mapping, facts, set_aside, names, names[1], max_scores)
     repaired = mapping.transform != "none" or mapping.swap or mapping.drop_missing
     return replace(made, sure=not repaired and is_plain_pair(labels))
 
@@ -119,7 +82,7 @@ def described(
     rows: nw.LazyFrame[Any],
     mapping: ColumnMapping,
     facts: pd.DataFrame,
-    kept: Kept,
+    set_aside: Mapping[str, int],
     class_names: tuple[str, ...],
     positive_name: str,
     max_scores: int,
@@ -131,7 +94,7 @@ def described(
         rows,
         class_names,
         positive_name,
-        kept.set_aside,
+        set_aside,
         float(facts["largest"].max()) if mapping.weight else None,
         few_scores(rows, max_scores, int(facts["rows"].sum())),
     )
@@ -161,53 +124,19 @@ def few_clusters(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
 def check_columns(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
     """Refuse columns that are not there, or are none of numbers where numbers are needed."""
     schema = rows.collect_schema()
-    for role in ("outcome", "score"):
-        if not getattr(mapping, role):
-            raise refuse(f"no-{role}", f"Choose the column that holds the {role}: `{role}`.")
-    problems = [
+    names = list(schema)
+    where = f"the source ({listed(names, 10)})"
+    problems = [*mapping_problems(mapping, names, where=where)] or [
         error(
-            "no-column",
-            f"The {role} column {quoted(column)} is not among the columns "
-            f"({joined([quoted(name) for name in list(schema)[:10]], len(schema))}). Choose "
-            "another column.",
+            "text",
+            f"Column {quoted(column)} was chosen as the {role}, but its type is {schema[column]}, "
+            f"not a number. Choose another column for the {role}, or cast it to a number first.",
         )
         for column, role in mapping.columns().items()
-        if column not in schema
+        if role in ("score", "weight") and not schema[column].is_numeric()
     ]
-    if mapping.outcome in mapping.score_columns:
-        problems.append(
-            error(
-                "same-column",
-                f"Outcome and score are the same column, {quoted(mapping.outcome)}. Choose another "
-                "column for one of them.",
-            )
-        )
-    if mapping.fold is not None and mapping.split is not None:
-        problems.append(
-            error(
-                "folds-and-test",
-                f"Both the fold column {quoted(mapping.fold)} and the split column "
-                f"{quoted(mapping.split)} are named. With test rows nothing is cross-fitted: use "
-                "either folds or test rows.",
-                replace(mapping, fold=None),
-                "Use no folds of the file",
-            )
-        )
-    problems += class_structure(mapping)
-    if not problems:
-        numbers = [("score", name) for name in mapping.score_columns]
-        for role, column in (*numbers, ("weight", mapping.weight)):
-            if column is not None and not schema[column].is_numeric():
-                problems.append(
-                    error(
-                        "text",
-                        f"Column {quoted(column)} was chosen as the {role}, but its type is "
-                        f"{schema[column]}, not a number. Choose another column for the {role}, or "
-                        "cast it to a number first.",
-                    )
-                )
     if problems:
-        raise with_arguments(InputError(problems), mapping)
+        raise with_arguments(problems, mapping)
 
 
 def named_columns(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> dict[str, nw.Expr]:
@@ -240,11 +169,7 @@ def check_outcomes(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
     """Refuse an outcome with too many values for a label, and a source without rows."""
     [distinct] = n_distinct(rows, OUTCOME, among=PROBED)
     if distinct > 2 * max(MAX_LABELS, len(mapping.score_columns)):
-        raise refuse(
-            "many-labels",
-            f"The outcome column {quoted(mapping.outcome)} holds {distinct:,} different values, so "
-            "it is not a label. Choose a column of two labels.",
-        )
+        raise InputError([many_labels(mapping, distinct)])
     if not distinct:
         raise refuse("no-rows", "The source has no rows. Choose another source.")
 
@@ -254,36 +179,18 @@ def facts_of(
 ) -> pd.DataFrame:
     """By outcome: rows, least and largest score and weight, and cells that cannot be used.
 
-    Parameters
-    ----------
-    rows : LazyFrame
-    mapping : ColumnMapping
-    least : Expr, optional
-        Lowest score of each row, if rows have several.
-    **tests : Expr
-        Conditions whose rows are counted as well.
+    `least` is the lowest score of each row, if rows have several. Rows that fulfil one of `tests`
+    are counted as well.
     """
-    score = nw.col(SCORE)
+    score, weight = nw.col(SCORE), nw.col(WEIGHT)
     finite = score.is_finite()
-    sums = {
-        "score missing": score.is_null() | score.is_nan(),
-        "score infinite": ~(score.is_null() | score.is_nan()) & ~finite,
-    }
-    sums |= {name: finite & test for name, test in tests.items()}
+    sums = _reasons(mapping) | {name: finite & test for name, test in tests.items()}
     values = {
         "low": nw.when(finite).then(score if least is None else least),
         "high": nw.when(finite).then(score),
     }
     if mapping.weight is not None:
-        weight = nw.col(WEIGHT)
-        sums["weight missing"] = weight.is_null() | weight.is_nan()
-        usable = ~sums["weight missing"] & weight.is_finite()
-        sums["weight infinite"] = ~sums["weight missing"] & ~weight.is_finite()
-        sums["weight not positive"] = usable & (weight <= 0.0)
-        values["largest"] = nw.when(usable).then(weight)
-    for role, column in (("split", SPLIT), ("fold", FOLD_NAME), ("group", GROUP)):
-        if getattr(mapping, role) is not None:
-            sums[f"{role} missing"] = nw.col(column).is_null()
+        values["largest"] = nw.when(weight.is_finite()).then(weight)
     rows = rows.select(
         OUTCOME,
         *(whether(found).alias(f"calib_n_{i}") for i, found in enumerate(sums.values())),
@@ -354,54 +261,21 @@ def positives_of(
     labels: Labels, mapping: ColumnMapping, counts: pd.Series, codes: list[int]
 ) -> tuple[str, ...]:
     """The labels that count as positive. If no label does, they are refused."""
-    column = quoted(mapping.outcome)
     if not len(labels):
-        raise refuse("no-labels", f"The outcome column {column} is empty. Choose another column.")
+        raise InputError([no_labels(mapping)])
     if len(labels) > MAX_LABELS:
-        raise refuse(
-            "many-labels",
-            f"The outcome column {column} holds {len(labels):,} different values, so it is not a "
-            "label. Choose a column of two labels.",
-        )
-    shown = joined([quoted(name) for name in labels.names[:5]], len(labels))
+        raise InputError([many_labels(mapping, len(labels))])
     if len(labels) == 1:
         total = int(counts[np.array(codes) >= 0].sum())
         raise refuse(
             "one-class",
-            f"All of the rows ({total:,}) have the outcome {shown}. Calibration compares both: "
-            "scan rows of both classes, or choose another outcome column.",
+            f"All of the rows ({total:,}) have the outcome {listed(labels.names)}. Calibration "
+            "compares both: scan rows of both classes, or choose another outcome column.",
         )
     wanted = mapping.positives or telling_labels(labels)
     if wanted and all(labels.find(name) is not None for name in wanted):
         return wanted
-    got = f" {joined([quoted(each) for each in wanted])} is not among them." if wanted else ""
-    telling = telling_labels(labels)
-    best = telling or (labels.names[-1],)
-    problem = error(
-        "no-positive",
-        f"The outcome column {column} has {plural(len(labels), 'label')}: {shown}.{got} Choose "
-        "those that count as positive, or another column.",
-        replace(mapping, positive=best if len(best) > 1 else best[0]),
-        count_as_positive(labels, best),
-        () if telling else other_positive(labels, best[0]),
-    )
-    raise with_arguments(InputError([problem]), mapping)
-
-
-def class_names_of(labels: Labels, positives: tuple[str, ...]) -> tuple[str, str]:
-    """What negative and positive rows are called."""
-    codes = [labels.find(name) or 0 for name in positives]
-    positive = " or ".join(labels.names[code] for code in codes)
-    others = [name for code, name in enumerate(labels.names) if code not in codes]
-    return others[0] if len(others) == 1 else f"not {positive}", positive
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Kept:
-    """Rows that can be used, and how many others there are by reason."""
-
-    rows: nw.LazyFrame[Any]
-    set_aside: dict[str, int]
+    raise with_arguments([no_positive(mapping, labels, labels.names[-1])], mapping)
 
 
 def usable_rows(
@@ -411,20 +285,11 @@ def usable_rows(
     unknown: list[bool],
     facts: pd.DataFrame,
     unclear_is: str = "outcome unknown",
-) -> Kept:
-    """Rows without those that cannot be used; refuse these unless they are to be left out.
+) -> tuple[nw.LazyFrame[Any], dict[str, int]]:
+    """Rows that can be used, and the number of others by reason, if these are to be left out.
 
-    Parameters
-    ----------
-    rows : LazyFrame
-    mapping : ColumnMapping
-    known : list
-        Values of the outcome that can be used.
-    unknown : list of bool
-        Which values of the outcome are set aside for a reason of their own.
-    facts : DataFrame
-    unclear_is : str
-        That reason.
+    `known` are the values of the outcome that can be used. `unknown` says which others are set
+    aside for a reason of their own, which is `unclear_is`.
     """
     unclear = [value for value, odd in zip(facts[OUTCOME], unknown, strict=True) if odd]
     found = _reasons(mapping)
@@ -435,7 +300,7 @@ def usable_rows(
     }
     n_known = int(facts["rows"][[v in known for v in facts[OUTCOME]]].sum())
     if n_known == int(facts["rows"].sum()) and not named:
-        return Kept(rows, {})
+        return rows, {}
     tests = {
         unclear_is: nw.col(OUTCOME).is_in(unclear) if unclear else None,
         "outcome missing": ~nw.col(OUTCOME).is_in(known) | nw.col(OUTCOME).is_null(),
@@ -453,40 +318,26 @@ def usable_rows(
     if not mapping.drop_missing:
         total = int(facts["rows"].sum())
         problems = [unusable(mapping, why, n, total) for why, n in set_aside.items()]
-        raise with_arguments(InputError(problems), mapping)
+        raise with_arguments(problems, mapping)
     if "" not in by_reason:
         raise refuse("no-rows", "No usable row is left.")
-    return Kept(marked.filter(nw.col("calib_reason") == ""), set_aside)
+    return marked.filter(nw.col("calib_reason") == ""), set_aside
 
 
 def _reasons(mapping: ColumnMapping) -> dict[str, nw.Expr]:
-    score, weight = nw.col(SCORE), nw.col(WEIGHT)
-    tests = {
-        "score missing": score.is_null() | score.is_nan(),
-        "score infinite": ~score.is_finite(),
-    }
+    """Why cells cannot be used; a cell has at most one of these reasons."""
+    tests = {}
+    for role, column in (("score", SCORE), ("weight", WEIGHT)):
+        if role == "score" or mapping.weight is not None:
+            value = nw.col(column)
+            tests[f"{role} missing"] = missing = value.is_null() | value.is_nan()
+            tests[f"{role} infinite"] = ~missing & ~value.is_finite()
     if mapping.weight is not None:
-        tests["weight missing"] = weight.is_null() | weight.is_nan()
-        tests["weight infinite"] = ~weight.is_finite()
-        tests["weight not positive"] = weight <= 0.0
+        tests["weight not positive"] = ~missing & value.is_finite() & (value <= 0.0)
     for role, column in (("split", SPLIT), ("fold", FOLD_NAME), ("group", GROUP)):
         if getattr(mapping, role) is not None:
             tests[f"{role} missing"] = nw.col(column).is_null()
     return tests
-
-
-def unusable(mapping: ColumnMapping, reason: str, count: int, total: int) -> Problem:
-    """Rows that cannot be used for a reason, and that they may be left out."""
-    role, _, state = reason.partition(" ")
-    named = getattr(mapping, role)
-    column = quoted(named if isinstance(named, str) else shortened(named))
-    return error(
-        CODES.get(state, "missing"),
-        f"The {role} {column} is {state} in {plural(count, 'row')} of {total:,}. Leave these rows "
-        "out, or fill them in the source.",
-        replace(mapping, drop_missing=True),
-        LEAVE_OUT,
-    )
 
 
 def _check_scores(rows: nw.LazyFrame[Any], mapping: ColumnMapping, facts: pd.DataFrame) -> None:
@@ -510,8 +361,7 @@ def _check_scores(rows: nw.LazyFrame[Any], mapping: ColumnMapping, facts: pd.Dat
         f"outside [0, 1] (from {significant(low, 4)} to {significant(high, 4)}). "
     )
     whole = int(found["calib_odd"]) == 0
-    problem = outside_problem(mapping, lead, low, high, whole=whole)
-    raise with_arguments(InputError([problem]), mapping)
+    raise with_arguments([outside_problem(mapping, lead, low, high, whole=whole)], mapping)
 
 
 def few_scores(rows: nw.LazyFrame[Any], max_scores: int, total: int) -> bool:

@@ -13,6 +13,7 @@ import pandas as pd
 from calib.core.checks import ROW_SUM_TOLERANCE
 from calib.core.views import check_view
 from calib.loading.checking.mapped_rows import ROUNDING
+from calib.loading.checking.outcomes import no_labels
 from calib.loading.checking.scores import (
     LITTLE,
     matched_in_order,
@@ -40,7 +41,7 @@ from calib.scanning.describing import (
     whether,
 )
 from calib.scanning.expressions import SCORE, class_scores, total
-from calib.text import joined, quoted, significant
+from calib.text import joined, significant
 
 LEAST, SUM, LACKS = "calib_least", "calib_sum", "calib_lacks"
 VIEWS = "'top:1' or 'class:k'"
@@ -63,8 +64,7 @@ def describe_view(
     facts = facts_of(plain, mapping, nw.col(LEAST), off=off)
     labels = as_labels(facts[OUTCOME])
     if not len(labels):
-        column = quoted(mapping.outcome)
-        raise refuse("no-labels", f"The outcome column {column} is empty. Choose another column.")
+        raise InputError([no_labels(mapping)])
     classes = match_classes(mapping.score_columns, labels)
     of_value = classes.index[labels.codes]
     counts = _rows_of_classes(facts, of_value, len(classes.names))
@@ -73,18 +73,19 @@ def describe_view(
         raise InputError([other_classes(classes, labels)])
     known = facts[OUTCOME][of_value >= 0].tolist()
     odd = ((labels.codes >= 0) & (of_value < 0)).tolist()
-    kept = usable_rows(plain, mapping, known, odd, facts, "outcome none of the classes")
+    reason = "outcome none of the classes"
+    usable, set_aside = usable_rows(plain, mapping, known, odd, facts, reason)
     warnings = (*matched_in_order(mapping, classes), *seen_classes(classes, counts, "the rows"))
     if errors := [problem for problem in warnings if problem.severity == "error"]:
         raise InputError(errors)
     low, high = float(facts["low"].min()), float(facts["high"].max())
     if low < 0.0 or high > 1.0 or facts["off"].sum():
-        _check_scores(kept.rows, mapping)
-    usable = _summing_to_one(kept.rows, names, clipped=low < 0.0 or high > 1.0)
+        _check_scores(usable, mapping)
+    usable = _summing_to_one(usable, names, clipped=low < 0.0 or high > 1.0)
     values = [facts[OUTCOME][of_value == k].tolist() for k in range(len(names))]
     usable = _top(usable, names, values) if kind == "top" else _class(usable, names, values, place)
     positive = classes.names[place] if kind == "class" else "the predicted class"
-    made = described(usable, mapping, facts, kept, classes.names, positive, max_scores)
+    made = described(usable, mapping, facts, set_aside, classes.names, positive, max_scores)
     return replace(made, warnings=warnings)
 
 
@@ -162,7 +163,7 @@ def _check_scores(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
         where = f"but to {joined([significant(end, 4) for end in dict.fromkeys(ends)])}"
         problem = row_sums(mapping, n_off, n_rows, ends[0], where)
     if problem is not None:
-        raise with_arguments(InputError([problem]), mapping)
+        raise with_arguments([problem], mapping)
 
 
 def _summing_to_one(

@@ -3,40 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 import narwhals as nw
 import pandas as pd
 
 from calib.core.aggregate import Aggregate
 from calib.core.counting import join_models
-from calib.loading.building.models import MAX_MODELS
+from calib.loading.building.models import MAX_MODELS, in_order
+from calib.loading.checking.rows import unusable
 from calib.loading.columns import as_labels
 from calib.loading.loader import with_arguments
 from calib.loading.options import ColumnMapping
 from calib.loading.problems import InputError, refuse
-from calib.scanning.describing import check_columns, collected, unusable
+from calib.scanning.describing import check_columns, collected
 from calib.scanning.watching import Steps
-from calib.text import numbers_of, quoted
+from calib.text import quoted
 
 MODEL = "calib_model"
 # Several spellings may be one name.
 MOST = 10 * MAX_MODELS
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ModelRows:
-    """Rows of one model."""
-
-    rows: nw.LazyFrame[Any]
-    mapping: ColumnMapping  # with one score and no model
+# Rows of one model, and their mapping, with one score and no model.
+ModelRows: TypeAlias = tuple[nw.LazyFrame[Any], ColumnMapping]
 
 
 def count_models(
     rows: nw.LazyFrame[Any],
     mapping: ColumnMapping,
-    count: Callable[[ModelRows], Aggregate],
+    count: Callable[[nw.LazyFrame[Any], ColumnMapping], Aggregate],
     steps: Steps,
 ) -> Aggregate:
     """Count each model by itself, and put the counts together.
@@ -44,7 +41,7 @@ def count_models(
     `steps` is told which model is counted.
     """
     if not mapping.models and mapping.model is None:
-        return count(ModelRows(rows, mapping))
+        return count(rows, mapping)
     if mapping.models:
         sources, unnamed = _of_columns(rows, mapping), 0
     else:
@@ -53,7 +50,7 @@ def count_models(
     for number, (model, source) in enumerate(sources.items()):
         steps.begin(number, len(sources), model)
         try:
-            found[model] = count(source)
+            found[model] = count(*source)
         except InputError as error:
             raise _of_model(error, model, mapping) from None
     try:
@@ -70,7 +67,7 @@ def _of_columns(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> dict[str, Mo
         other = "score" if mapping.score else "model"
         raise refuse("models", f"`models` names the score columns: leave out `{other}`.")
     alone = replace(mapping, models=())
-    return {column: ModelRows(rows, replace(alone, score=column)) for column in mapping.models}
+    return {column: (rows, replace(alone, score=column)) for column in mapping.models}
 
 
 def _of_values(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> tuple[dict[str, ModelRows], int]:
@@ -96,16 +93,13 @@ def _of_values(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> tuple[dict[st
     unnamed = int(size[labels.codes < 0].sum())
     if unnamed and not mapping.drop_missing:
         problem = unusable(mapping, "model missing", unnamed, int(size.sum()))
-        raise with_arguments(InputError([problem]), mapping)
+        raise with_arguments([problem], mapping)
     alone = replace(mapping, model=None)
     of_name = {
-        name: ModelRows(rows.filter(own.is_in(values[labels.codes == code].tolist())), alone)
+        name: (rows.filter(own.is_in(values[labels.codes == code].tolist())), alone)
         for code, name in enumerate(labels.names)
     }
-    numbers = numbers_of(list(of_name))
-    if numbers is None:
-        return of_name, unnamed
-    return {name: of_name[name] for _, name in sorted(zip(numbers, of_name, strict=True))}, unnamed
+    return in_order(of_name), unnamed
 
 
 def _of_model(error: InputError, model: str, mapping: ColumnMapping) -> InputError:
@@ -120,4 +114,4 @@ def _of_model(error: InputError, model: str, mapping: ColumnMapping) -> InputErr
         )
         for problem in error.problems
     ]
-    return with_arguments(InputError(problems), mapping)
+    return with_arguments(problems, mapping)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +20,7 @@ from calib.scanning.describing import Description
 
 
 def remarks_of(
-    counted: Aggregate, found: Description, mapping: ColumnMapping, more: tuple[Problem, ...]
+    counted: Aggregate, found: Description, mapping: ColumnMapping, more: Iterable[Problem]
 ) -> tuple[str, ...]:
     """Sentences about rows that are usable but can be misleading.
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from calib.core.aggregate import Aggregate
 from calib.core.counting import joined_pieces
 from calib.core.strata import NONE, Part, Strata, crossed_name
-from calib.loading.building.predictions import slice_values, time_values
+from calib.loading.building.predictions import class_names, time_values
 from calib.loading.columns import as_times
 from calib.loading.loader import as_label_texts
 from calib.loading.options import ColumnMapping
@@ -25,9 +25,10 @@ from calib.loading.problems import refuse
 from calib.loading.reading.reader import stem
 from calib.numerics.arrays import IntArray
 from calib.numerics.cell_table import CellTable, add_tables
-from calib.scanning.describing import class_names_of, labels_of, positives_of
+from calib.scanning.counting import named_slices
+from calib.scanning.describing import labels_of, positives_of
 from calib.scanning.query import COLUMNS, CROSSED, VERSION
-from calib.slicing import MAX_VALUES, cut_distinct, days_or_values, too_many
+from calib.slicing import MAX_VALUES, days_or_values, too_many
 from calib.text import quoted
 
 SUMS = {"weight": "calib_weight", "weight_sq": "calib_weight_sq", "score_sum": "calib_score_sum"}
@@ -86,7 +87,7 @@ def read_result(path: str | Path | BufferedIOBase, positive: object = None) -> A
         score=names["calib_column"],
         positive=as_label_texts(positive),
     )
-    cells, class_names, unknown = _with_outcomes(found, mapping)
+    cells, names_of_classes, unknown = _with_outcomes(found, mapping)
     if unknown:
         set_aside["outcome unknown"] = unknown
     cells = cells.assign(exact=_lossless(cells))
@@ -106,8 +107,8 @@ def read_result(path: str | Path | BufferedIOBase, positive: object = None) -> A
         name=stem(called),
         score_name=names["calib_column"],
         outcome_name=names["calib_value"],
-        positive_name=class_names[1],
-        class_names=class_names,
+        positive_name=names_of_classes[1],
+        class_names=names_of_classes,
         time_name=time,
         time_kind=kind,
         weighted=bool((cells["calib_weight"] != cells["calib_rows"]).any()),
@@ -156,7 +157,7 @@ def _with_outcomes(
     )
     return (
         cells[known].assign(positive=code[known].isin(wanted)),
-        class_names_of(labels, positives),
+        class_names(labels, positives),
         unknown,
     )
 
@@ -194,12 +195,9 @@ def _of_column(
         times = time_values(series, as_times(series), slice(None))
         names, own = days_or_values(times)
         return names, own[codes], times.dtype.kind
-    inner, unique = pd.factorize(slice_values(series, slice(None)), use_na_sentinel=False)
-    counts = np.bincount(inner[codes], rows, minlength=len(unique)).astype(np.int64)
-    names, own = cut_distinct(np.asarray(unique), counts)
-    if len(names) > MAX_VALUES:
-        raise refuse("many-values", too_many([column], len(names)))
-    return names, own[inner][codes], ""
+    counts = np.bincount(codes, rows, minlength=len(distinct)).astype(np.int64)
+    names, own = named_slices(series, counts, column)
+    return names, own[codes], ""
 
 
 def _piece(cells: pd.DataFrame, codes: IntArray, first_part: int) -> tuple[Strata, CellTable]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from calib.loading.problems import refuse
 from calib.loading.reading.budget import Budget
 from calib.loading.reading.reader import stem
 from calib.scanning.watching import DuckEngine, Engine, engine_of
-from calib.text import joined, quoted
+from calib.text import joined, listed, quoted
 
 # DuckDB writes to disk what does not fit.
 MEMORY = "400MB"
@@ -52,11 +53,9 @@ def opened(
     query.
     """
     with tempfile.TemporaryDirectory(prefix="calib-scan-") as scratch:
-        connection = duckdb.connect()
+        limits = {"memory_limit": MEMORY, "temp_directory": scratch}
+        connection = duckdb.connect(config={**limits, "preserve_insertion_order": False})
         try:
-            for name, value in (("memory_limit", MEMORY), ("temp_directory", scratch)):
-                connection.execute(f"SET {name} = {_text(value)}")
-            connection.execute("SET preserve_insertion_order = false")
             connection.execute("SET enable_progress_bar = false")
             rows, own = _frame(connection, source, table, names)
             engine = DuckEngine(connection) if own else engine_of(rows)
@@ -116,7 +115,7 @@ def _frame(
 def _of_path(
     connection: duckdb.DuckDBPyConnection, path: str, table: str | None, names: Sequence[str] | None
 ) -> duckdb.DuckDBPyRelation:
-    suffix = Path(path.removesuffix(".gz").removesuffix(".zst")).suffix.lower()
+    suffix = suffix_of(path)
     if suffix in DATABASES:
         return _of_database(connection, path, table)
     if table is not None:
@@ -132,28 +131,30 @@ def _of_path(
     return _of_csv(connection, path, names)
 
 
+def suffix_of(path: str) -> str:
+    """The suffix of a file, beneath that of its compression."""
+    return Path(path.removesuffix(".gz").removesuffix(".zst")).suffix.lower()
+
+
 def _of_csv(
     connection: duckdb.DuckDBPyConnection, path: str, names: Sequence[str] | None
 ) -> duckdb.DuckDBPyRelation:
     """A CSV file. Columns of names stay text if one of them begins with a zero, such as 007."""
-    query = f"SELECT * FROM read_csv({_text(path)}, auto_type_candidates = {CSV_TYPES!r}"
-    found = connection.sql(f"{query})")
+    found = connection.read_csv(path, auto_type_candidates=CSV_TYPES)
     types = dict(zip(found.columns, map(str, found.types), strict=True))
     named = found.columns if names is None else dict.fromkeys(names)
     whole = [name for name in named if types.get(name) == "BIGINT"]
     if not whole:
         return found
-    text = dict.fromkeys(whole, "VARCHAR")
-    odd = ", ".join(
-        f"coalesce(bool_or(regexp_matches({_identifier(name)}, '^0[0-9]')), false)"
-        for name in whole
-    )
-    asked = connection.execute(f"SELECT {odd} FROM ({query}, types = {_struct(text)}))").fetchall()[
-        0
-    ]
-    zeros = dict(zip(whole, asked, strict=True))
-    kept = {name: "VARCHAR" for name, zero in zeros.items() if zero}
-    return connection.sql(f"{query}, types = {_struct(kept)})") if kept else found
+
+    def with_texts(texts: Sequence[str]) -> duckdb.DuckDBPyRelation:
+        kinds = dict.fromkeys(texts, "VARCHAR")
+        return connection.read_csv(path, auto_type_candidates=CSV_TYPES, dtype=kinds)
+
+    odd = (f"bool_or(regexp_matches({_identifier(name)}, '^0[0-9]'))" for name in whole)
+    [zeros] = with_texts(whole).aggregate(", ".join(odd)).fetchall()
+    kept = list(compress(whole, zeros))
+    return with_texts(kept) if kept else found
 
 
 def _of_database(
@@ -163,15 +164,15 @@ def _of_database(
     connection.execute(f"ATTACH {_text(path)} AS source (READ_ONLY)")
     names = _tables_in(connection)
     if table is None or table not in names:
-        shown = [quoted(name) for name in names if not name.startswith("main.")]
+        shown = listed([name for name in names if not name.startswith("main.")], 10)
         got = "none was named" if table is None else f"got {quoted(table)}"
         raise refuse(
             "no-table",
             f"`table` must be one of the tables of {quoted(path)}: "
-            f"{joined(shown[:10], len(shown)) or 'it has none'}; {got}.",
+            f"{shown or 'it has none'}; {got}.",
         )
     schema, name = names[table]
-    return connection.sql(f"SELECT * FROM source.{_identifier(schema)}.{_identifier(name)}")
+    return connection.table(f"source.{_identifier(schema)}.{_identifier(name)}")
 
 
 def _tables_in(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str]]:
@@ -274,10 +275,6 @@ def _name(source: Any, table: str | None) -> str:
 
 def _text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
-
-
-def _struct(types: Mapping[str, str]) -> str:
-    return "{" + ", ".join(f"{_text(name)}: {_text(kind)}" for name, kind in types.items()) + "}"
 
 
 def _identifier(name: str) -> str:

@@ -40,7 +40,7 @@ CASES: list[tuple[Callable[[pd.DataFrame], pd.DataFrame], str, str]] = [
     (lambda d: d.assign(y=d.p), "many-labels", "not a label"),
     (lambda d: d.assign(y=np.where(d.y, "red", "blue")), "no-positive", "positive='red'"),
     (lambda d: d.assign(y=d.y + 1), "no-positive", "positive='2' or positive='1'"),
-    (lambda d: d.rename(columns={"p": "prob"}), "no-column", "`p` is not among"),
+    (lambda d: d.rename(columns={"p": "prob"}), "no-column", "`p` is not in the source"),
     (lambda d: d.assign(y=None), "no-labels", "is empty"),
     (lambda d: d[:0], "no-rows|no-labels", "."),
 ]

@@ -15,7 +15,7 @@ from calib.loading.options import ColumnMapping
 from calib.loading.problems import refuse
 from calib.loading.table import Table, unique_names
 from calib.numerics.arrays import BoolArray, FloatArray
-from calib.text import joined, quoted
+from calib.text import listed, quoted
 
 SET_ASIDE = "set aside"
 CALIBRATED = "calibrated"
@@ -75,11 +75,10 @@ def calibrate_table(
     """
     absent = [name for name in mapping.score_columns if name not in table.columns]
     if absent:
-        lacking = joined([quoted(name) for name in absent[:3]], len(absent))
         raise refuse(
             "score-column",
-            f"{quoted(table.name)} has no column {lacking}. Choose the column of the scores, or "
-            "rename it as in the file of the analysis.",
+            f"{quoted(table.name)} has no column {listed(absent, 3)}. Choose the "
+            "column of the scores, or rename it as in the file of the analysis.",
         )
     _, written = read_scores(table.frame, mapping, commas=table.commas)
     scores = transformed(written, mapping.transform).astype(np.float64)

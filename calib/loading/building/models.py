@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -20,11 +21,12 @@ from calib.loading.checking.mapped_rows import Rows, map_rows
 from calib.loading.columns import Labels, as_labels
 from calib.loading.guessing.roles import guess
 from calib.loading.options import ColumnMapping
-from calib.loading.problems import InputError, Problem, error, refuse, warning
+from calib.loading.problems import InputError, Problem, error, ignoring, refuse, warning
 from calib.loading.table import Table, unused
 from calib.text import joined, numbers_of, plural, quoted
 
 MAX_MODELS = 100
+Source = TypeVar("Source")
 # Repairs that do not change rows without an error.
 HARMLESS = {"drop_missing"}
 
@@ -69,7 +71,7 @@ def assess(
         refused.append(refused_guess(column_guess("models", mapping.models)))
     if refused:
         return Assessment(tuple(refused), {}, ())
-    sources = _sorted(_sources(tables, mapping, test_table))
+    sources = in_order(_sources(tables, mapping, test_table))
     found: dict[str, tuple[Problem, ...]] = {}
     models: dict[str, Predictions] = {}
     checklist: tuple[str, ...] = ()
@@ -141,13 +143,8 @@ def _structure(
             sentence = f"The model column {quoted(mapping.model)} is empty."
         else:
             continue
-        none = replace(mapping, model=None)
-        yield error(
-            "model-column",
-            f"{sentence} Choose another column, or none.",
-            none,
-            "Ignore the model column",
-        )
+        text = f"{sentence} Choose another column, or none."
+        yield error("model-column", text, *ignoring(mapping, "model"))
 
 
 def _sources(
@@ -197,7 +194,7 @@ def _of_table(source: ModelRows) -> dict[str, ModelRows]:
             alone,
             tests and of_model(tests, column, model),
         )
-        for model in map(labels.name, _in_order(labels))
+        for model in map(labels.name, _as_met(labels))
     }
 
 
@@ -207,7 +204,7 @@ def _of_column(mapping: ColumnMapping, column: str) -> ColumnMapping:
     return replace(mapping, score=column, models=(), guessed=guessed)
 
 
-def _in_order(labels: Labels) -> list[int]:
+def _as_met(labels: Labels) -> list[int]:
     """As the file first has them."""
     known = labels.codes[labels.codes >= 0]
     first = np.full(len(labels), len(known))
@@ -215,7 +212,7 @@ def _in_order(labels: Labels) -> list[int]:
     return sorted(range(len(labels)), key=lambda code: int(first[code]))
 
 
-def _sorted(sources: Mapping[str, ModelRows]) -> dict[str, ModelRows]:
+def in_order(sources: Mapping[str, Source]) -> dict[str, Source]:
     """Numbers, as checkpoints have them, in increasing order; other names as they stand."""
     numbers = numbers_of(list(sources))
     if numbers is None:
@@ -311,7 +308,7 @@ def rows_of_models(
     tables: Sequence[Table], mapping: ColumnMapping, test_table: Table | None = None
 ) -> dict[str, Rows]:
     """The mapped rows of each model, those that `assess` sets aside among them; by model."""
-    sources = _sorted(_sources(tables, mapping, test_table))
+    sources = in_order(_sources(tables, mapping, test_table))
     return {
         model: map_rows(source.table, source.mapping, source.test_table)
         for model, source in sources.items()

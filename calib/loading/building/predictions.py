@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, TypeAlias
 
@@ -19,7 +20,7 @@ from calib.loading.options import ColumnMapping
 from calib.loading.problems import Choice, Guess, Problem, error, refuse
 from calib.loading.table import Table
 from calib.numerics.arrays import IntArray
-from calib.text import joined, quoted
+from calib.text import listed
 
 # Rows that are used: their places, or all.
 Kept: TypeAlias = NDArray[np.intp] | slice
@@ -65,14 +66,18 @@ def from_rows(rows: Rows, name: str) -> Predictions:
 
 
 def _class_names(rows: Rows) -> tuple[str, ...]:
-    mapping, names = rows.mapping, rows.labels.names
     if rows.classes is not None:
         return rows.classes.names
-    if mapping.predicted is not None:
+    if rows.mapping.predicted is not None:
         return "wrong", "right"
-    codes = [rows.labels.find(name) or 0 for name in mapping.positives]
-    positive = " or ".join(names[code] for code in codes)
-    others = [name for code, name in enumerate(names) if code not in codes]
+    return class_names(rows.labels, rows.mapping.positives)
+
+
+def class_names(labels: Labels, positives: Sequence[str]) -> tuple[str, str]:
+    """What negative and positive rows are called."""
+    codes = [labels.find(name) or 0 for name in positives]
+    positive = " or ".join(labels.names[code] for code in codes)
+    others = [name for code, name in enumerate(labels.names) if code not in codes]
     return others[0] if len(others) == 1 else f"not {positive}", positive
 
 
@@ -182,7 +187,7 @@ def column_guess(name: str, value: object) -> Guess:
 
 def _shown(value: object) -> str:
     parts = value if isinstance(value, tuple) else (value,)
-    return joined([quoted(part) for part in parts[:3]], len(parts))
+    return listed(parts, 3)
 
 
 def _scores(mapping: ColumnMapping, table: Table) -> dict[str, Any]:

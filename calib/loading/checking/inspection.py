@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,13 +10,13 @@ import pandas as pd
 
 from calib.loading.checking.mapped_rows import Rows, map_rows
 from calib.loading.checking.outcomes import outcome_problems
-from calib.loading.checking.rows import NO_FOLDS, row_problems
+from calib.loading.checking.rows import row_problems
 from calib.loading.checking.scores import matrix_problems, score_problems
 from calib.loading.guessing.class_columns import shortened
 from calib.loading.options import OF_ROWS, ColumnMapping
-from calib.loading.problems import Problem, error, note
+from calib.loading.problems import Problem, error, ignoring, note
 from calib.loading.table import Table
-from calib.text import joined, number, percent, plural, quoted
+from calib.text import listed, number, percent, plural, quoted
 
 ORDER = {"error": 0, "warning": 1, "note": 2}
 MAX_COMPARED = 200_000
@@ -68,10 +68,27 @@ def _structure(table: Table, mapping: ColumnMapping, test_table: Table | None) -
             "score column are needed; check the delimiter.",
         )
         return
-    for role, chosen in (("outcome", mapping.outcome), ("score", mapping.score)):
-        if not chosen:
+    test_file = None if test_table is None else test_table.columns
+    yield from mapping_problems(mapping, table.columns, test_file)
+    if test_file is not None and mapping.split is not None:
+        yield note(
+            "split-unused",
+            f"With a test file, the split column {quoted(mapping.split)} is not used.",
+        )
+
+
+def mapping_problems(
+    mapping: ColumnMapping,
+    columns: Sequence[str],
+    test_file: Sequence[str] | None = None,
+    *,
+    where: str = "the table",
+) -> Iterator[Problem]:
+    """Problems of a mapping for these columns, and those of a test file, whatever they hold."""
+    for role in ("outcome", "score"):
+        if not getattr(mapping, role):
             yield error(f"no-{role}", f"Choose the column that holds the {role}.")
-    if mapping.outcome is not None and mapping.outcome in mapping.score_columns:
+    if mapping.outcome and mapping.outcome in mapping.score_columns:
         yield error(
             "same-column",
             f"Outcome and score are the same column, {quoted(mapping.outcome)}. Choose another "
@@ -79,30 +96,19 @@ def _structure(table: Table, mapping: ColumnMapping, test_table: Table | None) -
         )
     yield from class_structure(mapping)
     for column, role in mapping.columns().items():
-        if column not in table.frame.columns:
-            yield _absent(column, role, "the table")
+        if column not in columns:
+            yield _absent(column, role, where)
         # Two files replace a split column.
-        elif test_table is not None and column not in test_table.frame.columns and role != "split":
+        elif test_file is not None and column not in test_file and role != "split":
             yield _absent(column, role, "the test file")
-    yield from _folds_and_test(mapping, test_table)
-    if test_table is not None and mapping.split is not None:
-        yield note(
-            "split-unused",
-            f"With a test file, the split column {quoted(mapping.split)} is not used.",
+    if mapping.fold and (mapping.split or test_file is not None):
+        tests = f"the split column {quoted(mapping.split)}" if test_file is None else "a test file"
+        yield error(
+            "folds-and-test",
+            f"Both the fold column {quoted(mapping.fold)} and {tests} are given. Cross-fitting is "
+            "not used with test rows: use either folds or test rows.",
+            *ignoring(mapping, "fold"),
         )
-
-
-def _folds_and_test(mapping: ColumnMapping, test_table: Table | None) -> Iterator[Problem]:
-    if mapping.fold is None or (mapping.split is None and test_table is None):
-        return
-    tests = "a test file" if test_table else f"the split column {quoted(mapping.split)}"
-    yield error(
-        "folds-and-test",
-        f"Both the fold column {quoted(mapping.fold)} and {tests} are given. Cross-fitting is "
-        "not used with test rows: use either folds or test rows.",
-        replace(mapping, fold=None),
-        NO_FOLDS,
-    )
 
 
 def class_structure(mapping: ColumnMapping) -> Iterator[Problem]:
@@ -175,15 +181,14 @@ def _outcome_and_score(rows: Rows) -> Iterator[str]:
     mapping = rows.mapping
     score, outcome = rows.of_usable(rows.score), rows.of_usable(rows.outcome)
     if rows.classes is not None:
-        names = [quoted(name) for name in rows.classes.names[:5]]
-        total = len(rows.classes.names)
-        yield f"Outcome {quoted(mapping.outcome)}: {total:,} classes, {joined(names, total)}."
+        names = rows.classes.names
+        yield f"Outcome {quoted(mapping.outcome)}: {len(names):,} classes, {listed(names, 5)}."
     elif (mapping.positives or mapping.predicted) and np.isin(outcome, (0, 1)).all():
         n_positive, total = int(outcome.sum()), len(outcome)
         counts = (
             f"rows where {quoted(mapping.predicted)} is right count as positive"
             if mapping.predicted
-            else f"{joined([quoted(name) for name in mapping.positives])} "
+            else f"{listed(mapping.positives)} "
             f"{'counts' if len(mapping.positives) == 1 else 'count'} as positive"
         )
         yield (
@@ -202,4 +207,4 @@ def _roles(rows: Rows) -> Iterator[str]:
         if column is not None:
             yield f"{role}: {quoted(column)}."
     if mapping.slices:
-        yield f"Slices: {joined([quoted(column) for column in mapping.slices])}."
+        yield f"Slices: {listed(mapping.slices)}."

@@ -13,7 +13,7 @@ from calib.loading.columns import Labels, label_text
 from calib.loading.guessing.roles import higher_label, is_plain_pair, telling_labels
 from calib.loading.options import ColumnMapping
 from calib.loading.problems import Choice, Problem, error, note, warning
-from calib.text import joined, percent, plural, quoted
+from calib.text import joined, listed, percent, plural, quoted
 
 FEW = 100
 MAX_LABELS = 50
@@ -24,10 +24,7 @@ FACTOR = 2.0
 def outcome_problems(rows: Rows) -> Iterator[Problem]:
     """Problems of labels: none, too many, none positive, one class only, too few rows."""
     if not len(rows.labels):
-        yield error(
-            "no-labels",
-            f"The outcome column {quoted(rows.mapping.outcome)} is empty. Choose another column.",
-        )
+        yield no_labels(rows.mapping)
     elif rows.mapping.predicted is not None:
         yield from _classes(rows)
     elif len(rows.labels) > MAX_LABELS:
@@ -54,51 +51,66 @@ def _not_labels(rows: Rows) -> Problem:
     mapping = rows.mapping
     (score,) = mapping.score_columns
     values = np.unique(rows.raw[score].values[np.isfinite(rows.raw[score].values)])
-    swap = len(values) == 2 and rows.labels.values.dtype.kind == "f"
-    positive = label_text(values[1]) if swap else None
-    exchanged = replace(mapping, outcome=score, score=mapping.outcome, positive=positive)
-    hint = "They look swapped." if swap else "Choose a column of two labels."
+    exchanged = None
+    if len(values) == 2 and rows.labels.values.dtype.kind == "f":
+        positive = label_text(values[1])
+        exchanged = replace(mapping, outcome=score, score=mapping.outcome, positive=positive)
+    return many_labels(mapping, len(rows.labels), exchanged)
+
+
+def no_labels(mapping: ColumnMapping) -> Problem:
+    """The outcome column has no labels."""
+    column = quoted(mapping.outcome)
+    return error("no-labels", f"The outcome column {column} is empty. Choose another column.")
+
+
+def many_labels(
+    mapping: ColumnMapping, count: int, exchanged: ColumnMapping | None = None
+) -> Problem:
+    """The outcome column has too many values for labels; perhaps it is the score."""
+    hint = "They look swapped." if exchanged else "Choose a column of two labels."
     return error(
         "many-labels",
-        f"The outcome column {quoted(mapping.outcome)} holds {len(rows.labels):,} different "
-        f"values, so it is not a label. {hint}",
-        exchanged if swap else None,
-        "Swap outcome and score" if swap else "",
+        f"The outcome column {quoted(mapping.outcome)} holds {count:,} different values, so it is "
+        f"not a label. {hint}",
+        exchanged,
+        "Swap outcome and score" if exchanged else "",
     )
 
 
 def _no_positive(rows: Rows) -> Problem:
-    mapping, labels = rows.mapping, rows.labels
+    unknown = "outcome unknown" in rows.unusable
+    highest = higher_label(rows.frame, rows.mapping, rows.labels)
+    return no_positive(rows.mapping, rows.labels, highest, unknown=unknown)
+
+
+def no_positive(
+    mapping: ColumnMapping, labels: Labels, likeliest: str, *, unknown: bool = False
+) -> Problem:
+    """No label counts as positive. Without a telling name the likeliest is suggested.
+
+    `unknown` says whether other rows have an unknown outcome.
+    """
     telling = telling_labels(labels)
-    best = telling or (higher_label(rows.frame, mapping, labels),)
-    shown = joined([quoted(name) for name in labels.names[:5]], len(labels))
-    got = "" if mapping.positive is None else f" {_named(mapping.positives)} is not among them."
-    unknown = rows.unusable.get("outcome unknown")
-    left_out = "" if unknown is None else " Rows without a known outcome are left out."
-    repaired = replace(mapping, positive=best if len(best) > 1 else best[0])
-    if unknown is not None:
-        repaired = replace(repaired, drop_missing=True)
+    best = telling or (likeliest,)
+    others = [name for name in labels.names if name != likeliest]
+    got = "" if mapping.positive is None else f" {listed(mapping.positives)} is not among them."
+    left_out = " Rows without a known outcome are left out." if unknown else ""
+    positive = best if len(best) > 1 else best[0]
     return error(
         "no-positive",
-        f"The outcome column {quoted(mapping.outcome)} has {plural(len(labels), 'label')}: {shown}."
-        f"{got}{left_out} Choose those that count as positive, or another column.",
-        repaired,
-        count_as_positive(labels, best),
-        () if telling else other_positive(labels, best[0]),
+        f"The outcome column {quoted(mapping.outcome)} has {plural(len(labels), 'label')}: "
+        f"{listed(labels.names, 5)}.{got}{left_out} Choose those that count as positive, or "
+        "another column.",
+        replace(mapping, positive=positive, drop_missing=mapping.drop_missing or unknown),
+        _count_as_positive(labels, best),
+        tuple(Choice(_count_as_positive(labels, [name]), {"positive": name}) for name in others)
+        if len(labels) == 2 and not telling
+        else (),
     )
 
 
-def other_positive(labels: Labels, first: str) -> tuple[Choice, ...]:
-    """The other one of two labels, as a second answer to which is positive."""
-    others = [name for name in labels.names if name != first] if len(labels) == 2 else []
-    return tuple(Choice(count_as_positive(labels, [name]), {"positive": name}) for name in others)
-
-
-def _named(names: Sequence[str]) -> str:
-    return joined([quoted(name) for name in names])
-
-
-def count_as_positive(labels: Labels, positives: Sequence[str]) -> str:
+def _count_as_positive(labels: Labels, positives: Sequence[str]) -> str:
     """Text of a button, with the positive rate that it leads to."""
     counts = labels.counts()
     share = sum(int(counts[labels.find(name) or 0]) for name in positives) / int(counts.sum())
@@ -116,8 +128,8 @@ def _one_against_rest(rows: Rows) -> Iterator[Problem]:
         yield note(
             "one-against-rest",
             f"The outcome column {quoted(mapping.outcome)} has {len(labels)} labels: "
-            f"{_named(mapping.positives)} {verb} as positive, the {plural(len(others), 'other')} "
-            f"({joined([quoted(name) for name in others[:5]], len(others))}) as negative.",
+            f"{listed(mapping.positives)} {verb} as positive, the {plural(len(others), 'other')} "
+            f"({listed(others, 5)}) as negative.",
         )
 
 
@@ -136,7 +148,7 @@ def positive_question(rows: Rows, mean_score: float) -> Iterator[Problem]:
         yield replace(
             question,
             repair=replace(mapping, positive=others[0]) if swap else None,
-            repair_label=count_as_positive(labels, others) if swap else "",
+            repair_label=_count_as_positive(labels, others) if swap else "",
         )
 
 
@@ -146,7 +158,7 @@ def other_rate(mapping: ColumnMapping, rate: float, mean_score: float) -> Iterat
         yield warning(
             "positive-class",
             f"{percent(rate)} of the rows are positive, but the mean score is "
-            f"{percent(mean_score)}. Is {_named(mapping.positives)} the positive class? If not, "
+            f"{percent(mean_score)}. Is {listed(mapping.positives)} the positive class? If not, "
             "choose another.",
         )
 

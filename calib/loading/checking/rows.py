@@ -15,15 +15,16 @@ from calib.loading.checking.mapped_rows import Rows
 from calib.loading.columns import MISSING_WORDS, Numbers
 from calib.loading.guessing.class_columns import shortened
 from calib.loading.options import ColumnMapping
-from calib.loading.problems import Choice, Problem, error, note, warning
+from calib.loading.problems import Choice, Problem, error, ignoring, note, warning
 from calib.numerics.arrays import BoolArray, IntArray
-from calib.text import joined, plural, quoted
+from calib.text import joined, listed, plural, quoted
 
 LEAVE_OUT = "Leave these rows out"
-NO_FOLDS = "Ignore the fold column"
 MAX_SPLIT_VALUES = 10
 WORDS = MISSING_WORDS - {"", "-", "."}
 OUTSIDE = "none of the classes"
+# What is wrong with a cell -> code of the problem.
+CODES = {"infinite": "infinite", "not positive": "weights", OUTSIDE: "outside-classes"}
 
 
 def row_problems(rows: Rows) -> Iterator[Problem]:
@@ -54,7 +55,6 @@ def _text(rows: Rows, column: str, role: str, numbers: Numbers) -> Iterator[Prob
     few = count < total / 2
     if not count or (few and rows.mapping.drop_missing):
         return
-    cells = joined([quoted(cell) for cell in dict.fromkeys(numbers.cells)])
     repair = (
         "Leave these rows out, or write numbers there."
         if few
@@ -63,7 +63,8 @@ def _text(rows: Rows, column: str, role: str, numbers: Numbers) -> Iterator[Prob
     yield error(
         "text",
         f"Column {quoted(column)} was chosen as the {role}, but {plural(count, 'cell')} of "
-        f"{total:,} {'is' if count == 1 else 'are'} not a number, such as {cells} in "
+        f"{total:,} {'is' if count == 1 else 'are'} not a number, such as "
+        f"{listed([*dict.fromkeys(numbers.cells)])} in "
         f"{rows.where(numbers.text)}. {repair}",
         replace(rows.mapping, drop_missing=True) if few else None,
         LEAVE_OUT if few else "",
@@ -102,24 +103,35 @@ def _rewritten(column: str, numbers: Numbers) -> Iterator[Problem]:
 
 def _missing(rows: Rows) -> Iterator[Problem]:
     for reason, found in rows.unusable.items():
-        role, _, state = reason.partition(" ")
+        state = reason.partition(" ")[2]
         # These have sentences of their own.
         if state in ("not a number", OUTSIDE):
             continue
-        count = int(found.sum())
-        scores = shortened(rows.mapping.score_columns)
-        column = quoted(scores if role == "score" else getattr(rows.mapping, role))
         cell = quoted(rows.frame[rows.mapping.outcome].iloc[int(found.argmax())])
         example = f", such as {cell}" if state == "unknown" else ""
-        yield Problem(
-            {"infinite": "infinite", "not positive": "weights"}.get(state, "missing"),
-            "error",
-            f"The {role} {column} is {state.removeprefix('label ')} in {plural(count, 'row')} of "
-            f"{len(found):,}{example}: {rows.where(found)}. Leave these rows out, or fill them in "
-            "the file.",
-            replace(rows.mapping, drop_missing=True),
-            LEAVE_OUT,
-        )
+        where = f"{example}: {rows.where(found)}"
+        yield unusable(rows.mapping, reason, int(found.sum()), len(found), where, place="file")
+
+
+def unusable(
+    mapping: ColumnMapping,
+    reason: str,
+    count: int,
+    total: int,
+    where: str = "",
+    *,
+    place: str = "source",
+) -> Problem:
+    """Rows that cannot be used for a reason, and that they may be left out."""
+    role, _, state = reason.partition(" ")
+    column = shortened(mapping.score_columns) if role == "score" else getattr(mapping, role)
+    return error(
+        CODES.get(state, "missing"),
+        f"The {role} {quoted(column)} is {state.removeprefix('label ')} in {plural(count, 'row')} "
+        f"of {total:,}{where}. Leave these rows out, or fill them in the {place}.",
+        replace(mapping, drop_missing=True),
+        LEAVE_OUT,
+    )
 
 
 def _left_out(rows: Rows) -> Iterator[Problem]:
@@ -167,8 +179,7 @@ def no_dates(mapping: ColumnMapping, count: int, example: str) -> Problem:
         f"{plural(count, 'cell')} of the time column {quoted(mapping.time)} {verb}, "
         f"such as {example}. These rows count as rows without a time. "
         "Write dates as 2024-12-31, or use no time column.",
-        replace(mapping, time=None),
-        "Ignore the time column",
+        *ignoring(mapping, "time"),
     )
 
 
@@ -179,8 +190,7 @@ def unclear_dates(mapping: ColumnMapping, example: str) -> Problem:
         f"The dates of the time column {quoted(mapping.time)} may be day and month or month and "
         f"day, such as {example}. They are used as texts in alphabetical order. "
         "Write dates as 2024-12-31.",
-        replace(mapping, time=None),
-        "Ignore the time column",
+        *ignoring(mapping, "time"),
     )
 
 
@@ -205,7 +215,7 @@ def _words(rows: Rows) -> Iterator[Problem]:
             count = int(cells.isin(found).sum())
             yield note(
                 "missing-words",
-                f"{joined([quoted(cell) for cell in found[:3]], len(found))} in column "
+                f"{listed(found, 3)} in column "
                 f"{quoted(column)} ({plural(count, 'row')}) counts as {meaning}: only empty "
                 "cells count as missing. If these values are unknown, empty the cells in the "
                 "file.",
@@ -238,58 +248,54 @@ def _repeated(rows: Rows) -> Iterator[Problem]:
 def _split(rows: Rows) -> Iterator[Problem]:
     if rows.split is None:
         return
-    mapping, names = rows.mapping, rows.split.names
-    column = quoted(mapping.split)
-    none = replace(mapping, split=None, test_value=None)
     if rows.test is None:
-        yield error(
-            "test-value",
-            f"Choose the value of the split column {column} that marks test rows, one of "
-            f"{_shown(names)}; got {quoted(mapping.test_value)}.",
-            none,
-            "Ignore the split column",
-        )
+        yield no_test_value(rows.mapping, rows.split.names)
         return
-    yield from _uneven_split(rows, column)
-    yield from split_values(mapping, names)
+    n_test, n_rows = int((rows.test & rows.usable).sum()), int(rows.usable.sum())
+    if not 0 < n_test < n_rows:
+        yield one_part(rows.mapping, test=n_test > 0)
+    yield from split_values(rows.mapping, rows.split.names)
+
+
+def no_test_value(mapping: ColumnMapping, names: Sequence[str]) -> Problem:
+    """No value of the split column, out of these, is that of test rows."""
+    return error(
+        "test-value",
+        f"Choose the value of the split column {quoted(mapping.split)} that marks test rows, one "
+        f"of {listed(names, MAX_SPLIT_VALUES)}; got {quoted(mapping.test_value)}.",
+        *ignoring(mapping, "split"),
+    )
+
+
+def one_part(mapping: ColumnMapping, *, test: bool) -> Problem:
+    """All usable rows are test rows, or none is."""
+    what = "Every usable row is" if test else "No usable row is"
+    return error(
+        "split-empty",
+        f"{what} a test row by the split column {quoted(mapping.split)}. Calibration rows and "
+        "test rows are both needed: choose another value, or no split.",
+        *ignoring(mapping, "split"),
+    )
 
 
 def split_values(mapping: ColumnMapping, names: Sequence[str]) -> Iterator[Problem]:
     """Note what is unclear about the values of a split column; `names` are all of them."""
-    column, none = quoted(mapping.split), replace(mapping, split=None, test_value=None)
+    column, none = quoted(mapping.split), ignoring(mapping, "split")
     if len(names) > 2:
-        others = _shown([name for name in names if name != mapping.test_value])
+        others = listed([n for n in names if n != mapping.test_value], MAX_SPLIT_VALUES)
         yield warning(
             "split-values",
             f"The split column {column} has {len(names):,} values. Rows of {others} all count as "
             f"calibration rows; {quoted(mapping.test_value)} rows are for the test.",
-            none,
-            "Ignore the split column",
+            *none,
         )
     if any(name.casefold() in ("train", "training") for name in names):
         yield warning(
             "train-rows",
             f"The split column {column} marks training rows. Results on rows that the model was "
             "trained on are optimistic, and a calibrator fitted on them corrects too little.",
-            none,
-            "Ignore the split column",
+            *none,
         )
-
-
-def _uneven_split(rows: Rows, column: str) -> Iterator[Problem]:
-    assert rows.test is not None
-    n_test = int((rows.test & rows.usable).sum())
-    n_rows = int(rows.usable.sum())
-    if 0 < n_test < n_rows:
-        return
-    what = "Every usable row is" if n_test else "No usable row is"
-    yield error(
-        "split-empty",
-        f"{what} a test row by the split column {column}. Calibration rows and test rows are "
-        "both needed: choose another value, or no split.",
-        replace(rows.mapping, split=None, test_value=None),
-        "Ignore the split column",
-    )
 
 
 def _folds(rows: Rows) -> Iterator[Problem]:
@@ -299,19 +305,20 @@ def _folds(rows: Rows) -> Iterator[Problem]:
     count = np.bincount(usable, minlength=len(rows.fold))
     n_folds = int((count > 0).sum())
     if not 2 <= n_folds <= MAX_FOLDS:
-        wrong = f"has {plural(n_folds, 'value')}; cross-fitting takes 2 to {MAX_FOLDS} folds"
+        yield wrong_folds(rows.mapping, n_folds)
     elif rows.classes is None and (alone := _one_class_outside(rows, count)) is not None:
-        wrong = (
-            f"leaves rows of one class only outside of fold {quoted(rows.fold.name(alone))}; a "
-            "calibrator needs both"
-        )
-    else:
-        return
-    yield error(
+        fold = quoted(rows.fold.name(alone))
+        wrong = f"leaves rows of one class only outside of fold {fold}; a calibrator needs both"
+        yield wrong_folds(rows.mapping, n_folds, wrong)
+
+
+def wrong_folds(mapping: ColumnMapping, n_folds: int, wrong: str = "") -> Problem:
+    """What is wrong with the fold column, by default the number of its values."""
+    wrong = wrong or (f"has {plural(n_folds, 'value')}; cross-fitting takes 2 to {MAX_FOLDS} folds")
+    return error(
         "folds",
-        f"The fold column {quoted(rows.mapping.fold)} {wrong}. Choose another column, or none.",
-        replace(rows.mapping, fold=None),
-        NO_FOLDS,
+        f"The fold column {quoted(mapping.fold)} {wrong}. Choose another column, or none.",
+        *ignoring(mapping, "fold"),
     )
 
 
@@ -325,10 +332,6 @@ def _one_class_outside(rows: Rows, count: IntArray) -> int | None:
     outside = positive.sum() - positive
     alone = np.flatnonzero((outside == 0) | (outside == count.sum() - count))
     return int(alone[0]) if len(alone) else None
-
-
-def _shown(names: tuple[str, ...] | list[str]) -> str:
-    return joined([quoted(name) for name in names[:MAX_SPLIT_VALUES]], len(names))
 
 
 def parts(rows: Rows) -> dict[str, BoolArray]:

@@ -18,7 +18,7 @@ from calib.loading.guessing.class_columns import Classes, shortened
 from calib.loading.options import ColumnMapping, Transform
 from calib.loading.problems import Problem, error, warning
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, chunks
-from calib.text import joined, number, plural, quoted, significant
+from calib.text import joined, listed, number, plural, quoted, significant
 
 # So far outside [0, 1] a score may lie and still be meant as a probability.
 LITTLE = 0.05
@@ -226,7 +226,7 @@ def other_classes(classes: Classes, labels: Labels) -> Problem:
         "class-columns",
         f"The labels {joined([quoted(name) for name in labels.names[:MAX_NAMED]], len(labels))} "
         f"are not the {plural(len(names), 'class')} of the score columns "
-        f"({joined([quoted(name) for name in names[:MAX_NAMED]], len(names))}), nor numbers "
+        f"({listed(names, MAX_NAMED)}), nor numbers "
         f"0 to {len(names) - 1:,}. Name each column after its label, or choose another outcome.",
     )
 
@@ -234,7 +234,7 @@ def other_classes(classes: Classes, labels: Labels) -> Problem:
 def _outside_classes(rows: Rows, outside: BoolArray) -> Problem:
     assert rows.classes is not None
     codes = dict.fromkeys(rows.labels.codes[outside][:1_000].tolist())
-    shown = joined([quoted(rows.labels.name(code)) for code in list(codes)[:MAX_NAMED]])
+    shown = listed([rows.labels.name(code) for code in list(codes)[:MAX_NAMED]])
     names = rows.classes.names
     return error(
         "outside-classes",
@@ -263,13 +263,12 @@ def seen_classes(classes: Classes, counts: IntArray, part: str) -> Iterator[Prob
             "rows of others as well, or choose another outcome column.",
         )
     elif len(absent):
-        shown = [quoted(names[i]) for i in absent[:MAX_NAMED]]
-        verb = "has" if len(absent) == 1 else "have"
+        verb, their = ("has", "Its") if len(absent) == 1 else ("have", "Their")
         yield warning(
             "unseen-classes",
             f"{plural(len(absent), 'class')} of {len(names):,} {verb} no row among {part}: "
-            f"{joined(shown, len(absent))}. {'Its' if len(absent) == 1 else 'Their'} scores "
-            "cannot be fitted or tested on these rows.",
+            f"{listed([names[i] for i in absent], MAX_NAMED)}. {their} scores cannot "
+            "be fitted or tested on these rows.",
         )
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from calib.loading import ColumnMapping, InputError, Table, TextFormat, for_test_file, guess, read
-from calib.loading.loader import LoadOptions
+from calib.loading.loader import LoadOptions, mapping_of
 from calib.ui.session.upload import Connected, Upload
 
 # JSON: the sources, perhaps a table, and options of `calib.load`.
@@ -86,7 +86,7 @@ def of_server() -> Upload | None:
 
 
 def _upload(sources: Sequence[str], table: str | None, options: LoadOptions) -> Upload:
-    known = options.mapping()
+    known = mapping_of(options)
     try:
         return _of_rows(sources, table, options, known)
     except InputError as error:

@@ -80,7 +80,7 @@ class Connected:
         if mapping.predicted is not None:
             raise refuse("predicted", OF_LABELS)
         if problems := list(class_structure(mapping)):
-            raise with_arguments(InputError(problems), mapping)
+            raise with_arguments(problems, mapping)
         named = mapping.changed() | {"slices": (*mapping.slices, *self.pairs), "name": self.label}
         named.pop("decimal", None)  # numbers of an engine are not text
         if isinstance(mapping.score, tuple):
@@ -206,7 +206,7 @@ class Upload:
         table = make_table(drawn.frame, list(drawn.frame.columns), name=source.label)
         made = cls.of(table, mapping=source.mapping)
         if wrong := [each for each in made.problems if each.severity == "error"]:
-            raise with_arguments(InputError(wrong), source.mapping)
+            raise with_arguments(wrong, source.mapping)
         told = {
             name: drawn.told(rows)
             for name, rows in made.models.items()
