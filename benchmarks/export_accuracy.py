@@ -24,9 +24,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from calib.calibrators import CALIBRATORS, multiclass_calibrator, score_methods
-from calib.exports import TARGETS, describe
+from calib.exports import TARGETS, ExportError, describe
 from calib.exports.document import ulps
-from calib.exports.targets import values
+from calib.exports.targets import choices_for, content_of, engine_of
 from calib.numerics.transforms import sigmoid
 
 N, N_ROWS, N_CLASSES = 200_000, 20_000, 4
@@ -71,7 +71,11 @@ def largest(fitted: object, suffix: str, dialect: str | None, scores: Array) -> 
     """The largest distance of one form, in ulp."""
     made = describe(fitted)  # type: ignore[arg-type]
     everywhere = np.concatenate([made.scores, scores])
-    found = values(made, TARGETS[suffix], dialect, everywhere)
+    choices = choices_for(made, dialect, "scores", None)
+    _, run = engine_of(TARGETS[suffix], choices)
+    if run is None:
+        raise ExportError(f"The engine of {suffix} is not installed.")
+    found = run(content_of(made, TARGETS[suffix], choices), everywhere)
     expected = made.predict(everywhere) if made.matrix else fitted.predict(everywhere)  # type: ignore[attr-defined]
     return int(ulps(expected, found).max())
 

@@ -80,7 +80,11 @@ process.stdout.write(JSON.stringify(rows.map(calibrate)));
 class _Script(Expressions):
     """What both languages share: tables of pieces as constants."""
 
-    declare = ""
+    template: str
+    helper: str
+    one: str  # a list of the only score
+    step: str
+    table: str
 
     def __init__(self, program: Program, inputs: tuple[str, ...]) -> None:
         super().__init__(program, inputs)
@@ -91,13 +95,7 @@ class _Script(Expressions):
         """A look-up in a table."""
         return f"{self.helper}({self.tables[id(node.pieces)]}, {argument})"
 
-    helper = "pieces"
-
-    def lines(self) -> list[tuple[str, str]]:
-        """Names and expressions, in order."""
-        return [(self.name_of(node), self.whole(node)) for node in self.program.named]
-
-    def constants(self) -> dict[str, list[Any]]:
+    def constants(self) -> str:
         """Each table: edges, whether an edge belongs to the right, centers, coefficients."""
         found: dict[str, list[Any]] = {}
         for node in self.program.order:
@@ -105,11 +103,16 @@ class _Script(Expressions):
                 p = node.pieces
                 content = [p.edges.tolist(), p.closed == "left", p.centers.tolist()]
                 found[self.tables[id(p)]] = [*content, p.coefficients.tolist()]
-        return found
+        return "".join(self.table.format(name, self.of_table(own)) for name, own in found.items())
+
+    def of_table(self, content: list[Any]) -> str:
+        """A table as the language writes it."""
+        return json.dumps(content)
 
 
 class _Python(_Script):
-    helper = "_pieces"
+    template, helper, one = PYTHON, "_pieces", "(score,)"
+    step, table = "    {} = {}", "\n{} = {}\n"
     words: ClassVar[Mapping[str, str]] = {
         "where": "({1} if {0} else {2})",
         "floor": "math.floor({0})",
@@ -117,8 +120,13 @@ class _Python(_Script):
         "power": "math.ldexp(1.0, int({0}))",
     }
 
+    def of_table(self, content: list[Any]) -> str:
+        return repr(content)
+
 
 class _JavaScript(_Script):
+    template, helper, one = JAVASCRIPT, "pieces", "[score]"
+    step, table = "  const {} = {};", "\nconst {} = {};\n"
     words: ClassVar[Mapping[str, str]] = {
         "where": "({0} ? {1} : {2})",
         "floor": "Math.floor({0})",
@@ -127,52 +135,26 @@ class _JavaScript(_Script):
     }
 
 
-def _parts(program: Program, matrix: bool) -> tuple[tuple[str, ...], str, str]:
-    """Names of the inputs, the parameter, and the list of scores that are checked."""
-    if not matrix:
-        return ("score",), "score", "[score]"
-    return tuple(f"row[{k}]" for k in range(program.n_inputs)), "row", "row"
+LANGUAGES: Mapping[str, type[_Script]] = {"python": _Python, "javascript": _JavaScript}
 
 
-def python_text(program: Program, *, matrix: bool, notes: list[str]) -> str:
-    """The Python file: one function, `calibrate`, of a score or of a row of class scores."""
-    inputs, parameter, _ = _parts(program, matrix)
-    code = _Python(program, inputs)
+def script_text(language: str, program: Program, *, matrix: bool, notes: list[str]) -> str:
+    """A file with one function, `calibrate`, of a score or of a row of class scores."""
+    inputs = tuple(f"row[{k}]" for k in range(program.n_inputs)) if matrix else ("score",)
+    code = LANGUAGES[language](program, inputs)
     results = [code.of(node) for node in program.outputs]
-    tables = "".join(f"\n{name} = {table!r}\n" for name, table in code.constants().items())
-    return PYTHON.format(
-        comment="\n".join(f"# {note}" for note in notes),
-        tables=tables,
-        parameter=parameter,
-        summary=_summary(matrix),
-        listed="row" if matrix else "(score,)",
-        steps="\n".join(f"    {name} = {whole}" for name, whole in code.lines()),
+    named = (
+        "probabilities of a row of class scores" if matrix else "probability of a score in [0, 1]"
+    )
+    return code.template.format(
+        comment="\n".join(notes),
+        tables=code.constants(),
+        parameter="row" if matrix else "score",
+        summary=f"Calibrated {named}.",
+        listed="row" if matrix else code.one,
+        steps="\n".join(code.step.format(code.name_of(n), code.whole(n)) for n in program.named),
         result=f"[{', '.join(results)}]" if matrix else results[0],
     )
-
-
-def javascript_text(program: Program, *, matrix: bool, notes: list[str]) -> str:
-    """The ES module: it exports one function, `calibrate`."""
-    inputs, parameter, listed = _parts(program, matrix)
-    code = _JavaScript(program, inputs)
-    results = [code.of(node) for node in program.outputs]
-    return JAVASCRIPT.format(
-        comment="\n".join(f"// {note}" for note in notes),
-        tables="".join(
-            f"\nconst {name} = {json.dumps(table)};\n" for name, table in code.constants().items()
-        ),
-        parameter=parameter,
-        summary=_summary(matrix),
-        listed=listed,
-        steps="\n".join(f"  const {name} = {whole};" for name, whole in code.lines()),
-        result=f"[{', '.join(results)}]" if matrix else results[0],
-    )
-
-
-def _summary(matrix: bool) -> str:
-    if matrix:
-        return "Calibrated probabilities of a row of class scores."
-    return "Calibrated probability of a score in [0, 1]."
 
 
 def run_python(text: str, scores: FloatArray) -> FloatArray:

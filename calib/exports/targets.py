@@ -54,6 +54,7 @@ class Target:
     label: str
     needs: tuple[str, ...] = ()  # packages that must be installed to write or to run it
     install: str = ""  # the command that installs them
+    mark: str = ""  # begins a comment
 
     def missing(self) -> str:
         """What to install, in a sentence, or "" if nothing is missing."""
@@ -67,9 +68,9 @@ TARGETS = {
     target.suffix: target
     for target in (
         Target("json", ".json", "JSON"),
-        Target("sql", ".sql", "SQL", ("sqlglot", "duckdb"), 'pip install "calib[scan]"'),
-        Target("python", ".py", "Python"),
-        Target("javascript", ".js", "JavaScript"),
+        Target("sql", ".sql", "SQL", ("sqlglot", "duckdb"), 'pip install "calib[scan]"', "--"),
+        Target("python", ".py", "Python", mark="#"),
+        Target("javascript", ".js", "JavaScript", mark="//"),
         Target("onnx", ".onnx", "ONNX", ("onnx", "onnxruntime"), onnx_file.HOW_TO_INSTALL),
     )
 }
@@ -101,28 +102,25 @@ def written(made: ExportedCalibrator, target: Target, choices: Choices) -> tuple
         raise ExportError(target.missing())
     if target.key == "json":
         return f"{made.json()}\n".encode(), None
-    run = tried(made, target, choices, body_of(made, target, choices))
-    if target.key == "onnx":
-        metadata = {"calib-source": made.json(), "calib-made": canonical(asdict(run))}
-        program = _program(made, target)
-        return onnx_file.onnx_bytes(program, matrix=made.matrix, metadata=metadata), run
-    return text_of(made, target, choices, run).encode(), run
+    run = tried(made, target, choices, content_of(made, target, choices))
+    return content_of(made, target, choices, run), run
 
 
-def body_of(made: ExportedCalibrator, target: Target, choices: Choices) -> bytes:
-    """The part of a file that is run."""
+def content_of(
+    made: ExportedCalibrator, target: Target, choices: Choices, run: Run | None = None
+) -> bytes:
+    """The content of a file, with how it was tried; or, before that, only the part that is run."""
     program = _program(made, target)
     if target.key == "onnx":
-        return onnx_file.onnx_bytes(program, matrix=made.matrix, metadata={})
-    return _body(program, made, target, choices, []).encode()
-
-
-def text_of(made: ExportedCalibrator, target: Target, choices: Choices, run: Run) -> str:
-    """The whole text of an SQL, Python or JavaScript file."""
-    body = _body(_program(made, target), made, target, choices, _notes(made, choices, target, run))
-    mark = {"sql": "--", "python": "#", "javascript": "//"}[target.key]
-    facts = canonical({"choices": asdict(choices), "run": asdict(run)})
-    return f"{body}\n{mark} {MADE}{facts}\n{mark} {SOURCE}{made.json()}\n"
+        facts = {"calib-source": made.json(), "calib-made": canonical(asdict(run))} if run else {}
+        return onnx_file.onnx_bytes(program, matrix=made.matrix, metadata=facts)
+    notes = _notes(made, choices, target, run) if run else []
+    body = _body(program, made, target, choices, [f"{target.mark} {note}" for note in notes])
+    if run is None:
+        return body.encode()
+    how = canonical({"choices": asdict(choices), "run": asdict(run)})
+    ending = (f"{target.mark} {MADE}{how}", f"{target.mark} {SOURCE}{made.json()}", "")
+    return "\n".join((body, *ending)).encode()
 
 
 def _program(made: ExportedCalibrator, target: Target) -> Program:
@@ -144,10 +142,8 @@ def _program(made: ExportedCalibrator, target: Target) -> Program:
 def _body(
     program: Program, made: ExportedCalibrator, target: Target, choices: Choices, notes: list[str]
 ) -> str:
-    if target.key == "python":
-        return scripts.python_text(program, matrix=made.matrix, notes=notes)
-    if target.key == "javascript":
-        return scripts.javascript_text(program, matrix=made.matrix, notes=notes)
+    if target.key in scripts.LANGUAGES:
+        return scripts.script_text(target.key, program, matrix=made.matrix, notes=notes)
     query = sql.sql_text(
         program,
         choices.dialect,
@@ -155,7 +151,7 @@ def _body(
         columns=choices.columns,
         outputs=choices.outputs,
     )
-    return "".join(f"-- {note}\n" for note in notes) + query + ";\n"
+    return "\n".join([*notes, f"{query};\n"])
 
 
 def tried(made: ExportedCalibrator, target: Target, choices: Choices, content: bytes) -> Run:
@@ -190,26 +186,13 @@ def engine_of(target: Target, choices: Choices) -> tuple[str, Runner | None]:
     )
 
 
-def values(
-    made: ExportedCalibrator, target: Target, dialect: str | None, scores: FloatArray
-) -> FloatArray:
-    """Calibrated probabilities as the engine of a form computes them.
-
-    The target is any but JSON. Raises ExportError if the engine is not here.
-    """
-    choices = choices_for(made, dialect, "scores", None)
-    engine, run = engine_of(target, choices)
-    if run is None:
-        raise ExportError(f"{engine} is not installed.")
-    return run(body_of(made, target, choices), scores)
-
-
 def _notes(made: ExportedCalibrator, choices: Choices, target: Target, run: Run) -> list[str]:
     """Notes for a reader of the file, one sentence per line."""
     notes = [f"{made.label} calibration, written by calib {made.versions.get('calib')}."]
     notes.append(f"Formula: {made.formula}.")
     if made.classes is None:
-        notes.append(f"Base rate of the {made.n_rows:,} fitted rows: {_rate(made.base_rate[0])}.")
+        rate = significant(made.base_rate[0], 6)
+        notes.append(f"Base rate of the {made.n_rows:,} fitted rows: {rate}.")
     if made.fitted_range is not None:
         low, high = made.fitted_range
         notes.append(f"Fitted on scores from {low!r} to {high!r}; beyond them it is a guess.")
@@ -233,10 +216,6 @@ def _tried(run: Run, n: int, choices: Choices) -> str:
             f"and run by {run.engine} at {n:,} scores: {run.ulps} ulp off."
         )
     return f"Not executed here: no {run.engine}."
-
-
-def _rate(value: float) -> str:
-    return significant(value, 6)
 
 
 def _one_line(text: str) -> str:

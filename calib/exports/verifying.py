@@ -15,8 +15,8 @@ from calib.exports.targets import (
     Choices,
     Run,
     Target,
+    content_of,
     facts_of,
-    text_of,
     tried,
 )
 
@@ -132,7 +132,7 @@ def _model(content: bytes, target: Target) -> Verified:
 def _text(content: bytes, target: Target) -> Verified:
     text = content.decode("utf-8", "replace").replace("\r\n", "\n")
     body, made, choices, run = _read(text)
-    fresh = text_of(made, target, choices, run)
+    fresh = content_of(made, target, choices, run).decode()
     if fresh == text:
         again = tried(made, target, choices, fresh.encode())
         return Verified(made, again.engine, again.ulps, again.here)

@@ -7,7 +7,7 @@ from calib.calibrators import CALIBRATORS, calibrator, score_methods
 from calib.calibrators.forms import ON_ARRAYS, within
 from calib.exports import TARGETS, describe
 from calib.exports.document import ulps
-from calib.exports.targets import values
+from calib.exports.targets import choices_for, content_of, engine_of
 from tests.rare import common_first
 
 N = 4_000
@@ -24,7 +24,9 @@ def drawn_scores():
 
 def largest_ulp(fitted, form, dialect, scores, expected):
     target = next(target for target in TARGETS.values() if target.key == form)
-    found = values(describe(fitted), target, dialect or None, scores)
+    made = describe(fitted)
+    choices = choices_for(made, dialect or None, "scores", None)
+    found = engine_of(target, choices)[1](content_of(made, target, choices), scores)
     return ulps(expected, found).max()
 
 
