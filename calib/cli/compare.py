@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from calib.cli.options import Commands, add_command, add_output, check_output, open_report
+from calib.cli.options import Commands, add_command, add_output, open_report
 from calib.reports import compare_reports
 from calib.reports.comparing import FORMATS
 
@@ -35,6 +35,7 @@ def add_compare(commands: Commands) -> None:
     parser.add_argument("second", type=Path, help="report.json, the later one")
     add_output(
         parser,
+        FORMATS,
         "file to write, ending in .html, .json or .md; may be repeated; Markdown on standard "
         "output if not given",
         default=[],
@@ -43,8 +44,6 @@ def add_compare(commands: Commands) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Write the comparison; 0."""
-    for path in given.output:
-        check_output(path, FORMATS)
     comparison = compare_reports(open_report(given.first), open_report(given.second))
     for path in given.output:
         comparison.save(path)

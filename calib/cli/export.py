@@ -14,7 +14,6 @@ from calib.cli.options import (
     add_data,
     add_output,
     add_settings,
-    check_output,
     predictions_of,
     progress_of,
     settings_of,
@@ -62,6 +61,7 @@ def add_export(commands: Commands) -> None:
     )
     add_output(
         made,
+        TARGETS,
         f"file to write, ending in {', '.join(TARGETS)}; may be repeated",
         required=True,
     )
@@ -69,8 +69,6 @@ def add_export(commands: Commands) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Write the files; 0."""
-    for path in given.output:
-        check_output(path, TARGETS)
     named: dict[str, Any] = {"table": given.table, "columns": given.column}
     if Path(given.predictions).suffix.lower() == ".json":
         fitted: Any = load_calibrator(given.predictions)

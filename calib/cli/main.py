@@ -15,7 +15,7 @@ from calib.cli import junit
 from calib.cli.check import add_check
 from calib.cli.compare import add_compare
 from calib.cli.export import add_export
-from calib.cli.options import complete_files, standard_input
+from calib.cli.options import check_outputs, complete_files, standard_input
 from calib.cli.pool import add_pool
 from calib.cli.report import add_report
 from calib.cli.reports import add_reports
@@ -88,6 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(given: argparse.Namespace) -> int:
     try:
+        check_outputs(given)
         with standard_input(given):
             status: int = given.run(given)
     except (ValueError, OSError) as error:

@@ -36,6 +36,7 @@ EXAMPLE = "example:"
 # Arguments that name a file to read; "-" is standard input.
 INPUTS = ("predictions", "test", "first", "second", "file", "sources")
 PIPED = "standard-input"
+WORDS = ("title", "author", "note")
 # First bytes of a file -> its usual suffix, by which some readers recognise it.
 BEGINNINGS = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\x1f\x8b": ".csv.gz", b"{": ".json"}
 
@@ -227,15 +228,41 @@ def _listed(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def add_output(group: argparse._ActionsContainer, meaning: str, **more: Any) -> None:
-    """Files to write, each in the format of its suffix."""
+def add_output(
+    group: argparse._ActionsContainer, formats: Iterable[str], meaning: str, **more: Any
+) -> None:
+    """Files to write, each in the format of its suffix, which is checked before the command."""
+    group.set_defaults(formats=formats)
     group.add_argument(
         "-o", "--output", metavar="FILE", action="append", type=Path, help=meaning, **more
     )
 
 
-def check_output(path: Path, formats: Iterable[str]) -> None:
+def add_words(group: argparse._ActionsContainer) -> None:
+    """What a person writes on a report, and the key to sign it with."""
+    for name in WORDS:
+        group.add_argument(f"--{name}", metavar="TEXT", default="", help=f"{name} of the report")
+    group.add_argument(
+        "--sign",
+        metavar="KEY",
+        type=Path,
+        help="private Ed25519 key to sign with, a file in PEM or OpenSSH's form; needs the package "
+        "cryptography",
+    )
+
+
+def words_of(given: argparse.Namespace) -> dict[str, str]:
+    """What a person wrote."""
+    return {name: getattr(given, name) for name in WORDS}
+
+
+def check_outputs(given: argparse.Namespace) -> None:
     """Refuse before the analysis what could not be written after it."""
+    for path in getattr(given, "output", None) or ():
+        _check_output(path, given.formats)
+
+
+def _check_output(path: Path, formats: Iterable[str]) -> None:
     suffix = path.suffix.lower()
     if suffix not in formats:
         raise ValueError(f"--output must end in one of {', '.join(formats)}, got {path.name!r}.")
@@ -337,22 +364,20 @@ def _of_query(path: str, named: dict[str, Any]) -> Aggregate | None:
 
     if not is_result(path):
         return None
-    odd = [name for name in named if name not in ("name", "positive")]
-    if odd:
-        raise ValueError(
-            f"{path} holds counts, whose columns were named in the query: "
-            f"leave out {option_of(odd[0])}."
-        )
+    _check_named(path, named, ("name", "positive"), "in the query")
     return scan(path, **named)
 
 
-def _counted(path: str, named: dict[str, Any]) -> Aggregate:
-    odd = [name for name in named if name not in ("name", "model_value")]
-    if odd:
+def _check_named(path: str, named: Iterable[str], known: Iterable[str], when: str) -> None:
+    """Refuse options that counts do not have."""
+    if odd := [name for name in named if name not in known]:
         raise ValueError(
-            f"{path} holds counts, whose columns were named when they were counted: "
-            f"leave out {option_of(odd[0])}."
+            f"{path} holds counts, whose columns were named {when}: leave out {option_of(odd[0])}."
         )
+
+
+def _counted(path: str, named: dict[str, Any]) -> Aggregate:
+    _check_named(path, named, ("name", "model_value"), "when they were counted")
     found, model = Aggregate.load(path), named.pop("model_value", None)
     if model is None and found.models == ("",):
         return replace(found, **named)
@@ -372,10 +397,7 @@ def _example(key: str, model: str | None) -> Predictions:
 
 
 def _with_options(problem: Problem, base: ColumnMapping | None) -> str:
-    answers = [choice.arguments for choice in problem.choices]
-    if problem.repair is not None and base is not None:
-        answers.insert(0, problem.repair.changed(base))
-    written = [[_option(name, value) for name, value in each.items()] for each in answers]
+    written = [[_option(*each) for each in answer.items()] for answer in problem.answers(base)]
     text = " or ".join(map(" ".join, written))
     # Some repairs take an option away, and a column may have a name that no shell likes.
     if not text or not all(map(all, written)) or not text.isprintable():

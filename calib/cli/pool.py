@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from calib.cli.options import Commands, add_command, add_output, check_output, open_report
+from calib.cli.options import Commands, add_command, add_output, add_words, open_report, words_of
 from calib.reports.pooling import pool_reports
 from calib.reports.report import FORMATS
 
@@ -31,16 +31,10 @@ def add_pool(commands: Commands) -> None:
         epilog=EXAMPLES,
     )
     parser.add_argument("reports", nargs="+", type=Path, help="report.json of each part")
-    for name in ("title", "author", "note"):
-        parser.add_argument(f"--{name}", metavar="TEXT", default="", help=f"{name} of the report")
-    parser.add_argument(
-        "--sign",
-        metavar="KEY",
-        type=Path,
-        help="private Ed25519 key to sign the pooled report with",
-    )
+    add_words(parser)
     add_output(
         parser,
+        FORMATS,
         "file to write, ending in .html, .json, .md or .zip; may be repeated",
         required=True,
     )
@@ -48,13 +42,10 @@ def add_pool(commands: Commands) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Write the pooled report; 0."""
-    for path in given.output:
-        check_output(path, FORMATS)
     opened = {path.name: open_report(path) for path in given.reports}
     if len(opened) < len(given.reports):
         opened = {str(path): open_report(path) for path in given.reports}
-    words = {name: getattr(given, name) for name in ("title", "author", "note")}
-    report = pool_reports(opened, **words)
+    report = pool_reports(opened, **words_of(given))
     report = report.signed(given.sign) if given.sign else report
     for path in given.output:
         report.save(path)

@@ -17,11 +17,12 @@ from calib.cli.options import (
     add_output,
     add_parts,
     add_settings,
-    check_output,
+    add_words,
     costs_of,
     predictions_of,
     progress_of,
     settings_of,
+    words_of,
 )
 from calib.core.aggregate import Aggregate
 from calib.core.predictions import Predictions
@@ -60,8 +61,7 @@ def add_report(commands: Commands) -> None:
     add_settings(parser)
     add_parts(parser)
     words = parser.add_argument_group("report")
-    for name in ("title", "author", "note"):
-        words.add_argument(f"--{name}", metavar="TEXT", default="", help=f"{name} of the report")
+    add_words(words)
     words.add_argument(
         "--held-out",
         choices=get_args(Declared),
@@ -76,15 +76,9 @@ def add_report(commands: Commands) -> None:
         "ten rows; numbers agree within printed bounds. exact: every distinct score with its "
         "outcomes, readable in the file; numbers agree to the last bit (default: %(default)s)",
     )
-    words.add_argument(
-        "--sign",
-        metavar="KEY",
-        type=Path,
-        help="private Ed25519 key to sign with, a file in PEM or OpenSSH's form; needs the package "
-        "cryptography",
-    )
     add_output(
         words,
+        FORMATS,
         "file to write, ending in .html, .json, .md, or .zip for the tables as CSV; may be "
         "repeated",
         required=True,
@@ -98,8 +92,6 @@ def add_report(commands: Commands) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Write the report; 0."""
-    for path in given.output:
-        check_output(path, FORMATS)
     if given.images:
         _check_images(given.output)
     predictions, costs = predictions_of(given), costs_of(given)
@@ -107,9 +99,7 @@ def run(given: argparse.Namespace) -> int:
     report = Report.from_analysis(
         analysis,
         parts=_parts(given, predictions, analysis, costs) if given.parts else None,
-        title=given.title,
-        author=given.author,
-        note=given.note,
+        **words_of(given),
         held_out_declared=given.held_out,
         grade=given.grade,
     )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import fields
 from importlib.util import find_spec
 from typing import Any
 
-from calib.cli.options import Commands, add_columns, add_command, add_output, check_output
+from calib.cli.options import Commands, add_columns, add_command, add_output
+from calib.loading.options import CountedColumns
 
 SCAN = """examples:
   calib scan predictions/ --outcome y --score p --slice region -o cells.parquet
@@ -26,12 +28,7 @@ DIALECTS = (
     *("redshift", "trino", "duckdb", "clickhouse", "tsql"),
 )
 OF_QUERY = ("outcome", "score", "slices", "cross", "time", "weight")
-OF_SCAN = (
-    *OF_QUERY,
-    *("models", "model"),
-    *("positive", "transform", "swap", "drop_missing", "split", "test_value", "fold", "group"),
-    "name",
-)
+OF_SCAN = (*(each.name for each in fields(CountedColumns)), "cross", "models", "name")
 
 
 def add_scan(commands: Commands) -> None:
@@ -56,7 +53,7 @@ def add_scan(commands: Commands) -> None:
         default="",
         help="with one score column per class: top:1 (the default) or class:k",
     )
-    add_output(parser, "file of cells to write, ending in .parquet", required=True)
+    add_output(parser, (".parquet",), "file of cells to write, ending in .parquet", required=True)
     query = add_command(
         commands,
         "sql",
@@ -79,8 +76,6 @@ def run_scan(given: argparse.Namespace) -> int:
     _check_engine()
     from calib.scanning import scan
 
-    for path in given.output:
-        check_output(path, (".parquet",))
     counted = scan(given.sources, table=given.table, view=given.view, **_named(given, OF_SCAN))
     for path in given.output:
         counted.save(path)
