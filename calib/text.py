@@ -43,8 +43,6 @@ SIZE = re.compile(r"[^e]*[1-9∞]")
 def number(value: float, digits: int = 4) -> str:
     """A number with its decimals.
 
-    Examples
-    --------
     >>> number(0.12345), number(-1250.5, 1), number(-0.00001), number(float("nan"))
     ('0.1235', '−1,250.5', '0.0000', '–')
     """
@@ -54,8 +52,6 @@ def number(value: float, digits: int = 4) -> str:
 def signed(value: float, digits: int = 4) -> str:
     """A difference, with its sign.
 
-    Examples
-    --------
     >>> signed(0.5, 2), signed(-0.5, 2), signed(-0.001, 2)
     ('+0.50', '−0.50', '0.00')
     """
@@ -77,8 +73,6 @@ def _written(value: float, form: str) -> str:
 def significant(value: float, digits: int = 3) -> str:
     """A number in significant digits; very small and very large ones as powers of ten.
 
-    Examples
-    --------
     >>> significant(0.16667), significant(1e-8), significant(-2.5e-8, 2), significant(12000)
     ('0.167', '1e-8', '−2.5e-8', '12,000')
     """
@@ -89,8 +83,6 @@ def significant(value: float, digits: int = 3) -> str:
 def count(value: float) -> str:
     """A number of rows or of other things, or a weight.
 
-    Examples
-    --------
     >>> count(1250), count(1250.0), count(17.25)
     ('1,250', '1,250', '17.2')
     """
@@ -102,8 +94,6 @@ def count(value: float) -> str:
 def plural(number_of: int, noun: str) -> str:
     """Count and noun.
 
-    Examples
-    --------
     >>> plural(1, "row"), plural(2000, "row"), plural(2, "class")
     ('1 row', '2,000 rows', '2 classes')
     """
@@ -114,8 +104,6 @@ def plural(number_of: int, noun: str) -> str:
 def joined(parts: Sequence[str], total: int | None = None) -> str:
     """Words in a row: "a, b and c", or "a, b and 7 more" where `total` exceeds what is shown.
 
-    Examples
-    --------
     >>> joined(["1", "2", "3"]), joined(["1", "2"], 9)
     ('1, 2 and 3', '1, 2 and 7 more')
     """
@@ -141,8 +129,6 @@ def listed(names: Sequence[object], most: int | None = None) -> str:
 def between(low: float, high: float, digits: int = 4, *, sign: bool = False) -> str:
     """Two bounds.
 
-    Examples
-    --------
     >>> between(0.05, 0.15, 2), between(-0.2, 0.0, 1, sign=True)
     ('0.05 to 0.15', '−0.2 to 0.0')
     """
@@ -153,8 +139,6 @@ def between(low: float, high: float, digits: int = 4, *, sign: bool = False) -> 
 def interval(estimate: Estimate, digits: int = 4, *, sign: bool = False) -> str:
     """The bounds of an estimate, or "" if it has none.
 
-    Examples
-    --------
     >>> interval(Estimate(0.5, 0.4, 0.6), 2), interval(Estimate(0.5), 2)
     ('0.40 to 0.60', '')
     """
@@ -166,8 +150,6 @@ def interval(estimate: Estimate, digits: int = 4, *, sign: bool = False) -> str:
 def with_interval(estimate: Estimate, digits: int = 4, *, sign: bool = False) -> str:
     """An estimate, and its bounds if it has any.
 
-    Examples
-    --------
     >>> with_interval(Estimate(0.5, 0.4, 0.6), 2), with_interval(Estimate(-0.5), 2, sign=True)
     ('0.50 (0.40 to 0.60)', '−0.50')
     """
@@ -179,8 +161,6 @@ def with_interval(estimate: Estimate, digits: int = 4, *, sign: bool = False) ->
 def decimals(estimate: Estimate, most: int = 4) -> int:
     """Decimals that the interval supports: half of it keeps two digits.
 
-    Examples
-    --------
     >>> (
     ...     decimals(Estimate(-0.1002, -0.129, -0.075)),
     ...     decimals(Estimate(0.5)),
@@ -198,8 +178,6 @@ def decimals(estimate: Estimate, most: int = 4) -> int:
 def noise_floor(estimate: Estimate, digits: int = 4) -> str:
     """The mean of a calibrated model, or "" if it is not known.
 
-    Examples
-    --------
     >>> noise_floor(Estimate(0.2, noise_floor=0.148), 3), noise_floor(Estimate(0.2), 3)
     ('calibrated: 0.148', '')
     """
@@ -210,8 +188,6 @@ def noise_floor(estimate: Estimate, digits: int = 4) -> str:
 def p_value(p: float) -> str:
     """A p-value.
 
-    Examples
-    --------
     >>> p_value(0.0304), p_value(1e-9), p_value(float("nan"))
     ('p = 0.030', 'p < 0.001', 'cannot be estimated')
     """
@@ -223,8 +199,6 @@ def p_value(p: float) -> str:
 def percent(rate: float, digits: int = 1) -> str:
     """A rate as a percentage; one below 0.1% keeps two digits.
 
-    Examples
-    --------
     >>> percent(0.2468), percent(0.00012), percent(-0.05), percent(0)
     ('24.7%', '0.012%', '−5.0%', '0.0%')
     """
@@ -236,8 +210,6 @@ def percent(rate: float, digits: int = 1) -> str:
 def percents(first: float, second: float) -> tuple[str, str]:
     """Two rates as percentages, with enough decimals to be distinct.
 
-    Examples
-    --------
     >>> percents(0.107, 0.232), percents(0.46412, 0.46391)
     (('10.7%', '23.2%'), ('46.41%', '46.39%'))
     """
@@ -248,8 +220,6 @@ def percents(first: float, second: float) -> tuple[str, str]:
 def level(share: float) -> str:
     """A confidence level.
 
-    Examples
-    --------
     >>> level(0.95), level(0.999)
     ('95%', '99.9%')
     """
@@ -259,8 +229,6 @@ def level(share: float) -> str:
 def probability(p: float, digits: int = 3) -> str:
     """A probability with its decimals, and with more if it is near 0 or 1.
 
-    Examples
-    --------
     >>> probability(0.3517), probability(0.00124), probability(0.99987), probability(1.0)
     ('0.352', '0.0012', '0.99987', '1.000')
     """
@@ -276,8 +244,6 @@ def probability(p: float, digits: int = 3) -> str:
 def span(low: float, high: float) -> str:
     """A range of scores, with enough decimals for its ends to be distinct.
 
-    Examples
-    --------
     >>> span(0.3, 0.41), span(0.0012, 0.0019)
     ('0.30 to 0.41', '0.00120 to 0.00190')
     """
@@ -289,8 +255,6 @@ def span(low: float, high: float) -> str:
 def moment(date: datetime) -> str:
     """A date and time in UTC.
 
-    Examples
-    --------
     >>> moment(datetime(2026, 3, 1, 9, 5))
     '1 March 2026, 09:05 UTC'
     """
@@ -306,8 +270,6 @@ def quoted(value: object, longest: int = LONGEST_QUOTE) -> str:
     longest : int
         Characters that are shown.
 
-    Examples
-    --------
     >>> quoted("a`b"), quoted("x" * 99) == "`" + "x" * 59 + "…`"
     ("`a'b`", True)
     """
@@ -325,8 +287,6 @@ def plain(text: str) -> str:
     sentences and to labels, and to the options of pills, radio buttons and segmented controls.
     Options of select boxes, cells of data frames and input fields are not Markdown.
 
-    Examples
-    --------
     >>> plain("![](x) **b**")
     '\\!\\[\\]\\(x\\) \\*\\*b\\*\\*'
     >>> plain("http://x").replace(JOINER, "|")
@@ -338,8 +298,6 @@ def plain(text: str) -> str:
 def sentence(text: str) -> str:
     r"""A sentence that names parts of a file in backticks: these stay code, all else is text.
 
-    Examples
-    --------
     >>> sentence("Column `a*b` holds 'c*d'.")
     "Column `a*b` holds 'c\\*d'\\."
     """
@@ -356,8 +314,6 @@ def sentence(text: str) -> str:
 def escaped(text: str) -> str:
     """A name as literal text of a chart: plotly would read tags, entities and %{...} in it.
 
-    Examples
-    --------
     >>> escaped("<b>bold</b> %{x}")
     '&lt;b&gt;bold&lt;/b&gt; %&#123;x}'
     """
@@ -367,8 +323,6 @@ def escaped(text: str) -> str:
 def shortened(name: str) -> str:
     """A name that fits beside an axis or in a legend; of crossed slices a piece of either.
 
-    Examples
-    --------
     >>> shortened("a name that is longer than an axis is wide")
     'a name that is longer t…'
     >>> shortened("a name that is longer than an axis is wide × b")
@@ -402,8 +356,6 @@ NUMBER = re.compile(r"-?\d+(\.\d+)?")
 def numbers_of(names: Sequence[str]) -> tuple[float, ...] | None:
     """The number in each name, if the names differ only in it, otherwise None.
 
-    Examples
-    --------
     >>> numbers_of(["10", "2.5"]), numbers_of(["epoch_2.npz", "epoch_10.npz"])
     ((10.0, 2.5), (2.0, 10.0))
     >>> numbers_of(["a1", "b2"]) is numbers_of(["7", "7.0"]) is None

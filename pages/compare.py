@@ -6,10 +6,10 @@ import streamlit as st
 
 from calib import text
 from calib.analysis import Analysis
+from calib.analysis.results import Result
 from calib.curves.reliability import FEW_ROWS
 from calib.figures.before_after import before_after_panel
 from calib.figures.difference import difference_chart
-from calib.figures.layers import Labelled
 from calib.figures.words import band_meaning
 from calib.ui.compare import matrix_view, model_view
 from calib.ui.controls import use_calibrator, widgets
@@ -89,7 +89,7 @@ def chosen(analysis: Analysis, columns: Sequence[MetricColumn]) -> Sequence[Metr
 
 
 def table(
-    name: str, analysis: Analysis, columns: Sequence[MetricColumn], methods: Mapping[str, Labelled]
+    name: str, analysis: Analysis, columns: Sequence[MetricColumn], methods: Mapping[str, Result]
 ) -> None:
     labels = {key: method.label for key, method in methods.items()}
     tables.metric_table(name, columns, labels, analysis.recommendation.method)

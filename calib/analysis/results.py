@@ -16,7 +16,11 @@ from calib.core.estimate import Estimate
 from calib.core.origin import Origin
 from calib.core.predictions import Predictions
 from calib.crossfit.cross_fitted import CrossFitted
-from calib.crossfit.matrix_comparison import LiveMulticlassComparison, MulticlassComparison
+from calib.crossfit.matrix_comparison import (
+    LiveMulticlassComparison,
+    MulticlassComparison,
+    MulticlassResult,
+)
 from calib.crossfit.settings import Settings
 from calib.curves.cumulative import CumulativeCurve
 from calib.curves.functions import (
@@ -150,6 +154,10 @@ class MethodResult:
     def p_adjusted(self) -> dict[str, float]:
         """Holm-adjusted p-values of all tests. A test rejects if its value is below 0.05."""
         return adjusted(self.all_tests)
+
+
+# The part of one method in an analysis, or in that of the whole matrix.
+Result = MethodResult | MulticlassResult
 
 
 @dataclass(frozen=True, slots=True, eq=False)

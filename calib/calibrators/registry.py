@@ -104,8 +104,6 @@ def register_matrix(key: str, label: str = "", summary: str = "") -> Callable[[M
 def score_methods() -> dict[str, Method]:
     """The methods that calibrate one score per row, by key.
 
-    Examples
-    --------
     >>> "isotonic" in score_methods(), "vector" in score_methods()
     (True, False)
     """
@@ -131,8 +129,6 @@ def calibrator(key: str, **parameters: Any) -> Calibrator:
     ValueError
         If the method calibrates only matrices.
 
-    Examples
-    --------
     >>> calibrator("platt").fit([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1]).predict([0.5]).round(3)
     array([0.5])
     """

@@ -63,7 +63,10 @@ def cross_fit(
         data = data.view(settings.view)
     given = data if isinstance(data, BinaryView) else None
     counted = CountedRows.of_rows(data) if isinstance(data, BinaryView) else data
-    kept = still_valid(earlier, settings, create, ("view", "n_folds", "seed"))
+    kept: set[str] = set()
+    if earlier is not None:
+        known, folds_by = (*earlier.maps, *earlier.failures), ("view", "n_folds", "seed")
+        kept = still_valid(earlier.settings, known, settings, create, folds_by)
     missing = tuple(key for key in settings.methods if key not in kept)
     if given is not None and counted.entries.group is not None:
         # Numbered by content, so that resamples do not depend on the order of clusters.
@@ -215,7 +218,9 @@ def _by_folds(
         failures=failures,
         settings=settings,
         fold=fold,
-        fold_scores={key: FoldScores.of(fitted_on, by_fold[key]) for key in maps},
+        fold_scores={
+            key: FoldScores.of(fitted_on, [each.predict for each in by_fold[key]]) for key in maps
+        },
         given=given,
         counted=replace(counted, spread=None),
         source=source,

@@ -58,7 +58,6 @@ class MatrixFits(Locked):
     # Calibrators for use, fitted on the calibration rows or on all rows.
     maps: Mapping[str, MatrixCalibrator]
     protocol: str
-    n_fitted: int  # number of rows on which `maps` were fitted
     # Classes that have no row among the rows of a fit. Their calibration has no evidence.
     unseen: tuple[int, ...]
     failures: Mapping[str, str]  # methods that could not be fitted, with the reason
@@ -175,7 +174,10 @@ def fit_matrix(
     with equal parameters and folds are not fitted again. Raises ValueError if there are too few
     rows, or only test rows.
     """
-    kept = still_valid(earlier, settings, create_multiclass)
+    kept: set[str] = set()
+    if earlier is not None:
+        known = (*earlier.maps, *earlier.failures)
+        kept = still_valid(earlier.settings, known, settings, create_multiclass)
     missing = tuple(key for key in settings.methods if key not in kept)
     if earlier is not None and kept and not missing:
         same = earlier.settings.methods == settings.methods
@@ -239,7 +241,6 @@ def _fitted(
         parts=tuple(parts) or (Part(own_order, train, maps),),
         maps=maps,
         protocol="folds" if splits else "test rows",
-        n_fitted=len(train),
         unseen=tuple(sorted(unseen)),
         failures=failures,
         settings=settings,

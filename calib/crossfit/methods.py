@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 from sklearn.base import BaseEstimator
 
@@ -13,22 +13,6 @@ from calib.crossfit.settings import Settings
 
 Estimator = TypeVar("Estimator", bound=BaseEstimator)
 Found = TypeVar("Found")
-
-
-class Fitted(Protocol):
-    """What is read from an earlier fit."""
-
-    @property
-    def settings(self) -> Settings:
-        """The settings with which the methods were fitted."""
-
-    @property
-    def maps(self) -> Mapping[str, Any]:
-        """Fitted calibrators by key."""
-
-    @property
-    def failures(self) -> Mapping[str, str]:
-        """Methods that could not be fitted, with the reason."""
 
 
 def create(key: str, settings: Settings) -> Calibrator:
@@ -55,27 +39,22 @@ def _with_settings(made: Estimator, settings: Settings) -> Estimator:
 
 
 def still_valid(
-    earlier: Fitted | None,
+    old: Settings,
+    fitted: Iterable[str],
     settings: Settings,
     make: Callable[[str, Settings], BaseEstimator],
     folds_by: tuple[str, ...] = ("n_folds", "seed"),
 ) -> set[str]:
-    """Methods whose parameters and folds equal those of an earlier fit.
+    """Methods whose parameters and folds equal those of an earlier fit with other settings.
 
     `make` is `create` or `create_multiclass`. `folds_by` are the settings that determine which rows
     are fitted together.
     """
-    if earlier is None:
-        return set()
-    old = earlier.settings
     if any(getattr(old, name) != getattr(settings, name) for name in folds_by):
         return set()
-    known = [key for key in (*earlier.maps, *earlier.failures) if _made_by(make, key)]
-    return {key for key in known if _parameters(make(key, old)) == _parameters(make(key, settings))}
-
-
-def _made_by(make: Callable[[str, Settings], BaseEstimator], key: str) -> bool:
-    return make is create_multiclass or CALIBRATORS[key].create is not None
+    # A method of matrices alone cannot be made for scores.
+    known = [k for k in fitted if make is create_multiclass or CALIBRATORS[k].create is not None]
+    return {k for k in known if _parameters(make(k, old)) == _parameters(make(k, settings))}
 
 
 def _parameters(made: BaseEstimator) -> dict[str, Any]:

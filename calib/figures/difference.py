@@ -7,8 +7,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from calib.analysis import Analysis, MethodResult
-from calib.crossfit.matrix_comparison import MulticlassResult
+from calib.analysis import Analysis
+from calib.analysis.results import Result
 from calib.figures.axes import padded
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import EACH, Trace, method, points, vertical, whiskers
@@ -18,7 +18,6 @@ from calib.text import escaped, with_interval
 
 WIDTH, ROW = 520, 38
 Loss = Literal["log_loss", "brier_score"]
-Compared = MethodResult | MulticlassResult
 # So many times as far from zero as half of the methods reach.
 FAR = 8.0
 LOSSES = get_args(Loss)
@@ -73,7 +72,7 @@ def matrix_difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Ch
     return _forest(analysis, results, metric, matrix_metrics()[metric].label)
 
 
-def _forest(analysis: Analysis, found: Sequence[Compared], metric: Loss, label: str) -> Chart:
+def _forest(analysis: Analysis, found: Sequence[Result], metric: Loss, label: str) -> Chart:
     results = [result for result in found if result.key != "uncalibrated"]
     # Beside an axis there is no room for how a method takes several classes.
     labels = [result.label.partition(",")[0] for result in results]
@@ -97,7 +96,7 @@ def _forest(analysis: Analysis, found: Sequence[Compared], metric: Loss, label: 
     )
 
 
-def _row(result: Compared, metric: str, row: int) -> Trace:
+def _row(result: Result, metric: str, row: int) -> Trace:
     estimate, of = result.differences[metric], method(result)
     value, low, high = (np.array([e]) for e in (estimate.value, estimate.low, estimate.high))
     return points(
@@ -112,7 +111,7 @@ def _row(result: Compared, metric: str, row: int) -> Trace:
     )
 
 
-def _range(results: list[Compared], metric: str) -> list[float]:
+def _range(results: list[Result], metric: str) -> list[float]:
     """Zero and all intervals, with a margin.
 
     What reaches many times as far as most would make dots of all others: it leaves the panel.

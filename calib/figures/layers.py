@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calib.analysis.results import Result
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.calibrators import CALIBRATORS
 from calib.curves.rate import RateCurve
@@ -56,23 +57,10 @@ class Subject:
     style: MethodStyle
 
 
-class Labelled(Protocol):
-    """A method's part of an analysis."""
-
-    @property
-    def key(self) -> str:
-        """The method's key."""
-
-    @property
-    def label(self) -> str:
-        """Its name."""
-
-
-def method(shown: Labelled | str) -> Subject:
+def method(shown: Result | str) -> Subject:
     """A method, from its part of an analysis or by its key."""
-    if isinstance(shown, str):
-        shown = CALIBRATORS[shown]
-    return Subject(shown.key, escaped(shown.label), style_of(shown.key))
+    named = CALIBRATORS[shown] if isinstance(shown, str) else shown
+    return Subject(named.key, escaped(named.label), style_of(named.key))
 
 
 def layer(

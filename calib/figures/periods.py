@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -36,21 +35,14 @@ MAX_TICKS, MARGIN = 5, 0.03
 OBSERVED = Subject("observed", "Observed", MethodStyle(OUTCOME, "solid", "circle"))
 
 
-@dataclass(frozen=True, slots=True)
-class _Panel:
-    """One panel: its title, its numbers in a PeriodTable, and the value of calibrated scores."""
-
-    title: str
-    name: str
-    ideal: float | None
-
-
-PANELS = (
-    _Panel("Observed and predicted", "base_rate", None),
-    _Panel("Calibration slope (1 is calibrated)", "slope", 1.0),
-    _Panel("Intercept (0 is calibrated)", "intercept", 0.0),
-    _Panel("KS error", "ks", None),
-)
+# Titles by the numbers of a PeriodTable, and what calibrated scores have of these.
+PANELS = {
+    "base_rate": "Observed and predicted",
+    "slope": "Calibration slope (1 is calibrated)",
+    "intercept": "Intercept (0 is calibrated)",
+    "ks": "KS error",
+}
+IDEAL = {"slope": 1.0, "intercept": 0.0}
 KS = axis_ids(len(PANELS) - 1)
 
 
@@ -81,7 +73,7 @@ def period_chart(tables: Mapping[str, PeriodTable]) -> Chart:
     panels = timeline(
         at,
         [escaped(name.removeprefix("week of ")) for name in first.names],
-        {each.title: _upward(tables, each) for each in PANELS},
+        {title: _upward(tables, name) for name, title in PANELS.items()},
         margin=MARGIN,
         most_ticks=MAX_TICKS,
         height=PANEL,
@@ -94,9 +86,9 @@ def period_chart(tables: Mapping[str, PeriodTable]) -> Chart:
     layers += few_entry(table.few for table in tables.values())
     ends = padded(at, margin=MARGIN, least=0.5)
     layers += [
-        horizontal(f"ideal {panel}", each.ideal, ends, **axis_ids(panel))
-        for panel, each in enumerate(PANELS)
-        if each.ideal is not None
+        horizontal(f"ideal {panel}", IDEAL[name], ends, **axis_ids(panel))
+        for panel, name in enumerate(PANELS)
+        if name in IDEAL
     ]
     alt, unit = _alt(tables, first), first.unit
     return draw("periods", panels, layers, alt, of=(unit,), view=unit, top=TOP + TITLE_ROW, left=62)
@@ -114,7 +106,7 @@ def _alt(tables: Mapping[str, PeriodTable], first: PeriodTable) -> str:
 
 def _method(of: Subject, table: PeriodTable) -> list[Trace]:
     drawn = [_line(of, table, "mean_score", 0)]
-    drawn += [_line(of, table, each.name, panel) for panel, each in enumerate(PANELS) if panel]
+    drawn += [_line(of, table, name, panel) for panel, name in enumerate(PANELS) if panel]
     marked = table.ks_p_adjusted < SIGNIFICANCE
     return drawn + stars(of, table.position[marked], table.ks[marked], size=12, **KS)
 
@@ -148,26 +140,20 @@ def _describe(table: PeriodTable, what: str, i: int) -> str:
     return f"{escaped(table.names[i])}<br>{text}<br>{rows}"
 
 
-def _upward(tables: Mapping[str, PeriodTable], panel: _Panel) -> list[float]:
+def _upward(tables: Mapping[str, PeriodTable], name: str) -> list[float]:
     """All estimates that are judged, and their intervals as far as they do not flatten them."""
     few = next(iter(tables.values())).few
     judged = ~few if (~few).any() else few
-    found = _estimates(tables, panel, judged)
-    if panel.name == "ks":
+    # What is drawn without its intervals, and what it is held against.
+    found = _known(tables, (name, "mean_score") if name == "base_rate" else (name,), judged)
+    found = np.append(found, ({"ks": 0.0} | IDEAL).get(name, []))
+    if name == "ks":
         return [0.0, padded(found, margin=0.1, least=0.05)[1]]
     low, high = padded(found, margin=0.0, least=0.0)
     reach = max(high - low, 0.05)
-    bounds = _known(tables, (f"{panel.name}_low", f"{panel.name}_high"), judged)
+    bounds = _known(tables, (f"{name}_low", f"{name}_high"), judged)
     inside = np.clip(bounds, low - reach, high + reach)
     return padded(low, high, inside, margin=0.1, least=0.05)
-
-
-def _estimates(tables: Mapping[str, PeriodTable], panel: _Panel, judged: BoolArray) -> FloatArray:
-    """What is drawn in a panel without its intervals, and what it is held against."""
-    against = {"ks": 0.0}.get(panel.name, panel.ideal)
-    names = (panel.name, "mean_score") if panel.name == "base_rate" else (panel.name,)
-    found = _known(tables, names, judged)
-    return found if against is None else np.append(found, against)
 
 
 def _known(

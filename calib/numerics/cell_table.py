@@ -290,15 +290,11 @@ def _of_equal_depth(table: CellTable) -> CellTable:
     return replace(table, key=np.where(np.isin(cell, whole), cell * STRIDE, table.key))
 
 
-def _sorted(table: CellTable) -> CellTable:
-    return table.pick(np.lexsort((table.outcome, table.key, table.stratum)))
-
-
 def merge_entries(table: CellTable) -> CellTable:
     """Add up entries of the same stratum, key and outcome; sorted by these."""
     if not len(table):
         return table
-    table = _sorted(table)
+    table = table.pick(np.lexsort((table.outcome, table.key, table.stratum)))
     same = (
         (np.diff(table.stratum) == 0)
         & (np.diff(table.key) == 0)

@@ -154,7 +154,10 @@ def fit_smooth(cells: Cells, penalty: float | None = None) -> SmoothFit | None:
     is chosen by leaving rows out. The result is None if all scores or all outcomes are equal. See
     Lucena 2018, equation 1, arXiv:1809.07751.
     """
-    epsilon = _both_tails(cells.score)
+    # The paper's rule sees 1. Rare events, whose scores are all near 0 where the log-odds of the
+    # truth fall steeply, need it there: without it curves of 50,000 such rows missed the truth by
+    # four times as much.
+    epsilon = min(default_epsilon(cells.score), default_epsilon(1.0 - cells.score))
     x = compact_axis(cells.score, epsilon)
     length = float(x[-1] - x[0])
     if length < SHORTEST_AXIS or not 0.0 < float(cells.positive.sum()) < cells.total_weight:
@@ -166,15 +169,6 @@ def fit_smooth(cells: Cells, penalty: float | None = None) -> SmoothFit | None:
         else:
             fit = fit_logistic(problem, penalty * problem.total_weight, problem.constant())
         return SmoothFit(epsilon, spline, problem, fit)
-
-
-def _both_tails(score: FloatArray) -> float:
-    """Epsilon of the compact logit by the paper's rule, which sees 1, at whichever end is nearer.
-
-    Rare events need it: their scores are all near 0, where the log-odds of the truth fall steeply.
-    By the rule as it stands curves of 50,000 such rows missed the truth by four times as much.
-    """
-    return min(default_epsilon(score), default_epsilon(1.0 - score))
 
 
 def compact_axis(score: FloatArray, epsilon: float) -> FloatArray:

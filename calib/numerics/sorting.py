@@ -36,13 +36,9 @@ def increasing_order(score: FloatArray) -> IntArray:
     >>> increasing_order(np.array([0.7, 0.2, 0.7, 0.5]))
     array([1, 3, 0, 2])
     """
-    nearly = _nearly_in_order(score)
+    # A radix sort by 16 bits leaves short runs, which a stable sort then finishes quickly.
+    nearly = np.argsort((score * 65535.0).astype(np.uint16), kind="stable")
     return nearly[np.argsort(score[nearly], kind="stable")]
-
-
-def _nearly_in_order(score: FloatArray) -> IntArray:
-    """A radix sort by 16 bits leaves short runs, which a stable sort then finishes quickly."""
-    return np.argsort((score * 65535.0).astype(np.uint16), kind="stable")
 
 
 def run_starts(ordered: FloatArray | IntArray) -> NDArray[np.intp]:

@@ -141,16 +141,15 @@ def aggregated(analysis: Analysis) -> Analysis:
         fitted_reliability=merged_curve(
             analysis.fitted_reliability, held_out.fitted_on, held_out.fitted_clusters
         ),
-        warnings=(*analysis.warnings, *([MERGED] if _any_small(analysis) else [])),
+        warnings=(
+            *analysis.warnings,
+            *([MERGED] if any(map(_has_small, analysis.methods.values())) else []),
+        ),
     )
 
 
-def _any_small(analysis: Analysis) -> bool:
-    return any(_small(method.reliability) for method in analysis.methods.values())
-
-
-def _small(curve: ReliabilityCurve) -> bool:
-    return bool((curve.rows < MIN_ROWS).any())
+def _has_small(method: MethodResult) -> bool:
+    return bool((method.reliability.rows < MIN_ROWS).any())
 
 
 def _method(method: MethodResult, cells: ScoreCells, drawn: Replicates) -> MethodResult:
@@ -158,7 +157,7 @@ def _method(method: MethodResult, cells: ScoreCells, drawn: Replicates) -> Metho
     clusters = drawn if drawn.clustered else None
     function, merged = method.function, merged_curve(method.reliability, cells, clusters)
     largest = {}
-    if _small(method.reliability):
+    if _has_small(method):
         edges = np.append(merged.low_edge[:1], merged.high_edge)
         floor = drawn.mce(edges).noise_floor
         largest = {"mce": Estimate(float(abs(merged.gap).max()), noise_floor=floor)}

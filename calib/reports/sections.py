@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from calib.analysis import Column, MethodResult
+from calib.analysis.results import Result
 from calib.analysis.summary import is_error
 from calib.analysis.verdict import SIGNIFICANCE
-from calib.crossfit.matrix_comparison import MulticlassResult
 from calib.figures.cumulative_difference import cumulative_difference_chart
 from calib.figures.difference import difference_chart
 from calib.figures.explorer import explorer_data
@@ -59,7 +59,6 @@ BETTER = (
 )
 # Columns that the first page has room for.
 MAIN = ("log_loss", "ks_error", "ece_quantile", "auc")
-Result = MethodResult | MulticlassResult
 
 
 def verdict(report: Contents) -> Section:

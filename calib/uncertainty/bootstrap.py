@@ -52,7 +52,8 @@ class Bootstrap:
     def __init__(
         self, cells: ScoreCells, *, n_replicates: int = 1000, random_state: int = 0
     ) -> None:
-        _check_replicates(n_replicates)
+        if n_replicates < 1:
+            raise ValueError(f"n_replicates must be at least 1, got {n_replicates}.")
         rng = np.random.default_rng(random_state)
         self.cells, few = cells, _into_few(cells)
         negative, negative_sq = few.negative, few.weight_sq - few.positive_sq
@@ -201,8 +202,3 @@ def _into_few(cells: ScoreCells) -> ScoreCells:
     total = np.add.reduceat(cells.weight * cells.score, starts)
     score = total / np.add.reduceat(cells.weight, starts)
     return cells.joined(starts, np.clip(score, 0.0, 1.0))
-
-
-def _check_replicates(n_replicates: int) -> None:
-    if n_replicates < 1:
-        raise ValueError(f"n_replicates must be at least 1, got {n_replicates}.")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from scipy.special import expit, logit, stdtrit
@@ -16,14 +15,6 @@ from calib.numerics.intervals import upper_end
 
 # A calibrator is smooth, or has fewer steps than this.
 MAX_BUCKETS = 512
-
-
-class Fitted(Protocol):
-    """A fitted calibrator."""
-
-    def predict(self, scores: FloatArray) -> FloatArray:
-        """Calibrated scores."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,29 +30,26 @@ class FoldScores(Locked):
     share_sq: FloatArray  # shape (m,): sum of their squared shares
 
     @classmethod
-    def of(cls, cells: ScoreCells, fitted: Sequence[Fitted]) -> FoldScores:
+    def of(
+        cls, cells: ScoreCells, fitted: Iterable[Callable[[FloatArray], FloatArray]]
+    ) -> FoldScores:
         """Calibrate at most about 512 groups of neighbouring scores.
 
-        `cells` are those of the uncalibrated scores, and `fitted` the calibrators of the folds.
+        `cells` are those of the uncalibrated scores, and `fitted` the `predict` of each fold.
         """
         starts = bucket_starts(cells.score, cells.weight, MAX_BUCKETS)
         weight = np.add.reduceat(cells.weight, starts)
         mean = np.add.reduceat(cells.weight * cells.score, starts) / weight
         # The mean of equal numbers may round to one just beyond them.
-        mean = np.clip(mean, cells.score[0], cells.score[-1])
-        positive = np.add.reduceat(cells.positive, starts)
-        positive_sq = np.add.reduceat(cells.positive_sq, starts)
-        squares = np.add.reduceat(cells.weight_sq, starts)
-        present = np.concatenate([weight - positive, positive]) > 0.0
-
-        def both(of_negatives: FloatArray, of_positives: FloatArray) -> FloatArray:
-            return np.asarray(np.concatenate([of_negatives, of_positives])[present])
-
+        few = cells.joined(starts, np.clip(mean, cells.score[0], cells.score[-1]))
+        of_both = np.concatenate([few.negative, few.positive])
+        squares = np.concatenate([few.weight_sq - few.positive_sq, few.positive_sq])
+        present = of_both > 0.0
         return cls(
-            outcome=np.repeat([False, True], len(mean))[present],
-            score=np.array([np.tile(one.predict(mean), 2)[present] for one in fitted]),
-            share=both(weight - positive, positive) / cells.total_weight,
-            share_sq=both(squares - positive_sq, positive_sq) / cells.total_weight**2,
+            outcome=np.repeat([False, True], len(few))[present],
+            score=np.array([np.tile(predict(few.score), 2)[present] for predict in fitted]),
+            share=of_both[present] / cells.total_weight,
+            share_sq=squares[present] / cells.total_weight**2,
         )
 
 

@@ -28,10 +28,8 @@ def fits(score, outcome, folds, key):
 
 def interval(score, outcome, folds, key, at):
     of_all, by_fold = fits(score, outcome, folds, key)
-    drawn = FoldScores.of(ScoreCells.from_arrays(outcome, score), by_fold)
-    points = FoldScores.of(
-        ScoreCells.from_arrays(outcome, score), fits(score, outcome, folds, "uncalibrated")[1]
-    )
+    drawn = FoldScores.of(ScoreCells.from_arrays(outcome, score), [one.predict for one in by_fold])
+    points = FoldScores.of(ScoreCells.from_arrays(outcome, score), [lambda given: given] * 5)
     return function_interval(at, of_all.predict(at), drawn, points.score[0], 0.95)
 
 

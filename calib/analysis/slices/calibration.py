@@ -213,7 +213,7 @@ def _own_scores(
 
 def _added_variance(rows: BinaryView, fitted: list[Calibrator]) -> float:
     """Variance from fitting the slice-specific calibrators; 0 if there is only one."""
-    points = FoldScores.of(rows.cells(), fitted)
+    points = FoldScores.of(rows.cells(), [each.predict for each in fitted])
     return fold_variance(row_log_loss(points.outcome, points.score), points.share_sq)
 
 

@@ -167,7 +167,8 @@ class _Sums:
 
     def standard_errors(self) -> tuple[FloatArray, FloatArray]:
         """Standard errors of the gap of each slice, for the interval and for the test."""
-        own, calibrated = self._own_spread(), self._calibrated_spread()
+        own = self._own_spread()
+        calibrated = self.total(self.rows.squared_weights * self.score * (1.0 - self.score))
         larger = np.maximum(own, calibrated)
         rare = np.minimum(self.positives, self.count - self.positives) < RARE
         with np.errstate(invalid="ignore"):
@@ -185,9 +186,6 @@ class _Sums:
             square, n = cluster_squares(residual, of.codes, self.rows.group, len(of))
         # One unit alone has no spread of its own.
         return square * np.divide(n, n - 1.0, out=np.zeros(len(n)), where=n > 1.0)
-
-    def _calibrated_spread(self) -> FloatArray:
-        return self.total(self.rows.squared_weights * self.score * (1.0 - self.score))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
