@@ -71,7 +71,6 @@ def _clipping(
 
 
 def clipping_sentence(found: Clipping, confidence_level: float) -> str:
-    """What clipping gains, and what calibration gains beyond it."""
     best, gain = found.best, found.gain
     lead = (
         f"Multiclass log loss is **{number(found.uncalibrated.value)}** uncalibrated and "

@@ -55,7 +55,6 @@ def _refuse(connected: Connected) -> None:
 
 
 def shown_in(slot: DeltaGenerator) -> Progress:
-    """A progress bar."""
 
     def progress(share: float, text: str) -> None:
         slot.progress(share, f"{plain(text)} …")

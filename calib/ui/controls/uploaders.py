@@ -138,7 +138,6 @@ def _asks(session: Session) -> bool:
 
 
 def paste(session: Session) -> None:
-    """A place for pasted text."""
     with st.expander("Or paste rows"):
         st.text_area(
             "Rows with a header",
@@ -191,14 +190,12 @@ def receive(
 
 @st.cache_resource(show_spinner=False)
 def file_reader() -> FileReader:
-    """What reads the files of all sessions."""
     return FileReader(Limits.from_environment(), "calib.scanning.files")
 
 
 def _read(
     files: Sequence[tuple[str, bytes]], written: TextFormat
 ) -> list[tuple[str, Table | Aggregate]]:
-    """What each file holds, beside its name."""
     # Engines take their time to import, which whoever drops no file need not wait for.
     from calib.scanning.files import read
 

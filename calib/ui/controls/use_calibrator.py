@@ -181,7 +181,6 @@ def _verified(made: Offer) -> str:
 
 
 def _warnings(session: Session, model: state.Model, method: str) -> None:
-    """Warnings for the use of the calibrator outside of this app."""
     if session.upload is not None and (changed := _changed(session.upload.mapping)):
         st.warning(f"The calibrator needs probabilities: first {changed}, as this app does.")
     made = fitted(model.analysis)[method]

@@ -92,7 +92,6 @@ def binning(session: Session) -> None:
 
 
 def bins(session: Session) -> None:
-    """Strategy and number of bins."""
     control(session, choices.STRATEGY)
     control(session, choices.N_BINS, disabled=session[choices.AUTO_BINS])
 
@@ -140,7 +139,6 @@ def after_control(session: Session, analysis: Analysis) -> tuple[str, ...]:
 
 
 def columns(session: Session) -> tuple[str, ...]:
-    """The columns of the metric table; returns them."""
     hidden = () if session.is_matrix else choices.OF_MATRICES
     # Of the two ECE of one score, the one over the bins in use.
     first = [
@@ -187,7 +185,6 @@ def _in_named_folds(rows: Data) -> str:
 
 
 def example(session: Session) -> None:
-    """Pick a built-in example."""
 
     def choose(key: str | None) -> None:
         if key is not None:

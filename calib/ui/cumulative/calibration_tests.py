@@ -42,7 +42,6 @@ PANELS = (
 
 
 def tests_table(method: MethodResult) -> None:
-    """All tests of one method."""
     head = [("Test", ""), ("Statistic", ""), ("p", "Before the correction."), ("p (Holm)", "")]
     lines = test_lines(method)
     lines_table(f"lines_{len(lines)}_tests_{method.key}", f"Tests: {method.label}", head, lines)

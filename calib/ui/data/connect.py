@@ -183,6 +183,5 @@ def _put(**changed: Any) -> None:
 
 
 def _repaired(session: Session, connected: Connected) -> None:
-    """Map the columns as a repair does."""
     if session.draft is not None:
         session.draft = replace(session.draft, connected=connected)

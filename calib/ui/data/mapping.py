@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -60,7 +60,6 @@ class Mapped:
         return self.key == SOURCE
 
     def put(self, mapping: ColumnMapping) -> None:
-        """Show the table under another mapping."""
         session = state.current()
         if self.of_source and session.draft is not None:
             session.draft = session.draft.mapped(mapping)
@@ -73,14 +72,15 @@ def columns(mapped: Mapped) -> None:
     mapping, kind = mapped.mapping, kind_of(mapped.mapping)
     first, second, third = st.columns(3, gap="medium")
     with first:
-        _select(mapped, "outcome", "Outcome", _other_names(mapped), mapping.outcome)
+        _select(mapped, "outcome", "Outcome", _other_names(mapped))
         if kind != BY_CLASS:
             _positive(mapped)
     with second:
         _kind_control(mapped, kind)
     with third:
         _scores(mapped, kind)
-    with st.expander("More columns and conversions", expanded=_uses_more(mapping)):
+    more = set(mapping.changed()) - {"outcome", "score", "models", "positive", "slices"}
+    with st.expander("More columns and conversions", expanded=bool(more)):
         _more(mapped)
 
 
@@ -91,7 +91,6 @@ def _positive(mapped: Mapped) -> None:
         mapped,
         "positive",
         st.multiselect,
-        list(mapping.positives),
         label="Positive class",
         # A label that does not exist any more is still shown. A problem reports it.
         options=[*labels, *(name for name in mapping.positives if name not in labels)],
@@ -133,9 +132,9 @@ def _kind_control(mapped: Mapped, kind: str) -> None:
 def _scores(mapped: Mapped, kind: str) -> None:
     mapping, names = mapped.mapping, mapped.table.columns
     if kind == ONE:
-        _select(mapped, "score", "Score", names, mapping.score)
+        _select(mapped, "score", "Score", names)
     elif kind == BY_MODEL:
-        _several(mapped, "models", "Scores of models", names, mapping.models)
+        _ask(mapped, "models", st.multiselect, label="Scores of models", options=names)
     else:
         ask(
             st.text_input,
@@ -148,16 +147,12 @@ def _scores(mapped: Mapped, kind: str) -> None:
         )
 
 
-def _uses_more(mapping: ColumnMapping) -> bool:
-    return bool(set(mapping.changed()) - {"outcome", "score", "models", "positive", "slices"})
-
-
 def _more(mapped: Mapped) -> None:
     mapping, names = mapped.mapping, _other_names(mapped)
     classes = isinstance(mapping.score, tuple)
 
     def select(role: str, label: str, options: Sequence[str] = names) -> None:
-        _select(mapped, role, label, options, getattr(mapping, role), optional=True)
+        _select(mapped, role, label, options, optional=True)
 
     left, middle, right = st.columns(3, gap="medium")
     with left:
@@ -174,26 +169,20 @@ def _more(mapped: Mapped) -> None:
         if not classes and not mapped.of_source:
             select("predicted", "Predicted label")
     with right:
-        _several(mapped, "slices", "Slice by", names, mapping.slices, placeholder=NONE)
+        look = {"label": "Slice by", "options": names, "placeholder": NONE}
+        _ask(mapped, "slices", st.multiselect, **look)
         _transform(mapped)
         if mapping.decimal is not None:
-            _select(mapped, "decimal", "Decimal mark", [",", "."], mapping.decimal)
+            _select(mapped, "decimal", "Decimal mark", [",", "."])
         if not classes:
-            words = "Scores are for the negative class"
-            _ask(mapped, "swap", st.toggle, mapping.swap, label=words)
-        words = "Leave out rows with missing values"
-        _ask(mapped, "drop_missing", st.toggle, mapping.drop_missing, label=words)
+            _ask(mapped, "swap", st.toggle, label="Scores are for the negative class")
+        _ask(mapped, "drop_missing", st.toggle, label="Leave out rows with missing values")
 
 
 def _select(
-    mapped: Mapped,
-    role: str,
-    label: str,
-    options: Sequence[Any],
-    value: Hashable,
-    *,
-    optional: bool = False,
+    mapped: Mapped, role: str, label: str, options: Sequence[Any], *, optional: bool = False
 ) -> None:
+    value = getattr(mapped.mapping, role)
     choices = [None, *options] if optional or value is None else list(options)
     if value is not None and value not in choices:
         choices.append(value)
@@ -201,23 +190,12 @@ def _select(
         mapped,
         role,
         st.selectbox,
-        value,
         label=label,
         options=choices,
-        format_func=_shown,
+        format_func=lambda option: NONE if option is None else str(option),
         placeholder=NONE,
         accept_new_options=mapped.of_source and role == "test_value",
     )
-
-
-def _shown(option: object) -> str:
-    return NONE if option is None else str(option)
-
-
-def _several(
-    mapped: Mapped, role: str, label: str, names: Sequence[str], value: Sequence[str], **more: Any
-) -> None:
-    _ask(mapped, role, st.multiselect, list(value), label=label, options=names, **more)
 
 
 def _transform(mapped: Mapped) -> None:
@@ -226,10 +204,14 @@ def _transform(mapped: Mapped) -> None:
     # A choice that does not fit any more is still shown. A problem above reports it.
     words = {**known, mapping.transform: known.get(mapping.transform, mapping.transform)}
     look = {"label": "Score format", "options": list(words), "format_func": words.__getitem__}
-    _ask(mapped, "transform", st.selectbox, mapping.transform, **look)
+    _ask(mapped, "transform", st.selectbox, **look)
 
 
-def _ask(mapped: Mapped, role: str, widget: Callable[..., Any], value: object, **more: Any) -> None:
+def _ask(mapped: Mapped, role: str, widget: Callable[..., Any], **more: Any) -> None:
+    """The control of one role."""
+    mapping = mapped.mapping
+    value = mapping.positives if role == "positive" else getattr(mapping, role)
+    value = list(value) if isinstance(value, tuple) else value
     ask(widget, f"{mapped.key}_{role}", value, partial(_change, mapped.key, role), **more)
 
 

@@ -148,7 +148,6 @@ def _change(table: DecisionTable, key: str, before: Decision, after: Decision) -
 
 
 def table(decided: DecisionTable, *, weighted: bool) -> None:
-    """Every method's decisions in numbers."""
     unused = "Threshold" if decided.costs.capacity is None else "Lowest in hindsight"
     head = {name: meaning for name, meaning in HEAD.items() if name != unused}
     rows = {key: _cells(key, found) for key, found in decided.methods.items()}
@@ -189,7 +188,6 @@ def _cells(key: str, found: Decision) -> dict[str, tuple[str, ...]]:
 
 
 def counts_sentence(counts: ExpectedCounts, shown: Sequence[str]) -> str:
-    """Expected against observed, in sentences."""
     if not counts.rows:
         return "No row has a score in this range."
     have = "row has" if counts.rows == 1 else "rows have"
@@ -211,7 +209,6 @@ def _counted(counts: ExpectedCounts, key: str) -> str:
 
 
 def counts_table(counts: ExpectedCounts, confidence_level: float) -> None:
-    """Every method's expected count."""
     at = level(confidence_level)
     tables.table(
         "counts",

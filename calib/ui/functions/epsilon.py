@@ -176,7 +176,6 @@ def _moves(analysis: Analysis, curve: EpsilonCurve) -> str:
 
 
 def reading(analysis: Analysis) -> str:
-    """How to read the curve over epsilon."""
     return f"""
 - Upper panel: log loss on **held-out rows**, {_folds_sentence(analysis)}. The **large marker** is
   the ε in use; the dotted line is the automatic ε. Small steps of the curve are noise.

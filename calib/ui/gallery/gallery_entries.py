@@ -37,7 +37,6 @@ class Opening:
 
     @property
     def link(self) -> Link:
-        """What opens it."""
         return Link(Chosen.of(self.values), self.example)
 
 

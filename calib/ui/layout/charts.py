@@ -46,7 +46,6 @@ SVG_BUTTON = """
 
 
 def add_svg_buttons() -> None:
-    """Give every chart of the page a button for SVG beside plotly's for PNG."""
     # A script takes the place of a paragraph until it has arrived.
     with st.container(key="scripts"):
         st.html(f"<script>{SVG_BUTTON}</script>", unsafe_allow_javascript=True)

@@ -19,7 +19,7 @@ from calib.core.progress import Progress
 from calib.loading.examples import EXAMPLES
 from calib.text import plain, sentence
 from calib.ui.controls import sources, uploaders, views
-from calib.ui.layout import charts, navigation, side_by_side, style
+from calib.ui.layout import charts, navigation, side_by_side
 from calib.ui.session import cancelling, identity, state
 from calib.ui.session.memory import share_heaps
 from calib.ui.session.pages import PAGES, WITHOUT_DATA, WITHOUT_VIEW
@@ -43,7 +43,6 @@ def begin(title: str) -> Session:
     # A page may have ended in the middle of several models.
     session.pending, session.drawn, session.painted = None, 0, False
     state.on_page_enter(session, title)
-    style.apply()
     charts.add_svg_buttons()
     rows = state.predictions(session)
     if rows is not None:

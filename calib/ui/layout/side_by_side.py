@@ -21,7 +21,7 @@ KEY = "side_by_side"
 # two and not one; columns of a body lie below each other in it.
 ROW = f".st-key-{KEY} > div > [data-testid=stHorizontalBlock]"
 STYLE = f"""
-/* Whether the server wrote the house's look before or after it. */
+/* More specific than the house's look, which stands behind it. */
 [data-testid=stMainBlockContainer]:has(.st-key-{KEY}) {{ max-width: 2200px; }}
 {ROW} {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 400px), 1fr)); }}
 @media (max-width: 2043px) {{

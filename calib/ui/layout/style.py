@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from calib.ui.session.pages import GROUPS
 
 # Streamlit writes its own grey into charts: 3.7 to 1 on white, where text needs 4.5.
@@ -239,7 +237,6 @@ PRINT = """
 
 
 def css() -> str:
-    """The house's look: the same on every page."""
     labels = "".join(
         f".st-key-pages_{name.lower()} {{ min-width: {WIDTHS[name]}rem; }}\n"
         f'.st-key-pages_{name.lower()}::before {{ content: "{name.replace("Data", "")}"; }}\n'
@@ -247,8 +244,3 @@ def css() -> str:
     )
     look = NAVIGATION, labels, LANDING, PAGE, CHARTS, FOCUS, TABLES, COLUMNS, SQUARES
     return "".join((*look, RESERVED, PRINT))
-
-
-def apply() -> None:
-    """Give the page the house's look, where the server did not write it into the document."""
-    st.html(f"<style>{css()}</style>")

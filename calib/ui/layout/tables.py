@@ -49,7 +49,6 @@ def whole_numbers(label: str | None = None, **options: Any) -> Any:
 
 
 def bins(curve: ReliabilityCurve, key: str) -> None:
-    """One row per bin, with exact numbers."""
     formats = {
         name: whole_numbers(label)
         if name in ("rows", "positive")
@@ -80,14 +79,11 @@ def table(
     name: str,
     rows: Sequence[Mapping[str, object]],
     alt: str,
-    *,
-    pinned: str = "",
     formats: Mapping[str, Any] | None = None,
 ) -> None:
-    """A table of words and whole numbers, whose pinned column stays where the others scroll."""
-    columns = {pinned: st.column_config.TextColumn(pinned=True)} if pinned else formats
+    """A table of words and whole numbers."""
     key = state.key(f"table_{name}")
-    st.dataframe(rows, hide_index=True, key=key, column_config=columns, alt=alt)
+    st.dataframe(rows, hide_index=True, key=key, column_config=formats, alt=alt)
 
 
 def by_method(
@@ -102,7 +98,7 @@ def by_method(
         places = st.tabs([method_label(key) for key in rows])
     for (key, each), place in zip(rows.items(), places, strict=True):
         with place:
-            table(f"{name}_{key}", each, alt, formats=column_config)
+            table(f"{name}_{key}", each, alt, column_config)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +182,6 @@ def _text(i: int, n_text: int) -> str:
 
 
 def column_help(column: Column) -> str:
-    """Tooltip of a column of the metric table."""
     direction = DIRECTIONS[column.better]
     parts = [column.meaning, f"{direction[0].upper()}{direction[1:]}.", column.convention]
     return " ".join(filter(None, parts))
@@ -241,7 +236,6 @@ def lower_first(label: str) -> str:
 
 
 def formulas(analysis: Analysis) -> None:
-    """Every fitted calibrator in words and numbers."""
     # Lines, not a table: a long formula must wrap, and no cell of a dataframe does.
     lines = [
         f"- **{plain(method.label)}**: {formula(method)}  \n"

@@ -78,7 +78,6 @@ def assumptions(keys: Sequence[str], *, matrix: bool = False) -> str:
 
 
 def formula(method: MethodResult) -> str:
-    """A fitted calibrator in words and numbers, and its knots."""
     sentence = written(method.function.formula)
     sentence = plain(sentence.replace("lambda =", "λ =").replace("epsilon =", "ε ="))
     n = len(method.function.knots)

@@ -47,7 +47,6 @@ class Entry:
         return all(word in held for word in query.casefold().split())
 
     def markdown(self) -> str:
-        """One bullet of a list."""
         facts = f" · {plain(self.facts)}" if self.facts else ""
         aliases = f"Also: {plain(self.aliases)}. " if self.aliases else ""
         source = f" · {linked(self.source)}" if self.source else ""

@@ -239,7 +239,7 @@ def _mix_table(found: SliceMix) -> None:
             for i in found.order[:MAX_SLICES]
         ],
         alt="One row per slice: its share of the bin, its share of all other rows, the difference.",
-        pinned="Slice",
+        formats={"Slice": st.column_config.TextColumn(pinned=True)},
     )
     if len(found) > MAX_SLICES:
         st.caption(f"The {MAX_SLICES} largest differences of {len(found):,} slices.")

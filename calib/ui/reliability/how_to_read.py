@@ -42,7 +42,6 @@ LINES: Mapping[str, str] = {
 
 
 def reliability(curve: ReliabilityCurve) -> str:
-    """How to read the reliability diagram."""
     at = level(curve.confidence_level)
     return f"""
 - Each **dot** is a bin: mean predicted probability (x) against observed frequency (y). Dots below
@@ -73,7 +72,6 @@ def convention(analysis: Analysis) -> str:
 
 
 def lines(curves: Sequence[RateCurve]) -> str:
-    """How to read the lines that are drawn beside the bins."""
     return "\n".join(LINES[c.kind].format(level(c.confidence_level)).strip() for c in curves)
 
 

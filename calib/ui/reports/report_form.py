@@ -59,7 +59,6 @@ def chosen_model(session: Session, found: tuple[state.Model, ...]) -> state.Mode
 
 
 def fields(session: Session) -> None:
-    """Title, author and note."""
     title = f"Calibration of {state.name(session)}"
     field(session, "title", "Title", st.text_input, placeholder=title)
     here = identity.person()
@@ -72,7 +71,6 @@ def fields(session: Session) -> None:
 
 
 def form(session: Session, model: state.Model, store: Store | None) -> None:
-    """The report of what is shown: its words, its files, and saving it."""
     fields(session)
     _grade(session)
     try:

@@ -180,7 +180,6 @@ def _delete(session: Session, store: Store, entry: Entry) -> None:
 
 
 def reader(session: Session) -> None:
-    """A place to open report.json."""
     given = sharing.uploader(session, "Open a report from a file (report.json)", "report_file")
     if given is not None:
         session.report_browser.file, session.report_browser.file_name = given

@@ -134,7 +134,6 @@ def _pick(browser: ReportBrowser, report_id: str, chosen: bool) -> None:
 
 
 def _comparing(browser: ReportBrowser) -> None:
-    """What to do with the reports that are picked."""
     with st.container(horizontal=True, vertical_alignment="center", key="comparing"):
         if len(browser.picked) < 2:
             st.caption("Select **Compare** at two reports to compare them.")

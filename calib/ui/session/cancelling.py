@@ -32,5 +32,4 @@ class Offer:
             self._drawn = True
 
     def withdraw(self) -> None:
-        """Take the button away."""
         self._slot.empty()

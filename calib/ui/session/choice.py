@@ -27,7 +27,6 @@ class Values(Generic[T]):
 def one_of(
     *options: str, offered: tuple[str, ...] | None = None, name: Callable[[Any], str] = str
 ) -> Values[Any]:
-    """One of some words."""
 
     def read(text: str) -> str:
         if text not in options:
@@ -38,13 +37,11 @@ def one_of(
 
 
 def flag() -> Values[bool]:
-    """Yes or no."""
     words = one_of("0", "1")
     return Values(lambda text: words.read(text) == "1", lambda on: "1" if on else "0")
 
 
 def whole(low: int, high: int) -> Values[int]:
-    """A whole number."""
 
     def read(text: str) -> int:
         try:
@@ -81,7 +78,6 @@ def level(*options: float) -> Values[float]:
 
 
 def several(each: Values[Any]) -> Values[tuple[Any, ...]]:
-    """Several values of a kind."""
     return Values(
         lambda text: tuple(each.read(part) for part in text.split(".")),
         lambda found: ".".join(map(each.write, found)),
@@ -165,7 +161,6 @@ class Choice(Generic[T]):
         return page in self.acts_on and self.acts_on[page] in (None, *facts)
 
     def chip_text(self, value: T) -> str:
-        """Text of the chip of a value."""
         text = self.chip(value) if callable(self.chip) else self.chip.format(value)
         # Only words begin with a capital: a capital ε is another letter.
         return text[:1].upper() + text[1:] if text[:1].isascii() else text

@@ -25,18 +25,15 @@ def costs(chosen: Chosen) -> Costs:
 
 
 def decisions(session: Session, analysis: LiveAnalysis) -> DecisionTable:
-    """Decisions by every method under the session's costs."""
     chosen, at = costs(session.chosen), session.settings.confidence_level
     return session.memo.heavy(decide, analysis.held_out, chosen, confidence_level=at)
 
 
 def curves(session: Session, analysis: LiveAnalysis) -> tuple[CostCurves, NetBenefit]:
-    """Cost and net benefit over the threshold."""
     held_out, chosen = analysis.held_out, costs(session.chosen)
     return session.memo(cost_curves, held_out, chosen), session.memo(net_benefit, held_out)
 
 
 def counts(session: Session, analysis: LiveAnalysis, low: float, high: float) -> ExpectedCounts:
-    """Expected and observed positives in a range of scores."""
     at = session.settings.confidence_level
     return session.memo(expected_counts, analysis.held_out, low, high, confidence_level=at)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import MutableMapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -59,16 +59,13 @@ def middleware(css: str, hosts: Sequence[str] | None = None) -> list[Middleware]
     `css` is the look of the pages. `hosts` are the names that are answered; those of Streamlit's
     configuration if None, or all if it has none.
     """
+    shows_metrics = os.environ.get("CALIB_METRICS", "").strip() not in ("", "0")
     known = config.get_option("server.allowedHosts") if hosts is None else hosts
     return [
         Middleware(TrustedHostMiddleware, allowed_hosts=list(known) or ["*"], www_redirect=False),
-        Middleware(Guard, shows_metrics=_is_set("CALIB_METRICS", os.environ)),
+        Middleware(Guard, shows_metrics=shows_metrics),
         Middleware(Styled, css=css),
     ]
-
-
-def _is_set(name: str, environ: Mapping[str, str]) -> bool:
-    return environ.get(name, "").strip() not in ("", "0")
 
 
 def names(address: str | None, more: list[str]) -> list[str]:

@@ -164,14 +164,12 @@ class Session:
 
     @property
     def settings(self) -> Settings:
-        """The choices that the analysis depends on."""
         return self.chosen.settings
 
     def __getitem__(self, choice: Choice[T]) -> T:
         return self.chosen[choice]
 
     def change(self, choice: Choice[T], value: T) -> None:
-        """Make one choice."""
         self.chosen = self.chosen.having(choice, value)
         self.named.add(choice)
         self.reset(*(CHOICES[key] for key in choice.forgets))
@@ -243,7 +241,6 @@ class Session:
 
 
 def source_of(upload: Upload) -> Source:
-    """The part of a link about uploaded data."""
     rows = upload.predictions
     fingerprint = upload.fingerprint[:FINGERPRINT_SHOWN]
     return Source(fingerprint, upload.files, _n_rows(rows))

@@ -44,7 +44,6 @@ def crossed_with(rows: Data, first: str) -> list[str]:
 
 
 def sliced(session: Session, model: Model, columns: tuple[str, ...]) -> SlicedRows:
-    """Every row's slice, or every count's, and how the methods score them."""
     rows, held_out, n_ranges = model.rows, model.analysis.held_out, session[N_RANGES]
     return session.memo(sliced_rows, rows, held_out, columns, n_ranges=n_ranges)
 
@@ -60,7 +59,6 @@ def _scored(cut: SlicedRows) -> Slicing:
 
 
 def gaps(session: Session, cut: SlicedRows, methods: Sequence[str]) -> dict[str, SliceGaps]:
-    """Observed minus predicted of each slice, by method."""
     held_out, own, at = cut.held_out, scored(session, cut), session.settings.confidence_level
     return {m: session.memo(_gaps, held_out, m, own, at) for m in methods}
 
@@ -73,7 +71,6 @@ def _gaps(held_out: CrossFitted, method: str, own: Slicing, at: float) -> SliceG
 def error_rates(
     session: Session, cut: SlicedRows, table: DecisionTable, methods: Sequence[str]
 ) -> dict[str, tuple[SliceErrorRates, SliceErrorRates]]:
-    """Error rates of the slices, and of all rows, by method."""
     held_out, own, at = cut.held_out, scored(session, cut), session.settings.confidence_level
     return {m: session.memo(_error_rates, held_out, m, own, table, at) for m in methods}
 
@@ -92,7 +89,6 @@ def _error_rates(
 def curves(
     session: Session, cut: SlicedRows, picked: Sequence[int]
 ) -> Mapping[str, ReliabilityCurve]:
-    """Reliability curves of the uncalibrated scores of some slices, by name."""
     held_out, own, settings = cut.held_out, scored(session, cut), session.settings
     chosen = (settings.n_bins, settings.strategy, settings.confidence_level)
     return {own.names[n]: session.memo(_curve, held_out, own, n, *chosen) for n in picked}
@@ -133,7 +129,6 @@ def _slice_calibration(
 def period_tables(
     session: Session, model: Model, column: str, methods: Sequence[str]
 ) -> dict[str, PeriodTable]:
-    """Calibration of each period, by method."""
     scores, unit, at = model.analysis.held_out, session[UNIT], session.settings.confidence_level
     held_out, own = session.memo(timed_rows, model.rows, scores, column, unit or None)
     return {m: session.memo.heavy(_period_table, held_out, m, own, at) for m in methods}

@@ -134,7 +134,6 @@ class Query:
 
     @property
     def label(self) -> str:
-        """What the data are called."""
         return f"{self.source}: {self.table}"
 
     def connected(self) -> Connected:

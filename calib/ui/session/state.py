@@ -261,7 +261,6 @@ def facts(session: Session) -> set[Fact]:
 
 
 def name(session: Session) -> str:
-    """What the shown data are called."""
     if session.upload is None:
         return EXAMPLES[session.example].title
     return session.upload.name

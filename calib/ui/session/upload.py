@@ -60,7 +60,6 @@ class Connected:
 
     @property
     def label(self) -> str:
-        """What the data are called."""
         return f"{self.source.name}: {self.table}"
 
     def mapped(self, mapping: ColumnMapping) -> Connected:
@@ -286,7 +285,6 @@ def _noticed(found: Aggregate) -> tuple[Problem, ...]:
 
 
 def _counted(found: Aggregate, models: Mapping[str, Aggregate]) -> tuple[str, ...]:
-    """What was counted, in short sentences."""
     cells = "one per score" if found.exact else "on a grid of scores"
     several = len(models) > 1
     sentences = [f"{plural(len(models), 'model')}: {named([*map(plain, models)])}"] * several

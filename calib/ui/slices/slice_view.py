@@ -72,7 +72,6 @@ UNITS_SAID = {
 
 
 def forest(gaps: Mapping[str, SliceGaps]) -> None:
-    """The forest plot, what it shows, and how to read it."""
     for key, each in gaps.items():
         st.markdown(_found(key, each))
     first = gaps["uncalibrated"]
@@ -182,7 +181,6 @@ def _percent(share: float) -> str:
 
 
 def rates_title(decided: DecisionTable) -> str:
-    """Heading of the error rates: by which rule they came."""
     if decided.costs.capacity is None:
         return f"Error rates at a threshold of {significant(decided.costs.threshold)}"
     return f"Error rates if the highest {percent(decided.costs.capacity, 3)} of scores are flagged"

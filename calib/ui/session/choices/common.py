@@ -15,7 +15,6 @@ PILLS = partial(st.pills, selection_mode="multi")
 
 
 def method_label(key: str) -> str:
-    """Name of a method on the page."""
     return CALIBRATORS[key].label
 
 
@@ -23,5 +22,4 @@ METHOD = one_of(*CALIBRATORS, name=method_label)
 
 
 def line_label(kind: str) -> str:
-    """Name of a line beside the bins."""
     return {"corp": "CORP", "smooth": "Smooth"}[kind]
