@@ -1,12 +1,24 @@
-"""Files are read in this process, but for the tests of the process that reads them."""
+"""Tests of pages run in one process, and compute once what they share."""
 
 from collections.abc import Iterator
 from functools import cache
+from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 from streamlit.components.v2 import manifest_scanner
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.testing.v1 import app_test, local_script_runner
 
+from calib.analysis import analyze
+from calib.scanning.connections import Connection
 from calib.ui.controls import uploaders
+from calib.ui.session import session, state
+from calib.ui.session.memo import Memo
+from calib.ui.session.sources import Query
+
+# Analyses that are kept: a few megabytes each.
+MAX_ANALYSES = 12
 
 
 @pytest.fixture(autouse=True)
@@ -17,12 +29,46 @@ def read_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.fixture(scope="session", autouse=True)
-def scanned_once() -> Iterator[None]:
-    """Look for components of Streamlit in the installed packages once, not for each `AppTest`.
+def cheap_sessions() -> Iterator[None]:
+    """Do once what each run of an `AppTest` does anew: it is the same for all of them.
 
-    It takes 0.3 seconds.
+    Components of Streamlit are looked for in the installed packages, the pages are compiled, and a
+    stand-in for the server is made. Each `AppTest` is a session of its own, and to search a process
+    with all tests for the memory of those that were left takes 0.06 seconds.
     """
-    scan = cache(manifest_scanner.scan_component_manifests)
+    scripts = ScriptCache()
     with pytest.MonkeyPatch.context() as patch:
+        scan = cache(manifest_scanner.scan_component_manifests)
         patch.setattr(manifest_scanner, "scan_component_manifests", scan)
+        patch.setattr(app_test, "ScriptCache", lambda: scripts)
+        patch.setattr(app_test, "MagicMock", cache(MagicMock))
+        patch.setattr(local_script_runner, "require_widgets_deltas", _wait)
+        patch.setattr(state, "give_back", lambda: None)
+        yield
+
+
+def _wait(runner: local_script_runner.LocalScriptRunner, timeout: float) -> None:
+    """Wait for the end of a run; Streamlit asks for it a thousand times per second."""
+    runner._script_thread.join(timeout)
+    if not runner.script_stopped():
+        runner.request_stop()
+        raise RuntimeError(f"The run took longer than {timeout} seconds.")
+
+
+class OfAllSessions(Memo):
+    """What is made of rows, once for all tests; not what lies in a source, or who may open it."""
+
+    def __call__(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(args[0], Connection | Query):
+            return function(*args, **kwargs)
+        return super().__call__(function, *args, **kwargs)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_memo() -> Iterator[None]:
+    """Compute what several tests show once: results are frozen, and found by rows and settings."""
+    limits = dict.fromkeys((analyze, state._fit), MAX_ANALYSES)
+    memo = OfAllSessions(limits=session.LARGE | limits)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(session, "Memo", lambda limits: memo)
         yield
