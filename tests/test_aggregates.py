@@ -205,7 +205,7 @@ def predictions(seed: int, n: int = 2000, **more) -> Predictions:
     return Predictions.from_arrays(view.outcome, view.score, **more)
 
 
-SETTINGS = calib.Settings(methods=("platt", "isotonic", "beta"))
+SETTINGS = calib.Settings(methods=("platt", "isotonic"))
 
 
 def test_the_analysis_of_counts_is_that_of_the_rows():

@@ -87,7 +87,7 @@ def test_a_group_is_never_split_over_the_folds():
     "kind", ["plain", "ties", "weights", "groups", "test rows", "folds", "groups in folds"]
 )
 def test_the_order_of_the_rows_makes_no_difference(kind):
-    n = 800
+    n = 400
     rng = np.random.default_rng(8)
     named = {
         "weights": {"sample_weight": rng.gamma(2.0, 1.0, n)},
@@ -181,7 +181,7 @@ def test_named_folds_give_the_held_out_scores_of_scikit_learn():
 
 
 def test_one_changed_parameter_refits_only_what_it_touches(fits):
-    view = overconfident()
+    view = overconfident(600)
     first = cross_fit(view, Settings())
     fits.clear()
     changed = Settings(epsilon=0.01)

@@ -19,7 +19,7 @@ from calib.analysis.slices import (
 from calib.core.predictions import Predictions
 from calib.reports import Report, parts_of
 
-N = 4000
+N = 2000
 SETTINGS = calib.Settings(methods=("platt", "isotonic"))
 KINDS = ["plain", "ties", "weights", "test rows", "folds", "clusters"]
 

@@ -20,7 +20,7 @@ def made(n=3000, seed=0, decimals=3, **parts):
 
 @pytest.mark.parametrize("decimals", [2, 12])
 def test_the_scores_are_those_that_the_analysis_has_measured(decimals):
-    predictions = made(decimals=decimals)
+    predictions = made(1000, decimals=decimals)
     analysis = calib.analyze(predictions, {"methods": METHODS})
     for key in METHODS:
         frame = calibrated_scores(analysis, predictions, key)

@@ -305,7 +305,7 @@ def test_wavy_scores_are_rejected():
 
 def test_the_tests_together_lose_little_of_the_best_ones_power():
     best = [
-        calibration_tests(ScoreCells.from_arrays(*sloped(rng, 200, 0.6)))["spiegelhalter"].p_value
+        calib.metrics.spiegelhalter_test(*sloped(rng, 200, 0.6)).p_value
         for rng in np.random.default_rng(0).spawn(100)
     ]
     together = rejections(lambda rng: sloped(rng, 200, 0.6), 100)

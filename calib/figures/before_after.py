@@ -34,7 +34,8 @@ def before_after_chart(analysis: Analysis, methods: Sequence[str], *, columns: i
     Examples
     --------
     >>> import calib
-    >>> analysis = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load())
+    >>> rows = calib.examples.EXAMPLES["naive_bayes"].load()
+    >>> analysis = calib.analyze(rows, {"methods": ("beta",)})
     >>> figure = calib.plot.before_after(analysis, ["uncalibrated", "beta"])
     >>> len(figure.layout.annotations)  # the titles of two panels and of their axes
     4

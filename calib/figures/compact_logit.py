@@ -32,7 +32,8 @@ def compact_logit_chart(analysis: Analysis) -> Chart:
     Examples
     --------
     >>> import calib
-    >>> analysis = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load())
+    >>> rows = calib.examples.EXAMPLES["naive_bayes"].load()
+    >>> analysis = calib.analyze(rows, {"methods": ("spline",)})
     >>> calib.plot.compact_logit(analysis).layout.yaxis.title.text
     'Transformed score'
     """

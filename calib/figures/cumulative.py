@@ -54,7 +54,8 @@ def cumulative_chart(
     Examples
     --------
     >>> import calib
-    >>> analysis = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load())
+    >>> rows = calib.examples.EXAMPLES["naive_bayes"].load()
+    >>> analysis = calib.analyze(rows, {"methods": ("beta",)})
     >>> figure = calib.plot.cumulative(analysis, "beta")
     >>> [title.text for title in figure.layout.annotations][:2]
     ['<b>(a) Cumulative</b>', '<b>(b) Against cumulative score</b>']

@@ -44,7 +44,8 @@ def cumulative_difference_chart(
     Examples
     --------
     >>> import calib
-    >>> analysis = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load())
+    >>> rows = calib.examples.EXAMPLES["naive_bayes"].load()
+    >>> analysis = calib.analyze(rows, {"methods": ("beta",)})
     >>> figure = calib.plot.cumulative_difference(analysis, ["uncalibrated", "beta"])
     >>> [line.name for line in figure.data if line.uid.startswith("difference")]
     ['Uncalibrated', 'Beta']

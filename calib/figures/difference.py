@@ -40,7 +40,8 @@ def difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Chart:
     Examples
     --------
     >>> import calib
-    >>> analysis = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load())
+    >>> rows = calib.examples.EXAMPLES["naive_bayes"].load()
+    >>> analysis = calib.analyze(rows, {"methods": ("platt", "beta")})
     >>> figure = calib.plot.differences(analysis)
     >>> figure.layout.xaxis.title.text
     'Log loss minus uncalibrated (← better)'

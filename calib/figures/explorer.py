@@ -65,7 +65,8 @@ def explorer_data(
     show.
 
     >>> import calib
-    >>> analysis = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load())
+    >>> rows = calib.examples.EXAMPLES["naive_bayes"].load()
+    >>> analysis = calib.analyze(rows, {"methods": ("beta",)})
     >>> data = explorer_data(analysis, analysis.held_out.cells, ["uncalibrated"])
     >>> data["methods"]["uncalibrated"]["label"], "cells" in data["methods"]["beta"]
     ('Uncalibrated', False)

@@ -72,7 +72,8 @@ def functions_chart(
     Examples
     --------
     >>> import calib
-    >>> analysis = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load())
+    >>> rows = calib.examples.EXAMPLES["naive_bayes"].load()
+    >>> analysis = calib.analyze(rows, {"methods": ("isotonic", "beta")})
     >>> figure = calib.plot.functions(analysis, ["isotonic", "beta"])
     >>> figure.layout.yaxis.title.text
     'Calibrated probability'

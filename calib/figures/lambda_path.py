@@ -38,7 +38,8 @@ def lambda_path_chart(analysis: Analysis, method: str) -> Chart:
     Examples
     --------
     >>> import calib
-    >>> analysis = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load())
+    >>> rows = calib.examples.EXAMPLES["naive_bayes"].load()
+    >>> analysis = calib.analyze(rows, {"methods": ("spline",)})
     >>> calib.plot.lambda_path(analysis, "spline").layout.yaxis.title.text
     'Cross-validated loss'
     """

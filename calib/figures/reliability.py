@@ -78,7 +78,8 @@ def reliability_chart(
     Examples
     --------
     >>> import calib
-    >>> analysis = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load())
+    >>> rows = calib.examples.EXAMPLES["naive_bayes"].load()
+    >>> analysis = calib.analyze(rows, {"methods": ("beta",)})
     >>> figure = calib.plot.reliability(analysis, ["uncalibrated", "beta"], axis="logit")
     >>> figure.layout.xaxis.title.text
     'Mean predicted probability'

@@ -67,7 +67,8 @@ def to_svg(chart: Chart) -> str:
 
     >>> import calib
     >>> from calib.figures.functions import functions_chart
-    >>> analysis = calib.analyze(calib.examples.EXAMPLES["logistic"].load())
+    >>> rows = calib.examples.EXAMPLES["logistic"].load()
+    >>> analysis = calib.analyze(rows, {"methods": ("platt",)})
     >>> to_svg(functions_chart(analysis, ["platt"]))[:46]
     '<svg xmlns="http://www.w3.org/2000/svg" role="'
     """

@@ -51,8 +51,9 @@ def pool_reports(reports: Mapping[str, Report], **words: Any) -> Report:
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(2000)
     >>> y = rng.random(2000) < p
+    >>> settings = calib.Settings(methods=("platt",))
     >>> def report(rows):
-    ...     found = calib.from_predictions(y[rows], p[rows])
+    ...     found = calib.from_predictions(y[rows], p[rows], settings=settings)
     ...     return Report.from_analysis(found, grade="exact")
     >>> parts = {"north": report(slice(0, 800)), "south": report(slice(800, 2000))}
     >>> whole, pooled = report(slice(0, 2000)).analysis, pool_reports(parts).analysis

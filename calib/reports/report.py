@@ -62,7 +62,8 @@ class Report(Contents, Printable):
     >>> from calib.core.predictions import Predictions
     >>> rng = np.random.default_rng(0)
     >>> score = rng.random(500)
-    >>> analysis = analyze(Predictions.from_arrays(rng.random(500) < score, score))
+    >>> predictions = Predictions.from_arrays(rng.random(500) < score, score)
+    >>> analysis = analyze(predictions, {"methods": ("platt",)})
     >>> report = Report.from_analysis(analysis, title="March", created="2026-03-01")
     >>> opened = Report.open(report.json())
     >>> opened.heading, opened.html() == report.html()

@@ -100,7 +100,8 @@ def verify_report(
     Examples
     --------
     >>> import calib
-    >>> analysis = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load())
+    >>> rows = calib.examples.EXAMPLES["naive_bayes"].load()
+    >>> analysis = calib.analyze(rows, {"methods": ("platt",)})
     >>> text = calib.report(analysis).json()
     >>> verify_report(text).sentence[:5]
     'pass:'

@@ -70,7 +70,8 @@ class Store:
     >>> from calib.core.predictions import Predictions
     >>> rng = np.random.default_rng(0)
     >>> score = rng.random(500)
-    >>> analysis = analyze(Predictions.from_arrays(rng.random(500) < score, score))
+    >>> predictions = Predictions.from_arrays(rng.random(500) < score, score)
+    >>> analysis = analyze(predictions, {"methods": ("platt",)})
     >>> with tempfile.TemporaryDirectory() as folder, Store(f"sqlite:///{folder}/r.db") as store:
     ...     report_id = store.save(Report.from_analysis(analysis, title="March"), tags=["credit"])
     ...     print(store.open(report_id).heading, [entry.tags for entry in store.list("march")])

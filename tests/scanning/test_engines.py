@@ -45,8 +45,8 @@ ENGINES: dict[str, Callable[[pd.DataFrame], Any]] = {
     "dask": dask,
     "ibis": ibis,
 }
-# An eighth of the rows has every kind of score, and its share in the crowded cell.
-STEP = 8
+# A twentieth of the rows has every kind of score, and its share in the crowded cell.
+STEP = 20
 COLUMNS = {"outcome": "outcome", "slices": CUTS, "time": "day"}
 KINDS: dict[str, tuple[str, str | None, int]] = {
     "weighted, cut": ("score", "weight", 100),
@@ -61,11 +61,11 @@ EACH = [(engine, kind) for engine in ENGINES for kind in KINDS]
 )
 @pytest.mark.parametrize(
     ("engine", "kind"),
-    # Dask plans for seconds where cells are cut.
+    # Dask plans for seconds; it counts many clusters below.
     common_first(
         EACH,
         {(engine, "weighted, cut") for engine in ENGINES if engine != "dask"}
-        | {(engine, "single precision") for engine in ("pandas", "duckdb", "dask")},
+        | {(engine, "single precision") for engine in ("pandas", "duckdb")},
     ),
 )
 def test_every_engine_counts_the_cells_of_the_rows(engine: str, kind: str) -> None:
@@ -110,6 +110,7 @@ def test_files_folders_and_tables_hold_the_same(small: pd.DataFrame, tmp_path: P
     sources = ["rows.csv", "rows.feather", "parts", "parts/*.parquet", "hive"]
     for source in sources:
         assert_same(scanned(tmp_path / source), expected)
+    for source in ("rows.csv", "parts", "parts/*.parquet"):
         assert_same(scanned(str(tmp_path / source)), expected)
     assert_same(scanned(sorted((tmp_path / "parts").iterdir())), expected)
     assert_same(scanned(tmp_path / "rows.duckdb", table="predictions"), expected)

@@ -62,7 +62,7 @@ def saved(rows: pd.DataFrame, path: Path, **more: object) -> Path:
     ),
 )
 def test_its_result_is_what_scan_counts(tmp_path: Path, suffix: str, weight: str | None) -> None:
-    rows = drawn().iloc[::10]
+    rows = drawn().iloc[::20]
     found = calib.scan(saved(rows, tmp_path / f"cells{suffix}", time="day", weight=weight))
     expected = calib.scan(rows, max_scores=100, time="day", weight=weight, **NAMED)
     assert found.parts == expected.parts

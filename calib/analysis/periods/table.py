@@ -194,7 +194,7 @@ def timed_rows(
     >>> y, score = np.tile([0, 1], 100), np.tile([0.3, 0.6], 100)
     >>> year = np.repeat([2024, 2025], 100)
     >>> data = calib.Predictions.from_arrays(y, score, columns={"year": year})
-    >>> held_out, periods = timed_rows(data, calib.analyze(data).held_out, "year")
+    >>> held_out, periods = timed_rows(data, calib.analyze(data, {"methods": ()}).held_out, "year")
     >>> rows = held_out.row_view("uncalibrated")
     >>> period_table(rows, rows.score, periods).mean_score
     array([0.45, 0.45])

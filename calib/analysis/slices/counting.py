@@ -149,7 +149,7 @@ def sliced_rows(
     >>> site = np.repeat(["north", "south"], 100)
     >>> y = np.concatenate([np.tile([0, 1], 50), np.tile([0, 0, 0, 1], 25)])
     >>> counted = aggregate(Predictions.from_arrays(y, np.full(200, 0.5), columns={"site": site}))
-    >>> cut = sliced_rows(counted, calib.analyze(counted).held_out, ["site"])
+    >>> cut = sliced_rows(counted, calib.analyze(counted, {"methods": ()}).held_out, ["site"])
     >>> rows = cut.held_out.row_view("uncalibrated")
     >>> slice_gaps(rows, rows.score, cut.scored).gap
     array([ 0.  , -0.25])
