@@ -12,7 +12,7 @@ from calib.analysis import LiveAnalysis
 from calib.analysis.run import Data
 from calib.core.progress import Progress
 from calib.loading import InputError
-from calib.text import number, p_value, percent, plain, plural
+from calib.text import number, p_value, percent, plain
 from calib.ui.controls import uploaders
 from calib.ui.session import state
 from calib.ui.session.choices import MODELS
@@ -83,8 +83,7 @@ def reopen(session: Session) -> None:
     """Count the rows of the link again, or say why that cannot be done here."""
     before, query = session.awaited, session.awaited.query
     assert query is not None
-    rows = "" if before.n_rows is None else f" ({plural(before.n_rows, 'row')})"
-    st.markdown(f"## This link is for **{plain(query.label)}**{rows}")
+    st.markdown(f"## This link is for **{plain(query.label)}**{before.size}")
     try:
         connected = session.memo(type(query).connected, query)
     except InputError as error:

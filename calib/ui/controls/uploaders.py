@@ -12,7 +12,7 @@ from calib.core.aggregate import Aggregate
 from calib.loading import MAX_BYTES, ColumnMapping, InputError, Problem, Table, TextFormat
 from calib.loading.problems import Severity, refuse
 from calib.loading.reading.apart import FileReader, Limits, is_harmless
-from calib.text import plain, plural, sentence
+from calib.text import plain, sentence
 from calib.ui.controls.widgets import field
 from calib.ui.session import cancelling, state
 from calib.ui.session.choices import MODELS
@@ -58,7 +58,7 @@ def awaited(session: Session) -> None:
     """Whose data the link is for, and a place to drop them."""
     source = session.awaited
     named = f"**{plain(source.name)}**" if source.name else "a file that is not here"
-    st.markdown(f"## This link is for {named}{_counted(source.n_rows)}")
+    st.markdown(f"## This link is for {named}{source.size}")
     st.markdown("Drop the file here to see it. The settings of the link are kept.")
     with st.container(width=600):
         uploader(session, "data", "The file of the link")
@@ -78,10 +78,6 @@ def example_instead() -> None:
     st.button("Show an example instead", key="show_example", on_click=_show_example)
 
 
-def _counted(n_rows: int | None) -> str:
-    return "" if n_rows is None else f" ({plural(n_rows, 'row')})"
-
-
 def _offer(session: Session, upload: Upload) -> None:
     """Say that this is not what was awaited, and offer to open it."""
     found = source_of(upload)
@@ -91,7 +87,7 @@ def _offer(session: Session, upload: Upload) -> None:
         if upload.models
         else "Its columns must be mapped before it can be compared"
     )
-    st.warning(f"**{named}**{_counted(found.n_rows)} is not the data of {other}. {why}.")
+    st.warning(f"**{named}**{found.size} is not the data of {other}. {why}.")
     st.button(
         "Open it with the settings of the link",
         key="open_offered",

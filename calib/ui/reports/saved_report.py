@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import logging
+from functools import singledispatch
 
 import streamlit as st
 
 from calib.reports import Report
-from calib.reports.blocks import ReportDocument
+from calib.reports.blocks import (
+    Beside,
+    Block,
+    Bullets,
+    Code,
+    Drawing,
+    Facts,
+    Paragraph,
+    ReportDocument,
+    Table,
+)
 from calib.store import Entry, Store, StoreError
 from calib.text import plain
+from calib.ui.layout import charts, tables
 from calib.ui.reports import report_comparison, sharing
-from calib.ui.reports.document_view import show_document
 from calib.ui.session import identity, state
 from calib.ui.session.choices import Chosen
 from calib.ui.session.links import FINGERPRINT_SHOWN, Link, Source
@@ -27,6 +38,8 @@ BROKEN = (
     "This report cannot be shown: its numbers contradict each other. The server log has the "
     "details."
 )
+# A fingerprint has no place to break, and would push the columns beside it out of sight.
+CELLS = "[class*=st-key-table_] td + td:not(:last-child) p { overflow-wrap: anywhere !important; }"
 log = logging.getLogger(__name__)
 
 
@@ -99,10 +112,102 @@ def _draw(document: ReportDocument) -> None:
     st.caption(plain(document.made))
     # A file can contain numbers that fit the schema but contradict each other.
     try:
-        show_document(document)
+        _show_document(document)
     except Exception:
         log.exception("A report could not be drawn")
         st.error(BROKEN)
+
+
+def _show_document(document: ReportDocument) -> None:
+    """The sections of a document; its heading is the page's."""
+    st.html(f"<style>{CELLS}</style>")
+    if document.facts:
+        _show(document.facts, "facts")
+    if document.note:
+        st.markdown(plain(document.note))
+    for place, section in enumerate(document.sections):
+        st.markdown(f"### {plain(section.title)}")
+        for number, block in enumerate(section.blocks):
+            _show(block, f"{place}_{number}")
+    version = f"Made with calib {plain(document.version)}. " if document.version else ""
+    st.caption(f"{version}{plain(document.contains)}")
+
+
+@singledispatch
+def _show(block: Block, key: str) -> None:
+    raise TypeError(f"no page for {block!r} at {key}.")
+
+
+@_show.register
+def _(block: Paragraph, key: str) -> None:
+    with st.container(key=f"text_{key}"):
+        st.markdown(f"**{plain(block.text)}**" if block.lead else plain(block.text))
+
+
+@_show.register
+def _(block: Bullets, key: str) -> None:
+    with st.container(key=f"list_{key}"):
+        st.markdown("\n".join(f"- {plain(item)}" for item in block.items))
+
+
+@_show.register
+def _(block: Facts, key: str) -> None:
+    with st.container(key=f"facts_{key}"):
+        st.markdown(
+            "\n".join(f"- **{plain(name)}**: {plain(value)}" for name, value in block.items)
+        )
+
+
+@_show.register
+def _(block: Table, key: str) -> None:
+    st.caption(plain(block.caption))
+    rows = [dict(zip(block.head, (value.text for value in row), strict=True)) for row in block.rows]
+    if block.n_text == len(block.head):
+        # Sentences need lines, which a grid of cells does not have.
+        with st.container(key=f"table_{key}"):
+            st.table(
+                [{plain(name): plain(text) for name, text in row.items()} for row in rows],
+                border="horizontal",
+                hide_index=True,
+                alt=block.caption,
+            )
+        return
+    if any(value.detail for row in block.rows for value in row):
+        tables.lines_table(
+            f"report_{key}",
+            block.caption,
+            [(name, "") for name in block.head],
+            [
+                tables.Line(
+                    [(value.text, *value.detail.splitlines()) for value in row],
+                    marked=any(value.marked for value in row),
+                )
+                for row in block.rows
+            ],
+            n_text=block.n_text,
+        )
+        return
+    st.dataframe(rows, hide_index=True, height="content", key=f"table_{key}", alt=block.caption)
+
+
+@_show.register
+def _(block: Code, key: str) -> None:
+    with st.container(key=f"code_{key}"):
+        st.code(block.text, language=None)
+
+
+@_show.register
+def _(block: Beside, key: str) -> None:
+    for number, (place, drawing) in enumerate(
+        zip(st.columns(len(block.drawings)), block.drawings, strict=True)
+    ):
+        with place:
+            _show(drawing, f"{key}_{number}")
+
+
+@_show.register
+def _(block: Drawing, key: str) -> None:
+    charts.chart(block.chart, f"chart_report_{key}")
 
 
 def _acts(session: Session, store: Store, report: Report, entry: Entry) -> None:
@@ -116,7 +221,7 @@ def _acts(session: Session, store: Store, report: Report, entry: Entry) -> None:
             "A saved report does not change: editing saves a new one.",
         )
     ]
-    if identity.may_delete(session, entry):
+    if identity.may_change(session, entry.id, entry.owner):
         acts.append(("Delete", "delete", ":material/delete:", "You are asked to confirm."))
     with st.container(horizontal=True):
         for label, act, icon, why in acts:
@@ -165,7 +270,7 @@ def _delete(session: Session, store: Store, entry: Entry) -> None:
     if not st.button("Delete", key="delete_confirmed", type="primary"):
         return
     # The dialog may have stood open while the right was lost.
-    if not identity.may_delete(session, entry):
+    if not identity.may_change(session, entry.id, entry.owner):
         st.error("This report belongs to another person.")
         return
     try:

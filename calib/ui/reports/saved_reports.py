@@ -164,7 +164,11 @@ def _turn(step: int) -> None:
 
 def _deleted(session: Session, store: Store) -> None:
     """Reports that rest, with a way back; and the log."""
-    resting = [line for line in store.resting() if identity.may_restore(session, line)]
+    resting = [
+        line
+        for line in store.resting()
+        if identity.may_change(session, line.report_id, line.deleted_by)
+    ]
     if resting:
         with st.expander("Deleted reports that you can restore"):
             for number, line in enumerate(resting[:MAX_DELETIONS]):
@@ -197,7 +201,7 @@ def _deleted(session: Session, store: Store) -> None:
 
 def _restore(store: Store, line: Deletion) -> None:
     session = state.current()
-    if not identity.may_restore(session, line):
+    if not identity.may_change(session, line.report_id, line.deleted_by):
         return
     try:
         store.restore(line.report_id, by=identity.actor())

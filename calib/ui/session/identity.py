@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from calib.store import Deletion, Entry
 from calib.text import plain
 from calib.ui.session.session import Session
 
@@ -79,17 +78,11 @@ def actor() -> str:
     return SESSION if here is None else here.identity
 
 
-def may_delete(session: Session, entry: Entry) -> bool:
-    """Owners and admins; an anonymous report, the session that saved it."""
-    return _may_change(session, entry.id, entry.owner)
+def may_change(session: Session, report_id: str, whose: str) -> bool:
+    """Whether a report can be deleted, or restored, here: by whose it is, and by admins.
 
-
-def may_restore(session: Session, line: Deletion) -> bool:
-    """Admins, and who deleted it."""
-    return _may_change(session, line.report_id, line.deleted_by)
-
-
-def _may_change(session: Session, report_id: str, whose: str) -> bool:
+    Of an anonymous report, by the session that saved it.
+    """
     here = person()
     if is_read_only():
         return False

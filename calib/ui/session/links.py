@@ -8,7 +8,7 @@ from typing import Any
 
 from calib.crossfit.settings import Settings
 from calib.loading.examples import EXAMPLES
-from calib.text import quoted
+from calib.text import plural, quoted
 from calib.ui.session.choice import Choice, one_of, whole
 from calib.ui.session.choices import LINK_NAMES, Chosen
 from calib.ui.session.report_browser import COMPARED, REPORT
@@ -33,6 +33,11 @@ class Source:
     # How they were counted, if a source that the operator named has them.
     query: Query | None = field(default=None, compare=False)
     seen: Seen = field(default=Seen(), compare=False)  # what they gave when they were counted
+
+    @property
+    def size(self) -> str:
+        """The number of rows in brackets, as far as it is known."""
+        return "" if self.n_rows is None else f" ({plural(self.n_rows, 'row')})"
 
     def __bool__(self) -> bool:
         return bool(self.fingerprint or self.name or self.query)

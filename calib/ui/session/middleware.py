@@ -13,7 +13,7 @@ from collections.abc import MutableMapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import PlainTextResponse
@@ -47,8 +47,8 @@ METRICS = "/_stcore/metrics"
 HERE = ("localhost", "127.0.0.1", "::1")
 BODY, END = b"<body>", b"</body>"
 # A browser would keep a document with another style, or none: Streamlit's tags do not know of it.
-CONDITIONS = (b"if-none-match", b"if-modified-since")
-VALIDATORS = (b"content-length", b"etag", b"last-modified")
+CONDITIONS = (b"accept-encoding", b"if-none-match", b"if-modified-since")
+VALIDATORS = ("etag", "last-modified")
 # Every other page has controls at the side.
 WITHOUT_SIDEBAR = ("", "gallery", "methods")
 
@@ -112,7 +112,7 @@ class Guard:
 
 
 class Styled:
-    """Middleware that writes CSS into every HTML document of the app."""
+    """Writes CSS into every HTML document of the app."""
 
     def __init__(self, app: ASGIApp, css: str) -> None:
         self.app = app
@@ -120,46 +120,31 @@ class Styled:
         self.style = f"<style>{css}</style>".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] != "http" or "text/html" not in Headers(scope=scope).get("accept", ""):
             await self.app(scope, receive, send)
             return
         held: list[Message] = []
 
-        async def styled(message: Message) -> None:
-            if message["type"] == "http.response.start" and _is_document(message):
-                held.append(message)
-            elif held and message["type"] == "http.response.body":
-                held.append(message)
-                if not message.get("more_body"):
-                    for each in self._with_style(held, scope["path"]):
-                        await send(each)
-            else:
-                await send(message)
+        async def hold(message: Message) -> None:
+            held.append(message)
 
-        await self.app(_as_text(scope), receive, styled)
+        # The same request for a complete, uncompressed document.
+        asked = [pair for pair in scope["headers"] if pair[0] not in CONDITIONS]
+        await self.app({**scope, "headers": asked}, receive, hold)
+        for message in self._with_style(held, scope["path"]):
+            await send(message)
 
-    def _with_style(self, held: list[Message], path: str) -> tuple[Message, Message]:
+    def _with_style(self, held: list[Message], path: str) -> list[Message]:
         start, *parts = held
+        headers = MutableHeaders(raw=list(start["headers"]))
+        of_text = headers.get("content-type", "").startswith("text/html")
+        if not of_text or "content-encoding" in headers:
+            return held
         body = b"".join(part.get("body", b"") for part in parts)
         body = body.replace(END, self.style + END)
         if path.rpartition("/")[2] not in WITHOUT_SIDEBAR:
             body = body.replace(BODY, b'<body class="with-sidebar">')
-        headers = [pair for pair in start["headers"] if pair[0].lower() not in VALIDATORS]
-        headers.append((b"content-length", str(len(body)).encode()))
-        return {**start, "headers": headers}, {"type": "http.response.body", "body": body}
-
-
-def _as_text(scope: Scope) -> Scope:
-    """The same request for a complete, uncompressed document."""
-    headers = dict(scope["headers"])
-    if b"text/html" not in headers.get(b"accept", b""):
-        return scope
-    left_out = (b"accept-encoding", *CONDITIONS)
-    kept = [pair for pair in scope["headers"] if pair[0] not in left_out]
-    return {**scope, "headers": kept}
-
-
-def _is_document(message: Message) -> bool:
-    headers = {name.lower(): value for name, value in message["headers"]}
-    kind = headers.get(b"content-type", b"")
-    return kind.startswith(b"text/html") and b"content-encoding" not in headers
+        for name in VALIDATORS:
+            del headers[name]
+        headers["content-length"] = str(len(body))
+        return [{**start, "headers": headers.raw}, {"type": "http.response.body", "body": body}]
