@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from calib.core import aggregate_file
 from calib.core.counted import CountedRows
-from calib.core.strata import NONE, JoinedStrata, Part, Strata, crossed_name, crossing_of
+from calib.core.strata import NONE, Part, Strata, crossed_name, crossing_of, joined_strata
 from calib.numerics.arrays import IntArray, Locked, arrays_of
 from calib.numerics.cell_table import (
     MAX_CELLS,
@@ -155,10 +155,13 @@ class Aggregate:
             their names).
         """
         _check_addable(self, other)
-        joined = JoinedStrata.of(self, other)
+        both = (self, other)
+        parts, strata, numbers = joined_strata(*((one.parts, one.strata) for one in both))
         table = add_tables(
-            replace(self.table, stratum=joined.first[self.table.stratum]),
-            replace(other.table, stratum=joined.second[other.table.stratum]),
+            *(
+                replace(one.table, stratum=number[one.table.stratum])
+                for one, number in zip(both, numbers, strict=True)
+            )
         )
         most = max(self.max_scores, other.max_scores)
         if table.exact and table.n_cells > most:
@@ -166,8 +169,8 @@ class Aggregate:
         reasons = dict.fromkeys((*self.set_aside, *other.set_aside))
         return replace(
             self,
-            parts=joined.parts,
-            strata=joined.strata,
+            parts=parts,
+            strata=strata,
             table=table,
             name=self.name if self.name == other.name else f"{self.name} + {other.name}",
             weighted=self.weighted or other.weighted,
@@ -294,7 +297,8 @@ class Aggregate:
             entries = entries.bounded()
         if (self.strata.group[entries.stratum] != NONE).any():
             entries = entries.as_rows()
-        test, fold, group = (self._named(own, entries) for own in self.strata.kept_apart())
+        _, *apart = arrays_of(self.strata).values()
+        test, fold, group = (self._named(own, entries) for own in apart)
         rows = CountedRows.of_table(
             entries,
             weighted=self.weighted,
@@ -341,7 +345,7 @@ class Aggregate:
 
     def to_arrow(self) -> pa.Table:
         """Return the aggregate as one PyArrow table, as `save` writes it; see `from_arrow`."""
-        return aggregate_file.to_arrow(self.parts, self.strata, self.table, self._others())
+        return aggregate_file.to_arrow(self._written())
 
     @classmethod
     def from_arrow(cls, table: pa.Table) -> Aggregate:
@@ -354,11 +358,9 @@ class Aggregate:
         """
         return cls(**aggregate_file.from_arrow(table, "The table"))
 
-    def _others(self) -> dict[str, Any]:
-        """All attributes but what was counted, and sentences, which a file could forge."""
-        counted = ("parts", "strata", "table", "noticed")
-        others = [each.name for each in fields(self) if each.name not in counted]
-        return {name: getattr(self, name) for name in others}
+    def _written(self) -> dict[str, Any]:
+        """All attributes but sentences, which a file could forge."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "noticed"}
 
     def to_json(self) -> dict[str, Any]:
         """Return the aggregate as values that JSON can hold, without rounding; see `from_json`.
@@ -371,7 +373,7 @@ class Aggregate:
         >>> Aggregate.from_json(counted.to_json()).frame().equals(counted.frame())
         True
         """
-        return aggregate_file.to_json(self.parts, self.strata, self.table, self._others())
+        return aggregate_file.to_json(self._written())
 
     @classmethod
     def from_json(cls, data: Any) -> Aggregate:

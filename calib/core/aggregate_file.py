@@ -40,27 +40,25 @@ def write(path: Path, columns: pa.Table) -> None:
     pq.write_table(columns, path, compression="zstd")
 
 
-def to_arrow(
-    parts: tuple[Part, ...], strata: Strata, table: CellTable, named: Mapping[str, Any]
-) -> pa.Table:
-    """An aggregate as a table of Arrow's; `named` are its other attributes."""
-    known = described(parts, strata, table, named)
+def to_arrow(named: Mapping[str, Any]) -> pa.Table:
+    """An aggregate as a table of Arrow's; `named` are its attributes."""
+    known, columns = described(named)
     metadata = {METADATA_KEY: json.dumps(known, ensure_ascii=False, default=dict).encode()}
-    columns = pa.table({name: pa.array(values) for name, values in arrays_of(table).items()})
-    return columns.replace_schema_metadata(metadata)
+    table = pa.table({name: pa.array(values) for name, values in columns.items()})
+    return table.replace_schema_metadata(metadata)
 
 
-def described(
-    parts: tuple[Part, ...], strata: Strata, table: CellTable, named: Mapping[str, Any]
-) -> dict[str, Any]:
-    """All that is known of an aggregate besides its columns."""
-    return {
+def described(named: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """All that is known of an aggregate besides the columns of its cells, and these."""
+    others = dict(named)
+    parts, strata, table = (others.pop(name) for name in ("parts", "strata", "table"))
+    known = {
         "schema_version": SCHEMA_VERSION,
         "exact": table.exact,
         "parts": [[part.model, part.column, part.value] for part in parts],
         "strata": {name: own.tolist() for name, own in arrays_of(strata).items()},
-        **named,
     }
+    return known | others, arrays_of(table)
 
 
 def is_written_at(path: str | Path | BinaryIO) -> bool:
@@ -174,19 +172,13 @@ KINDS: Mapping[str, type] = {
 MOST_ENTRIES = 5_000_000
 
 
-def to_json(
-    parts: tuple[Part, ...], strata: Strata, table: CellTable, named: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Everything as values that JSON can write; `named` are the other attributes."""
-    left_out = OF_ONE_SCORE if table.exact else ()
-    if not named["weighted"]:
-        left_out = (*left_out, *OF_WEIGHTS)
-    columns = arrays_of(table).items()
-    packed = {name: _packed(own) for name, own in columns if name not in left_out}
-    plain = {
-        name: list(value) if isinstance(value, tuple) else value for name, value in named.items()
-    }
-    return {**described(parts, strata, table, plain), "columns": packed}
+def to_json(named: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything as values that JSON can write; `named` are the attributes."""
+    known, columns = described(named)
+    left_out = (OF_ONE_SCORE if known["exact"] else ()) + (() if known["weighted"] else OF_WEIGHTS)
+    packed = {name: _packed(own) for name, own in columns.items() if name not in left_out}
+    plain = {name: list(own) if isinstance(own, tuple) else own for name, own in known.items()}
+    return {**plain, "columns": packed}
 
 
 def from_json(data: Any) -> dict[str, Any]:

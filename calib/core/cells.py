@@ -172,24 +172,9 @@ class ScoreCells(Cells):
 
     @classmethod
     def _sum(cls, outcome: BoolArray, score: FloatArray, weight: FloatArray) -> ScoreCells:
-        score = score + 0.0
-        order = increasing_order(score)
-        ordered, weight, outcome = score[order], weight[order], outcome[order]
-        starts = run_starts(ordered)
-
-        def total(values: NDArray[Any]) -> FloatArray:
-            return np.add.reduceat(values, starts)
-
-        count = np.diff(starts, append=len(ordered)).astype(np.float64)
-        square = weight * weight
-        return cls(
-            score=ordered[starts],
-            rows=count,
-            weight=total(weight),
-            positive=total(np.where(outcome, weight, 0.0)),
-            weight_sq=total(square),
-            positive_sq=total(np.where(outcome, square, 0.0)),
-        )
+        order = increasing_order(score + 0.0)
+        own = weight[order]
+        return cls.from_entries(outcome[order], score[order], np.ones(len(own)), own, own * own)
 
     @property
     def weight_of_a_row(self) -> float:

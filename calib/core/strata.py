@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from calib.numerics.arrays import IntArray, Locked
+from calib.numerics.arrays import IntArray, Locked, arrays_of
 
 NONE = -1  # a stratum without a split, a fold or a cluster
 CROSSED = " × "
@@ -52,46 +50,18 @@ class Strata(Locked):
     fold: IntArray
     group: IntArray
 
-    def kept_apart(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Split, fold and cluster of each stratum."""
-        return self.test, self.fold, self.group
 
-
-class Counted(Protocol):
-    """What of an aggregate names its strata."""
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """What is counted."""
-
-    @property
-    def strata(self) -> Strata:
-        """What is kept apart."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class JoinedStrata:
-    """Strata of two aggregates as one list, and the positions of those of each."""
-
-    parts: tuple[Part, ...]
-    strata: Strata
-    first: IntArray
-    second: IntArray
-
-    @classmethod
-    def of(cls, one: Counted, other: Counted) -> JoinedStrata:
-        """Of two aggregates."""
-        parts = tuple(dict.fromkeys((*one.parts, *other.parts)))
-        place = {part: i for i, part in enumerate(parts)}
-        rows = [_moved(each, place) for each in (one, other)]
-        both = np.concatenate(rows)
-        distinct, number = np.unique(both, axis=0, return_inverse=True)
-        number = number.reshape(-1).astype(np.int64)
-        n = len(rows[0])
-        return cls(parts, Strata(*distinct.T.copy()), number[:n], number[n:])
-
-
-def _moved(aggregate: Counted, place: Mapping[Part, int]) -> NDArray[np.int64]:
-    part = np.array([place[part] for part in aggregate.parts], dtype=np.int64)
-    strata = aggregate.strata
-    return np.column_stack([part[strata.part], strata.test, strata.fold, strata.group])
+def joined_strata(
+    *counted: tuple[tuple[Part, ...], Strata],
+) -> tuple[tuple[Part, ...], Strata, list[IntArray]]:
+    """Parts and strata of aggregates as one list, and the positions of those of each."""
+    parts = tuple(dict.fromkeys(part for own, _ in counted for part in own))
+    place = {part: i for i, part in enumerate(parts)}
+    rows = [
+        np.column_stack([np.array([place[p] for p in own])[part], *apart])
+        for own, strata in counted
+        for part, *apart in [arrays_of(strata).values()]
+    ]
+    distinct, number = np.unique(np.concatenate(rows), axis=0, return_inverse=True)
+    ends = np.cumsum([len(own) for own in rows])[:-1]
+    return parts, Strata(*distinct.T.copy()), np.split(number.reshape(-1), ends)

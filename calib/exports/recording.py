@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from calib.calibrators.forms import Form, RowsForm, clip, sum_of, within
 from calib.numerics.elementary import LOG2_E, MAX_POWER, MIN_POWER, reduced_exp, reduced_log
@@ -14,6 +14,14 @@ from calib.numerics.splines import Pieces
 INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "gt": ">"}
 CONDITIONS = ("lt", "gt")
 DEEPEST = 12  # of one printed expression
+
+
+def _operation(op: str, *, swapped: bool = False) -> Callable[[Node, Node | float], Node]:
+    def record_it(node: Node, other: Node | float) -> Node:
+        assert node.recorder is not None
+        return node.recorder.node(op, *((other, node) if swapped else (node, other)))
+
+    return record_it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,38 +36,15 @@ class Node:
     pieces: Pieces | None = None
     recorder: Recorder | None = field(default=None, repr=False)
 
-    def _with(self, op: str, left: Any, right: Any) -> Node:
-        assert self.recorder is not None
-        return self.recorder.node(op, left, right)
-
-    def __add__(self, other: Node | float) -> Node:
-        return self._with("add", self, other)
-
-    def __radd__(self, other: float) -> Node:
-        return self._with("add", other, self)
-
-    def __sub__(self, other: Node | float) -> Node:
-        return self._with("sub", self, other)
-
-    def __rsub__(self, other: float) -> Node:
-        return self._with("sub", other, self)
+    __add__, __radd__ = _operation("add"), _operation("add", swapped=True)
+    __sub__, __rsub__ = _operation("sub"), _operation("sub", swapped=True)
+    __truediv__, __rtruediv__ = _operation("div"), _operation("div", swapped=True)
+    __lt__, __gt__ = _operation("lt"), _operation("gt")
 
     def __mul__(self, other: Node | float) -> Node:
-        if isinstance(other, float) and other == 1.0:
-            return self
-        return self._with("mul", self, other)
-
-    def __truediv__(self, other: Node | float) -> Node:
-        return self._with("div", self, other)
-
-    def __rtruediv__(self, other: float) -> Node:
-        return self._with("div", other, self)
-
-    def __lt__(self, other: Node | float) -> Node:
-        return self._with("lt", self, other)
-
-    def __gt__(self, other: Node | float) -> Node:
-        return self._with("gt", self, other)
+        assert self.recorder is not None
+        same = isinstance(other, float) and other == 1.0
+        return self if same else self.recorder.node("mul", self, other)
 
 
 class Recorder:

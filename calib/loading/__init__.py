@@ -6,8 +6,7 @@ repair of a problem, and the page calls `assess` again.
 """
 
 from calib.loading import column_ranges
-from calib.loading.building.models import Assessment, assess, to_predictions
-from calib.loading.checking.inspection import inspect
+from calib.loading.building.models import Assessment, assess
 from calib.loading.columns import as_labels, folded
 from calib.loading.guessing.roles import guess
 from calib.loading.loader import for_test_file, load, load_models
@@ -32,9 +31,7 @@ __all__ = [
     "folded",
     "for_test_file",
     "guess",
-    "inspect",
     "load",
     "load_models",
     "read",
-    "to_predictions",
 ]

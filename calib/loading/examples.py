@@ -69,20 +69,16 @@ def _example(
     def register(make: Callable[[], Predictions | Mapping[str, Predictions]]) -> None:
         def models() -> dict[str, Predictions]:
             made = make()
-            return _signed(key, {title: made} if isinstance(made, Predictions) else made)
+            if isinstance(made, Predictions):
+                return {title: replace(made, name=key, origin=Origin(example=key))}
+            return {
+                name: replace(rows, origin=Origin(example=key, model_value=name))
+                for name, rows in made.items()
+            }
 
         EXAMPLES.add(key, Example(key, title, story, cache(models)))
 
     return register
-
-
-def _signed(key: str, models: Mapping[str, Predictions]) -> dict[str, Predictions]:
-    """The same models, each saying of which example it is."""
-    several = len(models) > 1
-    return {
-        name: replace(rows, origin=Origin(example=key, model_value=name if several else ""))
-        for name, rows in models.items()
-    }
 
 
 @_example(
@@ -96,7 +92,7 @@ def _naive_bayes() -> Predictions:
     pixels, digit = load_digits(return_X_y=True)
     even = digit % 2 == 0
     score = _held_out(BernoulliNB(binarize=8), pixels, even)
-    return _predictions("naive_bayes", even, score, **_ink(pixels))
+    return Predictions.from_arrays(even, score, columns=_ink(pixels))
 
 
 @_example(
@@ -112,7 +108,7 @@ def _boosting() -> Predictions:
     stumps = AdaBoostClassifier(
         DecisionTreeClassifier(max_depth=1), n_estimators=20, random_state=0
     )
-    return _predictions("boosting", even, _held_out(stumps, pixels, even), **_ink(pixels))
+    return Predictions.from_arrays(even, _held_out(stumps, pixels, even), columns=_ink(pixels))
 
 
 @_example(
@@ -126,7 +122,7 @@ def _svm() -> Predictions:
     pixels, digit = load_digits(return_X_y=True)
     high = digit >= 5
     margin = _held_out(LinearSVC(), pixels / 16.0, high, method="decision_function")
-    return _predictions("svm", high, sigmoid(margin), **_ink(pixels))
+    return Predictions.from_arrays(high, sigmoid(margin), columns=_ink(pixels))
 
 
 @_example(
@@ -140,7 +136,7 @@ def _random_forest() -> Predictions:
     pixels, digit = load_digits(return_X_y=True)
     eight = digit == 8
     forest = RandomForestClassifier(30, max_depth=6, min_samples_leaf=5, random_state=0)
-    return _predictions("random_forest", eight, _held_out(forest, pixels, eight), **_ink(pixels))
+    return Predictions.from_arrays(eight, _held_out(forest, pixels, eight), columns=_ink(pixels))
 
 
 @_example(
@@ -157,7 +153,7 @@ def _logistic() -> Predictions:
     large = cells[:, 0] > np.median(cells[:, 0])
     # Smoothness is not among the model's features: a slice over which it cannot be right.
     columns = {"smoothness": cells[:, 4], "radius": np.where(large, "large", "small")}
-    return _predictions("logistic", malignant, score, **columns)
+    return Predictions.from_arrays(malignant, score, columns=columns)
 
 
 @_example(
@@ -171,9 +167,7 @@ def _digits() -> Predictions:
     pixels, digit = load_digits(return_X_y=True)
     scores = _held_out(BernoulliNB(binarize=8), pixels, digit)
     names = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-    return Predictions.from_arrays(
-        digit, scores, class_names=names, columns=_ink(pixels), name="digits"
-    )
+    return Predictions.from_arrays(digit, scores, class_names=names, columns=_ink(pixels))
 
 
 @_example(
@@ -201,7 +195,6 @@ def _rare_event() -> Predictions:
             "amount": features[scored, 0],
             "channel": np.where(rng.random(len(score)) < 0.5, "app", "web"),
         },
-        name="rare_event",
     )
 
 
@@ -233,7 +226,9 @@ def _rounds() -> dict[str, Predictions]:
         "weight": np.where(features[:, 2] > 0.0, "heavy", "light"),
     }
     return {
-        f"round {number}": _predictions(f"rounds: {number}", fast, score, **columns)
+        f"round {number}": Predictions.from_arrays(
+            fast, score, columns=columns, name=f"rounds: {number}"
+        )
         for number, score in scores.items()
     }
 
@@ -249,7 +244,7 @@ def _ten_rows() -> Predictions:
     # Means 0.235, 0.514 and 0.837 of 2, 5 and 3 rows; observed 0, 4/5 and 2/3.
     score = [0.19, 0.28, 0.38, 0.44, 0.52, 0.58, 0.65, 0.72, 0.84, 0.95]
     outcome = [0, 0, 1, 0, 1, 1, 1, 1, 0, 1]
-    return Predictions.from_arrays(outcome, score, name="ten_rows")
+    return Predictions.from_arrays(outcome, score)
 
 
 @_example(
@@ -263,7 +258,7 @@ def _ten_labels() -> Predictions:
     # Sums of confidence 0.82, 1.51 and 3.25 of 3, 3 and 4 rows; 2, 1 and 3 of them right.
     confidence = [0.25, 0.27, 0.30, 0.42, 0.50, 0.59, 0.70, 0.78, 0.86, 0.91]
     right = [1, 0, 1, 0, 0, 1, 1, 0, 1, 1]
-    return Predictions.from_arrays(right, confidence, name="ten_labels")
+    return Predictions.from_arrays(right, confidence)
 
 
 def _ink(pixels: FloatArray) -> dict[str, NDArray[Any]]:
@@ -289,12 +284,6 @@ def _held_out(
     with single_thread():
         made = cross_val_predict(model, features, outcome, cv=folds, method=method)
     return made[:, 1] if made.shape[1:] == (2,) else made
-
-
-def _predictions(
-    key: str, outcome: NDArray[np.bool_], score: FloatArray, **columns: NDArray[Any]
-) -> Predictions:
-    return Predictions.from_arrays(outcome, score, columns=columns, name=key)
 
 
 def __dir__() -> list[str]:

@@ -40,8 +40,8 @@ class Guess:
 class Problem:
     """An error, a warning or a note about a file. Rows with an error cannot be used."""
 
-    code: str  # a short, stable name, such as "percent"
     severity: Severity
+    code: str  # a short, stable name, such as "percent"
     # What is wrong, where (with row numbers as in a spreadsheet), and how to repair it.
     sentence: str
     # The mapping after the repair, and the text of the button for it.
@@ -76,8 +76,8 @@ class InputError(ValueError):
 
     Examples
     --------
-    >>> error = InputError([Problem("empty", "error", "The file is empty.")])
-    >>> str(error), error.problems[0].code
+    >>> found = InputError([error("empty", "The file is empty.")])
+    >>> str(found), found.problems[0].code
     ('The file is empty.', 'empty')
     """
 
@@ -93,20 +93,9 @@ class InputError(ValueError):
         super().__init__(joined if message is None else message)
 
 
-def _problem(
-    severity: Severity,
-    code: str,
-    sentence: str,
-    repair: ColumnMapping | None = None,
-    repair_label: str = "",
-    choices: tuple[Choice, ...] = (),
-) -> Problem:
-    return Problem(code, severity, sentence, repair, repair_label, choices)
-
-
-error = partial(_problem, "error")
-warning = partial(_problem, "warning")
-note = partial(_problem, "note")
+error = partial(Problem, "error")
+warning = partial(Problem, "warning")
+note = partial(Problem, "note")
 
 
 def ignoring(mapping: ColumnMapping, role: str) -> tuple[ColumnMapping, str]:

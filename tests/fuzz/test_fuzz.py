@@ -37,7 +37,7 @@ def test_an_input_is_a_function_of_its_seed() -> None:
 
 
 def refuse(sentence: str) -> None:
-    raise InputError([Problem("code", "error", sentence)])
+    raise InputError([Problem("error", "code", sentence)])
 
 
 @pytest.mark.parametrize(

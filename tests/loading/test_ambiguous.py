@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.loading import ColumnMapping, InputError, TextFormat, guess, inspect, load, read
+from calib.loading import ColumnMapping, InputError, TextFormat, guess, load, read
+from tests.assessed import inspect
 from tests.golden import Texts
 
 RNG = np.random.default_rng(14)

@@ -9,15 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calib.loading import (
-    ColumnMapping,
-    InputError,
-    assess,
-    guess,
-    inspect,
-    read,
-    to_predictions,
-)
+from calib.loading import ColumnMapping, InputError, assess, guess, read
+from tests.assessed import inspect, to_predictions
 
 FILE = b"y,p,s\n0,0.25,a\n1,0.5,b\n0,0.75,a\n1,0.125,b\n1,0.5,a\n0,0.5,b\n"
 PIECES = st.sampled_from(

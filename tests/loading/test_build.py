@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from sklearn.metrics import log_loss
 
-from calib.loading import ColumnMapping, InputError, load, read, to_predictions
+from calib.loading import ColumnMapping, InputError, load, read
+from tests.assessed import to_predictions
 from tests.golden import Texts
 
 RNG = np.random.default_rng(3)

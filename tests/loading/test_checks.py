@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from calib.loading import ColumnMapping, Problem, assess, guess, inspect, read
+from calib.loading import ColumnMapping, Problem, assess, guess, read
 from calib.loading.checking.inspection import checklist_of, examine
 from calib.loading.table import Table
+from tests.assessed import inspect
 from tests.golden import Texts
 
 PLAIN = ColumnMapping(outcome="y", score="p", positive="1")
@@ -243,5 +244,5 @@ def test_checklist() -> None:
 
 
 def test_problems_are_values() -> None:
-    assert Problem("a", "note", "A.") == Problem("a", "note", "A.")
+    assert Problem("note", "a", "A.") == Problem("note", "a", "A.")
     assert len({ColumnMapping(outcome="y", score="p"), ColumnMapping(outcome="y", score="p")}) == 1

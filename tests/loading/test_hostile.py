@@ -14,8 +14,9 @@ import pytest
 
 from calib.analysis.slices import aggregate
 from calib.core.predictions import Predictions
-from calib.loading import InputError, guess, inspect, load, read
+from calib.loading import InputError, guess, load, read
 from calib.loading.reading.budget import Budget
+from tests.assessed import inspect
 from tests.golden import Texts
 
 GOOD = "y,p\n" + "0,0.2\n1,0.7\n" * 100

@@ -6,7 +6,8 @@ import pytest
 from scipy.special import softmax
 from sklearn.metrics import log_loss
 
-from calib.loading import ColumnMapping, InputError, guess, inspect, load, read
+from calib.loading import ColumnMapping, InputError, guess, load, read
+from tests.assessed import inspect
 from tests.golden import Texts
 
 RNG = np.random.default_rng(7)

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from calib.loading import InputError, guess, inspect, load, read
+from calib.loading import InputError, guess, load, read
 from calib.loading.reading.budget import Budget
+from tests.assessed import inspect
 from tests.golden import Texts
 
 RNG = np.random.default_rng(5)

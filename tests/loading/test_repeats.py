@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calib import analyze
-from calib.loading import ColumnMapping, guess, inspect, load, read
+from calib.loading import ColumnMapping, guess, load, read
 from calib.loading.checking.repeats import count_repeats
+from tests.assessed import inspect
 from tests.golden import Texts
 
 RNG = np.random.default_rng(22)

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.loading import InputError, assess, guess, inspect, load, read
+from calib.loading import InputError, assess, guess, load, read
+from tests.assessed import inspect
 from tests.golden import Texts
 
 RNG = np.random.default_rng(20)

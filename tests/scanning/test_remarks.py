@@ -11,9 +11,9 @@ import pytest
 import calib
 from calib.core.aggregate import Aggregate
 from calib.loading import InputError
-from calib.loading.checking.inspection import inspect
 from calib.loading.options import ColumnMapping
 from calib.loading.reading.reader import read
+from tests.assessed import inspect
 from tests.scanning.conftest import assert_same
 
 

@@ -8,7 +8,8 @@ from calib.analysis.periods import cut_periods, period_table
 from calib.analysis.slices import Slicing, slice_by, slice_error_rates, slice_gaps
 from calib.crossfit.fitting import cross_fit
 from calib.crossfit.settings import Settings
-from calib.loading import guess, inspect, load, read, to_predictions
+from calib.loading import guess, load, read
+from tests.assessed import inspect, to_predictions
 
 
 def test_compas_wrongs_black_and_white_defendants_differently(shared):

@@ -246,7 +246,7 @@ def _together(
             more = f" (and {plural(others, 'other')})" if others else ""
             sentence = f"Model {quoted(model)}{more}: {sentence}"
         label = problem.repair_label if repair else ""
-        merged.append(Problem(code, problem.severity, sentence, repair, label, problem.choices))
+        merged.append(Problem(problem.severity, code, sentence, repair, label, problem.choices))
     return tuple(sorted(merged, key=lambda problem: ORDER[problem.severity]))
 
 
@@ -313,16 +313,3 @@ def rows_of_models(
         model: map_rows(source.table, source.mapping, source.test_table)
         for model, source in sources.items()
     }
-
-
-def to_predictions(
-    table: Table, mapping: ColumnMapping, test_table: Table | None = None
-) -> Predictions:
-    """The rows of one model.
-
-    Raises InputError if `assess` finds an error.
-    """
-    found = assess([table], mapping, test_table)
-    if not found.models:
-        raise InputError(problem for problem in found.problems if problem.severity == "error")
-    return next(iter(found.models.values()))

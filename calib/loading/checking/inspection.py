@@ -1,4 +1,4 @@
-"""inspect: find problems of the rows under a mapping; checklist_of: list what is correct."""
+"""examine: find problems of the rows under a mapping; checklist_of: list what is correct."""
 
 from __future__ import annotations
 
@@ -23,27 +23,20 @@ MAX_COMPARED = 200_000
 MAX_CELLS_COMPARED = 20
 
 
-def inspect(
-    table: Table, mapping: ColumnMapping, test_table: Table | None = None
-) -> tuple[Problem, ...]:
-    """Find all errors, warnings and notes about the rows of a table. Errors are first.
-
-    The test table is a second file with test rows and the same columns. Rows are numbered as in a
-    spreadsheet: the header is row 1.
-
-    >>> from calib.loading.reading.reader import read
-    >>> table = read("y,p\\n0,12\\n1,80\\n0,30.5\\n1,99\\n")
-    >>> problem = inspect(table, ColumnMapping(outcome="y", score="p", positive="1"))[0]
-    >>> problem.code, problem.repair.transform, problem.repair_label
-    ('percent', 'percent', 'Divide by 100')
-    """
-    return examine(table, mapping, test_table)[0]
-
-
 def examine(
     table: Table, mapping: ColumnMapping, test_table: Table | None = None
 ) -> tuple[tuple[Problem, ...], Rows | None]:
-    """The problems, and the mapped rows if the mapping names columns that exist."""
+    """Errors, warnings and notes, and the mapped rows if the mapping names columns that exist.
+
+    The test table is a second file with test rows and the same columns. Errors are first. Rows are
+    numbered as in a spreadsheet: the header is row 1.
+
+    >>> from calib.loading.reading.reader import read
+    >>> table = read("y,p\\n0,12\\n1,80\\n0,30.5\\n1,99\\n")
+    >>> problem = examine(table, ColumnMapping(outcome="y", score="p", positive="1"))[0][0]
+    >>> problem.code, problem.repair.transform, problem.repair_label
+    ('percent', 'percent', 'Divide by 100')
+    """
     found = [*table.notes, *(test_table.notes if test_table else ())]
     structure = list(_structure(table, mapping, test_table))
     found += structure
@@ -154,8 +147,8 @@ def _overlap(table: Table, test_table: Table | None) -> Iterator[Problem]:
     # Rows with few, coarse values are often equal by chance: some equal rows are no evidence.
     if count > 0.05 * len(both):
         yield Problem(
-            "overlap",
             "note" if count < len(both) else "warning",
+            "overlap",
             f"{plural(count, 'row')} of the {len(both):,} in the test file also occur in the "
             "calibration file. Results on rows that a calibrator was fitted on are optimistic.",
         )

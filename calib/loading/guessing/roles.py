@@ -107,7 +107,7 @@ def _only_fraction(guesser: Guesser) -> str | None:
 
 
 def _with_roles(guesser: Guesser, mapping: ColumnMapping) -> ColumnMapping:
-    # A name that is not in the table is kept: `inspect` reports it.
+    # A name that is not in the table is kept: `examine` reports it.
     there = mapping.outcome if mapping.outcome in guesser.frame else None
     binary = not isinstance(mapping.score, tuple)
     many = binary and there is not None and guesser.profile(there).distinct > 2

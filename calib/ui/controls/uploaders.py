@@ -10,7 +10,7 @@ import streamlit as st
 
 from calib.core.aggregate import Aggregate
 from calib.loading import MAX_BYTES, ColumnMapping, InputError, Problem, Table, TextFormat
-from calib.loading.problems import Severity, refuse
+from calib.loading.problems import Severity, error, refuse
 from calib.loading.reading.apart import FileReader, Limits, is_harmless
 from calib.text import plain, sentence
 from calib.ui.controls.widgets import field
@@ -22,9 +22,8 @@ from calib.ui.session.turns import FILES
 from calib.ui.session.upload import Upload
 
 Place = Literal["data", "test"]
-UNREADABLE = Problem(
+UNREADABLE = error(
     "unreadable",
-    "error",
     "The file could not be read because of a program error; the server log has the details. "
     "Save the table as plain CSV with a header line and try again.",
 )

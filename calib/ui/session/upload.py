@@ -24,7 +24,7 @@ from calib.loading import (
 )
 from calib.loading.checking.inspection import class_structure
 from calib.loading.loader import with_arguments
-from calib.loading.problems import refuse
+from calib.loading.problems import error, refuse, warning
 from calib.loading.reading.budget import MAX_CELLS
 from calib.loading.reading.reader import stem
 from calib.loading.table import make_table
@@ -265,9 +265,8 @@ def named(names: Sequence[str]) -> str:
 
 
 def _ask(files: Sequence[str]) -> Problem:
-    return Problem(
+    return error(
         "several-counts",
-        "error",
         f"{named([quoted(file) for file in files])} hold counts. If they count different rows of "
         "one model, add them. If they are different models, drop one file at a time: models are "
         "compared row by row, and counts have no rows.",
@@ -278,7 +277,7 @@ def _ask(files: Sequence[str]) -> Problem:
 def _noticed(found: Aggregate) -> tuple[Problem, ...]:
     """What may mislead although the rows were counted."""
     return tuple(
-        Problem("noticed", "warning", f"Model {quoted(model)}: {each}" if model else each)
+        warning("noticed", f"Model {quoted(model)}: {each}" if model else each)
         for model, remarks in found.noticed.items()
         for each in remarks
     )

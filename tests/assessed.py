@@ -1,0 +1,18 @@
+"""Problems and predictions of one table, without those of other models."""
+
+from calib.loading import Assessment, ColumnMapping, InputError, Problem, Table, assess
+from calib.loading.checking.inspection import examine
+
+
+def inspect(table: Table, mapping: ColumnMapping, test_table: Table | None = None):
+    """The problems of the rows of a table."""
+    problems: tuple[Problem, ...] = examine(table, mapping, test_table)[0]
+    return problems
+
+
+def to_predictions(table: Table, mapping: ColumnMapping):
+    """The predictions of a table, or an InputError."""
+    found: Assessment = assess([table], mapping)
+    if not found.models:
+        raise InputError(problem for problem in found.problems if problem.severity == "error")
+    return next(iter(found.models.values()))
