@@ -157,23 +157,18 @@ def script_text(language: str, program: Program, *, matrix: bool, notes: list[st
     )
 
 
-def run_python(text: str, scores: FloatArray) -> FloatArray:
+def run_python(content: bytes, scores: FloatArray) -> FloatArray:
     """What the Python file gives for each score or row. It is our own text, see `verifying`."""
     names: dict[str, Any] = {}
-    exec(compile(text, "<exported calibrator>", "exec"), names)
+    exec(compile(content, "<exported calibrator>", "exec"), names)
     return np.array([names["calibrate"](row) for row in scores.tolist()], dtype=np.float64)
 
 
-def node_is_here() -> bool:
-    """Whether JavaScript can be run without a browser."""
-    return shutil.which("node") is not None
-
-
-def run_javascript(text: str, scores: FloatArray) -> FloatArray:
+def run_javascript(content: bytes, scores: FloatArray) -> FloatArray:
     """What the ES module gives for each score or row, by Node."""
     with tempfile.TemporaryDirectory() as folder:
         module = Path(folder) / "calibrator.mjs"
-        module.write_text(text, encoding="utf-8")
+        module.write_bytes(content)
         runner = Path(folder) / "run.mjs"
         runner.write_text(RUN.format(module=json.dumps(module.as_uri())), encoding="utf-8")
         done = subprocess.run(

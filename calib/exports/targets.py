@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
+from shutil import which
 from typing import Any
 
 from calib.exports import onnx_file, scripts, sql
@@ -172,11 +173,9 @@ Runner = Callable[[bytes, FloatArray], FloatArray]
 def engine_of(target: Target, choices: Choices) -> tuple[str, Runner | None]:
     """The name of the engine that runs a form, and its function, or None if it is not installed."""
     if target.key == "python":
-        return "Python", lambda content, scores: scripts.run_python(content.decode(), scores)
+        return "Python", scripts.run_python
     if target.key == "javascript":
-        if not scripts.node_is_here():
-            return "Node", None
-        return "Node", lambda content, scores: scripts.run_javascript(content.decode(), scores)
+        return "Node", scripts.run_javascript if which("node") else None
     if target.key == "onnx":
         return f"onnxruntime {version('onnxruntime')}", onnx_file.run_onnx
     run = sql.run_sqlite if choices.dialect == "sqlite" else sql.run_duckdb

@@ -53,18 +53,8 @@ SLICE_NAMES = (
 
 POSITIVE_WORDS = (
     *("1", "true", "yes", "y", "t", "positive", "pos", "+", "+1"),
-    *(
-        "malignant",
-        "bad",
-        "default",
-        "defaulted",
-        "churned",
-        "spam",
-        "fraud",
-        "won",
-        "win",
-        "event",
-    ),
+    *("malignant", "bad", "default", "defaulted", "churned", "spam", "fraud"),
+    *("won", "win", "event"),
 )
 # Pairs of labels whose second one is positive by convention.
 PLAIN_PAIRS = ({"0", "1"}, {"-1", "1"}, {"false", "true"})

@@ -22,6 +22,7 @@ from calib.loading.guessing.roles import is_plain_pair, telling_labels
 from calib.loading.loader import with_arguments
 from calib.loading.options import ColumnMapping
 from calib.loading.problems import InputError, Problem, error, refuse
+from calib.numerics.arrays import BoolArray, IntArray
 from calib.numerics.cell_table import MAX_SCORES
 from calib.scanning.expressions import SCORE, WEIGHT, probability
 from calib.scanning.hashing import hashed
@@ -61,16 +62,14 @@ def describe(rows: nw.LazyFrame[Any], mapping: ColumnMapping, max_scores: int) -
     facts = facts_of(plain, mapping)
     labels, of_value, unknown = labels_of(facts[OUTCOME], facts["rows"], mapping)
     positives = positives_of(labels, mapping, facts["rows"], of_value)
-    codes = [labels.find(name) for name in positives]
-    known = [value for value, code in zip(facts[OUTCOME], of_value, strict=True) if code >= 0]
-    usable, set_aside = usable_rows(plain, mapping, known, unknown, facts)
-    hits = [v for v, c in zip(facts[OUTCOME], of_value, strict=True) if c >= 0 and c in codes]
+    usable, set_aside = usable_rows(plain, mapping, facts, of_value >= 0, unknown)
+    hit = np.isin(of_value, [labels.find(name) or 0 for name in positives])
     _check_scores(usable, mapping, facts)
     if float(facts["low"].min()) < 0.0 or float(facts["high"].max()) > 1.0:
         usable = usable.with_columns(nw.col(SCORE).clip(0.0, 1.0).alias(SCORE))
     usable = usable.with_columns(
         # The narrower what is grouped by, the faster.
-        whether(nw.col(OUTCOME).is_in(hits)).cast(nw.Int8).alias(POSITIVE),
+        whether(nw.col(OUTCOME).is_in(facts[OUTCOME][hit].tolist())).cast(nw.Int8).alias(POSITIVE),
     )
     names = class_names(labels, positives)
     made = described(usable, mapping, facts, set_aside, names, names[1], max_scores)
@@ -177,14 +176,20 @@ def check_outcomes(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
 def facts_of(
     rows: nw.LazyFrame[Any], mapping: ColumnMapping, least: nw.Expr | None = None, **tests: nw.Expr
 ) -> pd.DataFrame:
-    """By outcome: rows, least and largest score and weight, and cells that cannot be used.
+    """By outcome: rows, least and largest score and weight, and rows that cannot be used.
 
     `least` is the lowest score of each row, if rows have several. Rows that fulfil one of `tests`
     are counted as well.
     """
     score, weight = nw.col(SCORE), nw.col(WEIGHT)
     finite = score.is_finite()
-    sums = _reasons(mapping) | {name: finite & test for name, test in tests.items()}
+    reason, reasons = nw.lit(0), _reasons(mapping)
+    for i, test in reversed([*enumerate(reasons.values(), 1)]):
+        reason = nw.when(test).then(nw.lit(i)).otherwise(reason)
+    # A row that cannot be used has its first reason alone.
+    rows = rows.with_columns(reason.alias("calib_reason"))
+    sums = {name: nw.col("calib_reason") == i for i, name in enumerate(reasons, 1)}
+    sums |= {name: finite & test for name, test in tests.items()}
     values = {
         "low": nw.when(finite).then(score if least is None else least),
         "high": nw.when(finite).then(score),
@@ -248,17 +253,17 @@ def whether(test: nw.Expr) -> nw.Expr:
 
 def labels_of(
     values: pd.Series, counts: pd.Series, mapping: ColumnMapping
-) -> tuple[Labels, list[int], list[bool]]:
+) -> tuple[Labels, IntArray, BoolArray]:
     """Labels as in a file of all rows, the code of each value, and which values are unknown."""
     # Which spelling is the commonest depends on the order of the counts alone.
     times = np.argsort(np.argsort(counts.to_numpy(), kind="stable")) + 1
     labels, unknown = as_outcome(pd.Series(values.repeat(times).tolist()), wanted=mapping.positives)
     at = np.cumsum(times) - times
-    return labels, labels.codes[at].tolist(), unknown[at].tolist()
+    return labels, labels.codes[at], unknown[at]
 
 
 def positives_of(
-    labels: Labels, mapping: ColumnMapping, counts: pd.Series, codes: list[int]
+    labels: Labels, mapping: ColumnMapping, counts: pd.Series, codes: IntArray
 ) -> tuple[str, ...]:
     """The labels that count as positive. If no label does, they are refused."""
     if not len(labels):
@@ -266,7 +271,7 @@ def positives_of(
     if len(labels) > MAX_LABELS:
         raise InputError([many_labels(mapping, len(labels))])
     if len(labels) == 1:
-        total = int(counts[np.array(codes) >= 0].sum())
+        total = int(counts[codes >= 0].sum())
         raise refuse(
             "one-class",
             f"All of the rows ({total:,}) have the outcome {listed(labels.names)}. Calibration "
@@ -281,47 +286,30 @@ def positives_of(
 def usable_rows(
     rows: nw.LazyFrame[Any],
     mapping: ColumnMapping,
-    known: list[Any],
-    unknown: list[bool],
     facts: pd.DataFrame,
-    unclear_is: str = "outcome unknown",
+    known: BoolArray,
+    odd: BoolArray,
+    odd_is: str = "outcome unknown",
 ) -> tuple[nw.LazyFrame[Any], dict[str, int]]:
     """Rows that can be used, and the number of others by reason, if these are to be left out.
 
-    `known` are the values of the outcome that can be used. `unknown` says which others are set
-    aside for a reason of their own, which is `unclear_is`.
+    `known` are the outcomes of `facts` that can be used, and `odd` those that cannot for the reason
+    `odd_is`; all others are missing.
     """
-    unclear = [value for value, odd in zip(facts[OUTCOME], unknown, strict=True) if odd]
-    found = _reasons(mapping)
-    named = {
-        reason: int(facts[reason].sum())
-        for reason in found
-        if reason in facts and facts[reason].sum()
-    }
-    n_known = int(facts["rows"][[v in known for v in facts[OUTCOME]]].sum())
-    if n_known == int(facts["rows"].sum()) and not named:
+    tests, n_rows = _reasons(mapping), facts["rows"]
+    counts = {"outcome missing": n_rows[~known & ~odd].sum(), odd_is: n_rows[odd].sum()}
+    counts |= {reason: facts[reason][known].sum() for reason in tests}
+    set_aside = {reason: int(count) for reason, count in counts.items() if count}
+    if not set_aside:
         return rows, {}
-    tests = {
-        unclear_is: nw.col(OUTCOME).is_in(unclear) if unclear else None,
-        "outcome missing": ~nw.col(OUTCOME).is_in(known) | nw.col(OUTCOME).is_null(),
-        **found,
-    }
-    reason = nw.lit("")
-    for name, test in reversed(tests.items()):
-        if test is not None and (name in named or name.startswith("outcome")):
-            reason = nw.when(test).then(nw.lit(name)).otherwise(reason)
-    marked = rows.with_columns(reason.alias("calib_reason"))
-    counts = collected(marked.group_by("calib_reason").agg(nw.len().alias("rows")))
-    by_reason = {row["calib_reason"]: int(row["rows"]) for row in counts.to_pylist()}
-    order = ["outcome missing", unclear_is, *found]
-    set_aside = {name: by_reason[name] for name in order if name in by_reason}
+    total = int(n_rows.sum())
     if not mapping.drop_missing:
-        total = int(facts["rows"].sum())
         problems = [unusable(mapping, why, n, total) for why, n in set_aside.items()]
         raise with_arguments(problems, mapping)
-    if "" not in by_reason:
+    if sum(set_aside.values()) == total:
         raise refuse("no-rows", "No usable row is left.")
-    return marked.filter(nw.col("calib_reason") == ""), set_aside
+    kept = [nw.col(OUTCOME).is_in(facts[OUTCOME][known].tolist())]
+    return rows.filter(*kept, *(~tests[why] for why in set_aside if why in tests)), set_aside
 
 
 def _reasons(mapping: ColumnMapping) -> dict[str, nw.Expr]:

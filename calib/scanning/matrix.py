@@ -71,10 +71,9 @@ def describe_view(
     named = int(facts["rows"][labels.codes >= 0].sum())
     if 2 * counts.sum() < named:
         raise InputError([other_classes(classes, labels)])
-    known = facts[OUTCOME][of_value >= 0].tolist()
-    odd = ((labels.codes >= 0) & (of_value < 0)).tolist()
-    reason = "outcome none of the classes"
-    usable, set_aside = usable_rows(plain, mapping, known, odd, facts, reason)
+    known, none = of_value >= 0, "outcome none of the classes"
+    odd = (labels.codes >= 0) & ~known
+    usable, set_aside = usable_rows(plain, mapping, facts, known, odd, none)
     warnings = (*matched_in_order(mapping, classes), *seen_classes(classes, counts, "the rows"))
     if errors := [problem for problem in warnings if problem.severity == "error"]:
         raise InputError(errors)

@@ -28,18 +28,9 @@ Dialect = Literal[
 ]
 VERSION = 1
 COLUMNS = (
-    "calib_version",
-    "calib_role",
-    "calib_column",
-    "calib_value",
-    "calib_key",
-    "calib_outcome",
-    "calib_rows",
-    "calib_weight",
-    "calib_weight_sq",
-    "calib_score_sum",
-    "calib_low",
-    "calib_high",
+    *("calib_version", "calib_role", "calib_column", "calib_value", "calib_key", "calib_outcome"),
+    *("calib_rows", "calib_weight", "calib_weight_sq", "calib_score_sum"),
+    *("calib_low", "calib_high"),
 )
 # Only if two columns are crossed.
 CROSSED = ("calib_column2", "calib_value2")

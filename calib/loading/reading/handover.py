@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -53,17 +53,8 @@ def write(found: Read, path: Path) -> None:
 
 def _as_arrow(table: Table) -> pa.Table:
     columns = [_column(table.frame.iloc[:, i]) for i in range(table.frame.shape[1])]
-    about = {
-        "columns": list(table.columns),
-        "kinds": [kind for kind, _ in columns],
-        "name": table.name,
-        "first_row": table.first_row,
-        "notes": [asdict(problem) for problem in table.notes],
-        "file": table.file,
-        "guesses": [asdict(guess) for guess in table.guesses],
-        "format": asdict(table.format),
-        "commas": table.commas,
-    }
+    about = asdict(replace(table, frame=pd.DataFrame()))
+    about["frame"] = [list(table.columns), [kind for kind, _ in columns]]
     names = [str(i) for i in range(len(columns))]
     return _known(pa.table([values for _, values in columns], names=names), about)
 
@@ -95,18 +86,16 @@ def read_back(path: Path) -> Read:
     about = json.loads(columns.schema.metadata[ABOUT])
     if "problems" in about:
         raise InputError([_problem(each) for each in about["problems"]])
-    frames = [_series(columns[i], kind) for i, kind in enumerate(about["kinds"])]
+    names, kinds = about["frame"]
+    frames = [_series(columns[i], kind) for i, kind in enumerate(kinds)]
     frame = pd.concat(frames, axis=1) if frames else pd.DataFrame()
-    return Table(
-        frame.set_axis(about["columns"], axis=1),
-        about["name"],
-        about["first_row"],
-        tuple(_problem(each) for each in about["notes"]),
-        file=about["file"],
-        guesses=tuple(Guess(**each) for each in about["guesses"]),
-        format=TextFormat(**about["format"]),
-        commas=about["commas"],
-    )
+    about |= {
+        "frame": frame.set_axis(names, axis=1),
+        "notes": tuple(_problem(each) for each in about["notes"]),
+        "guesses": tuple(Guess(**each) for each in about["guesses"]),
+        "format": TextFormat(**about["format"]),
+    }
+    return Table(**about)
 
 
 def _problem(written: dict[str, Any]) -> Problem:
