@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
+from functools import cache
 from typing import Any, TypeVar
 
 from calib.analysis.methods import method_results, reliability, with_bins
 from calib.analysis.recommendation import Recommendation, recommend
 from calib.analysis.results import LiveAnalysis, MethodResult
-from calib.analysis.summary import summarize, table_columns, warnings_of
+from calib.analysis.summary import names_of, summarize, table_columns, warnings_of
 from calib.analysis.verdict import SIGNIFICANCE, Verdict, judge, view_words
 from calib.core.aggregate import Aggregate
 from calib.core.counted import CountedRows
@@ -43,15 +44,12 @@ class LazyMapping(Mapping[str, Value]):
 
     def __init__(self, keys: Iterable[str], make: Callable[[str], Value]) -> None:
         self._keys = dict.fromkeys(keys)
-        self._make = make
-        self._made: dict[str, Value] = {}
+        self._make = cache(make)
 
     def __getitem__(self, key: str) -> Value:
         if key not in self._keys:
             raise KeyError(key)
-        if key not in self._made:
-            self._made[key] = self._make(key)
-        return self._made[key]
+        return self._make(key)
 
     def __contains__(self, key: object) -> bool:
         return key in self._keys
@@ -173,14 +171,7 @@ def _known(earlier: LiveAnalysis | None, predictions: Data) -> LiveAnalysis | No
     """The earlier analysis with the current names, or None if it is of other rows."""
     if earlier is None or earlier.data.fingerprint != predictions.fingerprint:
         return None
-    named = replace(
-        earlier.data,
-        name=predictions.name,
-        score_name=predictions.score_name,
-        outcome_name=predictions.outcome_name,
-        set_aside=dict(predictions.set_aside),
-        origin=predictions.origin and predictions.origin.stated(),
-    )
+    named = replace(earlier.data, **names_of(predictions))
     return earlier if named == earlier.data else replace(earlier, data=named, source=predictions)
 
 

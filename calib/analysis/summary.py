@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -110,15 +111,24 @@ def _loss_of_view(label: str, view: str, positive_name: str) -> str:
     return f"{first} {label.replace('Log', 'log')}"
 
 
+def names_of(predictions: Predictions | Aggregate) -> dict[str, Any]:
+    """What the data are called, and how they were read; nothing else depends on it."""
+    return {
+        "name": predictions.name,
+        "score_name": predictions.score_name,
+        "outcome_name": predictions.outcome_name,
+        "set_aside": dict(predictions.set_aside),
+        "origin": predictions.origin and predictions.origin.stated(),
+    }
+
+
 def summarize(
     predictions: Predictions | Aggregate, view: str, held_out: CrossFitted, scored: ScoreCells
 ) -> DataSummary:
     """Summarise the data."""
     return DataSummary(
-        name=predictions.name,
+        **names_of(predictions),
         fingerprint=predictions.fingerprint,
-        score_name=predictions.score_name,
-        outcome_name=predictions.outcome_name,
         positive_name=predictions.view_label(view),
         n_rows=held_out.rows.n_rows,
         n_calibration=held_out.fitted_on.n_rows,
@@ -128,8 +138,6 @@ def summarize(
         n_distinct=len(scored),
         protocol=held_out.protocol,
         weighted=held_out.rows.weight is not None,
-        set_aside=dict(predictions.set_aside),
-        origin=predictions.origin and predictions.origin.stated(),
         named_folds=len(predictions.fold_names),
     )
 

@@ -87,7 +87,6 @@ class Identity(Form):
     kind: ClassVar[str] = "identity"
 
     def __call__(self, do: Operations, s: Column) -> Column:  # noqa: ARG002
-        """s."""
         return s
 
 
@@ -100,7 +99,6 @@ class Clipped(Form):
     kind: ClassVar[str] = "clip"
 
     def __call__(self, do: Operations, s: Column) -> Column:
-        """s within the bounds."""
         return clip(do, s, self.low, self.high)
 
 
@@ -133,7 +131,6 @@ class SigmoidOfFeatures(Form):
     kind: ClassVar[str] = "sigmoid_of_features"
 
     def __call__(self, do: Operations, s: Column) -> Column:
-        """The curve."""
         total: Column = self.intercept
         inner = clip(do, s, MACHINE_EPSILON, 1.0 - MACHINE_EPSILON)
         for coefficient, name in zip(self.coefficients, self.features, strict=True):
@@ -186,7 +183,6 @@ class Piecewise(Form):
     kind: ClassVar[str] = "piecewise"
 
     def __call__(self, do: Operations, s: Column) -> Column:
-        """The curve."""
         value = do.pieces(self.pieces, self.axis(do, s))
         return sigmoid(do, value) if self.link == "sigmoid" else value
 
@@ -216,7 +212,6 @@ class Drift(Form):
     kind: ClassVar[str] = "drift"
 
     def __call__(self, do: Operations, s: Column) -> Column:
-        """The score and its correction."""
         value = s + do.pieces(self.slope, do.pieces(self.place, s))
         low, high = do.where(s < self.low, s, self.low), do.where(s > self.high, s, self.high)
         return clip(do, value, low, high)
@@ -248,7 +243,6 @@ class RowsIdentity(RowsForm):
     kind: ClassVar[str] = "rows_identity"
 
     def __call__(self, do: Operations, row: Sequence[Column]) -> list[Column]:  # noqa: ARG002
-        """The row."""
         return list(row)
 
 
@@ -261,7 +255,6 @@ class RowsClipped(RowsForm):
     kind: ClassVar[str] = "rows_clip"
 
     def __call__(self, do: Operations, row: Sequence[Column]) -> list[Column]:
-        """Clipped shares."""
         inner = [clip(do, s, self.low, self.high) for s in row]
         total = sum_of(inner)
         return [each / total for each in inner]
@@ -279,7 +272,6 @@ class Softmax(RowsForm):
     kind: ClassVar[str] = "softmax"
 
     def __call__(self, do: Operations, row: Sequence[Column]) -> list[Column]:
-        """Probabilities of the classes."""
         logs = [do.log(do.where(s < MACHINE_EPSILON, MACHINE_EPSILON, s)) for s in row]
         eta = [self._of_class(k, logs) for k in range(len(logs))]
         most = eta[0]

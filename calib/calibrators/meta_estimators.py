@@ -131,12 +131,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             method=method,
             params=passed,
         )
-        scores = _as_scores(response, method, len(self.classes_))
-        self.calibrators_ = [
-            self._fit_class(scores[:, k], codes == k, weight) for k in self._calibrated()
-        ]
-        self._take_features()
-        return self
+        return self._calibrate(response, method, y, weight)
 
     @classmethod
     def from_prefit(
@@ -187,17 +182,24 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise ValueError(f"y must hold classes of the model, got {unknown[0]!r}.")
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, X)
         response = _response(model)
-        scores = _as_scores(getattr(model, response)(X), response, len(made.classes_))
-        made.calibrators_ = [
-            made._fit_class(scores[:, k], y == made.classes_[k], weight) for k in made._calibrated()
-        ]
-        made._take_features()
-        return made
+        return made._calibrate(getattr(model, response)(X), response, y, weight)
 
-    def _take_features(self) -> None:
+    def _calibrate(
+        self, response: Any, method: str, y: ArrayLike, weight: FloatArray | None
+    ) -> Self:
+        """Fit one calibrator per class, or of two classes one for the second."""
+        label, scores = np.asarray(y), _as_scores(response, method, len(self.classes_))
+        columns = range(1, 2) if len(self.classes_) == 2 else range(len(self.classes_))
+        used = slice(None) if weight is None else weight > 0.0
+        own = None if weight is None else weight[used]
+        self.calibrators_ = [
+            unfitted(self.method).fit(scores[used, k], label[used] == self.classes_[k], own)
+            for k in columns
+        ]
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
+        return self
 
     def _folds(self, codes: NDArray[np.intp]) -> Any:
         if len(self.classes_) < 2:
@@ -216,19 +218,6 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
         n_folds = min(self.cv, int(counts.min()))
         return StratifiedKFold(n_folds, shuffle=True, random_state=self.random_state)
-
-    def _calibrated(self) -> range:
-        """Columns that have a calibrator. Of two classes this is only the second."""
-        return range(1, 2) if len(self.classes_) == 2 else range(len(self.classes_))
-
-    def _fit_class(
-        self, scores: FloatArray, outcome: NDArray[np.bool_], weight: FloatArray | None
-    ) -> Calibrator:
-        fitted = unfitted(self.method)
-        if weight is None:
-            return fitted.fit(scores, outcome)
-        used = weight > 0.0
-        return fitted.fit(scores[used], outcome[used], weight[used])
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Calibrated probability of each class.

@@ -17,6 +17,7 @@ from calib.uncertainty import Replicates
 
 Band = Literal["per_bin", "simultaneous"]
 FEW_ROWS = 30
+OF_BINS = ("low_edge", "high_edge", "rows", "weight", "positive", "mean_score", "observed")
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
@@ -132,18 +133,12 @@ def reliability_between(
         alone = calibrated_rate_interval(cells, bins, confidence_level)
         band_low, band_high = _widened(bins.mean_score, alone, np.sqrt(effect))
     return ReliabilityCurve(
-        low_edge=bins.low_edge,
-        high_edge=bins.high_edge,
-        rows=bins.rows,
-        weight=bins.weight,
-        positive=bins.positive,
-        mean_score=bins.mean_score,
-        observed=bins.observed,
+        **{name: getattr(bins, name) for name in OF_BINS},
+        n_empty=bins.n_empty,
         low=low,
         high=high,
         band_low=band_low,
         band_high=band_high,
-        n_empty=bins.n_empty,
         strategy=strategy,
         confidence_level=confidence_level,
         band=band,

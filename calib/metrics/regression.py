@@ -67,18 +67,14 @@ def calibration_slope_intercept(
     slope, intercept = _joint(cells, x, fit)
     estimable = not math.isnan(slope[0])
     test = line_test(cells, fit if estimable else None)
-    slope_low, slope_high = _wald(slope, z)
-    low, high = _wald(intercept, z)
-    only = _intercept_only(cells, x)
-    only_low, only_high = _wald(only, z)
     return SlopeIntercept(
-        *slope, slope_low, slope_high,
-        *intercept, low, high,
-        *only, only_low, only_high,
+        *_wald(slope, z),
+        *_wald(intercept, z),
+        *_wald(_intercept_only(cells, x), z),
         statistic=test.statistic,
         p_value=test.p_value,
         estimable=estimable,
-    )  # fmt: skip
+    )
 
 
 def line_test(cells: ScoreCells, fit: LogisticFit | None) -> TestResult:
@@ -105,9 +101,10 @@ NOTHING: Number = (math.nan, math.nan)
 NO_INFORMATION = 1e-12
 
 
-def _wald(number: Number, z: float) -> tuple[float, float]:
+def _wald(number: Number, z: float) -> tuple[float, float, float, float]:
+    """Estimate, standard error, and the bounds of Wald's interval."""
     estimate, error = number
-    return estimate - z * error, estimate + z * error
+    return estimate, error, estimate - z * error, estimate + z * error
 
 
 def _joint(cells: ScoreCells, x: FloatArray, fit: LogisticFit | None) -> tuple[Number, Number]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from calib.core.cells import ScoreCells
@@ -61,12 +59,12 @@ def resolutions(
         name: change(*(loss(rows.outcome, score) for score in (rows.score, *ends)))
         for name, loss in (("log_loss", row_log_loss), ("brier_score", row_brier))
     }
-    one = _alone(rows, cells, grouped, share)
-    code = 2 * one.cell + rows.outcome
+    cell, same_score = _alone(rows, cells, grouped, share)
+    code = 2 * cell + rows.outcome
 
     def total(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Sums per cell of positive and negative rows, and of rows whose order is not known."""
-        free = np.where(one.same_score, 0.0, values)
+        free = np.where(same_score, 0.0, values)
         every, loose = (
             np.bincount(code, of, 2 * len(cells)).astype(np.float64) for of in (values, free)
         )
@@ -88,16 +86,13 @@ def resolutions(
     }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Alone:
-    """The cell of each entry, and whether it certainly has the most frequent score of the cell."""
+def _alone(
+    rows: BinaryView, cells: ScoreCells, grouped: BoolArray, share: FloatArray
+) -> tuple[IntArray, BoolArray]:
+    """The cell of each entry, and whether it certainly has the most frequent score of the cell.
 
-    cell: IntArray
-    same_score: BoolArray
-
-
-def _alone(rows: BinaryView, cells: ScoreCells, grouped: BoolArray, share: FloatArray) -> _Alone:
-    """Find rows that certainly have equal scores: they are one step. Others can be in any order."""
+    Rows that certainly have equal scores are one step. Others can be in any order.
+    """
     between = 0.5 * (cells.score[1:] + cells.score[:-1])
     order = np.argsort(rows.score)
     starts = run_starts(rows.score[order])
@@ -111,4 +106,4 @@ def _alone(rows: BinaryView, cells: ScoreCells, grouped: BoolArray, share: Float
     top = np.flatnonzero(weight == np.repeat(np.maximum.reduceat(weight, starts), length))
     largest = np.zeros(len(score), dtype=np.bool_)
     largest[top[np.append(cell[top][1:] != cell[top][:-1], True)]] = True
-    return _Alone(cell[atom], largest[atom] & ~grouped)
+    return cell[atom], largest[atom] & ~grouped

@@ -53,17 +53,14 @@ class Full:
         return np.eye(m, m + 1)
 
     def eta(self, theta: FloatArray, x: FloatArray) -> FloatArray:
-        """Array of shape (n, m)."""
         m = x.shape[1]
         table = theta.reshape(m, m + 1)
         return x @ table[:, :m].T + table[:, m]
 
     def gradient(self, residual: FloatArray, x: FloatArray) -> FloatArray:
-        """Derivative by theta of the sum of residual times eta."""
         return np.column_stack([residual.T @ x, residual.sum(axis=0)]).ravel()
 
     def hessian(self, p: FloatArray, weight: FloatArray | None, x: FloatArray) -> FloatArray:
-        """Second derivative by theta of the summed log loss at probabilities p."""
         n, m = x.shape
         d = m + 1
         features = np.column_stack([x, np.ones(n)])
@@ -90,17 +87,14 @@ class Diagonal:
         return np.tile([1.0, 0.0], (m, 1))
 
     def eta(self, theta: FloatArray, x: FloatArray) -> FloatArray:
-        """Array of shape (n, m)."""
         eta = x * theta[0::2]
         eta += theta[1::2]
         return eta
 
     def gradient(self, residual: FloatArray, x: FloatArray) -> FloatArray:
-        """Derivative by theta of the sum of residual times eta."""
         return np.column_stack([np.einsum("ij,ij->j", residual, x), residual.sum(axis=0)]).ravel()
 
     def hessian(self, p: FloatArray, weight: FloatArray | None, x: FloatArray) -> FloatArray:
-        """Second derivative by theta of the summed log loss at probabilities p."""
         n, m = x.shape
         both = np.stack([p * x, p], axis=2).reshape(n, 2 * m)
         weighted = both if weight is None else both * weight[:, None]
@@ -114,7 +108,6 @@ class Diagonal:
         return hessian
 
     def blocks(self, p: FloatArray, x: FloatArray) -> FloatArray:
-        """Each class's own block of the mean Hessian."""
         spread = p * (1.0 - p)
         crossed = spread * x
         constant, slope, square = (v.mean(axis=0) for v in (spread, crossed, crossed * x))

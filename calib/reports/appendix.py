@@ -151,18 +151,16 @@ def calibrators(report: Contents) -> Section:
         f"Scores outside [epsilon, 1 - epsilon] are left unchanged: {count(curve.n_outside)} "
         "rows."
     )
-    if not report.analysis.uncalibrated.function.has_curve:
-        table = Table(
+    has_curve = report.analysis.uncalibrated.function.has_curve
+    caption = "Fitted calibrators; s is the score."
+    if not has_curve:
+        caption = (
             "Fitted calibrators; P are the scores of a row. They use whole rows, so they cannot "
-            "be drawn as a curve of one score.",
-            ("Method", "Function", "Knots"),
-            rows,
-            n_text=3,
+            "be drawn as a curve of one score."
         )
+    table = Table(caption, ("Method", "Function", "Knots"), rows, n_text=3)
+    if not has_curve:
         return Section("Fitted calibrators", (table,))
-    table = Table(
-        "Fitted calibrators; s is the score.", ("Method", "Function", "Knots"), rows, n_text=3
-    )
     text = (
         "Each calibrator maps the score (x) to a calibrated probability (y). Dots are observed "
         "frequencies."

@@ -42,18 +42,7 @@ FORMATS = {".html": "html", ".json": "json", ".md": "markdown", ".zip": "tables"
 class Report(Contents, Printable):
     """A report of one analysis. Make it with `calib.report` or `from_analysis`. It never changes.
 
-    Attributes
-    ----------
-    schema_version : int
-    contains, title, author, note, created : str
-    held_out_declared : {"unknown", "yes", "no"}
-    versions : mapping of str to str
-    settings_changed : tuple of str
-    analysis : Analysis
-    parts : Parts or None
-    evidence : Evidence or None
-    seal : Seal or None
-        See `calib.reports.Contents`.
+    Its attributes are those of `calib.reports.Contents`.
 
     Examples
     --------
