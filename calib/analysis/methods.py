@@ -17,11 +17,7 @@ from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.estimates import LOSSES, losses, mean_estimate
 from calib.crossfit.settings import Settings
 from calib.curves.cumulative import CumulativeCurve, cumulative_curve
-from calib.curves.functions import (
-    CalibrationFunction,
-    calibration_function,
-    without_curve,
-)
+from calib.curves.functions import CalibrationFunction, calibration_function, without_curve
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.metrics import (
     METRICS,

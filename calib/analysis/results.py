@@ -23,14 +23,9 @@ from calib.crossfit.matrix_comparison import (
 )
 from calib.crossfit.settings import Settings
 from calib.curves.cumulative import CumulativeCurve
-from calib.curves.functions import (
-    CalibrationFunction,
-    CompactLogitCurve,
-)
+from calib.curves.functions import CalibrationFunction, CompactLogitCurve
 from calib.curves.reliability import ReliabilityCurve
-from calib.metrics import (
-    TestResult,
-)
+from calib.metrics import TestResult
 from calib.metrics.base import Better
 from calib.numerics.arrays import FloatArray
 from calib.text import number, percent, plural

@@ -22,9 +22,7 @@ from calib.crossfit.estimates import LOSSES, losses, mean_estimate
 from calib.crossfit.fitting import cross_fit
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, compare, log_losses
 from calib.crossfit.settings import Settings, default_settings, with_view
-from calib.curves.functions import (
-    compact_logit_curve,
-)
+from calib.curves.functions import compact_logit_curve
 from calib.numerics.threads import single_thread
 from calib.numerics.transforms import default_epsilon
 from calib.uncertainty import slope_estimate

@@ -82,10 +82,7 @@ class ISpline(Calibrator):
     """
 
     def __init__(
-        self,
-        loss: Literal["log", "brier"] = "log",
-        n_knots: int = 5,
-        epsilon: float | None = None,
+        self, loss: Literal["log", "brier"] = "log", n_knots: int = 5, epsilon: float | None = None
     ) -> None:
         self.loss = loss
         self.n_knots = n_knots

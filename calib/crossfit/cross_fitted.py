@@ -16,11 +16,7 @@ from calib.crossfit.matrix import MatrixFits
 from calib.crossfit.settings import Settings
 from calib.metrics.ranking import row_auc
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
-from calib.uncertainty import (
-    FoldScores,
-    Replicates,
-    fold_variance,
-)
+from calib.uncertainty import FoldScores, Replicates, fold_variance
 
 
 @dataclass(frozen=True, eq=False)

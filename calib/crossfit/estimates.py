@@ -53,9 +53,7 @@ def losses(held_out: CrossFitted, key: str) -> dict[str, FloatArray]:
 
 
 def simplest(
-    losses: Mapping[str, Estimate],
-    to_best: Mapping[str, Estimate],
-    changes: Mapping[str, Estimate],
+    losses: Mapping[str, Estimate], to_best: Mapping[str, Estimate], changes: Mapping[str, Estimate]
 ) -> str:
     """The simplest method that lowers the loss significantly and is not worse than the best.
 

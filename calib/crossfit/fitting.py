@@ -25,13 +25,7 @@ from calib.metrics.resolution import resolutions
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.cell_table import MAX_CELLS
 from calib.numerics.threads import over_cores
-from calib.uncertainty import (
-    FoldScores,
-    Replicates,
-    replicate,
-    replicate_clusters,
-    resample_rows,
-)
+from calib.uncertainty import FoldScores, Replicates, replicate, replicate_clusters, resample_rows
 from calib.uncertainty.rows import N_REPLICATES
 
 
@@ -83,10 +77,7 @@ def cross_fit(
 
 
 def _of_matrix(
-    predictions: Predictions,
-    settings: Settings,
-    progress: Progress,
-    earlier: CrossFitted | None,
+    predictions: Predictions, settings: Settings, progress: Progress, earlier: CrossFitted | None
 ) -> CrossFitted:
     rows = check_view_outcomes(predictions, settings.view)
     known = None if earlier is None else earlier.matrix

@@ -17,13 +17,7 @@ from calib.crossfit.matrix import MatrixFits
 from calib.crossfit.settings import Settings
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.class_scores import binary_problem
-from calib.uncertainty import (
-    FoldScores,
-    Replicates,
-    replicate,
-    replicate_clusters,
-    resample_rows,
-)
+from calib.uncertainty import FoldScores, Replicates, replicate, replicate_clusters, resample_rows
 
 # Every method draws for itself, so with fewer groups than one drawing for all: the bounds differ by
 # less than another seed makes them.

@@ -146,11 +146,7 @@ def reliability_between(
 
 
 def _of_all(
-    cells: ScoreCells,
-    bins: Bins,
-    effect: FloatArray,
-    confidence_level: float,
-    clusters: Replicates,
+    cells: ScoreCells, bins: Bins, effect: FloatArray, confidence_level: float, clusters: Replicates
 ) -> tuple[FloatArray, FloatArray]:
     """Simultaneous band by cluster: bins that share clusters are not independent."""
     spread = calibrated_spread(cells, bins) * np.sqrt(effect)

@@ -19,16 +19,7 @@ from calib.calibrators import CALIBRATORS
 from calib.curves.rate import RateCurve
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.figures.scales import Scale
-from calib.figures.theme import (
-    BAND,
-    FRAME,
-    GREY,
-    LINE_WIDTH,
-    OUTCOME,
-    MethodStyle,
-    faded,
-    style_of,
-)
+from calib.figures.theme import BAND, FRAME, GREY, LINE_WIDTH, OUTCOME, MethodStyle, faded, style_of
 from calib.figures.words import band_name
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.text import count, escaped, level, probability, span

@@ -210,13 +210,7 @@ def _number(value: float, digits: int) -> str:
 
 
 def _text(
-    words: str,
-    x: Any,
-    y: float,
-    anchor: str = "middle",
-    size: int = 13,
-    *,
-    turned: bool = False,
+    words: str, x: Any, y: float, anchor: str = "middle", size: int = 13, *, turned: bool = False
 ) -> str:
     if not words:
         return ""

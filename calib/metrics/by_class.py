@@ -79,14 +79,7 @@ def _column_errors(
     # As `calib.numerics.poisson_binomial.calibrated_gap` has it of normal numbers.
     normal = np.sqrt(2.0 / np.pi * np.add.reduceat(variance, starts))
     floor = np.minimum(normal, 2.0 * np.add.reduceat(predicted, starts)).sum()
-    return (
-        observed.sum(),
-        predicted.sum(),
-        ks,
-        np.abs(gap).sum(),
-        floor,
-        np.sqrt(variance.sum()),
-    )
+    return (observed.sum(), predicted.sum(), ks, np.abs(gap).sum(), floor, np.sqrt(variance.sum()))
 
 
 def _cluster_effect(

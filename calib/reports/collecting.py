@@ -174,10 +174,7 @@ def evidence_of(analysis: LiveAnalysis, parts: Parts | None, grade: Grade) -> Ev
                 table = guarded_table(table)
             pieces.append((key, column, names, _plain(len(names)), table))
     return Evidence(
-        grade=grade,
-        cells=cells,
-        methods=_methods(analysis, pieces),
-        needs_rows=tuple(needs),
+        grade=grade, cells=cells, methods=_methods(analysis, pieces), needs_rows=tuple(needs)
     )
 
 

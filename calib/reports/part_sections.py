@@ -146,10 +146,7 @@ def decisions(report: Contents) -> Section | None:
     at = None if table.costs.capacity else table.costs.threshold
     cost = [Drawing(cost_chart(part.cost, table, shown))] if shown else []
     benefit = net_benefit_chart(part.benefit, list(part.benefit.benefit), threshold=at)
-    blocks: list[Block] = [
-        Paragraph(_rule(table), lead=True),
-        Beside((*cost, Drawing(benefit))),
-    ]
+    blocks: list[Block] = [Paragraph(_rule(table), lead=True), Beside((*cost, Drawing(benefit)))]
     if table.methods:
         blocks.append(_decision_table(report, table))
     blocks += [Paragraph(text) for text in _left_out(report, part)]

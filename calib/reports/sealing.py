@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from calib.reports.codec import ReportError
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
-        Ed25519PrivateKey,
-    )
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 MISSING = "Signatures need the package cryptography: pip install 'calib[sign]'."
 SEAL = "seal"

@@ -102,11 +102,7 @@ class Bootstrap:
         return made
 
     def estimate(
-        self,
-        metric: Statistic,
-        *,
-        confidence_level: float = 0.95,
-        kind: Kind = "percentile",
+        self, metric: Statistic, *, confidence_level: float = 0.95, kind: Kind = "percentile"
     ) -> Estimate:
         """A metric with its interval.
 

@@ -14,11 +14,7 @@ from calib.numerics.arrays import FloatArray, IntArray, Locked, SmallFloatArray,
 from calib.numerics.binning import Bins, bin_between
 from calib.numerics.few_cells import bucket_starts
 from calib.numerics.poisson_binomial import calibrated_gap
-from calib.numerics.resampling import (
-    draw_noise,
-    error_interval,
-    student_factor,
-)
+from calib.numerics.resampling import draw_noise, error_interval, student_factor
 from calib.uncertainty.rows import RowResamples, resample_rows
 
 # Ends of bins move to the nearest of so many points; the bounds are taken around the exact value.
