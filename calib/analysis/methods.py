@@ -17,7 +17,7 @@ from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.estimates import LOSSES, losses, mean_estimate
 from calib.crossfit.settings import Settings
 from calib.curves.cumulative import CumulativeCurve, cumulative_curve
-from calib.curves.functions import CalibrationFunction, calibration_function, without_curve
+from calib.curves.functions import CalibrationFunction, calibration_function
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.metrics import (
     METRICS,
@@ -209,7 +209,8 @@ def _distinct(key: str, held_out: CrossFitted) -> int:
 def _function(fitted: Calibrator | MatrixCalibrator) -> CalibrationFunction:
     if isinstance(fitted, Calibrator):
         return calibration_function(fitted)
-    return without_curve(fitted.formula())
+    nothing = np.empty(0)  # of whole rows there is only the formula
+    return CalibrationFunction(nothing, nothing, nothing, fitted.formula())
 
 
 def _tests(held_out: CrossFitted, key: str, line: LogisticFit | None) -> dict[str, TestResult]:

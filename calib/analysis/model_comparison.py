@@ -179,14 +179,13 @@ def compare_models(
 def _check(models: Mapping[str, Data]) -> None:
     if len(models) < 2:
         raise ValueError(f"models must hold at least 2 models, got {len(models)}.")
-    kinds = {name: _n_scores(one) for name, one in models.items()}
+    kinds = {
+        name: one.n_classes if isinstance(one, Predictions) and one.is_matrix else 1
+        for name, one in models.items()
+    }
     if len(set(kinds.values())) > 1:
         counts = ", ".join(f"{n} of {name}" for name, n in list(kinds.items())[:3])
         raise ValueError(f"models must all have the same number of score columns, got {counts}.")
-
-
-def _n_scores(rows: Data) -> int:
-    return rows.n_classes if isinstance(rows, Predictions) and rows.is_matrix else 1
 
 
 def _progress_of(progress: Progress, number: int, total: int, name: str) -> Progress:

@@ -120,12 +120,6 @@ def calibration_function(fitted: FittedMap) -> CalibrationFunction:
     )
 
 
-def without_curve(formula: str) -> CalibrationFunction:
-    """A calibrator of whole rows, of which there is only the formula."""
-    nothing = np.empty(0)
-    return CalibrationFunction(nothing, nothing, nothing, formula)
-
-
 def lambda_path(fitted: Any) -> LambdaPath | None:
     """The path of a calibrator with the attributes `lambdas_`, `cv_losses_` and `lambda_`.
 

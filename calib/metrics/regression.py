@@ -84,15 +84,10 @@ def line_test(cells: ScoreCells, fit: LogisticFit | None) -> TestResult:
     result is NaN without it.
     """
     loss = math.nan if fit is None else -fit.log_likelihood / cells.total_weight
-    statistic = _likelihood_ratio(cells, loss)
-    return TestResult(statistic, float(chdtrc(2.0, statistic)), "chi-square, 2 degrees of freedom")
-
-
-def _likelihood_ratio(cells: ScoreCells, loss: float) -> float:
-    """Statistic of intercept 0 and slope 1 against a fit with this mean log loss, or NaN."""
     gain = mean_log_loss(cells, cells.score) - loss
     effective = cells.total_weight**2 / float(cells.weight_sq.sum())
-    return 2.0 * effective * (gain if math.isnan(gain) else max(0.0, gain))
+    statistic = 2.0 * effective * (gain if math.isnan(gain) else max(0.0, gain))
+    return TestResult(statistic, float(chdtrc(2.0, statistic)), "chi-square, 2 degrees of freedom")
 
 
 Number = tuple[float, float]  # estimate, standard error

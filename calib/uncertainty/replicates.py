@@ -138,8 +138,7 @@ class Replicates(Locked):
     def mce(self, edges: FloatArray) -> Errors:
         """Largest absolute gap between the given edges."""
         at = self._ends(edges)
-        gap, weight = np.diff(self.gap[at], axis=0), np.diff(self.weight[at], axis=0)
-        mean = np.divide(gap, weight, out=np.zeros_like(gap), where=weight > NO_WEIGHT)
+        mean, weight = self._mean_gaps(at)
         error = np.abs(mean).max(axis=0)
         noise = np.diff(self.noise[at], axis=0) / weight[:, :1]
         return Errors(error[1:] - error[0], np.abs(noise).max(axis=0))
@@ -153,8 +152,7 @@ class Replicates(Locked):
         Wilson's interval).
         """
         at = self._bounds(bins)
-        gap, weight = np.diff(self.gap[at], axis=0), np.diff(self.weight[at], axis=0)
-        mean = np.divide(gap, weight, out=np.zeros_like(gap), where=weight > NO_WEIGHT)
+        mean, _ = self._mean_gaps(at)
         alone = bins.observed * (1.0 - bins.observed) / bins.effective_rows
         known = (alone > 0.0) & (np.diff(at) > 0)
         effect = np.ones(len(bins))
@@ -174,6 +172,12 @@ class Replicates(Locked):
         unit = (spread * bins.weight / bins.weight.sum())[known, None]
         deviation = np.abs(np.diff(self.noise[at], axis=0)[known]) / unit
         return np.asarray(deviation.max(axis=0, initial=0.0), dtype=np.float64)
+
+    def _mean_gaps(self, at: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Mean gap between positions of points in every resample, and the weight there."""
+        gap, weight = np.diff(self.gap[at], axis=0), np.diff(self.weight[at], axis=0)
+        mean = np.divide(gap, weight, out=np.zeros_like(gap), where=weight > NO_WEIGHT)
+        return mean, weight
 
     def _bounds(self, bins: Bins) -> IntArray:
         """Number of points before each bin, and of all."""
@@ -202,11 +206,14 @@ def replicate(rows: RowResamples, scores: FloatArray) -> Replicates:
     positive *= 1.0 - mean[1::2][order, None].astype(np.float32)
     negative *= mean[0::2][order, None].astype(np.float32)
     gap = _prefix(positive - negative)[ends]
-    kept = _thin(score[order][ends[1:] - 1], share[order], ends)
+    at = score[order][ends[1:] - 1]
+    starts = bucket_starts(at, np.add.reduceat(share[order], ends[:-1]), MAX_POINTS)
+    kept = np.append(starts, len(at))
     # The more rows, the smaller the deviations and what rounding takes from them.
     sums = _resampled(gap[kept], rounded=rows.many)
     if rows.n_clusters:
-        factor = _clusters_factor(rows)
+        rng = np.random.default_rng([rows.seed, 1])
+        factor = student_factor(rows.n_clusters, rows.drawn.shape[1], rng)
         noise = (gap[kept, 1:] - gap[kept, :1]) * factor
         null = sums.deviations(factor)
     else:
@@ -214,7 +221,7 @@ def replicate(rows: RowResamples, scores: FloatArray) -> Replicates:
         null = ResampledSums.of(np.zeros(len(noise)), noise, rounded=rows.many)
     error = np.abs(gap).max(axis=0)
     return Replicates(
-        score=score[order][ends[1:] - 1][kept[1:] - 1],
+        score=at[kept[1:] - 1],
         gap=sums,
         weight=_resampled(weight[kept], rounded=rows.many),
         noise=null,
@@ -258,17 +265,6 @@ def _ends(score: FloatArray) -> IntArray:
     """Where runs of equal scores end, with the leading 0: ties are never split."""
     last = np.flatnonzero(np.diff(score) > ROUNDING * score[1:]) + 1
     return np.concatenate([[0], last, [len(score)]])
-
-
-def _thin(score: FloatArray, share: FloatArray, ends: IntArray) -> IntArray:
-    weight = np.add.reduceat(share, ends[:-1])
-    return np.append(bucket_starts(score, weight, MAX_POINTS), len(score))
-
-
-def _clusters_factor(rows: RowResamples) -> FloatArray:
-    """Correction factor for resamples of few clusters."""
-    rng = np.random.default_rng([rows.seed, 1])
-    return student_factor(rows.n_clusters, rows.drawn.shape[1], rng)
 
 
 def _null(rows: RowResamples, score: FloatArray, order: IntArray, ends: IntArray) -> FloatArray:

@@ -112,7 +112,10 @@ def calibrate_slices(
         common = held_out.scores[method][chosen]
         own, by_fold = _own_scores(rows, method, held_out.settings)
     losses = row_log_loss(rows.outcome, common), row_log_loss(rows.outcome, own)
-    return paired(method, rows, *losses, confidence_level, _added_variance(rows, by_fold))
+    # Of the slice-specific calibrators; 0 if there is only one.
+    points = FoldScores.of(rows.cells(), [each.predict for each in by_fold])
+    added = fold_variance(row_log_loss(points.outcome, points.score), points.share_sq)
+    return paired(method, rows, *losses, confidence_level, added)
 
 
 def scored_rows(
@@ -209,12 +212,6 @@ def _own_scores(
         by_fold.append(_fit(rows.rows(~held_out), method, settings))
         scores[held_out] = by_fold[-1].predict(rows.score[held_out])
     return scores, by_fold
-
-
-def _added_variance(rows: BinaryView, fitted: list[Calibrator]) -> float:
-    """Variance from fitting the slice-specific calibrators; 0 if there is only one."""
-    points = FoldScores.of(rows.cells(), [each.predict for each in fitted])
-    return fold_variance(row_log_loss(points.outcome, points.score), points.share_sq)
 
 
 def _fit(training: BinaryView, method: str, settings: Settings) -> Calibrator:
