@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from html import unescape
@@ -21,7 +21,6 @@ from calib.analysis import Analysis, MethodResult
 from calib.core.cells import ScoreCells
 from calib.figures.theme import OUTCOME, style_of
 from calib.figures.words import axis_titles, verdicts
-from calib.numerics.arrays import FloatArray
 from calib.numerics.few_cells import cell_runs
 from calib.uncertainty import FoldScores, function_interval
 
@@ -78,8 +77,12 @@ def explorer_data(
         key: _method(result, cells[key] if key in methods else None)
         for key, result in analysis.methods.items()
     }
-    for key, low, high in _function_intervals(analysis, folds or {}):
-        drawn[key]["function"] |= {"low": packed(low), "high": packed(high)}
+    for key, result in analysis.methods.items():
+        # The uncalibrated scores have no interval.
+        if folds and key != "uncalibrated" and key in folds and result.function.has_curve:
+            own, points = result.function, folds["uncalibrated"].score[0]
+            bounds = function_interval(own.score, own.calibrated, folds[key], points, level)
+            drawn[key]["function"] |= zip(("low", "high"), map(packed, bounds), strict=True)
     return {
         "methods": drawn,
         "level": level,
@@ -118,18 +121,6 @@ def _method(result: MethodResult, cells: ScoreCells | None) -> dict[str, Any]:
     if cells is not None:
         found["cells"] = packed_cells(cells)
     return found
-
-
-def _function_intervals(
-    analysis: Analysis, folds: Mapping[str, FoldScores]
-) -> Iterator[tuple[str, FloatArray, FloatArray]]:
-    """Of every calibrator of one score; the scores as they came have none."""
-    for key, result in analysis.methods.items():
-        if key != "uncalibrated" and key in folds and result.function.has_curve:
-            own, points = result.function, folds["uncalibrated"].score[0]
-            level = analysis.settings.confidence_level
-            low, high = function_interval(own.score, own.calibrated, folds[key], points, level)
-            yield key, low, high
 
 
 def packed_cells(cells: ScoreCells) -> dict[str, str]:

@@ -174,13 +174,13 @@ def timeline(
     return grid(drawn, 1, TIMELINE, height, gaps=(0, gap))
 
 
-def shared_titles(across: str, upward: str) -> list[Axis]:
-    """One title below and one beside all panels."""
+def shared_titles(across: str, upward: str, *, left: int = 34) -> list[Axis]:
+    """One title below and one beside all panels, `left` pixels away."""
     common = {"xref": "paper", "yref": "paper", "showarrow": False, "font": {"size": TITLE_SIZE}}
     return [
         common | {"text": across, "x": 0.5, "y": 0, "yanchor": "top", "yshift": -24},
         common
-        | {"text": upward, "x": 0, "y": 0.5, "xanchor": "right", "xshift": -34, "textangle": -90},
+        | {"text": upward, "x": 0, "y": 0.5, "xanchor": "right", "xshift": -left, "textangle": -90},
     ]
 
 
