@@ -14,13 +14,14 @@ from functools import cache
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calib.core.aggregate import Aggregate
 
 Result = TypeVar("Result")
 
 # A curve needs no more digits, and a full double could identify a single row.
-ARRAY_DIGITS = 9
+DIGITS = "%.9g"
 LARGEST = 2**63 - 1
 NAMES = {
     list: "a list",
@@ -52,7 +53,7 @@ def encode(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: encode(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
-        return [_item(item) for item in value.tolist()]
+        return _list(value)
     if isinstance(value, tuple | list):
         return [encode(item) for item in value]
     if isinstance(value, float):
@@ -62,8 +63,11 @@ def encode(value: Any) -> Any:
     raise TypeError(f"a report cannot hold a {type(value).__name__}, got {value!r}.")
 
 
-def _item(value: float) -> float | None:
-    return value if isinstance(value, int) else _number(float(f"{value:.{ARRAY_DIGITS}g}"))
+def _list(values: NDArray[Any]) -> list[Any]:
+    if values.dtype.kind != "f":
+        return list(values.tolist())
+    rounded = [float(DIGITS % value) for value in values.tolist()]
+    return rounded if np.isfinite(values).all() else list(map(_number, rounded))
 
 
 def _number(value: float) -> float | None:

@@ -26,6 +26,14 @@ def test_counts_of_equal_rows_are_poisson():
         assert np.mean(drawn == k) == pytest.approx(share, abs=4 * np.sqrt(share / N))
 
 
+@pytest.mark.parametrize("least", [0.0, 1e-300, 0.1])
+def test_noise_of_single_rows_is_that_of_binomial_numbers(least):
+    chance = np.array([least, 0.3, 0.5, 0.5 + 1e-12, 0.9, 1.0])
+    drawn = draw_noise(chance, np.ones(6), np.ones(6), N, np.random.default_rng(5))
+    numbers = np.random.default_rng(5).binomial(1, chance[:, None], (6, N))
+    np.testing.assert_array_equal(drawn, numbers - chance[:, None])
+
+
 @pytest.mark.parametrize(("n", "chance"), [(120, 0.35), (400, 0.07), (400, 0.93), (10_000, 0.5)])
 def test_noise_of_many_rows_has_the_tails_of_binomial_counts(n, chance):
     rows = np.array([float(n)])

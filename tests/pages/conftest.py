@@ -70,5 +70,5 @@ def one_memo() -> Iterator[None]:
     limits = dict.fromkeys((analyze, state._fit), MAX_ANALYSES)
     memo = OfAllSessions(limits=session.LARGE | limits)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session, "Memo", lambda limits: memo)
+        patch.setattr(session, "Memo", lambda **_: memo)
         yield
