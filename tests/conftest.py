@@ -1,5 +1,6 @@
 """What every test can ask for."""
 
+import atexit
 import gc
 import signal
 from collections import defaultdict
@@ -38,9 +39,10 @@ def pytest_collection_finish() -> None:
 
     Each session of the app collects, and would search a million objects of the tests.
     """
-    gc.collect()
     gc.freeze()
     gc.enable()
+    # Extensions count what they leak at the end of the process. Until then pytest collects too.
+    atexit.register(gc.unfreeze)
 
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist
@@ -51,7 +53,6 @@ def pytest_testnodedown(node, error) -> None:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """One process writes the file: each worker hands its texts over."""
-    gc.unfreeze()
     updated = session.config.stash[UPDATED]
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["golden"] = dict(updated)
