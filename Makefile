@@ -38,9 +38,9 @@ test: .venv/dev.stamp browsers
 test-all: test
 	$(TEST) -m rare $(ARGS)
 
-# One process: its servers have their own.
+# One process for Spark Connect, one for classic Spark: their servers have their own.
 test-engines: .venv/engines.stamp
-	$(TEST) -n 0 -m engines tests/scanning $(ARGS)
+	$(TEST) -n 2 --dist loadgroup -m engines tests/scanning $(ARGS)
 
 test-mlflow: .venv/dev.stamp
 	$(VENV) -m uv run --quiet --no-project --isolated --with ".[mlflow,app]" --with pytest --with hypothesis \

@@ -7,9 +7,10 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -30,6 +31,9 @@ SETTINGS = {
     # A part of each worker: several of these run side by side.
     "spark.cores.max": "2",
 }
+# What runs for seconds is not worth the optimising compiler.
+JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+QUICK = SETTINGS | {f"spark.{each}.extraJavaOptions": JAVA for each in ("driver", "executor")}
 
 
 def missing() -> str | None:
@@ -47,14 +51,16 @@ class Cluster:
     ----------
     folder : Path
         Logs and what Spark writes.
-    master, connect : str
-        Addresses, ``spark://`` and ``sc://``.
+    settings : mapping of str to str
+        Of every session.
+    master : str
+        Address, ``spark://``.
     workers : list of Popen
     """
 
     folder: Path
+    settings: Mapping[str, str]
     master: str = ""
-    connect: str = ""
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
     started: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
@@ -127,18 +133,22 @@ class Cluster:
         raise RuntimeError(f"{name} did not start:\n{log.read_text(errors='replace')[-3000:]}")
 
     def start(self) -> None:
-        """Start the master, two workers, and Spark Connect on them."""
+        """Start the master and two workers."""
         options = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
         self._start("master", "spark-class", MASTER, *options)
         self.master = self._told("master", r"Starting Spark master at (spark://\S+)")
         for _ in range(2):
             self.add_worker()
-        self.connect = self.start_connect()
+
+    @cached_property
+    def connect(self) -> str:
+        """Address of Spark Connect, ``sc://``, which starts when it is first asked for."""
+        return self.start_connect()
 
     def start_connect(self) -> str:
         """Start Spark Connect in front of the workers; its address."""
         local = "spark.connect.grpc.binding"
-        settings = SETTINGS | {f"{local}.address": "127.0.0.1", f"{local}.port": "0"}
+        settings = {**self.settings, f"{local}.address": "127.0.0.1", f"{local}.port": "0"}
         name, given = f"connect-{len(self.started)}", ["--master", self.master, "--class", CONNECT]
         for setting, value in settings.items():
             given += ["--conf", f"{setting}={value}"]
@@ -159,10 +169,10 @@ class Cluster:
 
 
 @contextmanager
-def cluster() -> Iterator[Cluster]:
+def cluster(settings: Mapping[str, str] = SETTINGS) -> Iterator[Cluster]:
     """A cluster of two workers, in a folder of its own, that only this machine reaches."""
     with tempfile.TemporaryDirectory(prefix="calib-spark-", ignore_cleanup_errors=True) as name:
-        made = Cluster(Path(name))
+        made = Cluster(Path(name), settings)
         if account := postgres.user():
             shutil.chown(name, account)
         try:

@@ -1,4 +1,7 @@
-"""The counting query in servers that the tests start, and of two million rows."""
+"""The counting query in servers that the tests start, and of half a million rows.
+
+Tests of Spark Connect and those of classic Spark run side by side, each in a process of its own.
+"""
 
 import tempfile
 import time
@@ -34,10 +37,18 @@ pytestmark = [
         "ignore::pytest.PytestUnraisableExceptionWarning",
     ),
 ]
-N_ROWS = 2_000_000
+N_ROWS = 500_000
 MAX_SCORES = 100
 COLUMNS = {"outcome": "outcome", "score": "score", "slices": CUTS, "time": "day"}
 WEIGHTED = {**COLUMNS, "weight": "weight", "max_scores": MAX_SCORES}
+# What is asked while something fails.
+FEW = {"outcome": "outcome", "score": "score", "slices": ["site", "plan"], "max_scores": MAX_SCORES}
+in_connect = pytest.mark.xdist_group("connect")
+in_classic = pytest.mark.xdist_group("classic")
+SESSIONS = [
+    pytest.param("connected", marks=in_connect),
+    pytest.param("classic", marks=in_classic),
+]
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +67,7 @@ def server() -> Iterator[psycopg.Connection]:
 def cluster() -> Iterator[spark.Cluster]:
     if reason := spark.missing():
         pytest.skip(reason)
-    with spark.cluster() as made:
+    with spark.cluster(spark.QUICK) as made:
         yield made
 
 
@@ -74,7 +85,7 @@ def classic(cluster: spark.Cluster) -> Iterator[Any]:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(cluster.master)
-    for name, value in spark.SETTINGS.items():
+    for name, value in cluster.settings.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     yield session
@@ -132,16 +143,22 @@ ENGINES: dict[str, Callable[[pytest.FixtureRequest, Path], Any]] = {
     "duckdb": lambda _, folder: folder,
     "dask": lambda _, folder: pytest.importorskip("dask.dataframe").read_parquet(folder),
     "ibis duckdb": lambda _, folder: pytest.importorskip("ibis").read_parquet(folder / "*.parquet"),
-    "spark connect": of_spark("connected"),
-    "spark classic": of_spark("classic"),
 }
+IN_SPARK = {"spark connect": of_spark("connected"), "spark classic": of_spark("classic")}
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_two_million_rows_give_the_same_aggregate_from_every_engine(
+@pytest.mark.parametrize(
+    "engine",
+    [
+        *ENGINES,
+        pytest.param("spark connect", marks=in_connect),
+        pytest.param("spark classic", marks=in_classic),
+    ],
+)
+def test_many_rows_give_the_same_aggregate_from_every_engine(
     engine: str, request: pytest.FixtureRequest, folder: Path
 ) -> None:
-    found = calib.scan(ENGINES[engine](request, folder), **WEIGHTED)
+    found = calib.scan((ENGINES | IN_SPARK)[engine](request, folder), **WEIGHTED)
     assert_same(found, in_memory("score", "weight", MAX_SCORES, n=N_ROWS))
 
 
@@ -151,7 +168,7 @@ def test_postgresql_gives_the_same_aggregate_through_ibis(request: pytest.Fixtur
     assert_same(found, in_memory("score", "weight", MAX_SCORES))
 
 
-@pytest.mark.parametrize("engine", ["postgresql", "spark"])
+@pytest.mark.parametrize("engine", ["postgresql", pytest.param("spark", marks=in_connect)])
 @pytest.mark.parametrize("weight", [None, "weight"])
 def test_the_query_as_text_counts_the_cells_of_the_rows(
     engine: str,
@@ -185,7 +202,7 @@ def test_the_query_as_text_counts_the_cells_of_the_rows(
     )
 
 
-SERVERS = ["connected", "classic", "server"]
+SERVERS = [*SESSIONS, "server"]
 
 
 def held(rows: pd.DataFrame, name: str, request: pytest.FixtureRequest, folder: Path) -> Any:
@@ -235,6 +252,7 @@ def test_views_and_samples_are_those_of_the_rows_in_servers(
     assert_same(*(test_views.scanned(each, view=view, group="row") for each in (frame, rows)))
 
 
+@in_connect
 def test_a_server_of_spark_connect_that_is_killed_is_told(
     cluster: spark.Cluster, folder: Path
 ) -> None:
@@ -250,12 +268,13 @@ def test_a_server_of_spark_connect_that_is_killed_is_told(
             process.kill()
 
     with pytest.raises(InputError, match="lost the connection") as caught:
-        calib.scan(frame, progress=kill, **WEIGHTED)
+        calib.scan(frame, progress=kill, **FEW)
     assert caught.value.problems[0].code == "engine"
     # Spark itself would try for ten minutes.
     assert time.monotonic() - killed[0] < 180.0
 
 
+@in_connect
 def test_a_worker_that_is_killed_in_the_middle_changes_nothing(
     cluster: spark.Cluster, connected: Any, folder: Path
 ) -> None:
@@ -267,13 +286,14 @@ def test_a_worker_that_is_killed_in_the_middle_changes_nothing(
             cluster.kill_worker()
 
     try:
-        found = calib.scan(frame, progress=kill, **WEIGHTED)
+        found = calib.scan(frame, progress=kill, **FEW)
     finally:
         cluster.add_worker()
     assert killed
-    assert_same(found, in_memory("score", "weight", MAX_SCORES, n=N_ROWS))
+    assert_same(found, calib.scan(folder, **FEW))
 
 
+@in_connect
 def test_a_query_of_spark_is_cancelled(connected: Any, folder: Path) -> None:
     told: list[tuple[float, str]] = []
     with pytest.raises(InputError, match="was cancelled") as caught:
@@ -281,7 +301,7 @@ def test_a_query_of_spark_is_cancelled(connected: Any, folder: Path) -> None:
             connected.read.parquet(str(folder)),
             progress=lambda *each: told.append(each),
             cancel=lambda: bool(told) and told[-1][1].startswith("Counting by site"),
-            **WEIGHTED,
+            **FEW,
         )
     assert caught.value.problems[0].code == "cancelled"
     assert told[-1][0] < 0.5
@@ -305,7 +325,7 @@ FAILURES: dict[str, tuple[Callable[[Path], object], str, str]] = {
     "wrong column": (
         lambda folder: small().rename(columns={"score": "p"}).to_parquet(folder / "a.parquet"),
         "no-column",
-        "`score` is not among",
+        "`score` is not in the source",
     ),
     "scores as text": (
         lambda folder: small(score="0.5").to_parquet(folder / "a.parquet"),
@@ -318,7 +338,7 @@ FAILURES: dict[str, tuple[Callable[[Path], object], str, str]] = {
 }
 
 
-@pytest.mark.parametrize("session", ["connected", "classic"])
+@pytest.mark.parametrize("session", SESSIONS)
 @pytest.mark.parametrize("failure", FAILURES)
 def test_failures_are_told_in_words(
     failure: str, session: str, request: pytest.FixtureRequest, shared: Path
