@@ -2,11 +2,12 @@
 
 import streamlit as st
 
+from calib.analysis.decisions import cost_curves, expected_counts, net_benefit
 from calib.figures.decisions import cost_chart, net_benefit_chart
 from calib.ui.controls import widgets
 from calib.ui.decisions import decision_view
 from calib.ui.layout import charts, frame
-from calib.ui.session import choices, decisions, state
+from calib.ui.session import choices, parts, state
 
 session = frame.begin("Decisions")
 
@@ -20,12 +21,13 @@ with st.sidebar:
 def body(model: state.Model) -> None:
     analysis = model.analysis
     weighted = analysis.data.weighted
-    decided = decisions.decisions(session, analysis)
+    decided = parts.decisions(session, analysis)
     st.markdown("## Decisions")
     with st.container(border=True, key=state.key("decision")):
         st.markdown(decision_view.verdict(decided, shown, weighted=weighted))
 
-    cost, benefit = decisions.curves(session, analysis)
+    cost = session.memo(cost_curves, analysis.held_out, costs)
+    benefit = session.memo(net_benefit, analysis.held_out)
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown("### Expected cost")
@@ -41,16 +43,17 @@ def body(model: state.Model) -> None:
 
     st.markdown("### Decisions by method")
     decision_view.table(decided, weighted=weighted)
-    expected_counts(model)
+    counted(model)
 
 
-def expected_counts(model: state.Model) -> None:
+def counted(model: state.Model) -> None:
     st.markdown("### Expected and observed counts")
     low, high = decision_view.range_control(session)
-    counts = decisions.counts(session, model.analysis, low, high)
+    at, held_out = session.settings.confidence_level, model.analysis.held_out
+    counts = session.memo(expected_counts, held_out, low, high, confidence_level=at)
     st.markdown(decision_view.counts_sentence(counts, shown))
     if counts.rows:
-        decision_view.counts_table(counts, session.settings.confidence_level)
+        decision_view.counts_table(counts, at)
     frame.once("counts", lambda: st.caption(decision_view.COUNT_READING))
 
 

@@ -106,7 +106,8 @@ def reading(model: state.Model, shown: tuple[str, ...]) -> None:
     text += how_to_read.convention(analysis)
     text += how_to_read.lines(results.rates(session, analysis, shown[0], lines))
     if len(shown) == MAX_TOGETHER:
-        text += how_to_read.band_of(shown[0])
+        first = choices.method_label(shown[0])
+        text += f"\n- The grey band, and any lines, are those of **{first}**.\n"
     frame.reading(text)
 
 

@@ -6,7 +6,7 @@ from calib.core.predictions import Predictions
 from calib.figures.overlay import overlay_chart
 from calib.ui.controls import widgets
 from calib.ui.layout import charts, frame
-from calib.ui.session import choices, decisions, slicing, state
+from calib.ui.session import choices, parts, state
 from calib.ui.slices import slice_controls, slice_view
 
 session = frame.begin("Slices")
@@ -32,10 +32,10 @@ def body(model: state.Model) -> None:
         st.page_link("pages/data.py", label="**Go to Data**", query_params=session.link())
         return
     with st.spinner("Computing slices"):
-        cut = slicing.sliced(session, model, columns)
-        gaps = slicing.gaps(session, cut, shown)
-        decided = decisions.decisions(session, model.analysis)
-        rates = slicing.error_rates(session, cut, decided, shown)
+        cut = parts.sliced(session, model, columns)
+        gaps = parts.gaps(session, cut, shown)
+        decided = parts.decisions(session, model.analysis)
+        rates = parts.error_rates(session, cut, decided, shown)
     slice_view.forest(gaps)
     slice_view.table(gaps)
 
@@ -51,7 +51,7 @@ def body(model: state.Model) -> None:
     overlay, alone = st.columns(2, gap="large")
     with overlay:
         picked = slice_controls.picked_control(session, gaps["uncalibrated"])
-        curves = slicing.curves(session, cut, picked)
+        curves = parts.curves(session, cut, picked)
         charts.chart(overlay_chart(curves), "chart_overlay")
     with alone:
         number = slice_controls.slice_calibrator_control(session, gaps["uncalibrated"])

@@ -173,7 +173,6 @@ def test_a_moment_does_not_follow_the_language_of_the_machine():
 OTHERS = {
     *(
         "calib/ui/session/links.py",
-        "calib/ui/session/decisions.py",
         "calib/ui/controls/widgets.py",
         "calib/ui/classes/class_table.py",
     ),

@@ -19,6 +19,11 @@ from calib.ui.session.choice import Choice
 from calib.ui.session.session import Session
 
 T = TypeVar("T")
+NAMED = (
+    "Methods are cross-fitted in {}: {} folds. Each fold is scored by calibrators fitted on the "
+    "others. The number of folds is given by the data. Change the **seed** to see how much results "
+    "vary by chance."
+)
 CROSS_FITTED = (
     "Rows are split into folds at random, and each fold is scored by calibrators fitted on the "
     "others. More folds give each calibrator more rows, and take longer. Change the **seed** to "
@@ -169,19 +174,12 @@ def folds(session: Session, rows: Data | None) -> None:
     split = rows is not None and rows.is_split
     with st.expander("Cross-fitting"):
         if rows is not None and rows.fold_names and not split:
-            st.caption(_in_named_folds(rows))
+            named, n = named_folds(rows.origin), len(rows.fold_names)
+            st.caption(NAMED.format(named, n))
         else:
             st.caption(SPLIT if split else CROSS_FITTED)
             control(session, choices.N_FOLDS, disabled=split)
         control(session, choices.SEED)
-
-
-def _in_named_folds(rows: Data) -> str:
-    return (
-        f"Methods are cross-fitted in {named_folds(rows.origin)}: {len(rows.fold_names)} folds. "
-        "Each fold is scored by calibrators fitted on the others. The number of folds is given by "
-        "the data. Change the **seed** to see how much results vary by chance."
-    )
 
 
 def example(session: Session) -> None:

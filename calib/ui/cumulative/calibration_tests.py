@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from calib.analysis import MethodResult
 from calib.analysis.verdict import SIGNIFICANCE
-from calib.metrics import TestResult
 from calib.reports.sections import TESTS as NAMES
 from calib.text import number, p_value
 from calib.ui.layout.tables import Line, lines_table
@@ -54,7 +53,7 @@ def test_lines(method: MethodResult) -> list[Line]:
         Line(
             [
                 (NAMES[key], WHAT_IT_TESTS[key]),
-                (_statistic(key, found[key]),),
+                (number(found[key].statistic, 4 if key in ("ks", "kuiper") else 2),),
                 (p_value(found[key].p_value), found[key].null),
                 (p_value(p_adjusted[key]),),
             ]
@@ -62,7 +61,3 @@ def test_lines(method: MethodResult) -> list[Line]:
         for key in NAMES
         if key in found
     ]
-
-
-def _statistic(key: str, test: TestResult) -> str:
-    return number(test.statistic, 4 if key in ("ks", "kuiper") else 2)

@@ -63,7 +63,7 @@ def show(session: Session) -> None:
     mapped = mapping.Mapped.of(session, mapping.SOURCE)
     mapping.columns(mapped)
     _rows(draft)
-    sources.refused(session, draft.connected, _repaired)
+    sources.refused(session, draft.connected, _put)
     label = "Analyse the sample" if draft.connected.sample else "Analyse all rows"
     if st.button(label, key="connect_scan", type="primary"):
         sources.analyse(session, draft.connected)
@@ -110,7 +110,7 @@ def _rows(draft: Draft) -> None:
             SEGMENTED,
             "connect_rows",
             DRAW if connected.sample else COUNT,
-            lambda chosen: _put(sample=USUAL if chosen == DRAW else 0),
+            lambda chosen: _change(sample=USUAL if chosen == DRAW else 0),
             label="Rows",
             options=(COUNT, DRAW),
             help=ROWS_HELP,
@@ -170,18 +170,17 @@ def _pairs(connected: Connected) -> None:
 
 def _ask(name: str, widget: Callable[..., Any], value: object, **more: Any) -> None:
     def change(chosen: Any) -> None:
-        _put(**{name: tuple(chosen) if isinstance(chosen, list) else chosen})
+        _change(**{name: tuple(chosen) if isinstance(chosen, list) else chosen})
 
     ask(widget, f"connect_{name}", value, change, **more)
 
 
-def _put(**changed: Any) -> None:
+def _change(**changed: Any) -> None:
     session = state.current()
     if session.draft is not None:
-        connected = replace(session.draft.connected, **changed)
-        session.draft = replace(session.draft, connected=connected)
+        _put(session, replace(session.draft.connected, **changed))
 
 
-def _repaired(session: Session, connected: Connected) -> None:
+def _put(session: Session, connected: Connected) -> None:
     if session.draft is not None:
         session.draft = replace(session.draft, connected=connected)

@@ -13,7 +13,7 @@ from calib.ui.layout import tables
 from calib.ui.layout.tables import Line, lines_table
 from calib.ui.session import choices, state
 from calib.ui.session.choices import method_label
-from calib.ui.session.decisions import costs
+from calib.ui.session.parts import costs
 from calib.ui.session.session import Session
 
 BY_COSTS, BY_CAPACITY = "Costs", "Capacity"

@@ -176,15 +176,12 @@ def _moves(analysis: Analysis, curve: EpsilonCurve) -> str:
 
 
 def reading(analysis: Analysis) -> str:
+    scored = f"each scored by a calibrator fitted on the other folds ({n_folds(analysis)} folds)"
+    if analysis.data.protocol == "test rows":
+        scored = "the test rows, scored by calibrators fitted on the calibration rows"
     return f"""
-- Upper panel: log loss on **held-out rows**, {_folds_sentence(analysis)}. The **large marker** is
+- Upper panel: log loss on **held-out rows**, {scored}. The **large marker** is
   the ε in use; the dotted line is the automatic ε. Small steps of the curve are noise.
 - Lower panel: rows outside [ε, 1 − ε].
 - Do not report the loss at the ε that minimises it on these rows; it is optimistic.
 """
-
-
-def _folds_sentence(analysis: Analysis) -> str:
-    if analysis.data.protocol == "test rows":
-        return "the test rows, scored by calibrators fitted on the calibration rows"
-    return f"each scored by a calibrator fitted on the other folds ({n_folds(analysis)} folds)"

@@ -203,7 +203,11 @@ def columns_of(
         estimates = {key: one.metrics[column.key] for key, one in results.items()}
         best = best_of(estimates, column)
         cells = {
-            key: value_lines(one, column.digits, best=key in best) for key, one in estimates.items()
+            key: (
+                number(one.value, column.digits) + (" ★" if key in best else ""),
+                *filter(None, (interval(one, 3), noise_floor(one, column.digits))),
+            )
+            for key, one in estimates.items()
         }
         found.append(MetricColumn(column.key, column.label, about(column), cells))
         if column.key in results["uncalibrated"].differences:
@@ -215,12 +219,6 @@ def columns_of(
             }
             found.append(MetricColumn(f"{column.key}_change", label, CHANGE_HELP, changes))
     return found
-
-
-def value_lines(estimate: Estimate, digits: int = 4, *, best: bool = False) -> tuple[str, ...]:
-    """A value, its interval, and what a calibrated model shows on average, as far as known."""
-    lines = (interval(estimate, 3), noise_floor(estimate, digits))
-    return (number(estimate.value, digits) + (" ★" if best else ""), *filter(None, lines))
 
 
 def change_lines(change: Estimate, digits: int = 4, better: str = "lower") -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from calib.ui.controls.widgets import ask, control, download
 from calib.ui.layout import tables
 from calib.ui.reliability import results
 from calib.ui.reliability.results import ChosenBin
-from calib.ui.session import choices, slicing, state
+from calib.ui.session import choices, parts, state
 from calib.ui.session.session import Session
 from calib.ui.session.upload import Connected
 
@@ -213,7 +213,7 @@ def _mix(session: Session, model: state.Model, picked: ChosenBin, position: int)
         key="mix_by",
         label="Compare this bin with all other rows by",
     )
-    cut = slicing.scored(session, slicing.sliced(session, model, (column,)))
+    cut = parts.scored(session, parts.sliced(session, model, (column,)))
     if picked.curve.rows[position] == len(cut.codes):
         st.caption("All rows are in this bin, so there are no other rows to compare it with.")
         return

@@ -77,7 +77,7 @@ def _chosen(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> d
     if picked.ring:
         at, curve = picked.ring[1], picked.curve
         ends = float(curve.low_edge[at]), float(curve.high_edge[at])
-    values = {choice.key: session[choice] for choice in SENT}
+    values = {choice.key: choice.shown(session[choice]) for choice in SENT}
     return {
         "chosen": {**values, "shown": list(shown), "range": list(ends) or None},
         "auto": session[choices.AUTO_BINS],
@@ -126,15 +126,11 @@ def _take(session: Session, analysis: LiveAnalysis, shown: tuple[str, ...]) -> N
     sent = st.session_state[KEY]["sent"] or {}
     before = _chosen(session, analysis, shown)["chosen"]
     for choice in SENT:
-        if choice.key in sent and sent[choice.key] != _as_json(before[choice.key]):
+        if choice.key in sent and sent[choice.key] != before[choice.key]:
             _change(session, choice, sent[choice.key])
     ends = sent.get("range")
     if ends != before["range"]:
         _change(session, choices.SCORE_RANGE, ends or [])
-
-
-def _as_json(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _change(session: Session, choice: Choice[Any], value: Any) -> None:

@@ -17,6 +17,10 @@ from calib.ui.session.choices import method_label
 
 MAX_RUNS = 3
 STABLE = "**The conclusion does not depend on the number of bins.**"
+NEARLY_STABLE = "**Nearly all numbers of bins lead to the same conclusion.**"
+UNSTABLE = "**The conclusion depends on the number of bins.**"
+# A share of binnings this small disagrees by chance.
+BY_CHANCE = 0.05
 SENSITIVITY = """
 - The coloured bands are intervals of ECE. The band of the strategy that is not in use is fainter.
 - The **grey area** is where the ECE of a calibrated model lies with the chosen confidence; the
@@ -75,17 +79,6 @@ def lines(curves: Sequence[RateCurve]) -> str:
     return "\n".join(LINES[c.kind].format(level(c.confidence_level)).strip() for c in curves)
 
 
-def band_of(method: str) -> str:
-    """Whose band and lines a diagram of several methods has."""
-    return f"\n- The grey band, and any lines, are those of **{method_label(method)}**.\n"
-
-
-NEARLY_STABLE = "**Nearly all numbers of bins lead to the same conclusion.**"
-UNSTABLE = "**The conclusion depends on the number of bins.**"
-# A share of binnings this small disagrees by chance.
-BY_CHANCE = 0.05
-
-
 def sensitivity_sentence(analysis: Analysis, sensitivity: Sensitivity, method: str) -> str:
     """Whether the conclusion from ECE depends on the bins, at which numbers, and the KS test."""
     curves = (sensitivity.quantile, sensitivity.uniform)
@@ -109,7 +102,10 @@ def sensitivity_sentence(analysis: Analysis, sensitivity: Sensitivity, method: s
         found = f"{STABLE} {size}, always above what a calibrated model would show by chance."
     else:
         found = f"{STABLE} {size}, never above what a calibrated model would show by chance."
-    return f"{found} {_calibrated(analysis, method)} {_without_bins(analysis, method)}"
+    p = analysis.methods[method].p_adjusted["ks"]
+    rejects = "rejects" if p < SIGNIFICANCE else "does not reject"
+    without_bins = f"The KS test, which uses no bins, {rejects} calibration ({p_value(p)})."
+    return f"{found} {_calibrated(analysis, method)} {without_bins}"
 
 
 def _calibrated(analysis: Analysis, method: str) -> str:
@@ -144,9 +140,3 @@ def runs(numbers: list[int]) -> list[str]:
     cuts = [0, *breaks, len(numbers)]
     parts = [numbers[start:end] for start, end in pairwise(cuts)]
     return [f"{p[0]} to {p[-1]}" if len(p) > 1 else str(p[0]) for p in parts]
-
-
-def _without_bins(analysis: Analysis, method: str) -> str:
-    p = analysis.methods[method].p_adjusted["ks"]
-    rejects = "rejects" if p < SIGNIFICANCE else "does not reject"
-    return f"The KS test, which uses no bins, {rejects} calibration ({p_value(p)})."

@@ -16,12 +16,11 @@ from calib.store import Store, StoreError
 from calib.text import plain
 from calib.ui.controls.widgets import ask, field
 from calib.ui.reports import sharing
-from calib.ui.session import decisions, identity, state
+from calib.ui.session import identity, parts, state
 from calib.ui.session.choices import CROSS, N_RANGES, SLICE_BY, TIME, UNIT, Chosen
 from calib.ui.session.pages import PAGES
 from calib.ui.session.report_browser import REPORT
 from calib.ui.session.session import Session
-from calib.ui.session.slicing import crossed_with
 from calib.ui.session.sources import Query
 
 CONTENTS = """
@@ -114,7 +113,7 @@ def report_of(session: Session, model: state.Model) -> Report:
     slices: list[tuple[str, ...]] = [
         (name,) for name in dict.fromkeys((first, *known)) if name and name != time
     ]
-    if cross in crossed_with(rows, first):
+    if cross in parts.crossed_with(rows, first):
         slices.append((first, cross))
     query = Query.of(session.upload.source) if session.upload else None
     made = session.memo.heavy(
@@ -150,8 +149,8 @@ def _report(
 
 def costs(session: Session) -> Costs | None:
     """The costs of the Decisions page, where any were chosen."""
-    chosen = decisions.costs(session.chosen)
-    return None if chosen == decisions.costs(Chosen()) else chosen
+    chosen = parts.costs(session.chosen)
+    return None if chosen == parts.costs(Chosen()) else chosen
 
 
 def _declared(session: Session) -> Declared:

@@ -11,7 +11,7 @@ from calib.analysis.slices import SliceGaps
 from calib.core.aggregate import Aggregate
 from calib.text import plain
 from calib.ui.controls.widgets import control
-from calib.ui.session import choices, slicing
+from calib.ui.session import choices, parts
 from calib.ui.session.session import Session
 
 HOW_TO_CROSS = (
@@ -27,7 +27,7 @@ def columns_control(session: Session, rows: Data) -> tuple[str, ...]:
     """Pick one column, or two to cross; returns them."""
     names = list(rows.columns)
     first = control(session, choices.SLICE_BY, names)
-    others = slicing.crossed_with(rows, first)
+    others = parts.crossed_with(rows, first)
     crossed = control(session, choices.CROSS, ["", *others]) if others else ""
     of_source = session.upload is not None and session.upload.source is not None
     if of_source and not others and len(names) > 1:

@@ -27,7 +27,7 @@ from calib.text import (
 )
 from calib.ui.layout import charts, frame, tables
 from calib.ui.layout.tables import whole_numbers
-from calib.ui.session import slicing, state
+from calib.ui.session import parts, state
 from calib.ui.session.choices import method_label
 from calib.ui.session.session import Session
 
@@ -192,7 +192,7 @@ def own_map(
     """Calibrate a slice by itself, and say what it gains."""
     try:
         with st.spinner("Fitting the slice-specific calibrator"):
-            found = slicing.slice_calibration(session, model, cut, number, method)
+            found = parts.slice_calibration(session, model, cut, number, method)
     except ValueError as error:
         st.info(plain(str(error)))
         return
@@ -225,7 +225,7 @@ def over_time(session: Session, model: state.Model, column: str, methods: Sequen
     """Calibration over the periods of a column: chart, what is set aside, table."""
     try:
         with st.spinner("Computing periods"):
-            found = slicing.period_tables(session, model, column, methods)
+            found = parts.period_tables(session, model, column, methods)
     except ValueError as error:
         st.info(plain(str(error)))
         return

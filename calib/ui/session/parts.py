@@ -1,10 +1,11 @@
-"""Results of slices and periods, each computed once."""
+"""Results of slices, periods and decisions, each computed once."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from calib.analysis.decisions import DecisionTable
+from calib.analysis import LiveAnalysis
+from calib.analysis.decisions import Costs, DecisionTable, decide
 from calib.analysis.periods import Periods, PeriodTable, period_table
 from calib.analysis.periods.table import timed_rows
 from calib.analysis.run import Data
@@ -27,7 +28,7 @@ from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.matrix import MatrixFits
 from calib.crossfit.settings import Strategy
 from calib.curves.reliability import ReliabilityCurve
-from calib.ui.session.choices import N_RANGES, UNIT
+from calib.ui.session.choices import CAPACITY, COST_FN, COST_FP, N_RANGES, UNIT, Chosen
 from calib.ui.session.memo import keep
 from calib.ui.session.session import Session
 from calib.ui.session.state import Model
@@ -137,3 +138,14 @@ def period_tables(
 def _period_table(held_out: CrossFitted, method: str, own: Periods, at: float) -> PeriodTable:
     view = held_out.row_view(method)
     return period_table(view, view.score, own, confidence_level=at)
+
+
+def costs(chosen: Chosen) -> Costs:
+    """What was chosen on the Decisions page."""
+    return Costs(chosen[COST_FP], chosen[COST_FN], chosen[CAPACITY])
+
+
+def decisions(session: Session, analysis: LiveAnalysis) -> DecisionTable:
+    """Decisions by every method under these costs."""
+    chosen, at = costs(session.chosen), session.settings.confidence_level
+    return session.memo.heavy(decide, analysis.held_out, chosen, confidence_level=at)
