@@ -129,7 +129,8 @@ class NaturalSpline:
     def pieces(self, coefficients: FloatArray) -> Pieces:
         """The spline as cubics between the knots and straight lines beyond them."""
         curve = BSpline(self._padded, self._fold @ coefficients, ORDER - 1)
-        ends, slopes = curve(self.knots[[0, -1]]), (self._derivative(1) @ coefficients)[[0, -1]]
+        at_ends = self.knots[[0, -1]]
+        ends, slopes = curve(at_ends), self._derivative(1, at_ends) @ coefficients
         inner = of_bspline(curve).coefficients
         table = np.zeros((len(inner) + 2, ORDER))
         table[1:-1], table[[0, -1], 0], table[[0, -1], 1] = inner, ends, slopes
@@ -145,7 +146,7 @@ class NaturalSpline:
         f'' is linear between knots, so the integral over an interval of length h with ends u, v is
         h (u^2 + u v + v^2) / 3.
         """
-        second = csr_array(self._derivative(2))
+        second = csr_array(self._derivative(2, self.knots))
         gap = np.diff(self.knots)
         diagonal = (np.append(gap, 0.0) + np.append(0.0, gap)) / 3.0
         k = len(self)
@@ -156,11 +157,11 @@ class NaturalSpline:
             banded[offset, : k - offset] = np.diagonal(dense, -offset)
         return banded
 
-    def _derivative(self, order: int) -> FloatArray:
-        """Dense (k, k): the derivative at every knot of every basis function."""
+    def _derivative(self, order: int, x: FloatArray) -> FloatArray:
+        """Dense (n, k): the derivative at `x` of every basis function."""
         identity = np.eye(len(self) + 2)
-        at_knots = BSpline(self._padded, identity, ORDER - 1).derivative(order)(self.knots)
-        return np.asarray(at_knots @ self._fold.toarray(), dtype=np.float64)
+        found = BSpline(self._padded, identity, ORDER - 1).derivative(order)(x)
+        return np.asarray(found @ self._fold.toarray(), dtype=np.float64)
 
     def _natural_ends(self) -> csr_array:
         """Matrix (k + 2, k) from our coefficients to those of the B-splines."""
