@@ -93,11 +93,8 @@ def table(
 ) -> None:
     labels = {key: method.label for key, method in methods.items()}
     tables.metric_table(name, columns, labels, analysis.recommendation.method)
-    frame.once("stars", lambda: st.caption(TABLE.format(at(analysis))))
-
-
-def at(analysis: Analysis) -> str:
-    return text.level(analysis.settings.confidence_level)
+    at = text.level(analysis.settings.confidence_level)
+    frame.once("stars", lambda: st.caption(TABLE.format(at)))
 
 
 def recommendation(model: state.Model) -> None:

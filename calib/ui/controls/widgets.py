@@ -13,7 +13,8 @@ from calib.analysis.run import Data
 from calib.calibrators import CALIBRATORS, score_methods
 from calib.loading.examples import EXAMPLES
 from calib.reports.contents import shown_methods as shown_at_first
-from calib.ui.layout.words import assumptions, named_folds
+from calib.text import plain
+from calib.ui.layout.words import named_folds
 from calib.ui.session import choices, state
 from calib.ui.session.choice import Choice
 from calib.ui.session.session import Session
@@ -106,7 +107,8 @@ def methods(session: Session) -> None:
     known = list(CALIBRATORS if session.is_matrix else score_methods())
     control(session, choices.METHODS, [key for key in known if key != "uncalibrated"])
     with st.expander("What each one assumes"):
-        st.markdown(assumptions(known, matrix=session.is_matrix))
+        entries = [CALIBRATORS[key].words(matrix=session.is_matrix) for key in known]
+        st.markdown("\n".join(f"- **{plain(label)}**: {plain(each)}" for label, each in entries))
 
 
 def shown_methods(session: Session, analysis: Analysis) -> tuple[str, ...]:

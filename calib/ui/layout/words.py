@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
 from calib.analysis import Analysis, DataSummary, MethodResult
-from calib.calibrators import CALIBRATORS
 from calib.core.estimate import Estimate
 from calib.core.origin import Origin
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
@@ -69,12 +68,6 @@ def set_aside(data: DataSummary) -> str:
     total = sum(data.set_aside.values())
     reasons = "; ".join(f"{count:,} {reason}" for reason, count in data.set_aside.items())
     return f"{total:,} rows are not used: {reasons}."
-
-
-def assumptions(keys: Sequence[str], *, matrix: bool = False) -> str:
-    """One line per method: what it assumes."""
-    entries = [CALIBRATORS[key].words(matrix=matrix) for key in keys]
-    return "\n".join(f"- **{plain(label)}**: {plain(summary)}" for label, summary in entries)
 
 
 def formula(method: MethodResult) -> str:

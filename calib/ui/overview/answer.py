@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from calib import text
@@ -86,6 +88,7 @@ def four_numbers(session: Session, analysis: Analysis) -> None:
     """Rows, KS error, mean prediction and base rate."""
     data, scores = analysis.data, analysis.uncalibrated
     predicted, observed = means(session, analysis)
+    below: dict[str, Any] = {"delta_color": "off", "delta_arrow": "off"}
     # A cell of counts can hold several scores.
     grouped = scores.metrics["log_loss"].resolution > 0.0
     with st.container(key=state.key("numbers")):
@@ -94,8 +97,7 @@ def four_numbers(session: Session, analysis: Analysis) -> None:
             "Rows",
             f"{data.n_rows:,}",
             text.plural(data.n_distinct, "score cell" if grouped else "distinct score"),
-            delta_color="off",
-            delta_arrow="off",
+            **below,
             help=words.set_aside(data) or "Rows that are scored.",
         )
         ks = scores.metrics["ks_error"]
@@ -104,8 +106,7 @@ def four_numbers(session: Session, analysis: Analysis) -> None:
             "KS error",
             text.number(ks.value),
             text.p_value(scores.p_adjusted["ks"]),
-            delta_color="off",
-            delta_arrow="off",
+            **below,
             help=f"{meaning} {words.on_average(ks)} Below it: the "
             "p-value after Holm's correction for five tests.",
         )

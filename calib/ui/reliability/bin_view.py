@@ -141,10 +141,6 @@ def _control(session: Session, analysis: Analysis, picked: ChosenBin, shown: Seq
     options = tuple(dict.fromkeys((*shown, picked.method)))
     if len(options) > 1:
         control(session, choices.BIN_OF, options, value=picked.method)
-    _bin_control(session, analysis, picked)
-
-
-def _bin_control(session: Session, analysis: Analysis, picked: ChosenBin) -> None:
     curve = analysis.methods[picked.method].reliability
     # Other bins need another widget: otherwise an old choice would be read as one of the new bins.
     key = state.key(f"bin_at_{picked.method}_{curve.strategy}_{len(curve.rows)}_{curve.n_empty}")

@@ -8,7 +8,7 @@ import streamlit as st
 
 from calib.analysis.decisions import DecisionTable
 from calib.analysis.periods import PeriodTable
-from calib.analysis.slices import SliceCalibration, SlicedRows, SliceErrorRates, SliceGaps
+from calib.analysis.slices import SlicedRows, SliceErrorRates, SliceGaps
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.core.estimate import Estimate
 from calib.curves.reliability import FEW_ROWS
@@ -186,24 +186,16 @@ def rates_title(decided: DecisionTable) -> str:
     return f"Error rates if the highest {percent(decided.costs.capacity, 3)} of scores are flagged"
 
 
-def own_map(
-    session: Session, model: state.Model, cut: SlicedRows, number: int, method: str
-) -> None:
+def own_map(session: Session, model: state.Model, cut: SlicedRows, own: int, method: str) -> None:
     """Calibrate a slice by itself, and say what it gains."""
     try:
         with st.spinner("Fitting the slice-specific calibrator"):
-            found = parts.slice_calibration(session, model, cut, number, method)
+            found = parts.slice_calibration(session, model, cut, own, method)
     except ValueError as error:
         st.info(plain(str(error)))
         return
-    _slice_calibrator(
-        found, cut.slicing.names[number], matrix=model.analysis.multiclass is not None
-    )
-
-
-def _slice_calibrator(found: SliceCalibration, name: str, *, matrix: bool) -> None:
     at, change = level(found.confidence_level), found.difference
-    who = f"**{plain(name)}**"
+    who, matrix = f"**{plain(cut.slicing.names[own])}**", model.analysis.multiclass is not None
     if change.high < 0:
         sentence = f"A separate calibrator helps {who}"
     elif change.low > 0:
@@ -225,14 +217,10 @@ def over_time(session: Session, model: state.Model, column: str, methods: Sequen
     """Calibration over the periods of a column: chart, what is set aside, table."""
     try:
         with st.spinner("Computing periods"):
-            found = parts.period_tables(session, model, column, methods)
+            periods = parts.period_tables(session, model, column, methods)
     except ValueError as error:
         st.info(plain(str(error)))
         return
-    _periods(found, column)
-
-
-def _periods(periods: Mapping[str, PeriodTable], column: str) -> None:
     first = periods["uncalibrated"]
     for key, each in periods.items():
         marked = int((each.ks_p_adjusted < SIGNIFICANCE).sum())

@@ -19,10 +19,6 @@ COST = partial(st.number_input, step=1.0, format="%.6g")
 COLUMN = partial(st.selectbox, placeholder=NONE)
 
 
-def _none_for_empty(text: str) -> str | None:
-    return text or None
-
-
 def _column(name: object) -> str:
     return NONE if name is None else str(name)
 
@@ -48,7 +44,7 @@ CROSS = Choice[str](
     chip=lambda name: f"Crossed with {plain(name)}",
     acts_on=on("Slices", "Reports", when="has columns"),
     widget=COLUMN,
-    shown=_none_for_empty,
+    shown=lambda name: name or None,
     forgets=("picked", "apart"),
 )
 
@@ -97,7 +93,7 @@ TIME = Choice[str](
     chip=lambda name: f"Time: {plain(name)}",
     acts_on=on("Slices", "Reports", when="has columns"),
     widget=partial(COLUMN, index=None),
-    shown=_none_for_empty,
+    shown=lambda name: name or None,
 )
 
 UNIT = Choice[Unit | Literal[""]](
