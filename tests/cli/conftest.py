@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from calib.cli import main
+from tests.once import computed_once  # noqa: F401
 
 
 @dataclass

@@ -1,7 +1,6 @@
 """The dashboard as a command, from a folder that is not the project's."""
 
 import json
-import os
 import re
 import signal
 import socket
@@ -26,16 +25,25 @@ from calib.ui.session.session import SESSION
 ROOT = Path(__file__).parents[2]
 # Of another project, in the folder that the command is called in.
 FOREIGN = '[server]\naddress = "0.0.0.0"\n[browser]\ngatherUsageStats = true\n[theme]\nfont = "x"\n'
+# Imports all that a server needs once, and forks for each: arguments, and variables.
 SHOW_OPTIONS = """
-import json, sys
+import json, os, sys
 from streamlit import config
 from streamlit.web.server.starlette import starlette_server
-names = json.loads(sys.argv.pop(1))
+from calib.__main__ import main
+from calib.ui.session import serving
+names, *servers = json.loads(sys.argv[1])
 starlette_server.UvicornRunner.run = lambda self: print(
     json.dumps({name: config.get_option(name) for name in names})
 )
-from calib.__main__ import main
-sys.exit(main())
+for arguments, variables in servers:
+    child = os.fork()
+    if not child:
+        os.environ |= variables
+        sys.argv[1:] = ["serve", *arguments]
+        sys.exit(main())
+    if status := os.waitpid(child, 0)[1]:
+        sys.exit(os.waitstatus_to_exitcode(status))
 """
 
 
@@ -72,38 +80,32 @@ def declared():
     return found
 
 
-def options_of_server(*arguments, **environ):
-    names = json.dumps([*declared(), "server.port"])
+def options_of_servers(*servers):
+    names = [*declared(), "server.port"]
     done = subprocess.run(
-        [sys.executable, "-c", SHOW_OPTIONS, names, "serve", *arguments],
-        env=os.environ | environ,
+        [sys.executable, "-c", SHOW_OPTIONS, json.dumps([names, *servers])],
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
 
-def test_every_option_of_the_app_holds_in_any_folder(elsewhere):
-    found = options_of_server()
-    assert found == declared() | {"server.port": 8501}
-    assert found["server.address"] == "localhost"
-    assert found["browser.gatherUsageStats"] is False
-
-
-def test_the_command_line_and_the_environment_change_options(elsewhere):
+def test_options_of_the_app_hold_in_any_folder_and_are_changed_by_line_and_environment(elsewhere):
     variables = {
         "STREAMLIT_SERVER_MAX_UPLOAD_SIZE": "7",
         "STREAMLIT_RUNNER_MAGIC_ENABLED": "true",
         "STREAMLIT_SERVER_PORT": "8612",
     }
-    changed = {"server.maxUploadSize": 7, "runner.magicEnabled": True}
-    found = options_of_server(**variables)
-    assert found == declared() | changed | {"server.port": 8612}
-    named = {"server.port": 8613, "server.address": "localhost"}
-    found = options_of_server("--port", "8613", "--address", "localhost", **variables)
-    assert found == declared() | changed | named
+    line = ["--port", "8613", "--address", "localhost"]
+    plain, varied, both = options_of_servers(([], {}), ([], variables), (line, variables))
+    assert plain == declared() | {"server.port": 8501}
+    assert plain["server.address"] == "localhost"
+    assert plain["browser.gatherUsageStats"] is False
+    changed = declared() | {"server.maxUploadSize": 7, "runner.magicEnabled": True}
+    assert varied == changed | {"server.port": 8612}
+    assert both == changed | {"server.port": 8613, "server.address": "localhost"}
 
 
 def test_streamlit_run_finds_the_same_server_in_the_script():

@@ -1,6 +1,6 @@
 """Tests of pages run in one process, and compute once what they share."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 from unittest.mock import MagicMock
@@ -16,6 +16,7 @@ from calib.ui.controls import uploaders
 from calib.ui.session import session, state
 from calib.ui.session.memo import Memo
 from calib.ui.session.sources import Query
+from tests.once import computed_once  # noqa: F401
 
 # Analyses that are kept: a few megabytes each.
 MAX_ANALYSES = 12
@@ -28,18 +29,26 @@ def read_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr(uploaders, "is_harmless", lambda *_: True)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def cheap_sessions() -> Iterator[None]:
+@pytest.fixture(scope="session")
+def scripts() -> ScriptCache:
+    return ScriptCache()
+
+
+@pytest.fixture(scope="session")
+def components() -> Callable[..., Any]:
+    return cache(manifest_scanner.scan_component_manifests)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cheap_sessions(scripts: ScriptCache, components: Callable[..., Any]) -> Iterator[None]:
     """Do once what each run of an `AppTest` does anew: it is the same for all of them.
 
     Components of Streamlit are looked for in the installed packages, the pages are compiled, and a
     stand-in for the server is made. Each `AppTest` is a session of its own, and to search a process
     with all tests for the memory of those that were left takes 0.06 seconds.
     """
-    scripts = ScriptCache()
     with pytest.MonkeyPatch.context() as patch:
-        scan = cache(manifest_scanner.scan_component_manifests)
-        patch.setattr(manifest_scanner, "scan_component_manifests", scan)
+        patch.setattr(manifest_scanner, "scan_component_manifests", components)
         patch.setattr(app_test, "ScriptCache", lambda: scripts)
         patch.setattr(app_test, "MagicMock", cache(MagicMock))
         patch.setattr(local_script_runner, "require_widgets_deltas", _wait)
@@ -64,11 +73,13 @@ class OfAllSessions(Memo):
         return super().__call__(function, *args, **kwargs)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def one_memo() -> Iterator[None]:
-    """Compute what several tests show once: results are frozen, and found by rows and settings."""
+@pytest.fixture(scope="session")
+def memo() -> Memo:
     limits = dict.fromkeys((analyze, state._fit), MAX_ANALYSES)
-    memo = OfAllSessions(limits=session.LARGE | limits)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session, "Memo", lambda **_: memo)
-        yield
+    return OfAllSessions(limits=session.LARGE | limits)
+
+
+@pytest.fixture(autouse=True)
+def one_memo(memo: Memo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compute what several tests show once: results are frozen, and found by rows and settings."""
+    monkeypatch.setattr(session, "Memo", lambda **_: memo)

@@ -8,6 +8,7 @@ from calib.analysis import Analysis, analyze
 from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
 from calib.reports import Report
+from tests.once import computed_once  # noqa: F401
 
 MOMENT = "2026-03-01T09:05:00+00:00"
 HOSTILE = (

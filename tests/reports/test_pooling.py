@@ -17,7 +17,7 @@ from tests.rare import common_first
 from tests.test_counts_alone import agree
 
 N = 2000
-SETTINGS = calib.Settings(methods=("platt", "isotonic", "spline"))
+SETTINGS = calib.Settings(methods=("platt", "isotonic"))
 RNG = np.random.default_rng(5)
 SCORE = RNG.beta(0.6, 0.8, N)
 OUTCOME = RNG.random(N) < SCORE**1.4
