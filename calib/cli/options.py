@@ -45,10 +45,6 @@ def _text(metavar: str, meaning: str, **more: Any) -> Mapping[str, Any]:
     return {"metavar": metavar, "help": meaning} | more
 
 
-def _flag(meaning: str) -> Mapping[str, Any]:
-    return {"action": "store_true", "help": meaning}
-
-
 def _of_load(hint: Any, words: Mapping[str, Any]) -> Mapping[str, Any]:
     kinds = (hint, *get_args(hint))
     choices = next((get_args(kind) for kind in kinds if get_origin(kind) is Literal), None)
@@ -177,7 +173,8 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     large += "results are those of the sample."
     _add(parser.add_argument_group("sample", large), SAMPLE)
     # At a terminal, progress is always shown.
-    parser.add_argument("--progress", **_flag("report progress on standard error"))
+    told = "report progress on standard error"
+    parser.add_argument("--progress", action="store_true", help=told)
 
 
 def add_settings(parser: argparse.ArgumentParser, leave_out: Iterable[str] = ()) -> None:

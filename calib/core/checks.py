@@ -52,25 +52,24 @@ def check_scores(y_prob: ArrayLike, name: str = "y_prob") -> FloatArray:
     """Return scores as float64. NaN and values outside [0, 1] are refused."""
     values = _floats(name, y_prob)
     # One comparison finds NaN too: it fails every comparison.
-    low, high = values.min(), values.max()
-    if not (low >= 0.0 and high <= 1.0):
-        inside = (values >= 0.0) & (values <= 1.0)
-        row = int(np.flatnonzero(~inside)[0])
-        raise ValueError(f"{name} must be within [0, 1], got {values[row]} at index {row}.")
+    if not (values.min() >= 0.0 and values.max() <= 1.0):
+        _check_each(values, (values >= 0.0) & (values <= 1.0), f"{name} must be within [0, 1]")
     return values
+
+
+def _check_each(values: NDArray[Any], allowed: BoolArray, rule: str) -> None:
+    """Refuse values of which one is not allowed, and name the first."""
+    if not allowed.all():
+        row = int(np.flatnonzero(~allowed)[0])
+        raise ValueError(f"{rule}, got {values[row]} at index {row}.")
 
 
 def check_weights(sample_weight: ArrayLike) -> FloatArray:
     """Return weights as float64. They must be positive, finite and not too unequal to be summed."""
     values = _floats("sample_weight", sample_weight)
     allowed = (values > 0.0) & np.isfinite(values)
-    if not allowed.all():
-        row = int(np.flatnonzero(~allowed)[0])
-        raise ValueError(
-            f"sample_weight must be positive and finite, got {values[row]} at index {row}."
-        )
-    trouble = weight_range_trouble(values)
-    if trouble:
+    _check_each(values, allowed, "sample_weight must be positive and finite")
+    if trouble := weight_range_trouble(values):
         raise ValueError(f"sample_weight must {trouble}.")
     return values
 
@@ -163,13 +162,7 @@ def check_classes(y_true: ArrayLike, n_classes: int) -> IntArray:
     rule = f"y_true must hold class indices 0..{n_classes - 1}"
     if values.ndim != 1 or values.dtype.kind not in "iuf":
         raise ValueError(f"{rule}, got {values.dtype} values of shape {values.shape}.")
-    whole = np.isfinite(values) & (values == np.floor(values))
-    if not whole.all():
-        row = int(np.flatnonzero(~whole)[0])
-        raise ValueError(f"{rule}, got {values[row]} at index {row}.")
+    _check_each(values, np.isfinite(values) & (values == np.floor(values)), rule)
     outcome = values.astype(np.int64)
-    known = (outcome >= 0) & (outcome < n_classes)
-    if not known.all():
-        row = int(np.flatnonzero(~known)[0])
-        raise ValueError(f"{rule}, got {outcome[row]} at index {row}.")
+    _check_each(outcome, (outcome >= 0) & (outcome < n_classes), rule)
     return outcome

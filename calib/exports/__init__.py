@@ -92,8 +92,18 @@ def export(
     path = Path(path)
     if dialect is not None and path.suffix.lower() != ".sql":
         raise ValueError(f"dialect is for files that end in .sql, got {path.name!r}.")
-    content, _ = _content(fitted, path.suffix.lower(), dialect, table, columns, analysis, classes)
-    path.write_bytes(content)
+    made = offer(
+        fitted,
+        path.suffix.lower(),
+        dialect,
+        table=table,
+        columns=columns,
+        analysis=analysis,
+        classes=classes,
+    )
+    if made.missing:
+        raise ExportError(made.missing)
+    path.write_bytes(made.content)
     return path
 
 
@@ -137,27 +147,13 @@ def offer(
     label = f"{target.label} ({dialect or 'duckdb'})" if suffix == ".sql" else target.label
     if target.missing():
         return Offer(label, name + suffix, b"", "", None, target.missing())
-    content, run = _content(fitted, suffix, dialect, table, columns, analysis, classes)
-    code = "" if suffix == ".onnx" else content.decode().partition("calib-made: ")[0]
-    return Offer(label, name + suffix, content, code.rpartition("\n")[0], run)
-
-
-def _content(
-    fitted: Fitted,
-    suffix: str,
-    dialect: str | None,
-    table: str,
-    columns: Sequence[str] | None,
-    analysis: Analysis | None,
-    classes: Sequence[str] | None,
-) -> tuple[bytes, Run | None]:
-    target = _target(suffix)
-    named = None if classes is None else tuple(classes)
     made = fitted
     if not isinstance(made, ExportedCalibrator):
-        made = describe(made, analysis=analysis, classes=named)
+        made = describe(made, analysis=analysis, classes=tuple(classes) if classes else None)
     listed = None if columns is None else tuple(columns)
-    return written(made, target, choices_for(made, dialect, table, listed))
+    content, run = written(made, target, choices_for(made, dialect, table, listed))
+    code = "" if suffix == ".onnx" else content.decode().partition("calib-made: ")[0]
+    return Offer(label, name + suffix, content, code.rpartition("\n")[0], run)
 
 
 def _target(suffix: str) -> Target:

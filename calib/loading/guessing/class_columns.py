@@ -225,6 +225,12 @@ class Guesser:
                     return column
         return None
 
+    def taken_by_name(
+        self, patterns: Iterable[str], fits: Callable[[ColumnProfile], bool]
+    ) -> str | None:
+        """The same column, which then is something."""
+        return self.take(self.named(patterns, fits))
+
     def first(self, *tests: Callable[[ColumnProfile], bool]) -> str | None:
         """The first free column whose content fits the earliest test."""
         columns = self.free()[:MAX_PROFILED]

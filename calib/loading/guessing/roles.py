@@ -79,7 +79,7 @@ def _with_outcome_and_score(guesser: Guesser, mapping: ColumnMapping) -> ColumnM
             outcome = guesser.take(class_outcome(guesser, len(score)))
         return replace(mapping, outcome=outcome, score=score)
     if outcome is None:
-        outcome = guesser.take(guesser.named(names.OUTCOME_NAMES, two))
+        outcome = guesser.taken_by_name(names.OUTCOME_NAMES, two)
     if score is None and not mapping.models:
         score = guesser.take(_score(guesser))
     if outcome is None:
@@ -113,13 +113,9 @@ def _with_roles(guesser: Guesser, mapping: ColumnMapping) -> ColumnMapping:
     many = binary and there is not None and guesser.profile(there).distinct > 2
     predicted = mapping.predicted
     if predicted is None and many and mapping.positive is None:
-        predicted = guesser.take(guesser.named(names.PREDICTED_NAMES, outcome_like))
-    weight = mapping.weight or guesser.take(
-        guesser.named(names.WEIGHT_NAMES, lambda profile: profile.numeric)
-    )
-    group = mapping.group or guesser.take(
-        guesser.named(names.GROUP_NAMES, lambda profile: profile.distinct > 2)
-    )
+        predicted = guesser.taken_by_name(names.PREDICTED_NAMES, outcome_like)
+    weight = mapping.weight or guesser.taken_by_name(names.WEIGHT_NAMES, lambda p: p.numeric)
+    group = mapping.group or guesser.taken_by_name(names.GROUP_NAMES, lambda p: p.distinct > 2)
     split, test_value = _split(guesser, mapping)
     no_fold = mapping.fold is not None or split is not None
     return replace(
@@ -130,7 +126,7 @@ def _with_roles(guesser: Guesser, mapping: ColumnMapping) -> ColumnMapping:
         split=split,
         test_value=test_value,
         fold=mapping.fold if no_fold else _fold(guesser),
-        time=mapping.time or guesser.take(guesser.named(names.TIME_NAMES, _time_like)),
+        time=mapping.time or guesser.taken_by_name(names.TIME_NAMES, _time_like),
         slices=mapping.slices or _slices(guesser),
     )
 
@@ -188,9 +184,8 @@ def _positive(frame: pd.DataFrame, mapping: ColumnMapping, labels: Labels) -> st
     """The label that counts as positive: a telling word, else the one with the higher scores."""
     if not 1 <= len(labels) <= 2:
         return None
-    telling = telling_label(labels)
-    if telling is not None:
-        return telling
+    if telling := telling_labels(labels):
+        return telling[0]
     if set(labels.names) == ONE_AND_TWO:
         return None
     # The only label of a column that holds one class: 0 and -1 are negative.
@@ -205,14 +200,6 @@ def is_plain_pair(labels: Labels) -> bool:
     """Whether these are 0 and 1, -1 and 1, or false and true."""
     found = {name.casefold() for name in labels.names}
     return any(found <= pair for pair in names.PLAIN_PAIRS)
-
-
-def telling_label(labels: Labels) -> str | None:
-    """The label whose name means "positive"."""
-    if set(labels.names) == ONE_AND_TWO:
-        return None
-    folded = {name.casefold(): name for name in labels.names}
-    return next((folded[word] for word in names.POSITIVE_WORDS if word in folded), None)
 
 
 def telling_labels(labels: Labels) -> tuple[str, ...]:
