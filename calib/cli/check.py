@@ -158,7 +158,9 @@ def run(given: argparse.Namespace) -> int:
     found = _findings(given, analysis)
     if given.junit is not None:
         cases = [(finding.rule, finding.sentence, finding.kept) for finding in found]
-        junit.write(given.junit, cases, _facts(analysis) | {"method": given.method})
+        data = analysis.data
+        facts = {"data": data.name, "fingerprint": data.fingerprint, "rows": str(data.n_rows)}
+        junit.write(given.junit, cases, facts | {"method": given.method})
     for remark in predictions.remarks:
         print(f"note: {remark}", file=sys.stderr)
     print(_line(found, analysis, given.method))
@@ -182,8 +184,3 @@ def _line(found: list[Finding], analysis: Analysis, method: str) -> str:
     word, reasons = ("fail", broken) if broken else ("pass", kept)
     rows = f"{analysis.data.n_rows} rows"
     return f"{word}: {'; '.join(reasons)} ({analysis.methods[method].label}, {rows})"
-
-
-def _facts(analysis: Analysis) -> dict[str, str]:
-    data = analysis.data
-    return {"data": data.name, "fingerprint": data.fingerprint, "rows": str(data.n_rows)}

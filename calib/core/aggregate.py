@@ -16,12 +16,7 @@ from calib.core import aggregate_file
 from calib.core.counted import CountedRows
 from calib.core.strata import NONE, Part, Strata, crossed_name, crossing_of, joined_strata
 from calib.numerics.arrays import IntArray, Locked, arrays_of
-from calib.numerics.cell_table import (
-    MAX_CELLS,
-    MAX_SCORES,
-    CellTable,
-    add_tables,
-)
+from calib.numerics.cell_table import MAX_CELLS, MAX_SCORES, CellTable, add_tables
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)

@@ -28,7 +28,9 @@ def check_outcomes(y_true: ArrayLike) -> BoolArray:
             return values.astype(np.bool_)
         odd = f"{values[~allowed][0].item()!r}"
     else:
-        odd = f"{values.dtype} values such as {_first_non_number(values)!r}"
+        listed = values.tolist()
+        first = next((value for value in listed if not isinstance(value, NUMBERS)), listed[0])
+        odd = f"{values.dtype} values such as {first!r}"
     raise ValueError(f"y_true must hold only 0 and 1 (or booleans), got {odd}.")
 
 
@@ -41,11 +43,6 @@ def unboxed(values: NDArray[Any]) -> NDArray[Any]:
     if values.dtype == np.object_ and all(isinstance(value, NUMBERS) for value in values.flat):
         return values.astype(np.float64)
     return values
-
-
-def _first_non_number(values: NDArray[Any]) -> object:
-    listed = values.tolist()
-    return next((value for value in listed if not isinstance(value, NUMBERS)), listed[0])
 
 
 def check_scores(y_prob: ArrayLike, name: str = "y_prob") -> FloatArray:

@@ -12,7 +12,7 @@ from calib.exports.codec import ExportError
 from calib.exports.describing import describe
 from calib.exports.document import ExportedCalibrator
 from calib.exports.sql import DIALECTS
-from calib.exports.targets import TARGETS, Run, Target, choices_for, written
+from calib.exports.targets import TARGETS, Run, choices_for, written
 from calib.exports.verifying import Verified, load_calibrator, verify
 
 if TYPE_CHECKING:
@@ -143,7 +143,9 @@ def offer(
     The suffix is a key of `TARGETS`, and `name` that of the file without its suffix. The others are
     those of `export`.
     """
-    target = _target(suffix)
+    if suffix not in TARGETS:
+        raise ValueError(f"path must end in one of {', '.join(TARGETS)}, got {suffix!r}.")
+    target = TARGETS[suffix]
     label = f"{target.label} ({dialect or 'duckdb'})" if suffix == ".sql" else target.label
     if target.missing():
         return Offer(label, name + suffix, b"", "", None, target.missing())
@@ -154,12 +156,6 @@ def offer(
     content, run = written(made, target, choices_for(made, dialect, table, listed))
     code = "" if suffix == ".onnx" else content.decode().partition("calib-made: ")[0]
     return Offer(label, name + suffix, content, code.rpartition("\n")[0], run)
-
-
-def _target(suffix: str) -> Target:
-    if suffix not in TARGETS:
-        raise ValueError(f"path must end in one of {', '.join(TARGETS)}, got {suffix!r}.")
-    return TARGETS[suffix]
 
 
 def __dir__() -> list[str]:

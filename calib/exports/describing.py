@@ -19,6 +19,7 @@ from calib.numerics.arrays import FloatArray
 if TYPE_CHECKING:
     from calib.analysis import Analysis
 
+OWN_VERSIONS = {"calib": __version__, "numpy": np.__version__, "scipy": scipy.__version__}
 # Sums of a matrix product are rounded in an order of the library's own, and e^x magnifies it.
 MAX_RELATIVE = 1e-11
 
@@ -62,7 +63,7 @@ def describe(
         fitted_range=None if matrix else fitted.fitted_range_,
         base_rate=fitted.fitted_base_rate_,
         monotone=not matrix and _never_falls(fitted),
-        versions=_versions(),
+        versions={**OWN_VERSIONS, "python": platform.python_version()},
         data=None if analysis is None else _data(analysis),
         held_out=held_out,
         scores=scores,
@@ -112,12 +113,6 @@ def _never_falls(fitted: Calibrator) -> bool:
 def _data(analysis: Analysis) -> Json:
     data = analysis.data
     return {"name": data.name, "fingerprint": data.fingerprint, "n_rows": int(data.n_rows)}
-
-
-def _versions() -> dict[str, str]:
-    # By name, because the package's __init__ imports this module.
-    found = {"calib": __version__, "numpy": np.__version__, "scipy": scipy.__version__}
-    return found | {"python": platform.python_version()}
 
 
 def _parameter(value: Any) -> Any:

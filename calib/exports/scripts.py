@@ -180,7 +180,9 @@ def run_javascript(content: bytes, scores: FloatArray) -> FloatArray:
             timeout=600,
         )
     if done.returncode:
-        raise ValueError(f"Node could not run the exported module: {_first_error(done.stderr)}")
+        told = [line for line in done.stderr.splitlines() if "Error" in line]
+        told.append(done.stderr.strip()[-300:])
+        raise ValueError(f"Node could not run the exported module: {told[0]}")
     return np.array([_numbers(each) for each in json.loads(done.stdout)], dtype=np.float64)
 
 
@@ -188,8 +190,3 @@ def _numbers(value: Any) -> Any:
     if isinstance(value, list):
         return [_numbers(each) for each in value]
     return math.nan if value is None else value
-
-
-def _first_error(text: str) -> str:
-    """The line of Node's output that names the error."""
-    return next((line for line in text.splitlines() if "Error" in line), text.strip()[-300:])

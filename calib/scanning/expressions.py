@@ -20,16 +20,7 @@ from calib.loading.checking.mapped_rows import DIVISORS
 from calib.loading.options import OF_ROWS, ColumnMapping, Transform
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.cell_table import STRIDE
-from calib.numerics.score_grid import (
-    FIRST,
-    LAST,
-    NARROW,
-    PARTS,
-    PER_E_FOLD,
-    ROUNDING,
-    STEPS,
-    ZERO,
-)
+from calib.numerics.score_grid import FIRST, LAST, NARROW, PARTS, PER_E_FOLD, ROUNDING, STEPS, ZERO
 
 # A place within a cell is a whole number of these: 2^31 rows of one cell stay within 63 bits.
 UNITS = 2.0**32

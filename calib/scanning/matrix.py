@@ -8,7 +8,6 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-import pandas as pd
 
 from calib.core.checks import ROW_SUM_TOLERANCE
 from calib.core.views import check_view
@@ -67,11 +66,12 @@ def describe_view(
         raise InputError([no_labels(mapping)])
     classes = match_classes(mapping.score_columns, labels)
     of_value = classes.index[labels.codes]
-    counts = _rows_of_classes(facts, of_value, len(classes.names))
-    named = int(facts["rows"][labels.codes >= 0].sum())
-    if 2 * counts.sum() < named:
+    known, n_rows = of_value >= 0, facts["rows"].to_numpy(np.int64)
+    if 2 * n_rows[known].sum() < n_rows[labels.codes >= 0].sum():
         raise InputError([other_classes(classes, labels)])
-    known, none = of_value >= 0, "outcome none of the classes"
+    sums = np.bincount(of_value[known], n_rows[known], minlength=len(classes.names))
+    counts = sums.astype(np.int64)
+    none = "outcome none of the classes"
     odd = (labels.codes >= 0) & ~known
     usable, set_aside = usable_rows(plain, mapping, facts, known, odd, none)
     warnings = (*matched_in_order(mapping, classes), *seen_classes(classes, counts, "the rows"))
@@ -120,13 +120,6 @@ def _with_scores(
     )
     largest = nw.when(nw.col(SUM).is_finite()).then(nw.col(SCORE)).otherwise(nw.lit(float("inf")))
     return rows.with_columns(nw.when(nw.col(LACKS) == 0).then(largest).alias(SCORE)), names
-
-
-def _rows_of_classes(facts: pd.DataFrame, of_value: Any, n_classes: int) -> Any:
-    """Rows of each class."""
-    known = of_value >= 0
-    counts = np.bincount(of_value[known], facts["rows"].to_numpy()[known], minlength=n_classes)
-    return counts.astype(np.int64)
 
 
 def _check_scores(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:

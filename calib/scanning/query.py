@@ -93,8 +93,8 @@ def scan_sql(
     by = [("slice", name) for name in singles] + ([("time", time)] if time else [])
     chosen = [
         f"CAST({_column(outcome, dialect)} AS TEXT) AS calib_outcome",
-        f"CAST({_column(score, dialect)} AS DOUBLE) AS calib_score",
-        f"{_weight(weight, dialect)} AS calib_w",
+        f"{_number(score, dialect)} AS calib_score",
+        f"{_number(weight, dialect) if weight else '1e0'} AS calib_w",
         *(f"{_value(role, name, dialect)} AS calib_by_{i}" for i, (role, name) in enumerate(by)),
     ]
     names = [f"calib_by_{i}" for i in range(len(by))]
@@ -185,8 +185,8 @@ def _value(role: str, name: str, dialect: str) -> str:
     return f"CAST(CAST({column} AS DATE) AS TEXT)" if role == "time" else f"CAST({column} AS TEXT)"
 
 
-def _weight(name: str | None, dialect: str) -> str:
-    return "1e0" if name is None else f"CAST({_column(name, dialect)} AS DOUBLE)"
+def _number(name: str, dialect: str) -> str:
+    return f"CAST({_column(name, dialect)} AS DOUBLE)"
 
 
 def _column(name: str, dialect: str) -> str:

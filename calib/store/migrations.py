@@ -114,7 +114,9 @@ def migrate(engine: Engine, steps: Sequence[Step] = STEPS) -> None:
             return
     # All or nothing: both databases also roll back changes of tables.
     with writing(engine) as connection:
-        _wait_for_turn(connection)
+        # In SQLite a transaction that writes has the file to itself.
+        if connection.dialect.name == "postgresql":
+            connection.execute(select(func.pg_advisory_xact_lock(LOCK)))
         version = _version(connection)
         if version > len(steps):
             raise StoreError(
@@ -132,12 +134,6 @@ def _version(connection: Connection) -> int:
     if not inspect(connection).has_table(schema.name):
         return 0
     return connection.scalar(select(func.coalesce(func.max(schema.c.version), 0))) or 0
-
-
-def _wait_for_turn(connection: Connection) -> None:
-    # In SQLite a transaction that writes has the file to itself.
-    if connection.dialect.name == "postgresql":
-        connection.execute(select(func.pg_advisory_xact_lock(LOCK)))
 
 
 def _apply(connection: Connection, step: Step) -> None:

@@ -37,13 +37,6 @@ def entries(connection: Connection, query: Select[Any]) -> tuple[Entry, ...]:
     return tuple(Entry.of(row, named[row["id"]]) for row in rows)
 
 
-def insert_tags(connection: Connection, report_id: str, names: tuple[str, ...]) -> None:
-    """Give a new report its tags."""
-    if names:
-        rows = [{"report_id": report_id, "tag": name} for name in names]
-        connection.execute(insert(report_tags), rows)
-
-
 def log(connection: Connection, report_id: str, change: str, title: str, person: str) -> None:
     """Write a line of the log."""
     line = {"report_id": report_id, "title": title, "person": person}

@@ -28,7 +28,6 @@ from calib.store.queries import (
     LISTED,
     THERE,
     entries,
-    insert_tags,
     known_as,
     log,
     remove,
@@ -151,7 +150,9 @@ class Store:
         with self._writing() as connection:
             remove_rested(connection, self.rest)
             connection.execute(insert(reports).values(row))
-            insert_tags(connection, report_id, names)
+            if names:
+                tagged = [{"report_id": report_id, "tag": name} for name in names]
+                connection.execute(insert(report_tags), tagged)
             if owner:
                 whose = {"report_id": report_id, "owner": plain(owner)}
                 connection.execute(insert(owners).values(whose))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Connection, Select, select
@@ -52,11 +53,8 @@ def readable(connection: Connection, query: Select[Any]) -> tuple[Entry, ...]:
             found += entries(connection, query.where(known_as(report_id)))
         except DatabaseError:
             found.append(Entry.damaged(report_id))
-    return tuple(sorted(found, key=_saved, reverse=True))
-
-
-def _saved(entry: Entry) -> str:
-    return entry.saved.isoformat() if entry.saved else ""
+    oldest = datetime.min.replace(tzinfo=UTC)
+    return tuple(sorted(found, key=lambda entry: entry.saved or oldest, reverse=True))
 
 
 def _ids(connection: Connection) -> list[str]:

@@ -10,12 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from calib.core.predictions import Predictions
-from calib.loading.building.predictions import (
-    column_guess,
-    from_rows,
-    guesses_of,
-    refused_guess,
-)
+from calib.loading.building.predictions import column_guess, from_rows, guesses_of, refused_guess
 from calib.loading.checking.inspection import ORDER, checklist_of, examine
 from calib.loading.checking.mapped_rows import Rows, map_rows
 from calib.loading.columns import Labels, as_labels

@@ -29,7 +29,8 @@ def outcome_problems(rows: Rows) -> Iterator[Problem]:
         yield from _classes(rows)
     elif len(rows.labels) > MAX_LABELS:
         yield _not_labels(rows)
-    elif not _all_found(rows) and not _one_known_class(rows):
+    # The only label may be the negative one of a common pair.
+    elif not _all_found(rows) and (len(rows.labels) > 1 or rows.mapping.positive is None):
         yield _no_positive(rows)
     else:
         yield from _one_against_rest(rows)
@@ -40,11 +41,6 @@ def _all_found(rows: Rows) -> bool:
     """Whether labels count as positive, and all that do are there."""
     positives = rows.mapping.positives
     return bool(positives) and all(rows.labels.find(name) is not None for name in positives)
-
-
-def _one_known_class(rows: Rows) -> bool:
-    """Whether the only label is the negative one of a common pair."""
-    return len(rows.labels) == 1 and rows.mapping.positive is not None
 
 
 def _not_labels(rows: Rows) -> Problem:

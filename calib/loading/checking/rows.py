@@ -229,10 +229,7 @@ def _repeated(rows: Rows) -> Iterator[Problem]:
         and mapping.group is None
         and are_copies(rows.of_usable(rows.outcome), rows.of_usable(rows.score))
     ):
-        yield warning(
-            "copied-rows",
-            copied_rows(repeats.rows, len(rows.frame)),
-        )
+        yield warning("copied-rows", copied_rows(repeats.rows, len(rows.frame)))
     elif repeats.rows:
         yield note("repeated-rows", repeated_rows(repeats.rows))
     if repeats.ids:

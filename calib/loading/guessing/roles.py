@@ -76,7 +76,10 @@ def _with_outcome_and_score(guesser: Guesser, mapping: ColumnMapping) -> ColumnM
         score = class_columns(guesser, outcome)
     if isinstance(score, tuple):
         if outcome is None:
-            outcome = guesser.take(class_outcome(guesser, len(score)))
+            # A label that is not a class is reported; the column is still not a slice column.
+            fits, nearly = _class_like(len(score)), _class_like(MAX_CLASSES)
+            named = guesser.named(names.OUTCOME_NAMES, nearly)
+            outcome = guesser.take(named or guesser.first(fits, nearly))
         return replace(mapping, outcome=outcome, score=score)
     if outcome is None:
         outcome = guesser.taken_by_name(names.OUTCOME_NAMES, two)
@@ -271,13 +274,6 @@ def class_columns(guesser: Guesser, outcome: str | None) -> tuple[str, ...] | No
     found = find_class_columns(guesser.frame, taken, labels)
     guesser.taken.update(found)
     return tuple(found) or None
-
-
-def class_outcome(guesser: Guesser, n_classes: int) -> str | None:
-    """The column with the labels of this number of classes."""
-    # A label that is not a class is reported; the column is still not a slice column.
-    fits, nearly = _class_like(n_classes), _class_like(MAX_CLASSES)
-    return guesser.named(names.OUTCOME_NAMES, nearly) or guesser.first(fits, nearly)
 
 
 def _class_like(most: int) -> Callable[[ColumnProfile], bool]:

@@ -12,6 +12,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,9 @@ def _damaged(name: str) -> InputError:
 def _zip(data: bytes, most: int) -> bytes:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         check_whole(archive, data)
-        members = [entry for entry in archive.infolist() if _is_content(entry)]
+        # Not by `is_dir`, which a member without a name does not survive.
+        entries = [each for each in archive.infolist() if not each.filename.endswith("/")]
+        members = [each for each in entries if not each.filename.startswith("__MACOSX/")]
         names = [entry.filename for entry in members]
         if "xl/workbook.xml" in names:
             raise refuse(
@@ -92,22 +95,9 @@ def check_whole(archive: zipfile.ZipFile, data: bytes) -> None:
         raise zipfile.BadZipFile
 
 
-def _is_content(entry: zipfile.ZipInfo) -> bool:
-    # Not by `is_dir`, which a member without a name does not survive.
-    return not entry.filename.endswith("/") and not entry.filename.startswith("__MACOSX/")
-
-
 def _gzip(data: bytes, most: int) -> bytes:
     with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
         return _in_pieces(stream, most)
-
-
-def _xz(data: bytes, most: int) -> bytes:
-    return _streams(lambda: lzma.LZMADecompressor(memlimit=XZ_MEMORY), data, most)
-
-
-def _bz2(data: bytes, most: int) -> bytes:
-    return _streams(bz2.BZ2Decompressor, data, most)
 
 
 def _streams(
@@ -164,8 +154,8 @@ UNPACKERS: dict[bytes, tuple[str, Callable[[bytes, int], bytes]]] = {
     b"\x1f\x8b": ("gzip", _gzip),
     b"PK\x03\x04": ("zip", _zip),
     b"PK\x05\x06": ("zip", _zip),
-    b"BZh": ("bzip2", _bz2),
-    b"\xfd7zXZ\x00": ("xz", _xz),
+    b"BZh": ("bzip2", partial(_streams, bz2.BZ2Decompressor)),
+    b"\xfd7zXZ\x00": ("xz", partial(_streams, partial(lzma.LZMADecompressor, memlimit=XZ_MEMORY))),
     b"\x28\xb5\x2f\xfd": ("zstd", _zstd),
 }
 
@@ -198,7 +188,9 @@ def read_numpy_archive(data: bytes, name: str, budget: Budget) -> Table:
     """
     arrays = {key: _array(key, content) for key, content in _contents(data, budget).items()}
     matrix = _matrix(arrays)
-    n_rows = len(arrays[matrix]) if matrix else _commonest_length(arrays)
+    lengths = [len(values) for values in arrays.values() if values.ndim > 0]
+    commonest = max(lengths, key=lengths.count, default=0)
+    n_rows = len(arrays[matrix]) if matrix else commonest
     columns: dict[str, Any] = {}
     left_out = []
     for key, values in arrays.items():
@@ -299,11 +291,6 @@ def _matrix(arrays: Arrays) -> str | None:
             if re.fullmatch(pattern, name):
                 return key
     return max(wide, key=lambda key: wide[key].size, default=None)
-
-
-def _commonest_length(arrays: Arrays) -> int:
-    lengths = [len(values) for values in arrays.values() if values.ndim > 0]
-    return max(lengths, key=lengths.count, default=0)
 
 
 def _one_hot(key: str, values: NDArray[Any], n_rows: int) -> bool:

@@ -128,7 +128,8 @@ def _checked(
     plain, left_out = _plain_columns(table, schema)
     # A damaged or hostile file may point outside its buffers, and hold text that is none.
     plain.validate(full=True)
-    budget.check_words(sum(map(_word_bytes, plain.columns)), kind)
+    size = sum(_word_bytes(chunk) for column in plain.columns for chunk in column.chunks)
+    budget.check_words(int(size), kind)
     return plain, left_out
 
 
@@ -138,12 +139,8 @@ def _plain_columns(table: pa.Table, schema: pa.Schema) -> tuple[pa.Table, list[s
     return table.select(kept), [field.name for field in schema if not _is_plain(field.type)]
 
 
-def _word_bytes(column: pa.ChunkedArray) -> int:
-    """Bytes of a column's words when each stands in its row."""
-    return int(sum(map(_chunk_bytes, column.chunks)))
-
-
-def _chunk_bytes(chunk: pa.Array) -> float:
+def _word_bytes(chunk: pa.Array) -> float:
+    """Bytes of words when each stands in its row."""
     if not pa.types.is_dictionary(chunk.type):
         return float(_lengths(chunk).sum())
     codes = chunk.indices.drop_null().to_numpy(zero_copy_only=False)

@@ -13,12 +13,7 @@ import pyarrow as pa
 from calib.loading.columns import has_commas
 from calib.loading.options import TextFormat
 from calib.loading.problems import refuse
-from calib.loading.reading.archives import (
-    UNPACKERS,
-    is_numpy_archive,
-    read_numpy_archive,
-    unpack,
-)
+from calib.loading.reading.archives import UNPACKERS, is_numpy_archive, read_numpy_archive, unpack
 from calib.loading.reading.budget import Budget
 from calib.loading.reading.columnar import (
     ARROW_FILE,

@@ -144,7 +144,8 @@ def _short_rows(
 def _exact(text: bytes, layout: Layout, frame: pd.DataFrame, *, commas: bool) -> pd.DataFrame:
     """The same with columns as text that would lose something as numbers."""
     lost = [
-        *_lost_digits(frame),
+        # Large integers beside empty cells, which are not distinct as floats.
+        *(column for column, sizes in _fractions(frame) if (sizes >= LARGEST_EXACT).any()),
         *_leading_zeros(text, layout, frame),
         *(_perhaps_thousands(frame) if commas else ()),
     ]
@@ -166,11 +167,6 @@ def _fractions(frame: pd.DataFrame) -> Iterator[tuple[int, FloatArray]]:
         if dtype.kind == "f":
             values = np.abs(frame[column].to_numpy())
             yield column, values[np.isfinite(values)]
-
-
-def _lost_digits(frame: pd.DataFrame) -> list[int]:
-    """Columns of integers with empty cells whose values are too large to be distinct as floats."""
-    return [column for column, sizes in _fractions(frame) if (sizes >= LARGEST_EXACT).any()]
 
 
 def _leading_zeros(text: bytes, layout: Layout, frame: pd.DataFrame) -> list[int]:
