@@ -110,23 +110,10 @@ class ScoreCells(Cells):
         order = slice(None) if in_order else np.argsort(score)
         ordered = score[order] + 0.0
         starts = run_starts(ordered)
-
-        def total(values: FloatArray) -> FloatArray:
-            return np.add.reduceat(values[order], starts)
-
-        positive = total(np.where(outcome, weight, 0.0))
-        if weight is rows:
-            own = total(rows)
-            cells = cls(ordered[starts], own, own, positive, own, positive)
-        else:
-            cells = cls(
-                score=ordered[starts],
-                rows=total(rows),
-                weight=total(weight),
-                positive=positive,
-                weight_sq=total(weight_sq),
-                positive_sq=total(np.where(outcome, weight_sq, 0.0)),
-            )
+        positive = np.where(outcome, weight, 0.0)
+        squares = positive if weight_sq is weight else np.where(outcome, weight_sq, 0.0)
+        entries = cls(score, rows, weight, positive, weight_sq, squares)
+        cells = entries._of(ordered[starts], lambda own: np.add.reduceat(own[order], starts))
         if group is None:
             return cells
         effect = curve_design_effect(cells, score, outcome, weight, weight_sq, group)
