@@ -5,6 +5,7 @@ import dataclasses
 import itertools
 import json
 import re
+from functools import cache
 from html import unescape
 from xml.etree import ElementTree
 
@@ -60,6 +61,13 @@ COLORS = [
 ]
 every_figure = pytest.mark.parametrize("build", BUILDERS.values(), ids=BUILDERS)
 
+
+@pytest.fixture(scope="module")
+def chart_of(analysis):
+    """Draws a figure, once for all tests: a chart does not change."""
+    return cache(lambda build: build(analysis))
+
+
 HOSTILE = "<b>bold</b><a href='http://evil.test'>x</a>%{x}<img src=http://evil.test>"
 
 
@@ -69,8 +77,8 @@ def test_every_registered_chart_is_drawn_here():
 
 
 @every_figure
-def test_it_becomes_json_and_the_same_one_each_time(analysis, build):
-    written = build(analysis).figure.to_json()
+def test_it_becomes_json_and_the_same_one_each_time(analysis, chart_of, build):
+    written = chart_of(build).figure.to_json()
     assert json.loads(written)["data"]
     assert build(analysis).figure.to_json() == written
 
@@ -120,22 +128,22 @@ def test_where_there_is_little_to_draw_axes_have_ends_and_words_have_numbers(sca
 
 
 @every_figure
-def test_it_says_what_it_shows_in_sentences(analysis, build):
-    chart = build(analysis)
+def test_it_says_what_it_shows_in_sentences(chart_of, build):
+    chart = chart_of(build)
     assert chart.alt[0].isupper()
     assert chart.alt.endswith(".")
     assert re.fullmatch(r"[\w-]+", chart.name)
 
 
 @every_figure
-def test_whatever_the_legend_names_has_a_name(analysis, build):
-    assert all(trace.name for trace in build(analysis).figure.data if trace.showlegend)
+def test_whatever_the_legend_names_has_a_name(chart_of, build):
+    assert all(trace.name for trace in chart_of(build).figure.data if trace.showlegend)
 
 
 @every_figure
-def test_every_colour_is_one_of_the_palette(analysis, build):
+def test_every_colour_is_one_of_the_palette(chart_of, build):
     known = {_rgb(color) for color in COLORS}
-    for trace in build(analysis).figure.data:
+    for trace in chart_of(build).figure.data:
         drawn = trace.to_plotly_json()
         looks = [drawn, drawn.get("marker", {}), drawn.get("line", {}), drawn.get("error_y", {})]
         named = [look[name] for look in looks for name in ("color", "fillcolor") if name in look]
@@ -161,15 +169,15 @@ def unpacked(value):
 
 
 @every_figure
-def test_the_unchecked_figure_is_the_checked_one(analysis, build):
-    chart = build(analysis)
+def test_the_unchecked_figure_is_the_checked_one(chart_of, build):
+    chart = chart_of(build)
     sent = json.loads(pio.to_json(chart.unchecked.to_dict(), validate=False))
     assert unpacked(sent) == unpacked(json.loads(chart.figure.to_json()))
 
 
 @every_figure
-def test_nothing_has_to_be_measured_by_the_browser(analysis, build):
-    layout = json.loads(build(analysis).figure.to_json())["layout"]
+def test_nothing_has_to_be_measured_by_the_browser(chart_of, build):
+    layout = json.loads(chart_of(build).figure.to_json())["layout"]
     assert layout["margin"]["autoexpand"] is False
     axes = [value for name, value in layout.items() if name[1:5] == "axis"]
     assert axes
@@ -179,8 +187,8 @@ def test_nothing_has_to_be_measured_by_the_browser(analysis, build):
 
 
 @every_figure
-def test_no_colour_is_fixed_that_a_dark_page_must_change(analysis, build):
-    layout = json.loads(build(analysis).figure.to_json())["layout"]
+def test_no_colour_is_fixed_that_a_dark_page_must_change(chart_of, build):
+    layout = json.loads(chart_of(build).figure.to_json())["layout"]
     del layout["template"]
     assert not {"paper_bgcolor", "plot_bgcolor", "font", "title"} & layout.keys()
     fonts = [note.get("font", {}) for note in layout.get("annotations", [])]
@@ -188,8 +196,8 @@ def test_no_colour_is_fixed_that_a_dark_page_must_change(analysis, build):
 
 
 @every_figure
-def test_layers_are_plain_with_names_of_their_own(analysis, build):
-    data = build(analysis).figure.data
+def test_layers_are_plain_with_names_of_their_own(chart_of, build):
+    data = chart_of(build).figure.data
     assert {trace.type for trace in data} <= {"scatter", "bar"}
     uids = [trace.uid for trace in data]
     assert all(uids)
@@ -232,8 +240,8 @@ def test_alternative_text_of_the_others_states_what_they_show(analysis):
 
 
 @every_figure
-def test_a_chart_is_drawn_as_svg(analysis, build):
-    chart = build(analysis)
+def test_a_chart_is_drawn_as_svg(chart_of, build):
+    chart = chart_of(build)
     drawn = ElementTree.fromstring(to_svg(chart))
     assert drawn.get("aria-label") == chart.alt
     text = " ".join(each.text or "" for each in drawn.iter("{http://www.w3.org/2000/svg}text"))

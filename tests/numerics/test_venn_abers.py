@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
@@ -19,6 +19,7 @@ def refitted(scores, y, weight, new, label):
     return isotonic.predict([new])[0]
 
 
+@settings(max_examples=40)
 @given(ROWS)
 def test_is_two_isotonic_fits_a_score(rows):
     ticks, y, weight = map(np.array, zip(*rows, strict=True))
