@@ -11,6 +11,7 @@ from calib.calibrators import CALIBRATORS
 from calib.core.aggregate import Aggregate
 from calib.core.predictions import Predictions
 from calib.metrics import score_metrics
+from calib.numerics.intervals import check_level
 from calib.numerics.transforms import check_epsilon
 
 Strategy = Literal["quantile", "uniform"]
@@ -91,10 +92,7 @@ class Settings:
         _check_between("seed", self.seed, 0, MAX_SEED)
         if self.epsilon is not None:
             check_epsilon(self.epsilon)
-        if not 0.0 < self.confidence_level < 1.0:
-            raise ValueError(
-                f"confidence_level must fulfil 0 < level < 1, got {self.confidence_level}."
-            )
+        check_level(self.confidence_level)
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:

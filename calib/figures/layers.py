@@ -59,7 +59,6 @@ def layer(
     x: Any,
     y: Any,
     *,
-    kind: str = "scatter",
     mode: str = "lines",
     name: str = "",
     hover: str = "",
@@ -68,15 +67,12 @@ def layer(
 ) -> Trace:
     """Anything that is drawn.
 
-    Plotly finds the layer again in the next chart by its `uid`. `kind` is Plotly's type of the
-    trace, "scatter" or "bar", and `mode` that of a scatter. `name` is harmless for Plotly, and
+    Plotly finds the layer again in the next chart by its `uid`. `name` is harmless for Plotly, and
     stands in the legend if `legend` says so. `hover` is the template of the text under the pointer;
     none if empty.
     """
     pointed = {"hovertemplate": hover} if hover else {"hoverinfo": "skip"}
-    drawn = {"type": kind, "uid": uid, "x": x, "y": y, "name": name}
-    if kind == "scatter":
-        drawn["mode"] = mode
+    drawn = {"type": "scatter", "uid": uid, "x": x, "y": y, "name": name, "mode": mode}
     return drawn | {"showlegend": legend} | pointed | options
 
 
