@@ -18,8 +18,8 @@ from calib.ui.session.memo import Memo
 from calib.ui.session.sources import Query
 from tests.once import computed_once  # noqa: F401
 
-# Analyses that are kept: a few megabytes each.
-MAX_ANALYSES = 12
+# Results of each function that are kept, analyses of a few megabytes among them.
+MAX_KEPT = 12
 
 
 @pytest.fixture(autouse=True)
@@ -45,14 +45,16 @@ def cheap_sessions(scripts: ScriptCache, components: Callable[..., Any]) -> Iter
 
     Components of Streamlit are looked for in the installed packages, the pages are compiled, and a
     stand-in for the server is made. Each `AppTest` is a session of its own, and to search a process
-    with all tests for the memory of those that were left takes 0.06 seconds.
+    with all tests for the memory of those that were left takes 0.06 seconds; nor is what is free
+    given back to the system.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", components)
         patch.setattr(app_test, "ScriptCache", lambda: scripts)
         patch.setattr(app_test, "MagicMock", cache(MagicMock))
         patch.setattr(local_script_runner, "require_widgets_deltas", _wait)
-        patch.setattr(state, "give_back", lambda: None)
+        for name in ("give_back", "trim"):
+            patch.setattr(state, name, lambda: None)
         yield
 
 
@@ -75,8 +77,8 @@ class OfAllSessions(Memo):
 
 @pytest.fixture(scope="session")
 def memo() -> Memo:
-    limits = dict.fromkeys((analyze, state._fit), MAX_ANALYSES)
-    return OfAllSessions(limits=session.LARGE | limits)
+    more = dict.fromkeys((analyze, state._fit), MAX_KEPT)
+    return OfAllSessions(MAX_KEPT, session.LARGE | more)
 
 
 @pytest.fixture(autouse=True)

@@ -141,7 +141,7 @@ def test_folds_have_no_chip_where_the_data_name_them(column):
     table = pd.read_csv(io.BytesIO(rows()))
     table[column] = ["calibration", "test"] * 450 if column == "split" else [1, 2, 3] * 300
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    app.query_params["folds"] = "7"
+    app.query_params["folds"], app.query_params["m"] = "7", "platt"
     app.run()
     assert [b for b in app.button if b.key == "reset_n_folds"]
     app.switch_page(PAGES["Data"]).run()
@@ -184,8 +184,8 @@ def test_a_choice_changes_the_pages_on_which_it_has_a_chip_and_no_others(title):
     ("link", "reset", "acts"),
     [
         ({"eps": "0.01", "m": "platt.beta"}, "reset_epsilon", ["functions"]),
-        ({"slice": "site", "ranges": "3"}, "reset_slice_by", []),
-        ({"slice": "site", "ranges": "3"}, "reset_n_ranges", []),
+        ({"slice": "site", "ranges": "3", "m": "platt"}, "reset_slice_by", []),
+        ({"slice": "site", "ranges": "3", "m": "platt"}, "reset_n_ranges", []),
     ],
 )
 def test_a_choice_has_no_chip_where_the_data_or_methods_do_not_use_it(link, reset, acts):

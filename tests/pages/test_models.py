@@ -29,7 +29,7 @@ def control(app, kind: str, key: str):
 
 
 def test_every_page_shows_two_models_side_by_side():
-    app = start(ex="rounds")
+    app = start(ex="rounds", m="platt.spline")
     for page in ("", *PAGES):
         go(app, page)
         assert not app.error

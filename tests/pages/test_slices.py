@@ -28,7 +28,7 @@ def go(app: AppTest, page: str) -> AppTest:
 
 
 def upload(frame: pd.DataFrame, page: str) -> AppTest:
-    app = start("data")
+    app = start("data", m="platt")
     app.file_uploader[0].upload("mine.csv", frame.to_csv(index=False).encode(), "text/csv").run()
     assert not app.exception
     return go(app, page)
