@@ -15,8 +15,8 @@ from tests.isotonic_peer import shrunken
 @pytest.fixture(scope="module")
 def predictions():
     rng = np.random.default_rng(1)
-    p = rng.random(3000)
-    return calib.Predictions.from_arrays(rng.random(3000) < p**2, p, name="made")
+    p = rng.random(2000)
+    return calib.Predictions.from_arrays(rng.random(2000) < p**2, p, name="made")
 
 
 @pytest.fixture(scope="module")
@@ -314,7 +314,7 @@ def test_clusters_are_told_and_so_are_few(texts):
 
 
 def test_rising_maps_of_test_rows_change_no_auc_and_flat_ones_do(predictions):
-    test = np.arange(3000) % 2 == 0
+    test = np.arange(2000) % 2 == 0
     split = calib.Predictions.from_arrays(predictions.outcome, predictions.scores, test=test)
     table = calib.analyze(split, calib.Settings(methods=("platt", "isotonic"))).table()
     assert abs(table.loc["platt", ["auc_diff", "auc_diff_low", "auc_diff_high"]]).max() < 1e-9

@@ -201,7 +201,7 @@ def test_a_calibrated_model_and_the_unit_of_weights(data, weight):
 
 def test_an_analysis_and_the_unit_of_weights(data, weight):
     score, outcome = data
-    methods = ("uncalibrated", "platt", "beta", "spline")
+    methods = ("uncalibrated", "platt", "spline")
     one, plain = (
         analyze(Predictions.from_arrays(outcome, score, w), Settings(methods=methods)).table()
         for w in (weight, None)

@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 from calib.core.registry import Registry
+from tests.rare import rare
 
 ROOT = Path(__file__).parents[1]
 FILE = "calib/metrics/base.py"
@@ -25,6 +26,7 @@ def test_an_unknown_key_names_the_known_ones(texts):
     assert "axe" not in tools
 
 
+@rare
 def test_the_examples_of_a_file_run_alone():
     """Its package imports it, and pytest must not execute it a second time."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", FILE]

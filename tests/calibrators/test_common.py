@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import inspect
 import pickle
+from functools import cache
 
 import numpy as np
 import pytest
@@ -56,6 +57,12 @@ def data():
     return scores, (rng.random(600) < 1 / (1 + np.exp(-z))).astype(int)
 
 
+@pytest.fixture(scope="module")
+def fitted(data):
+    """Fits a calibrator to the data, once for all tests, which leave it as it is."""
+    return cache(lambda key: made(key).fit(*data))
+
+
 def assert_probabilities(p):
     assert p.dtype == np.float64
     assert np.isfinite(p).all()
@@ -82,20 +89,18 @@ def test_weights_are_repeated_rows(key, data):
 
 
 @every
-def test_order_of_rows_does_not_matter(key, data):
+def test_order_of_rows_does_not_matter(key, data, fitted):
     scores, y = data
     order = np.random.default_rng(2).permutation(len(y))
-    fitted = made(key).fit(scores, y).predict(GRID)
-    assert made(key).fit(scores[order], y[order]).predict(GRID) == pytest.approx(fitted, abs=1e-8)
+    there = fitted(key).predict(GRID)
+    assert made(key).fit(scores[order], y[order]).predict(GRID) == pytest.approx(there, abs=1e-8)
 
 
 @every
-def test_fit_and_fit_cells_agree(key, data):
+def test_fit_and_fit_cells_agree(key, data, fitted):
     scores, y = data
     from_cells = made(key).fit_cells(ScoreCells.from_arrays(y, scores))
-    assert from_cells.predict(GRID) == pytest.approx(
-        made(key).fit(scores, y).predict(GRID), abs=1e-8
-    )
+    assert from_cells.predict(GRID) == pytest.approx(fitted(key).predict(GRID), abs=1e-8)
     assert from_cells.n_rows_ == len(y)
 
 
@@ -252,21 +257,20 @@ def test_bad_input_is_refused_in_a_sentence(key, scores, y, weight, texts):
 
 
 @every
-def test_predict_refuses_what_it_cannot_map(key, data, texts):
-    fitted = made(key).fit(*data)
+def test_predict_refuses_what_it_cannot_map(key, fitted, texts):
     for bad in ([0.2, np.nan], [-0.1], [1.5]):
         with texts.raises(ValueError, str(bad)):
-            fitted.predict(bad)
+            fitted(key).predict(bad)
     with pytest.raises(NotFittedError):
         made(key).predict([0.5])
 
 
 @every
-def test_pickle(key, data):
-    fitted = made(key).fit(*data)
-    copy = pickle.loads(pickle.dumps(fitted))
-    assert copy.predict(GRID).tolist() == fitted.predict(GRID).tolist()
-    assert copy.formula() == fitted.formula()
+def test_pickle(key, fitted):
+    original = fitted(key)
+    copy = pickle.loads(pickle.dumps(original))
+    assert copy.predict(GRID).tolist() == original.predict(GRID).tolist()
+    assert copy.formula() == original.formula()
 
 
 @every
@@ -284,16 +288,16 @@ def test_follows_the_rules_of_scikit_learn(key, data):
 
 
 @every
-def test_formula_is_words_with_numbers(key, data):
-    formula = made(key).fit(*data).formula()
+def test_formula_is_words_with_numbers(key, fitted):
+    formula = fitted(key).formula()
     # The identity alone has no number to tell.
     assert key == "uncalibrated" or any(c.isdigit() for c in formula)
     assert "nan" not in formula
 
 
 @every
-def test_knots_are_increasing_scores(key, data):
-    knots = made(key).fit(*data).knots()
+def test_knots_are_increasing_scores(key, fitted):
+    knots = fitted(key).knots()
     assert_probabilities(knots)
     assert (np.diff(knots) >= 0).all()
 
