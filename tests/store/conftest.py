@@ -1,8 +1,12 @@
 """A small report, and a database of each kind."""
 
 import itertools
-from collections.abc import Iterator
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Timer
 
 import numpy as np
 import pytest
@@ -16,6 +20,8 @@ from tests.store import postgres
 
 MOMENT = "2026-03-01T09:05:00+00:00"
 NUMBERS = itertools.count()
+ROOT = Path(__file__).parents[2]
+MAX_SECONDS = 100.0
 
 
 @pytest.fixture(scope="session")
@@ -57,3 +63,29 @@ def url(request: pytest.FixtureRequest) -> str:
 def store(url: str) -> Iterator[Store]:
     with Store(url) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def other_processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., str]]:
+    """What other processes print that do what tests/store/savers.py describes."""
+    log = tmp_path_factory.mktemp("processes") / "log"
+    command = [sys.executable, "-m", "tests.store.savers"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with (
+        log.open("wb") as errors,
+        subprocess.Popen(command, cwd=ROOT, stderr=errors, **pipes) as server,
+    ):
+
+        def ask(*given: object) -> str:
+            late = Timer(MAX_SECONDS, server.kill)
+            late.start()
+            server.stdin.write(json.dumps(given) + "\n")
+            server.stdin.flush()
+            lines = [""]
+            while not lines[-1].startswith("done ") and (line := server.stdout.readline()):
+                lines.append(line)
+            late.cancel()
+            assert lines.pop() == "done 0\n", log.read_text()
+            return "".join(lines)
+
+        yield ask

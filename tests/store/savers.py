@@ -1,12 +1,18 @@
 """Processes that save, for the tests of what a confirmed save is worth.
 
-    python -m tests.store.savers together URL REPORT WRITERS SAVES
-    python -m tests.store.savers killed URL REPORT ROUNDS SECONDS
+A line of standard input says what is asked, as JSON:
 
-Every confirmed save is one line: the id and the title. Forked from one process that has imported
-everything, since imports take longer than all the rest.
+    ["together", URL, REPORT, WRITERS, SAVES]
+    ["killed", URL, REPORT, ROUNDS, SECONDS]
+    ["nobody", CODE]
+
+Every confirmed save is one line: the id and the title; the last line is "done" and how many
+processes failed. Forked from one process that has imported everything, since imports take longer
+than all the rest.
 """
 
+import codecs
+import json
 import os
 import random
 import signal
@@ -20,6 +26,8 @@ from calib.reports import Report
 from calib.store import Store
 from calib.store.engine import make_engine
 from calib.store.location import checked_url
+
+NOBODY = 65534
 
 
 def save(url: str, report: Report, name: str, saves: int, out: int) -> None:
@@ -42,15 +50,16 @@ def fork(work: Callable[[], None]) -> int:
     os._exit(0)
 
 
-def together(url: str, report: Report, writers: int, saves: int) -> int:
+def together(url: str, path: str, writers: int, saves: int) -> int:
+    report = opened(url, path)
     children = [
         fork(lambda name=f"w{i}": save(url, report, name, saves, 1)) for i in range(writers)
     ]
     return sum(os.waitpid(child, 0)[1] != 0 for child in children)
 
 
-def killed(url: str, report: Report, rounds: int, longest: float) -> int:
-    chance = random.Random(0)
+def killed(url: str, path: str, rounds: int, longest: float) -> int:
+    report, chance = opened(url, path), random.Random(0)
     survivors = 0
     for number in range(rounds):
         told, out = os.pipe()
@@ -66,14 +75,27 @@ def killed(url: str, report: Report, rounds: int, longest: float) -> int:
     return survivors
 
 
-def main(mode: str, url: str, path: str, count: str, extra: str) -> int:
-    report = Report.open(Path(path))
+def opened(url: str, path: str) -> Report:
     # Imports the driver, and connects to nothing.
     make_engine(checked_url(url), 1.0)
-    if mode == "together":
-        return together(url, report, int(count), int(extra))
-    return killed(url, report, int(count), float(extra))
+    return Report.open(Path(path))
+
+
+def nobody(code: str) -> int:
+    """Run code as a person who may write nowhere: root may everywhere."""
+
+    def run() -> None:
+        codecs.lookup("utf-8-sig")  # a module that this person may not read
+        if os.getuid() == 0:
+            os.setuid(NOBODY)
+        exec(code, {})
+        sys.stdout.flush()
+
+    return int(os.waitpid(fork(run), 0)[1] != 0)
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    for line in sys.stdin:
+        mode, *given = json.loads(line)
+        failed = {"together": together, "killed": killed, "nobody": nobody}[mode](*given)
+        print("done", failed, flush=True)

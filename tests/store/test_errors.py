@@ -2,7 +2,6 @@ import gzip
 import os
 import shutil
 import sqlite3
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -128,21 +127,18 @@ def test_a_path_that_is_a_folder(tmp_path, texts):
 
 
 @pytest.mark.skipif(not hasattr(os, "setuid"), reason="file modes are Unix's: skipped")
-def test_a_read_only_folder_without_reports():
+def test_a_read_only_folder_without_reports(other_processes):
     # Not in tmp_path, which only its owner can enter, and root may write everywhere.
     folder = Path(tempfile.mkdtemp())
     try:
         folder.chmod(0o555)
         code = (
-            "import os\nfrom calib.store import Store, StoreError\n"
-            f"if os.getuid() == 0: os.setuid({NOBODY})\n"
+            "from calib.store import Store, StoreError\n"
             f"try: Store('sqlite:///{folder}/reports.db').list()\n"
             "except StoreError as error: print(error)"
         )
-        done = subprocess.run(
-            [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
-        )
-        assert f"{folder}/reports.db cannot be written to. Allow" in done.stdout, done.stderr
+        printed = other_processes("nobody", code)
+        assert f"{folder}/reports.db cannot be written to. Allow" in printed
     finally:
         folder.chmod(0o755)
         shutil.rmtree(folder)

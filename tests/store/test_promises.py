@@ -1,7 +1,6 @@
 """What was confirmed is there and whole: with many writers, and with killed ones."""
 
-import subprocess
-import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -12,24 +11,20 @@ from calib.reports import Report
 from calib.store import Store
 from tests.rare import common_first, rare
 
-ROOT = Path(__file__).parents[2]
+Savers = Callable[..., dict[str, str]]
 
 
-def savers(mode: str, url: str, report: Report, folder: Path, *numbers: float) -> dict[str, str]:
+@pytest.fixture
+def savers(other_processes: Callable[..., str], report: Report, tmp_path: Path) -> Savers:
     """Title by id of all that the processes were told is saved."""
-    path = folder / "report.json"
+    path = tmp_path / "report.json"
     report.save(path)
-    command = [sys.executable, "-m", "tests.store.savers", mode, url, str(path)]
-    done = subprocess.run(
-        [*command, *map(str, numbers)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return dict(line.split() for line in done.stdout.splitlines())
+
+    def saved(mode: str, url: str, *numbers: float) -> dict[str, str]:
+        printed = other_processes(mode, url, str(path), *numbers)
+        return dict(line.split() for line in printed.splitlines())
+
+    return saved
 
 
 def check_whole(store: Store, report: Report, confirmed: dict[str, str]) -> None:
@@ -42,8 +37,8 @@ def check_whole(store: Store, report: Report, confirmed: dict[str, str]) -> None
 
 
 @pytest.mark.parametrize("processes", common_first([6, 20], [6]))
-def test_processes_that_start_and_save_at_once_lose_nothing(processes, url, report, tmp_path):
-    confirmed = savers("together", url, report, tmp_path, processes, 5)
+def test_processes_that_start_and_save_at_once_lose_nothing(processes, url, report, savers):
+    confirmed = savers("together", url, processes, 5)
     assert len(confirmed) == 5 * processes
     with Store(url) as store:
         assert store.count() == 5 * processes
@@ -63,9 +58,9 @@ def test_twenty_threads_of_one_store_lose_nothing(store, report):
 
 @pytest.mark.parametrize("times", common_first([10, 50], [10]))
 def test_killed_many_times_every_confirmed_report_is_whole_and_none_is_half(
-    times, url, report, tmp_path
+    times, url, report, savers
 ):
-    confirmed = savers("killed", url, report, tmp_path, times, 0.1)
+    confirmed = savers("killed", url, times, 0.1)
     # Every other process lives until it has saved one.
     assert len(confirmed) >= times // 2
     with Store(url) as store:
@@ -82,7 +77,7 @@ def test_a_commit_is_on_the_disk_before_it_is_confirmed(sqlite_url):
 
 
 @rare
-def test_a_saver_that_fails_is_seen(report, tmp_path):
+def test_a_saver_that_fails_is_seen(savers, tmp_path):
     (tmp_path / "reports.db").write_bytes(b"no database" * 1000)
     with pytest.raises(AssertionError, match="DamagedError"):
-        savers("together", f"sqlite:///{tmp_path / 'reports.db'}", report, tmp_path, 1, 1)
+        savers("together", f"sqlite:///{tmp_path / 'reports.db'}", 1, 1)

@@ -161,7 +161,7 @@ def save_until_it_fails(store: Store, report: Report) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "setuid"), reason="file modes are Unix's: skipped")
-def test_a_read_only_folder_still_lists_and_opens(report):
+def test_a_read_only_folder_still_lists_and_opens(other_processes, report):
     # Not in tmp_path, which only its owner can enter, and root may write everywhere.
     folder = Path(tempfile.mkdtemp())
     try:
@@ -169,19 +169,16 @@ def test_a_read_only_folder_still_lists_and_opens(report):
             store.save(report)
         folder.chmod(0o555)
         code = (
-            "import os, encodings.utf_8_sig\nfrom calib.store import Store, StoreError\n"
-            f"if os.getuid() == 0: os.setuid({NOBODY})\n"
+            "from calib.store import Store, StoreError\n"
             f"store = Store('sqlite:///{folder}/reports.db')\n"
             "entry = store.list()[0]\n"
             "print(store.read_only, store.count(), store.open(entry.id).title)\n"
             "try: store.delete(entry.id, by='Ada')\n"
             "except StoreError as error: print(error)"
         )
-        done = subprocess.run(
-            [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
-        )
-        assert done.stdout.startswith("True 1 March\n"), done.stderr
-        assert f"{folder}/reports.db cannot be written to. Allow" in done.stdout
+        printed = other_processes("nobody", code)
+        assert printed.startswith("True 1 March\n")
+        assert f"{folder}/reports.db cannot be written to. Allow" in printed
     finally:
         folder.chmod(0o755)
         shutil.rmtree(folder)
