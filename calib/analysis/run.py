@@ -97,8 +97,8 @@ def analyze(
     --------
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
-    >>> p = rng.random(2000)
-    >>> y = rng.random(2000) < p**2
+    >>> p = rng.random(500)
+    >>> y = rng.random(500) < p**2
     >>> predictions = Predictions.from_arrays(y, p)
     >>> analysis = analyze(predictions)
     >>> analysis.verdict.kind
