@@ -56,7 +56,7 @@ def body(model: state.Model) -> None:
         st.markdown("### All classes, held-out rows")
         compared = analysis.multiclass
         columns = chosen(analysis, compare_view.matrix_columns(compared))
-        table("all_classes", analysis, columns, compared.results)
+        table("all_classes", "Metrics of all classes", analysis, columns, compared.results)
         if len(analysis.methods) > 1:
             compare_view.matrix_forest(analysis)
         compare_view.clipped(session, compared)
@@ -76,7 +76,7 @@ def metrics(analysis: Analysis) -> None:
             st.columns([5, 3], gap="medium") if len(columns) <= BESIDE else [st.container()] * 2
         )
     with places[0]:
-        table("metrics", analysis, columns, analysis.methods)
+        table("metrics", "Metrics", analysis, columns, analysis.methods)
     if len(analysis.methods) > 1:
         with places[1]:
             charts.chart(difference_chart(analysis, "log_loss"), "chart_forest")
@@ -89,10 +89,14 @@ def chosen(analysis: Analysis, columns: Sequence[MetricColumn]) -> Sequence[Metr
 
 
 def table(
-    name: str, analysis: Analysis, columns: Sequence[MetricColumn], methods: Mapping[str, Result]
+    name: str,
+    about: str,
+    analysis: Analysis,
+    columns: Sequence[MetricColumn],
+    methods: Mapping[str, Result],
 ) -> None:
     labels = {key: method.label for key, method in methods.items()}
-    tables.metric_table(name, columns, labels, analysis.recommendation.method)
+    tables.metric_table(name, about, columns, labels, analysis.recommendation.method)
     at = text.level(analysis.settings.confidence_level)
     frame.once("stars", lambda: st.caption(TABLE.format(at)))
 

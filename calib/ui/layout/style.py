@@ -96,6 +96,8 @@ PAGE = """
 }
 [data-testid=stMetricLabel] *, [data-testid=stMetricDelta] * { white-space: normal; }
 [data-testid=stSliderThumbValue], [data-testid=stSliderThumbValue] * { color: inherit !important; }
+/* Captions are paler than text: the blue of links would be below 4.5 to 1. */
+[data-testid=stCaptionContainer] a { color: inherit !important; }
 [data-testid=stTab], [data-testid=stTab] * { color: inherit !important; }
 [data-testid=stTab][data-selected=true] * { font-weight: 600; }
 div:has(> [data-testid=stMultiSelectTagsContainer]) { max-height: none; }

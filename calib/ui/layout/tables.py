@@ -113,6 +113,7 @@ class MetricColumn:
 
 def metric_table(
     name: str,
+    about: str,
     columns: Iterable[MetricColumn],
     methods: Mapping[str, str],
     marked: str,
@@ -133,7 +134,7 @@ def metric_table(
         )
         for key, label in methods.items()
     ]
-    lines_table(f"rows_{len(methods)}_{name}", "Metrics", head, lines)
+    lines_table(f"rows_{len(methods)}_{name}", about, head, lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +163,10 @@ def lines_table(
         f"{''.join(_cell(cell, i, n_text) for i, cell in enumerate(line.cells))}</tr>"
         for line in lines
     )
+    name = escape(state.named(about))
     with st.container(key=state.key(key)):
         st.html(
-            f'<div class="metric-table" tabindex="0" role="region" aria-label="{escape(about)}">'
+            f'<div class="metric-table" tabindex="0" role="region" aria-label="{name}">'
             f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table></div>"
         )
 

@@ -246,6 +246,14 @@ def key(name: str) -> str:
     return f"{name}_{number}" if number else name
 
 
+def named(table: str) -> str:
+    """What a screen reader calls a table: with the name of its model, where there are several."""
+    session = current()
+    if session.pending is None:
+        return table
+    return f"{table}: {list(shown_models(session))[session.drawn]}"
+
+
 def facts(session: Session) -> set[Fact]:
     """What decides which choices act."""
     rows = predictions(session)
