@@ -89,8 +89,8 @@ def other_tab(browser: Browser, app_url: str) -> Iterator[Tab]:
 
 
 @contextmanager
-def _used(tab: Tab) -> Iterator[Page]:
-    """The tab of a test, which fails if anything went wrong in it, and leaves it as a new one."""
+def _watched(tab: Tab) -> Iterator[Page]:
+    """A tab that is used, which fails if anything went wrong in it, and is left as a new one."""
     page, problems = tab
     problems.clear()
     page.set_viewport_size({"width": 1280, "height": 900})
@@ -100,6 +100,16 @@ def _used(tab: Tab) -> Iterator[Page]:
     assert not problems, "\n".join(problems)
 
 
+@contextmanager
+def used(tab: Tab, server_log: Path) -> Iterator[Page]:
+    """The same, which also fails if the server logs a traceback."""
+    logged = server_log.stat().st_size
+    with _watched(tab) as page:
+        yield page
+    log = server_log.read_bytes()[logged:].decode(errors="replace")
+    assert "Traceback" not in log, f"The server logged a traceback:\n{log}"
+
+
 @pytest.fixture
 def page(tab: Tab, server_log: Path) -> Iterator[Page]:
     """An empty tab that remembers nothing; paths given to `visit` or `page.goto` are the app's.
@@ -107,17 +117,14 @@ def page(tab: Tab, server_log: Path) -> Iterator[Page]:
     A script that runs before every page (`add_init_script`) stays for good: a test that needs one
     opens a tab of its own with `page.context.new_page()`.
     """
-    logged = server_log.stat().st_size
-    with _used(tab) as page:
+    with used(tab, server_log) as page:
         yield page
-    log = server_log.read_bytes()[logged:].decode(errors="replace")
-    assert "Traceback" not in log, f"The server logged a traceback:\n{log}"
 
 
 @pytest.fixture
 def other(other_tab: Tab) -> Iterator[Page]:
     """The same of somebody else's browser, which has none of the first one's cookies."""
-    with _used(other_tab) as page:
+    with _watched(other_tab) as page:
         yield page
 
 

@@ -36,15 +36,6 @@ def violations(page: Page) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("theme", common_first(["light", "dark"], ["light"]))
-@pytest.mark.parametrize("path", common_first(PATHS, ["reliability"]))
-def test_no_page_breaks_a_rule(page: Page, path: str, theme: str):
-    page.emulate_media(color_scheme=theme)
-    visit(page, f"/{path}?ex=digits" if path == "classes" else f"/{path}")
-    settle(page)
-    assert violations(page) == []
-
-
 @rare
 def test_the_dialog_breaks_no_rule(page: Page):
     visit(page, "/")

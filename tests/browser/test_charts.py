@@ -1,25 +1,16 @@
-"""Charts in the browser: their size, what lies under their toolbar, and the images they give."""
+"""Charts in the browser: their size, and the images they give."""
 
 import pytest
 from playwright.sync_api import Page
 
 from tests.browser.harness import by_key, visit
-from tests.rare import common_first
+from tests.rare import rare
 
-# The plot area and its titles, against the toolbar that the pointer brings up.
-OVERLAPS = """
-plot => {
-    const bar = plot.querySelector(".modebar").getBoundingClientRect();
-    const parts = plot.querySelectorAll(".bglayer rect, .nsewdrag, .annotation-text, .legend");
-    return [...parts].map(part => part.getBoundingClientRect()).filter(box =>
-        box.width && box.left < bar.right && box.right > bar.left &&
-        box.top < bar.bottom - 1 && box.bottom > bar.top + 1).length;
-}
-"""
 SIZE = "plot => { const {xaxis, yaxis} = plot._fullLayout; return [xaxis._length, yaxis._length]; }"
 
 
-@pytest.mark.parametrize("width", common_first([390, 1024, 1440, 2560], [390]))
+@rare
+@pytest.mark.parametrize("width", [390, 1024, 1440, 2560])
 def test_the_square_is_as_wide_as_its_column_and_no_higher_than_the_window(page: Page, width: int):
     page.set_viewport_size({"width": width, "height": 900})
     visit(page, "/functions")
@@ -30,15 +21,6 @@ def test_the_square_is_as_wide_as_its_column_and_no_higher_than_the_window(page:
     assert box is not None
     assert box["height"] <= 900
     assert across > {390: 280, 1024: 330, 1440: 550, 2560: 550}[width]
-
-
-@pytest.mark.parametrize(
-    "path", common_first(["/functions", "/cumulative", "/compare", "/decisions"], ["/functions"])
-)
-def test_nothing_lies_under_the_toolbar(page: Page, path: str):
-    visit(page, path)
-    plots = page.locator(".js-plotly-plot")
-    assert plots.evaluate_all(f"plots => plots.map({OVERLAPS})") == [0] * plots.count()
 
 
 def test_the_browser_makes_named_images_and_prints_no_controls(page: Page):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from calib.analysis import analyze
+from calib.analysis import Analysis, analyze
 from calib.cli.main import main
 from calib.core.cells import ScoreCells
 from calib.core.predictions import Predictions
@@ -26,11 +26,15 @@ WIDEST = "() => document.documentElement.scrollWidth"
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def analysis() -> Analysis:
     rng = np.random.default_rng(0)
     score = rng.random(1000)
-    predictions = Predictions.from_arrays(rng.random(1000) < score**2, score, name=HOSTILE)
-    report = Report.from_analysis(analyze(predictions), title=HOSTILE, note=HOSTILE)
+    return analyze(Predictions.from_arrays(rng.random(1000) < score**2, score, name=HOSTILE))
+
+
+@pytest.fixture(scope="module")
+def file(analysis: Analysis, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    report = Report.from_analysis(analysis, title=HOSTILE, note=HOSTILE)
     path = tmp_path_factory.mktemp("report") / "report.html"
     report.save(path)
     return path
@@ -236,11 +240,8 @@ def test_the_explorer_is_not_printed(browser: Browser, example: Path):
 
 
 def test_in_a_notebook_the_page_is_alive_in_a_frame_that_reaches_nothing(
-    browser: Browser, tmp_path: Path
+    browser: Browser, analysis: Analysis, tmp_path: Path
 ):
-    rng = np.random.default_rng(0)
-    score = rng.random(1000)
-    analysis = analyze(Predictions.from_arrays(rng.random(1000) < score**2, score))
     (tmp_path / "notebook.html").write_text(f"<!DOCTYPE html>{analysis._repr_html_()}")
     with opened(browser, tmp_path / "notebook.html") as page:
         frame = page.frame_locator("iframe")

@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.actions import go, upload
 from tests.browser.harness import by_key, settle, traces, visit
-from tests.rare import common_first, rare
+from tests.rare import rare
 
 
 @pytest.fixture
@@ -117,35 +117,6 @@ def test_compas_rates_by_race_as_documented(page: Page, shared):
     cells = rates.locator("td").all_text_contents()
     for rate in ("32.35%", "37.40%", "44.85%", "27.99%", "23.45%", "47.72%"):
         assert any(rate in cell for cell in cells), rate
-
-
-# What is wider than its place scrolls sideways: columns of it are out of sight.
-CUT_OFF = """
-() => [...document.querySelectorAll(".metric-table, [data-testid=stDataFrame] .dvn-scroller")]
-    .filter(place => place.clientWidth && place.scrollWidth > place.clientWidth + 1)
-    .map(place => [place.clientWidth, place.scrollWidth])
-"""
-# Entries of a legend that lie outside of it are hidden, until a person scrolls in it.
-HIDDEN_ENTRIES = """
-() => [...document.querySelectorAll(".js-plotly-plot .legend")].flatMap(legend => {
-    const room = legend.querySelector(".bg").getBoundingClientRect();
-    return [...legend.querySelectorAll(".legendtext")].filter(
-        text => text.getBoundingClientRect().bottom > room.bottom + 1
-    ).map(text => text.textContent);
-})
-"""
-
-
-NARROW = ["/slices", "/decisions", "/compare", "/reliability", "/compare?ex=rounds", "/cumulative"]
-
-
-@pytest.mark.parametrize("path", common_first(NARROW, ["/slices", *NARROW[3:]]))
-def test_nothing_is_cut_off_in_a_window_of_1024_pixels(page: Page, path: str):
-    page.set_viewport_size({"width": 1024, "height": 2800})
-    visit(page, path)
-    assert page.locator(".metric-table, [data-testid=stDataFrame]").count()
-    assert page.evaluate(CUT_OFF) == []
-    assert page.evaluate(HIDDEN_ENTRIES) == []
 
 
 @rare

@@ -38,7 +38,8 @@ def press(page: Page, key: str) -> None:
 def save(page: Page, title: str, tags: str = "") -> str:
     """Save what is shown; returns the address of the report."""
     write(page, "title", title)
-    write(page, "tags", tags)
+    if tags:
+        write(page, "tags", tags)
     press(page, "save")
     address = by_key(page, "report_link").get_by_test_id("stCode").inner_text().strip()
     assert "/reports?report=" in address

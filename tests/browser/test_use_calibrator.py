@@ -70,7 +70,6 @@ def test_exported_code_gives_the_same_numbers_in_chromium(page: Page, tmp_path: 
     rng = np.random.default_rng(0)
     scores = rng.random(800)
     outcome = rng.random(800) < scores**1.4
-    page.goto("about:blank")
     for key, method in score_methods().items():
         if method.create is None:
             continue

@@ -4,11 +4,12 @@ import re
 
 import numpy as np
 import pytest
+import streamlit as st
 
 from calib.crossfit.settings import default_methods
 from calib.loading.examples import EXAMPLES
 from tests.pages.test_matrices import csv
-from tests.pages.test_pages import PAGES, button, go, metric_tables, said, start, upload
+from tests.pages.test_pages import PAGES, button, go, headings, metric_tables, said, start, upload
 from tests.rare import common_first
 
 QUICK = "uncalibrated.temperature.isotonic"
@@ -137,6 +138,19 @@ def test_classes_are_told_worst_first_and_by_method(texts):
     control(app, "selectbox", "classes").set_value("temperature").run()
     assert "**Temperature**:" in said(app)
     assert app.query_params["cls"] == "temperature"
+
+
+def test_a_class_that_is_selected_opens(monkeypatch):
+    app = go(start(ex="digits", m=QUICK), "classes")
+    third = app.dataframe[0].value["class"].iloc[2]
+    # Nobody can point at a table here.
+    monkeypatch.setattr(st, "dataframe", lambda *_, **__: {"selection": {"rows": [2]}})
+    app.run()
+    assert not app.exception
+    names = EXAMPLES["digits"].load().class_names
+    assert app.query_params["view"] == f"class:{names.index(third)}"
+    assert control(app, "selectbox", "view_class").value == names.index(third)
+    assert headings(app)[0] == "calib: Reliability"
 
 
 def test_compare_shows_all_classes_and_clipping(texts):

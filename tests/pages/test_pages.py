@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib.loading.examples import EXAMPLES
-from calib.ui.session import state
+from calib.ui.session import identity, state
 from tests.rare import common_first
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -96,6 +96,18 @@ def button(app: AppTest, key: str):
 
 
 AWAITED = ("", *PAGES, "classes")
+
+
+@pytest.mark.parametrize("page", [*AWAITED, "gallery", "methods"])
+def test_nobody_sees_anything_without_signing_in(page, monkeypatch):
+    monkeypatch.setattr(identity, "is_configured", lambda: True)
+    app = AppTest.from_file(str(ROOT / (f"pages/{page}.py" if page else "app.py"))).run()
+    assert [found.label for found in app.button] == ["Sign in"]
+    assert app.markdown[0].value == "## Sign in to calib"
+    assert not app.get("page_link")
+    assert not app.dataframe
+    assert not app.get("plotly_chart")
+    assert not app.sidebar.children
 
 
 @pytest.mark.parametrize("page", common_first(AWAITED, ["", "data", "compare", "reports"]))

@@ -1,0 +1,305 @@
+"""What holds on every page: one visit serves all tests that look at a page in one width.
+
+They change nothing that the app remembers. A test says in which theme it looks.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from calib.ui.session.pages import PAGES
+from tests.browser.conftest import Tab, used
+from tests.browser.harness import by_key, settle, visit
+from tests.browser.test_accessibility import violations
+from tests.rare import common_first, rare
+
+WIDE, PHONE = (1280, 900), (380, 800)
+FILES = [page.removeprefix("pages/").removesuffix(".py") for page in PAGES.values()]
+# With chips and a notice, and with the data that a page needs or that fill it most.
+MORE = {"reliability": "?bins=20&colour=red", "classes": "?ex=digits"}
+PATHS = ["/" if name == "app" else f"/{name}{MORE.get(name, '')}" for name in FILES]
+PATHS += ["/compare?ex=digits", "/compare?ex=rounds"]
+RELIABILITY = "/reliability?bins=20&colour=red"
+# WCAG 2.2, 2.5.8: targets of 24 pixels, or as much room.
+TARGET = 24
+# WCAG 2.2, 1.4.3; text of 24 pixels and more may have less, and is held to the same here.
+LEAST = 4.5
+# Least contrast of each visible text, by what it says. What cannot be used now is let off, as in
+# WCAG.
+CONTRASTS = """
+() => {
+    const OFF = ":disabled, [aria-disabled=true], [data-testid=stFileUploader]";
+    const pixel = new OffscreenCanvas(1, 1).getContext("2d", {willReadFrequently: true});
+    const rgba = color => {
+        pixel.clearRect(0, 0, 1, 1);
+        pixel.fillStyle = color;
+        pixel.fillRect(0, 0, 1, 1);
+        const [red, green, blue, alpha] = pixel.getImageData(0, 0, 1, 1).data;
+        return [red, green, blue, alpha / 255];
+    };
+    const over = ([r, g, b, alpha], below) =>
+        [r, g, b].map((part, i) => alpha * part + (1 - alpha) * below[i]);
+    const luminance = color => {
+        const [r, g, b] = color.map(part => part / 255)
+            .map(c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const around = element => {
+        const found = [];
+        for (let at = element; at; at = at.parentElement) found.push(at);
+        return found;
+    };
+    // A slider's value is part of its thumb and hangs above it.
+    const holder = element => element.closest("[data-testid=stSliderThumbValue]")
+        ?.closest("[data-testid=stSlider]") ?? element;
+    const ground = element => around(holder(element)).reverse()
+        .map(at => rgba(getComputedStyle(at).backgroundColor))
+        .reduce((below, color) => over(color, below), [255, 255, 255]);
+    const contrast = element => {
+        const style = getComputedStyle(element);
+        const [r, g, b, alpha] = rgba(element instanceof SVGElement ? style.fill : style.color);
+        const opacity = around(element)
+            .reduce((share, at) => share * getComputedStyle(at).opacity, alpha);
+        const below = ground(element);
+        const [dark, light] = [luminance(over([r, g, b, opacity], below)), luminance(below)]
+            .sort((one, other) => one - other);
+        return opacity === 0 ? null : (light + 0.05) / (dark + 0.05);
+    };
+    const found = {};
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+        const text = texts.currentNode, element = text.parentElement;
+        const range = new Range();
+        range.selectNodeContents(text);
+        const {width, height} = range.getBoundingClientRect();
+        const off = element.closest(OFF);
+        if (!text.data.trim() || width < 2 || height < 2 || off) continue;
+        const seen = element.checkVisibility({visibilityProperty: true});
+        const value = seen ? contrast(element) : null;
+        const name = text.data.trim();
+        if (value !== null) found[name] = Math.min(value, found[name] ?? value);
+    }
+    return found;
+}
+"""
+# The toolbar of a chart fades in under the pointer. What has ended out of sight is still listed.
+FADED_IN = """
+() => !document.getAnimations().some(
+    found => found instanceof CSSTransition && found.playState === "running")
+"""
+# The plot area and its titles, against the toolbar that the pointer brings up.
+OVERLAPS = """
+plot => {
+    const bar = plot.querySelector(".modebar").getBoundingClientRect();
+    const parts = plot.querySelectorAll(".bglayer rect, .nsewdrag, .annotation-text, .legend");
+    return [...parts].map(part => part.getBoundingClientRect()).filter(box =>
+        box.width && box.left < bar.right && box.right > bar.left &&
+        box.top < bar.bottom - 1 && box.bottom > bar.top + 1).length;
+}
+"""
+# What is wider than its place scrolls sideways: columns of it are out of sight.
+CUT_OFF = """
+() => [...document.querySelectorAll(".metric-table, [data-testid=stDataFrame] .dvn-scroller")]
+    .filter(place => place.clientWidth && place.scrollWidth > place.clientWidth + 1)
+    .map(place => [place.clientWidth, place.scrollWidth])
+"""
+# Entries of a legend that lie outside of it are hidden, until a person scrolls in it.
+HIDDEN_ENTRIES = """
+() => [...document.querySelectorAll(".js-plotly-plot .legend")].flatMap(legend => {
+    const room = legend.querySelector(".bg").getBoundingClientRect();
+    return [...legend.querySelectorAll(".legendtext")].filter(
+        text => text.getBoundingClientRect().bottom > room.bottom + 1
+    ).map(text => text.textContent);
+})
+"""
+
+
+# Keys of what holds the focus, and of what can be operated and is not switched off.
+FOCUSED = """
+() => {
+    const found = [];
+    for (let at = document.activeElement; at; at = at.parentElement)
+        found.push(...[...at.classList].filter(name => name.startsWith("st-key-")));
+    return found;
+}
+"""
+OPERABLE = """
+() => [...document.querySelectorAll(
+    "input:not([disabled]), button:not([disabled]), [role=slider]:not([disabled]), a[href]"
+)].map(control => control.closest(".stElementContainer[class*=st-key-]"))
+    .filter(place => place && place.checkVisibility() && !place.querySelector(".js-plotly-plot"))
+    .flatMap(place => [...place.classList].filter(name => name.startsWith("st-key-")))
+"""
+PANELS = """
+plots => plots.map(plot => {
+    const {x, y} = plot.getBoundingClientRect(), {xaxis, yaxis} = plot._fullLayout;
+    return {x, y, width: xaxis._length, height: yaxis._length};
+})
+"""
+
+
+def on(sizes: list[tuple[int, int]], paths: list[str], *common: str) -> pytest.MarkDecorator:
+    """Pages in windows of these sizes, of which a few are tested always."""
+    shown = [
+        pytest.param((path, size), id=f"{path}-{size[0]}", marks=() if path in common else rare)
+        for path in paths
+        for size in sizes
+    ]
+    return pytest.mark.parametrize("shown", shown, indirect=True)
+
+
+@pytest.fixture(scope="module")
+def shown(request: pytest.FixtureRequest, tab: Tab, server_log: Path) -> Iterator[Page]:
+    """A page that tests look at one after the other."""
+    path, (width, height) = request.param
+    with used(tab, server_log) as page:
+        page.set_viewport_size({"width": width, "height": height})
+        visit(page, path)
+        yield page
+
+
+def look(page: Page, scheme: str) -> None:
+    """See the page in a theme."""
+    if page.evaluate(f"matchMedia('(prefers-color-scheme: {scheme})').matches"):
+        return
+    page.emulate_media(color_scheme=scheme)
+    ground = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 29)"}[scheme]
+    expect(page.get_by_test_id("stApp")).to_have_css("background-color", ground)
+    settle(page)
+
+
+@on([WIDE, PHONE], PATHS, "/compare")
+def test_no_page_is_wider_than_its_window(shown: Page):
+    main = shown.get_by_test_id("stMain")
+    assert main.evaluate("main => main.scrollWidth <= main.clientWidth")
+    assert shown.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@on([WIDE], PATHS, "/compare", RELIABILITY)
+def test_every_chart_and_table_says_what_it_shows(shown: Page):
+    for chart in shown.get_by_test_id("stPlotlyChart").all():
+        assert len(chart.get_attribute("aria-label") or "") > 30
+        assert chart.get_attribute("role") == "figure"
+    # What is folded has not drawn its tables yet.
+    frames = shown.get_by_test_id("stDataFrame").filter(visible=True)
+    named = shown.get_by_role("region").filter(has=shown.locator("canvas"))
+    expect(named).to_have_count(frames.count())
+    assert all(region.get_attribute("aria-label") for region in named.all())
+
+
+@on([WIDE], PATHS, "/compare", RELIABILITY)
+def test_nothing_lies_under_the_toolbar(shown: Page):
+    plots = shown.locator(".js-plotly-plot")
+    assert plots.evaluate_all(f"plots => plots.map({OVERLAPS})") == [0] * plots.count()
+
+
+@on([WIDE], PATHS, RELIABILITY)
+def test_no_page_breaks_a_rule(shown: Page):
+    assert violations(shown) == []
+
+
+@on([WIDE], PATHS, "/compare")
+def test_no_page_breaks_a_rule_in_the_dark(shown: Page):
+    look(shown, "dark")
+    assert violations(shown) == []
+
+
+# Of light pages axe checks the contrast.
+@on([WIDE], PATHS, "/compare", RELIABILITY)
+def test_every_text_can_be_read_in_the_dark(shown: Page):
+    look(shown, "dark")
+    found = shown.evaluate(CONTRASTS)
+    assert len(found) > 20
+    assert {text: value for text, value in found.items() if value < LEAST} == {}
+
+
+@pytest.mark.parametrize("scheme", common_first(["dark", "light"], ["dark"]))
+@on([WIDE], ["/compare"], "/compare")
+def test_what_the_pointer_shows_can_be_read(shown: Page, scheme: str):
+    look(shown, scheme)
+    before = set(shown.evaluate(CONTRASTS))
+    by_key(shown, "chart_forest").locator(".point").first.hover(force=True)
+    shown.locator(".hoverlayer .nums").first.wait_for()
+    shown.wait_for_function(FADED_IN)
+    read = {text: value for text, value in shown.evaluate(CONTRASTS).items() if text not in before}
+    assert read
+    assert min(read.values()) >= LEAST
+    shown.mouse.move(0, 0)
+
+
+NARROW = ["/slices", "/decisions", "/compare", RELIABILITY, "/compare?ex=rounds", "/cumulative"]
+
+
+@on([WIDE], NARROW, "/compare", RELIABILITY)
+def test_nothing_is_cut_off_in_a_window_of_1024_pixels(shown: Page):
+    shown.set_viewport_size({"width": 1024, "height": 2800})
+    settle(shown)
+    assert shown.locator(".metric-table, [data-testid=stDataFrame]").count()
+    assert shown.evaluate(CUT_OFF) == []
+    assert shown.evaluate(HIDDEN_ENTRIES) == []
+
+
+# The last in a window: it leaves focus and tooltips behind.
+@on([WIDE], PATHS, "/compare")
+def test_the_keyboard_reaches_every_control(shown: Page):
+    wanted = set(shown.evaluate(OPERABLE))
+    assert wanted
+    reached: set[str] = set()
+    for _ in range(200):
+        shown.keyboard.press("Tab")
+        reached |= set(shown.evaluate(FOCUSED))
+        if wanted <= reached:
+            break
+    assert not wanted - reached
+
+
+@on([PHONE], ["/compare"], "/compare")
+def test_on_a_phone_panels_stand_two_by_two_and_are_square(shown: Page):
+    panels = by_key(shown, "before_after").locator(".js-plotly-plot").evaluate_all(PANELS)
+    assert len(panels) == 6
+    assert len({round(panel["x"]) for panel in panels}) == 2
+    assert len({round(panel["y"]) for panel in panels}) == 3
+    for panel in panels:
+        assert panel["width"] == pytest.approx(panel["height"], abs=1)
+        assert panel["width"] >= 120
+
+
+@on([PHONE], ["/compare", "/compare?ex=digits"], "/compare")
+def test_links_of_the_navigation_do_not_overlap(shown: Page):
+    boxes = [link.bounding_box() for link in by_key(shown, "navigation").get_by_role("link").all()]
+    assert len(boxes) == (len(FILES) if "digits" in shown.url else len(FILES) - 1)
+    assert min(box["height"] for box in boxes) >= TARGET
+    for i, one in enumerate(boxes):
+        for other in boxes[i + 1 :]:
+            right, bottom = one["x"] + one["width"], one["y"] + one["height"]
+            assert right <= other["x"] or bottom <= other["y"]
+
+
+@on([PHONE], ["/", "/compare", "/methods"], "/compare")
+def test_the_navigation_scrolls_to_the_page_that_is_shown(shown: Page):
+    link = by_key(shown, "navigation").locator("[aria-current=page]")
+    name = urlsplit(shown.url).path.strip("/").capitalize()
+    assert link.inner_text() == (name or "Overview")
+    box = link.bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= PHONE[0]
+    # No further than it must: the name of the app stands before its first page.
+    scrolled = by_key(shown, "navigation").evaluate("bar => bar.scrollLeft")
+    assert (scrolled == 0) == (not name)
+
+
+@on([PHONE], ["/compare"], "/compare")
+def test_nothing_lies_on_the_navigation_while_the_page_works(shown: Page):
+    status = shown.evaluate_handle(
+        """() => {
+            const status = document.createElement("div");
+            status.dataset.testid = "stStatusWidget";
+            document.querySelector("[data-testid=stApp]").append(status);
+            return status;
+        }"""
+    )
+    assert status.evaluate("status => getComputedStyle(status).display") == "none"
+    status.evaluate("status => status.remove()")
