@@ -41,9 +41,7 @@ def body(model: state.Model) -> None:
 
     st.markdown(f"### {slice_view.rates_title(decided)}")
     st.page_link(
-        "pages/decisions.py",
-        label="Chosen on the **Decisions** page",
-        query_params=session.link(),
+        "pages/decisions.py", label="Chosen on the **Decisions** page", query_params=session.link()
     )
     slice_view.rates(rates, decided)
 

@@ -49,9 +49,7 @@ def add_scan(commands: Commands) -> None:
     parser.add_argument("--table", metavar="NAME", help="table of a DuckDB database")
     add_columns(parser, OF_SCAN)
     parser.add_argument(
-        "--view",
-        default="",
-        help="with one score column per class: top:1 (the default) or class:k",
+        "--view", default="", help="with one score column per class: top:1 (the default) or class:k"
     )
     add_output(parser, (".parquet",), "file of cells to write, ending in .parquet", required=True)
     query = add_command(

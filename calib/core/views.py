@@ -73,12 +73,7 @@ class BinaryView(Locked):
         if self.count is None:
             return ScoreCells.from_arrays(self.outcome, self.score, self.weight, self.group)
         return ScoreCells.from_entries(
-            self.outcome,
-            self.score,
-            self.count,
-            self.weights,
-            self.squared_weights,
-            self.group,
+            self.outcome, self.score, self.count, self.weights, self.squared_weights, self.group
         )
 
     def rows(self, chosen: NDArray[Any]) -> BinaryView:

@@ -158,9 +158,7 @@ class TextFormat:
     """
 
     delimiter: str | None = option(
-        None,
-        "Delimiter between the cells of a text; detected if not given.",
-        metavar="CHARACTER",
+        None, "Delimiter between the cells of a text; detected if not given.", metavar="CHARACTER"
     )
     header: bool | None = option(
         None, "Whether the first line of a text names the columns; detected if not given."

@@ -116,8 +116,7 @@ class Connection:
         """
         if not self.rows:
             raise refuse(
-                "counts-only",
-                f"{COUNTS_ONLY} Count all rows of {quoted(self.name)} instead.",
+                "counts-only", f"{COUNTS_ONLY} Count all rows of {quoted(self.name)} instead."
             )
 
     def first_rows(self, table: str) -> Table:

@@ -69,7 +69,7 @@ def describe(rows: nw.LazyFrame[Any], mapping: ColumnMapping, max_scores: int) -
         usable = usable.with_columns(nw.col(SCORE).clip(0.0, 1.0).alias(SCORE))
     usable = usable.with_columns(
         # The narrower what is grouped by, the faster.
-        whether(nw.col(OUTCOME).is_in(facts[OUTCOME][hit].tolist())).cast(nw.Int8).alias(POSITIVE),
+        whether(nw.col(OUTCOME).is_in(facts[OUTCOME][hit].tolist())).cast(nw.Int8).alias(POSITIVE)
     )
     names = class_names(labels, positives)
     made = described(usable, mapping, facts, set_aside, names, names[1], max_scores)

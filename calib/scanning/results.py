@@ -83,9 +83,7 @@ def read_result(path: str | Path | BufferedIOBase, positive: object = None) -> A
             "Convert them in a view, such as score / 100 of percentages, and run the query there.",
         )
     mapping = ColumnMapping(
-        outcome=names["calib_value"],
-        score=names["calib_column"],
-        positive=as_label_texts(positive),
+        outcome=names["calib_value"], score=names["calib_column"], positive=as_label_texts(positive)
     )
     cells, names_of_classes, unknown = _with_outcomes(found, mapping)
     if unknown:

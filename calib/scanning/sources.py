@@ -31,7 +31,7 @@ DATABASES = (".duckdb", ".db", ".ddb")
 # What DuckDB and Arrow say of files that are cut off or have other bytes than were written.
 DAMAGED = re.compile(
     "No magic bytes|too small to be|TProtocolException|ecompression failure|Unexpected end of|"
-    "not a GZIP stream|not a valid DuckDB database|Not an Arrow file",
+    "not a GZIP stream|not a valid DuckDB database|Not an Arrow file"
 )
 # And Spark Connect of a server that is gone.
 LOST = re.compile(r"RETRIES_EXCEEDED|StatusCode\.UNAVAILABLE|failed to connect to all addresses")

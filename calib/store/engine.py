@@ -117,10 +117,7 @@ def writing(engine: Engine) -> Iterator[Connection]:
 
 def _sqlite(url: URL, patience: float) -> Engine:
     engine = create_engine(
-        url,
-        hide_parameters=True,
-        pool_timeout=patience,
-        connect_args={"timeout": patience},
+        url, hide_parameters=True, pool_timeout=patience, connect_args={"timeout": patience}
     )
 
     @event.listens_for(engine, "connect")

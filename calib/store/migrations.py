@@ -78,7 +78,7 @@ NO_CHANGE: Step = (
         "postgresql": """
             CREATE TRIGGER calib_reports_stay BEFORE UPDATE ON calib_reports
             FOR EACH ROW EXECUTE FUNCTION calib_refuse_change()
-            """,
+            """
     },
 )
 

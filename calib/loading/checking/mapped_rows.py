@@ -242,9 +242,7 @@ def _either(found: dict[str, BoolArray], reason: str, rows: BoolArray) -> None:
 
 
 def _add_matrix(
-    found: dict[str, BoolArray],
-    written: NDArray[np.floating],
-    softmax: NDArray[np.floating] | None,
+    found: dict[str, BoolArray], written: NDArray[np.floating], softmax: NDArray[np.floating] | None
 ) -> None:
     # A sum of finite numbers is finite, all but in overflow: one pass and no mask of the matrix.
     with np.errstate(invalid="ignore", over="ignore"):

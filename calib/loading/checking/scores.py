@@ -137,8 +137,7 @@ def labels_only(mapping: ColumnMapping, *, copy: bool) -> Problem:
     else:
         text = f"Column {name} holds only 0 and 1: predicted labels, not probabilities."
     return warning(
-        "labels-only",
-        f"{text} Choose the column of probabilities (predict_proba in scikit-learn).",
+        "labels-only", f"{text} Choose the column of probabilities (predict_proba in scikit-learn)."
     )
 
 

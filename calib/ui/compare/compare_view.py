@@ -16,16 +16,7 @@ from calib.figures.checkpoints import checkpoint_chart
 from calib.figures.clipping import clipping_chart
 from calib.figures.difference import matrix_difference_chart
 from calib.metrics import matrix_metrics
-from calib.text import (
-    interval,
-    level,
-    noise_floor,
-    number,
-    plain,
-    plural,
-    signed,
-    significant,
-)
+from calib.text import interval, level, noise_floor, number, plain, plural, signed, significant
 from calib.ui.layout import charts, frame
 from calib.ui.layout.tables import (
     Line,

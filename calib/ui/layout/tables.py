@@ -112,11 +112,7 @@ class MetricColumn:
 
 
 def metric_table(
-    name: str,
-    about: str,
-    columns: Iterable[MetricColumn],
-    methods: Mapping[str, str],
-    marked: str,
+    name: str, about: str, columns: Iterable[MetricColumn], methods: Mapping[str, str], marked: str
 ) -> None:
     """One row per method with the intervals below the values; the recommended row is marked.
 

@@ -134,12 +134,7 @@ def report_of(session: Session, model: state.Model) -> Report:
 
 
 def _report(
-    rows: Data,
-    analysis: LiveAnalysis,
-    declared: Declared,
-    grade: Grade,
-    source: str,
-    **parts: Any,
+    rows: Data, analysis: LiveAnalysis, declared: Declared, grade: Grade, source: str, **parts: Any
 ) -> Report:
     made = parts_of(rows, analysis, **parts)
     return Report.from_analysis(

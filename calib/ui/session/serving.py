@@ -122,10 +122,7 @@ def _table(source: str, table: str | None, written: TextFormat) -> Table:
 
 
 def serve(
-    port: int | None = None,
-    address: str | None = None,
-    hosts: Sequence[str] = (),
-    css: str = "",
+    port: int | None = None, address: str | None = None, hosts: Sequence[str] = (), css: str = ""
 ) -> None:
     """Run the server until it is stopped; it prints its address.
 

@@ -147,10 +147,7 @@ class Upload:
 
     @classmethod
     def of(
-        cls,
-        *tables: Table,
-        mapping: ColumnMapping | None = None,
-        test_table: Table | None = None,
+        cls, *tables: Table, mapping: ColumnMapping | None = None, test_table: Table | None = None
     ) -> Upload:
         """Map tables. If no mapping is given, it is guessed."""
         if mapping is None:
