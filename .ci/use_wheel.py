@@ -16,6 +16,8 @@ COMMAND = Path(sys.executable).with_name("calib")
 def main(what: str) -> None:
     import calib
 
+    # A shell starts background jobs with interrupts ignored, and what they start inherits it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     assert Path(calib.__file__).is_relative_to(sys.prefix), calib.__file__
     generator = random.Random(0)
     scores = [generator.random() for _ in range(1000)]
