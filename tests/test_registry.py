@@ -3,6 +3,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from calib.calibrators import CALIBRATORS
 from calib.core.registry import Registry
 from tests.rare import rare
 
@@ -24,6 +25,12 @@ def test_an_unknown_key_names_the_known_ones(texts):
     with texts.raises(KeyError):
         tools["axe"]
     assert "axe" not in tools
+
+
+def test_a_matrix_form_has_words_of_its_own_or_those_of_its_method():
+    temperature, clip = CALIBRATORS["temperature"], CALIBRATORS["clip"]
+    assert temperature.words(matrix=True)[1] not in ("", temperature.words(matrix=False)[1])
+    assert clip.words(matrix=True) == clip.words(matrix=False)
 
 
 @rare
