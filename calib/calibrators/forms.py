@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Protocol
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -24,39 +24,27 @@ Link = Literal["none", "sigmoid"]
 Share = Annotated[float, 0.0, 1.0]  # from 0 to 1, which a file must keep to
 
 
-class Operations(Protocol):
-    """What forms do with columns beyond arithmetic and comparisons."""
+class Operations:
+    """What forms do with columns beyond arithmetic and comparisons: here with arrays."""
 
     def where(self, condition: Column, yes: Column, no: Column) -> Column:
         """`yes` if the condition holds, else `no`."""
+        return np.asarray(np.where(condition, yes, no), dtype=np.float64)
 
     def log(self, x: Column) -> Column:
         """Natural logarithm of positive numbers."""
+        return log(x)
 
     def exp(self, x: Column) -> Column:
         """e^x, of x brought to [-745, 709]."""
+        return exp(x)
 
     def pieces(self, pieces: Pieces, x: Column) -> Column:
         """Polynomials by pieces."""
-
-
-class OnArrays(Operations):
-    """The operations on arrays."""
-
-    def where(self, condition: Column, yes: Column, no: Column) -> FloatArray:
-        return np.asarray(np.where(condition, yes, no), dtype=np.float64)
-
-    def log(self, x: FloatArray) -> FloatArray:
-        return log(x)
-
-    def exp(self, x: FloatArray) -> FloatArray:
-        return exp(x)
-
-    def pieces(self, pieces: Pieces, x: FloatArray) -> FloatArray:
         return pieces(x)
 
 
-ON_ARRAYS = OnArrays()
+ON_ARRAYS = Operations()
 
 
 def clip(do: Operations, x: Column, low: Column, high: Column) -> Column:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from calib.calibrators.forms import Form, RowsForm, clip, sum_of, within
+from calib.calibrators.forms import Form, Operations, RowsForm, clip, sum_of, within
 from calib.numerics.elementary import LOG2_E, MAX_POWER, MIN_POWER, reduced_exp, reduced_log
 from calib.numerics.splines import Pieces
 
@@ -47,7 +47,7 @@ class Node:
         return self if same else self.recorder.node("mul", self, other)
 
 
-class Recorder:
+class Recorder(Operations):
     """The operations of forms on nodes; the same operation on the same nodes is one node."""
 
     def __init__(self) -> None:
@@ -67,7 +67,6 @@ class Recorder:
         return self._nodes.setdefault((op, value), Node(op, (), value, None, self))
 
     def where(self, condition: Node, yes: Node | float, no: Node | float) -> Node:
-        """`yes` if the condition holds, else `no`."""
         return self.node("where", condition, yes, no)
 
     def log(self, x: Node) -> Node:
@@ -85,7 +84,6 @@ class Recorder:
         return power
 
     def pieces(self, pieces: Pieces, x: Node) -> Node:
-        """Polynomials by pieces."""
         return self.node("pieces", x, pieces=pieces)
 
 
