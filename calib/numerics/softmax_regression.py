@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -23,44 +22,28 @@ DAMPING = 1e-12
 BLOCK_DAMPING = 1e-9
 
 
-class Design(Protocol):
-    """How coefficients and features x = ln P make eta, of which softmax is taken.
+class Full:
+    """How features x = ln P make eta, of which softmax is taken: eta = W x + b.
 
-    theta is a table of one row per class, laid out row by row.
+    theta is a table of one row per class, laid out row by row: here (W, b), shape (m, m + 1).
     """
 
     def identity(self, m: int) -> FloatArray:
-        """The table, of shape (m, d), whose eta is x."""
-
-    def eta(self, theta: FloatArray, x: FloatArray) -> FloatArray:
-        """Array of shape (n, m)."""
-
-    def gradient(self, residual: FloatArray, x: FloatArray) -> FloatArray:
-        """Derivative by theta of the sum of residual times eta."""
-
-    def hessian(self, p: FloatArray, weight: FloatArray | None, x: FloatArray) -> FloatArray:
-        """Second derivative by theta of the summed log loss at probabilities p."""
-
-    def blocks(self, p: FloatArray, x: FloatArray) -> FloatArray:
-        """Each class's own block of the mean Hessian, roughly; shape (m, d, d)."""
-
-
-class Full:
-    """eta = W x + b: theta is the matrix (W, b) of shape (m, m + 1)."""
-
-    def identity(self, m: int) -> FloatArray:
-        """W = I, b = 0."""
+        """The table whose eta is x."""
         return np.eye(m, m + 1)
 
     def eta(self, theta: FloatArray, x: FloatArray) -> FloatArray:
+        """Array of shape (n, m)."""
         m = x.shape[1]
         table = theta.reshape(m, m + 1)
         return x @ table[:, :m].T + table[:, m]
 
     def gradient(self, residual: FloatArray, x: FloatArray) -> FloatArray:
+        """Derivative by theta of the sum of residual times eta."""
         return np.column_stack([residual.T @ x, residual.sum(axis=0)]).ravel()
 
     def hessian(self, p: FloatArray, weight: FloatArray | None, x: FloatArray) -> FloatArray:
+        """Second derivative by theta of the summed log loss at probabilities p."""
         n, m = x.shape
         d = m + 1
         features = np.column_stack([x, np.ones(n)])
@@ -73,7 +56,7 @@ class Full:
         return hessian
 
     def blocks(self, p: FloatArray, x: FloatArray) -> FloatArray:
-        """Each class's own block of the mean Hessian, as if p did not depend on x."""
+        """Each class's own block of the mean Hessian, as if p did not depend on x: (m, d, d)."""
         features = np.column_stack([x, np.ones(len(x))])
         spread = (p * (1.0 - p)).mean(axis=0)
         return spread[:, None, None] * (features.T @ features / len(x))
@@ -83,7 +66,6 @@ class Diagonal:
     """eta = w x + b, class by class: theta is the table (w, b) of shape (m, 2)."""
 
     def identity(self, m: int) -> FloatArray:
-        """w = 1, b = 0."""
         return np.tile([1.0, 0.0], (m, 1))
 
     def eta(self, theta: FloatArray, x: FloatArray) -> FloatArray:
@@ -112,6 +94,9 @@ class Diagonal:
         crossed = spread * x
         constant, slope, square = (v.mean(axis=0) for v in (spread, crossed, crossed * x))
         return np.moveaxis(np.array([[square, slope], [slope, constant]]), 2, 0)
+
+
+Design = Full | Diagonal
 
 
 @dataclass(frozen=True, slots=True, eq=False)
