@@ -164,8 +164,8 @@ class Metric:
     meaning: str
     bounds: tuple[float, float]
     better: Better
-    convention: str
-    source: str
+    convention: str = ""
+    source: str = ""
     interval: Kind | None = "percentile"
     digits: int = 4
     part: str = ""
@@ -263,21 +263,10 @@ def matrix_metrics() -> dict[str, Metric]:
     }
 
 
-def metric(
-    label: str,
-    *,
-    meaning: str,
-    bounds: tuple[float, float],
-    better: Better,
-    source: str,
-    convention: str = "",
-    interval: Kind | None = "percentile",
-    digits: int = 4,
-    part: str = "",
-    aliases: str = "",
-    of: Of = "scores",
-) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
+def metric(label: str, **declared: Any) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
     """Register a function of ScoreCells or of a ScoreMatrix as a metric, and return its facade.
+
+    `declared` are attributes of `Metric`, which gives some of them a default.
 
     The facade takes either the cells (or the matrix), or ``(y_true, y_prob, *,
     sample_weight=None)`` like the metrics of scikit-learn. The function's own parameters become
@@ -286,10 +275,8 @@ def metric(
     """
 
     def register(compute: Callable[..., Result]) -> Callable[..., Result]:
-        key = compute.__name__
-        words = (meaning, bounds, better, convention, source, interval, digits, part, aliases)
-        entry = Metric(key, label, compute, *words, of)
-        METRICS.add(key, entry)
+        entry = Metric(compute.__name__, label, compute, **declared)
+        METRICS.add(entry.key, entry)
 
         @functools.wraps(compute)
         def facade(
