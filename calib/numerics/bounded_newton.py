@@ -60,50 +60,33 @@ def fit_bounded(
     >>> fit_bounded(design, loss, none, np.zeros(2), np.ones(2)).round(6)  # ln 3, if it may
     array([0.      , 1.098612])
     """
+
+    def objective(c: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        value, first, second = loss(design @ c)
+        return value + float(c @ ridge @ c) / 2.0, first, second
+
     c = start
-    value, first, second = _objective(design, loss, ridge, c)
+    value, first, second = objective(c)
     for _ in range(MAX_STEPS):
         gradient = design.T @ first + ridge @ c
         free = (c > least) | (gradient < 0.0)
         move = np.zeros(len(c))
         hessian = (design[:, free].T * second) @ design[:, free] + ridge[np.ix_(free, free)]
         move[free] = np.linalg.lstsq(hessian, gradient[free], rcond=1e-14)[0]
-        gain = float(gradient @ move)
-        found = _search(design, loss, ridge, least, c, move, value)
-        if found is None:
-            break
-        before = value
-        c, value, first, second = found
+        gain, before, share = float(gradient @ move), value, 1.0
+        # The projected step is halved until it lowers the objective.
+        while True:
+            tried = np.maximum(c - share * move, least)
+            value, first, second = objective(tried)
+            if value < before:
+                break
+            share *= 0.5
+            if share <= SHORTEST_STEP:
+                return c
+        c = tried
         if gain <= TOLERANCE * max(1.0, abs(value)) and before - value <= TOLERANCE * abs(value):
             break
     return c
-
-
-def _objective(
-    design: FloatArray, loss: Loss, ridge: FloatArray, c: FloatArray
-) -> tuple[float, FloatArray, FloatArray]:
-    value, first, second = loss(design @ c)
-    return value + float(c @ ridge @ c) / 2.0, first, second
-
-
-def _search(
-    design: FloatArray,
-    loss: Loss,
-    ridge: FloatArray,
-    least: FloatArray,
-    c: FloatArray,
-    move: FloatArray,
-    before: float,
-) -> tuple[FloatArray, float, FloatArray, FloatArray] | None:
-    """Halve the projected step until it lowers the objective."""
-    share = 1.0
-    while share > SHORTEST_STEP:
-        tried = np.maximum(c - share * move, least)
-        value, first, second = _objective(design, loss, ridge, tried)
-        if value < before:
-            return tried, value, first, second
-        share *= 0.5
-    return None
 
 
 def increasing_coefficients(problem: PenalizedLogistic, lam: float, free: FloatArray) -> FloatArray:
