@@ -26,8 +26,7 @@ NO_GAIN = 1e-10
 ROUNDING = 1e-14
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PenalizedLogistic(Locked):
+class PenalizedLogistic:
     """Minimise sum over cells of t ln(1 + e^f) - q f, plus (lambda / 2) c' P c, where f = basis c.
 
     t and q are the total and the positive weight of each cell, and of one row more: it is spread
@@ -36,47 +35,29 @@ class PenalizedLogistic(Locked):
     cell's rate moves by more than 1 / (1 + total weight).
     """
 
-    basis: csr_array  # shape (m, k): the entries of a row lie within `bands` neighbouring columns
-    # shape (m,): total and positive weight of each cell, without the extra row.
-    weight: FloatArray
-    positive: FloatArray
-    # shape (m,): weight of one row of each cell, which is left out at once; 1 if none is given.
-    row: FloatArray
-    # shape (m,): `weight` and `positive` with the extra row.
-    t: FloatArray
-    q: FloatArray
-    penalty: FloatArray  # shape (bands, k): P, in lower banded storage
-    transposed: csr_array  # shape (k, m): the basis, transposed
-    # shape (bands * k, m): maps cell weights w to basis' diag(w) basis in lower banded storage.
-    products: csr_array
-    # shape (m, bands * k): the same transposed: maps an `inverse_band` to the leverage of a row of
-    # weight 1.
-    leverages: csr_array
-
-    @classmethod
-    def prepare(
-        cls,
+    def __init__(
+        self,
         basis: csr_array,
         weight: FloatArray,
         positive: FloatArray,
         penalty: FloatArray,
         row: FloatArray | None = None,
-    ) -> PenalizedLogistic:
-        """Spread the extra row, and multiply neighbouring functions once for all Newton steps."""
+    ) -> None:
         share = weight / weight.sum()
-        products = gram_products(basis, len(penalty))
-        return cls(
-            basis=basis,
-            weight=weight,
-            positive=positive,
-            row=np.ones(len(weight)) if row is None else row,
-            t=weight + share,
-            q=positive + share * (positive.sum() / weight.sum()),
-            penalty=penalty,
-            transposed=csr_array(basis.T),
-            products=products,
-            leverages=csr_array(products.T),
-        )
+        # shape (m, k): the entries of a row lie within `bands` neighbouring columns; and transposed
+        self.basis, self.transposed = basis, csr_array(basis.T)
+        # shape (m,): total and positive weight of each cell, without the extra row.
+        self.weight, self.positive = weight, positive
+        # shape (m,): weight of one row of each cell, which is left out at once; 1 if none is given.
+        self.row = np.ones(len(weight)) if row is None else row
+        # shape (m,): `weight` and `positive` with the extra row.
+        self.t, self.q = weight + share, positive + share * (positive.sum() / weight.sum())
+        self.penalty = penalty  # shape (bands, k): P, in lower banded storage
+        # shape (bands * k, m): maps cell weights w to basis' diag(w) basis in lower banded storage.
+        self.products = gram_products(basis, len(penalty))
+        # shape (m, bands * k): the same transposed: maps an `inverse_band` to the leverage of a row
+        # of weight 1.
+        self.leverages = csr_array(self.products.T)
 
     @property
     def total_weight(self) -> float:
@@ -102,14 +83,6 @@ class LogisticFit(Locked):
     n_iter: int  # Newton steps
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """What is learnt by leaving out every row in turn."""
-
-    loss: float  # mean log loss of a row under the fit to all others
-    degrees: float  # effective degrees of freedom of the fit: the sum of all rows' leverages
-
-
 def fit_logistic(
     problem: PenalizedLogistic, lam: float, start: FloatArray, tolerance: float = TOLERANCE
 ) -> LogisticFit:
@@ -124,8 +97,9 @@ def fit_logistic(
     steps = 0
     while steps < MAX_STEPS:
         steps += 1
-        gradient, factor = _derivatives(problem, lam, c, p)
-        move = banded_solve(factor, gradient)
+        rough = lam * banded_times(problem.penalty, c)
+        gradient = problem.transposed @ (problem.t * p - problem.q) + rough
+        move = banded_solve(_factor(problem, lam, problem.t * p * (1.0 - p)), gradient)
         gain = gradient @ move
         if gain <= max(NO_GAIN * problem.total_weight, _rounding(problem, lam, c)):
             # The sum cannot tell a whole step from half of it here. The whole one is right, and
@@ -147,8 +121,11 @@ def _rounding(problem: PenalizedLogistic, lam: float, c: FloatArray) -> float:
     return ROUNDING * lam * float(size @ banded_times(np.abs(problem.penalty), size))
 
 
-def leave_out(problem: PenalizedLogistic, fit: LogisticFit) -> LeftOut:
+def leave_out(problem: PenalizedLogistic, fit: LogisticFit) -> tuple[float, float]:
     """Leave out each row in turn and follow the fit by one Newton step.
+
+    The result is the mean log loss of a row under the fit to all others, and the effective degrees
+    of freedom of the fit: the sum of all rows' leverages.
 
     Whole rows are left out, whatever they weigh; where rows come in groups `row` is the weight of
     as many as tell what one independent row tells. Rows of one cell and outcome share their loss,
@@ -169,7 +146,7 @@ def leave_out(problem: PenalizedLogistic, fit: LogisticFit) -> LeftOut:
     step = problem.row * leverage / np.maximum(1.0 - own * leverage * variance, 1e-9)
     loss = problem.positive @ np.logaddexp(0.0, step * (1.0 - p) - f)
     loss += (problem.weight - problem.positive) @ np.logaddexp(0.0, step * p + f)
-    return LeftOut(float(loss) / problem.total_weight, degrees)
+    return float(loss) / problem.total_weight, degrees
 
 
 def _exponential(f: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -189,15 +166,6 @@ def _state(
     odds, softplus = _exponential(f)
     rough = 0.5 * lam * (c @ banded_times(problem.penalty, c))
     return _probability(f, odds), float(problem.t @ softplus - problem.q @ f + rough)
-
-
-def _derivatives(
-    problem: PenalizedLogistic, lam: float, c: FloatArray, p: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """The gradient, and the Cholesky factor of the Hessian."""
-    rough = lam * banded_times(problem.penalty, c)
-    gradient = problem.transposed @ (problem.t * p - problem.q) + rough
-    return gradient, _factor(problem, lam, problem.t * p * (1.0 - p))
 
 
 def _search(

@@ -65,13 +65,13 @@ def choose_smoothness(problem: PenalizedLogistic, length: float) -> SmoothnessPa
     degrees: list[float] = []
     for lam in lambdas.tolist():
         fit = fit_logistic(problem, lam, start, PATH_TOLERANCE)
-        left_out = leave_out(problem, fit)
-        if fits and left_out.degrees > most_degrees:
+        loss, freedom = leave_out(problem, fit)
+        if fits and freedom > most_degrees:
             break
         start = fit.coefficients
         fits.append(fit)
-        losses.append(left_out.loss)
-        degrees.append(left_out.degrees)
+        losses.append(loss)
+        degrees.append(freedom)
     cost = np.array(losses) * total + EXTRA_CHARGE * np.array(degrees)
     # The smoothest of those that differ by rounding only.
     chosen = int(np.flatnonzero(cost <= cost.min() + PATH_TOLERANCE * total)[0])
@@ -98,7 +98,7 @@ def penalized_spline(
     buckets = into_buckets(x, cells.weight, cells.positive)
     knots = choose_knots(x, buckets, MAX_KNOTS)
     spline = NaturalSpline(x[knots])
-    problem = PenalizedLogistic.prepare(
+    problem = PenalizedLogistic(
         spline.basis(buckets.x),
         buckets.weight,
         buckets.positive,

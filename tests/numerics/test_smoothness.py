@@ -16,7 +16,7 @@ def path(log_odds, rows=200.0, length=1.0, noise=0):
     weight = np.full(60, rows)
     positive = np.random.default_rng(noise).binomial(int(rows), expit(log_odds)).astype(float)
     spline = NaturalSpline(X * length)
-    made = PenalizedLogistic.prepare(spline.basis(X * length), weight, positive, spline.curvature())
+    made = PenalizedLogistic(spline.basis(X * length), weight, positive, spline.curvature())
     return choose_smoothness(made, length)
 
 
