@@ -41,9 +41,9 @@ SPARED = {
     "import calib": "numpy pandas sklearn streamlit plotly",
     "import calib.loading.reading.apart": "sklearn scipy.optimize",
     "calib.metrics.auc": "sklearn",
-    "import calib.calibrators.vector": "streamlit plotly",
+    "import calib.calibrators.matrix": "streamlit plotly",
 }
-# The order of the registry does not follow imports: `vector` was imported first.
+# The order of the registry does not follow imports: `matrix` was imported first.
 ORDER = [
     *("uncalibrated", "clip", "temperature", "prior_shift", "logistic", "platt", "vector"),
     *("beta_am", "beta_ab", "beta", "ispline", "pwl", "spline", "splinecalib", "ks_spline"),

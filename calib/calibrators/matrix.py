@@ -1,4 +1,4 @@
-"""Softmax of a linear function of log scores, and matrix scaling with it."""
+"""Softmax of a linear function of log scores: vector scaling and matrix scaling."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from calib.numerics.arrays import FloatArray, IntArray, row_blocks
 from calib.numerics.class_scores import fit_inverse_temperature, log_scores, softmax
 from calib.numerics.softmax_regression import (
     Design,
+    Diagonal,
     Full,
     QuadraticPenalty,
     SoftmaxRegression,
@@ -34,24 +35,20 @@ class LinearSoftmax(MatrixCalibrator):
         for part in row_blocks(*scores.shape):
             scores[part] = log_scores(scores[part])
         problem = SoftmaxRegression(self.design, scores, label, weight)
-        self._store(self._solve(problem, start))
+        self._theta = self._solve(problem, start)
+        self._name_parameters()
 
     def _solve(self, problem: SoftmaxRegression, start: FloatArray) -> FloatArray:
         """The coefficients, by maximum likelihood."""
         return fit_softmax(problem, ridge(problem), start)
 
-    def _store(self, theta: FloatArray) -> None:
+    def _name_parameters(self) -> None:
         """Set the attributes that hold the coefficients."""
         raise NotImplementedError
 
-    def _theta(self) -> FloatArray:
-        """The coefficients in the layout of the design matrix."""
-        raise NotImplementedError
-
     def _map(self, scores: FloatArray) -> FloatArray:
-        theta = self._theta()
         for part in row_blocks(*scores.shape):
-            scores[part] = softmax(self.design.eta(theta, log_scores(scores[part])))
+            scores[part] = softmax(self.design.eta(self._theta, log_scores(scores[part])))
         return scores
 
 
@@ -67,6 +64,52 @@ def ridge(problem: SoftmaxRegression) -> QuadraticPenalty:
 def span(values: FloatArray) -> str:
     """The range of some coefficients, in words."""
     return f"{values.min():.3g} to {values.max():.3g}"
+
+
+@register(
+    "vector",
+    "Vector scaling",
+    simplicity=32,
+    summary="One scale factor and one shift on the logits per class.",
+    source="Guo et al. 2017, arXiv:1706.04599",
+    aliases="diagonal matrix scaling",
+)
+class VectorScaling(LinearSoftmax):
+    """Vector scaling: softmax(w ln P + b) with w and b per class, fitted by maximum likelihood.
+
+    Scores below 2.2e-16 are replaced by it before the logarithm is taken. A penalty with the weight
+    of a thousandth of a row (one row for a class without rows) pulls the function to the identity
+    and keeps the coefficients finite.
+
+    Attributes
+    ----------
+    slopes_, intercepts_ : ndarray of shape (m,)
+        w and b. Adding a constant to all of b has no effect.
+
+    References
+    ----------
+    Guo, Pleiss, Sun, Weinberger 2017, "On calibration of modern neural networks",
+    arXiv:1706.04599.
+
+    Examples
+    --------
+    If all rows have the same scores, the result is the class frequencies:
+
+    >>> fitted = VectorScaling().fit([[0.5, 0.5]] * 400, [0, 1, 1, 1] * 100)
+    >>> fitted.predict([[0.5, 0.5]]).round(3)
+    array([[0.25, 0.75]])
+    """
+
+    design = Diagonal()
+
+    def _name_parameters(self) -> None:
+        self.slopes_, self.intercepts_ = self._theta.reshape(-1, 2).T.copy()
+
+    def to_map(self) -> Softmax:
+        return Softmax(self.slopes_.copy(), self.intercepts_.copy())
+
+    def formula(self) -> str:
+        return f"softmax(w ln P + b), per class: w {span(self.slopes_)}, b {span(self.intercepts_)}"
 
 
 MAX_CLASSES = 300
@@ -86,12 +129,9 @@ class FullLinear(LinearSoftmax):
             )
         super()._fit(scores, label, weight)
 
-    def _store(self, theta: FloatArray) -> None:
-        table = theta.reshape(self.n_classes_, self.n_classes_ + 1)
+    def _name_parameters(self) -> None:
+        table = self._theta.reshape(self.n_classes_, self.n_classes_ + 1)
         self.weights_, self.intercepts_ = table[:, :-1].copy(), table[:, -1].copy()
-
-    def _theta(self) -> FloatArray:
-        return np.column_stack([self.weights_, self.intercepts_]).ravel()
 
     def to_map(self) -> Softmax:
         return Softmax(self.weights_.copy(), self.intercepts_.copy())

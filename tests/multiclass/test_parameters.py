@@ -6,9 +6,8 @@ import pytest
 from calib.calibrators.clip import MatrixClip
 from calib.calibrators.dirichlet import Dirichlet
 from calib.calibrators.ks_spline import TopSpline
-from calib.calibrators.matrix import MatrixScaling
+from calib.calibrators.matrix import MatrixScaling, VectorScaling
 from calib.calibrators.temperature import MatrixTemperature
-from calib.calibrators.vector import VectorScaling
 
 
 def test_vector_scaling_finds_the_factors_it_was_made_with():
