@@ -1,10 +1,133 @@
-"""Logistic calibration: a straight line on the log-odds, or on the raw score (Platt scaling)."""
+"""Sigmoids of increasing functions of the score: the parametric methods, logistic and Platt."""
 
 from __future__ import annotations
 
-from calib.calibrators.increasing import IncreasingSigmoid, signed
+from itertools import combinations
+
+import numpy as np
+
+from calib.calibrators.base import RowCalibrator
+from calib.calibrators.forms import Axis, Feature, Form, Piecewise, SigmoidOfFeatures
 from calib.calibrators.registry import register
-from calib.numerics.arrays import FloatArray
+from calib.numerics.arrays import FloatArray, chunks
+from calib.numerics.logistic import fit_logistic
+from calib.numerics.splines import steps
+from calib.numerics.transforms import certain_logit, sigmoid
+
+
+class IncreasingSigmoid(RowCalibrator):
+    """sigmoid(slopes @ columns(s) + intercept) with slopes of at least 0.
+
+    The likelihood is concave, so its maximum under the constraint is the best of the fits on fewer
+    columns that need no negative slope. If no column deserves a positive slope, the calibrated
+    score is the base rate, also without an intercept, and `constant_` is True. If the columns
+    separate the classes, no finite fit to the outcomes exists: `separated_` is True, and Platt's
+    targets are fitted, as they always are with `smooth_targets`.
+    """
+
+    has_intercept = True
+    smooth_targets = False
+    features: tuple[Feature, ...] = ("logit s",)  # the columns by name
+
+    def _columns(self, scores: FloatArray) -> list[FloatArray]:
+        """Increasing functions of the score: its log-odds, unless a subclass has others."""
+        return [certain_logit(scores)]
+
+    def _name_parameters(self) -> None:
+        """Set the attributes that hold the parameters of the method."""
+
+    def _expression(self) -> str:
+        """The formula of the fitted curve with its numbers."""
+        raise NotImplementedError
+
+    def _fit_rows(self, scores: FloatArray, positive: FloatArray, weight: FloatArray) -> None:
+        n_columns = len(self._columns(scores[:1]))
+        self.slopes_, self.separated_ = np.zeros(n_columns), False
+        for size in range(n_columns, 0, -1):
+            subsets = combinations(range(n_columns), size)
+            fits = [self._fit_columns(each, scores, positive, weight) for each in subsets]
+            allowed = [fit for fit in fits if fit[1].min() >= 0.0]
+            best = max(allowed, key=lambda fit: fit[0], default=None)
+            if best is not None and best[1].any():
+                _, self.slopes_, self.intercept_, self.separated_ = best
+                break
+        else:
+            n_positive = float(positive.sum())
+            self.intercept_ = float(np.log(n_positive) - np.log(float(weight.sum()) - n_positive))
+        self.constant_ = not self.slopes_.any()
+        self._name_parameters()
+
+    def _fit_columns(
+        self,
+        subset: tuple[int, ...],
+        scores: FloatArray,
+        positive: FloatArray,
+        weight: FloatArray,
+    ) -> tuple[float, FloatArray, float, bool]:
+        """Log-likelihood, slopes and intercept of a fit on some columns, and if they separate."""
+
+        def features(part: slice) -> FloatArray:
+            found = self._columns(scores[part])
+            ones = [np.ones(len(found[0]))] if self.has_intercept else []
+            return np.array([*ones, *(found[i] for i in subset)])
+
+        fit = None if self.smooth_targets else fit_logistic(features, positive, weight)
+        separated = fit is not None and not fit.converged
+        if fit is None or separated:
+            fit = fit_logistic(features, platt_targets(positive, weight), weight)
+        slopes = np.zeros(len(self.slopes_))
+        slopes[list(subset)] = fit.coefficients[-len(subset) :]
+        intercept = float(fit.coefficients[0]) if self.has_intercept else 0.0
+        return fit.log_likelihood, slopes, intercept, separated
+
+    def _base_rate(self) -> float:
+        return float(sigmoid(np.array(self.intercept_)))
+
+    def to_map(self) -> Form:
+        if self.constant_:
+            return Piecewise(Axis(), steps([], [self._base_rate()], "left"))
+        # Of two columns that are one, the sum of both was fitted.
+        features = self.features if len(self.slopes_) == len(self.features) else ("logit s",)
+        return SigmoidOfFeatures(self.intercept_, tuple(self.slopes_.tolist()), features)
+
+    def formula(self) -> str:
+        if self.constant_:
+            rate = f"{self._base_rate():.3g}"
+            return f"{rate} for every score: the observed rate does not rise with the score"
+        if self.separated_:
+            return (
+                f"{self._expression()}; the scores separate the classes perfectly, so the curve "
+                "is fitted to Platt's softened outcomes"
+            )
+        return self._expression()
+
+
+def platt_targets(positive: FloatArray, weight: FloatArray) -> FloatArray:
+    """Positive weights with each outcome replaced by Platt's target.
+
+    A positive counts as (N+ + 1)/(N+ + 2), a negative as 1/(N- + 2): the posterior mean of a
+    label under a uniform prior, so that no fit runs away on separated classes.
+
+    >>> platt_targets(np.array([0.0, 2.0]), np.array([2.0, 2.0]))
+    array([0.5, 1.5])
+    """
+    n_positive = float(positive.sum())
+    n_negative = float(weight.sum()) - n_positive
+    high, low = (n_positive + 1.0) / (n_positive + 2.0), 1.0 / (n_negative + 2.0)
+    targets = positive * (high - low)
+    for part in chunks(len(weight)):
+        targets[part] += weight[part] * low
+    return targets
+
+
+def signed(value: float) -> str:
+    """A number as the last term of a sum.
+
+    >>> signed(-1.0249)
+    '- 1.02'
+    """
+    value = round(value, 12)  # the rounding of sums that are 0 is not shown
+    return f"{'-' if value < 0 else '+'} {abs(value):.3g}"
 
 
 @register(

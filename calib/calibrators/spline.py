@@ -12,7 +12,6 @@ from calib.numerics.arrays import FloatArray
 from calib.numerics.bounded_newton import increasing_coefficients
 from calib.numerics.smoothed_rate import (
     SHORTEST_AXIS,
-    SmoothnessPath,
     choose_smoothness,
     compact_axis,
     penalized_spline,
@@ -95,7 +94,11 @@ class Spline(Calibrator):
             return
         knots, self._spline, problem = penalized_spline(x, cells)
         path = choose_smoothness(problem, length)
-        self._keep(path, cells.score[knots])
+        self.knots_ = cells.score[knots]
+        self.lambdas_, self.cv_losses_, self.degrees_ = path.lambdas, path.losses, path.degrees
+        self.lambda_ = path.fit.lam
+        self.coefficients_, self.n_iter_ = path.fit.coefficients, path.n_iter
+        self._chosen_degrees = float(path.degrees[path.chosen])
         if self.monotone:
             self.coefficients_ = increasing_coefficients(
                 problem, path.fit.lam, path.fit.coefficients
@@ -108,13 +111,6 @@ class Spline(Calibrator):
         self.coefficients_ = np.full(2, np.log(rate / (1.0 - rate)))
         self.lambda_, self.n_iter_ = float("inf"), 0
         self.lambdas_ = self.cv_losses_ = self.degrees_ = np.empty(0)
-
-    def _keep(self, path: SmoothnessPath, knots: FloatArray) -> None:
-        self.knots_ = knots
-        self.lambdas_, self.cv_losses_, self.degrees_ = path.lambdas, path.losses, path.degrees
-        self.lambda_ = path.fit.lam
-        self.coefficients_, self.n_iter_ = path.fit.coefficients, path.n_iter
-        self._chosen_degrees = float(path.degrees[path.chosen])
 
     def to_map(self) -> Piecewise:
         axis = Axis("compact_logit", self.epsilon_, 1.0 - self.epsilon_)

@@ -8,7 +8,7 @@ import numpy as np
 
 from calib.calibrators.base import MatrixCalibrator
 from calib.calibrators.forms import Softmax
-from calib.calibrators.increasing import IncreasingSigmoid
+from calib.calibrators.logistic import IncreasingSigmoid
 from calib.calibrators.registry import register, register_matrix
 from calib.numerics.arrays import FloatArray, IntArray, row_blocks
 from calib.numerics.class_scores import fit_inverse_temperature, log_scores, softmax

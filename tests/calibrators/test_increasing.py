@@ -8,8 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.special import expit
 
 from calib.calibrators.beta import Beta
-from calib.calibrators.increasing import platt_targets
-from calib.calibrators.logistic import Platt
+from calib.calibrators.logistic import Platt, platt_targets
 
 SCORE = np.linspace(0.05, 0.95, 12)
 
