@@ -115,25 +115,20 @@ def count_rows(
     >>> table.low, table.outcome, table.rows
     (array([0.2, 0.7]), array([False,  True]), array([1, 2]))
     """
-    score, outcome, weight, stratum = _in_order(score, outcome, weight, stratum)
-    starts = run_starts(score)
+    rows = _in_order(score, outcome, weight, stratum)
+    score, starts = rows[0], run_starts(rows[0])
     if len(starts) <= max_scores:
-        keys, cell = (score[starts] + 0.0).view(np.int64), _numbered(starts, len(score))
-        return _count(True, keys, cell, (score, outcome, weight, stratum))
-    key = _keys(score)
-    starts = run_starts(key)
-    whole = _count(
-        False, key[starts], _numbered(starts, len(key)), (score, outcome, weight, stratum)
-    )
+        return _count(True, score.view(np.int64), starts, rows)
+    key = np.empty(len(score), dtype=np.int64)
+    for part in chunks(len(score)):
+        np.multiply(grid_keys(score[part]), STRIDE, out=key[part])
+    whole = _count(False, key, run_starts(key), rows)
     heavy = heavy_cells(whole) if cut is None else cut
     if not len(heavy):
         return whole
     chosen = np.flatnonzero(np.isin(key, heavy))
     key[chosen] += 1 + refined_keys(score[chosen], key[chosen] // STRIDE)
-    starts = run_starts(key)
-    return _count(
-        False, key[starts], _numbered(starts, len(key)), (score, outcome, weight, stratum)
-    )
+    return _count(False, key, run_starts(key), rows)
 
 
 Rows = tuple[FloatArray, BoolArray, FloatArray | None, IntArray | None]
@@ -171,21 +166,14 @@ def _ties_in_order(
     return order
 
 
-def _keys(score: FloatArray) -> IntArray:
-    key = np.empty(len(score), dtype=np.int64)
-    for part in chunks(len(score)):
-        np.multiply(grid_keys(score[part]), STRIDE, out=key[part])
-    return key
-
-
 def _numbered(starts: NDArray[np.intp], n: int) -> IntArray:
     return np.repeat(np.arange(len(starts)), np.diff(starts, append=n))
 
 
-def _count(exact: bool, keys: IntArray, cell: IntArray, rows: Rows) -> CellTable:
-    """Add up sorted rows by the number of their cell."""
+def _count(exact: bool, key: IntArray, starts: NDArray[np.intp], rows: Rows) -> CellTable:
+    """Add up sorted rows by their key, of which a run begins at each start."""
     score, outcome, weight, stratum = rows
-    code = 2 * cell
+    keys, code = key[starts], 2 * _numbered(starts, len(key))
     code += outcome
     if stratum is not None:
         code += 2 * len(keys) * stratum

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
 
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray
+from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.binning import Bins, equal_weights
 from calib.numerics.cells import Cells
 from calib.numerics.intervals import normal_quantile
@@ -52,7 +52,7 @@ def calibrated_rate_interval(
     >>> calibrated_rate_interval(cells, bins, 0.95, simultaneous=True)
     (array([0.1, 0.6]), array([0.4, 0.9]))
     """
-    counts = _exact_counts(cells, bins, _few(bins, MIN_NORMAL_VARIANCE, cells, MAX_EXACT_ROWS))
+    counts = _exact_counts(cells, bins, MIN_NORMAL_VARIANCE, MAX_EXACT_ROWS)
     tail = (1.0 - confidence_level) / 2.0
     if simultaneous:
         tail = _tail_of_all(counts.values(), len(bins) - len(counts), confidence_level)
@@ -77,9 +77,7 @@ def calibrated_gap(cells: Cells, bins: Bins) -> FloatArray:
     # E abs(X - EX) is at most 2 EX where X is at least 0, and rare positives come near that.
     rarer = np.minimum(bins.mean_score, 1.0 - bins.mean_score)
     gap = np.minimum(math.sqrt(2.0 / math.pi) * calibrated_spread(cells, bins), 2.0 * rarer)
-    for position, count in _exact_counts(
-        cells, bins, _few(bins, MAX_EXACT_GAP_VARIANCE, cells)
-    ).items():
+    for position, count in _exact_counts(cells, bins, MAX_EXACT_GAP_VARIANCE).items():
         gap[position] = count.mean_absolute_deviation / bins.rows[position]
     return gap
 
@@ -168,15 +166,14 @@ def _short_products(factors: FloatArray, length: int) -> FloatArray:
     return product
 
 
-def _few(bins: Bins, variance: float, cells: Cells, rows: float = 0.0) -> BoolArray:
-    """Bins of so few rows, or whose number of positives varies by less."""
+def _exact_counts(
+    cells: Cells, bins: Bins, variance: float, rows: float = 0.0
+) -> dict[int, _Count]:
+    """Distributions of bins of so few rows, or whose number of positives varies by less."""
     if not equal_weights(cells):
-        return np.zeros(len(bins), dtype=np.bool_)
-    return (bins.rows <= rows) | (np.square(calibrated_spread(cells, bins) * bins.rows) < variance)
-
-
-def _exact_counts(cells: Cells, bins: Bins, chosen: BoolArray) -> dict[int, _Count]:
-    """Distributions of the chosen bins, by position."""
+        return {}
+    spread = calibrated_spread(cells, bins) * bins.rows
+    chosen = (bins.rows <= rows) | (np.square(spread) < variance)
     small = np.flatnonzero(chosen & (bins.rows <= MAX_EXACT_ROWS))
     large = np.flatnonzero(chosen & (bins.rows > MAX_EXACT_ROWS))
     found = {}
