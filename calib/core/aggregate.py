@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from calib.core import aggregate_file
 from calib.core.counted import CountedRows
@@ -161,7 +163,8 @@ class Aggregate:
         most = max(self.max_scores, other.max_scores)
         if table.exact and table.n_cells > most:
             table = table.bounded()
-        reasons = dict.fromkeys((*self.set_aside, *other.set_aside))
+        set_aside = Counter(self.set_aside)
+        set_aside.update(other.set_aside)
         return replace(
             self,
             parts=parts,
@@ -169,10 +172,7 @@ class Aggregate:
             table=table,
             name=self.name if self.name == other.name else f"{self.name} + {other.name}",
             weighted=self.weighted or other.weighted,
-            set_aside={
-                reason: self.set_aside.get(reason, 0) + other.set_aside.get(reason, 0)
-                for reason in reasons
-            },
+            set_aside=dict(set_aside),
             sources=tuple(sorted((*self.sources, *other.sources))),
             max_scores=most,
             noticed={},
@@ -309,25 +309,16 @@ class Aggregate:
 
     def frame(self) -> pd.DataFrame:
         """One row per entry: part, split, fold, cluster, score, outcome, and sums over its rows."""
-        at = self.table.stratum
+        table, at = self.table, self.table.stratum
         parts = [self.parts[i] for i in self.strata.part]
-        return pd.DataFrame(
-            {
-                "model": np.array([part.model for part in parts], dtype=object)[at],
-                "column": np.array([part.column for part in parts], dtype=object)[at],
-                "value": np.array([part.value for part in parts], dtype=object)[at],
-                "test": self.strata.test[at],
-                "fold": self.strata.fold[at],
-                "group": self.strata.group[at],
-                "score": self.table.score_sum / self.table.weight,
-                "outcome": self.table.outcome.astype(np.int64),
-                "rows": self.table.rows,
-                "weight": self.table.weight,
-                "weight_sq": self.table.weight_sq,
-                "low": self.table.low,
-                "high": self.table.high,
-            }
-        )
+        named = {
+            name: np.array([getattr(part, name) for part in parts], dtype=object)[at]
+            for name in ("model", "column", "value")
+        }
+        named |= {name: getattr(self.strata, name)[at] for name in ("test", "fold", "group")}
+        named |= {"score": table.score_sum / table.weight, "outcome": table.outcome.astype(int)}
+        sums = ("rows", "weight", "weight_sq", "low", "high")
+        return pd.DataFrame(named | {name: getattr(table, name) for name in sums})
 
     def save(self, path: str | Path) -> None:
         """Write everything to one Parquet file.
@@ -336,7 +327,7 @@ class Aggregate:
         ----------
         path : str or Path
         """
-        aggregate_file.write(Path(path), self.to_arrow())
+        pq.write_table(self.to_arrow(), Path(path), compression="zstd")
 
     def to_arrow(self) -> pa.Table:
         """Return the aggregate as one PyArrow table, as `save` writes it; see `from_arrow`."""

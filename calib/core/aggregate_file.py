@@ -35,11 +35,6 @@ COLUMN_TYPES: Mapping[str, type] = {
 MAX_ENTRIES = 20_000_000
 
 
-def write(path: Path, columns: pa.Table) -> None:
-    """Write an aggregate that was made one of Arrow's tables."""
-    pq.write_table(columns, path, compression="zstd")
-
-
 def to_arrow(named: Mapping[str, Any]) -> pa.Table:
     """An aggregate as a table of Arrow's; `named` are its attributes."""
     known, columns = described(named)

@@ -318,15 +318,9 @@ def _named_folds(fold: ArrayLike) -> tuple[IntArray, tuple[str, ...]]:
 
 def _fingerprint(predictions: Predictions) -> str:
     digest = hashlib.sha256()
-    named: dict[str, NDArray[Any] | None] = {
-        "outcome": predictions.outcome,
-        "scores": predictions.scores,
-        "weight": predictions.weight,
-        "test": predictions.test,
-        "group": predictions.group,
-        "fold": predictions.fold,
-        **{f"column {name}": values for name, values in predictions.columns.items()},
-    }
+    own = ("outcome", "scores", "weight", "test", "group", "fold")
+    named: dict[str, NDArray[Any] | None] = {name: getattr(predictions, name) for name in own}
+    named |= {f"column {name}": values for name, values in predictions.columns.items()}
     digest.update(repr(predictions.class_names).encode())
     for name, values in named.items():
         if values is None:

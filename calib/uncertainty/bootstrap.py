@@ -13,7 +13,7 @@ from calib.core.cells import ScoreCells
 from calib.core.estimate import Estimate
 from calib.core.predictions import Predictions
 from calib.core.views import BinaryView
-from calib.numerics.arrays import FloatArray, SmallFloatArray
+from calib.numerics.arrays import FloatArray
 from calib.numerics.few_cells import bucket_starts
 from calib.numerics.intervals import check_level
 from calib.numerics.resampling import (
@@ -148,7 +148,8 @@ class Bootstrap:
         """The cells of each resample, without cells that were not drawn."""
         few, samples = self._few, []
         unit = few.weight_sq / few.weight
-        for positive, negative in _columns(self._positive, self._negative):
+        for drawn in zip(self._positive.T, self._negative.T, strict=True):
+            positive, negative = (sums.astype(np.float64) for sums in drawn)
             weight = positive + negative
             kept = weight > 0.0
             if not kept.any():
@@ -182,13 +183,6 @@ class Bootstrap:
         rng = np.random.default_rng([self._seed, 1])
         factor = student_factor(self._n_clusters, drawn.shape[1], rng)
         return (drawn * (few.total_weight / total) - own[:, None]) * factor
-
-
-def _columns(
-    positive: SmallFloatArray, negative: SmallFloatArray
-) -> list[tuple[FloatArray, FloatArray]]:
-    pairs = zip(positive.T, negative.T, strict=True)
-    return [(q.astype(np.float64), r.astype(np.float64)) for q, r in pairs]
 
 
 def _into_few(cells: ScoreCells) -> ScoreCells:
