@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar, cast
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from sklearn.base import clone
 
@@ -33,6 +33,7 @@ class Method:
     create: Callable[..., Calibrator] | None = None
     # Makes the unfitted calibrator of a matrix. None: a matrix is calibrated one-vs-rest.
     own_matrix: Callable[..., MatrixCalibrator] | None = None
+    # What differs for matrices.
     matrix_label: str = ""
     matrix_summary: str = ""
 
@@ -52,7 +53,7 @@ class Method:
         if not matrix:
             return self.label, self.summary
         if self.own_matrix is not None:
-            return self.matrix_label, self.matrix_summary
+            return self.matrix_label or self.label, self.matrix_summary or self.summary
         return (
             f"{self.label}, one-vs-rest",
             f"{self.summary} Fitted to each class against the rest.",
@@ -64,23 +65,18 @@ CALIBRATORS: Registry[Method] = Registry(
 )
 
 
-def register(
-    key: str, label: str, *, simplicity: int, summary: str, source: str, aliases: str = ""
-) -> Callable[[Made], Made]:
+def register(key: str, label: str, **declared: Any) -> Callable[[Made], Made]:
     """Register a calibrator of one score per row, or of matrices, under a key.
 
-    If a method has both forms, `register_matrix` adds the form for matrices.
+    `declared` are attributes of `Method`. If a method has both forms, `register_matrix` adds the
+    form for matrices.
     """
-    words = (key, label, simplicity, summary, source, aliases)
 
     def add(made: Made) -> Made:
-        found: Any = made
         # Other makers than classes are those of matrices, with another default.
-        if isinstance(found, type) and issubclass(found, Calibrator):
-            CALIBRATORS.add(key, Method(*words, create=found))
-        else:
-            own = Method(*words, own_matrix=found, matrix_label=label, matrix_summary=summary)
-            CALIBRATORS.add(key, own)
+        of_scores = isinstance(made, type) and issubclass(made, Calibrator)
+        made_by: Any = {"create" if of_scores else "own_matrix": made}
+        CALIBRATORS.add(key, Method(key, label, **declared, **made_by))
         return made
 
     return add
@@ -93,9 +89,7 @@ def register_matrix(key: str, label: str = "", summary: str = "") -> Callable[[M
     """
 
     def add(made: Made) -> Made:
-        known, found = CALIBRATORS.entered(key), cast(Callable[..., MatrixCalibrator], made)
-        own = replace(known, own_matrix=found, matrix_label=label or known.label)
-        CALIBRATORS.put(key, replace(own, matrix_summary=summary or known.summary))
+        CALIBRATORS.change(key, own_matrix=made, matrix_label=label, matrix_summary=summary)
         return made
 
     return add
@@ -135,7 +129,7 @@ def calibrator(key: str, **parameters: Any) -> Calibrator:
     method = CALIBRATORS[key]
     if method.create is None:
         raise ValueError(
-            f"{method.matrix_label} calibrates a matrix of one score per class, got one score per "
+            f"{method.label} calibrates a matrix of one score per class, got one score per "
             f"row. Use multiclass_calibrator({key!r}) for a matrix."
         )
     return method.create(**parameters)

@@ -4,6 +4,7 @@ import importlib
 import pkgutil
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 Entry = TypeVar("Entry")
@@ -42,13 +43,10 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
             raise ValueError(f"{self._kind} {key!r} is registered twice.")
         self._own[key] = entry
 
-    def put(self, key: str, entry: Entry) -> None:
-        """Add an entry, or replace the one under its key."""
-        self._own[key] = entry
-
-    def entered(self, key: str) -> Entry:
-        """The entry of a key that is already registered, without importing anything."""
-        return self._own[key]
+    def change(self, key: str, **changes: Any) -> None:
+        """Change attributes of an entry that is already registered, without importing anything."""
+        own: Any = self._own[key]
+        self._own[key] = replace(own, **changes)
 
     @property
     def _entries(self) -> dict[str, Entry]:
