@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -144,34 +144,32 @@ class SoftmaxRegression:
 
     def log_loss(self, theta: FloatArray) -> float:
         """Mean log loss, without a penalty."""
-        return self._sum(theta, lambda *_: None) / self.total_weight
+        value = 0.0
+        for loss, *_ in self._by_block(theta):
+            value += loss
+        return value / self.total_weight
 
     def slope(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """Mean log loss, and its gradient."""
-        gradient = np.zeros(len(theta))
-
-        def add(p: FloatArray, part: slice) -> None:
-            gradient.__iadd__(self.design.gradient(self._residual(p, part), self.x[part]))
-
-        value = self._sum(theta, add)
+        value, gradient = 0.0, np.zeros(len(theta))
+        for loss, p, part in self._by_block(theta):
+            value += loss
+            gradient += self.design.gradient(self._residual(p, part), self.x[part])
         return value / self.total_weight, gradient / self.total_weight
 
     def curvature(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """Mean log loss, its gradient, and its Hessian."""
-        gradient, hessian = np.zeros(len(theta)), np.zeros((len(theta), len(theta)))
-
-        def add(p: FloatArray, part: slice) -> None:
+        value, total, d = 0.0, self.total_weight, len(theta)
+        gradient, hessian = np.zeros(d), np.zeros((d, d))
+        for loss, p, part in self._by_block(theta):
+            value += loss
             weight = None if self.weight is None else self.weight[part]
-            hessian.__iadd__(self.design.hessian(p, weight, self.x[part]))
-            gradient.__iadd__(self.design.gradient(self._residual(p, part), self.x[part]))
-
-        value = self._sum(theta, add)
-        total = self.total_weight
+            hessian += self.design.hessian(p, weight, self.x[part])
+            gradient += self.design.gradient(self._residual(p, part), self.x[part])
         return value / total, gradient / total, hessian / total
 
-    def _sum(self, theta: FloatArray, add: Callable[[FloatArray, slice], None]) -> float:
-        """Summed log loss; on the way each block's probabilities are handed out."""
-        value = 0.0
+    def _by_block(self, theta: FloatArray) -> Iterator[tuple[float, FloatArray, slice]]:
+        """Summed log loss and probabilities of each block of rows, and its place."""
         for part in row_blocks(*self.x.shape):
             eta = self.design.eta(theta, self.x[part])
             eta -= eta.max(axis=1, keepdims=True)
@@ -179,10 +177,8 @@ class SoftmaxRegression:
             np.exp(eta, out=eta)
             sums = eta.sum(axis=1)
             loss = np.log(sums) - true
-            value += float(loss.sum() if self.weight is None else self.weight[part] @ loss)
             eta /= sums[:, None]
-            add(eta, part)
-        return value
+            yield float(loss.sum() if self.weight is None else self.weight[part] @ loss), eta, part
 
     def _residual(self, p: FloatArray, part: slice) -> FloatArray:
         p[np.arange(len(p)), self.label[part]] -= 1.0
