@@ -97,7 +97,7 @@ class ISpline(Calibrator):
         x = self._axis(cells.score)
         inner = _quantile_cells(x, cells, self.n_knots)
         self.knots_ = cells.score[inner]
-        self._ladder = np.concatenate([[0.0], x[inner], [1.0]])
+        self._padded = np.concatenate([[0.0] * (DEGREE + 1), x[inner], [1.0] * (DEGREE + 1)])
         buckets = into_buckets(x, cells.weight, cells.positive)
         self._fit_curve(buckets.x, buckets.weight, buckets.positive)
 
@@ -118,15 +118,13 @@ class ISpline(Calibrator):
 
     def _rising(self, x: FloatArray) -> FloatArray:
         """I-splines at x: sums of the B-splines from the r-th on, without the constant sum."""
-        padded = np.concatenate([[0.0] * DEGREE, self._ladder, [1.0] * DEGREE])
-        basis = BSpline.design_matrix(x, padded, DEGREE).toarray()
+        basis = BSpline.design_matrix(x, self._padded, DEGREE).toarray()
         return np.asarray(np.cumsum(basis[:, ::-1], axis=1)[:, -2::-1], dtype=np.float64)
 
     def to_map(self) -> Piecewise:
-        padded = np.concatenate([[0.0] * DEGREE, self._ladder, [1.0] * DEGREE])
         steps = np.append(self.intercept_, self.coefficients_)
         axis = Axis("compact_logit", self.epsilon_, 1.0 - self.epsilon_)
-        curve = of_bspline(BSpline(padded, np.cumsum(steps), DEGREE))
+        curve = of_bspline(BSpline(self._padded, np.cumsum(steps), DEGREE))
         # Where 1 - epsilon is rounded, the axis leaves [0, 1], where the I-splines live.
         return Piecewise(axis, constant_beyond(curve, 0.0, 1.0), "sigmoid")
 

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from calib.calibrators.base import Calibrator
-from calib.calibrators.forms import Axis, Link, Piecewise
+from calib.calibrators.forms import ON_ARRAYS, Axis, Link, Piecewise
 from calib.calibrators.registry import register
 from calib.core.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
@@ -15,7 +15,7 @@ from calib.numerics.few_cells import into_buckets
 from calib.numerics.ridge import choose_ridge
 from calib.numerics.smoothed_rate import SHORTEST_AXIS
 from calib.numerics.splines import NaturalSpline, choose_knots, truncated_powers
-from calib.numerics.transforms import compact_logit, default_epsilon, log_odds
+from calib.numerics.transforms import check_epsilon, default_epsilon
 
 # Those of the author's package, whose basis lives on log-odds; and smaller ones where the loss
 # still falls at their end: on an axis of length 1 a wavy curve has coefficients in the thousands.
@@ -120,9 +120,15 @@ class SplineCalib(Calibrator):
     def _fit(self, cells: ScoreCells) -> None:
         self._check()
         self.epsilon_ = default_epsilon(cells.score) if self.epsilon is None else self.epsilon
-        self._ends = _logit_ends(cells.score, self.epsilon_)
+        if self.transform == "compact_logit":
+            check_epsilon(self.epsilon_)
+            self._axis = Axis(self.transform, self.epsilon_, 1.0 - self.epsilon_)
+        elif self.transform == "logit":
+            self._axis = Axis(self.transform, *_logit_ends(cells.score, self.epsilon_))
+        else:
+            self._axis = Axis()
         # Where the compact logit changes at epsilon, rounding may swap two neighbours.
-        x = np.maximum.accumulate(self._axis(cells.score))
+        x = np.maximum.accumulate(self._axis(ON_ARRAYS, cells.score))
         if x[-1] - x[0] < SHORTEST_AXIS:
             self._fit_constant(cells, x)
             return
@@ -155,19 +161,9 @@ class SplineCalib(Calibrator):
         self._spline = NaturalSpline(x[0] + np.array([-0.5, 0.5]))
         self._local = np.full(2, self.intercept_)
 
-    def _axis(self, scores: FloatArray) -> FloatArray:
-        if self.transform == "compact_logit":
-            return compact_logit(scores, self.epsilon_)
-        return log_odds(np.clip(scores, *self._ends)) if self.transform == "logit" else scores
-
     def to_map(self) -> Piecewise:
-        axis = Axis()
-        if self.transform == "compact_logit":
-            axis = Axis(self.transform, self.epsilon_, 1.0 - self.epsilon_)
-        elif self.transform == "logit":
-            axis = Axis(self.transform, *self._ends)
         link: Link = "sigmoid" if self.loss == "log" else "none"
-        return Piecewise(axis, self._spline.pieces(self._local), link)
+        return Piecewise(self._axis, self._spline.pieces(self._local), link)
 
     def formula(self) -> str:
         if not len(self.lambdas_):
