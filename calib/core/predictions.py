@@ -21,14 +21,14 @@ from calib.core.checks import (
 )
 from calib.core.origin import Origin, are_copies
 from calib.core.views import BinaryView, check_view
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.class_scores import binary_problem
 
 MAX_FOLDS = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Predictions:
+class Predictions(Locked):
     """Rows of outcomes and scores, which were checked when they were made.
 
     Make them with `calib.load` or `Predictions.from_arrays`.
@@ -84,7 +84,7 @@ class Predictions:
     fingerprint: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
-        lock(self)
+        Locked.__post_init__(self)
         object.__setattr__(self, "fingerprint", _fingerprint(self))
 
     @classmethod
@@ -243,7 +243,10 @@ class Predictions:
             If the view does not have one of these forms, or its index is out of range.
         """
         kind, index = check_view(view, self.n_classes)
-        score, outcome = self._binary(kind, index)
+        if not self.is_matrix and (kind, index) == ("class", 1):
+            score, outcome = self.scores, self.outcome == 1
+        else:
+            score, outcome = binary_problem(self.score_matrix, self.outcome, kind, index)
         return BinaryView(outcome, score, self.weight, self.test, self.group, self.fold)
 
     def one_score(self, view: str) -> Predictions:
@@ -281,11 +284,6 @@ class Predictions:
         if kind == "top":
             return "the predicted class" if index == 1 else f"the class ranked {index}"
         return f"one of the {index} classes ranked first"
-
-    def _binary(self, kind: str, index: int) -> tuple[FloatArray, BoolArray]:
-        if not self.is_matrix and (kind, index) == ("class", 1):
-            return self.scores, self.outcome == 1
-        return binary_problem(self.score_matrix, self.outcome, kind, index)
 
 
 def _groups(group: ArrayLike) -> IntArray:

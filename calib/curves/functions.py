@@ -8,14 +8,14 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from calib.numerics.arrays import FloatArray, Locked, lock
+from calib.numerics.arrays import FloatArray, Locked
 from calib.numerics.transforms import compact_logit, sigmoid
 
 GRID_SIZE = 201
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LambdaPath:
+class LambdaPath(Locked):
     """How the smoothing of a calibrator was chosen: cross-validated loss by penalty.
 
     Raises ValueError if the lengths differ, or `chosen` is not a position.
@@ -37,7 +37,7 @@ class LambdaPath:
             )
         if not 0 <= self.chosen < n:
             raise ValueError(f"chosen must fulfil 0 <= chosen < {n}, got {self.chosen}.")
-        lock(self)
+        Locked.__post_init__(self)
 
     def frame(self) -> pd.DataFrame:
         """One row a lambda."""

@@ -1,4 +1,4 @@
-"""Array types, parts of large arrays, and the two habits that every frozen result follows."""
+"""Array types, parts of large arrays, and the habit that every frozen result follows."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,35 +14,20 @@ BoolArray = NDArray[np.bool_]
 CHUNK = 1 << 17  # numbers
 
 
-def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """Return the array itself, locked against writing: results are shared.
-
-    >>> read_only(np.zeros(2)).flags.writeable
-    False
-    """
-    array.flags.writeable = False
-    return array
-
-
 def arrays_of(result: Any) -> dict[str, NDArray[Any]]:
     """The arrays that a dataclass holds, by name."""
     values = {name: getattr(result, name) for name in result.__dataclass_fields__}
     return {name: each for name, each in values.items() if isinstance(each, np.ndarray)}
 
 
-def lock(result: object) -> None:
-    """Lock every array that a frozen dataclass holds (to be called from ``__post_init__``)."""
-    for array in arrays_of(result).values():
-        array.flags.writeable = False
-
-
 class Locked:
-    """Base of frozen results. Their arrays become read-only when they are made."""
+    """Base of frozen results. Their arrays become read-only when they are made: they are shared."""
 
     __slots__ = ()
 
     def __post_init__(self) -> None:
-        lock(self)
+        for array in arrays_of(self).values():
+            array.flags.writeable = False
 
 
 def chunks(n: int, size: int = CHUNK) -> Iterator[slice]:

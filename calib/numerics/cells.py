@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from calib.numerics.arrays import FloatArray, Locked, read_only
+from calib.numerics.arrays import FloatArray, Locked
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,4 +105,5 @@ def _prefix(values: FloatArray) -> FloatArray:
     sums = np.empty(len(values) + 1)
     sums[0] = 0.0
     np.cumsum(values, out=sums[1:])
-    return read_only(sums)
+    sums.flags.writeable = False
+    return sums
