@@ -37,15 +37,12 @@ exit status:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """One thing that can be limited."""
-
     option: str  # its name on the command line
     meaning: str
     # The column of the metric table that holds it; None for the p-value.
     column: Callable[[Analysis], str] | None = None
 
     def measured(self, analysis: Analysis, method: str) -> tuple[str, Estimate]:
-        """What it is called, and its value on held-out rows."""
         result = analysis.methods[method]
         if self.column is None:
             return "p of the KS test", Estimate(result.ks.p_value)
@@ -83,7 +80,6 @@ class Finding:
 
     @property
     def rule(self) -> str:
-        """The limit in words."""
         return f"{self.label} at {'most' if self.at_most else 'least'} {significant(self.bound, 6)}"
 
     @property
@@ -108,7 +104,6 @@ class Finding:
 
 
 def add_check(commands: Commands) -> None:
-    """Add the command to the parser."""
     parser = add_command(
         commands,
         "check",
@@ -146,7 +141,6 @@ def _bound(text: str) -> float:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Print what was found; 0 where every limit is kept, else 1."""
     if all(getattr(given, limit.option) is None for limit in LIMITS):
         options = ", ".join(f"--{limit.option.replace('_', '-')}" for limit in LIMITS)
         raise ValueError(f"check must be given at least one of {options}, got none.")

@@ -20,7 +20,6 @@ exit status:
 
 
 def add_compare(commands: Commands) -> None:
-    """Add the command to the parser."""
     parser = add_command(
         commands,
         "compare",
@@ -43,7 +42,6 @@ def add_compare(commands: Commands) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Write the comparison; 0."""
     comparison = compare_reports(open_report(given.first), open_report(given.second))
     for path in given.output:
         comparison.save(path)

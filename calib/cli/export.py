@@ -32,7 +32,6 @@ exit status:
 
 
 def add_export(commands: Commands) -> None:
-    """Add the command to the parser."""
     parser = add_command(
         commands,
         "export",
@@ -68,7 +67,6 @@ def add_export(commands: Commands) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Write the files; 0."""
     named: dict[str, Any] = {"table": given.table, "columns": given.column}
     if Path(given.predictions).suffix.lower() == ".json":
         fitted: Any = load_calibrator(given.predictions)

@@ -40,7 +40,6 @@ DESCRIPTION = """Can these probabilities be trusted? Without a command, the dash
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line."""
     made = argparse.ArgumentParser(
         prog="calib",
         description=DESCRIPTION,

@@ -161,7 +161,6 @@ def add_columns(parser: argparse.ArgumentParser, names: Iterable[str]) -> None:
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
-    """Options that select rows and columns."""
     parser.add_argument(
         "predictions",
         help="CSV, TSV, Parquet, Arrow, or NumPy (.npz); or - for standard input; or a built-in "
@@ -178,7 +177,6 @@ def add_data(parser: argparse.ArgumentParser) -> None:
 
 
 def add_settings(parser: argparse.ArgumentParser, leave_out: Iterable[str] = ()) -> None:
-    """One option per field of Settings, with the default of the field."""
     group = parser.add_argument_group("settings")
     hints, defaults = get_type_hints(Settings), Settings.defaults()
     for field in fields(Settings):
@@ -193,7 +191,6 @@ def add_settings(parser: argparse.ArgumentParser, leave_out: Iterable[str] = ())
 
 
 def add_parts(parser: argparse.ArgumentParser) -> None:
-    """Options of slices, periods and decisions."""
     parts = parser.add_argument_group(
         "slices, time and decisions",
         "The report includes every slice column and the time column. Decisions are included if "
@@ -249,7 +246,6 @@ def add_words(group: argparse._ActionsContainer) -> None:
 
 
 def words_of(given: argparse.Namespace) -> dict[str, str]:
-    """What a person wrote."""
     return {name: getattr(given, name) for name in WORDS}
 
 
@@ -281,7 +277,6 @@ def open_report(path: Path) -> Report:
 
 
 def costs_of(given: argparse.Namespace) -> Costs | None:
-    """The costs of the options, or None if there are none."""
     named = {
         "false_positive": given.cost_fp,
         "false_negative": given.cost_fn,
@@ -322,7 +317,6 @@ def predictions_of(given: argparse.Namespace) -> Predictions | Aggregate:
 
 
 def _sampled(given: argparse.Namespace, named: dict[str, Any]) -> Predictions | None:
-    """Rows that are drawn, if that was asked for."""
     if given.sample is None:
         if odd := next((name for name in SAMPLE if getattr(given, name) is not None), None):
             raise ValueError(f"{option_of(odd)} needs --sample, the number of rows to draw.")

@@ -20,7 +20,6 @@ exit status:
 
 
 def add_pool(commands: Commands) -> None:
-    """Add the command to the parser."""
     parser = add_command(
         commands,
         "pool",
@@ -41,7 +40,6 @@ def add_pool(commands: Commands) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Write the pooled report; 0."""
     opened = {path.name: open_report(path) for path in given.reports}
     if len(opened) < len(given.reports):
         opened = {str(path): open_report(path) for path in given.reports}

@@ -47,7 +47,6 @@ EXAMPLES = """examples:
 
 
 def add_report(commands: Commands) -> None:
-    """Add the command to the parser."""
     parser = add_command(
         commands,
         "report",
@@ -91,7 +90,6 @@ def add_report(commands: Commands) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Write the report; 0."""
     if given.images:
         _check_images(given.output)
     predictions, costs = predictions_of(given), costs_of(given)

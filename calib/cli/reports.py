@@ -25,7 +25,6 @@ DAMAGED = 1
 
 
 def add_reports(commands: Commands) -> None:
-    """Add the command to the parser."""
     parser = add_command(
         commands,
         "reports",
@@ -58,7 +57,6 @@ def add_reports(commands: Commands) -> None:
 
 
 def run_reports(given: argparse.Namespace) -> int:
-    """Do it; 0, or 1 where `verify` found damage."""
     if find_spec("sqlalchemy") is None:
         raise ValueError("Saved reports need SQLAlchemy: pip install 'calib[app]'.")
     from calib.store import Store, StoreError

@@ -32,7 +32,6 @@ OF_SCAN = (*(each.name for each in fields(CountedColumns)), "cross", "models", "
 
 
 def add_scan(commands: Commands) -> None:
-    """Add both commands to the parser."""
     parser = add_command(
         commands,
         "scan",
@@ -70,7 +69,6 @@ def add_scan(commands: Commands) -> None:
 
 
 def run_scan(given: argparse.Namespace) -> int:
-    """Write the cells; 0."""
     _check_engine()
     from calib.scanning import scan
 
@@ -88,7 +86,6 @@ def run_scan(given: argparse.Namespace) -> int:
 
 
 def run_sql(given: argparse.Namespace) -> int:
-    """Print the query; 0."""
     _check_engine()
     from calib.scanning import scan_sql
 

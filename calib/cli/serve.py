@@ -25,7 +25,6 @@ LEFT_OUT = ("strict", "exact", "model_value", "name")
 
 
 def add_serve(commands: Commands) -> None:
-    """Add the command to the parser."""
     parser = add_command(
         commands,
         "serve",
@@ -59,7 +58,6 @@ def add_serve(commands: Commands) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Serve until a person stops the server; 0."""
     if find_spec("streamlit") is None or find_spec("plotly") is None:
         raise ValueError('The dashboard needs more packages: pip install "calib[app]".')
     from calib.ui.layout import style

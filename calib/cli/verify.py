@@ -24,7 +24,6 @@ exit status:
 
 
 def add_verify(commands: Commands) -> None:
-    """Add the command to the parser."""
     parser = add_command(
         commands,
         "verify",
@@ -49,7 +48,6 @@ def add_verify(commands: Commands) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Print the result. Return 0 if the numbers are correct, else 1."""
     if given.file.name == PIPED:
         raise ValueError(
             "Standard input must be a report, or a calibrator as JSON. Give other exported "

@@ -38,7 +38,6 @@ class ExportError(ValueError):
 
 
 def encode(value: Any) -> Any:
-    """A form, or an entry of a file, as JSON."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, tuple):
@@ -97,7 +96,6 @@ def _record(kind: Any, given: Any, place: str) -> Any:
 
 @cache  # type hints are text, which is compiled each time
 def kinds_of(kind: Any) -> Mapping[str, Any]:
-    """The kinds of a dataclass's entries by name."""
     hints = get_type_hints(kind, include_extras=True)
     return {field.name: hints[field.name] for field in fields(kind)}
 

@@ -91,7 +91,6 @@ def _compare_with_fitted(
 
 
 def method_of(fitted: Calibrator | MatrixCalibrator) -> str:
-    """The key of a fitted calibrator's method."""
     if isinstance(fitted, OneVsRest):
         return fitted.method if isinstance(fitted.method, str) else method_of(fitted.method)
     if getattr(fitted, "penalty", None) == "l2":

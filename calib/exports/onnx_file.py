@@ -84,7 +84,6 @@ class _Graph:
         return name
 
     def of(self, node: Node, inputs: list[str], matrix: bool) -> str:
-        """The result of a recorded step."""
         if node.op == "constant":
             return self.constant(np.array(node.value))
         if node.op == "input":
@@ -130,13 +129,11 @@ class _Graph:
         return self.add("Gather", self.constant(np.array(values)), place)
 
     def allowed(self) -> str:
-        """Whether the scores are within [0, 1]."""
         low = self.add("GreaterOrEqual", "scores", self.constant(np.array(0.0)))
         return self.add("And", low, self.add("LessOrEqual", "scores", self.constant(np.array(1.0))))
 
 
 def run_onnx(model: bytes, scores: FloatArray) -> FloatArray:
-    """What onnxruntime gives for each score or row."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

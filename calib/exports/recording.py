@@ -54,13 +54,11 @@ class Recorder(Operations):
         self._nodes: dict[object, Node] = {}
 
     def node(self, op: str, *args: Node | float, pieces: Pieces | None = None) -> Node:
-        """The node of an operation."""
         nodes = tuple(a if isinstance(a, Node) else self._leaf("constant", float(a)) for a in args)
         key = (op, *map(id, nodes), id(pieces))
         return self._nodes.setdefault(key, Node(op, nodes, 0.0, pieces, self))
 
     def input(self, number: int) -> Node:
-        """The node of a column."""
         return self._leaf("input", float(number))
 
     def _leaf(self, op: str, value: float) -> Node:
@@ -153,11 +151,9 @@ class Expressions:
         return repr(value)
 
     def pieces(self, node: Node, argument: str) -> str:
-        """Polynomials by pieces at a name."""
         raise NotImplementedError
 
     def name_of(self, node: Node) -> str:
-        """The name of a named node."""
         return self._names[id(node)]
 
     def of(self, node: Node) -> str:
@@ -165,7 +161,6 @@ class Expressions:
         return self._names.get(id(node)) or self.whole(node)
 
     def whole(self, node: Node) -> str:
-        """The expression of a node, whether it has a name or not."""
         if node.op == "input":
             return self._inputs[int(node.value)]
         if node.op == "constant":

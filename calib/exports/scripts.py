@@ -92,7 +92,6 @@ class _Script(Expressions):
         self.tables = {each: f"TABLE_{i}" for i, each in enumerate(tables, 1)}
 
     def pieces(self, node: Node, argument: str) -> str:
-        """A look-up in a table."""
         return f"{self.helper}({self.tables[id(node.pieces)]}, {argument})"
 
     def constants(self) -> str:
@@ -106,7 +105,6 @@ class _Script(Expressions):
         return "".join(self.table.format(name, self.of_table(own)) for name, own in found.items())
 
     def of_table(self, content: list[Any]) -> str:
-        """A table as the language writes it."""
         return json.dumps(content)
 
 
@@ -165,7 +163,6 @@ def run_python(content: bytes, scores: FloatArray) -> FloatArray:
 
 
 def run_javascript(content: bytes, scores: FloatArray) -> FloatArray:
-    """What the ES module gives for each score or row, by Node."""
     with tempfile.TemporaryDirectory() as folder:
         module = Path(folder) / "calibrator.mjs"
         module.write_bytes(content)

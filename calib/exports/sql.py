@@ -197,7 +197,6 @@ def run_duckdb(query: str, scores: FloatArray, columns: tuple[str, ...], table: 
 
 
 def run_sqlite(query: str, scores: FloatArray, columns: tuple[str, ...], table: str) -> FloatArray:
-    """What the query gives for each row, by SQLite."""
     connection = sqlite3.connect(":memory:")
     try:
         named = ", ".join(f"{quoted(c)} REAL" for c in columns)

@@ -23,15 +23,12 @@ MAX_CLASSES, MAX_PIECES = 100, 20_000
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """How a calibrator is to be written."""
-
     dialect: str = "duckdb"  # of SQL
     table: str = "scores"  # table that the query reads
     columns: tuple[str, ...] = ("score",)  # columns of the scores: one, or one per class
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """Columns of the calibrated probabilities."""
         if len(self.columns) == 1:
             return ("calibrated",)
         return tuple(f"calibrated_{name}" for name in self.columns)
@@ -48,8 +45,6 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One form."""
-
     key: str
     suffix: str
     label: str
@@ -184,7 +179,6 @@ def engine_of(target: Target, choices: Choices) -> tuple[str, Runner | None]:
 
 
 def _notes(made: ExportedCalibrator, choices: Choices, target: Target, run: Run) -> list[str]:
-    """Notes for a reader of the file, one sentence per line."""
     notes = [f"{made.label} calibration, written by calib {made.versions.get('calib')}."]
     notes.append(f"Formula: {made.formula}.")
     if made.classes is None:

@@ -1,13 +1,30 @@
-"""What a report is made of, before it is HTML or Markdown. All text in blocks is plain text."""
+"""What a report is made of: blocks of plain text, and how each is HTML and Markdown."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape as in_html
 from typing import Any
 
 from calib.figures import Chart
+from calib.figures.svg import to_svg
+
+# What makes links, images, HTML, emphasis, code, tables or mathematics anywhere in a line ...
+SPECIAL = re.compile(r"[\\`*_{}\[\]<>|~&$!#@^]|:(?=//)|(?<=www)\.", re.IGNORECASE)
+# ... and what makes a heading, a list, a rule or a quotation where a line begins.
+LEADING = re.compile(r"^(\d*)([-+=.)])(?=\s|[-=]|$)")
+
+
+def in_markdown(text: str) -> str:
+    """Text on one line that Markdown shows unchanged.
+
+    >>> print(in_markdown("![](http://x) <b> a|b"), in_markdown("- item"))
+    \\!\\[\\](http\\://x) \\<b\\> a\\|b \\- item
+    """
+    line = " ".join(text.split())
+    return LEADING.sub(r"\1\\\2", SPECIAL.sub(lambda found: "\\" + found[0], line))
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +34,24 @@ class Paragraph:
     text: str
     lead: bool = False
 
+    def html(self) -> str:
+        kind = ' class="lead"' if self.lead else ""
+        return f"<p{kind}>{in_html(self.text)}</p>"
+
+    def markdown(self) -> str:
+        return f"**{in_markdown(self.text)}**" if self.lead else in_markdown(self.text)
+
 
 @dataclass(frozen=True, slots=True)
 class Bullets:
-    """A list of sentences."""
-
     items: tuple[str, ...]
+
+    def html(self) -> str:
+        items = "".join(f"<li>{in_html(item)}</li>" for item in self.items)
+        return f"<ul>{items}</ul>"
+
+    def markdown(self) -> str:
+        return "\n".join(f"- {in_markdown(item)}" for item in self.items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +59,18 @@ class Facts:
     """Names and their values."""
 
     items: tuple[tuple[str, str], ...]
+
+    def html(self) -> str:
+        items = "".join(
+            f"<div><dt>{in_html(name)}</dt><dd>{in_html(value)}</dd></div>"
+            for name, value in self.items
+        )
+        return f"<dl>{items}</dl>"
+
+    def markdown(self) -> str:
+        return "\n".join(
+            f"- {in_markdown(name)}: {in_markdown(value)}" for name, value in self.items
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +87,14 @@ class Value:
     def detail_in_one_line(self) -> str:
         return ", ".join(self.detail.splitlines())
 
+    def html(self) -> str:
+        details = "".join(f"<small>{in_html(line)}</small>" for line in self.detail.splitlines())
+        return f"<span>{in_html(self.text)}</span>{details}"
+
+    def markdown(self) -> str:
+        text = f"**{in_markdown(self.text)}**" if self.marked else in_markdown(self.text)
+        return f"{text} ({in_markdown(self.detail_in_one_line)})" if self.detail else text
+
 
 def row(*cells: str | Value) -> tuple[Value, ...]:
     """A row of a table, of texts and of values with details."""
@@ -61,6 +110,38 @@ class Table:
     rows: tuple[tuple[Value, ...], ...]
     n_text: int = 1
 
+    def html(self) -> str:
+        kinds = ["text" if i < self.n_text else "number" for i in range(len(self.head))]
+        # A screen reader would announce an empty header cell.
+        head = "".join(
+            f'<th scope="col" class="{kind}">{in_html(name)}</th>'
+            if name
+            else f'<td class="{kind}"></td>'
+            for kind, name in zip(kinds, self.head, strict=True)
+        )
+        body = "\n".join(_html_row(row, kinds) for row in self.rows)
+        return (
+            f'<div class="table" tabindex="0" role="region" aria-label="{in_html(self.caption)}">'
+            f"<table>\n<caption>{in_html(self.caption)}</caption>\n"
+            f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table></div>"
+        )
+
+    def markdown(self) -> str:
+        rules = ["---" if i < self.n_text else "---:" for i in range(len(self.head))]
+        rows = [[*map(in_markdown, self.head)], rules]
+        rows += [[value.markdown() for value in row] for row in self.rows]
+        lines = (f"| {' | '.join(cells)} |" for cells in rows)
+        return "\n".join([in_markdown(self.caption), "", *lines])
+
+
+def _html_row(row: tuple[Value, ...], kinds: list[str]) -> str:
+    first, *others = [value.html() for value in row]
+    marked = ' class="marked"' if any(value.marked for value in row) else ""
+    cells = "".join(
+        f'<td class="{kind}">{cell}</td>' for kind, cell in zip(kinds[1:], others, strict=True)
+    )
+    return f'<tr{marked}><th scope="row" class="{kinds[0]}">{first}</th>{cells}</tr>'
+
 
 @dataclass(frozen=True, slots=True)
 class Code:
@@ -68,12 +149,25 @@ class Code:
 
     text: str
 
+    def html(self) -> str:
+        return f"<pre><code>{in_html(self.text)}</code></pre>"
+
+    def markdown(self) -> str:
+        # Indented, not fenced: no text inside can end it.
+        return "\n".join(f"    {line}".rstrip() for line in self.text.split("\n"))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawing:
-    """A chart."""
-
     chart: Chart
+
+    def html(self) -> str:
+        # On a phone it scrolls, as a wide table does: shrunk to the window it could not be read.
+        wide = "" if self.chart.is_square else ' class="wide" tabindex="0"'
+        return f"<figure{wide}>{to_svg(self.chart)}</figure>"
+
+    def markdown(self) -> str:
+        return f"Chart: {in_markdown(self.chart.alt)}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,14 +176,18 @@ class Beside:
 
     drawings: tuple[Drawing, ...]
 
+    def html(self) -> str:
+        return f'<div class="beside">{"".join(each.html() for each in self.drawings)}</div>'
+
+    def markdown(self) -> str:
+        return "\n\n".join(each.markdown() for each in self.drawings)
+
 
 Block = Paragraph | Bullets | Facts | Table | Code | Drawing | Beside
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Section:
-    """A heading and what stands below it."""
-
     title: str
     blocks: tuple[Block, ...]
 
@@ -97,6 +195,17 @@ class Section:
     def anchor(self) -> str:
         """Its place, for links of the contents list."""
         return re.sub(r"\W+", "-", self.title.lower())
+
+    def html(self) -> str:
+        body = "\n".join(block.html() for block in self.blocks)
+        return (
+            f'<section id="{in_html(self.anchor)}">\n'
+            f"<h2>{in_html(self.title)}</h2>\n{body}\n</section>"
+        )
+
+    def markdown(self) -> str:
+        blocks = (block.markdown() for block in self.blocks)
+        return "\n\n".join([f"## {in_markdown(self.title)}", *blocks])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,3 +222,9 @@ class ReportDocument:
     contains: str  # what is known about records of single rows
     # What the explorer draws, as `calib.figures.explorer` makes it; None where it has no cells.
     explorer: Mapping[str, Any] | None = None
+
+    def markdown(self) -> str:
+        head = [f"# {in_markdown(self.heading)}", in_markdown(self.made)]
+        head += [self.facts.markdown()] if self.facts else []
+        head += [in_markdown(self.note)] if self.note else []
+        return "\n\n".join([*head, *(section.markdown() for section in self.sections)]) + "\n"

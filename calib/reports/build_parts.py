@@ -141,7 +141,6 @@ def _periods(
     column: str,
     unit: Unit | None,
 ) -> tuple[PeriodPart | None, tuple[str, ...]]:
-    """The periods, or why there are none."""
     if not column:
         return None, ()
     if column not in data.columns:

@@ -157,7 +157,6 @@ def _dataclass(kind: Any, data: dict[str, Any], where: str) -> Any:
 
 @cache  # type hints are text, which is compiled each time
 def _entries(kind: Any) -> tuple[Mapping[str, Any], Sequence[str]]:
-    """The kinds of a dataclass's entries by name, and the names of those that must be there."""
     given = [f for f in dataclasses.fields(kind) if f.init]
     missing = dataclasses.MISSING
     needed = [f.name for f in given if f.default is missing and f.default_factory is missing]

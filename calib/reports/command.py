@@ -39,7 +39,6 @@ def origin_of(report: Contents) -> Origin:
 
 
 def library_call(report: Contents) -> str:
-    """Lines of Python that make the same report."""
     parts = report.parts
     settings = {name: getattr(report.analysis.settings, name) for name in report.settings_changed}
     taken = _taken(report, parts) if parts else {}
@@ -92,7 +91,6 @@ def _drawn(origin: Origin) -> dict[str, Any]:
 
 
 def _named(report: Contents) -> dict[str, str]:
-    """The name of the data, if it is not that of the file."""
     name, file = report.analysis.data.name, origin_of(report).file
     return {} if not file or name == stem(file) else {"name": name}
 
@@ -111,7 +109,6 @@ def _call(function: str, first: tuple[str, ...], named: Mapping[str, str]) -> st
 
 
 def _words(report: Contents) -> dict[str, str]:
-    """What a person wrote, declared or chose of the report itself."""
     words = {name: getattr(report, name) for name in ("title", "author", "note")}
     declared = report.held_out_declared
     words["held_out_declared"] = "" if declared == "unknown" else declared
@@ -156,7 +153,6 @@ def _taken(report: Contents, parts: Parts) -> dict[str, Any]:
 
 
 def command_line(report: Contents) -> str:
-    """The command that makes the same report, for a shell."""
     origin, parts = origin_of(report), report.parts
     words = ["calib report", _place(origin)]
     for name, value in _drawn(origin).items():

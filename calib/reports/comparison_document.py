@@ -34,7 +34,6 @@ OTHER_VIEWS = "The reports show different problems, so their curves are not over
 
 
 def document_of_comparison(comparison: Compared) -> ReportDocument:
-    """The whole document."""
     first, second = comparison.first, comparison.second
     return ReportDocument(
         heading=f"{first.heading} against {second.heading}",

@@ -33,7 +33,6 @@ class SlicePart:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that were cut."""
         return next(iter(self.gaps.values())).columns
 
 

@@ -54,7 +54,6 @@ class Evidence:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Slices and periods that were counted."""
         return self.methods.columns
 
     def table(self, method: str, column: str = "") -> tuple[tuple[str, ...], CellTable]:
@@ -81,7 +80,6 @@ class Evidence:
         return rows, Slicing((column,), names, table.stratum)
 
     def scores(self, method: str) -> ScoreCells:
-        """Held-out scores of a method, counted."""
         return self.rows(method)[0].cells()
 
 

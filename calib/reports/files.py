@@ -65,9 +65,7 @@ class Printable:
 
     def markdown(self) -> str:
         """The document as Markdown, without charts."""
-        from calib.reports.markdown import to_markdown
-
-        return to_markdown(self.document())
+        return self.document().markdown()
 
     def save(self, path: str | Path) -> None:
         """Write the document to a file. The suffix selects the format.

@@ -63,7 +63,6 @@ class Difference:
 
     @property
     def sentence(self) -> str:
-        """What was found, in words."""
         return f"{self.place} is {_short(self.printed)}; the cells give {_short(self.recomputed)}"
 
 

@@ -219,7 +219,6 @@ def _now() -> str:
 
 
 def versions() -> dict[str, str]:
-    """Versions of the installed software."""
     libraries = {name: metadata.version(name) for name in LIBRARIES}
     return {"calib": __version__, "python": platform.python_version(), **libraries}
 

@@ -279,7 +279,6 @@ def sections(report: Contents) -> tuple[Section, ...]:
 
 
 def document_of(report: Contents) -> ReportDocument:
-    """The whole document."""
     return ReportDocument(
         heading=report.heading,
         made=" · ".join(filter(None, (report.author, moment(report.date)))),

@@ -68,7 +68,6 @@ def _postgresql(url: URL, patience: float) -> Engine:
 
 
 def _limits(url: URL, patience: float) -> dict[str, object]:
-    """The time-outs of the server and of the network."""
     thousandths = max(1, round(1000 * patience))
     limits = {
         "statement_timeout": thousandths,

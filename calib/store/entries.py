@@ -127,7 +127,6 @@ def moment_words(date: datetime | None) -> str:
 
 
 def now() -> str:
-    """This moment in UTC, in a text that sorts as time does."""
     return moment(datetime.now(UTC))
 
 
@@ -141,7 +140,6 @@ def moment(date: datetime) -> str:
 
 
 def row_of(report: Report, report_id: str, tags: tuple[str, ...]) -> dict[str, object]:
-    """The database row of a report."""
     data, verdict = report.analysis.data, report.analysis.verdict
     shown = {
         "title": plain(report.heading),

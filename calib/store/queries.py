@@ -38,7 +38,6 @@ def entries(connection: Connection, query: Select[Any]) -> tuple[Entry, ...]:
 
 
 def log(connection: Connection, report_id: str, change: str, title: str, person: str) -> None:
-    """Write a line of the log."""
     line = {"report_id": report_id, "title": title, "person": person}
     connection.execute(insert(changes).values(line | {"moment": now(), "change": change}))
 
@@ -53,7 +52,6 @@ def title_of(connection: Connection, report_id: str, *conditions: ColumnElement[
 
 
 def remove(connection: Connection, ids: Select[Any]) -> None:
-    """Remove reports for good, with all that belongs to them."""
     for column in (report_tags.c.report_id, owners.c.report_id, reports.c.id):
         connection.execute(delete(column.table).where(column.in_(ids)))
 

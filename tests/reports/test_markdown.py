@@ -1,7 +1,7 @@
 import pytest
 from markdown_it import MarkdownIt
 
-from calib.reports.markdown import escaped
+from calib.reports.blocks import in_markdown
 from tests.reports.conftest import HOSTILE
 
 # Tables as GitHub reads them, HTML allowed: what is not escaped shows.
@@ -44,11 +44,11 @@ def test_hostile_text_makes_no_markup(hostile_report):
     "text", [*HOSTILE, "- a", "1. a", "---", "===", "> a", "# a", "+ a", "2) a"]
 )
 def test_escaped_text_reads_as_it_was(text):
-    paragraph, inline, _ = READER.parse(escaped(text))
+    paragraph, inline, _ = READER.parse(in_markdown(text))
     assert paragraph.type == "paragraph_open"
     assert {child.type for child in inline.children} <= {"text", "text_special"}
     assert "".join(child.content for child in inline.children) == " ".join(text.split())
 
 
 def test_bare_addresses_are_broken_up():
-    assert escaped("http://a.b www.c.d e@f.g") == r"http\://a.b www\.c.d e\@f.g"
+    assert in_markdown("http://a.b www.c.d e@f.g") == r"http\://a.b www\.c.d e\@f.g"
