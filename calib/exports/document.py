@@ -25,15 +25,8 @@ from calib.calibrators.forms import (
     within,
 )
 from calib.core.checks import check_score_matrix, check_scores
-from calib.exports.codec import (
-    ExportError,
-    Json,
-    check_classes,
-    decode,
-    encode,
-    kinds_of,
-    names_are,
-)
+from calib.core.strict_json import entries_of
+from calib.exports.codec import ExportError, FormReader, Json, check_classes, encode
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.splines import Pieces
 from calib.numerics.threads import single_thread
@@ -245,16 +238,18 @@ def read_document(text: str | bytes) -> ExportedCalibrator:
         raise ExportError(
             f"schema must be {SCHEMA}, got {content.get('schema')!r}: another version."
         )
-    kinds = {name: kind for name, kind in kinds_of(ExportedCalibrator).items() if name not in TESTS}
-    names_are(content, ("format", "schema", "sha256", "tests", *kinds), "The file")
-    classes = decode(kinds["classes"], content["classes"], "classes")
+    reader, (kinds, _) = FormReader(), entries_of(ExportedCalibrator)
+    kinds = {name: kind for name, kind in kinds.items() if name not in TESTS}
+    names = ("format", "schema", "sha256", "tests", *kinds)
+    reader.named(names, names, content, "The file")
+    classes = reader.read(kinds["classes"], content["classes"], "classes")
     if classes is not None and not 2 <= len(classes) <= MAX_CLASSES:
         raise ExportError("classes must be null or a list of at least 2 names.")
     kinds["form"] = Form if classes is None else RowsForm
-    entries: Json = {name: decode(kind, content[name], name) for name, kind in kinds.items()}
+    entries: Json = {name: reader.read(kind, content[name], name) for name, kind in kinds.items()}
     if classes is not None:
         check_classes(entries["form"], len(classes))
-    tests = names_are(content["tests"], TESTS, "tests")
+    tests = reader.named(TESTS, TESTS, content["tests"], "tests")
     entries |= {name: _unhex(tests[name], f"tests.{name}", classes) for name in TESTS}
     made = ExportedCalibrator(**entries)
     check_values(made, made.predict(made.scores), "This file")

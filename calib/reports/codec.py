@@ -7,29 +7,19 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import sys
-import types
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calib.core.aggregate import Aggregate
+from calib.core.strict_json import Reader
 
 Result = TypeVar("Result")
 
 # A curve needs no more digits, and a full double could identify a single row.
 DIGITS = "%.9g"
-LARGEST = 2**63 - 1
-NAMES = {
-    list: "a list",
-    dict: "an object",
-    str: "text",
-    int: "a whole number",
-    bool: "true or false",
-}
 # Of a list: charts are drawn in single precision.
 LARGEST_DRAWN = 1e37
 
@@ -77,117 +67,43 @@ def _number(value: float) -> float | None:
 def decode(kind: type[Result], data: Any, where: str = "the report") -> Result:
     """Rebuild a value of the given kind.
 
-    The kind is a dataclass whose fields are dataclasses, arrays of numbers, mappings with string
-    keys, tuples, literals, or plain values. `data` is what `json.loads` returned, and `where` the
-    name of the place, for messages. Raises ReportError if a value is missing, unknown, or of
-    another kind.
+    `data` is what `json.loads` returned, and `where` the name of the place, for messages. Raises
+    ReportError if a value is missing, unknown, or of another kind.
 
     >>> decode(tuple[float, ...], [1.5, "x"], "metrics")
     Traceback (most recent call last):
     ...
     calib.reports.codec.ReportError: metrics[1] must be a number, got 'x'.
     """
-    found: Result = _decode(kind, data, where)
+    found: Result = _Reader().read(kind, data, where)
     return found
 
 
-def _decode(kind: Any, data: Any, where: str) -> Any:
-    origin, args = get_origin(kind), get_args(kind)
-    # From NumPy 2.5 on, which needs Python 3.12, NDArray is an alias that must be looked through.
-    if hasattr(origin, "__value__"):
-        return _decode(origin.__value__[args], data, where)
-    if origin in (Union, types.UnionType):
-        inner = next(arg for arg in args if arg is not type(None))
-        return None if data is None else _decode(inner, data, where)
-    if origin is Literal:
-        if data not in args:
-            raise _unlike(f"one of {', '.join(map(str, args))}", data, where)
-        return data
-    if origin is np.ndarray:
-        return _array(get_args(args[1])[0], data, where)
-    if origin is tuple:
-        return tuple(_items(args[0], data, where))
-    if origin in (Mapping, dict):
-        items = _of(dict, data, where).items()
-        return {_of(str, k, where): _decode(args[1], v, f"{where}.{k:.60}") for k, v in items}
-    if kind is Aggregate:
-        return _aggregate(_of(dict, data, where), where)
-    if dataclasses.is_dataclass(kind):
-        return _dataclass(kind, _of(dict, data, where), where)
-    return _float(data, where) if kind is float else _of(kind, data, where)
+class _Reader(Reader):
+    error = ReportError
+    a_number = "a number"
 
+    def read(self, kind: Any, data: Any, where: str) -> Any:
+        if kind is not Aggregate:
+            return super().read(kind, data, where)
+        counts = self.plain(dict, data, where)
+        # Counts are recomputed from: they are written to the last bit, and not rounded.
+        try:
+            return Aggregate.from_json(counts)
+        except ValueError as error:
+            raise ReportError(f"{where} cannot be read: {error}") from error
 
-def _items(kind: Any, data: Any, where: str) -> list[Any]:
-    items = enumerate(_of(list, data, where))
-    return [_decode(kind, item, f"{where}[{i}]") for i, item in items]
+    def array(self, kind: type[np.generic], data: Any, where: str) -> Any:
+        array = super().array(kind, data, where)
+        # NaN is missing. What is larger overflows where it is drawn.
+        if (np.abs(array) > LARGEST_DRAWN).any():
+            raise ReportError(
+                f"{where} must hold numbers up to {LARGEST_DRAWN:g}, got larger ones."
+            )
+        return array
 
-
-def _array(kind: type[np.generic], data: Any, where: str) -> Any:
-    number = int if issubclass(kind, np.integer) else float
-    items = _of(list, data, where)
-    if number is int or not all(type(item) is float and math.isfinite(item) for item in items):
-        items = _items(number, items, where)
-    array = np.array(items, dtype=kind)
-    # NaN is missing. What is larger overflows where it is drawn.
-    if (np.abs(array) > LARGEST_DRAWN).any():
-        raise ReportError(f"{where} must hold numbers up to {LARGEST_DRAWN:g}, got larger ones.")
-    return array
-
-
-def _aggregate(data: dict[str, Any], where: str) -> Aggregate:
-    # Counts are recomputed from: they are written to the last bit, and not rounded.
-    try:
-        return Aggregate.from_json(data)
-    except ValueError as error:
-        raise ReportError(f"{where} cannot be read: {error}") from error
-
-
-def _dataclass(kind: Any, data: dict[str, Any], where: str) -> Any:
-    kinds, needed = _entries(kind)
-    if missing := [name for name in needed if name not in data]:
-        raise ReportError(f"{where} must have {missing[0]!r}, got none.")
-    if unknown := [name for name in data if name not in kinds]:
-        raise ReportError(f"{where} must have only known entries, got {_short(unknown[0])}.")
-    values = {name: _decode(kinds[name], item, f"{where}.{name}") for name, item in data.items()}
-    try:
-        return kind(**values)
-    except ValueError as error:
-        raise ReportError(f"{where} cannot be read: {error}") from error
-
-
-@cache  # type hints are text, which is compiled each time
-def _entries(kind: Any) -> tuple[Mapping[str, Any], Sequence[str]]:
-    given = [f for f in dataclasses.fields(kind) if f.init]
-    missing = dataclasses.MISSING
-    needed = [f.name for f in given if f.default is missing and f.default_factory is missing]
-    hints = get_type_hints(kind)
-    return {f.name: hints[f.name] for f in given}, needed
-
-
-def _of(kind: Any, data: Any, where: str) -> Any:
-    # A bool is an int to Python, and not to a reader.
-    if type(data) is not kind or (kind is int and abs(data) > LARGEST):
-        raise _unlike(NAMES.get(kind, "null"), data, where)
-    # JSON can spell half of a character (a lone surrogate), which no file can hold.
-    return data.encode("utf-8", "replace").decode() if kind is str else data
-
-
-def _float(data: Any, where: str) -> float:
-    if data is None:
-        return math.nan
-    # JSON's 1e999 is read as infinity, and its whole numbers have no bound.
-    if type(data) not in (int, float) or not abs(data) <= sys.float_info.max:
-        raise _unlike("a number", data, where)
-    return float(data)
-
-
-def _unlike(expected: str, data: Any, where: str) -> ReportError:
-    return ReportError(f"{where} must be {expected}, got {_short(data)}.")
-
-
-def _short(data: Any) -> str:
-    text = repr(data)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    def number(self, data: Any, where: str) -> float:
+        return math.nan if data is None else super().number(data, where)
 
 
 def _without_parts(data: dict[str, Any]) -> dict[str, Any]:

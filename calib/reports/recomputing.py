@@ -13,6 +13,7 @@ import numpy as np
 from calib.analysis import LiveAnalysis, analyze
 from calib.analysis.periods import Periods, period_table
 from calib.analysis.slices import slice_gaps
+from calib.core.strict_json import short
 from calib.core.views import BinaryView
 from calib.metrics import auc
 from calib.metrics.proper import row_brier, row_log_loss
@@ -67,8 +68,7 @@ class Difference:
 
 
 def _short(value: Any) -> str:
-    text = "nothing" if value is None else repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return "nothing" if value is None else short(value)
 
 
 def recomputed(report: Contents, evidence: Evidence, analysis: LiveAnalysis) -> Json:

@@ -150,7 +150,7 @@ def changed(path, change):
 
 @pytest.mark.parametrize(("change", "sentence"), [
     (lambda c: c.update(schema=2), "schema must be 1"),
-    (lambda c: c.update(extra=1), "The file must hold"),
+    (lambda c: c.update(extra=1), "The file must have only known entries"),
     (lambda c: c["form"].update(kind="eval"), "form.kind must be one of"),
     (lambda c: c["form"].update(coefficients=[1.0]), "one feature per coefficient"),
     (lambda c: c["form"].update(intercept="1"), "form.intercept must be a finite number"),

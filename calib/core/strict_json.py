@@ -1,0 +1,127 @@
+"""Dataclasses from JSON by their type hints. Every value is checked before it is used."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import sys
+import types
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+LARGEST = 2**63 - 1
+NAMES = {
+    list: "a list",
+    dict: "an object",
+    str: "text",
+    int: "a whole number",
+    bool: "true or false",
+}
+
+
+class Reader:
+    """Reads what `json.loads` returned. A subclass has its own error, and values of its own.
+
+    Kinds are dataclasses whose fields are dataclasses, arrays of numbers, mappings with string
+    keys, tuples, literals, or plain values. `where` is the name of the place, for messages.
+    """
+
+    error: type[ValueError]
+    a_number = "a finite number"
+
+    def read(self, kind: Any, data: Any, where: str) -> Any:
+        """The value; an error if one is missing, unknown, or of another kind."""
+        origin, args = get_origin(kind), get_args(kind)
+        # From NumPy 2.5 on (Python 3.12), NDArray is an alias that must be looked through.
+        if hasattr(origin, "__value__"):
+            return self.read(origin.__value__[args], data, where)
+        if origin in (Union, types.UnionType):
+            inner = next(arg for arg in args if arg is not type(None))
+            return None if data is None else self.read(inner, data, where)
+        if origin is Literal:
+            return self.choice(args, data, where)
+        if origin is np.ndarray:
+            return self.array(get_args(args[1])[0], data, where)
+        if origin is tuple:
+            return self.items(args, data, where)
+        if origin in (Mapping, dict):
+            items = self.plain(dict, data, where).items()
+            return {
+                self.plain(str, k, where): self.read(args[1], v, f"{where}.{k:.60}")
+                for k, v in items
+            }
+        if dataclasses.is_dataclass(kind):
+            return self.record(kind, data, where)
+        return self.number(data, where) if kind is float else self.plain(kind, data, where)
+
+    def choice(self, known: Sequence[Any], data: Any, where: str) -> Any:
+        if data not in known:
+            raise self.unlike(f"one of {', '.join(map(str, known))}", data, where)
+        return data
+
+    def items(self, kinds: Sequence[Any], data: Any, where: str) -> tuple[Any, ...]:
+        """The items of a list of any length, or of as many as there are kinds."""
+        items = self.plain(list, data, where)
+        if kinds[-1] is not Ellipsis and len(items) != len(kinds):
+            raise self.unlike(f"a list of {len(kinds)}", data, where)
+        return tuple(self.read(kinds[0], item, f"{where}[{i}]") for i, item in enumerate(items))
+
+    def array(self, kind: type[np.generic], data: Any, where: str) -> Any:
+        number = int if issubclass(kind, np.integer) else float
+        items = self.plain(list, data, where)
+        if number is int or not all(type(item) is float and math.isfinite(item) for item in items):
+            items = self.items((number, ...), items, where)
+        return np.array(items, dtype=kind)
+
+    def record(self, kind: Any, data: Any, where: str) -> Any:
+        kinds, needed = entries_of(kind)
+        data = self.named(kinds, needed, data, where)
+        values = {name: self.read(kinds[name], v, f"{where}.{name}") for name, v in data.items()}
+        try:
+            return kind(**values)
+        except ValueError as error:
+            raise self.error(f"{where} cannot be read: {error}") from error
+
+    def named(self, known: Iterable[str], needed: Iterable[str], data: Any, where: str) -> Any:
+        """An object whose entries are known, and that has those that are needed."""
+        self.plain(dict, data, where)
+        if missing := [name for name in needed if name not in data]:
+            raise self.error(f"{where} must have {missing[0]!r}, got none.")
+        if unknown := [name for name in data if name not in known]:
+            raise self.error(f"{where} must have only known entries, got {short(unknown[0])}.")
+        return data
+
+    def plain(self, kind: Any, data: Any, where: str) -> Any:
+        # A bool is an int to Python, and not to a reader.
+        if type(data) is not kind or (kind is int and abs(data) > LARGEST):
+            raise self.unlike(NAMES.get(kind, "null"), data, where)
+        # JSON can spell half of a character (a lone surrogate), which no file can hold.
+        return data.encode("utf-8", "replace").decode() if kind is str else data
+
+    def number(self, data: Any, where: str) -> float:
+        # JSON's 1e999 is read as infinity, and its whole numbers have no bound.
+        if type(data) not in (int, float) or not abs(data) <= sys.float_info.max:
+            raise self.unlike(self.a_number, data, where)
+        return float(data)
+
+    def unlike(self, expected: str, data: Any, where: str) -> ValueError:
+        return self.error(f"{where} must be {expected}, got {short(data)}.")
+
+
+@cache  # type hints are text, which is compiled each time
+def entries_of(kind: Any) -> tuple[Mapping[str, Any], Sequence[str]]:
+    """The kinds of a dataclass's entries by name, and the names of those that must be there."""
+    given = [f for f in dataclasses.fields(kind) if f.init]
+    missing = dataclasses.MISSING
+    needed = [f.name for f in given if f.default is missing and f.default_factory is missing]
+    hints = get_type_hints(kind, include_extras=True)
+    return {f.name: hints[f.name] for f in given}, needed
+
+
+def short(data: Any) -> str:
+    """A value in a sentence."""
+    text = repr(data)
+    return text if len(text) <= 60 else f"{text[:57]}..."
