@@ -214,6 +214,26 @@ def test_hosmer_lemeshow_by_cluster_by_hand(weighted):
     assert found.p_value == pytest.approx(expected, rel=1e-9)
 
 
+def test_a_group_of_certain_rows_is_left_out_of_hosmer_lemeshow_by_cluster():
+    rows, _ = weighted_clusters(False)
+    score = np.where(rows.score < np.quantile(rows.score, 0.1), 0.0, rows.score)
+    outcome = rows.outcome & (score > 0.0)
+    certain = Predictions.from_arrays(outcome, score, group=rows.group).view()
+    found = clustered_tests(certain)["hosmer_lemeshow"]
+    assert found.statistic == by_row(certain)["hosmer_lemeshow"].statistic
+    groups = bin_cells(certain.cells(), 10, "quantile")
+    place = np.searchsorted(groups.high_edge[:-1], score)
+    assert (groups.mean_score == 0.0).tolist() == [True] + [False] * 9
+    moments = np.zeros((1000, 10))
+    moments[np.arange(1000), place] = outcome - score
+    mean = np.array([score[place == k].mean() for k in range(1, 10)])
+    scale = np.bincount(place)[1:] * mean * (1 - mean)
+    expected = rao_scott(found.statistic, moments[:, 1:], np.diag(scale), certain.group)
+    # The simulation draws sums of rows, whose law is near that of normal numbers.
+    assert found.p_value == pytest.approx(expected, abs=0.02)
+    assert found.null == "simulation, 4,999 draws, 40 clusters"
+
+
 def test_few_expected_rows_of_clusters_are_simulated_and_widened():
     rng = np.random.default_rng(9)
     group = np.repeat(np.arange(60), 3)

@@ -96,12 +96,15 @@ def test_a_table_without_entries_stays_one():
     assert len(merge_entries(table.pick(np.zeros(len(table), dtype=bool)))) == 0
 
 
-def test_rows_of_an_entry_have_its_sums_of_weights_and_squares():
-    table = counted(2000)
+@pytest.mark.parametrize("max_scores", [100, 2000])  # scores on the grid, and exact ones
+def test_rows_of_an_entry_have_its_sums_of_weights_and_squares(max_scores):
+    table = counted(max_scores)
     rows = table.as_rows()
     assert len(rows) == 2000
     assert (rows.rows == 1).all()
     np.testing.assert_allclose(rows.weight_sq, rows.weight**2)
+    own = np.repeat(table.score_sum / table.weight, table.rows)
+    np.testing.assert_allclose(rows.score_sum / rows.weight, own)
     assert rows.weight.min() > 0.0
     merged = merge_entries(rows)
     np.testing.assert_allclose(merged.weight, table.weight)

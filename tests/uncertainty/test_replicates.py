@@ -95,6 +95,13 @@ def test_noise_of_clusters_is_wider_than_that_of_rows():
     assert ratio == pytest.approx(np.sqrt(5), rel=0.1)
 
 
+def test_the_default_resample_of_clusters_is_that_of_seed_0():
+    rows = made(400, group=np.repeat(np.arange(100), 4))
+    by_seed = [replicate_clusters(rows, rows.cells(), seed).ks.noise for seed in (0, 1)]
+    np.testing.assert_array_equal(replicate_clusters(rows, rows.cells()).ks.noise, by_seed[0])
+    assert (by_seed[0] != by_seed[1]).any()
+
+
 def test_methods_are_drawn_together():
     """KS errors of two nearly equal methods rise and fall together; their difference does not."""
     rows = made(4000)
