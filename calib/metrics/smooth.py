@@ -20,13 +20,9 @@ LARGEST_EXPONENT = 9.5
 
 
 def spread_on_grid(x: FloatArray, mass: FloatArray, n_steps: int) -> FloatArray:
-    """Share each mass between the two grid points beside it, by nearness.
+    """Share each mass between the two points of 0, 1/n_steps, ..., 1 beside it, by nearness.
 
     Sum and mean stay, and the sum of absolute masses does not grow.
-
-    The grid is 0, 1/n_steps, ..., 1.
-
-    Masses of 4 at 0.25 and of 1 at 1:
 
     >>> import numpy as np
     >>> spread_on_grid(np.array([0.25, 1.0]), np.array([4.0, 1.0]), 2)
@@ -41,9 +37,7 @@ def spread_on_grid(x: FloatArray, mass: FloatArray, n_steps: int) -> FloatArray:
 
 
 def cosine_sums(grid: FloatArray) -> FloatArray:
-    """Sums of mass times cos(pi k x) over a grid of [0, 1], for every wave k that the grid has.
-
-    `grid` has the masses at 0, 1/m, ..., 1.
+    """Sums of mass times cos(pi k x) over masses at 0, 1/m, ..., 1, for every wave k of the grid.
 
     >>> import numpy as np
     >>> cosine_sums(np.array([0.0, 0.0, 3.0])).round(12)

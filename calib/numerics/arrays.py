@@ -40,12 +40,10 @@ def chunks(n: int, size: int = CHUNK) -> Iterator[slice]:
 
 
 def thin_indices(y: FloatArray, most: int) -> IntArray:
-    """Indices of at most about `most` points of a long curve that keep its shape and its extremes.
+    """Indices of about `most` points, at least 6, that keep a curve's shape, and its extremes.
 
     The curve is cut in equal runs; the first, the lowest and the highest point of each run stay,
-    and so do both ends. A line drawn through them looks the same, and its extremes are exact.
-
-    `most` is at least 6.
+    and so do both ends.
 
     >>> y = np.zeros(10_000)
     >>> y[1234] = 5.0

@@ -58,11 +58,7 @@ class Bins(Locked):
 
 
 def bin_cells(cells: Cells, n_bins: int, strategy: Strategy) -> Bins:
-    """Cut cells into bins and sum each; costs O(bins log cells) once the prefix sums are there.
-
-    For the strategies see `bin_edges`; "fd" finds its own number of bins. Raises ValueError if
-    `n_bins` or `strategy` is not allowed.
-    """
+    """Cut cells into bins and sum each; costs O(bins log cells) once the prefix sums are there."""
     return bin_between(cells, bin_edges(cells, n_bins, strategy))
 
 
@@ -98,10 +94,7 @@ def bin_edges(cells: Cells, n_bins: int, strategy: Strategy) -> FloatArray:
     "uniform" cuts [0, 1] in equal parts. "quantile" cuts at the inverse of the weighted ECDF (see
     `quantiles`); equal edges merge, the first is 0 and the last is 1. "fd" are the edges of
     ``numpy.histogram_bin_edges(s, "fd")`` (Freedman and Diaconis) with these quantiles, from the
-    lowest to the highest score, at most 10,000 bins.
-
-    The edges increase. There are at most `n_bins` bins, except for "fd". Raises ValueError if
-    `n_bins` is not a whole number above 0, or the strategy is not one of the three.
+    lowest to the highest score, at most 10,000 bins; only "fd" finds its own number of bins.
     """
     if operator.index(n_bins) < 1:
         raise ValueError(f"n_bins must be at least 1, got {n_bins}.")
@@ -178,9 +171,7 @@ N_BARS = 50
 
 
 def score_histogram(score: FloatArray, weight: FloatArray) -> FloatArray:
-    """Weight of the scores in 50 equal, right-closed intervals of [0, 1].
-
-    The scores increase.
+    """Weight of increasing scores in 50 equal, right-closed intervals of [0, 1].
 
     >>> score_histogram(np.array([0.0, 0.01, 0.99]), np.array([1.0, 2.0, 4.0]))[[0, 1, -1]]
     array([3., 0., 4.])

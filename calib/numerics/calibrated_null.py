@@ -42,9 +42,7 @@ def supremum_survival(x: float) -> float:
 
 
 def supremum_by_cluster(x: float, n_clusters: int) -> float:
-    """The same with Student's tails, for a standard deviation that was estimated from clusters.
-
-    NaN of one cluster.
+    """The same with Student's tails, for a standard deviation from clusters; NaN of one cluster.
 
     >>> round(supremum_by_cluster(2.2414027276, 100_000), 3)
     0.05
@@ -96,9 +94,7 @@ def few_scores(cells: Cells) -> bool:
 
 
 def simulated_differences(cells: Cells, random_state: int) -> FloatArray:
-    """Cumulative differences of outcomes y ~ Bernoulli(s).
-
-    Each of the 4,999 columns is one draw, beginning with 0.
+    """Cumulative differences, from 0, of outcomes y ~ Bernoulli(s): 4,999 columns, each a draw.
 
     >>> from calib.core.cells import ScoreCells
     >>> cells = ScoreCells.from_arrays([0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5])

@@ -44,8 +44,6 @@ def fit_inverse_temperature(
     The likelihood is concave in 1/T. From the fit of a sample two or three passes over all rows
     are enough. T stays within 0.01 and 100: beyond, the function is a step or flat.
 
-    Rows of scores sum to 1.
-
     Three of four rows at 0.9 are positive, one is not: softened to 3/4.
 
     >>> scores = np.array([[0.9, 0.1]] * 4)
@@ -127,9 +125,7 @@ FEW = 5
 
 
 def leading_classes(scores: FloatArray, n_first: int) -> IntArray:
-    """The classes with the largest scores of each row; equal scores rank by lower class index.
-
-    The first column has the largest; `n_first` is from 1 to the number of classes.
+    """The classes with the largest scores of each row, in order; of equal ones the lower index.
 
     >>> leading_classes(np.array([[0.2, 0.4, 0.4], [0.5, 0.2, 0.3]]), 2)
     array([[1, 2],

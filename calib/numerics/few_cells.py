@@ -31,9 +31,7 @@ class Buckets(Locked):
 def into_buckets(
     x: FloatArray, weight: FloatArray, positive: FloatArray, most: int = 1024
 ) -> Buckets:
-    """Sum cells into at most about `most` buckets. If there are few cells, nothing changes.
-
-    `x`, the position of each cell, does not decrease. `most` is at least 2.
+    """Sum cells, by position x in order, into about `most` buckets; few cells do not change.
 
     >>> ones = np.ones(10)
     >>> into_buckets(np.arange(10.0), ones, ones, 4).x
@@ -54,9 +52,7 @@ def bucket_starts(x: FloatArray, weight: FloatArray, most: int) -> IntArray:
     """First cell of each bucket when sorted cells are cut into at most about `most` buckets.
 
     Half of the cuts are even on the axis, half hold equal weight: a tail is not lumped together and
-    neither is a peak.
-
-    `x`, the position of each cell, does not decrease. `most` is at least 2.
+    neither is a peak. The positions x do not decrease, and `most` is at least 2.
 
     >>> bucket_starts(np.linspace(0.0, 1.0, 100), np.ones(100), 4)
     array([ 0, 50])

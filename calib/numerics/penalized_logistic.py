@@ -86,11 +86,7 @@ class LogisticFit(Locked):
 def fit_logistic(
     problem: PenalizedLogistic, lam: float, start: FloatArray, tolerance: float = TOLERANCE
 ) -> LogisticFit:
-    """Newton's method with step halving.
-
-    `lam`, the weight of the penalty, is above 0. The search ends at this Newton's decrement,
-    relative to the total weight.
-    """
+    """Newton's method with step halving, to this decrement relative to the total weight."""
     c, f = start, problem.basis @ start
     p, value = _state(problem, lam, c, f)
     enough = tolerance * problem.total_weight

@@ -80,9 +80,7 @@ def student_factor(n: int, n_replicates: int, rng: np.random.Generator) -> Float
     """Factors that give what n resampled clusters show the tails of what is known of them.
 
     A normal number of the resamples' variance times its factor is Student's t with n - 1 degrees of
-    freedom, in units of the clusters' standard error.
-
-    One cluster alone shows no spread, and its factor is 1.
+    freedom, in units of the clusters' standard error. One cluster shows no spread: its factor is 1.
 
     >>> rng = np.random.default_rng(0)
     >>> t = student_factor(5, 100_000, rng) * rng.normal(0.0, np.sqrt(4 / 5), 100_000)
@@ -158,9 +156,7 @@ def _skewed(
 def percentile_interval(
     value: float, deviation: FloatArray | SmallFloatArray, confidence_level: float
 ) -> tuple[float, float]:
-    """Bounds between which the resamples' values fall.
-
-    `deviation` has the resamples' values minus the value.
+    """Bounds between which the resamples' values fall; `deviation` is these minus the value.
 
     >>> percentile_interval(10.0, np.linspace(-1.0, 3.0, 101), 0.5)
     (10.0, 12.0)

@@ -33,9 +33,7 @@ def edges_on_grid(n_bins: int) -> bool:
 
 
 def grid_keys(score: FloatArray) -> IntArray:
-    """Cell of each score.
-
-    Keys do not decrease in the score. They are `ZERO` for 0 and `ONE` for 1.
+    """Cell of each score: a key that never falls as scores rise, from `ZERO` for 0 to `ONE` for 1.
 
     >>> grid_keys(np.array([0.0, 1e-300, 0.0199, 0.02, 0.5, 0.50001, 0.98, 1.0]))
     array([-400000, -345172,    1005,    1008,   25200,   25201,   49392,
@@ -64,9 +62,7 @@ def _outer_keys(score: FloatArray) -> IntArray:
 
 
 def refined_keys(score: FloatArray, key: IntArray) -> IntArray:
-    """Which of the 64 equal parts of its cell each score lies in: 0 to 63.
-
-    `key` are their `grid_keys`.
+    """Which of the 64 equal parts of its cell, named by its key, each score lies in: 0 to 63.
 
     >>> score = (12600 + np.array([2.5, 40.5, 63.9]) / 64) / 25200
     >>> refined_keys(score, grid_keys(score))

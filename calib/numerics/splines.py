@@ -180,8 +180,7 @@ def choose_knots(x: FloatArray, buckets: Buckets, most: int) -> IntArray:
     Half of the choice is even on the axis, half holds equal weight. Knots closer than an eighth of
     the mean distance are thinned: the penalty's condition grows with the inverse cube of the gap.
 
-    `x`, the position of each cell, does not decrease and is not constant; the buckets are those of
-    these cells.
+    The positions x of the cells do not decrease and are not constant.
     """
     starts = buckets.starts
     chosen = starts[bucket_starts(x[starts], buckets.weight, most)]
@@ -235,9 +234,7 @@ def fit_cumulative_spline(
 def recalibrated_probability(
     fractile: FloatArray, cumulative: FloatArray, at: FloatArray
 ) -> FloatArray:
-    """Slope of the cumulative spline, clipped to [0, 1]: P(y = 1) of the row at each fractile.
-
-    The first two arrays are those of `fit_cumulative_spline`; `at` are fractiles.
+    """Slope of `fit_cumulative_spline` at some fractiles, in [0, 1]: P(y = 1) of the rows there.
 
     >>> t = np.linspace(0.0, 1.0, 101)
     >>> recalibrated_probability(t, t**2 / 2.0, np.array([0.25, 0.5])).round(3)
