@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,22 +24,28 @@ from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.class_scores import binary_problem
 from calib.numerics.threads import single_thread
 
+Exported = TypeVar("Exported", Form, RowsForm)
 
-class AnyCalibrator(BaseEstimator):
+
+class AnyCalibrator(BaseEstimator, Generic[Exported]):
     """Base of calibrators of scores and of matrices."""
 
     def formula(self) -> str:
         """Describe the fitted function in words and numbers."""
         raise NotImplementedError
 
-    def _without_map(self) -> NotImplementedError:
-        return NotImplementedError(
+    def to_map(self) -> Exported:
+        """The fitted function as data, for exports.
+
+        If a calibrator of scores has its own `_map`, this function gives exactly the same numbers.
+        """
+        raise NotImplementedError(
             f"{type(self).__name__} cannot be exported: it has no to_map, which gives it as "
             "data (calib/calibrators/forms.py)."
         )
 
 
-class Calibrator(AnyCalibrator):
+class Calibrator(AnyCalibrator[Form]):
     """Base of all calibrators of one score per row.
 
     A method is one subclass in one file. It has parameters in ``__init__``; `_fit`, which reads
@@ -133,13 +139,6 @@ class Calibrator(AnyCalibrator):
     def _map(self, scores: FloatArray) -> FloatArray:
         return np.asarray(self.to_map()(ON_ARRAYS, scores))
 
-    def to_map(self) -> Form:
-        """The fitted function as data, for exports.
-
-        If a calibrator has its own `_map`, this function gives exactly the same numbers.
-        """
-        raise self._without_map()
-
     def knots(self) -> FloatArray:
         """Scores at which the function changes its formula: `knots_`, if the method has these."""
         found: FloatArray = getattr(self, "knots_", np.empty(0))
@@ -185,7 +184,7 @@ class RowCalibrator(Calibrator):
         raise NotImplementedError
 
 
-class MatrixCalibrator(AnyCalibrator):
+class MatrixCalibrator(AnyCalibrator[RowsForm]):
     """Base of all multiclass calibrators.
 
     A method is one subclass in one file. It has parameters in ``__init__``; `_fit`, which sets
@@ -301,10 +300,6 @@ class MatrixCalibrator(AnyCalibrator):
 
     def _map(self, scores: FloatArray) -> FloatArray:
         raise NotImplementedError
-
-    def to_map(self) -> RowsForm:
-        """The fitted function as data, from which it is exported."""
-        raise self._without_map()
 
 
 def _matrix(scores: ArrayLike) -> FloatArray:

@@ -56,8 +56,8 @@ class VennAbers(Calibrator):
         first, self.upper_ = upper_steps(x, y, ends)
         self.upper_scores_ = cells.score[first[1:] - 1]
         # A new row of outcome 0 is a new positive once classes and order are exchanged.
-        negative = x - y
-        first, value = upper_steps(_reversed(x), _reversed(negative), len(cells) - ends[::-1])
+        # Prefix sums in the opposite order may be off by a constant.
+        first, value = upper_steps(-x[::-1], -(x - y)[::-1], len(cells) - ends[::-1])
         self.lower_ = 1.0 - value[::-1]
         self.lower_scores_ = cells.score[len(cells) - first[:0:-1]]
 
@@ -95,8 +95,3 @@ class VennAbers(Calibrator):
     def knots(self) -> FloatArray:
         """Scores at which p0 or p1 has a step."""
         return np.union1d(self.lower_scores_, self.upper_scores_)
-
-
-def _reversed(prefix: FloatArray) -> FloatArray:
-    """Prefix sums of the same cells in the opposite order, up to a constant."""
-    return -prefix[::-1]

@@ -65,13 +65,7 @@ def is_written_at(path: str | Path | BinaryIO) -> bool:
 
 
 def read(path: str | Path | BinaryIO) -> dict[str, Any]:
-    """What was written, by name.
-
-    Raises
-    ------
-    ValueError
-        If the file is not an aggregate, is damaged, or is from a later version of calib.
-    """
+    """What was written, by name. Raises ValueError as `from_arrow` does."""
     called = Path(path).name if isinstance(path, str | Path) else "The file"
     try:
         if pq.read_metadata(path).num_rows > MAX_ENTRIES:
