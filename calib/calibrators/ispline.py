@@ -94,7 +94,8 @@ class ISpline(Calibrator):
         if self.n_knots < 0:
             raise ValueError(f"n_knots must be at least 0, got {self.n_knots}.")
         self.epsilon_ = default_epsilon(cells.score) if self.epsilon is None else self.epsilon
-        x = self._axis(cells.score)
+        # Rounding may leave [0, 1], where the I-splines live.
+        x = np.clip(compact_logit(cells.score, self.epsilon_), 0.0, 1.0)
         inner = _quantile_cells(x, cells, self.n_knots)
         self.knots_ = cells.score[inner]
         self._padded = np.concatenate([[0.0] * (DEGREE + 1), x[inner], [1.0] * (DEGREE + 1)])
@@ -127,10 +128,6 @@ class ISpline(Calibrator):
         curve = of_bspline(BSpline(self._padded, np.cumsum(steps), DEGREE))
         # Where 1 - epsilon is rounded, the axis leaves [0, 1], where the I-splines live.
         return Piecewise(axis, constant_beyond(curve, 0.0, 1.0), "sigmoid")
-
-    def _axis(self, scores: FloatArray) -> FloatArray:
-        # Rounding may leave [0, 1], where the I-splines live.
-        return np.clip(compact_logit(scores, self.epsilon_), 0.0, 1.0)
 
     def formula(self) -> str:
         if self.constant_:

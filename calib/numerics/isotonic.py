@@ -101,8 +101,9 @@ def _keep_buckets_whole(
     A whole bucket has no score of its own, but it is never the first or the last of its block.
     """
     bucket = (score * (BUCKETS - 1)).astype(np.intp)
-    bucket_positive = _sums(bucket, positive)
-    bucket_weight = _sums(bucket, weight)
+    bucket_positive, bucket_weight = (
+        np.bincount(bucket, values, BUCKETS).astype(np.float64) for values in (positive, weight)
+    )
     opened = _may_hold_an_edge(bucket_positive, bucket_weight)
     chosen = opened[bucket]
     cells = _merge_ties(score[chosen], positive[chosen], weight[chosen])
@@ -114,10 +115,6 @@ def _keep_buckets_whole(
         np.concatenate([cells[1], bucket_positive[whole]])[order],
         np.concatenate([cells[2], bucket_weight[whole]])[order],
     )
-
-
-def _sums(bucket: NDArray[np.intp], values: FloatArray) -> FloatArray:
-    return np.asarray(np.bincount(bucket, values, BUCKETS), dtype=np.float64)
 
 
 def _may_hold_an_edge(positive: FloatArray, weight: FloatArray) -> BoolArray:

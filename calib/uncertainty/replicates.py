@@ -210,7 +210,7 @@ def replicate(rows: RowResamples, scores: FloatArray) -> Replicates:
     starts = bucket_starts(at, np.add.reduceat(share[order], ends[:-1]), MAX_POINTS)
     kept = np.append(starts, len(at))
     # The more rows, the smaller the deviations and what rounding takes from them.
-    sums = _resampled(gap[kept], rounded=rows.many)
+    sums = ResampledSums.of(gap[kept, 0], gap[kept], rounded=rows.many)
     if rows.n_clusters:
         rng = np.random.default_rng([rows.seed, 1])
         factor = student_factor(rows.n_clusters, rows.drawn.shape[1], rng)
@@ -223,7 +223,7 @@ def replicate(rows: RowResamples, scores: FloatArray) -> Replicates:
     return Replicates(
         score=at[kept[1:] - 1],
         gap=sums,
-        weight=_resampled(weight[kept], rounded=rows.many),
+        weight=ResampledSums.of(weight[kept, 0], weight[kept], rounded=rows.many),
         noise=null,
         ks=Errors(error[1:] - error[0], np.abs(noise).max(axis=0)),
         clustered=rows.n_clusters > 0,
@@ -247,11 +247,6 @@ def _by_score(rows: RowResamples, order: IntArray, outcome: int) -> SmallFloatAr
         [rows.share[outcome::2][order, None].astype(np.float32), rows.drawn[outcome::2][order]],
         axis=1,
     )
-
-
-def _resampled(sums: FloatArray, *, rounded: bool) -> ResampledSums:
-    """Whose first column is that of the rows themselves."""
-    return ResampledSums.of(sums[:, 0].copy(), sums, rounded=rounded)
 
 
 def _prefix(values: FloatArray | SmallFloatArray) -> FloatArray:
