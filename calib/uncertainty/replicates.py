@@ -126,7 +126,7 @@ class Replicates(Locked):
         Where the cells of the same rows are given, their noise floor is the expected value; by
         cluster it is the mean of the draws.
         """
-        at = self._ends(edges)
+        at = np.unique(self._before(edges))
         error = np.abs(np.diff(self.gap[at], axis=0)).sum(axis=0)
         expected = None
         if cells is not None and not self.clustered:
@@ -137,7 +137,7 @@ class Replicates(Locked):
 
     def mce(self, edges: FloatArray) -> Errors:
         """Largest absolute gap between the given edges."""
-        at = self._ends(edges)
+        at = np.unique(self._before(edges))
         mean, weight = self._mean_gaps(at)
         error = np.abs(mean).max(axis=0)
         noise = np.diff(self.noise[at], axis=0) / weight[:, :1]
@@ -151,7 +151,7 @@ class Replicates(Locked):
         Carr 1997, Journal of Official Statistics 13 (use of the effective number of rows in
         Wilson's interval).
         """
-        at = self._bounds(bins)
+        at = self._before(np.append(0.0, bins.high_edge))
         mean, _ = self._mean_gaps(at)
         alone = bins.observed * (1.0 - bins.observed) / bins.effective_rows
         known = (alone > 0.0) & (np.diff(at) > 0)
@@ -167,7 +167,7 @@ class Replicates(Locked):
         The bins are those of the same rows, and `spread` is the standard deviation of the gap of
         each. Bins with 0 are left out.
         """
-        at = self._bounds(bins)
+        at = self._before(np.append(0.0, bins.high_edge))
         known = (spread > 0.0) & (np.diff(at) > 0)
         unit = (spread * bins.weight / bins.weight.sum())[known, None]
         deviation = np.abs(np.diff(self.noise[at], axis=0)[known]) / unit
@@ -179,17 +179,10 @@ class Replicates(Locked):
         mean = np.divide(gap, weight, out=np.zeros_like(gap), where=weight > NO_WEIGHT)
         return mean, weight
 
-    def _bounds(self, bins: Bins) -> IntArray:
-        """Number of points before each bin, and of all."""
-        return np.concatenate([[0], self._before(bins.high_edge[:-1]), [len(self.score)]])
-
-    def _ends(self, edges: FloatArray) -> IntArray:
-        inner = self._before(edges[1:-1])
-        return np.unique(np.concatenate([[0], inner, [len(self.score)]]))
-
-    def _before(self, edge: FloatArray) -> IntArray:
-        """Number of points up to each edge."""
-        return np.searchsorted(self.score, edge * (1.0 + ROUNDING), side="right")
+    def _before(self, edges: FloatArray) -> IntArray:
+        """Number of points up to each edge: none up to the first, and all up to the last."""
+        inner = np.searchsorted(self.score, edges[1:-1] * (1.0 + ROUNDING), side="right")
+        return np.concatenate([[0], inner, [len(self.score)]])
 
 
 def replicate(rows: RowResamples, scores: FloatArray) -> Replicates:
