@@ -1,15 +1,17 @@
-"""``compare``: what differs between two reports."""
+"""``compare`` and ``pool``: what differs between two reports, and what several give together."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from calib.cli.options import Commands, add_command, add_output, open_report
+from calib.cli.options import Commands, add_command, add_output, add_words, open_report, words_of
 from calib.reports import compare_reports
 from calib.reports.comparing import FORMATS
+from calib.reports.pooling import pool_reports
+from calib.reports.report import FORMATS as REPORT_FORMATS
 
-EXAMPLES = """examples:
+COMPARE = """examples:
   calib compare march.json april.json
   calib compare march.json april.json -o comparison.html -o comparison.json
 
@@ -17,35 +19,62 @@ exit status:
   0  the reports were compared, whether or not they differ
   2  one of the files is not a report
 """
+POOL = """examples:
+  calib pool north.json south.json -o all.json
+  calib pool north.json south.json -o march.html -o march.json --title "March"
+
+exit status:
+  0  the report of all rows together was written
+  2  the reports cannot be added up; the sentence says why
+"""
 
 
-def add_compare(commands: Commands) -> None:
+def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "compare",
-        run,
+        run_compare,
         help="compare two reports (report.json)",
         description="Show what changed between two reports: data, settings, verdict, and every "
         "number under common settings. Differences are second minus first: give the "
         "earlier one first, as the page does.",
-        epilog=EXAMPLES,
+        epilog=COMPARE,
     )
     parser.add_argument("first", type=Path, help="report.json, the earlier one")
     parser.add_argument("second", type=Path, help="report.json, the later one")
-    add_output(
-        parser,
-        FORMATS,
-        "file to write, ending in .html, .json or .md; may be repeated; Markdown on standard "
-        "output if not given",
-        default=[],
+    note = "; Markdown on standard output if not given"
+    add_output(parser, FORMATS, note, required=False, default=[])
+    pool = add_command(
+        commands,
+        "pool",
+        run_pool,
+        help="add up reports of disjoint rows, and analyse the sum",
+        description="Add up the counts of reports of disjoint rows, and analyse the sum. For exact "
+        "reports, the numbers are those of all rows together. Settings must be the same.",
+        epilog=POOL,
     )
+    pool.add_argument("reports", nargs="+", type=Path, help="report.json of each part")
+    add_words(pool)
+    add_output(pool, REPORT_FORMATS)
 
 
-def run(given: argparse.Namespace) -> int:
+def run_compare(given: argparse.Namespace) -> int:
     comparison = compare_reports(open_report(given.first), open_report(given.second))
     for path in given.output:
         comparison.save(path)
         print(path)
     if not given.output:
         print(comparison.markdown(), end="")
+    return 0
+
+
+def run_pool(given: argparse.Namespace) -> int:
+    opened = {path.name: open_report(path) for path in given.reports}
+    if len(opened) < len(given.reports):
+        opened = {str(path): open_report(path) for path in given.reports}
+    report = pool_reports(opened, **words_of(given))
+    report = report.signed(given.sign) if given.sign else report
+    for path in given.output:
+        report.save(path)
+        print(path)
     return 0

@@ -31,7 +31,7 @@ exit status:
 """
 
 
-def add_export(commands: Commands) -> None:
+def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "export",
@@ -58,12 +58,7 @@ def add_export(commands: Commands) -> None:
         help="column of the score in the query; once per class for a matrix (default: score, or "
         "the names of the classes)",
     )
-    add_output(
-        made,
-        TARGETS,
-        f"file to write, ending in {', '.join(TARGETS)}; may be repeated",
-        required=True,
-    )
+    add_output(made, TARGETS)
 
 
 def run(given: argparse.Namespace) -> int:

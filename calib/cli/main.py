@@ -11,17 +11,8 @@ from contextlib import suppress
 import shtab
 
 import calib
-from calib.cli import junit
-from calib.cli.check import add_check
-from calib.cli.compare import add_compare
-from calib.cli.export import add_export
+from calib.cli import check, compare, export, report, reports, scan, serve, verify
 from calib.cli.options import check_outputs, complete_files, standard_input
-from calib.cli.pool import add_pool
-from calib.cli.report import add_report
-from calib.cli.reports import add_reports
-from calib.cli.scan import add_scan
-from calib.cli.serve import add_serve
-from calib.cli.verify import add_verify
 
 BAD_INPUT, FAULT, INTERRUPTED = 2, 3, 130
 DESCRIPTION = """Can these probabilities be trusted? Without a command, the dashboard is opened.
@@ -49,15 +40,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--version", action="version", version=f"calib {calib.__version__}")
     shtab.add_argument_to(made, help="print a script that completes commands and options")
     commands = made.add_subparsers(metavar="COMMAND")
-    add_report(commands)
-    add_check(commands)
-    add_compare(commands)
-    add_scan(commands)
-    add_export(commands)
-    add_reports(commands)
-    add_verify(commands)
-    add_pool(commands)
-    add_serve(commands)
+    for module in (report, check, compare, scan, export, reports, verify, serve):
+        module.add(commands)
     complete_files(made)
     return made
 
@@ -110,5 +94,5 @@ def _refused(given: argparse.Namespace, sentence: str) -> int:
     if getattr(given, "junit", None) is not None:
         # Where this file was the trouble, the sentence has named it.
         with suppress(OSError):
-            junit.write_error(given.junit, sentence)
+            check.write_error(given.junit, sentence)
     return BAD_INPUT

@@ -185,7 +185,7 @@ def add_settings(parser: argparse.ArgumentParser, leave_out: Iterable[str] = ())
                 option_of(field.name),
                 dest=field.name,
                 default=argparse.SUPPRESS,
-                help=_meaning(field.name, defaults.get(field.name)),
+                help=MEANING.get(field.name, "") + _default(defaults.get(field.name)),
                 **_kind(hints[field.name]),
             )
 
@@ -201,11 +201,10 @@ def add_parts(parser: argparse.ArgumentParser) -> None:
     parts.add_argument("--no-parts", action="store_false", dest="parts", help=none)
 
 
-def _meaning(name: str, default: Any) -> str:
+def _default(default: Any) -> str:
     if default is None or default in ("", ()):
-        return MEANING.get(name, "")
-    shown = ",".join(default) if isinstance(default, tuple) else default
-    return f"{MEANING.get(name, '')} (default: {shown})"
+        return ""
+    return f" (default: {','.join(default) if isinstance(default, tuple) else default})"
 
 
 def _kind(hint: Any) -> dict[str, Any]:
@@ -223,13 +222,13 @@ def _listed(text: str) -> tuple[str, ...]:
 
 
 def add_output(
-    group: argparse._ActionsContainer, formats: Iterable[str], meaning: str, **more: Any
+    group: argparse._ActionsContainer, formats: Iterable[str], note: str = "", **more: Any
 ) -> None:
     """Files to write, each in the format of its suffix, which is checked before the command."""
     group.set_defaults(formats=formats)
-    group.add_argument(
-        "-o", "--output", metavar="FILE", action="append", type=Path, help=meaning, **more
-    )
+    meaning = f"file to write, ending in {', '.join(formats)}; may be repeated{note}"
+    words: dict[str, Any] = {"required": True, "help": meaning} | more
+    group.add_argument("-o", "--output", metavar="FILE", action="append", type=Path, **words)
 
 
 def add_words(group: argparse._ActionsContainer) -> None:
@@ -252,20 +251,16 @@ def words_of(given: argparse.Namespace) -> dict[str, str]:
 def check_outputs(given: argparse.Namespace) -> None:
     """Refuse before the analysis what could not be written after it."""
     for path in getattr(given, "output", None) or ():
-        _check_output(path, given.formats)
-
-
-def _check_output(path: Path, formats: Iterable[str]) -> None:
-    suffix = path.suffix.lower()
-    if suffix not in formats:
-        raise ValueError(f"--output must end in one of {', '.join(formats)}, got {path.name!r}.")
-    if not path.parent.is_dir():
-        raise ValueError(f"--output must lie in a folder that exists, got {str(path)!r}.")
-    if suffix in (".html", ".md") and find_spec("plotly") is None:
-        raise ValueError(
-            "HTML and Markdown need plotly, which is not installed: pip install plotly, or "
-            f"choose .json, got {path.name!r}."
-        )
+        suffix, formats = path.suffix.lower(), ", ".join(given.formats)
+        if suffix not in given.formats:
+            raise ValueError(f"--output must end in one of {formats}, got {path.name!r}.")
+        if not path.parent.is_dir():
+            raise ValueError(f"--output must lie in a folder that exists, got {str(path)!r}.")
+        if suffix in (".html", ".md") and find_spec("plotly") is None:
+            raise ValueError(
+                "HTML and Markdown need plotly, which is not installed: pip install plotly, or "
+                f"choose .json, got {path.name!r}."
+            )
 
 
 def open_report(path: Path) -> Report:

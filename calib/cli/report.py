@@ -46,7 +46,7 @@ EXAMPLES = """examples:
 """
 
 
-def add_report(commands: Commands) -> None:
+def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "report",
@@ -75,13 +75,7 @@ def add_report(commands: Commands) -> None:
         "ten rows; numbers agree within printed bounds. exact: every distinct score with its "
         "outcomes, readable in the file; numbers agree to the last bit (default: %(default)s)",
     )
-    add_output(
-        words,
-        FORMATS,
-        "file to write, ending in .html, .json, .md, or .zip for the tables as CSV; may be "
-        "repeated",
-        required=True,
-    )
+    add_output(words, FORMATS, "; .zip holds the tables as CSV")
     words.add_argument(
         "--images",
         choices=("png", "svg"),

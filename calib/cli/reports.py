@@ -24,7 +24,7 @@ CALIB_HOME or CALIB_DATABASE_URL names where the reports are kept, as for the da
 DAMAGED = 1
 
 
-def add_reports(commands: Commands) -> None:
+def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "reports",

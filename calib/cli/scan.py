@@ -31,7 +31,7 @@ OF_QUERY = ("outcome", "score", "slices", "cross", "time", "weight")
 OF_SCAN = (*(each.name for each in fields(CountedColumns)), "cross", "models", "name")
 
 
-def add_scan(commands: Commands) -> None:
+def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "scan",
@@ -50,7 +50,7 @@ def add_scan(commands: Commands) -> None:
     parser.add_argument(
         "--view", default="", help="with one score column per class: top:1 (the default) or class:k"
     )
-    add_output(parser, (".parquet",), "file of cells to write, ending in .parquet", required=True)
+    add_output(parser, (".parquet",), help="file of cells to write, ending in .parquet")
     query = add_command(
         commands,
         "sql",

@@ -24,7 +24,7 @@ variables, such as STREAMLIT_SERVER_MAX_UPLOAD_SIZE.
 LEFT_OUT = ("strict", "exact", "model_value", "name")
 
 
-def add_serve(commands: Commands) -> None:
+def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "serve",

@@ -23,7 +23,7 @@ exit status:
 """
 
 
-def add_verify(commands: Commands) -> None:
+def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "verify",
