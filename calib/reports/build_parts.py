@@ -23,7 +23,6 @@ from calib.analysis.slices import SliceGaps, slice_gaps, sliced_rows
 from calib.core.aggregate import Aggregate
 from calib.core.estimate import Estimate
 from calib.core.predictions import Predictions
-from calib.crossfit.cross_fitted import CrossFitted
 from calib.numerics.arrays import FloatArray, IntArray, arrays_of
 from calib.reports.contents import DecisionPart, Parts, PeriodPart, SlicePart, shown_methods
 from calib.reports.disclosure import (
@@ -96,18 +95,17 @@ def parts_of(
         raise ValueError(
             "analysis must be of these predictions, got one of other data or of a report."
         )
-    held_out = analysis.held_out
     time = predictions.time_name if time is None else time
     if slices is None:
         slices = [(name,) for name in predictions.columns if name != time]
-    periods, notes = _periods(predictions, analysis, held_out, time, unit)
+    periods, notes = _periods(predictions, analysis, time, unit)
     return Parts(
         slices=tuple(_slices(predictions, analysis, names, n_ranges) for names in slices),
         n_ranges=n_ranges,
         time=time,
         unit=unit or "",
         periods=periods,
-        decisions=decision_part(analysis, held_out, costs) if costs else None,
+        decisions=decision_part(analysis, costs) if costs else None,
         notes=notes,
     )
 
@@ -115,8 +113,8 @@ def parts_of(
 def _slices(
     data: Predictions | Aggregate, analysis: LiveAnalysis, names: tuple[str, ...], n_ranges: int
 ) -> SlicePart:
-    level, held_out = analysis.settings.confidence_level, analysis.held_out
-    found = sliced_rows(data, held_out, names, n_ranges=n_ranges)
+    level = analysis.settings.confidence_level
+    found = sliced_rows(data, analysis.held_out, names, n_ranges=n_ranges)
     held_out = found.held_out
     cut, n_merged = merged_slices(found.scored, held_out.given_rows.count)
     gaps = {
@@ -135,11 +133,7 @@ def _picked(gaps: SliceGaps, kept: IntArray) -> SliceGaps:
 
 
 def _periods(
-    data: Predictions | Aggregate,
-    analysis: Analysis,
-    held_out: CrossFitted,
-    column: str,
-    unit: Unit | None,
+    data: Predictions | Aggregate, analysis: LiveAnalysis, column: str, unit: Unit | None
 ) -> tuple[PeriodPart | None, tuple[str, ...]]:
     if not column:
         return None, ()
@@ -147,7 +141,7 @@ def _periods(
         known = ", ".join(data.columns) or "none"
         raise ValueError(f"time must be one of the columns ({known}), got {column!r}.")
     try:
-        held_out, cut = timed_rows(data, held_out, column, unit)
+        held_out, cut = timed_rows(data, analysis.held_out, column, unit)
     except ValueError as error:
         return None, (f"There is no calibration over time: {error}",)
     merged = merged_periods(cut, held_out.given_rows.count)
@@ -163,8 +157,9 @@ def _periods(
     return PeriodPart(column, tables), ()
 
 
-def decision_part(analysis: Analysis, held_out: CrossFitted, costs: Costs) -> DecisionPart:
+def decision_part(analysis: LiveAnalysis, costs: Costs) -> DecisionPart:
     """Decisions by held-out scores; a method that flags fewer than ten rows has none."""
+    held_out = analysis.held_out
     table = decide(held_out, costs, confidence_level=analysis.settings.confidence_level)
     left_out = tuple(
         key

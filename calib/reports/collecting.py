@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -16,7 +16,7 @@ from calib.analysis.slices import sliced_rows
 from calib.core.aggregate import Aggregate
 from calib.core.counting import aggregate_rows, joined_pieces
 from calib.core.predictions import Predictions
-from calib.core.strata import Part, Strata
+from calib.core.strata import NONE, Part, Strata, joined_strata
 from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.numerics.arrays import FloatArray, IntArray
@@ -159,23 +159,15 @@ def evidence_of(analysis: LiveAnalysis, parts: Parts | None, grade: Grade) -> Ev
             "guarded one, grade='guarded'."
         )
     needs = [*_needs_rows(analysis)]
-    pieces: list[tuple[str, str, tuple[str, ...], Strata, CellTable]] = []
-    for key in analysis.methods:
-        table = entry_table(analysis.held_out.view(key))
+    counted: list[tuple[Strata, CellTable]] = []
+    own: list[Part] = []
+    for key, column, names, table in _tables(analysis, parts, needs):
         if grade == "guarded":
-            table = guarded_table(table, _cuts(analysis, key))
-        pieces.append((key, "", ("",), _plain(1), table))
-    for column, names, codes, held_out in _columns(analysis, parts, needs):
-        kept = codes >= 0
-        for key in shown_methods(analysis):
-            rows = held_out.row_view(key).rows(kept)
-            table = entry_table(rows, codes[kept])
-            if grade == "guarded":
-                table = guarded_table(table)
-            pieces.append((key, column, names, _plain(len(names)), table))
-    return Evidence(
-        grade=grade, cells=cells, methods=_methods(analysis, pieces), needs_rows=tuple(needs)
-    )
+            table = guarded_table(table, None if column else _cuts(analysis, key))
+        counted.append((_strata(part=np.arange(len(names)) + len(own)), table))
+        own += [Part(key, column, name) for name in names]
+    methods = joined_pieces(own, counted, **_named(analysis))
+    return Evidence(grade=grade, cells=cells, methods=methods, needs_rows=tuple(needs))
 
 
 def _needs_rows(analysis: LiveAnalysis) -> Iterator[str]:
@@ -185,10 +177,9 @@ def _needs_rows(analysis: LiveAnalysis) -> Iterator[str]:
         yield CLUSTERS
 
 
-def _plain(n: int) -> Strata:
-    """This number of strata, each a separate part."""
-    none = np.full(n, -1, dtype=np.int64)
-    return Strata(np.arange(n), none, none, none)
+def _strata(**own: IntArray) -> Strata:
+    none = np.full(len(next(iter(own.values()))), NONE, dtype=np.int64)
+    return Strata(**dict.fromkeys(Strata.__slots__, none) | own)
 
 
 def _cuts(analysis: LiveAnalysis, key: str) -> FloatArray:
@@ -200,7 +191,19 @@ def _cuts(analysis: LiveAnalysis, key: str) -> FloatArray:
     return np.unique(np.concatenate([edges, cells.score[ends]]))
 
 
+Counted = tuple[str, str, tuple[str, ...], CellTable]
 Column = tuple[str, tuple[str, ...], IntArray, CrossFitted]
+
+
+def _tables(analysis: LiveAnalysis, parts: Parts | None, needs: list[str]) -> Iterator[Counted]:
+    """Held-out scores of every method, counted; those shown also by slices and periods."""
+    for key in analysis.methods:
+        yield key, "", ("",), entry_table(analysis.held_out.view(key))
+    for column, names, codes, held_out in _columns(analysis, parts, needs):
+        kept = codes >= 0
+        for key in shown_methods(analysis):
+            rows = held_out.row_view(key).rows(kept)
+            yield key, column, names, entry_table(rows, codes[kept])
 
 
 def _columns(analysis: LiveAnalysis, parts: Parts | None, needs: list[str]) -> Iterator[Column]:
@@ -221,16 +224,6 @@ def _columns(analysis: LiveAnalysis, parts: Parts | None, needs: list[str]) -> I
         merged = merged_periods(whole, timed.given_rows.count)
         assert merged is not None
         yield TIME, merged.names, merged.codes, timed
-
-
-def _methods(analysis: LiveAnalysis, pieces: Sequence[Any]) -> Aggregate:
-    parts: list[Part] = []
-    counted = []
-    for key, column, names, strata, table in pieces:
-        counted.append((replace(strata, part=strata.part + len(parts)), table))
-        parts += [Part(key, column, name) for name in names]
-    weighted = analysis.data.weighted
-    return joined_pieces(parts, counted, **_named(analysis) | {"weighted": weighted})
 
 
 def _named(analysis: LiveAnalysis) -> dict[str, Any]:
@@ -260,18 +253,15 @@ def _exact_cells(analysis: LiveAnalysis) -> Aggregate:
     table = source.table.pick(whole[source.strata.part[source.table.stratum]])
     if table.exact and table.n_cells > MAX_CELLS:
         table = table.bounded()
-    return _without_clusters(source, table, named)
-
-
-def _without_clusters(source: Aggregate, table: CellTable, named: dict[str, Any]) -> Aggregate:
-    own = np.column_stack([source.strata.test, source.strata.fold])[table.stratum]
-    kinds, stratum = np.unique(own, axis=0, return_inverse=True)
-    none = np.full(len(kinds), -1, dtype=np.int64)
-    strata = Strata(
-        np.zeros(len(kinds), dtype=np.int64), kinds[:, 0].copy(), kinds[:, 1].copy(), none
-    )
-    table = merge_entries(replace(table, stratum=stratum.reshape(-1).astype(np.int64)))
+    strata, table = _as_one(source.strata, table, part=0, group=NONE)
     return Aggregate((Part(),), strata, table, **named, fold_names=source.fold_names)
+
+
+def _as_one(strata: Strata, table: CellTable, **same: int) -> tuple[Strata, CellTable]:
+    """Strata that differ in nothing else than what is now the same are one."""
+    alike = {name: np.full(len(strata.part), value) for name, value in same.items()}
+    _, strata, (number,) = joined_strata(((Part(),), replace(strata, **alike)))
+    return strata, merge_entries(replace(table, stratum=number[table.stratum]))
 
 
 def _guarded_cells(analysis: LiveAnalysis, exact: Aggregate) -> Aggregate:
@@ -280,9 +270,7 @@ def _guarded_cells(analysis: LiveAnalysis, exact: Aggregate) -> Aggregate:
     if held_out.protocol == "test rows":
         strata, table = exact.strata, exact.table
         if fold_names:
-            none = np.full(2, -1, dtype=np.int64)
-            table = merge_entries(replace(table, stratum=strata.test[table.stratum]))
-            strata = Strata(np.zeros(2, dtype=np.int64), np.arange(2), none, none)
+            strata, table = _as_one(strata, table, fold=NONE)
         return Aggregate((Part(),), strata, guarded_table(table), **_named(analysis))
     rows = held_out.view("uncalibrated")
     fold = np.zeros(len(rows), dtype=np.int64) if rows.fold is None else rows.fold
@@ -291,8 +279,7 @@ def _guarded_cells(analysis: LiveAnalysis, exact: Aggregate) -> Aggregate:
     else:
         fold_names = fold_names or tuple(str(i + 1) for i in range(int(fold.max()) + 1))
     numbers, stratum = np.unique(fold, return_inverse=True)
-    none = np.full(len(numbers), -1, dtype=np.int64)
-    strata = Strata(np.zeros_like(none), none, numbers if fold_names else none, none)
+    strata = _strata(part=np.zeros_like(numbers), **({"fold": numbers} if fold_names else {}))
     table = guarded_table(
         entry_table(rows, stratum.astype(np.int64)), _cuts(analysis, "uncalibrated")
     )

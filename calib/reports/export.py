@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 import pandas as pd
 
-from calib.figures import Chart
 from calib.figures.images import ImageKind, images
 from calib.loading.table import unused
-from calib.reports.blocks import Beside, Drawing, Section, Table
+from calib.reports.blocks import Beside, Block, Drawing, Table
 from calib.reports.contents import Contents
 from calib.reports.files import to_csv
 from calib.reports.sections import sections
@@ -34,19 +33,21 @@ def printed_tables(report: Contents) -> dict[str, bytes]:
     """
     files: dict[str, bytes] = {}
     captions = []
-    for section, table in _tables(sections(report)):
-        name = f"{len(files) + 1:02d}_{slug(section)}.csv"
-        files[f"{FOLDER}/{name}"] = to_csv(_frame(table))
-        captions.append((name, table.caption))
+    for section, table in _blocks(report):
+        if isinstance(table, Table):
+            name = f"{len(files) + 1:02d}_{section}.csv"
+            files[f"{FOLDER}/{name}"] = to_csv(_frame(table))
+            captions.append((name, table.caption))
     listed = pd.DataFrame(captions, columns=["file", "table"])
     return {f"{FOLDER}/00_tables.csv": to_csv(listed), **files}
 
 
-def _tables(found: Iterable[Section]) -> Iterator[tuple[str, Table]]:
-    for section in found:
+def _blocks(report: Contents) -> Iterator[tuple[str, Block]]:
+    """Every block, those beside each other one by one, with its section as part of a name."""
+    for section in sections(report):
         for block in section.blocks:
-            if isinstance(block, Table):
-                yield section.title, block
+            for each in block.drawings if isinstance(block, Beside) else (block,):
+                yield slug(section.title), each
 
 
 def _frame(table: Table) -> pd.DataFrame:
@@ -61,26 +62,15 @@ def _frame(table: Table) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def charts(report: Contents) -> dict[str, Chart]:
-    """Every chart of a report, by the name of its file, in order."""
-    found: dict[str, Chart] = {}
-    for section in sections(report):
-        for block in section.blocks:
-            drawings = block.drawings if isinstance(block, Beside) else (block,)
-            for drawing in drawings:
-                if isinstance(drawing, Drawing):
-                    found[f"{len(found) + 1:02d}_{slug(section.title)}"] = drawing.chart
-    return found
-
-
 def pictures(
     report: Contents, kind: ImageKind, progress: Callable[[float, str], None]
 ) -> dict[str, bytes]:
-    """Every chart drawn, by the name of its file.
+    """Every chart drawn, by the name of its file, in order.
 
     Before each, ``progress(share, step)`` is called. Raises ValueError if kaleido or a Chrome is
     not installed. The message says which.
     """
-    drawn = charts(report)
-    made = images(list(drawn.values()), kind, progress)
-    return {f"{name}.{kind}": image for name, image in zip(drawn, made, strict=True)}
+    drawn = [(name, each.chart) for name, each in _blocks(report) if isinstance(each, Drawing)]
+    made = images([chart for _, chart in drawn], kind, progress)
+    names = (f"{number:02d}_{name}.{kind}" for number, (name, _) in enumerate(drawn, 1))
+    return dict(zip(names, made, strict=True))

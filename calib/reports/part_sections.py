@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 from calib.analysis.decisions import Decision, DecisionTable
@@ -16,7 +15,6 @@ from calib.figures.slices import slice_chart
 from calib.reports.blocks import Beside, Block, Drawing, Paragraph, Section, Table, Value, row
 from calib.reports.contents import Contents, DecisionPart, SlicePart
 from calib.text import (
-    UNKNOWN,
     count,
     interval,
     level,
@@ -80,8 +78,11 @@ def _slice_caption(part: SlicePart, gaps: SliceGaps, n_shown: int) -> str:
 
 def _gap(gaps: SliceGaps, i: int) -> Value:
     bounds = f"{signed(gaps.low[i], 3)} to {signed(gaps.high[i], 3)}"
-    judged = "not tested" if gaps.few[i] else p_value(gaps.p_adjusted[i])
-    return Value(signed(gaps.gap[i], 3), f"{bounds}\n{judged}")
+    return Value(signed(gaps.gap[i], 3), f"{bounds}\n{_judged(gaps.few[i], gaps.p_adjusted[i])}")
+
+
+def _judged(few: bool, p_adjusted: float) -> str:
+    return "not tested" if few else p_value(p_adjusted)
 
 
 def periods(report: Contents) -> Section | None:
@@ -128,13 +129,11 @@ def _period(first: PeriodTable, tables: Mapping[str, PeriodTable], i: int) -> tu
         probability(first.mean_score[i]),
         Value(probability(rate.value), interval(rate, 3)),
         Value(number(slope.value, 2), interval(slope, 2)),
-        *(_ks(table, i) for table in tables.values()),
+        *(
+            Value(number(each.ks[i], 4), _judged(each.few[i], each.ks_p_adjusted[i]))
+            for each in tables.values()
+        ),
     )
-
-
-def _ks(table: PeriodTable, i: int) -> Value:
-    judged = "not tested" if table.few[i] else p_value(table.ks_p_adjusted[i])
-    return Value(number(table.ks[i], 4), judged)
 
 
 def decisions(report: Contents) -> Section | None:
@@ -184,6 +183,7 @@ def _decision_table(report: Contents, table: DecisionTable) -> Table:
 
 
 def _decision(key: str, label: str, decision: Decision) -> tuple[Value, ...]:
+    change = decision.change
     return row(
         label,
         significant(decision.threshold),
@@ -191,14 +191,10 @@ def _decision(key: str, label: str, decision: Decision) -> tuple[Value, ...]:
         count(decision.false_positives),
         count(decision.false_negatives),
         Value(number(decision.cost.value, 4), interval(decision.cost, 4)),
-        "" if key == "uncalibrated" else _change(decision.change),
+        ""
+        if key == "uncalibrated"
+        else Value(signed(change.value, 4), interval(change, 4, sign=True)),
     )
-
-
-def _change(change: Estimate) -> Value:
-    if math.isnan(change.value):
-        return Value(UNKNOWN)
-    return Value(signed(change.value, 4), interval(change, 4, sign=True))
 
 
 def _left_out(report: Contents, part: DecisionPart) -> list[str]:

@@ -158,4 +158,4 @@ def _parts(reports: list[Report], analysis: LiveAnalysis) -> Parts | None:
     costs = [None if each is None else each.table.costs for each in decisions]
     if costs[0] is None or any(each != costs[0] for each in costs):
         return None
-    return Parts(decisions=decision_part(analysis, analysis.held_out, costs[0]))
+    return Parts(decisions=decision_part(analysis, costs[0]))

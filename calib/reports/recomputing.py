@@ -76,7 +76,7 @@ def recomputed(report: Contents, evidence: Evidence, analysis: LiveAnalysis) -> 
     parts = report.parts and recomputed_parts(report.parts, evidence, report.analysis.data.n_rows)
     if parts is not None and parts.decisions is not None:
         costs = parts.decisions.table.costs
-        parts = replace(parts, decisions=decision_part(analysis, analysis.held_out, costs))
+        parts = replace(parts, decisions=decision_part(analysis, costs))
     return {"analysis": encode(aggregated(analysis)), "parts": encode(parts)}
 
 
@@ -146,16 +146,13 @@ def _ranges_of_method(evidence: Evidence, key: str) -> dict[str, tuple[float, fl
     return found
 
 
-def _by_cell(table: CellTable) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Positive and negative weight of each cell, and its bounds."""
+def _by_cell(table: CellTable) -> tuple[FloatArray, ...]:
+    """Positive and negative weight of each cell, its sum of scores, and its bounds."""
     starts = np.flatnonzero(np.diff(table.key, prepend=table.key[0] - 1))
-
-    def total(values: FloatArray) -> FloatArray:
-        return np.add.reduceat(values, starts)
-
+    positive = np.where(table.outcome, table.weight, 0.0)
+    negative = np.where(table.outcome, 0.0, table.weight)
     return (
-        total(np.where(table.outcome, table.weight, 0.0)),
-        total(np.where(table.outcome, 0.0, table.weight)),
+        *(np.add.reduceat(each, starts) for each in (positive, negative, table.score_sum)),
         np.minimum.reduceat(table.low, starts),
         np.maximum.reduceat(table.high, starts),
     )
@@ -163,9 +160,7 @@ def _by_cell(table: CellTable) -> tuple[FloatArray, FloatArray, FloatArray, Floa
 
 def _range_of_ks(table: CellTable) -> tuple[float, float]:
     """The cumulative difference is known where cells end, and bounded within them."""
-    positive, negative, low, high = _by_cell(table)
-    starts = np.flatnonzero(np.diff(table.key, prepend=table.key[0] - 1))
-    score = np.add.reduceat(table.score_sum, starts)
+    positive, negative, score, low, high = _by_cell(table)
     whole = float((positive + negative).sum())
     least = float(np.abs(np.cumsum(positive - score)).max()) / whole
     beyond = np.where(high > low, np.minimum(positive * (1.0 - low), negative * high), 0.0)
@@ -174,7 +169,7 @@ def _range_of_ks(table: CellTable) -> tuple[float, float]:
 
 def _range_of_auc(rows: BinaryView, table: CellTable) -> tuple[float, float]:
     """Pairs within a cell may be in any order."""
-    positive, negative, low, high = _by_cell(table)
+    positive, negative, _, low, high = _by_cell(table)
     pairs = float(positive.sum() * negative.sum())
     loose = 0.5 * float((positive * negative)[high > low].sum()) / pairs if pairs else math.nan
     area = auc(rows.cells())

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 from urllib.parse import quote
 
@@ -105,13 +104,11 @@ def _read_only(url: URL) -> Engine:
     return engine
 
 
-@contextmanager
-def writing(engine: Engine) -> Iterator[Connection]:
+def writing(engine: Engine) -> AbstractContextManager[Connection]:
     """A transaction that writes: in SQLite it has the write lock from its beginning."""
     # A transaction that first reads and then wants to write is refused at once if another wrote in
     # between, however long it would be ready to wait.
-    with engine.execution_options(sqlite_begin="IMMEDIATE").begin() as connection:
-        yield connection
+    return engine.execution_options(sqlite_begin="IMMEDIATE").begin()
 
 
 def _sqlite(url: URL, patience: float) -> Engine:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from calib.reports import Report, ReportError
 from calib.store.errors import StoreError
@@ -19,8 +19,20 @@ MAX_TAGS = 20
 DAMAGED = "(damaged)"
 
 
+class Line:
+    """A line of a list."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, row: Mapping[Any, Any]) -> Self:
+        """The line of a database row with any content, because a list also shows damaged rows."""
+        names = [field.name for field in fields(cast(Any, cls))]
+        return cls(**{name: READERS.get(name, _text)(row[name]) for name in names})
+
+
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Line):
     """A saved report as an entry of a list.
 
     Attributes
@@ -53,27 +65,14 @@ class Entry:
     saved: datetime | None
 
     @classmethod
-    def of(cls, row: Mapping[Any, Any], tags: Iterable[str]) -> Entry:
-        """The entry of a database row with any content, because a list also shows damaged rows."""
-        return cls(**_values(cls, {**row, "tags": ""}) | {"tags": tuple(sorted(map(_text, tags)))})
-
-    @classmethod
     def damaged(cls, report_id: str) -> Entry:
         """The entry of a report of which nothing else can be read."""
-        return cls.of({f.name: None for f in fields(cls)} | {"id": report_id, "owner": ""}, ())
-
-
-class _Line:
-    __slots__ = ()
-
-    @classmethod
-    def of(cls, row: Mapping[Any, Any]) -> Self:
-        """The line of a database row with any content."""
-        return cls(**_values(cls, row))
+        known = {"id": report_id, "owner": "", "tags": ()}
+        return cls.of({f.name: None for f in fields(cls)} | known)
 
 
 @dataclass(frozen=True, slots=True)
-class Change(_Line):
+class Change(Line):
     """A line of the log: action, report, time and user."""
 
     report_id: str
@@ -84,22 +83,13 @@ class Change(_Line):
 
 
 @dataclass(frozen=True, slots=True)
-class Deletion(_Line):
+class Deletion(Line):
     """A deleted report, with the time and the user of the deletion."""
 
     report_id: str
     title: str
     deleted: datetime | None
     deleted_by: str
-
-
-MOMENTS = ("created", "saved", "moment", "deleted")
-
-
-def _values(kind: Any, row: Mapping[Any, Any]) -> dict[str, Any]:
-    """The fields of a line, from a database row that may hold anything."""
-    names = [field.name for field in fields(kind)]
-    return {name: (_moment if name in MOMENTS else _text)(row[name]) for name in names}
 
 
 def _text(value: object) -> str:
@@ -111,6 +101,12 @@ def _moment(value: object) -> datetime | None:
         return datetime.fromisoformat(value).astimezone(UTC)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         return None
+
+
+READERS: Mapping[str, Callable[[Any], Any]] = {
+    "tags": lambda tags: tuple(sorted(map(_text, tags))),
+    **dict.fromkeys(("created", "saved", "moment", "deleted"), _moment),
+}
 
 
 def moment_words(date: datetime | None) -> str:

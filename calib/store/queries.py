@@ -34,7 +34,7 @@ def entries(connection: Connection, query: Select[Any]) -> tuple[Entry, ...]:
         # A damaged index finds tags of other reports.
         if report_id in named:
             named[report_id].append(tag)
-    return tuple(Entry.of(row, named[row["id"]]) for row in rows)
+    return tuple(Entry.of({**row, "tags": named[row["id"]]}) for row in rows)
 
 
 def log(connection: Connection, report_id: str, change: str, title: str, person: str) -> None:
