@@ -127,10 +127,9 @@ def _cut(values: NDArray[Any], n_ranges: int) -> tuple[tuple[str, ...], IntArray
 def cut_distinct(
     values: NDArray[Any], counts: IntArray, n_ranges: int = 5
 ) -> tuple[tuple[str, ...], IntArray]:
-    """Cut distinct values of a column into the same slices as `slice_by`.
+    """Cut distinct values, of `counts` rows each, into the same slices as `slice_by`.
 
-    A missing value is NaN, NaT or None, and `counts` are the rows with each value. The result is
-    the names of the slices, and the position of the slice of each value.
+    The result is the names of the slices, and the position of the slice of each value.
     """
     missing = np.asarray(pd.isna(values))
     known = values[~missing]
@@ -153,12 +152,7 @@ def _tidy(names: Sequence[str], codes: IntArray) -> tuple[tuple[str, ...], IntAr
 
 
 def in_order(values: NDArray[Any]) -> IntArray:
-    """Order of distinct values. Numbers are ordered by size, also if they are stored as text.
-
-    >>> import numpy as np
-    >>> in_order(np.array(["10", "9", "(missing)"]))
-    array([1, 0, 2])
-    """
+    """Order of distinct values. Numbers are ordered by size, also if they are stored as text."""
     if values.dtype.kind in "iufbM":
         return np.argsort(values, kind="stable").astype(np.int64)
     keys = [_key(str(value)) for value in values]
@@ -245,13 +239,9 @@ def _dates(edges: FloatArray) -> list[str]:
 def singles_and_pairs(
     slices: Sequence[str | tuple[str, str]], time: str | None
 ) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """All columns by which rows are counted, and the pairs to cross.
+    """All columns but time by which rows are counted, and the pairs to cross.
 
-    The time column is no slice column. Raises ValueError if one is neither a column nor a pair of
-    two slices.
-
-    >>> singles_and_pairs(["region", ("region", "plan")], None)
-    (('region', 'plan'), (('region', 'plan'),))
+    Raises ValueError if one is neither a column nor a pair of two slices.
     """
     wanted = [(each,) if isinstance(each, str) else tuple(each) for each in slices]
     for names in wanted:

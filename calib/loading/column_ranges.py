@@ -9,11 +9,7 @@ TO = "…"
 
 
 def written(columns: Sequence[str], names: Sequence[str]) -> str:
-    """Columns of a table as ranges of neighbours.
-
-    >>> written(["b", "c", "d", "f"], ["a", "b", "c", "d", "e", "f"])
-    'b … d, f'
-    """
+    """Columns of a table as ranges of neighbours: "b … d, f"."""
     place = {name: i for i, name in enumerate(names)}
     runs: list[list[str]] = []
     for column in columns:
@@ -29,12 +25,7 @@ def _run(run: list[str]) -> str:
 
 
 def read(text: str, names: Sequence[str]) -> tuple[str, ...]:
-    """The columns that a text means; a part that means none is kept, so that it is told.
-
-    >>> names = ["y", "p_a", "p_b", "p_c"]
-    >>> read("p_a … p_c", names), read("p_*", names), read("p_c, z", names)
-    (('p_a', 'p_b', 'p_c'), ('p_a', 'p_b', 'p_c'), ('p_c', 'z'))
-    """
+    """The columns that a text means; a part that means none is kept, so that it is told."""
     found: dict[str, None] = {}
     for part in text.replace("...", TO).split(","):
         plain = part.strip()

@@ -261,11 +261,7 @@ class Labels:
 
 
 def label_text(value: object) -> str:
-    """A label as text, the same for 1, 1.0, "1" and "1.0".
-
-    >>> label_text(1.0), label_text(0.5), label_text(True), label_text(" yes "), label_text("1.0")
-    ('1', '0.5', 'True', 'yes', '1')
-    """
+    """A label as text, the same for 1, 1.0, "1" and "1.0"."""
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
     text = str(value).strip()
@@ -324,10 +320,7 @@ def folded(labels: Labels) -> Labels:
 
 
 def known_labels(labels: Labels, wanted: Collection[str] = ()) -> tuple[Labels, BoolArray]:
-    """Labels of an outcome without words for "unknown", and the positions of these words.
-
-    Words that a person named (`wanted`) stay labels.
-    """
+    """Labels without words for "unknown" that are not `wanted`, and where these words are."""
     kept = {name.casefold() for name in wanted}
     names = [name.casefold() for name in labels.names]
     words = np.array([name in UNKNOWN_WORDS and name not in kept for name in names], dtype=np.bool_)
@@ -340,10 +333,5 @@ def known_labels(labels: Labels, wanted: Collection[str] = ()) -> tuple[Labels, 
 
 
 def as_outcome(column: pd.Series, wanted: Collection[str] = ()) -> tuple[Labels, BoolArray]:
-    """The labels of an outcome with two classes, and whether each is a word for "unknown".
-
-    >>> labels, unknown = as_outcome(pd.Series(["Yes", "no", "YES", "yes ", "n/a", "YES"]))
-    >>> labels.names, labels.codes, unknown.sum()
-    (('YES', 'no'), array([ 0,  1,  0,  0, -1,  0]), np.int64(1))
-    """
+    """The labels of an outcome with two classes, and whether each is a word for "unknown"."""
     return known_labels(folded(as_labels(column)), wanted)

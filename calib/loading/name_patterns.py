@@ -63,10 +63,6 @@ CALIBRATION_WORDS = ("cal", "calib", "calibration", "valid", "validation", "val"
 
 
 def plain_name(column: str) -> str:
-    """A column's name in lower-case words joined by underscores.
-
-    >>> plain_name("P(yes)")
-    'p_yes'
-    """
+    """A column's name in lower-case words joined by underscores: P(yes) is p_yes."""
     # At most 80 characters: the patterns look for words, and a name may be a whole book.
     return re.sub(r"[^0-9a-z+]+", "_", column[:80].casefold()).strip("_")

@@ -15,9 +15,8 @@ OF_ROWS = ("softmax", "normalize")
 def option(default: Any, meaning: str, *, metavar: str = "COLUMN", many: bool = False) -> Any:
     """A field from which docstrings and the command line are made.
 
-    `meaning` is the text for the docstring of `calib.load` and for the help of the command line,
-    `metavar` the kind of value in that help. If `many`, the command line accepts the option several
-    times.
+    `meaning` describes it in both, `metavar` is the kind of value on the command line, which
+    accepts the option several times if `many`.
     """
     return field(default=default, metadata={"meaning": meaning, "metavar": metavar, "many": many})
 

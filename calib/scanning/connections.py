@@ -41,9 +41,6 @@ class Connection:
 
         Raises ValueError if it names another kind, no path or address, or a `rows` that is neither
         true nor false.
-
-        >>> Connection.of("march", {"type": "files", "path": "/srv/march", "rows": False})
-        Connection(name='march', kind='files', where='/srv/march', rows=False)
         """
         kind = str(options.get("type", ""))
         if kind not in KINDS:
@@ -66,10 +63,7 @@ class Connection:
         return cls(Path(path).name, "duckdb" if database else "files", path)
 
     def tables(self) -> tuple[str, ...]:
-        """Names of what can be scanned.
-
-        Raises InputError if the source does not answer.
-        """
+        """Names of what can be scanned. Raises InputError if the source does not answer."""
         try:
             return self._tables()
         except InputError:
@@ -110,20 +104,14 @@ class Connection:
             raise self._refused(error) from error
 
     def check_rows(self) -> None:
-        """Refuse to fetch rows if the operator allows only counts.
-
-        Raises InputError.
-        """
+        """Raise InputError if the operator allows only counts."""
         if not self.rows:
             raise refuse(
                 "counts-only", f"{COUNTS_ONLY} Count all rows of {quoted(self.name)} instead."
             )
 
     def first_rows(self, table: str) -> Table:
-        """At most 1,000 rows, to see the columns by.
-
-        Raises InputError if the table cannot be read.
-        """
+        """At most 1,000 rows, to see the columns by."""
         source, named = self.source(table)
         with opened(source, named) as (rows, *_):
             found = rows.head(FIRST_ROWS).collect(backend="pyarrow").to_native()

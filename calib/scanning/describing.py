@@ -51,10 +51,9 @@ class Description:
 
 
 def describe(rows: nw.LazyFrame[Any], mapping: ColumnMapping, max_scores: int) -> Description:
-    """Look at rows once, and refuse what cannot be counted.
+    """Look at rows once, and refuse what cannot be counted, with the problems of the Data page.
 
     The mapping has an outcome and one score. Up to `max_scores` distinct scores, each is a cell.
-    Raises InputError with the problems of the Data page, and their repairs.
     """
     check_columns(rows, mapping)
     plain = rows.select(**named_columns(rows, mapping))

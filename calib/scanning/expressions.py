@@ -52,10 +52,7 @@ def probability(mapping: ColumnMapping, *, rounded: bool = False) -> nw.Expr:
 def class_scores(
     rows: nw.LazyFrame[Any], names: Sequence[str], transform: Transform
 ) -> nw.LazyFrame[Any]:
-    """Columns of class scores as probabilities, by a transform.
-
-    The columns of these names, one per class, are replaced.
-    """
+    """The columns of these names, one per class, as probabilities by a transform."""
     if transform == "none":
         return rows
     scores = [nw.col(name) for name in names]

@@ -21,10 +21,7 @@ from calib.text import quoted
 def read(
     data: bytes, name: str, *, given: TextFormat | None = None, budget: Budget | None = None
 ) -> Table | Aggregate:
-    """The rows that a file holds, or the counts: of `Aggregate.save`, or of a query of `scan_sql`.
-
-    Raises InputError if it is neither, is damaged, or holds more.
-    """
+    """Rows of a file, or counts: those of `Aggregate.save`, or of a query of `scan_sql`."""
     budget = budget or Budget()
     counted = io.BytesIO(data)
     try:

@@ -51,8 +51,7 @@ def describe_view(
 ) -> Description:
     """Look at rows of class scores once, and make the score and the outcome of a view.
 
-    The view is "top:1" or "class:k" of a mapping with several scores. Up to `max_scores` distinct
-    scores, each is a cell.
+    The view is "top:1" or "class:k". Up to `max_scores` distinct scores, each is a cell.
     """
     check_columns(rows, mapping)
     kind, place = _checked(view, mapping)

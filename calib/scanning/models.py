@@ -36,10 +36,7 @@ def count_models(
     count: Callable[[nw.LazyFrame[Any], ColumnMapping], Aggregate],
     steps: Steps,
 ) -> Aggregate:
-    """Count each model by itself, and put the counts together.
-
-    `steps` is told which model is counted.
-    """
+    """Count each model by itself, and put the counts together."""
     if not mapping.models and mapping.model is None:
         return count(rows, mapping)
     if mapping.models:

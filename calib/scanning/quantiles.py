@@ -18,15 +18,7 @@ FEW = 100_000
 
 
 def quantiles(rows: nw.LazyFrame[Any], levels: Sequence[float]) -> list[float]:
-    """Quantiles of the finite values of a column, as `numpy.quantile` gives them.
-
-    The rows have the column `VALUE`.
-
-    >>> import duckdb
-    >>> rows = duckdb.sql("SELECT range::DOUBLE AS calib_value FROM range(1000001)")
-    >>> quantiles(nw.from_native(rows), [0.25, 0.5])
-    [250000.0, 500000.0]
-    """
+    """Quantiles of the finite values of the column `VALUE`, as `numpy.quantile` gives them."""
     known = rows.select(VALUE).filter(nw.col(VALUE).is_finite())
     first = _counts(known)
     total = int(first["rows"].sum())

@@ -22,10 +22,9 @@ from calib.scanning.describing import Description
 def remarks_of(
     counted: Aggregate, found: Description, mapping: ColumnMapping, more: Iterable[Problem]
 ) -> tuple[str, ...]:
-    """Sentences about rows that are usable but can be misleading.
+    """Sentences about usable rows that can be misleading; `more` was noticed while counting.
 
-    `more` was noticed while the rows were counted. A class of a single row is no error here: counts
-    of other rows may be added.
+    A class of a single row is no error here: counts of other rows may be added.
     """
     problems = [*found.warnings, *more]
     if isinstance(mapping.score, str):

@@ -59,10 +59,9 @@ def _is_result(file: BinaryIO | BufferedIOBase) -> bool:
 def read_result(path: str | Path | BufferedIOBase, positive: object = None) -> Aggregate:
     """Read a saved result of the query of `scan_sql` as an Aggregate.
 
-    The file is CSV with commas and a header, or Parquet. `positive` is the label, or several
-    labels, of positive rows; by default it is guessed, for example 1 or "yes". Raises InputError if
-    scores are outside [0, 1], it is unclear which label is positive, or the file is from another
-    version.
+    The file is CSV with commas and a header, or Parquet. Which label is positive is guessed if it
+    is not given. Raises InputError if scores are outside [0, 1], it is unclear which label is
+    positive, or the file is from another version.
     """
     called = Path(path).name if isinstance(path, str | Path) else "The file"
     found = _frame(path)

@@ -48,9 +48,7 @@ def opened(
     """Rows as a lazy frame, what they are called, and their engine, whose errors become sentences.
 
     The source is a path, a glob, a folder, several paths, or a frame; `table` is one of a DuckDB
-    database. `names` are the columns whose values are names: those of a CSV file keep their leading
-    zeros. All are if it is None. Raises InputError if it cannot be opened, or the engine refuses a
-    query.
+    database. Columns of `names`, or all if it is None, keep leading zeros that a CSV file has.
     """
     with tempfile.TemporaryDirectory(prefix="calib-scan-") as scratch:
         limits = {"memory_limit": MEMORY, "temp_directory": scratch}
@@ -76,10 +74,7 @@ def is_file_of_rows(path: str) -> bool:
 
 
 def rows_of(source: str, table: str | None = None) -> tuple[pa.Table, str]:
-    """All rows of a folder, a glob or a table of a database, in memory, and what they are called.
-
-    Raises InputError if they cannot be opened, or are too many.
-    """
+    """All rows of a folder, glob or table of a database, in memory, and what they are called."""
     with opened(source, table) as (rows, called, _):
         n_rows = int(rows.select(nw.len()).collect().item())
         Budget().check_cells(n_rows, len(rows.collect_schema()))
@@ -187,10 +182,7 @@ def _tables_in(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, st
 
 
 def tables_of_database(path: str) -> tuple[str, ...]:
-    """Names of the tables and views of a DuckDB database.
-
-    Raises InputError if there is no such file, or it must not be read.
-    """
+    """Names of the tables and views of a DuckDB database."""
     _check_readable(path)
     with duckdb.connect() as connection:
         connection.execute(f"ATTACH {_text(path)} AS source (READ_ONLY)")

@@ -32,10 +32,7 @@ class Steps:
         self.part = f"{part}: " if part else ""
 
     def __call__(self, low: float, high: float, text: str) -> None:
-        """Begin a step, which takes the work from one share to another.
-
-        Raises InputError if the scan was cancelled.
-        """
+        """Begin a step, from one share of the work to another, unless the scan was cancelled."""
         if self.ended:
             raise cancelled()
         self.low, self.high = (self.start + self.width * share for share in (low, high))
@@ -138,8 +135,7 @@ def watched(
 ) -> Result:
     """Run the work in a thread and report its progress. Without a callback, just run the work.
 
-    Both callbacks are called in this thread. `cancel` ends the work if it returns True. Raises
-    InputError if the work was cancelled.
+    Both callbacks are called in this thread. `cancel` ends the work if it returns True.
     """
     if progress is None and cancel is None:
         return engine.run(work)

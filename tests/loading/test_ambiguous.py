@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from calib.loading import ColumnMapping, InputError, TextFormat, guess, load, read
+from calib.loading.reading.layout import find_header
 from tests.assessed import inspect
 from tests.golden import Texts
 
@@ -228,3 +229,8 @@ def test_a_named_encoding_and_delimiter_are_used(texts: Texts) -> None:
     same(text, delimiter=";")
     with texts.raises(InputError):
         read(text.encode("cp1252"), given=TextFormat(encoding="ascii"))
+
+
+def test_whether_the_first_line_names_the_columns_can_be_certain() -> None:
+    assert find_header([["y", "p"], ["0", "0.2"]]) == (True, True)
+    assert find_header([["0", "0.1"], ["0", "0.2"]]) == (False, False)

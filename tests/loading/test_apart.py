@@ -250,6 +250,7 @@ def test_only_text_whose_cells_are_few_is_read_here() -> None:
 def test_limits_come_from_the_environment() -> None:
     found = Limits.from_environment({"CALIB_READ_MEMORY_GB": "4", "CALIB_READ_SECONDS": "90"})
     assert found == Limits(4 * 2**30, 90.0)
+    assert Limits.from_environment({"CALIB_READ_MEMORY_GB": "0.5"}) == Limits(2**29, 60.0)
     for wrong in ("0", "-1", "much", "nan"):
         with pytest.raises(ValueError, match="CALIB_READ_SECONDS must be a positive number"):
             Limits.from_environment({"CALIB_READ_SECONDS": wrong})

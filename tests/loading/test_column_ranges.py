@@ -22,3 +22,7 @@ def test_ranges_stars_and_spaces():
 def test_what_means_nothing_is_kept_to_be_told():
     assert read("q_*, p_0 … q", NAMES) == ("q_*", "p_0 … q")
     assert read(" , ", NAMES) == ()
+
+
+def test_neighbours_are_written_as_a_range():
+    assert written(["b", "c", "d", "f"], ["a", "b", "c", "d", "e", "f"]) == "b … d, f"

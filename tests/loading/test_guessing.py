@@ -135,3 +135,8 @@ def test_what_is_known_is_kept() -> None:
 def test_a_name_that_is_not_there_is_told(known: dict[str, str], texts: Texts) -> None:
     with texts.raises(InputError):
         load("y,p\n0,0.2\n1,0.7\n1,0.9\n0,0.4\n", **known)
+
+
+def test_labels_scores_and_ids_are_told_apart() -> None:
+    mapping = guess(read("id,label,proba\n7,yes,0.8\n8,no,0.3\n9,no,0.45\n"))
+    assert (mapping.outcome, mapping.score, mapping.positive) == ("label", "proba", "yes")

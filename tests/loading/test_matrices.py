@@ -7,6 +7,8 @@ from scipy.special import softmax
 from sklearn.metrics import log_loss
 
 from calib.loading import ColumnMapping, InputError, guess, load, read
+from calib.loading.columns import as_labels
+from calib.loading.guessing.class_columns import match_classes, shortened
 from tests.assessed import inspect
 from tests.golden import Texts
 
@@ -201,3 +203,14 @@ def test_float32_stays_float32_until_it_is_checked() -> None:
     assert map_rows(small, guess(small)).score.dtype == np.float32
     wide = read(table())
     assert map_rows(wide, guess(wide)).score.dtype == np.float64
+
+
+def test_labels_are_found_among_the_names_of_the_columns() -> None:
+    found = match_classes(["p_ant", "p_bee", "p_cow"], as_labels(pd.Series(["cow", "ant"])))
+    assert (found.names, found.match) == (("ant", "bee", "cow"), "name")
+    assert found.index.tolist() == [0, 2, -1]
+
+
+def test_many_columns_are_named_by_the_first_and_the_last() -> None:
+    assert shortened(["p_0", "p_1"]) == "p_0, p_1"
+    assert shortened([f"p_{i}" for i in range(1000)]) == "p_0 … p_999"

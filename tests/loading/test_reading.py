@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from calib.loading import MAX_BYTES, InputError, load, read
+from calib.loading.reading.reader import stem
 from tests.golden import Texts
 
 ROOT = Path(__file__).parents[2]
@@ -185,3 +186,7 @@ def test_frames_of_other_libraries_are_read_by_arrow(convert) -> None:
 def test_a_dict_of_columns_is_refused_in_words(texts: Texts) -> None:
     with texts.raises(TypeError):
         read({"y": [0, 1], "p": [0.2, 0.7]})  # type: ignore[arg-type]
+
+
+def test_data_are_called_by_their_file_without_its_suffixes() -> None:
+    assert [stem("scores.csv"), stem("scores.csv.gz")] == ["scores", "scores"]

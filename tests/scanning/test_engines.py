@@ -21,6 +21,7 @@ from calib.loading import InputError
 from calib.numerics.arrays import arrays_of
 from calib.numerics.cell_table import MAX_SCORES
 from calib.scanning import rows_between
+from calib.scanning.quantiles import quantiles
 from calib.scanning.sources import rows_of
 from calib.scanning.watching import DuckEngine, Steps, watched
 from tests.rare import common_first
@@ -294,3 +295,8 @@ def test_rows_of_a_bin_are_fetched_from_the_source(small: pd.DataFrame, engine: 
     assert few["score"].between(0.5, 0.6).all()
     with pytest.raises(ValueError, match="0 <= low <= high <= 1"):
         rows_between(frame, 0.6, 0.5, **columns)
+
+
+def test_quantiles_of_a_long_column_are_exact() -> None:
+    rows = duckdb.sql("SELECT range::DOUBLE AS calib_value FROM range(1000001)")
+    assert quantiles(nw.from_native(rows).lazy(), [0.25, 0.5]) == [250_000.0, 500_000.0]

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from calib.analysis.slices import slice_by
-from calib.slicing import quantiles_of_counts, range_levels, range_names
+from calib.slicing import quantiles_of_counts, range_levels, range_names, singles_and_pairs
 
 
 def test_numbers_are_ordered_by_size_also_as_text():
@@ -128,3 +128,10 @@ def test_rows_without_a_value_are_the_last_slice_and_no_other(missing):
     slicing = slice_by({"x": values}, ["x"])
     assert slicing.names == ("a", "b", "(missing)")
     assert slicing.codes.tolist() == [1, 0, 2, 1]
+
+
+def test_columns_to_count_by_and_pairs_to_cross():
+    assert singles_and_pairs(["region", ("region", "plan")], None) == (
+        ("region", "plan"),
+        (("region", "plan"),),
+    )

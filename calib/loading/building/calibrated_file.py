@@ -38,9 +38,9 @@ def with_calibrated(
 ) -> CalibratedTable:
     """All rows of the table that predictions came from, and their calibrated scores.
 
-    The tables and the mapping are those of `calib.loading.assess`, and `model` is the number of the
-    model in their order. `calibrated` is what `calib.calibrated_scores` makes of the rows that were
-    used. Rows that were left out have no calibrated score; the column `calibrated_by` marks them.
+    Tables and mapping are those of `calib.loading.assess`, and `model` is the number of the model
+    in their order. `calibrated` is what `calib.calibrated_scores` makes of the rows that were
+    used; the column `calibrated_by` marks rows that were left out.
     """
     rows = list(rows_of_models(tables, mapping, test_table).values())[model]
     parts = [rows.table.frame, *([rows.test_table.frame] if rows.test_table else [])]
@@ -60,18 +60,8 @@ def calibrate_table(
 ) -> CalibratedTable:
     """A table of new scores, without outcomes, and their calibrated scores.
 
-    The score columns of the mapping are read, as they were when the calibrator was fitted, whose
-    `predict` is given. A matrix has class names. Raises InputError if the table lacks a score
-    column.
-
-    >>> import calib
-    >>> from calib.loading.reading.reader import read
-    >>> fitted = calib.calibrator("prior_shift", r=9.0).fit([0.5, 0.5], [0, 1])
-    >>> made = calibrate_table(
-    ...     read("id,p\\na,0.5\\nb,\\n"), ColumnMapping(score="p"), fitted.predict
-    ... )
-    >>> made.frame["calibrated"].round(3).tolist(), made.set_aside
-    ([0.1, nan], {'score missing': 1})
+    `predict` is that of the fitted calibrator; a matrix has class names. Raises InputError if the
+    table lacks a score column.
     """
     absent = [name for name in mapping.score_columns if name not in table.columns]
     if absent:

@@ -57,8 +57,7 @@ def assess(
     """Check tables under a mapping, and make the predictions of every model.
 
     Several tables are one model each. The mapping is that of the first table; for other tables
-    without its columns it is guessed. Test rows stand below those of a single table. The data are
-    called by the first file's name if no name is given. If `strict`, what is guessed is refused.
+    without its columns it is guessed. If `strict`, what is guessed is refused.
     """
     called = name or tables[0].name
     refused = list(_structure(tables, mapping, test_table))

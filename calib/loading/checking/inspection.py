@@ -26,17 +26,7 @@ MAX_CELLS_COMPARED = 20
 def examine(
     table: Table, mapping: ColumnMapping, test_table: Table | None = None
 ) -> tuple[tuple[Problem, ...], Rows | None]:
-    """Errors, warnings and notes, and the mapped rows if the mapping names columns that exist.
-
-    The test table is a second file with test rows and the same columns. Errors are first. Rows are
-    numbered as in a spreadsheet: the header is row 1.
-
-    >>> from calib.loading.reading.reader import read
-    >>> table = read("y,p\\n0,12\\n1,80\\n0,30.5\\n1,99\\n")
-    >>> problem = examine(table, ColumnMapping(outcome="y", score="p", positive="1"))[0][0]
-    >>> problem.code, problem.repair.transform, problem.repair_label
-    ('percent', 'percent', 'Divide by 100')
-    """
+    """Problems, errors first, and the mapped rows if the mapping names columns that exist."""
     found = [*table.notes, *(test_table.notes if test_table else ())]
     structure = list(_structure(table, mapping, test_table))
     found += structure

@@ -83,10 +83,7 @@ def _no_positive(rows: Rows) -> Problem:
 def no_positive(
     mapping: ColumnMapping, labels: Labels, likeliest: str, *, unknown: bool = False
 ) -> Problem:
-    """No label counts as positive. Without a telling name the likeliest is suggested.
-
-    `unknown` says whether other rows have an unknown outcome.
-    """
+    """No label counts as positive. `unknown`: other rows have an unknown outcome."""
     telling = telling_labels(labels)
     best = telling or (likeliest,)
     others = [name for name in labels.names if name != likeliest]
@@ -179,10 +176,7 @@ def _classes(rows: Rows) -> Iterator[Problem]:
 
 
 def few_rows(part: str, total: int, rarer: int) -> Iterator[Problem]:
-    """Warn if one class is rare.
-
-    `part` says which rows these are, such as "the rows".
-    """
+    """Warn if one class is rare in `part`, such as "the rows"."""
     if rarer < 2:
         yield error(
             "too-few",

@@ -30,13 +30,7 @@ class Repeats:
 
 
 def count_repeats(table: Table, mapping: ColumnMapping) -> Repeats:
-    """Count rows and ids that appear in a table more than once.
-
-    >>> from calib.loading.reading.reader import read
-    >>> table = read("id,y,p\\n7,0,0.2\\n8,1,0.7\\n7,0,0.2\\n8,0,0.4\\n")
-    >>> count_repeats(table, ColumnMapping(outcome="y", score="p"))
-    Repeats(rows=1, ids=2, id_column='id')
-    """
+    """Count rows and ids that appear in a table more than once."""
     # Scores differ most: after their column few rows are left to compare.
     first = [column for column in mapping.score_columns[:1] if column in table.columns]
     rows = _repeated_rows(table.frame[[*first, *(c for c in table.columns if c not in first)]])

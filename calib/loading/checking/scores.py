@@ -78,7 +78,7 @@ def _outside(rows: Rows, low: float, high: float) -> Problem:
 def outside_problem(
     mapping: ColumnMapping, lead: str, low: float, high: float, *, whole: bool
 ) -> Problem:
-    """Describe scores outside [0, 1], and the conversion that repairs them.
+    """Scores outside [0, 1], and the conversion that repairs them.
 
     `lead` says how many there are, and where; `whole` whether all are whole numbers.
     """
@@ -247,11 +247,7 @@ def _outside_classes(rows: Rows, outside: BoolArray) -> Problem:
 
 
 def seen_classes(classes: Classes, counts: IntArray, part: str) -> Iterator[Problem]:
-    """What classes without a row mean.
-
-    `counts` are the rows of each class, of which some are not zero. `part` says which rows these
-    are, such as "the rows".
-    """
+    """What classes without a row mean; `part` says of which rows, such as "the rows"."""
     names = classes.names
     absent = np.flatnonzero(counts == 0)
     if len(absent) == len(names) - 1:

@@ -47,12 +47,6 @@ def match_classes(columns: Sequence[str], labels: Labels) -> Classes:
     Labels are looked for among the columns' names first; else they are numbers 0..m-1; else, where
     columns have numbers and there are as many labels, these are in sorted order, as scikit-learn
     has them.
-
-    >>> import pandas as pd
-    >>> from calib.loading.columns import as_labels
-    >>> found = match_classes(["p_ant", "p_bee", "p_cow"], as_labels(pd.Series(["cow", "ant"])))
-    >>> found.names, found.index, found.match
-    (('ant', 'bee', 'cow'), array([ 0,  2, -1]), 'name')
     """
     written = labels.names
     names, places = _named(columns, written)
@@ -172,11 +166,7 @@ def _answers(columns: Sequence[str], labels: Labels) -> bool:
 
 
 def shortened(columns: Sequence[str]) -> str:
-    """Names of columns in few words.
-
-    >>> shortened(["p_0", "p_1"]), shortened([f"p_{i}" for i in range(1000)])
-    ('p_0, p_1', 'p_0 … p_999')
-    """
+    """Names of columns in few words: "p_0 … p_999"."""
     if len(columns) <= MIN_COLUMNS:
         return ", ".join(columns)
     return f"{columns[0]} … {columns[-1]}"

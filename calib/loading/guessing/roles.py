@@ -39,11 +39,6 @@ def guess(
 
     Only the empty fields of what is `known` are guessed. `models` says to look for several models:
     a column of their names, or one score column each.
-
-    >>> from calib.loading.reading.reader import read
-    >>> mapping = guess(read("id,label,proba\\n7,yes,0.8\\n8,no,0.3\\n9,no,0.45\\n"))
-    >>> mapping.outcome, mapping.score, mapping.positive
-    ('label', 'proba', 'yes')
     """
     mapping = known or ColumnMapping()
     guesser = Guesser(table.frame, set(mapping.columns()))

@@ -48,11 +48,7 @@ ONE_THREAD = {
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What reading one file may take.
-
-    >>> Limits.from_environment({"CALIB_READ_MEMORY_GB": "0.5"})
-    Limits(memory=536870912, seconds=60.0)
-    """
+    """What reading one file may take."""
 
     memory: int = 2 * 2**30  # bytes, beside those of the file
     seconds: float = 60.0
@@ -88,10 +84,6 @@ class FileReader:
     """Reads each file in a separate process. Threads can share it.
 
     One process is always kept ready: to start one takes about a second.
-
-    >>> with FileReader() as reader:
-    ...     reader.limits.seconds
-    60.0
     """
 
     limits: Limits = field(default_factory=Limits)

@@ -16,14 +16,7 @@ CELL = 8  # bytes of a number
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How much a file may hold.
-
-    >>> Budget(cells=1000).check_cells(600, 2)
-    Traceback (most recent call last):
-    ...
-    calib.loading.problems.InputError: The file holds 600 rows of 2 columns; at most 1,000 cells \
-are read. Upload fewer rows, or only the columns that are needed.
-    """
+    """How much a file may hold."""
 
     size: int = MAX_BYTES  # bytes of the file, and of its text when unpacked
     cells: int = MAX_CELLS  # cells of the table

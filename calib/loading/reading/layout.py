@@ -254,11 +254,7 @@ Record = list[str]
 
 
 def find_header(records: Sequence[Record]) -> tuple[bool, bool]:
-    """Whether the first record names the columns, and whether that is certain.
-
-    >>> find_header([["y", "p"], ["0", "0.2"]]), find_header([["0", "0.1"], ["0", "0.2"]])
-    ((True, True), (False, False))
-    """
+    """Whether the first record names the columns, and whether that is certain."""
     first, rest = [cell.strip() for cell in records[0]], records[1:]
     # A delimiter at the end of the line makes a cell, and not a column.
     while len(first) > 1 and not first[-1]:

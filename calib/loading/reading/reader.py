@@ -69,17 +69,10 @@ def read(
 ) -> Table:
     """Read a table from any supported source. The name is for messages and reports.
 
-    A DataFrame is one of pandas, or of Polars, pyarrow or another library that speaks Arrow. A str
-    with a line break is pasted text, any other a path. CSV, TSV and other delimited text, Parquet,
-    Feather and Arrow files and NumPy archives (.npz) are distinguished by their content, so are
-    gzip, zip, bzip2, xz and zstd. What `given` says of a text's format is not guessed.
-
-    An InputError says why something is not a table, or a text that can be read in two ways, and
-    what to do.
-
-    >>> table = read("y;p\\n0;0,25\\n1;0,75\\n")
-    >>> table.columns, table.frame["p"].tolist(), table.first_row
-    (('y', 'p'), [0.25, 0.75], 2)
+    A str with a line break is pasted text, any other a path. Delimited text, Parquet, Feather and
+    Arrow files and NumPy archives (.npz) are distinguished by their content, so are gzip, zip,
+    bzip2, xz and zstd. What `given` says of a text's format is not guessed. An InputError says why
+    something is not a table, or a text that can be read in two ways, and what to do.
     """
     given = given or TextFormat()
     if isinstance(data, Table):
@@ -132,11 +125,7 @@ def _read_path(path: Path, limit: int) -> bytes:
 
 
 def stem(name: str) -> str:
-    """What the data of a file are called, by the file's name.
-
-    >>> stem("scores.csv"), stem("scores.csv.gz")
-    ('scores', 'scores')
-    """
+    """What the data of a file are called: those of scores.csv.gz "scores"."""
     path = Path(name)
     while path.suffix.lower() in SUFFIXES:
         path = path.with_suffix("")
