@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from calib.core.aggregate import Aggregate
 from calib.core.counting import joined_pieces
@@ -64,40 +63,56 @@ OTHER = "calib_other"
 TEST_WORDS = ("test", "testing", "holdout", "true", "1")
 
 
+# Codes of an entry. Entries are in order of these.
+KEYS = (VALUE, SPLIT, FOLD_NAME, GROUP, KEY, POSITIVE)
+ENDS = {"low": np.minimum, "high": np.maximum}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
-    """The result of one query: an entry per value, stratum, cell and outcome."""
+    """The result of one query."""
 
-    # Code of each entry by value, split, fold and cluster, cell and outcome.
-    keys: Mapping[str, IntArray]
-    # Counts and whole numbers; of the first query on the grid also least and largest scores.
-    sums: Mapping[str, NDArray[Any]]
+    # An entry per value, split, fold and cluster, cell and outcome: codes, counts and whole
+    # numbers; of the first query on the grid also least and largest scores.
+    entries: pd.DataFrame
     names: tuple[str, ...] = ()  # values of the column
     fold_names: tuple[str, ...] = ()
     kind: str = ""  # of the values of time, as NumPy's ``dtype.kind``
     # By column of a query, the code of each of its values.
     codes: Mapping[str, Mapping[Any, int]] = field(default_factory=dict)
 
+    def joined(self, entries: pd.DataFrame) -> Counted:
+        """The same of other entries, in order; those of the same codes are added up."""
+        columns = [entries[name].to_numpy() for name in KEYS]
+        if math.prod(int(np.ptp(codes)) + 1 for codes in columns) >= 2**63:
+            # The bits of a score leave no room beside them.
+            columns[-2] = np.unique(columns[-2], return_inverse=True)[1]
+        code = _packed(columns)
+        order = np.argsort(code)
+        starts = run_starts(code[order])
+        joined = {
+            name: values.to_numpy()[order[starts]]
+            if name in KEYS
+            else ENDS.get(name, np.add).reduceat(values.to_numpy()[order], starts)
+            for name, values in entries.items()
+        }
+        return replace(self, entries=pd.DataFrame(joined, copy=False))
+
     def of_all(self) -> Counted:
         """The same, whatever the value."""
-        return _merged(replace(self, keys={**self.keys, VALUE: np.zeros_like(self.keys[KEY])}))
+        return self.joined(self.entries.assign(**{VALUE: 0}))
 
-    def without(self, cells: IntArray) -> Counted:
-        """Entries of other cells."""
-        kept = ~np.isin(self.keys[KEY], cells)
-        return replace(self, keys=_picked(self.keys, kept), sums=_picked(self.sums, kept))
+    def parted(self, cells: IntArray, parts: Counted) -> Counted:
+        """The same, with the entries of these cells replaced by those of their parts."""
+        others = self.entries[~self.entries[KEY].isin(cells)]
+        return self.joined(pd.concat([others, parts.entries]))
 
-    def and_also(self, other: Counted) -> Counted:
-        """Entries of both, which have the same values."""
-        return replace(
-            self,
-            keys={k: np.concatenate([v, other.keys[k]]) for k, v in self.keys.items()},
-            sums={k: np.concatenate([v, other.sums[k]]) for k, v in self.sums.items()},
-        )
+    def ends(self) -> pd.DataFrame:
+        """Least and largest score of each cell of the grid, whatever the entry.
 
-
-def _picked(columns: Mapping[str, NDArray[Any]], chosen: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    return {name: values[chosen] for name, values in columns.items()}
+        They take a third of a query's time, and no analysis reads them by entry: one query asks.
+        """
+        return self.entries.groupby(KEY).agg({"low": "min", "high": "max"})
 
 
 class Counter:
@@ -138,14 +153,11 @@ class Counter:
         answers = self._asked(asked, 0.2, 0.8)
         # Cells add up without rounding: all rows need no query where a column has been counted.
         whole = answers[0].of_all()
-        if not self.found.exact and len(cut := heavy_cells(self._table(whole, _Ends.of(whole)))):
+        if not self.found.exact and len(cut := heavy_cells(self._table(whole, whole.ends()))):
             parted = self._asked(asked, 0.8, 1.0, cut, answers)
-            whole = _merged(whole.without(cut).and_also(parted[0].of_all()))
-            answers = [
-                _merged(one.without(cut).and_also(more))
-                for one, more in zip(answers, parted, strict=True)
-            ]
-        ends = None if self.found.exact else _Ends.of(whole)
+            whole = whole.parted(cut, parted[0].of_all())
+            answers = [one.parted(cut, more) for one, more in zip(answers, parted, strict=True)]
+        ends = None if self.found.exact else whole.ends()
         parts, pieces = [Part()], [self._piece(whole, ends, 0)]
         named["time_kind"] = answers[-1].kind if mapping.time else ""
         for column in queries:
@@ -189,10 +201,9 @@ class Counter:
         return answers
 
     def _piece(
-        self, counted: Counted, ends: _Ends | None, first_part: int
+        self, counted: Counted, ends: pd.DataFrame | None, first_part: int
     ) -> tuple[Strata, CellTable]:
-        kept = [counted.keys[name] for name in (VALUE, SPLIT, FOLD_NAME, GROUP)]
-        # Entries are in order of these.
+        kept = [counted.entries[name].to_numpy() for name in KEYS[:4]]
         code = _packed(kept)
         starts = run_starts(code)
         part, *apart = (codes[starts].astype(np.int64) for codes in kept)
@@ -200,48 +211,26 @@ class Counter:
         return Strata(part + first_part, *apart), self._table(counted, ends, stratum)
 
     def _table(
-        self, counted: Counted, ends: _Ends | None, stratum: IntArray | None = None
+        self, counted: Counted, ends: pd.DataFrame | None, stratum: IntArray | None = None
     ) -> CellTable:
         """Entries in order of stratum, cell and outcome, as they have been merged."""
-        key, exact = counted.keys[KEY], self.found.exact
-        low, high = (key.view(np.float64),) * 2 if ends is None else ends.at(key)
-        own = {**counted.sums, "low": low, "high": high}
+        own = {name: values.to_numpy() for name, values in counted.entries.items()}
+        key, exact = own[KEY], self.found.exact
+        if ends is None:
+            own["low"] = own["high"] = key.view(np.float64)
+        else:
+            place = ends.index.get_indexer(key)
+            own |= {name: ends[name].to_numpy()[place] for name in ends}
         return CellTable(
             exact,
             np.zeros_like(key) if stratum is None else stratum,
             key,
-            counted.keys[POSITIVE] == 1,
-            counted.sums["rows"],
-            low=low,
-            high=high,
+            own[POSITIVE] == 1,
+            own["rows"],
+            low=own["low"],
+            high=own["high"],
             **sums_of(own, key, exact=exact, largest=self.found.largest),
         )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Ends:
-    """Least and largest score of each cell of the grid, whatever the entry.
-
-    They take a third of a query's time, and no analysis reads them by entry: one query asks.
-    """
-
-    cells: IntArray
-    low: FloatArray
-    high: FloatArray
-
-    @classmethod
-    def of(cls, counted: Counted) -> _Ends:
-        """Of all rows."""
-        cells, number = np.unique(counted.keys[KEY], return_inverse=True)
-        low, high = np.full(len(cells), np.inf), np.full(len(cells), -np.inf)
-        np.minimum.at(low, number, counted.sums["low"])
-        np.maximum.at(high, number, counted.sums["high"])
-        return cls(cells, low, high)
-
-    def at(self, key: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Of the cells with these keys."""
-        place = np.searchsorted(self.cells, key)
-        return self.low[place], self.high[place]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -304,7 +293,7 @@ class _Query:
         if len(names) > MAX_VALUES and (n := self._n_combinations(codes)) > MAX_VALUES:
             pair = (str(self.column), str(self.other.column))
             raise refuse("many-values", too_many(pair, n))
-        return replace(one, keys={}, sums={}, names=tuple(names), codes=codes)
+        return replace(one, names=tuple(names), codes=codes)
 
     def _n_combinations(self, codes: Mapping[str, Mapping[Any, int]]) -> int:
         """How many combinations of the values of two columns have rows."""
@@ -358,7 +347,7 @@ class _Query:
         none = np.full(n, NONE, dtype=np.int8)
         keys = {VALUE: np.zeros(n, dtype=np.int64), SPLIT: none, FOLD_NAME: none, GROUP: none}
         keys |= {KEY: key * keyed.stride, POSITIVE: _numbers(answer[POSITIVE]).astype(np.int8)}
-        made = Counted({}, {}) if like is None else like
+        made = Counted(pd.DataFrame()) if like is None else like
         for name in (VALUE, OTHER, SPLIT, FOLD_NAME, GROUP):
             if name in answer.column_names:
                 if like is None:
@@ -372,7 +361,7 @@ class _Query:
         if OTHER in keys:
             width = max(made.codes[OTHER].values()) + 1
             keys[VALUE] = keys[VALUE] * width + keys.pop(OTHER)
-        return _merged(replace(made, keys=keys, sums=values | ends))
+        return made.joined(pd.DataFrame({**keys, **values, **ends}, copy=False))
 
     def _coded(
         self, made: Counted, name: str, distinct: pd.Series, counts: IntArray
@@ -498,26 +487,6 @@ def _packed(columns: Sequence[IntArray]) -> IntArray:
 
 def _present(counted: Counted) -> Counted:
     """Leave out values without rows, which crossed columns can have."""
-    present, codes = np.unique(counted.keys[VALUE], return_inverse=True)
+    present, codes = np.unique(counted.entries[VALUE], return_inverse=True)
     names = tuple(counted.names[i] for i in present) if counted.names else ()
-    return replace(counted, names=names, keys={**counted.keys, VALUE: codes})
-
-
-def _merged(counted: Counted) -> Counted:
-    """Entries in order; those whose codes have become the same are added up."""
-    cell = counted.keys[KEY]
-    apart = [counted.keys[name] for name in (VALUE, SPLIT, FOLD_NAME, GROUP)]
-    columns = [*apart, cell, counted.keys[POSITIVE]]
-    if math.prod(int(np.ptp(codes)) + 1 for codes in columns) >= 2**63:
-        # The bits of a score leave no room beside them.
-        columns[-2] = np.unique(cell, return_inverse=True)[1]
-    code = _packed(columns)
-    order = np.argsort(code)
-    code = code[order]
-    starts = run_starts(code)
-    keys = _picked(counted.keys, order[starts])
-    if len(starts) == len(order):
-        return replace(counted, keys=keys, sums=_picked(counted.sums, order))
-    add = {"low": np.minimum, "high": np.maximum}
-    sums = {n: add.get(n, np.add).reduceat(v[order], starts) for n, v in counted.sums.items()}
-    return replace(counted, keys=keys, sums=sums)
+    return replace(counted, names=names, entries=counted.entries.assign(**{VALUE: codes}))
