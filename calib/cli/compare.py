@@ -6,10 +6,7 @@ import argparse
 from pathlib import Path
 
 from calib.cli.options import Commands, add_command, add_output, add_words, open_report, words_of
-from calib.reports import compare_reports
-from calib.reports.comparing import FORMATS
-from calib.reports.pooling import pool_reports
-from calib.reports.report import FORMATS as REPORT_FORMATS
+from calib.reports import Report, ReportComparison, compare_reports, pool_reports
 
 COMPARE = """examples:
   calib compare march.json april.json
@@ -43,7 +40,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("first", type=Path, help="report.json, the earlier one")
     parser.add_argument("second", type=Path, help="report.json, the later one")
     note = "; Markdown on standard output if not given"
-    add_output(parser, FORMATS, note, required=False, default=[])
+    add_output(parser, ReportComparison.formats, note, required=False, default=[])
     pool = add_command(
         commands,
         "pool",
@@ -55,7 +52,7 @@ def add(commands: Commands) -> None:
     )
     pool.add_argument("reports", nargs="+", type=Path, help="report.json of each part")
     add_words(pool)
-    add_output(pool, REPORT_FORMATS)
+    add_output(pool, Report.formats)
 
 
 def run_compare(given: argparse.Namespace) -> int:

@@ -30,7 +30,6 @@ from calib.core.progress import Progress
 from calib.reports import Declared, Parts, Report, parts_of
 from calib.reports.evidence import GRADES
 from calib.reports.files import write_whole
-from calib.reports.report import FORMATS
 from calib.reports.tables import archive, table_files
 
 EXAMPLES = """examples:
@@ -75,7 +74,7 @@ def add(commands: Commands) -> None:
         "ten rows; numbers agree within printed bounds. exact: every distinct score with its "
         "outcomes, readable in the file; numbers agree to the last bit (default: %(default)s)",
     )
-    add_output(words, FORMATS, "; .zip holds the tables as CSV")
+    add_output(words, Report.formats, "; .zip holds the tables as CSV")
     words.add_argument(
         "--images",
         choices=("png", "svg"),

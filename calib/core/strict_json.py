@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import sys
 import types
@@ -125,3 +126,19 @@ def short(data: Any) -> str:
     """A value in a sentence."""
     text = repr(data)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def loads(text: str | bytes) -> Any:
+    """The value of a JSON text. Raises ValueError if it has NaN or infinity, or a name twice."""
+    return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_unique)
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise ValueError("it must name every entry once, got one twice")
+    return made

@@ -115,15 +115,13 @@ class Offer:
     file_name: str
     content: bytes  # of the file; empty where something must be installed first
     code: str  # the part that a person reads: the text without its test values; empty for ONNX
-    run: Run | None  # how it was tried; None for JSON, which is read by NumPy alone
+    run: Run  # how it was tried
     missing: str = ""  # what to install, in a sentence; "" if nothing is missing
 
     @property
     def row(self) -> dict[str, str | int | bool]:
         """A row of the verification table on the page."""
-        engine = "NumPy" if self.run is None else self.run.engine
-        here = self.run is None or self.run.here
-        ulps = 0 if self.run is None else self.run.ulps
+        engine, ulps, here = self.run.engine, self.run.ulps, self.run.here
         return {"form": self.label, "engine": engine, "executed here": here, "largest ulp": ulps}
 
 
@@ -148,7 +146,7 @@ def offer(
     target = TARGETS[suffix]
     label = f"{target.label} ({dialect or 'duckdb'})" if suffix == ".sql" else target.label
     if target.missing():
-        return Offer(label, name + suffix, b"", "", None, target.missing())
+        return Offer(label, name + suffix, b"", "", Run("", 0, here=False), target.missing())
     made = fitted
     if not isinstance(made, ExportedCalibrator):
         made = describe(made, analysis=analysis, classes=tuple(classes) if classes else None)

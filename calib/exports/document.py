@@ -24,8 +24,8 @@ from calib.calibrators.forms import (
     sum_of,
     within,
 )
+from calib.core import strict_json
 from calib.core.checks import check_score_matrix, check_scores
-from calib.core.strict_json import entries_of
 from calib.exports.codec import ExportError, FormReader, Json, check_classes, encode
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.splines import Pieces
@@ -238,7 +238,7 @@ def read_document(text: str | bytes) -> ExportedCalibrator:
         raise ExportError(
             f"schema must be {SCHEMA}, got {content.get('schema')!r}: another version."
         )
-    reader, (kinds, _) = FormReader(), entries_of(ExportedCalibrator)
+    reader, (kinds, _) = FormReader(), strict_json.entries_of(ExportedCalibrator)
     kinds = {name: kind for name, kind in kinds.items() if name not in TESTS}
     names = ("format", "schema", "sha256", "tests", *kinds)
     reader.named(names, names, content, "The file")
@@ -281,25 +281,12 @@ def parse(text: str | bytes) -> Json:
     if len(text) > MAX_BYTES:
         raise ExportError(f"The file must be at most {MAX_BYTES:,} bytes, got {len(text):,}.")
     try:
-        content = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_unique)
+        content = strict_json.loads(text)
     except (ValueError, RecursionError) as error:
-        if isinstance(error, ExportError):
-            raise
         raise ExportError(f"The file must be JSON: {error}.") from None
     if not isinstance(content, dict):
         raise ExportError(f"The file must hold a JSON object, got {type(content).__name__}.")
     return content
-
-
-def _no_constant(name: str) -> Any:
-    raise ExportError(f"The file must hold finite numbers only, got {name}.")
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> Json:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        raise ExportError("The file must name every entry once, got one twice.")
-    return made
 
 
 def _unhex(given: Any, place: str, classes: tuple[str, ...] | None) -> FloatArray:

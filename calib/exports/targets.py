@@ -89,13 +89,13 @@ def choices_for(
     return Choices(dialect or "duckdb", table, tuple(columns))
 
 
-def written(made: ExportedCalibrator, target: Target, choices: Choices) -> tuple[bytes, Run | None]:
+def written(made: ExportedCalibrator, target: Target, choices: Choices) -> tuple[bytes, Run]:
     """The file's content, and how it was tried before it was written.
 
     Raises ExportError if the form misses a test value by more than 2 ulp, or is too large.
     """
     if target.key == "json":
-        return f"{made.json()}\n".encode(), None
+        return f"{made.json()}\n".encode(), Run("NumPy", 0)
     run = tried(made, target, choices, content_of(made, target, choices))
     return content_of(made, target, choices, run), run
 

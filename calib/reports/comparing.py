@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from calib.reports.codec import encode
 from calib.reports.compared import (
@@ -22,15 +22,12 @@ from calib.reports.files import Printable
 if TYPE_CHECKING:
     from calib.reports.blocks import ReportDocument
 
-# Suffix of a file -> the method that writes it.
-FORMATS = {".html": "html", ".json": "json", ".md": "markdown"}
-
 
 class ReportComparison(Compared, Printable):
     """The differences between two reports. `compare_reports` makes it."""
 
     __slots__ = ()
-    formats = FORMATS
+    formats: ClassVar = {".html": "html", ".json": "json", ".md": "markdown"}
 
     def json(self) -> str:
         """The comparison as strict JSON: the same two reports give the same text."""

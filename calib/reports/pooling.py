@@ -65,6 +65,11 @@ def pool_reports(reports: Mapping[str, Report], **words: Any) -> Report:
     evidence = {name: _evidence(name, report) for name, report in reports.items()}
     (first, report), *others = reports.items()
     for name, other in others:
+        if evidence[name].grade != evidence[first].grade:
+            raise ReportError(
+                "Reports must have the same grade to be pooled: "
+                f"{first} is {evidence[first].grade} and {name} is {evidence[name].grade}."
+            )
         _check_alike(first, report, name, other)
     _check_disjoint(evidence)
     whole = _sum(evidence)
@@ -95,13 +100,6 @@ def _evidence(name: str, report: Report) -> Evidence:
 
 
 def _check_alike(first: str, one: Contents, name: str, other: Contents) -> None:
-    assert one.evidence is not None
-    assert other.evidence is not None
-    if one.evidence.grade != other.evidence.grade:
-        raise ReportError(
-            "Reports must have the same grade to be pooled: "
-            f"{first} is {one.evidence.grade} and {name} is {other.evidence.grade}."
-        )
     for field in fields(one.analysis.settings):
         own, theirs = (getattr(each.analysis.settings, field.name) for each in (one, other))
         if own != theirs:

@@ -8,10 +8,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from calib.analysis import Analysis, LiveAnalysis
-from calib.core import __version__
+from calib.core import __version__, strict_json
 from calib.crossfit.settings import Settings, first_view
 from calib.reports.checks import check_contents
 from calib.reports.codec import SCHEMA_VERSION, ReportError, decode, encode, upgraded
@@ -21,7 +21,7 @@ from calib.reports.disclosure import aggregated
 from calib.reports.evidence import Grade
 from calib.reports.files import Printable
 from calib.reports.recomputing import recomputed_parts, with_bounds
-from calib.reports.sealing import private_key, seal_of
+from calib.reports.sealing import read_key, seal_of
 from calib.reports.tables import archive, table_files
 
 if TYPE_CHECKING:
@@ -35,8 +35,6 @@ CONTAINS = {
     "rows, also within each slice and period that it shows, and no other column.",
 }
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas")
-# Suffix of a file -> the method that writes it.
-FORMATS = {".html": "html", ".json": "json", ".md": "markdown", ".zip": "tables"}
 
 
 class Report(Contents, Printable):
@@ -60,7 +58,7 @@ class Report(Contents, Printable):
     """
 
     __slots__ = ()
-    formats = FORMATS
+    formats: ClassVar = {".html": "html", ".json": "json", ".md": "markdown", ".zip": "tables"}
 
     def __repr__(self) -> str:
         """Heading, date, verdict and recommendation."""
@@ -156,7 +154,7 @@ class Report(Contents, Printable):
         ReportError
             If the key is not valid, or the package cryptography is not installed.
         """
-        return self._sealed(private_key(key))
+        return self._sealed(read_key(key, "private"))
 
     @classmethod
     def open(cls, source: str | bytes | Path) -> Report:
@@ -229,10 +227,10 @@ def read_json(source: str | bytes | Path) -> Any:
     Raises ReportError if it is not strict JSON, or there is none.
     """
     try:
-        return json.loads(_text(source), parse_constant=_refuse_constant)
+        return strict_json.loads(_text(source))
+    except ReportError:
+        raise
     except (ValueError, RecursionError) as error:
-        if isinstance(error, ReportError):
-            raise
         raise ReportError(f"This is not a report: it is not valid JSON ({error}).") from error
 
 
@@ -248,7 +246,3 @@ def _text(source: str | bytes | Path) -> str:
         raise ReportError(
             f"No report can be read from {str(source)[:200]!r}. Check the path."
         ) from error
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON number")

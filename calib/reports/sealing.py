@@ -97,21 +97,9 @@ def signer(seal: Seal | None) -> str:
     return "SHA256:" + _text(hashlib.sha256(wire).digest()).rstrip("=")
 
 
-def private_key(source: str | bytes | Path) -> Ed25519PrivateKey:
-    """An Ed25519 key that signs, from its PEM or OpenSSH text or a file of it.
-
-    Raises ReportError if it is not such a key, or the package cryptography is not installed.
-    """
-    found: Ed25519PrivateKey = _key(source, "private")
-    return found
-
-
 def public_key(source: str | bytes | Path) -> str:
-    """A public Ed25519 key as a seal holds it, from its PEM or OpenSSH text or a file of it.
-
-    Raises ReportError if it is not such a key, or the package cryptography is not installed.
-    """
-    return _text(_key(source, "public").public_bytes_raw())
+    """A public Ed25519 key as a seal holds it; see `read_key`."""
+    return _text(read_key(source, "public").public_bytes_raw())
 
 
 def _content(source: str | bytes | Path) -> bytes:
@@ -127,7 +115,11 @@ def _content(source: str | bytes | Path) -> bytes:
         ) from error
 
 
-def _key(source: str | bytes | Path, called: Literal["private", "public"]) -> Any:
+def read_key(source: str | bytes | Path, called: Literal["private", "public"]) -> Any:
+    """An Ed25519 key, from its PEM or OpenSSH text or a file of it.
+
+    Raises ReportError if it is not such a key, or the package cryptography is not installed.
+    """
     _need()
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives import serialization

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import unicodedata
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -11,7 +12,6 @@ from typing import Any, Self, cast
 
 from calib.reports import Report, ReportError
 from calib.store.errors import StoreError
-from calib.store.tables import plain, searchable
 
 LONGEST_TAG = 60
 MAX_TAGS = 20
@@ -133,6 +133,20 @@ def moment(date: datetime) -> str:
     '2026-03-01T09:05:00.000000+00:00'
     """
     return date.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def plain(text: str) -> str:
+    """Text that every database can hold: PostgreSQL takes no NUL, and UTF-8 no lone surrogate."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode()
+
+
+def searchable(text: str) -> str:
+    """Text in which case, width and ligatures make no difference.
+
+    >>> searchable("STRASSE") == searchable("Straße")
+    True
+    """
+    return unicodedata.normalize("NFKC", plain(text)).casefold()
 
 
 def row_of(report: Report, report_id: str, tags: tuple[str, ...]) -> dict[str, object]:

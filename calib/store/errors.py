@@ -75,8 +75,9 @@ def translate_errors(url: URL) -> Iterator[None]:
     try:
         yield
     except SQLAlchemyError as error:
-        kind = KINDS.get(_known(error) or "", StoreError)
-        raise kind(_sentence(error, url)) from error
+        reason = _known(error)
+        said = f"{reason}." if reason else _unknown(error)
+        raise KINDS.get(reason or "", StoreError)(f"The {place(url)} {said}") from error
 
 
 def place(url: URL) -> str:
@@ -94,16 +95,12 @@ def place(url: URL) -> str:
     return f"PostgreSQL database {url.database!r} on {host}"
 
 
-def _sentence(error: SQLAlchemyError, url: URL) -> str:
-    where = f"The {place(url)}"
-    reason = _known(error)
-    if reason:
-        return f"{where} {reason}."
+def _unknown(error: SQLAlchemyError) -> str:
     cause = error.orig if isinstance(error, DBAPIError) else error
     driver_text = " ".join(str(cause).split())[:300].rstrip(".")
     if isinstance(error, DBAPIError) and _unreached(error):
-        return f"{where} cannot be reached: {driver_text}. Is it running?"
-    return f"{where} failed: {driver_text}."
+        return f"cannot be reached: {driver_text}. Is it running?"
+    return f"failed: {driver_text}."
 
 
 def _known(error: SQLAlchemyError) -> str | None:

@@ -13,7 +13,7 @@ from sqlalchemy import URL, Column, Connection, Select, delete, func, insert, se
 
 from calib.reports import Report
 from calib.store.engine import make_engine, writing
-from calib.store.entries import Change, Deletion, Entry, checked_tags, now, report_of, row_of
+from calib.store.entries import Change, Deletion, Entry, checked_tags, now, plain, report_of, row_of
 from calib.store.errors import (
     DamagedError,
     DiskFullError,
@@ -23,18 +23,23 @@ from calib.store.errors import (
 )
 from calib.store.location import Reserve, checked_url, database_url, make_folder
 from calib.store.migrations import migrate
-from calib.store.queries import (
+from calib.store.tables import (
     LISTED,
     THERE,
+    changes,
+    conditions,
+    deletions,
     entries,
     known_as,
     log,
+    owners,
     remove,
     remove_rested,
+    report_tags,
+    reports,
     title_of,
     unknown,
 )
-from calib.store.tables import changes, conditions, deletions, owners, plain, report_tags, reports
 from calib.store.verifying import Verification, readable, verified
 
 REST = timedelta(days=30)

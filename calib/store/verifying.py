@@ -13,8 +13,7 @@ from sqlalchemy.exc import DatabaseError
 from calib.reports import Report
 from calib.store.entries import Entry, report_of, row_of
 from calib.store.errors import StoreError
-from calib.store.queries import entries, known_as
-from calib.store.tables import report_tags, reports
+from calib.store.tables import entries, known_as, report_tags, reports
 
 SAME = ("title", "data_name", "fingerprint", "author", "note", "verdict", "sentence", "created")
 

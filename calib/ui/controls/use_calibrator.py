@@ -168,7 +168,7 @@ def _classes(rows: Data) -> tuple[str, ...] | None:
 
 def _verified(made: Offer) -> str:
     row = made.row
-    if made.run is not None and not made.run.here:
+    if not made.run.here:
         return (
             f":material/info: **Not executed here**: no {plain(made.label)} engine is installed. "
             "The text was parsed, and the parsed query gives the same numbers in DuckDB."
