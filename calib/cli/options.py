@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -27,7 +26,7 @@ from calib.loading import ColumnMapping, InputError, Problem, load
 from calib.loading.examples import EXAMPLES
 from calib.loading.loader import LoadOptions, ModelOptions
 from calib.reports import Parts, Report, ReportError
-from calib.reports.command import option_of
+from calib.reports.command import option_of, options_of
 from calib.text import level
 
 Declared = Mapping[str, Mapping[str, Any]]
@@ -291,10 +290,7 @@ def settings_of(
 
 
 def predictions_of(given: argparse.Namespace) -> Predictions | Aggregate:
-    """The rows that the options name, or the counts of a file that `Aggregate.save` wrote.
-
-    Raises InputError if they cannot be used; the message says which option repairs it.
-    """
+    """The rows that the options name, or counts; an InputError names the option that repairs it."""
     named = named_of(given)
     if (sampled := _sampled(given, named)) is not None:
         return sampled
@@ -392,12 +388,7 @@ def _with_options(problem: Problem, base: ColumnMapping | None) -> str:
 
 
 def _option(name: str, value: object) -> str:
-    if isinstance(value, bool):
-        return option_of(name, negated=not value)
-    values = (value,) if isinstance(value, str) else value
-    if not isinstance(values, tuple):
-        return ""
-    return " ".join(f"{option_of(name)} {shlex.quote(each)}" for each in values)
+    return " ".join(options_of(name, value, " ")) if isinstance(value, bool | str | tuple) else ""
 
 
 @contextmanager

@@ -88,21 +88,19 @@ class _Script(Expressions):
 
     def __init__(self, program: Program, inputs: tuple[str, ...]) -> None:
         super().__init__(program, inputs)
-        tables = dict.fromkeys(id(node.pieces) for node in program.order if node.pieces is not None)
-        self.tables = {each: f"TABLE_{i}" for i, each in enumerate(tables, 1)}
+        found = {id(n.pieces): n.pieces for n in program.order if n.pieces is not None}
+        self.tables = {key: (f"TABLE_{i}", own) for i, (key, own) in enumerate(found.items(), 1)}
 
     def pieces(self, node: Node, argument: str) -> str:
-        return f"{self.helper}({self.tables[id(node.pieces)]}, {argument})"
+        return f"{self.helper}({self.tables[id(node.pieces)][0]}, {argument})"
 
     def constants(self) -> str:
         """Each table: edges, whether an edge belongs to the right, centers, coefficients."""
-        found: dict[str, list[Any]] = {}
-        for node in self.program.order:
-            if node.pieces is not None:
-                p = node.pieces
-                content = [p.edges.tolist(), p.closed == "left", p.centers.tolist()]
-                found[self.tables[id(p)]] = [*content, p.coefficients.tolist()]
-        return "".join(self.table.format(name, self.of_table(own)) for name, own in found.items())
+        made = []
+        for name, p in self.tables.values():
+            content = [p.edges.tolist(), p.closed == "left", p.centers.tolist()]
+            made.append(self.table.format(name, self.of_table([*content, p.coefficients.tolist()])))
+        return "".join(made)
 
     def of_table(self, content: list[Any]) -> str:
         return json.dumps(content)

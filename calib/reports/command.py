@@ -41,25 +41,23 @@ def origin_of(report: Contents) -> Origin:
 def library_call(report: Contents) -> str:
     parts = report.parts
     settings = {name: getattr(report.analysis.settings, name) for name in report.settings_changed}
-    taken = _taken(report, parts) if parts else {}
-    words = ({"parts": "parts"} if parts else {}) | _literals(_words(report))
+    costs, made = ["from calib.analysis.decisions import Costs"], []
+    if parts:
+        made = [_call("parts = parts_of", ("predictions", "analysis"), _taken(report, parts))]
+    given = ("analysis", "parts=parts") if parts else ("analysis",)
     return "\n".join(
         [
             "import calib",
-            *(["from calib.analysis.decisions import Costs"] if parts and parts.decisions else []),
+            *(costs if parts and parts.decisions else []),
             "from calib.reports import Report, parts_of",
             "",
             *_reading(report),
             f"fingerprint = {report.analysis.data.fingerprint!r}",
             "assert predictions.fingerprint == fingerprint",
-            _call("settings = calib.Settings", (), _literals(settings)),
+            _call("settings = calib.Settings", (), settings),
             "analysis = calib.analyze(predictions, settings)",
-            *(
-                [_call("parts = parts_of", ("predictions", "analysis"), _literals(taken))]
-                if parts
-                else []
-            ),
-            _call("report = Report.from_analysis", ("analysis",), words),
+            *made,
+            _call("report = Report.from_analysis", given, _words(report)),
             'report.save("report.html")',
         ]
     )
@@ -81,7 +79,7 @@ def _reading(report: Contents) -> list[str]:
     named = origin.arguments() | ({"exact": True} if data.origin else {}) | _named(report)
     drawn = _drawn(origin)
     function = "calib.scan_sample" if drawn else "calib.load"
-    return [*first, _call(f"predictions = {function}", (file,), _literals(drawn | named))]
+    return [*first, _call(f"predictions = {function}", (file,), drawn | named)]
 
 
 def _drawn(origin: Origin) -> dict[str, Any]:
@@ -95,13 +93,9 @@ def _named(report: Contents) -> dict[str, str]:
     return {} if not file or name == stem(file) else {"name": name}
 
 
-def _literals(named: Mapping[str, Any]) -> dict[str, str]:
-    return {name: repr(value) for name, value in named.items()}
-
-
-def _call(function: str, first: tuple[str, ...], named: Mapping[str, str]) -> str:
+def _call(function: str, first: tuple[str, ...], named: Mapping[str, Any]) -> str:
     """A call on one line, or with one argument per line if it is long."""
-    arguments = [*first, *(f"{name}={value}" for name, value in named.items())]
+    arguments = [*first, *(f"{name}={value!r}" for name, value in named.items())]
     line = f"{function}({', '.join(arguments)})"
     if len(line) <= LONGEST_LINE:
         return line
@@ -156,13 +150,13 @@ def command_line(report: Contents) -> str:
     origin, parts = origin_of(report), report.parts
     words = ["calib report", _place(origin)]
     for name, value in _drawn(origin).items():
-        words += _options("sample" if name == "n" else f"sample_{name}", value)
+        words += options_of("sample" if name == "n" else f"sample_{name}", value)
     for name, value in (origin.arguments() | _named(report)).items():
-        words += _options(name, value)
-    words += _options("exact", True) if origin == report.analysis.data.origin else []
+        words += options_of(name, value)
+    words += options_of("exact", True) if origin == report.analysis.data.origin else []
     words += _part_options(report, parts) if parts else ["--no-parts"]
     for name, value in (_settings(report) | _words(report)).items():
-        words += _options(name, value)
+        words += options_of(name, value)
     first, *others = [" ".join(words[:2]), *words[2:]]
     return " \\\n    ".join([first, *others, "-o report.html"])
 
@@ -193,7 +187,7 @@ def _part_options(report: Contents, parts: Parts) -> list[str]:
     if costs is not None:
         named |= {"cost_fp": costs.false_positive, "cost_fn": costs.false_negative}
         named |= {} if costs.capacity is None else {"capacity": costs.capacity}
-    return [*words, *(word for name, value in named.items() for word in _options(name, value))]
+    return [*words, *(word for name, value in named.items() for word in options_of(name, value))]
 
 
 def option_of(name: str, *, negated: bool = False) -> str:
@@ -205,11 +199,11 @@ def option_of(name: str, *, negated: bool = False) -> str:
     return f"--{'no-' * negated}{OPTION.get(name, name).replace('_', '-')}"
 
 
-def _options(name: str, value: Any) -> list[str]:
+def options_of(name: str, value: Any, sign: str = "=") -> list[str]:
+    """The options that give an argument a value. After "=", a value may begin with a dash."""
     if isinstance(value, bool):
         return [option_of(name, negated=not value)]
     if name == "methods":
         value = ",".join(value)
     values = value if isinstance(value, tuple) else (value,)
-    # With "=", a value that begins with a dash is no option.
-    return [f"{option_of(name)}={shlex.quote(str(each))}" for each in values]
+    return [f"{option_of(name)}{sign}{shlex.quote(str(each))}" for each in values]
