@@ -188,10 +188,7 @@ def _line(found: list[Finding], analysis: Analysis, method: str) -> str:
 def write_junit(
     path: Path, cases: Sequence[tuple[str, str, bool]], properties: Mapping[str, str]
 ) -> None:
-    """JUnit XML, which pipelines show as tests: the limit, what was found, and whether it is kept.
-
-    `properties` say what the data are. No time stamps: the same input gives the same bytes.
-    """
+    """JUnit XML. It has no times, so that the same input gives the same bytes."""
     failures = sum(not kept for _, _, kept in cases)
     suites, suite = _suite(tests=len(cases), failures=failures, errors=0)
     listed = ElementTree.SubElement(suite, "properties")

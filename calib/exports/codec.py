@@ -47,10 +47,7 @@ def encode(value: Any) -> Any:
 
 
 class FormReader(Reader):
-    """Reads the entries of the file of a calibrator; values must be in range, and fit each other.
-
-    Raises ExportError.
-    """
+    """Reads the file of a calibrator, whose values must be in range, and fit each other."""
 
     error = ExportError
 

@@ -226,11 +226,7 @@ def _seal(content: Json) -> str:
 
 
 def read_document(text: str | bytes) -> ExportedCalibrator:
-    """Read a calibrator from a JSON file. Every entry is checked.
-
-    Raises ExportError if the file is of another kind, was changed, or does not reproduce its test
-    values.
-    """
+    """A calibrator from a JSON file; every entry is checked, its test values and its seal."""
     content = parse(text)
     if content.get("format") != FORMAT:
         raise ExportError(f"format must be {FORMAT!r}: this is no exported calibrator.")
@@ -259,10 +255,7 @@ def read_document(text: str | bytes) -> ExportedCalibrator:
 
 
 def check_values(made: ExportedCalibrator, found: FloatArray, who: str) -> int:
-    """The largest difference from the expected test values, in units in the last place (ulp).
-
-    Raises ExportError if it is more than 2. The message names the first such score.
-    """
+    """The largest difference from the test values in units in the last place; 2 are allowed."""
     if found.shape != made.expected.shape:
         raise ExportError(f"{who} must give {made.expected.shape} values, got {found.shape}.")
     apart = ulps(made.expected, found)

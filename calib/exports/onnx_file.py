@@ -143,10 +143,7 @@ def run_onnx(model: bytes, scores: FloatArray) -> FloatArray:
 
 
 def metadata_of(content: bytes) -> dict[str, str]:
-    """What the model carries beside its graph.
-
-    Raises ValueError if the model reads other files, or has an operator that calib does not write.
-    """
+    """What a model carries beside its graph, if it has no other operators and reads no files."""
     import onnx
 
     model = onnx.load_from_string(content)

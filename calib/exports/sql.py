@@ -226,10 +226,7 @@ ALLOWED = (
 
 
 def runnable(text: str, dialect: str) -> str:
-    """The query itself, or as DuckDB reads it; one that is not of our kind is refused.
-
-    Raises ValueError if it is not one SELECT of arithmetic over the table.
-    """
+    """The query itself, or as DuckDB reads it, if it is one SELECT of arithmetic over the table."""
     import sqlglot
     from sqlglot.errors import SqlglotError
 

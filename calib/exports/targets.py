@@ -75,10 +75,7 @@ TARGETS = {
 def choices_for(
     made: ExportedCalibrator, dialect: str | None, table: str, columns: tuple[str, ...] | None
 ) -> Choices:
-    """The choices, checked.
-
-    Raises ValueError if there is no such dialect, or columns are not as many as scores.
-    """
+    """The choices, checked."""
     if dialect is not None and dialect not in sql.DIALECTS:
         raise ValueError(f"dialect must be one of {', '.join(sql.DIALECTS)}, got {dialect!r}.")
     if columns is None:
@@ -90,10 +87,7 @@ def choices_for(
 
 
 def written(made: ExportedCalibrator, target: Target, choices: Choices) -> tuple[bytes, Run]:
-    """The file's content, and how it was tried before it was written.
-
-    Raises ExportError if the form misses a test value by more than 2 ulp, or is too large.
-    """
+    """The file's content, and how it was tried before it was written."""
     if target.key == "json":
         return f"{made.json()}\n".encode(), Run("NumPy", 0)
     run = tried(made, target, choices, content_of(made, target, choices))
@@ -149,10 +143,7 @@ def _body(
 
 
 def tried(made: ExportedCalibrator, target: Target, choices: Choices, content: bytes) -> Run:
-    """Run a form at every test score.
-
-    Raises ExportError if it misses one by more than 2 ulp; the score is named.
-    """
+    """Run a form at every test score; an ExportError names the first that it misses."""
     engine, run = engine_of(target, choices)
     if run is None:
         return Run(engine, 0, here=False)
@@ -215,10 +206,7 @@ def _one_line(text: str) -> str:
 
 
 def facts_of(line: str) -> tuple[Choices, Run]:
-    """How a file was written, according to its facts.
-
-    Raises ExportError if it says something else.
-    """
+    """How a file was written, according to its facts."""
     try:
         facts: Any = json.loads(line)
         choices = Choices(**(facts["choices"] | {"columns": tuple(facts["choices"]["columns"])}))

@@ -156,11 +156,7 @@ SCHEMA_VERSION = len(STEPS) + 1
 
 
 def upgraded(data: Any) -> dict[str, Any]:
-    """The same report in today's schema.
-
-    `data` is what `json.loads` returned. Raises ReportError if it is not a report, or was written
-    by a newer version.
-    """
+    """The same report in today's schema, from what `json.loads` returned."""
     if not isinstance(data, dict) or "schema_version" not in data:
         raise ReportError("This is not a report: it has no schema_version.")
     version = data["schema_version"]

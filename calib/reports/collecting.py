@@ -143,11 +143,7 @@ def outward(score: FloatArray, *, up: bool) -> FloatArray:
 
 
 def evidence_of(analysis: LiveAnalysis, parts: Parts | None, grade: Grade) -> Evidence:
-    """Count what an analysis was made of, and what it gave.
-
-    `parts` are the slices and periods of the same report. Raises ValueError if the grade is
-    unknown, or is "exact" and there are more than 50,000 distinct scores.
-    """
+    """Count what an analysis was made of, and what it gave, also in the slices and periods."""
     if grade not in GRADES:
         raise ValueError(f"grade must be 'guarded' or 'exact', got {grade!r}.")
     cells = _exact_cells(analysis)

@@ -118,10 +118,7 @@ MERGED = (
 
 
 def aggregated(analysis: Analysis) -> Analysis:
-    """The same analysis without its rows, and without results from fewer than ten rows.
-
-    Raises ValueError if the analysis has fewer than ten rows, or was read from a report.
-    """
+    """The same analysis without its rows, and without results from fewer than ten rows."""
     if not isinstance(analysis, LiveAnalysis):
         raise ValueError(
             "analysis must come from calib.analyze, got one read from a report: use that report."

@@ -27,10 +27,7 @@ def slug(title: str) -> str:
 
 
 def printed_tables(report: Contents) -> dict[str, bytes]:
-    """Every table by the name of its file, in order, and a list of their captions.
-
-    Small print of a cell, such as an interval, is in a separate column.
-    """
+    """Every table by the name of its file, and their captions. Small print is a separate column."""
     files: dict[str, bytes] = {}
     captions = []
     for section, table in _blocks(report):
@@ -65,11 +62,7 @@ def _frame(table: Table) -> pd.DataFrame:
 def pictures(
     report: Contents, kind: ImageKind, progress: Callable[[float, str], None]
 ) -> dict[str, bytes]:
-    """Every chart drawn, by the name of its file, in order.
-
-    Before each, ``progress(share, step)`` is called. Raises ValueError if kaleido or a Chrome is
-    not installed. The message says which.
-    """
+    """Every chart drawn, by the name of its file; ValueError without kaleido or a Chrome."""
     drawn = [(name, each.chart) for name, each in _blocks(report) if isinstance(each, Drawing)]
     made = images([chart for _, chart in drawn], kind, progress)
     names = (f"{number:02d}_{name}.{kind}" for number, (name, _) in enumerate(drawn, 1))

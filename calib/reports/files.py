@@ -82,10 +82,7 @@ class Printable:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file completely or not at all: to a temporary file, which is then renamed.
-
-    Raises OSError if the file cannot be written. An earlier file then stays unchanged.
-    """
+    """Write a file completely, or not at all: then an earlier file stays unchanged."""
     beside = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}")
     try:
         with beside.open("xb") as file:

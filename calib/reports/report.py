@@ -222,10 +222,7 @@ def versions() -> dict[str, str]:
 
 
 def read_json(source: str | bytes | Path) -> Any:
-    """The JSON of a report, as `Report.open` takes it, before anything in it is looked at.
-
-    Raises ReportError if it is not strict JSON, or there is none.
-    """
+    """The JSON of a report, as `Report.open` takes it, before anything in it is looked at."""
     try:
         return strict_json.loads(_text(source))
     except ReportError:

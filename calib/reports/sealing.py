@@ -57,10 +57,7 @@ def _text(raw: bytes) -> str:
 
 
 def broken(data: Mapping[str, Any], seal: Seal) -> str:
-    """What is wrong with a seal, in a sentence; "" if it is valid.
-
-    Raises ReportError if it is signed and the package cryptography is not installed.
-    """
+    """What is wrong with a seal, in a sentence; "" if it is valid."""
     content = canonical(data)
     if hashlib.sha256(content).hexdigest() != seal.sha256:
         return "The seal is broken: the report was changed after it was made."
@@ -116,10 +113,7 @@ def _content(source: str | bytes | Path) -> bytes:
 
 
 def read_key(source: str | bytes | Path, called: Literal["private", "public"]) -> Any:
-    """An Ed25519 key, from its PEM or OpenSSH text or a file of it.
-
-    Raises ReportError if it is not such a key, or the package cryptography is not installed.
-    """
+    """An Ed25519 key, from its PEM or OpenSSH text or a file of it."""
     _need()
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives import serialization

@@ -292,10 +292,7 @@ def document_of(report: Contents) -> ReportDocument:
 
 
 def _explorer(report: Contents) -> dict[str, Any] | None:
-    """The cells that the report carries, and its own settings to begin with.
-
-    Intervals by cluster need resamples of rows, which the explorer has not.
-    """
+    """The cells that the report carries. Intervals by cluster need resamples of rows."""
     evidence, settings = report.evidence, report.analysis.settings
     if evidence is None or CLUSTERS in evidence.needs_rows:
         return None

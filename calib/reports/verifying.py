@@ -165,10 +165,7 @@ def _wrong(report: Report, evidence: Evidence, printed: Json) -> Iterator[Differ
 
 
 def _contradicted(analysis: Analysis) -> Iterator[Difference]:
-    """Sentences that contradict the verdict and the recommended method.
-
-    Merged cells give other numbers in a sentence, so that it is not compared as a whole.
-    """
+    """Sentences without the words of the verdict or method: merged cells give other numbers."""
     verdict, advice = analysis.verdict, analysis.recommendation
     if not verdict.sentence.startswith(verdict.heading):
         yield Difference("analysis.verdict.sentence", verdict.sentence, f"{verdict.heading} ...")

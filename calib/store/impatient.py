@@ -25,10 +25,7 @@ class ImpatientConnection(psycopg.Connection[Any]):
             raise psycopg.OperationalError(f"no answer within {self.patience:g} seconds") from None
 
     def glance(self, at_most: float) -> None:
-        """Ask whether the server answers, and wait at most this number of seconds.
-
-        Raises psycopg.OperationalError if it does not answer at once.
-        """
+        """Ask whether the server answers, and wait at most this number of seconds."""
         patience, self.patience = self.patience, min(at_most, self.patience)
         try:
             self.execute("SELECT 1")

@@ -105,10 +105,7 @@ STEPS: tuple[Step, ...] = (REPORTS_AND_TAGS, LOG_OF_DELETIONS, NO_CHANGE, OWNERS
 
 
 def migrate(engine: Engine, steps: Sequence[Step] = STEPS) -> None:
-    """Bring a database to the last step; processes that start at once do it once.
-
-    Raises StoreError if a newer version of calib has made the database.
-    """
+    """Bring a database to the last step; processes that start at once do it once."""
     with engine.connect() as connection:
         if _version(connection) == len(steps):
             return
