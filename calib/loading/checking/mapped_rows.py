@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +28,9 @@ from calib.numerics.arrays import BoolArray, IntArray
 from calib.numerics.class_scores import softmax
 from calib.numerics.transforms import sigmoid
 from calib.text import joined
+
+# Rows that cannot be used by reason; of a reason that is new, none.
+Reasons = defaultdict[str, BoolArray]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -219,8 +223,10 @@ def _unknown_outcomes(
     labels: Labels,
     outcome: IntArray,
     unknown: BoolArray,
-) -> dict[str, BoolArray]:
-    found = {"outcome missing": (labels.codes < 0) & ~unknown, "outcome unknown": unknown}
+) -> Reasons:
+    found = Reasons(lambda: np.zeros(len(frame), dtype=np.bool_))
+    found["outcome missing"] = (labels.codes < 0) & ~unknown
+    found["outcome unknown"] = unknown
     if isinstance(mapping.score, tuple):
         found["outcome none of the classes"] = (labels.codes >= 0) & (outcome < 0)
     if mapping.predicted is not None:
@@ -228,44 +234,37 @@ def _unknown_outcomes(
     return found
 
 
-def _add(found: dict[str, BoolArray], role: str, numbers: Numbers, *, infinite: bool) -> None:
-    text = np.zeros(len(numbers.values), dtype=np.bool_)
-    text[numbers.text] = True
-    _either(found, f"{role} missing", np.isnan(numbers.values) & ~text)
-    _either(found, f"{role} not a number", text)
+def _add(found: Reasons, role: str, numbers: Numbers, *, infinite: bool) -> None:
+    missing = np.isnan(numbers.values)
+    missing[numbers.text] = False
+    found[f"{role} missing"] |= missing
+    found[f"{role} not a number"][numbers.text] = True
     if infinite:
-        _either(found, f"{role} infinite", np.isinf(numbers.values))
-
-
-def _either(found: dict[str, BoolArray], reason: str, rows: BoolArray) -> None:
-    found[reason] = found[reason] | rows if reason in found else rows
+        found[f"{role} infinite"] |= np.isinf(numbers.values)
 
 
 def _add_matrix(
-    found: dict[str, BoolArray], written: NDArray[np.floating], softmax: NDArray[np.floating] | None
+    found: Reasons, written: NDArray[np.floating], softmax: NDArray[np.floating] | None
 ) -> None:
     # A sum of finite numbers is finite, all but in overflow: one pass and no mask of the matrix.
     with np.errstate(invalid="ignore", over="ignore"):
         suspects = np.flatnonzero(~np.isfinite(written.sum(axis=1)))
-    if "score not a number" in found:
-        suspects = suspects[~found["score not a number"][suspects]]
+    suspects = suspects[~found["score not a number"][suspects]]
     missing = np.isnan(written[suspects]).any(axis=1)
     # A logit of minus infinity is a probability of 0.
     infinite = np.isinf(written[suspects]) if softmax is None else np.isnan(softmax[suspects])
-    for reason, these in (("missing", missing), ("infinite", infinite.any(axis=1) & ~missing)):
-        rows = np.zeros(len(written), dtype=np.bool_)
-        rows[suspects] = these
-        _either(found, f"score {reason}", rows)
+    found["score missing"][suspects[missing]] = True
+    found["score infinite"][suspects[infinite.any(axis=1) & ~missing]] = True
 
 
-def _first_reasons(found: dict[str, BoolArray]) -> dict[str, BoolArray]:
+def _first_reasons(found: Reasons) -> dict[str, BoolArray]:
     named = np.zeros(len(next(iter(found.values()))), dtype=np.bool_)
     first = {}
     for reason, rows in found.items():
-        if rows.any():
-            first[reason] = rows & ~named
-            named |= rows
-    return {reason: rows for reason, rows in first.items() if rows.any()}
+        if (own := rows & ~named).any():
+            first[reason] = own
+            named |= own
+    return first
 
 
 # Float32 arithmetic leaves a probability this far outside [0, 1]; such scores are clipped silently.
