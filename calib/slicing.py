@@ -90,14 +90,17 @@ def slice_by(
     """
     _check(columns, names, n_ranges)
     parts = [_cut(columns[name], n_ranges) for name in names]
-    if len(parts) == 1:
-        return Slicing(tuple(names), *parts[0])
-    (first, codes), (second, others) = parts
-    present, crossed = np.unique(codes * len(second) + others, return_inverse=True)
-    both = tuple(
-        crossed_name((first[code // len(second)], second[code % len(second)])) for code in present
-    )
-    return Slicing(tuple(names), both, crossed.astype(np.int64))
+    return Slicing(tuple(names), *(parts[0] if len(parts) == 1 else crossed(*parts)))
+
+
+def crossed(
+    one: tuple[tuple[str, ...], IntArray], other: tuple[tuple[str, ...], IntArray]
+) -> tuple[tuple[str, ...], IntArray]:
+    """The combinations of two columns' slices that have rows, and that of each row."""
+    (first, codes), (second, others) = one, other
+    present, own = np.unique(codes * len(second) + others, return_inverse=True)
+    pairs = (divmod(code, len(second)) for code in present.tolist())
+    return tuple(crossed_name((first[i], second[j])) for i, j in pairs), own.astype(np.int64)
 
 
 def _check(columns: Mapping[str, NDArray[Any]], names: Sequence[str], n_ranges: int) -> None:

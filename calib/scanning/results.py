@@ -28,7 +28,7 @@ from calib.numerics.cell_table import CellTable, add_tables
 from calib.scanning.counting import named_slices
 from calib.scanning.describing import labels_of, positives_of
 from calib.scanning.query import COLUMNS, CROSSED, VERSION
-from calib.slicing import MAX_VALUES, days_or_values, too_many
+from calib.slicing import MAX_VALUES, crossed, days_or_values, too_many
 from calib.text import quoted
 
 SUMS = {"weight": "calib_weight", "weight_sq": "calib_weight_sq", "score_sum": "calib_score_sum"}
@@ -176,11 +176,10 @@ def _values(
     if role != "crossing":
         return names, codes, kind
     others, own, _ = _of_column(cells["calib_value2"], rows, role, columns[1])
-    present, codes = np.unique(codes * len(others) + own, return_inverse=True)
-    if len(present) > MAX_VALUES:
-        raise refuse("many-values", too_many(columns, len(present)))
-    pairs = (divmod(int(code), len(others)) for code in present)
-    return tuple(crossed_name((names[i], others[j])) for i, j in pairs), codes, kind
+    names, codes = crossed((names, codes), (others, own))
+    if len(names) > MAX_VALUES:
+        raise refuse("many-values", too_many(columns, len(names)))
+    return names, codes, kind
 
 
 def _of_column(
