@@ -6,7 +6,7 @@ Only the counts are returned. No other package imports engines.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import partial
 from typing import Any
@@ -15,19 +15,22 @@ import narwhals as nw
 import numpy as np
 
 from calib.core.aggregate import Aggregate
+from calib.core.cells import ScoreCells
 from calib.core.progress import Progress
+from calib.core.strata import NONE
+from calib.loading.checking.outcomes import few_rows, other_rate
+from calib.loading.checking.scores import constant, labels_only, swapped
 from calib.loading.loader import mapping_of, takes
 from calib.loading.options import ColumnMapping, CountedColumns, option
-from calib.loading.problems import refuse
-from calib.numerics.arrays import arrays_of
-from calib.numerics.cell_table import MAX_SCORES
+from calib.loading.problems import Problem, refuse
+from calib.numerics.arrays import IntArray, arrays_of
+from calib.numerics.cell_table import MAX_SCORES, CellTable
 from calib.scanning.counting import Counter
-from calib.scanning.describing import describe
+from calib.scanning.describing import Description, describe
 from calib.scanning.fetching import rows_between, scan_sample
 from calib.scanning.matrix import describe_view
 from calib.scanning.models import count_models
 from calib.scanning.query import scan_sql
-from calib.scanning.remarks import remarks_of
 from calib.scanning.results import is_result, read_result
 from calib.scanning.sources import opened
 from calib.scanning.watching import Steps, watched
@@ -165,12 +168,55 @@ def scan(source: Any, options: ScanOptions) -> Aggregate:
             counter = Counter(found, mapping, pairs, options.n_ranges, steps)
             own = options.name or called
             made = counter.count(name=own, view_key=chosen, max_scores=options.max_scores)
-            remarks = remarks_of(made, found, mapping, counter.warnings.values())
+            remarks = _remarks(made, found, mapping, counter.warnings.values())
             return replace(made, noticed={"": remarks} if remarks else {})
 
         work = partial(count_models, rows, mapping, count, steps)
         made = watched(work, engine, steps, options.progress, options.cancel)
     return replace(made, sources=(_fingerprint(made),))
+
+
+def _remarks(
+    counted: Aggregate, found: Description, mapping: ColumnMapping, noticed: Iterable[Problem]
+) -> tuple[str, ...]:
+    """Sentences of the Data page about rows that are usable but can be misleading.
+
+    A class of a single row is no error here: counts of other rows may be added.
+    """
+    problems = [*found.warnings, *noticed]
+    if isinstance(mapping.score, str):
+        stratum = counted.table.stratum
+        own = np.flatnonzero(counted.strata.part[stratum] == 0)
+        cells = counted.table.pick(own)
+        named = replace(mapping, positive=mapping.positive or counted.positive_name)
+        problems += _of_rows(cells, counted.strata.test[stratum[own]])
+        problems += _of_scores(cells, named, sure=found.sure)
+    return tuple(problem.sentence for problem in problems)
+
+
+def _of_rows(cells: CellTable, test: IntArray) -> Iterator[Problem]:
+    names = {NONE: "the rows", 0: "the calibration rows", 1: "the test rows"}
+    for value, part in names.items():
+        chosen = test == value
+        total = int(cells.rows[chosen].sum())
+        n_positive = int(cells.rows[chosen & cells.outcome].sum())
+        if 0 < n_positive < total:
+            yield from few_rows(part, total, min(n_positive, total - n_positive))
+
+
+def _of_scores(cells: CellTable, mapping: ColumnMapping, *, sure: bool) -> Iterator[Problem]:
+    low, high = float(cells.low.min()), float(cells.high.max())
+    if low == high:
+        yield constant(mapping, low)
+        return
+    if ((cells.low == cells.high) & np.isin(cells.low, (0.0, 1.0))).all():
+        yield labels_only(mapping, copy=bool((cells.outcome == (cells.low == 1.0)).all()))
+    score, rows = cells.score_sum / cells.weight, cells.rows.astype(np.float64)
+    yield from swapped(mapping, ScoreCells.from_arrays(cells.outcome, score, rows))
+    if not sure:
+        n_rows = int(cells.rows.sum())
+        rate = float(rows[cells.outcome].sum()) / n_rows
+        yield from other_rate(mapping, rate, float(score @ rows) / n_rows)
 
 
 def _fingerprint(aggregate: Aggregate) -> str:

@@ -24,8 +24,7 @@ from calib.loading.options import ColumnMapping
 from calib.loading.problems import InputError, Problem, error, refuse
 from calib.numerics.arrays import BoolArray, IntArray
 from calib.numerics.cell_table import MAX_SCORES
-from calib.scanning.expressions import SCORE, WEIGHT, probability
-from calib.scanning.hashing import hashed
+from calib.scanning.expressions import SCORE, WEIGHT, hashed, probability
 from calib.text import listed, plural, quoted, significant
 
 # Distinct values are counted among so many rows first. Where nearly every score is another one,

@@ -1,4 +1,4 @@
-"""The expressions that an engine runs: cells of the grid, and sums that round in one way.
+"""The expressions that an engine runs: cells of the grid, sums that round in one way, hashes.
 
 Sums of floating-point numbers depend on the order of the rows, which engines do not keep. Here they
 are sums of whole numbers: of a score, its place within its cell; of a weight, its first 62 bits.
@@ -6,9 +6,10 @@ are sums of whole numbers: of a score, its place within its cell; of a weight, i
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any
 
@@ -247,3 +248,41 @@ def _score_sums(key: IntArray, weight: FloatArray, place: FloatArray) -> FloatAr
     near = end * (weight - place / PER_E_FOLD)
     outer = np.where(mirrored, weight - near, near)
     return np.where((key < FIRST) | mirrored, outer, inner)
+
+
+def hashed(rows: nw.LazyFrame[Any], column: str, digits: int = 3) -> nw.LazyFrame[Any]:
+    """The column replaced by the first hexadecimal digits of its MD5."""
+    native: Any = rows.to_native()
+    kind = rows.implementation
+    if kind.is_duckdb():
+        native = native.project(f"* REPLACE (substr(md5({column}), 1, {digits}) AS {column})")
+    elif kind.is_pyspark() or kind.is_pyspark_connect():
+        made = f"substr(md5({column}), 1, {digits}) AS {column}"
+        native = native.selectExpr(f"* EXCEPT ({column})", made)
+    elif kind.is_ibis():
+        native = native.mutate(**{column: _of_ibis(native[column]).substr(0, digits)})
+    elif kind.is_dask():
+        own = native[column].map(partial(_digits, digits), meta=(column, "string"))
+        native = native.assign(**{column: own})
+    else:
+        import polars as pl
+
+        own = pl.col(column).map_elements(partial(_digits, digits), return_dtype=pl.String)
+        native = native.with_columns(own)
+    return nw.from_native(native).lazy()
+
+
+def _of_ibis(text: Any) -> Any:
+    """MD5, which Ibis does not know of PostgreSQL by its own name."""
+    if text.get_backend().name != "postgres":
+        return text.hexdigest("md5")
+    import ibis
+
+    @ibis.udf.scalar.builtin  # type: ignore[untyped-decorator]
+    def md5(text: str) -> str: ...  # type: ignore[empty-body]
+
+    return md5(text)
+
+
+def _digits(digits: int, text: str) -> str:
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()[:digits]

@@ -17,8 +17,7 @@ from calib.loading import load
 from calib.loading.options import ColumnMapping, Transform
 from calib.loading.problems import refuse
 from calib.scanning.describing import check_columns, collected, first
-from calib.scanning.expressions import SCORE, probability
-from calib.scanning.hashing import hashed
+from calib.scanning.expressions import SCORE, hashed, probability
 from calib.scanning.sources import opened
 from calib.scanning.watching import Steps, watched
 from calib.text import quoted

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
+import pandas as pd
 
 from calib.core.predictions import Predictions
 from calib.loading.building.predictions import column_guess, from_rows, guesses_of, refused_guess
@@ -188,7 +189,8 @@ def _of_table(source: ModelRows) -> dict[str, ModelRows]:
             alone,
             tests and of_model(tests, column, model),
         )
-        for model in map(labels.name, _as_met(labels))
+        # As the file first has them.
+        for model in map(labels.name, pd.unique(labels.codes[labels.codes >= 0]).tolist())
     }
 
 
@@ -196,14 +198,6 @@ def _of_column(mapping: ColumnMapping, column: str) -> ColumnMapping:
     """The mapping of one of several models. Its score was guessed if the models were guessed."""
     guessed = tuple("score" if name == "models" else name for name in mapping.guessed)
     return replace(mapping, score=column, models=(), guessed=guessed)
-
-
-def _as_met(labels: Labels) -> list[int]:
-    """As the file first has them."""
-    known = labels.codes[labels.codes >= 0]
-    first = np.full(len(labels), len(known))
-    np.minimum.at(first, known, np.arange(len(known)))
-    return sorted(range(len(labels)), key=lambda code: int(first[code]))
 
 
 def in_order(sources: Mapping[str, Source]) -> dict[str, Source]:

@@ -75,10 +75,6 @@ def _positive(environ: Mapping[str, str], name: str, usual: float) -> float:
     return float(given)
 
 
-def nothing() -> None:
-    """The default progress while a file is read: nothing is done."""
-
-
 @dataclass(slots=True)
 class FileReader:
     """Reads each file in a separate process. Threads can share it.
@@ -119,7 +115,7 @@ class FileReader:
         data: bytes,
         name: str,
         given: TextFormat | None = None,
-        watch: Callable[[], None] = nothing,
+        watch: Callable[[], None] = lambda: None,
     ) -> Read:
         """Read the bytes of a file, as `calib.loading.read` does.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -27,25 +27,15 @@ NULLABLE = {
 }
 
 
-def read_parquet(content: bytes, name: str, budget: Budget) -> Table:
-    """Read a Parquet file; columns that no table can have are not decoded."""
-    return from_arrow(*_guarded("Parquet", _parquet, content, budget), name=name)
+def read_columnar(content: bytes, name: str, budget: Budget) -> Table:
+    """Read a Parquet, Feather or Arrow file, or a stream of Arrow's.
 
-
-def read_arrow(content: bytes, name: str, budget: Budget) -> Table:
-    """Read a Feather or Arrow file, or a stream of Arrow's."""
-    return from_arrow(*_guarded("Arrow", _arrow, content, budget), name=name)
-
-
-def _guarded(
-    kind: str,
-    reader: Callable[[bytes, Budget], tuple[pa.Table, list[str]]],
-    content: bytes,
-    budget: Budget,
-) -> tuple[pa.Table, list[str]]:
+    Columns that no table can have are not decoded.
+    """
+    kind, reader = ("Parquet", _parquet) if content.startswith(PARQUET) else ("Arrow", _arrow)
     try:
         table, left_out = reader(content, budget)
-        return table.rename_columns(table.column_names), left_out
+        table = table.rename_columns(table.column_names)
     except (InputError, MemoryError):
         raise
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError):
@@ -54,6 +44,7 @@ def _guarded(
             f"This {kind} file cannot be read: it is damaged, cut short, or other bytes follow it. "
             "Write it again.",
         ) from None
+    return from_arrow(table, left_out, name=name)
 
 
 def _parquet(content: bytes, budget: Budget) -> tuple[pa.Table, list[str]]:

@@ -45,10 +45,7 @@ ORDER = tuple(KINDS)
 
 def write(found: Read, path: Path) -> None:
     """Write what was just read."""
-    if isinstance(found, Aggregate):
-        _write(found.to_arrow(), path)
-    else:
-        _write(_as_arrow(found), path)
+    _write(found.to_arrow() if isinstance(found, Aggregate) else _as_arrow(found), path)
 
 
 def _as_arrow(table: Table) -> pa.Table:

@@ -21,8 +21,7 @@ from calib.loading.reading.columnar import (
     LOOK_ROWS,
     PARQUET,
     from_arrow,
-    read_arrow,
-    read_parquet,
+    read_columnar,
 )
 from calib.loading.reading.text import read_text
 from calib.loading.table import Table, make_table
@@ -147,10 +146,8 @@ def _from_bytes(data: bytes, name: str, budget: Budget, given: TextFormat) -> Ta
                 "or a NumPy archive.",
             )
     _check_single(content)
-    if content.startswith(PARQUET):
-        return read_parquet(content, name, budget)
-    if content.startswith((ARROW_FILE, ARROW_STREAM)):
-        return read_arrow(content, name, budget)
+    if content.startswith((PARQUET, ARROW_FILE, ARROW_STREAM)):
+        return read_columnar(content, name, budget)
     if content.startswith(b"FEA1"):
         raise refuse("old-feather", "This is a Feather file of version 1. Save it as Parquet.")
     return read_text(content, name, given, budget)

@@ -151,14 +151,9 @@ def _exact(text: bytes, layout: Layout, frame: pd.DataFrame, *, commas: bool) ->
     ]
     if not lost:
         return frame
-    written = _as_written(text, layout, lost)
+    written = _read_csv(text, layout, usecols=lost, dtype=str)
     columns = [written[i] if i in lost else frame[i] for i in frame.columns]
     return pd.concat(columns, axis=1)
-
-
-def _as_written(text: bytes, layout: Layout, columns: list[int]) -> pd.DataFrame:
-    frame: pd.DataFrame = _read_csv(text, layout, usecols=columns, dtype=str)
-    return frame
 
 
 def _fractions(frame: pd.DataFrame) -> Iterator[tuple[int, FloatArray]]:
@@ -175,7 +170,7 @@ def _leading_zeros(text: bytes, layout: Layout, frame: pd.DataFrame) -> list[int
     codes = [column for column in whole if frame[column].max() > 1 or frame[column].min() < 0]
     if not codes or not _has_leading_zero(text):
         return []
-    written = _as_written(text, layout, codes)
+    written = _read_csv(text, layout, usecols=codes, dtype=str)
     return [column for column in codes if written[column].str.match("0[0-9]", na=False).any()]
 
 
@@ -250,11 +245,15 @@ def to_utf8(
         except UnicodeError:
             raise _not_text() from None
     guesses = () if guessed is None else (_guess(guessed),)
-    if b"\0" in data:
-        line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        raise _zero_bytes(line) if _mostly_text(data) else _not_text()
     if not _mostly_text(data):
         raise _not_text()
+    if b"\0" in data:
+        line = data.count(b"\n", 0, data.index(b"\0")) + 1
+        raise refuse(
+            "zero-bytes",
+            f"Line {line:,} of the file holds a zero byte (NUL), which text never has: the file is "
+            "damaged. Write it again.",
+        )
     # Nearly every large table is ASCII: no need to make a text of it.
     if data.isascii():
         return data, (), guesses
@@ -317,12 +316,4 @@ def _not_text() -> InputError:
         "not-a-table",
         "The file is neither text nor Parquet or Arrow, so it is not a table that can be read. "
         "Upload CSV, TSV, Parquet or Arrow.",
-    )
-
-
-def _zero_bytes(line: int) -> InputError:
-    return refuse(
-        "zero-bytes",
-        f"Line {line:,} of the file holds a zero byte (NUL), which text never has: the file is "
-        "damaged. Write it again.",
     )
