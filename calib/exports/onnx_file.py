@@ -32,12 +32,11 @@ def onnx_bytes(program: Program, *, matrix: bool, metadata: dict[str, str]) -> b
         names[id(node)] = graph.of(node, [names[id(a)] for a in node.args], matrix)
     outputs = [names[id(node)] for node in program.outputs]
     if matrix:
-        last = graph.constant(np.array([1], dtype=np.int64))
-        columns = [graph.add("Unsqueeze", name, last) for name in outputs]
+        columns = [graph.add("Unsqueeze", name, [1]) for name in outputs]
         result = graph.add("Concat", *columns, axis=1)
     else:
         result = outputs[0]
-    graph.add("Where", graph.allowed(), result, graph.constant(np.array(np.nan)), name="calibrated")
+    graph.add("Where", graph.allowed(), result, np.nan, name="calibrated")
     shape: list[Any] = ["n", program.n_inputs] if matrix else ["n"]
     model = helper.make_model(
         helper.make_graph(
@@ -77,36 +76,35 @@ class _Graph:
             self.initializers.append(numpy_helper.from_array(array, name))
         return self._constants[key]
 
-    def add(self, operator: str, *inputs: str, name: str = "", **attributes: Any) -> str:
-        """One operator; the name of its result."""
+    def add(self, operator: str, *inputs: Any, name: str = "", **attributes: Any) -> str:
+        """One operator on results and constants; the name of its result."""
+        names = [each if isinstance(each, str) else self.constant(each) for each in inputs]
         name = name or f"t{len(self.nodes)}"
-        self.nodes.append(self._helper.make_node(operator, [*inputs], [name], **attributes))
+        self.nodes.append(self._helper.make_node(operator, names, [name], **attributes))
         return name
 
     def of(self, node: Node, inputs: list[str], matrix: bool) -> str:
         if node.op == "constant":
-            return self.constant(np.array(node.value))
+            return self.constant(node.value)
         if node.op == "input":
-            column = self.constant(np.array(int(node.value), dtype=np.int64))
-            return self.add("Gather", "scores", column, axis=1) if matrix else "scores"
+            return self.add("Gather", "scores", int(node.value), axis=1) if matrix else "scores"
         if node.op in OPERATORS:
             return self.add(OPERATORS[node.op], *inputs)
         if node.op == "power":
-            return self.add("Pow", self.constant(np.array(2.0)), *inputs)
+            return self.add("Pow", 2.0, *inputs)
         if node.op == "exponent":
-            scaled = self.add("Mul", self.add("Log", *inputs), self.constant(np.array(LOG2_E)))
-            return self.add("Floor", self.add("Add", scaled, self.constant(np.array(0.5))))
+            scaled = self.add("Mul", self.add("Log", *inputs), LOG2_E)
+            return self.add("Floor", self.add("Add", scaled, 0.5))
         assert node.pieces is not None
         return self._pieces(node.pieces, inputs[0])
 
     def _pieces(self, pieces: Pieces, x: str) -> str:
         """A binary search for the piece, then Horner's rule."""
         piece = self._search(pieces, x)
-        z = self.add("Sub", x, self._entry(pieces.centers, piece))
-        value = self._entry(pieces.coefficients[:, -1], piece)
-        for d in range(pieces.coefficients.shape[1] - 2, -1, -1):
-            product = self.add("Mul", value, z)
-            value = self.add("Add", product, self._entry(pieces.coefficients[:, d], piece))
+        z = self.add("Sub", x, self.add("Gather", pieces.centers, piece))
+        value, *powers = (self.add("Gather", each, piece) for each in pieces.coefficients.T[::-1])
+        for coefficient in powers:
+            value = self.add("Add", self.add("Mul", value, z), coefficient)
         return value
 
     def _search(self, pieces: Pieces, x: str) -> str:
@@ -114,23 +112,17 @@ class _Graph:
         edges = np.full(2**bits - 1, np.inf)
         edges[: len(pieces.edges)] = pieces.edges
         # x minus itself gives an index for every row, even if there is only one piece.
-        zero = self.add("Sub", x, x)
-        place = self.add("Cast", zero, to=INT64)
-        one = self.constant(np.array(1, dtype=np.int64))
+        place = self.add("Cast", self.add("Sub", x, x), to=INT64)
+        beyond = "GreaterOrEqual" if pieces.closed == "left" else "Greater"
         for bit in range(bits - 1, -1, -1):
-            step = self.constant(np.array(2**bit, dtype=np.int64))
-            further = self.add("Add", place, step)
-            edge = self._entry(edges, self.add("Sub", further, one))
-            beyond = "GreaterOrEqual" if pieces.closed == "left" else "Greater"
+            further = self.add("Add", place, 2**bit)
+            edge = self.add("Gather", edges, self.add("Sub", further, 1))
             place = self.add("Where", self.add(beyond, x, edge), further, place)
         return place
 
-    def _entry(self, values: FloatArray, place: str) -> str:
-        return self.add("Gather", self.constant(np.array(values)), place)
-
     def allowed(self) -> str:
-        low = self.add("GreaterOrEqual", "scores", self.constant(np.array(0.0)))
-        return self.add("And", low, self.add("LessOrEqual", "scores", self.constant(np.array(1.0))))
+        low = self.add("GreaterOrEqual", "scores", 0.0)
+        return self.add("And", low, self.add("LessOrEqual", "scores", 1.0))
 
 
 def run_onnx(model: bytes, scores: FloatArray) -> FloatArray:

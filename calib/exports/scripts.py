@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import shutil
 import subprocess
 import tempfile
@@ -178,10 +177,5 @@ def run_javascript(content: bytes, scores: FloatArray) -> FloatArray:
         told = [line for line in done.stderr.splitlines() if "Error" in line]
         told.append(done.stderr.strip()[-300:])
         raise ValueError(f"Node could not run the exported module: {told[0]}")
-    return np.array([_numbers(each) for each in json.loads(done.stdout)], dtype=np.float64)
-
-
-def _numbers(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_numbers(each) for each in value]
-    return math.nan if value is None else value
+    # JSON has null for NaN, and NumPy reads None as NaN.
+    return np.array(json.loads(done.stdout), dtype=np.float64)

@@ -193,7 +193,7 @@ def run_duckdb(query: str, scores: FloatArray, columns: tuple[str, ...], table: 
         connection.execute(f"CREATE TABLE {quoted(table)} AS SELECT * FROM calib_given")
         connection.execute("SET lock_configuration = true")
         made = connection.execute(query).df().sort_values("calib_row")
-    return made.iloc[:, -_n_outputs(scores) :].to_numpy(np.float64).reshape(scores.shape)
+    return made.iloc[:, -len(columns) :].to_numpy(np.float64).reshape(scores.shape)
 
 
 def run_sqlite(query: str, scores: FloatArray, columns: tuple[str, ...], table: str) -> FloatArray:
@@ -208,12 +208,8 @@ def run_sqlite(query: str, scores: FloatArray, columns: tuple[str, ...], table: 
     finally:
         connection.close()
     made.sort(key=lambda row: row[len(columns)])
-    values = [row[-_n_outputs(scores) :] for row in made]
+    values = [row[-len(columns) :] for row in made]
     return np.array(values, dtype=np.float64).reshape(scores.shape)
-
-
-def _n_outputs(scores: FloatArray) -> int:
-    return 1 if scores.ndim == 1 else scores.shape[1]
 
 
 # All that an exported query consists of.

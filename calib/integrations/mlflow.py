@@ -61,20 +61,17 @@ def log_report(
     }
     mlflow.log_metrics(metrics, run_id=run_id)
     client = mlflow.MlflowClient()
-    for name, text in _tags(analysis).items():
+    tags = {
+        "verdict": analysis.verdict.sentence,
+        "recommended": recommended or "",
+        "fingerprint": analysis.data.fingerprint,
+    }
+    for name, text in tags.items():
         client.set_tag(run_id, f"calib.{name}", text)
     with TemporaryDirectory(prefix="calib-") as folder:
         for name in ("report.html", "report.json"):
             report.save(Path(folder) / name)
         mlflow.log_artifacts(folder, artifact_path, run_id=run_id)
-
-
-def _tags(analysis: Analysis) -> dict[str, str]:
-    return {
-        "verdict": analysis.verdict.sentence,
-        "recommended": analysis.recommendation.method or "",
-        "fingerprint": analysis.data.fingerprint,
-    }
 
 
 def metrics() -> list[Any]:

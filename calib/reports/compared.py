@@ -143,20 +143,13 @@ def _refusal(one: Analysis, two: Analysis, key: str, column: str) -> str:
     protocols = one.data.protocol, two.data.protocol
     if key != "uncalibrated" and protocols[0] != protocols[1]:
         return f"scored on {protocols[0]} and on {protocols[1]}"
-    if key != "uncalibrated" and (found := _other_folds(one, two)):
-        return found
+    if key != "uncalibrated" and protocols[0] == "folds":
+        named = [each.data.named_folds for each in (one, two)]
+        drawn = [each.settings.n_folds for each in (one, two)]
+        folds = [f"{n} named" if n else str(m) for n, m in zip(named, drawn, strict=True)]
+        if folds[0] != folds[1]:
+            return f"n_folds differs: {folds[0]} and {folds[1]}"
     return _differing(one.settings, two.settings, _deciding(key, column))
-
-
-def _other_folds(one: Analysis, two: Analysis) -> str:
-    """The numbers of folds of both reports if they differ, otherwise ""."""
-    if one.data.protocol != "folds":
-        return ""
-    folds = [
-        f"{each.data.named_folds} named" if each.data.named_folds else str(each.settings.n_folds)
-        for each in (one, two)
-    ]
-    return f"n_folds differs: {folds[0]} and {folds[1]}" if folds[0] != folds[1] else ""
 
 
 def _deciding(key: str, column: str) -> list[str]:
