@@ -126,6 +126,7 @@ def test_a_newer_or_broken_report_is_refused_in_a_sentence(report, path, value, 
         b"[1, 2]",
         "no/such/report.json",
         Path("no/such/report.json"),
+        '{"title": "one", "title": "another"}',
     ],
 )
 def test_what_is_no_report_is_refused_in_a_sentence(source, texts):
