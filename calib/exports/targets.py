@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
 from shutil import which
-from typing import Any
 
 from calib.exports import onnx_file, scripts, sql
-from calib.exports.codec import ExportError
-from calib.exports.document import ExportedCalibrator, canonical, check_values
+from calib.exports.codec import ExportError, FormReader
+from calib.exports.document import ExportedCalibrator, canonical, check_values, parse
 from calib.exports.recording import Program, record
 from calib.numerics.arrays import FloatArray
 from calib.text import significant
@@ -41,6 +39,14 @@ class Run:
     engine: str
     ulps: int
     here: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a file says of itself."""
+
+    choices: Choices
+    run: Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +112,7 @@ def content_of(
     body = _body(program, made, target, choices, [f"{target.mark} {note}" for note in notes])
     if run is None:
         return body.encode()
-    how = canonical({"choices": asdict(choices), "run": asdict(run)})
+    how = canonical(asdict(Facts(choices, run)))
     ending = (f"{target.mark} {MADE}{how}", f"{target.mark} {SOURCE}{made.json()}", "")
     return "\n".join((body, *ending)).encode()
 
@@ -205,12 +211,11 @@ def _one_line(text: str) -> str:
     return " ".join(text.split()).encode("ascii", "backslashreplace").decode()
 
 
-def facts_of(line: str) -> tuple[Choices, Run]:
-    """How a file was written, according to its facts."""
+def facts_of(line: str, made: ExportedCalibrator) -> Facts:
+    """How the file of a calibrator was written, according to its facts."""
     try:
-        facts: Any = json.loads(line)
-        choices = Choices(**(facts["choices"] | {"columns": tuple(facts["choices"]["columns"])}))
-        run = Run(**facts["run"])
-    except (ValueError, TypeError, KeyError, RecursionError):
-        raise ExportError("The file must say how it was written, after calib-made.") from None
-    return choices, run
+        facts: Facts = FormReader().read(Facts, parse(line), "facts")
+        own = facts.choices
+        return Facts(choices_for(made, own.dialect, own.table, own.columns), facts.run)
+    except ValueError as error:
+        raise ExportError(f"The file must say how it was written, after {MADE}{error}") from None

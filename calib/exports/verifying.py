@@ -13,7 +13,6 @@ from calib.exports.targets import (
     SOURCE,
     TARGETS,
     Choices,
-    Run,
     Target,
     content_of,
     facts_of,
@@ -131,29 +130,25 @@ def _model(content: bytes, target: Target) -> Verified:
 
 def _text(content: bytes, target: Target) -> Verified:
     text = content.decode("utf-8", "replace").replace("\r\n", "\n")
-    body, made, choices, run = _read(text)
-    fresh = content_of(made, target, choices, run).decode()
+    body, found, rest = text.rpartition(MADE)
+    line, source, document = rest.partition(SOURCE)
+    if not (found and source):
+        raise ExportError("The file must end with its source, after calib-source: it has none.")
+    made = read_document(document.strip())
+    facts = facts_of(line.rpartition("\n")[0], made)
+    fresh = content_of(made, target, facts.choices, facts.run).decode()
     if fresh == text:
-        again = tried(made, target, choices, fresh.encode())
+        again = tried(made, target, facts.choices, fresh.encode())
         return Verified(made, again.engine, again.ulps, again.here)
     if target.key != "sql":
         lines = zip(fresh.splitlines(), text.splitlines(), strict=False)
-        line = next((i for i, (a, b) in enumerate(lines, 1) if a != b), len(text.splitlines()))
+        place = next((i for i, (a, b) in enumerate(lines, 1) if a != b), len(text.splitlines()))
         raise ExportError(
-            f"Line {line} was changed: calib writes another line for this calibrator. "
+            f"Line {place} was changed: calib writes another line for this calibrator. "
             "Export it again."
         )
     try:
-        again = tried(made, target, choices, body.encode())
-    except ValueError as error:
+        again = tried(made, target, facts.choices, body.rpartition("\n")[0].encode())
+    except Exception as error:  # of three libraries' many kinds
         raise ExportError(f"The query was changed. {error}") from None
     return Verified(made, again.engine, again.ulps, again.here, edited=True)
-
-
-def _read(text: str) -> tuple[str, ExportedCalibrator, Choices, Run]:
-    body, found, rest = text.rpartition(MADE)
-    facts, source, document = rest.partition(SOURCE)
-    if not (found and source):
-        raise ExportError("The file must end with its source, after calib-source: it has none.")
-    choices, run = facts_of(facts.rpartition("\n")[0])
-    return body.rpartition("\n")[0], read_document(document.strip()), choices, run

@@ -134,6 +134,21 @@ def test_a_foreign_query_is_not_run(query, beta):
         verify(path)
 
 
+@pytest.mark.parametrize("facts", [
+    {"dialect": 5}, {"dialect": "none"}, {"columns": "p"}, {"columns": [1]}, {"columns": []},
+    {"columns": ["a", "b"]}, {"columns": ["p"]}, {"table": 3}, {"extra": 1},
+])  # fmt: skip
+def test_forged_facts_are_refused(facts, beta):
+    path = beta("map.sql")
+    before, mark, rest = path.read_text().partition("-- calib-made: ")
+    line, end, source = rest.partition("\n")
+    told = json.loads(line)
+    told["choices"] |= facts
+    path.write_text(before + mark + json.dumps(told) + end + source)
+    with pytest.raises(ExportError, match=r"^The (file must say how it was written|query was)"):
+        verify(path)
+
+
 def test_foreign_python_is_not_run(beta, tmp_path):
     path, mark = beta("map.py"), tmp_path / "ran"
     path.write_text(f"open({str(mark)!r}, 'w')\n" + path.read_text())
