@@ -3,9 +3,9 @@
 import streamlit as st
 
 from calib.loading.examples import EXAMPLES
+from calib.ui import overview
 from calib.ui.controls import uploaders, widgets
 from calib.ui.layout import frame, style
-from calib.ui.overview import answer
 from calib.ui.session import middleware, serving, state
 
 
@@ -34,14 +34,14 @@ def about() -> None:
 
 def body(model: state.Model) -> None:
     analysis = model.analysis
-    answer.card(session, analysis)
+    overview.card(session, analysis)
     with st.container(key=state.key("evidence")):
         pair, beside = st.columns([5, 3], gap="medium")
     with pair:
-        answer.before_and_after(analysis)
+        overview.before_and_after(analysis)
     with beside:
-        answer.recommendation(session, model)
-        answer.four_numbers(session, analysis)
+        overview.recommendation(session, model)
+        overview.four_numbers(session, analysis)
     frame.once("about", about)
 
 

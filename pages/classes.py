@@ -3,7 +3,7 @@
 import streamlit as st
 
 from calib.crossfit.matrix import MatrixFits
-from calib.ui.classes import class_table
+from calib.ui import classes
 from calib.ui.controls import widgets
 from calib.ui.layout import frame, words
 from calib.ui.session import choices, state
@@ -30,9 +30,9 @@ def body(model: state.Model) -> None:
     with st.spinner("Computing classes …"):
         names = model.predictions.class_names
         table = session.memo.heavy(MatrixFits.classwise, matrix.held_out, method, names)
-    st.markdown(class_table.summary(table, method))
-    opened = class_table.show(model, table)
-    frame.reading(class_table.READING)
+    st.markdown(classes.summary(table, method))
+    opened = classes.show(model, table)
+    frame.reading(classes.READING)
     st.caption(words.protocol(model.analysis))
     if opened is not None:
         session.change(choices.VIEW, f"class:{opened}")

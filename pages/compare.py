@@ -11,7 +11,7 @@ from calib.curves.reliability import FEW_ROWS
 from calib.figures.before_after import before_after_panel
 from calib.figures.difference import difference_chart
 from calib.figures.words import band_meaning
-from calib.ui.compare import compare_view
+from calib.ui import compare
 from calib.ui.controls import use_calibrator, widgets
 from calib.ui.layout import charts, frame, tables, words
 from calib.ui.layout.tables import MetricColumn
@@ -55,11 +55,11 @@ def body(model: state.Model) -> None:
     if analysis.multiclass:
         st.markdown("### All classes, held-out rows")
         compared = analysis.multiclass
-        columns = chosen(analysis, compare_view.matrix_columns(compared))
+        columns = chosen(analysis, compare.matrix_columns(compared))
         table("all_classes", "Metrics of all classes", analysis, columns, compared.results)
         if len(analysis.methods) > 1:
-            compare_view.matrix_forest(analysis)
-        compare_view.clipped(session, compared)
+            compare.matrix_forest(analysis)
+        compare.clipped(session, compared)
         st.markdown(f"### This view: {text.plain(analysis.data.positive_name)}")
     else:
         st.markdown("### Metrics on held-out rows")
@@ -133,4 +133,4 @@ frame.show(session, models, body)
 if len(state.models(session)) > 1:
     with all_models:
         counted = session.upload is not None and bool(session.upload.counted)
-        compare_view.models(frame.comparison(session, method), counted=counted)
+        compare.models(frame.comparison(session, method), counted=counted)

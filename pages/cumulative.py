@@ -4,8 +4,8 @@ import streamlit as st
 
 from calib.figures.cumulative import PANELS, cumulative_chart
 from calib.figures.cumulative_difference import cumulative_difference_chart
+from calib.ui import cumulative
 from calib.ui.controls import widgets
-from calib.ui.cumulative import calibration_tests
 from calib.ui.layout import charts, frame, words
 from calib.ui.session import choices, state
 
@@ -28,8 +28,8 @@ def body(model: state.Model) -> None:
         drawings(model, shown)
     for key in shown:
         st.markdown(f"### Tests: {choices.method_label(key)}")
-        calibration_tests.tests_table(analysis.methods[key])
-    frame.once("tests", lambda: st.caption(calibration_tests.TESTS_READING))
+        cumulative.tests_table(analysis.methods[key])
+    frame.once("tests", lambda: st.caption(cumulative.TESTS_READING))
 
 
 def drawings(model: state.Model, shown: tuple[str, ...]) -> None:
@@ -41,8 +41,8 @@ def drawings(model: state.Model, shown: tuple[str, ...]) -> None:
             for panel in range(len(PANELS)):
                 drawn = cumulative_chart(analysis, key, panels=(panel,))
                 charts.chart(drawn, f"chart_cumulative_{key}_{panel}")
-    frame.once("panels", lambda: st.caption(calibration_tests.PANELS))
-    frame.reading(calibration_tests.CUMULATIVE)
+    frame.once("panels", lambda: st.caption(cumulative.PANELS))
+    frame.reading(cumulative.CUMULATIVE)
     st.caption(words.protocol(analysis))
 
 

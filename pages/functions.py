@@ -8,8 +8,8 @@ from calib.analysis import Analysis, LiveAnalysis
 from calib.figures.compact_logit import compact_logit_chart
 from calib.figures.functions import functions_chart
 from calib.figures.lambda_path import lambda_path_chart, with_path
+from calib.ui import functions
 from calib.ui.controls import use_calibrator, widgets
-from calib.ui.functions import epsilon
 from calib.ui.layout import charts, frame, tables, words
 from calib.ui.session import choices, state
 
@@ -45,14 +45,14 @@ def body(model: state.Model) -> None:
     st.markdown("## Calibration functions")
     with st.container(key=state.key("epsilon_matters")):
         first = st.empty()
-    used = bool(epsilon.methods(analysis))
-    first.markdown(epsilon.matters(analysis, (), is_known=not used))
+    used = bool(functions.methods(analysis))
+    first.markdown(functions.epsilon_matters(analysis, (), is_known=not used))
     if session.is_matrix:
         st.info(MAPS_OF_A_VIEW)
     if reason := words.too_few(analysis):
         first.info(reason)
         return
-    functions(analysis)
+    diagrams(analysis)
     beside = epsilons(analysis)
     st.markdown("### Fitted parameters")
     tables.formulas(analysis)
@@ -62,13 +62,13 @@ def body(model: state.Model) -> None:
     smoothness(analysis)
     # Last: everything else can be read while its points are computed.
     with beside:
-        curves = epsilon.over_epsilon(session, analysis)
+        curves = functions.over_epsilon(session, analysis)
     if curves:
-        first.markdown(epsilon.matters(analysis, curves))
+        first.markdown(functions.epsilon_matters(analysis, curves))
 
 
-def functions(analysis: LiveAnalysis) -> None:
-    by_rule = epsilon.rule_maps(session, analysis)
+def diagrams(analysis: LiveAnalysis) -> None:
+    by_rule = functions.rule_maps(session, analysis)
     axis, knots = session[choices.AXIS], session[choices.KNOTS]
     draw = partial(functions_chart, axis=axis, highlight_knots=knots, by_rule=by_rule)
     drawn, tested = tuple(analysis.methods), analysis.data.protocol == "test rows"
@@ -98,9 +98,9 @@ def epsilons(analysis: LiveAnalysis) -> st.delta_generator.DeltaGenerator:
         # Several models share one epsilon.
         if session.drawn == 0:
             widgets.epsilon(session, analysis.compact_logit.rule)
-        reading = epsilon.compact_logit(analysis.compact_logit) + epsilon.reading(analysis)
-        frame.reading(reading, "epsilon")
-        frame.once("Lucena", lambda: st.caption(epsilon.SOURCE))
+        meaning = functions.compact_logit(analysis.compact_logit)
+        frame.reading(meaning + functions.epsilon_reading(analysis), "epsilon")
+        frame.once("Lucena", lambda: st.caption(functions.SOURCE))
     with transform:
         st.markdown("#### Compact-logit transform")
         charts.chart(compact_logit_chart(analysis), "chart_compact_logit")

@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from calib.ui.gallery import gallery_view
-from calib.ui.gallery.gallery_entries import ENTRIES
+from calib.ui import gallery
 from calib.ui.layout import frame
 from calib.ui.session.pages import PAGES
 
@@ -19,8 +18,8 @@ if session.upload is not None:
         "An example that you open here replaces your file. Upload the file again on the Data page."
     )
 
-for shown in ENTRIES:
-    opened = gallery_view.show_entry(shown)
+for shown in gallery.ENTRIES:
+    opened = gallery.show_entry(shown)
     if opened is not None:
         session.follow(opened.link)
         st.switch_page(PAGES[opened.page])

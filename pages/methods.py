@@ -2,8 +2,8 @@
 
 import streamlit as st
 
+from calib.ui import methods
 from calib.ui.layout import frame
-from calib.ui.methods import glossary
 
 session = frame.begin("Methods")
 
@@ -14,8 +14,8 @@ query = st.text_input(
     key="methods_filter",
     help="Searches names, explanations and sources for every word.",
 )
-metrics = glossary.kept(glossary.metric_entries(), query)
-calibrators = glossary.kept(glossary.calibrator_entries() | glossary.term_entries(), query)
+metrics = methods.kept(methods.metric_entries(), query)
+calibrators = methods.kept(methods.calibrator_entries() | methods.term_entries(), query)
 
 left, right = st.columns(2, gap="large")
 with left, st.container(key="glossary_metrics"):
@@ -27,8 +27,8 @@ with right, st.container(key="glossary_calibrators"):
         st.markdown(f"### {title}")
         st.markdown("\n".join(entry.markdown() for entry in entries))
     if not query:
-        st.caption(glossary.ONE_VS_REST)
+        st.caption(methods.ONE_VS_REST)
         st.markdown("### How intervals are computed")
-        st.markdown(glossary.INTERVALS)
+        st.markdown(methods.INTERVALS)
 if not metrics and not calibrators:
     st.info("No matches.")

@@ -174,11 +174,11 @@ OTHERS = {
     *(
         "calib/ui/session/links.py",
         "calib/ui/controls/widgets.py",
-        "calib/ui/classes/class_table.py",
+        "calib/ui/classes.py",
     ),
     *("calib/figures/scales.py", "calib/figures/svg.py"),
     *("calib/reports/codec.py", "calib/reports/tables.py", "calib/reports/recomputing.py"),
-    *("calib/ui/gallery/gallery_view.py", "calib/cli/check.py"),
+    *("calib/ui/gallery.py", "calib/cli/check.py"),
     *("calib/analysis/slices/bins.py", "calib/slicing.py"),
     "calib/analysis/periods/cutting.py",
     "calib/text.py",

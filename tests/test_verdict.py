@@ -26,8 +26,8 @@ from calib.core.cells import ScoreCells
 from calib.core.estimate import Estimate
 from calib.core.predictions import Predictions
 from calib.metrics import TestResult
-from calib.ui.cumulative.calibration_tests import NAMES
-from calib.ui.cumulative.calibration_tests import test_lines as lines_of
+from calib.ui.cumulative import NAMES
+from calib.ui.cumulative import test_lines as lines_of
 from tests.rare import common_first
 
 KEEP = Recommendation("uncalibrated", "", ())

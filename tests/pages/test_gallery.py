@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from calib.ui.gallery import gallery_view
-from calib.ui.gallery.gallery_entries import ENTRIES, OPENINGS
+from calib.ui import gallery
+from calib.ui.gallery import ENTRIES
 from calib.ui.session.choices import VIEW
 from calib.ui.session.links import decode, encode
 from tests.rare import common_first
 
 ROOT = Path(__file__).resolve().parents[2]
+OPENINGS = tuple(opening for entry in ENTRIES for opening in entry.openings)
 
 
 def start() -> AppTest:
@@ -64,13 +65,13 @@ def test_every_exhibit_shows_numbers_and_a_picture_of_the_repository():
     files = [name for entry in ENTRIES for name in entry.numbers]
     assert len(app.dataframe) == len(files)
     for entry in ENTRIES:
-        assert (gallery_view.FOLDER / f"{entry.picture}.svg").is_file()
+        assert (gallery.FOLDER / f"{entry.picture}.svg").is_file()
     published = app.dataframe[files.index("splinecalib_table1")].value.set_index("Number")
     assert published.loc["uncalibrated", "Published"].startswith("0.7448")
 
 
 def test_an_installed_package_has_no_pictures_and_says_so(monkeypatch, tmp_path):
-    monkeypatch.setattr(gallery_view, "FOLDER", tmp_path)
+    monkeypatch.setattr(gallery, "FOLDER", tmp_path)
     app = start()
     assert not app.exception
     assert not app.dataframe

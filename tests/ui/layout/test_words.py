@@ -8,7 +8,7 @@ from calib import analyze
 from calib.core.estimate import Estimate
 from calib.loading.examples import EXAMPLES
 from calib.text import JOINER, interval, number, percent, plain, signed
-from calib.ui.classes.class_table import SHOWN
+from calib.ui.classes import SHOWN
 from calib.ui.layout.words import formula
 from calib.ui.session.choices import CHOICES
 

@@ -7,7 +7,7 @@ from calib.analysis import analyze
 from calib.core.predictions import Predictions
 from calib.crossfit.epsilon import EPSILONS
 from calib.crossfit.settings import Settings
-from calib.ui.functions import epsilon
+from calib.ui import functions
 from calib.ui.session.session import Session
 
 
@@ -35,30 +35,30 @@ def test_an_interrupted_curve_goes_on_where_it_stopped(analysis):
             raise MovedOn
 
     with pytest.raises(MovedOn):
-        epsilon.curve(session, analysis, "ispline", move_on)
-    curve = epsilon.curve(session, analysis, "ispline", lambda share, _: told.append(share))
+        functions.curve(session, analysis, "ispline", move_on)
+    curve = functions.curve(session, analysis, "ispline", lambda share, _: told.append(share))
     assert told[0] == pytest.approx(0.5)
     assert told == sorted(told)
     assert len(curve.epsilon) == len(EPSILONS)
-    again = epsilon.curve(Session(), analysis, "ispline", move_on)
+    again = functions.curve(Session(), analysis, "ispline", move_on)
     np.testing.assert_array_equal(again.log_loss, curve.log_loss)
 
 
 def test_another_seed_makes_other_folds(rows, analysis):
     other = analyze(rows, Settings(methods=("ispline",), n_folds=2, seed=1))
     quiet = lambda *_: None  # noqa: E731
-    one = epsilon.curve(Session(), analysis, "ispline", quiet)
-    two = epsilon.curve(Session(), other, "ispline", quiet)
+    one = functions.curve(Session(), analysis, "ispline", quiet)
+    two = functions.curve(Session(), other, "ispline", quiet)
     assert not np.array_equal(one.log_loss, two.log_loss)
 
 
 def test_maps_by_the_rule_are_made_only_where_another_epsilon_is_in_use(rows, analysis):
     session = Session()
-    assert epsilon.rule_maps(session, analysis) == {}
+    assert functions.rule_maps(session, analysis) == {}
     chosen = analyze(rows, Settings(methods=("platt", "ispline"), n_folds=2, epsilon=0.2))
-    maps = epsilon.rule_maps(session, chosen)
+    maps = functions.rule_maps(session, chosen)
     assert set(maps) == {"ispline"}
     np.testing.assert_array_equal(
         maps["ispline"].calibrated, analysis.methods["ispline"].function.calibrated
     )
-    assert epsilon.rule_maps(session, chosen) is maps
+    assert functions.rule_maps(session, chosen) is maps

@@ -140,7 +140,9 @@ def compact_logit(curve: CompactLogitCurve) -> str:
 """
 
 
-def matters(analysis: Analysis, curves: Sequence[EpsilonCurve], *, is_known: bool = True) -> str:
+def epsilon_matters(
+    analysis: Analysis, curves: Sequence[EpsilonCurve], *, is_known: bool = True
+) -> str:
     """Whether epsilon matters for these scores: how many are outside, how much the loss moves."""
     known = analysis.compact_logit
     n_all, n = analysis.data.n_calibration, known.n_outside
@@ -175,7 +177,7 @@ def _moves(analysis: Analysis, curve: EpsilonCurve) -> str:
     )
 
 
-def reading(analysis: Analysis) -> str:
+def epsilon_reading(analysis: Analysis) -> str:
     scored = f"each scored by a calibrator fitted on the other folds ({n_folds(analysis)} folds)"
     if analysis.data.protocol == "test rows":
         scored = "the test rows, scored by calibrators fitted on the calibration rows"

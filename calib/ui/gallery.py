@@ -1,11 +1,17 @@
-"""What hangs in the gallery: a paper's point, what can be opened, and which numbers are shown."""
+"""The gallery: a paper's point, its numbers beside ours, and data to open."""
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import streamlit as st
+
+from calib.text import plain
+from calib.ui.layout.words import linked
 from calib.ui.session.choice import Choice
 from calib.ui.session.choices import (
     AXIS,
@@ -20,7 +26,10 @@ from calib.ui.session.choices import (
     Chosen,
 )
 from calib.ui.session.links import Link
+from calib.ui.session.serving import app_file
 
+FOLDER = app_file().parent / "docs" / "reproductions"
+MAX_HEIGHT, MANY_ROWS = 320, 8
 BETA_FAMILY = ("platt", "logistic", "isotonic", "beta", "beta_am", "beta_ab")
 
 
@@ -209,4 +218,61 @@ ENTRIES = (
         "Ten CORP diagrams with their bands.",
     ),
 )
-OPENINGS = tuple(opening for entry in ENTRIES for opening in entry.openings)
+
+
+def show_entry(shown: GalleryEntry) -> Opening | None:
+    """Draw one paper; the opening whose button was pressed, if one was."""
+    st.markdown(f"### {shown.title}")
+    words, picture = st.columns([2, 3], gap="large")
+    with words:
+        st.markdown(shown.story)
+        st.markdown(f":small[{linked(shown.source)}]")
+        pressed = None
+        for each in shown.openings:
+            if st.button(each.label, key=f"open_{each.key}", icon=":material/arrow_forward:"):
+                pressed = each
+        for name, title in shown.numbers.items():
+            path = FOLDER / f"{name}.csv"
+            if path.is_file():
+                with st.expander(title, key=f"numbers_{name}"):
+                    _table(name, path)
+    with picture:
+        path = FOLDER / f"{shown.picture}.svg"
+        if path.is_file():
+            st.image(str(path), alt=shown.alt, width="content")
+        else:
+            st.caption("The picture and the numbers are in the project's repository only.")
+    return pressed
+
+
+def _table(name: str, path: Path) -> None:
+    rows, notes = read_numbers(path)
+    st.dataframe(
+        rows,
+        hide_index=True,
+        key=f"table_{name}",
+        height=MAX_HEIGHT if len(rows["Number"]) > MANY_ROWS else "content",
+        alt="One row per number: the published value and ours.",
+    )
+    for note in notes:
+        st.caption(note)
+
+
+def read_numbers(path: Path) -> tuple[dict[str, list[str]], list[str]]:
+    """Columns of published numbers and ours, with the digits that they are worth; and notes."""
+    with path.open(newline="", encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    columns: dict[str, list[str]] = {
+        "Number": [line["name"] for line in lines],
+        # The shorter: a published number has the digits that were printed.
+        "Published": [
+            min(line["published"], _rounded(line, "published"), key=len) for line in lines
+        ],
+        "Ours": [_rounded(line, "ours") for line in lines],
+    }
+    notes = [f"{plain(line['name'])}: {plain(line['note'])}" for line in lines if line["note"]]
+    return {name: values for name, values in columns.items() if any(values)}, notes
+
+
+def _rounded(line: Mapping[str, str], name: str) -> str:
+    return f"{float(line[name]):.{int(line['digits'])}f}" if line[name] else ""

@@ -10,8 +10,8 @@ from calib.analysis import analyze
 from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
 from calib.metrics import TestResult
-from calib.ui.cumulative.calibration_tests import NAMES
-from calib.ui.cumulative.calibration_tests import test_lines as lines_of
+from calib.ui.cumulative import NAMES
+from calib.ui.cumulative import test_lines as lines_of
 from calib.ui.layout.words import errors_sentence
 
 
