@@ -38,7 +38,6 @@ log = logging.getLogger(__name__)
 
 
 def uploaders(session: Session) -> None:
-    """Places to drop the predictions, and test rows of their own."""
     left, right = st.columns(2, gap="medium")
     with left:
         uploader(session, "data", "Predictions, or the calibration rows")
@@ -78,7 +77,6 @@ def example_instead() -> None:
 
 
 def _offer(session: Session, upload: Upload) -> None:
-    """Say that this is not what was awaited, and offer to open it."""
     found = source_of(upload)
     named, other = plain(found.name), plain(session.awaited.name) or "the file of the link"
     why = (
@@ -261,7 +259,6 @@ def _answers(
 
 
 def repair_button(label: str, key: str, on_click: Callable[..., None], *args: object) -> None:
-    """A button that repairs a problem, or answers the question that it asks."""
     look: dict[str, Any] = {"type": "primary", "icon": ":material/build:"}
     st.button(sentence(label), key=key, on_click=on_click, args=args, **look)
 
@@ -277,7 +274,6 @@ def _read_anew(session: Session, arguments: Mapping[str, Any]) -> None:
 
 
 def remove_test(session: Session) -> None:
-    """Go back to one file."""
     if session.upload is not None and session.upload.test_table is not None:
         st.button("Remove the test rows", key="remove_test", on_click=_remove_test, args=(session,))
 

@@ -20,7 +20,6 @@ FIRST = {"top": 1, "within": 2, "class": 0}
 
 
 def control(session: Session, rows: Predictions) -> None:
-    """The view, by kind and by class or rank."""
     n = rows.n_classes
     kind, index = check_view(session.settings.view, n)
 

@@ -92,7 +92,6 @@ def download(label: str, content: Any, file_name: str, key: str, **more: Any) ->
 
 
 def binning(session: Session) -> None:
-    """Strategy and number of bins, and whether the data choose it."""
     bins(session)
     control(session, choices.AUTO_BINS)
 
@@ -103,7 +102,6 @@ def bins(session: Session) -> None:
 
 
 def methods(session: Session) -> None:
-    """The methods that are fitted and compared, simplest first."""
     known = list(CALIBRATORS if session.is_matrix else score_methods())
     control(session, choices.METHODS, [key for key in known if key != "uncalibrated"])
     with st.expander("What each one assumes"):
@@ -172,7 +170,6 @@ def epsilon(session: Session, rule: float) -> None:
 
 
 def folds(session: Session, rows: Data | None) -> None:
-    """Number of folds (if folds are random) and seed, in an expander."""
     split = rows is not None and rows.is_split
     with st.expander("Cross-fitting"):
         if rows is not None and rows.fold_names and not split:

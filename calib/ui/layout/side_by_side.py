@@ -37,7 +37,6 @@ STYLE = f"""
 
 
 def control(session: Session) -> None:
-    """The control for the models that are shown, if there are several."""
     names = list(state.models(session))
     if len(names) < 2:
         return
@@ -72,7 +71,6 @@ def _refuse(session: Session, names: Sequence[str]) -> None:
 
 
 def columns(n: int) -> Sequence[DeltaGenerator]:
-    """One place a model."""
     st.html(f"<style>{STYLE}</style>")
     with st.container(key=KEY):
         return st.columns(n, gap="medium")

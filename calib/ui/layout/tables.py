@@ -186,7 +186,6 @@ def column_help(column: Column) -> str:
 
 
 def metric_columns(analysis: Analysis) -> list[MetricColumn]:
-    """The metrics of every method, and the paired changes of those that have one."""
     return columns_of(analysis.columns, analysis.methods, column_help)
 
 

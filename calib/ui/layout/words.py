@@ -21,11 +21,7 @@ MIN_DRAWN, MAX_BAND = 10, 0.9
 
 
 def on_average(estimate: Estimate) -> str:
-    """The noise floor of a calibration error, in a sentence.
-
-    >>> on_average(Estimate(0.2, noise_floor=0.148))
-    'A calibrated model of this size shows 0.1480 on average.'
-    """
+    """The noise floor of a calibration error, in a sentence."""
     return f"A calibrated model of this size shows {number(estimate.noise_floor)} on average."
 
 
@@ -51,11 +47,7 @@ def n_folds(analysis: Analysis) -> int:
 
 
 def named_folds(origin: Origin | None) -> str:
-    """Whose folds the methods are cross-fitted in, where the data name them.
-
-    >>> named_folds(Origin(fold="cv fold")), named_folds(None)
-    ('the folds of column cv fold', 'the folds that the data name')
-    """
+    """Whose folds the methods are cross-fitted in, where the data name them."""
     if origin is None or not origin.fold:
         return "the folds that the data name"
     return f"the folds of column {plain(origin.fold)}"
@@ -122,11 +114,7 @@ def errors_sentence(method: MethodResult) -> str:
 
 
 def linked(source: str) -> str:
-    r"""A reference as harmless Markdown, its arXiv or DOI number a link.
-
-    >>> linked("Guo et al. 2017, arXiv:1706.04599")
-    'Guo et al\\. 2017, [arXiv\\:1706\\.04599](https://arxiv.org/abs/1706.04599)'
-    """
+    """A reference as harmless Markdown, its arXiv or DOI number a link."""
     parts, end = [], 0
     for found in REFERENCE.finditer(source):
         parts.append(_escaped(source[end : found.start()]))

@@ -15,8 +15,6 @@ PATIENCE = 2.0
 
 @dataclass(slots=True)
 class Offer:
-    """To cancel what is being done."""
-
     key: str  # of the button
     cancel: Callable[[], None]  # what makes the next run leave it
     _slot: DeltaGenerator = field(default_factory=st.empty)

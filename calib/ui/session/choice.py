@@ -61,14 +61,11 @@ def number(
     options: tuple[float, ...] = (),
     name: Callable[[Any], str] = str,
 ) -> Values[Any]:
-    """A number, by default with six digits."""
     bounds = () if options else offered or (low, high)
     return Values(lambda text: _within(_number(text), low, high), write, options, bounds, name)
 
 
 def level(*options: float) -> Values[float]:
-    """One of some confidence levels."""
-
     def read(text: str) -> float:
         if (value := _number(text)) not in options:
             raise ValueError(f"it must be one of {', '.join(map(str, options))}")
@@ -132,8 +129,6 @@ def on(*titles: str, when: Fact | None = None) -> dict[str, Fact | None]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Choice(Generic[T]):
-    """Everything that is declared of a choice."""
-
     # Key of its widget. If an analysis depends on the choice, also its name in `Settings`.
     key: str
     # Name in the address. Short and never changed: saved addresses must keep their meaning.

@@ -16,15 +16,12 @@ SESSION = "the session that saved it"
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Someone who signed in."""
-
     # What the provider vouches for: the address it has verified, else its own name for the person.
     identity: str
     name: str  # what the person is called
 
     @property
     def is_admin(self) -> bool:
-        """Whether CALIB_ADMINS names this person."""
         return self.identity in {
             each.strip() for each in os.environ.get("CALIB_ADMINS", "").split(",") if each.strip()
         }
@@ -41,7 +38,6 @@ def is_configured() -> bool:
 
 
 def person() -> Person | None:
-    """The signed-in user, or None."""
     if not is_configured() or not st.user.get("is_logged_in"):
         return None
     known = st.user.to_dict()
@@ -64,7 +60,6 @@ def gate() -> None:
 
 
 def badge() -> None:
-    """Who is signed in, and the way out."""
     here = person()
     if here is not None:
         with st.sidebar, st.container(key="person"):

@@ -45,8 +45,6 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """All that an address can say."""
-
     chosen: Chosen = field(default_factory=Chosen)
     example: str | None = None  # key of the built-in example; None for a person's own data
     source: Source = field(default_factory=Source)  # a person's own data; empty for an example
@@ -57,12 +55,7 @@ class Link:
 
 
 def encode(link: Link) -> dict[str, str]:
-    """Names and values of an address; only what differs from the defaults.
-
-    >>> from calib.ui.session.choices import AXIS, N_BINS
-    >>> encode(Link(Chosen.of({N_BINS: 20, AXIS: "logit"})))
-    {'v': '1', 'bins': '20', 'axis': 'logit'}
-    """
+    """Names and values of an address; only what differs from the defaults."""
     source = link.source
     named = {"data": source.fingerprint[:FINGERPRINT_SHOWN], "file": source.name}
     named["rows"] = "" if source.n_rows is None else str(source.n_rows)
@@ -76,14 +69,7 @@ def encode(link: Link) -> dict[str, str]:
 
 
 def decode(named: Mapping[str, str]) -> tuple[Link, tuple[str, ...]]:
-    """What an address says, and one sentence for every part of it that was refused.
-
-    A refused part keeps its default.
-
-    >>> link, refused = decode({"bins": "7", "seed": "x"})
-    >>> link.chosen.settings.n_bins, refused
-    (7, ('`seed=x` in the link was ignored: it must be a whole number. The value is 0.',))
-    """
+    """What an address says, and one sentence per refused part, which keeps its default."""
     refused = []
     link = Link()
     version = named.get("v", VERSION)
@@ -126,7 +112,6 @@ def _refusal(name: str, text: str, reason: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    """A file's name in one short line."""
     printable = "".join(c if c.isprintable() else " " for c in text[: 4 * MAX_NAME])
     return " ".join(printable.split())[:MAX_NAME].strip()
 

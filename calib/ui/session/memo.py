@@ -44,10 +44,6 @@ class Memo:
 
     A memo keeps `limit` results of one function, or as many as `limits` or `keep` says; the one
     used longest ago goes first.
-
-    >>> memo = Memo()
-    >>> memo(pow, 2, 10), memo(pow, 2, 10), len(memo)
-    (1024, 1024, 1)
     """
 
     def __init__(
@@ -61,7 +57,6 @@ class Memo:
         return sum(map(len, self._values.values()))
 
     def __call__(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """The result, made now if it is not there."""
         return self._found(nullcontext(), function, args, kwargs)
 
     def heavy(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -50,7 +50,6 @@ def sliced(session: Session, model: Model, columns: tuple[str, ...]) -> SlicedRo
 
 
 def scored(session: Session, cut: SlicedRows) -> Slicing:
-    """The slices of the rows that are scored."""
     return session.memo(_scored, cut)
 
 
@@ -141,11 +140,9 @@ def _period_table(held_out: CrossFitted, method: str, own: Periods, at: float) -
 
 
 def costs(chosen: Chosen) -> Costs:
-    """What was chosen on the Decisions page."""
     return Costs(chosen[COST_FP], chosen[COST_FN], chosen[CAPACITY])
 
 
 def decisions(session: Session, analysis: LiveAnalysis) -> DecisionTable:
-    """Decisions by every method under these costs."""
     chosen, at = costs(session.chosen), session.settings.confidence_level
     return session.memo.heavy(decide, analysis.held_out, chosen, confidence_level=at)

@@ -14,8 +14,6 @@ MAX_ID = 200
 
 @dataclass(slots=True)
 class ReportBrowser:
-    """What of the team's reports is open, and what is looked for."""
-
     # Ids of the open saved report, and of the report with which it is compared, or "".
     report: str = ""
     compared: str = ""

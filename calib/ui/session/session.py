@@ -64,8 +64,6 @@ class Pending:
 
 @dataclass(slots=True, weakref_slot=True)
 class Session:
-    """Everything of one person's visit."""
-
     # The value of every choice; ``session[choice]`` is one of them.
     chosen: Chosen = field(default_factory=Chosen)
     # Key of the built-in example that is shown while there is no upload.
@@ -111,7 +109,6 @@ class Session:
 
     @classmethod
     def from_link(cls, named: dict[str, str]) -> Session:
-        """A new session as an address describes it."""
         link, refused = decode(named)
         return cls(
             chosen=link.chosen,
@@ -182,7 +179,6 @@ class Session:
             self.named.discard(choice)
 
     def reset_all(self) -> None:
-        """Put all choices back to where the data start."""
         self.chosen = Chosen(self.start)
         self.named.clear()
 
@@ -224,7 +220,6 @@ class Session:
             self.reset(VIEW)
 
     def choose_example(self, key: str) -> None:
-        """Show a built-in example instead of what was shown."""
         self.example, self.upload, self.unseen, self.file_problems = key, None, "unknown", ()
         self.awaited, self.offered, self.unread = Source(), None, None
         self.reset(MODELS)
@@ -232,7 +227,6 @@ class Session:
         self.reset(VIEW)
 
     def take(self, upload: Upload) -> None:
-        """Show uploaded data with the current mapping."""
         if upload.counted:
             # Rows and their counts have one fingerprint, and analyses of different entries.
             self.latest.clear()

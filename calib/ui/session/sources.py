@@ -100,14 +100,6 @@ class Query:
         return made if len(made.written()) <= MAX_TEXT else None
 
     def written(self) -> str:
-        """As a link writes it.
-
-        >>> query = Query("team", "march.parquet", ColumnMapping(outcome="y", score="p"))
-        >>> query.written()
-        '{"source":"team","table":"march.parquet","outcome":"y","score":"p"}'
-        >>> Query.read(query.written()) == query
-        True
-        """
         own = {each.name: getattr(self, each.name) for each in fields(self)}
         known = {name: value for name, value in own.items() if value and name != "mapping"}
         named = {**known, **self.mapping.changed()}
@@ -199,7 +191,6 @@ class Seen:
 
     @classmethod
     def of(cls, day: str, analysis: Analysis | None) -> Seen:
-        """What an analysis of that day says."""
         if analysis is None:
             return cls(day)
         data, verdict = analysis.data, analysis.verdict
@@ -208,11 +199,6 @@ class Seen:
         return cls(day, data.n_rows, data.base_rate, ks, p, verdict.heading)
 
     def written(self) -> str:
-        """As a link writes it.
-
-        >>> Seen("2026-11-22", 500, 0.25, 0.031, 0.02, "Inconclusive").written()
-        '2026-11-22~500~0.25~0.031~0.02~Inconclusive'
-        """
         if self.n_rows is None:
             return self.day
         numbers = (f"{each:g}" for each in (self.base_rate, self.ks_error, self.p))

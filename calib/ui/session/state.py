@@ -132,7 +132,6 @@ def write_address(session: Session) -> None:
 
 @st.cache_resource(max_entries=16, show_spinner="Making the example")
 def load_example(key: str) -> Mapping[str, Predictions]:
-    """The models of one built-in example, shared by all sessions."""
     return EXAMPLES[key].load_models()
 
 
@@ -143,7 +142,6 @@ def shared_memo() -> Memo:
 
 
 def map_anew(session: Session, mapping: ColumnMapping) -> None:
-    """Show a person's own data under another mapping."""
     if session.upload is not None:
         # Seconds where a thousand columns are checked.
         with st.spinner(READING):
@@ -255,7 +253,6 @@ def named(table: str) -> str:
 
 
 def facts(session: Session) -> set[Fact]:
-    """What decides which choices act."""
     rows = predictions(session)
     found: dict[Fact, bool] = {
         "in a bin": session[BIN_AT] is not None or bool(session[SCORE_RANGE]),

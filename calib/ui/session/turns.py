@@ -17,10 +17,7 @@ COMPUTING, READING = 2, 2
 class Turns:
     """At most this many sessions work at once, in the order of arrival.
 
-    >>> turns = Turns(2)
-    >>> with turns.turn(), turns.turn():  # work within work has its turn already
-    ...     len(turns)
-    1
+    Work within work has its turn already.
     """
 
     def __init__(self, most: int) -> None:
@@ -70,13 +67,6 @@ class Turns:
 
 
 def waiting(place: int, most: int) -> str:
-    """The place in line in words.
-
-    >>> waiting(1, 2)
-    'The server is busy with 2 other requests. Yours is next.'
-    >>> waiting(3, 2)
-    'The server is busy with 2 other requests. Yours is number 3 in line.'
-    """
     where = "next" if place == 1 else f"number {place} in line"
     return f"The server is busy with {most} other requests. Yours is {where}."
 

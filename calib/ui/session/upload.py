@@ -69,10 +69,7 @@ class Connected:
         return replace(self, mapping=mapping, view=view, pairs=pairs)
 
     def counted(self, progress: Progress | None = None) -> Aggregate:
-        """The counts of all rows of the table.
-
-        Raises InputError if the columns do not fit the mapping, or the source does not answer.
-        """
+        """Raises InputError if the columns do not fit the mapping, or there is no answer."""
         from calib.scanning import scan
 
         mapping = self.mapping
@@ -88,10 +85,8 @@ class Connected:
         return scan(rows, table=table, progress=progress, **named)
 
     def drawn(self, progress: Progress | None = None) -> Sample:
-        """A sample of the rows of the table.
-
-        Raises InputError if the source allows only counts or does not answer, or the sample would
-        be too large or not random.
+        """Raises InputError if the source allows only counts or does not answer, or the sample
+        would be too large or not random.
         """
         from calib.scanning.fetching import sampled_rows
 
@@ -118,13 +113,11 @@ class Draft:
 
     @classmethod
     def of(cls, source: Connection, table: str, first: Table) -> Draft:
-        """The guessed mapping of the columns."""
         # A file may have predicted labels; an engine compares none with the outcome.
         mapping = replace(guess(first, models=True), predicted=None)
         return cls(Connected(source, table, mapping, columns=tuple(first.columns)), first)
 
     def mapped(self, mapping: ColumnMapping) -> Draft:
-        """The same under another mapping."""
         return replace(self, connected=self.connected.mapped(mapping))
 
 
@@ -149,7 +142,6 @@ class Upload:
     def of(
         cls, *tables: Table, mapping: ColumnMapping | None = None, test_table: Table | None = None
     ) -> Upload:
-        """Map tables. If no mapping is given, it is guessed."""
         if mapping is None:
             mapping = guess(tables[0], models=len(tables) == 1)
         found = assess(tables, mapping, test_table)
@@ -214,7 +206,6 @@ class Upload:
 
     @property
     def table(self) -> Table:
-        """The only table, or the first."""
         return self.tables[0]
 
     @property
@@ -232,7 +223,6 @@ class Upload:
 
     @property
     def name(self) -> str:
-        """What the files are called."""
         return named([stem(file) for file in self.counted] or [t.name for t in self.tables])
 
     @property
@@ -241,21 +231,14 @@ class Upload:
         return named(self.counted or [table.file or table.name for table in self.tables])
 
     def mapped(self, mapping: ColumnMapping) -> Upload:
-        """The same tables with another mapping."""
         return Upload.of(*self.tables, mapping=mapping, test_table=self.test_table)
 
     def with_test(self, test_table: Table | None) -> Upload:
-        """The same tables with another test table, or without one."""
         mapping = self.mapping if test_table is None else for_test_file(self.mapping, test_table)
         return Upload.of(*self.tables, mapping=mapping, test_table=test_table)
 
 
 def named(names: Sequence[str]) -> str:
-    """Several names in few words.
-
-    >>> named(["a"]), named(["a", "b"]), named(["a", "b", "c", "d"])
-    ('a', 'a, b', 'a, b and 2 more')
-    """
     if len(names) < 4:
         return ", ".join(names)
     return f"{names[0]}, {names[1]} and {len(names) - 2} more"

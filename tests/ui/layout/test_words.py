@@ -6,10 +6,11 @@ import pytest
 
 from calib import analyze
 from calib.core.estimate import Estimate
+from calib.core.origin import Origin
 from calib.loading.examples import EXAMPLES
 from calib.text import JOINER, interval, number, percent, plain, signed
 from calib.ui.classes import SHOWN
-from calib.ui.layout.words import formula
+from calib.ui.layout.words import formula, linked, named_folds, on_average
 from calib.ui.session.choices import CHOICES
 
 
@@ -74,3 +75,16 @@ def test_cells_of_the_classes_are_written_as_everywhere():
         "p = 0.030",
         "–",
     ]
+
+
+def test_sentences_have_the_noise_floor_and_the_folds():
+    said = on_average(Estimate(0.2, noise_floor=0.148))
+    assert said == "A calibrated model of this size shows 0.1480 on average."
+    assert named_folds(Origin(fold="cv fold")) == "the folds of column cv fold"
+    assert named_folds(None) == "the folds that the data name"
+
+
+def test_a_number_of_arxiv_is_a_link_in_harmless_markdown():
+    address = "https://arxiv.org/abs/1706.04599"
+    said = linked("Guo et al. 2017, arXiv:1706.04599")
+    assert said == rf"Guo et al\. 2017, [arXiv\:1706\.04599]({address})"

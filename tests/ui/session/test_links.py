@@ -5,8 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calib.calibrators import score_methods
-from calib.ui.session.choices import AXIS, CHOICES, EPSILON_RANGE, LEVELS, Chosen
+from calib.loading import ColumnMapping
+from calib.ui.session.choices import AXIS, CHOICES, EPSILON_RANGE, LEVELS, N_BINS, Chosen
 from calib.ui.session.links import Link, Source, decode, encode
+from calib.ui.session.sources import Query, Seen
+from calib.ui.session.upload import named
 
 METHODS = st.lists(st.sampled_from(sorted(score_methods())), unique=True, min_size=1).map(tuple)
 VALUES = {
@@ -68,6 +71,15 @@ def test_a_link_restores_what_it_was_made_from(link):
 
 def test_an_address_holds_only_what_differs():
     assert encode(Link()) == {}
+    chosen = Chosen.of({N_BINS: 20, AXIS: "logit"})
+    assert encode(Link(chosen)) == {"v": "1", "bins": "20", "axis": "logit"}
+
+
+def test_a_refusal_says_the_reason_and_the_value():
+    link, refused = decode({"bins": "7", "seed": "x"})
+    assert link.chosen.settings.n_bins == 7
+    reason = "it must be a whole number. The value is 0."
+    assert refused == (f"`seed=x` in the link was ignored: {reason}",)
 
 
 @pytest.mark.parametrize(
@@ -132,3 +144,22 @@ def test_what_a_link_says_of_data_is_short_and_one_line():
     assert link.source == Source("f" * 12, ("a b c " + "x" * 99)[:80], 4000)
     assert decode({"file": "c.csv", "rows": "-1"})[1]
     assert decode({"file": "c.csv", "rows": "many"})[0].source == Source("", "c.csv")
+
+
+def test_a_query_is_written_as_json_and_read_back():
+    query = Query("team", "march.parquet", ColumnMapping(outcome="y", score="p"))
+    text = '{"source":"team","table":"march.parquet","outcome":"y","score":"p"}'
+    assert query.written() == text
+    assert Query.read(text) == query
+
+
+def test_what_rows_gave_is_written_in_one_text_and_read_back():
+    seen = Seen("2026-11-22", 500, 0.25, 0.031, 0.02, "Inconclusive")
+    text = "2026-11-22~500~0.25~0.031~0.02~Inconclusive"
+    assert seen.written() == text
+    assert Seen.read(text) == seen
+
+
+def test_many_files_are_named_in_few_words():
+    names = ["a", "b", "c", "d"]
+    assert [named(names[:n]) for n in (1, 2, 4)] == ["a", "a, b", "a, b and 2 more"]

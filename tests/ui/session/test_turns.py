@@ -112,3 +112,8 @@ def test_work_within_work_waits_for_no_second_turn() -> None:
         thread.join(5.0)
     assert len(done) == 2
     assert len(turns) == 0
+
+
+def test_the_place_in_line_is_said_in_words() -> None:
+    assert waiting(1, 2) == "The server is busy with 2 other requests. Yours is next."
+    assert waiting(3, 2).endswith("Yours is number 3 in line.")
