@@ -13,15 +13,7 @@ from xml.etree import ElementTree
 
 from calib.analysis import Analysis, analyze
 from calib.calibrators import CALIBRATORS
-from calib.cli.options import (
-    Commands,
-    add_command,
-    add_data,
-    add_settings,
-    predictions_of,
-    progress_of,
-    settings_of,
-)
+from calib.cli import options
 from calib.core.estimate import Estimate
 from calib.text import significant
 
@@ -108,8 +100,8 @@ class Finding:
         return f"{found}; a calibrated model with this many rows shows {floor} on average"
 
 
-def add(commands: Commands) -> None:
-    parser = add_command(
+def add(commands: options.Commands) -> None:
+    parser = options.add_command(
         commands,
         "check",
         run,
@@ -118,8 +110,8 @@ def add(commands: Commands) -> None:
         "line on standard output reports the result.",
         epilog=EXAMPLES,
     )
-    add_data(parser)
-    add_settings(parser, leave_out=("methods",))
+    options.add_data(parser)
+    options.add_settings(parser, leave_out=("methods",))
     limits = parser.add_argument_group("limits", "At least one must be given.")
     for limit in LIMITS:
         option = f"--{limit.option.replace('_', '-')}"
@@ -147,11 +139,11 @@ def _bound(text: str) -> float:
 
 def run(given: argparse.Namespace) -> int:
     if all(getattr(given, limit.option) is None for limit in LIMITS):
-        options = ", ".join(f"--{limit.option.replace('_', '-')}" for limit in LIMITS)
-        raise ValueError(f"check must be given at least one of {options}, got none.")
-    predictions = predictions_of(given)
-    settings = settings_of(given, predictions, methods=(given.method,))
-    analysis = analyze(predictions, settings, progress=progress_of(given))
+        known = ", ".join(f"--{limit.option.replace('_', '-')}" for limit in LIMITS)
+        raise ValueError(f"check must be given at least one of {known}, got none.")
+    predictions = options.predictions_of(given)
+    settings = options.settings_of(given, predictions, methods=(given.method,))
+    analysis = analyze(predictions, settings, progress=options.progress_of(given))
     if given.method not in analysis.methods:
         raise ValueError(" ".join(analysis.warnings))
     found = _findings(given, analysis)

@@ -8,16 +8,7 @@ from typing import Any
 
 from calib.analysis import analyze
 from calib.calibrators import CALIBRATORS
-from calib.cli.options import (
-    Commands,
-    add_command,
-    add_data,
-    add_output,
-    add_settings,
-    predictions_of,
-    progress_of,
-    settings_of,
-)
+from calib.cli import options
 from calib.exports import DIALECTS, TARGETS, export, load_calibrator
 
 EXAMPLES = """examples:
@@ -31,8 +22,8 @@ exit status:
 """
 
 
-def add(commands: Commands) -> None:
-    parser = add_command(
+def add(commands: options.Commands) -> None:
+    parser = options.add_command(
         commands,
         "export",
         run,
@@ -41,8 +32,8 @@ def add(commands: Commands) -> None:
         "The paths of the written files are printed, one per line.",
         epilog=EXAMPLES,
     )
-    add_data(parser)
-    add_settings(parser, leave_out=("methods",))
+    options.add_data(parser)
+    options.add_settings(parser, leave_out=("methods",))
     made = parser.add_argument_group("export")
     made.add_argument(
         "--method",
@@ -58,7 +49,7 @@ def add(commands: Commands) -> None:
         help="column of the score in the query; once per class for a matrix (default: score, or "
         "the names of the classes)",
     )
-    add_output(made, TARGETS)
+    options.add_output(made, TARGETS)
 
 
 def run(given: argparse.Namespace) -> int:
@@ -75,10 +66,10 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _fitted(given: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
-    predictions = predictions_of(given)
+    predictions = options.predictions_of(given)
     fixed = {} if given.method is None else {"methods": (given.method,)}
-    settings = settings_of(given, predictions, **fixed)
-    analysis = analyze(predictions, settings, progress=progress_of(given))
+    settings = options.settings_of(given, predictions, **fixed)
+    analysis = analyze(predictions, settings, progress=options.progress_of(given))
     method = given.method or (analysis.recommendation.method or "uncalibrated")
     maps = analysis.held_out.maps
     if method not in maps:

@@ -10,20 +10,7 @@ from typing import Literal, get_args
 
 from calib.analysis import Analysis, analyze
 from calib.analysis.decisions import Costs
-from calib.cli.options import (
-    Commands,
-    add_command,
-    add_data,
-    add_output,
-    add_parts,
-    add_settings,
-    add_words,
-    costs_of,
-    predictions_of,
-    progress_of,
-    settings_of,
-    words_of,
-)
+from calib.cli import options
 from calib.core.aggregate import Aggregate
 from calib.core.predictions import Predictions
 from calib.core.progress import Progress
@@ -45,8 +32,8 @@ EXAMPLES = """examples:
 """
 
 
-def add(commands: Commands) -> None:
-    parser = add_command(
+def add(commands: options.Commands) -> None:
+    parser = options.add_command(
         commands,
         "report",
         run,
@@ -55,11 +42,11 @@ def add(commands: Commands) -> None:
         "printed, one per line.",
         epilog=EXAMPLES,
     )
-    add_data(parser)
-    add_settings(parser)
-    add_parts(parser)
+    options.add_data(parser)
+    options.add_settings(parser)
+    options.add_parts(parser)
     words = parser.add_argument_group("report")
-    add_words(words)
+    options.add_words(words)
     words.add_argument(
         "--held-out",
         choices=get_args(Declared),
@@ -74,7 +61,7 @@ def add(commands: Commands) -> None:
         "ten rows; numbers agree within printed bounds. exact: every distinct score with its "
         "outcomes, readable in the file; numbers agree to the last bit (default: %(default)s)",
     )
-    add_output(words, Report.formats, "; .zip holds the tables as CSV")
+    options.add_output(words, Report.formats, "; .zip holds the tables as CSV")
     words.add_argument(
         "--images",
         choices=("png", "svg"),
@@ -85,19 +72,21 @@ def add(commands: Commands) -> None:
 def run(given: argparse.Namespace) -> int:
     if given.images:
         _check_images(given.output)
-    predictions, costs = predictions_of(given), costs_of(given)
-    analysis = analyze(predictions, settings_of(given, predictions), progress=progress_of(given))
+    predictions, costs = options.predictions_of(given), options.costs_of(given)
+    analysis = analyze(
+        predictions, options.settings_of(given, predictions), progress=options.progress_of(given)
+    )
     report = Report.from_analysis(
         analysis,
         parts=_parts(given, predictions, analysis, costs) if given.parts else None,
-        **words_of(given),
+        **options.words_of(given),
         held_out_declared=given.held_out,
         grade=given.grade,
     )
     report = report.signed(given.sign) if given.sign else report
     for path in given.output:
         if given.images and path.suffix.lower() == ".zip":
-            _save_with_images(report, path, given.images, progress_of(given))
+            _save_with_images(report, path, given.images, options.progress_of(given))
         else:
             report.save(path)
         print(path)

@@ -5,35 +5,21 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import (
-    Column,
-    ColumnElement,
-    Connection,
-    Integer,
-    LargeBinary,
-    MetaData,
-    Select,
-    Table,
-    Text,
-    delete,
-    func,
-    insert,
-    select,
-)
+import sqlalchemy as sa
 
 from calib.store.entries import Deletion, Entry, moment, moment_words, now, plain, searchable
 from calib.store.errors import StoreError
 
 # SQLite refuses patterns of 50,000 bytes.
 LONGEST_SEARCH = 1000
-metadata = MetaData()
+metadata = sa.MetaData()
 
 
-def _table(name: str, keys: str, texts: str = "", *others: Column[Any]) -> Table:
+def _table(name: str, keys: str, texts: str = "", *others: sa.Column[Any]) -> sa.Table:
     """A table of texts, none of them null: those of its primary key, and the others."""
-    columns = [Column(each, Text, primary_key=True) for each in keys.split()]
-    columns += [Column(each, Text, nullable=False) for each in texts.split()]
-    return Table(f"calib_{name}", metadata, *columns, *others)
+    columns = [sa.Column(each, sa.Text, primary_key=True) for each in keys.split()]
+    columns += [sa.Column(each, sa.Text, nullable=False) for each in texts.split()]
+    return sa.Table(f"calib_{name}", metadata, *columns, *others)
 
 
 # Moments are texts of one width in UTC, which sort as time does in every database.
@@ -41,7 +27,7 @@ reports = _table(
     "reports",
     "id",
     "saved created title data_name fingerprint author note verdict sentence searched",
-    Column("content", LargeBinary, nullable=False),
+    sa.Column("content", sa.LargeBinary, nullable=False),
 )
 report_tags = _table("report_tags", "report_id tag")
 # A report that is named here and still there rests: it can be restored.
@@ -49,33 +35,33 @@ deletions = _table("deletions", "report_id", "title deleted deleted_by")
 # Who saved a report, as a sign-in verified it; anonymous reports have none.
 owners = _table("owners", "report_id", "owner")
 changes = _table("changes", "report_id moment change", "title person")
-schema = Table(
+schema = sa.Table(
     "calib_schema",
     metadata,
-    Column("version", Integer, primary_key=True),
-    Column("applied", Text, nullable=False),
+    sa.Column("version", sa.Integer, primary_key=True),
+    sa.Column("applied", sa.Text, nullable=False),
 )
 
-_OWNER = select(owners.c.owner).where(owners.c.report_id == reports.c.id).scalar_subquery()
+_OWNER = sa.select(owners.c.owner).where(owners.c.report_id == reports.c.id).scalar_subquery()
 LISTED = [
     *(column for column in reports.columns if column.name not in ("content", "searched")),
-    func.coalesce(_OWNER, "").label("owner"),
+    sa.func.coalesce(_OWNER, "").label("owner"),
 ]
 # Reports that were not deleted.
-THERE = ~reports.c.id.in_(select(deletions.c.report_id))
+THERE = ~reports.c.id.in_(sa.select(deletions.c.report_id))
 
 
 def conditions(
     search: str, tag: str | None, author: str | None, verdict: str | None
-) -> list[ColumnElement[bool]]:
+) -> list[sa.ColumnElement[bool]]:
     """What a listed report fulfils: every word of the search, and every filter that is set."""
     # autoescape: % and _ are looked for as they are.
-    found: list[ColumnElement[bool]] = [
+    found: list[sa.ColumnElement[bool]] = [
         reports.c.searched.contains(word, autoescape=True)
         for word in searchable(search[:LONGEST_SEARCH]).split()
     ]
     if tag is not None:
-        tagged = select(report_tags.c.report_id).where(report_tags.c.tag == plain(tag))
+        tagged = sa.select(report_tags.c.report_id).where(report_tags.c.tag == plain(tag))
         found.append(reports.c.id.in_(tagged))
     if author is not None:
         found.append(reports.c.author == plain(author))
@@ -84,16 +70,16 @@ def conditions(
     return found
 
 
-def known_as(report_id: str) -> ColumnElement[bool]:
+def known_as(report_id: str) -> sa.ColumnElement[bool]:
     """The report of an id; the address that it is taken from may hold anything."""
     return reports.c.id == plain(report_id)
 
 
-def entries(connection: Connection, query: Select[Any]) -> tuple[Entry, ...]:
+def entries(connection: sa.Connection, query: sa.Select[Any]) -> tuple[Entry, ...]:
     """Entries of a query of `LISTED`, with their tags."""
     rows = connection.execute(query).mappings().all()
     named: dict[str, list[str]] = {row["id"]: [] for row in rows}
-    theirs = select(report_tags).where(report_tags.c.report_id.in_(list(named)))
+    theirs = sa.select(report_tags).where(report_tags.c.report_id.in_(list(named)))
     for report_id, tag in connection.execute(theirs):
         # A damaged index finds tags of other reports.
         if report_id in named:
@@ -101,41 +87,41 @@ def entries(connection: Connection, query: Select[Any]) -> tuple[Entry, ...]:
     return tuple(Entry.of({**row, "tags": named[row["id"]]}) for row in rows)
 
 
-def log(connection: Connection, report_id: str, change: str, title: str, person: str) -> None:
+def log(connection: sa.Connection, report_id: str, change: str, title: str, person: str) -> None:
     line = {"report_id": report_id, "title": title, "person": person}
-    connection.execute(insert(changes).values(line | {"moment": now(), "change": change}))
+    connection.execute(sa.insert(changes).values(line | {"moment": now(), "change": change}))
 
 
-def title_of(connection: Connection, report_id: str, *conditions: ColumnElement[bool]) -> str:
+def title_of(connection: sa.Connection, report_id: str, *conditions: sa.ColumnElement[bool]) -> str:
     """The title of a report that is about to be changed, with a lock on the report."""
-    known = select(reports.c.title).where(known_as(report_id), *conditions).with_for_update()
+    known = sa.select(reports.c.title).where(known_as(report_id), *conditions).with_for_update()
     title = connection.scalar(known)
     if title is None:
         raise unknown(connection, report_id)
     return plain(str(title))
 
 
-def remove(connection: Connection, ids: Select[Any]) -> None:
+def remove(connection: sa.Connection, ids: sa.Select[Any]) -> None:
     for column in (report_tags.c.report_id, owners.c.report_id, reports.c.id):
-        connection.execute(delete(column.table).where(column.in_(ids)))
+        connection.execute(sa.delete(column.table).where(column.in_(ids)))
 
 
-def remove_rested(connection: Connection, rest: timedelta) -> None:
+def remove_rested(connection: sa.Connection, rest: timedelta) -> None:
     """Remove reports whose time to be restored is over."""
     # A damaged moment is none.
     over = deletions.c.deleted < moment(datetime.now(UTC) - rest)
-    rested = select(deletions.c.report_id).where(over, deletions.c.deleted.like("20%"))
+    rested = sa.select(deletions.c.report_id).where(over, deletions.c.deleted.like("20%"))
     remove(connection, rested)
 
 
-def unknown(connection: Connection, report_id: str) -> StoreError:
+def unknown(connection: sa.Connection, report_id: str) -> StoreError:
     """Why an id has no report."""
-    query = select(deletions).where(deletions.c.report_id == plain(report_id))
+    query = sa.select(deletions).where(deletions.c.report_id == plain(report_id))
     row = connection.execute(query).mappings().first()
     if row is None:
         return StoreError(f"There is no saved report with the id {report_id[:60]!r}.")
     line = Deletion.of(row)
     when = f"on {line.deleted:%Y-%m-%d}" if line.deleted else moment_words(None)
-    rests = connection.scalar(select(reports.c.id).where(known_as(report_id))) is not None
+    rests = connection.scalar(sa.select(reports.c.id).where(known_as(report_id))) is not None
     again = " It can still be restored." if rests else ""
     return StoreError(f"The report {report_id!r} was deleted {when} by {line.deleted_by}.{again}")
