@@ -1,12 +1,26 @@
 """Overview: can these probabilities be trusted, and what would repair them?"""
 
+from typing import Any
+
 import streamlit as st
 
+from calib import text
+from calib.analysis import Analysis
+from calib.figures.before_after import before_after_panel
+from calib.figures.words import band_meaning
 from calib.loading.examples import EXAMPLES
-from calib.ui import overview
-from calib.ui.controls import uploaders, widgets
-from calib.ui.layout import frame, style
+from calib.ui.controls import uploaders, use_calibrator, widgets
+from calib.ui.layout import charts, frame, style, words
 from calib.ui.session import middleware, serving, state
+from calib.ui.session.pages import PAGES
+
+# The look of an answer. The symbol has the same meaning as the colour.
+LOOKS = {
+    "not calibrated": ("✕", "red"),
+    "no evidence": ("✓", "green"),
+    "inconclusive": ("?", "orange"),
+}
+PAIR = 290
 
 
 def landing() -> None:
@@ -27,22 +41,114 @@ def landing() -> None:
 def about() -> None:
     """The story of an example."""
     if session.upload is None:
-        example = EXAMPLES[session.example]
         st.markdown("### About this example")
-        st.markdown(example.story)
+        st.markdown(EXAMPLES[session.example].story)
 
 
 def body(model: state.Model) -> None:
     analysis = model.analysis
-    overview.card(session, analysis)
+    card(analysis)
     with st.container(key=state.key("evidence")):
         pair, beside = st.columns([5, 3], gap="medium")
     with pair:
-        overview.before_and_after(analysis)
+        before_and_after(analysis)
     with beside:
-        overview.recommendation(session, model)
-        overview.four_numbers(session, analysis)
+        recommendation(model)
+        four_numbers(analysis)
     frame.once("about", about)
+
+
+def is_top_label(analysis: Analysis) -> bool:
+    """Whether a row is positive if its predicted class is correct."""
+    return session.is_matrix and analysis.settings.view == "top:1"
+
+
+def means(analysis: Analysis) -> tuple[str, str]:
+    """What the mean score and the observed frequency are called."""
+    if is_top_label(analysis):
+        return "Mean confidence", "Accuracy"
+    return "Mean prediction", "Base rate"
+
+
+def card(analysis: Analysis) -> None:
+    """Yes, no or not known; then what is wrong, where and by how much."""
+    verdict, data, scores = analysis.verdict, analysis.data, analysis.uncalibrated
+    symbol, color = LOOKS[verdict.answer]
+    with st.container(border=True, key=state.key(f"answer_{color}")):
+        st.markdown(f"## :{color}[{symbol}] {text.plain(verdict.heading)}")
+        mean, rate = text.percents(data.mean_score, data.base_rate)
+        predicted, observed = means(analysis)
+        averages = f"{predicted} is {mean}, {observed.lower()} {rate}."
+        st.markdown(text.plain(verdict.finding or averages))
+        evidence = verdict.evidence or (
+            f"KS error {text.number(scores.metrics['ks_error'].value, 3)}, "
+            f"{text.p_value(scores.p_adjusted['ks'])}"
+        )
+        positive = "correct" if is_top_label(analysis) else "positive"
+        counted = f"{data.n_rows:,} rows, {data.n_positive:,} {positive}"
+        st.caption(text.plain(f"{evidence}. {counted}."))
+
+
+def before_and_after(analysis: Analysis) -> None:
+    """The scores as they came, and calibrated by the recommended method, on the same axes."""
+    advised = analysis.recommendation.method
+    keys = dict.fromkeys(("uncalibrated", advised or "uncalibrated"))
+    with st.container(horizontal=True, key=state.key("pair"), gap="xsmall"):
+        for key in keys:
+            shown = before_after_panel(analysis, key, side=PAIR)
+            name = "before" if key == "uncalibrated" else "after"
+            charts.chart(shown, f"chart_{name}")
+    st.caption(
+        "Each dot is one bin. The grey area is the consistency band: "
+        f"{band_meaning(analysis.uncalibrated.reliability)}."
+    )
+
+
+def recommendation(model: state.Model) -> None:
+    """Which calibrator to use, why, and the two next steps."""
+    analysis, advice = model.analysis, model.analysis.recommendation
+    with st.container(border=True, key=state.key("best_fix")):
+        st.markdown(f"**{text.plain(advice.sentence)}**")
+        st.markdown(text.plain(" ".join(advice.reasons)))
+        st.caption(words.protocol(analysis))
+        with st.container(horizontal=True, vertical_alignment="center", key=state.key("steps")):
+            link = session.link()
+            use_calibrator.button(session, model)
+            st.page_link(PAGES["Reports"], label="Share a report", query_params=link)
+
+
+def four_numbers(analysis: Analysis) -> None:
+    """Rows, KS error, mean prediction and base rate."""
+    data, scores = analysis.data, analysis.uncalibrated
+    predicted, observed = means(analysis)
+    below: dict[str, Any] = {"delta_color": "off", "delta_arrow": "off"}
+    # A cell of counts can hold several scores.
+    grouped = scores.metrics["log_loss"].resolution > 0.0
+    with st.container(key=state.key("numbers")):
+        left, right = st.columns(2, wrap=False)
+        left.metric(
+            "Rows",
+            f"{data.n_rows:,}",
+            text.plural(data.n_distinct, "score cell" if grouped else "distinct score"),
+            **below,
+            help=words.set_aside(data) or "Rows that are scored.",
+        )
+        ks = scores.metrics["ks_error"]
+        meaning = next(each.meaning for each in analysis.columns if each.key == "ks_error")
+        right.metric(
+            "KS error",
+            text.number(ks.value),
+            text.p_value(scores.p_adjusted["ks"]),
+            **below,
+            help=f"{meaning} {words.on_average(ks)} Below it: the "
+            "p-value after Holm's correction for five tests.",
+        )
+        left.metric(
+            predicted,
+            text.percent(data.mean_score),
+            help=f"If the model is calibrated, it equals the {observed.lower()}.",
+        )
+        right.metric(observed, text.percent(data.base_rate))
 
 
 if __name__ == "__main__":

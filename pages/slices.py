@@ -1,34 +1,62 @@
 """Slices and time: are the scores calibrated in every part of the data, and in every period?"""
 
+from typing import Any
+
 import streamlit as st
 
+from calib.analysis.run import Data
+from calib.analysis.slices import SliceGaps
+from calib.core.aggregate import Aggregate
 from calib.core.predictions import Predictions
 from calib.figures.overlay import overlay_chart
+from calib.text import plain
+from calib.ui import slices
 from calib.ui.controls import widgets
+from calib.ui.controls.widgets import control
 from calib.ui.layout import charts, frame
 from calib.ui.session import choices, parts, state
-from calib.ui.slices import slice_controls, slice_view
+
+HOW_TO_CROSS = (
+    "These rows were not counted by two columns together. Choose **Slices to cross** on the Data "
+    "page, and analyse the rows again."
+)
+MAX_PICKED = 6
+# A control cannot list thousands of slices: those with the strongest evidence are first.
+MAX_OFFERED = 200
 
 session = frame.begin("Slices")
 named = frame.predictions(session)
 columns: tuple[str, ...] = ()
 
+
+def columns_control(rows: Data) -> tuple[str, ...]:
+    """Pick one column, or two to cross; returns them."""
+    names = list(rows.columns)
+    first = control(session, choices.SLICE_BY, names)
+    others = parts.crossed_with(rows, first)
+    crossed = control(session, choices.CROSS, ["", *others]) if others else ""
+    of_source = session.upload is not None and session.upload.source is not None
+    if of_source and not others and len(names) > 1:
+        st.caption(HOW_TO_CROSS)
+    return (first, crossed) if crossed else (first,)
+
+
 with st.sidebar:
     if named.columns:
-        columns = slice_controls.columns_control(session, named)
+        columns = columns_control(named)
         if isinstance(named, Predictions):
-            widgets.control(session, choices.N_RANGES)
+            control(session, choices.N_RANGES)
     below = st.container()
     widgets.binning(session)
-    widgets.control(session, choices.CONFIDENCE_LEVEL)
+    control(session, choices.CONFIDENCE_LEVEL)
     widgets.changed(session)
 
 
 def body(model: state.Model) -> None:
     st.markdown("## Slices and time")
-    slice_controls.unknown_columns(session, model.rows)
+    unknown_columns(model.rows)
     if not columns:
-        st.info(slice_view.NO_COLUMNS)
+        st.info(slices.NO_COLUMNS)
         st.page_link("pages/data.py", label="**Go to Data**", query_params=session.link())
         return
     with st.spinner("Computing slices"):
@@ -36,25 +64,26 @@ def body(model: state.Model) -> None:
         gaps = parts.gaps(session, cut, shown)
         decided = parts.decisions(session, model.analysis)
         rates = parts.error_rates(session, cut, decided, shown)
-    slice_view.forest(gaps)
-    slice_view.table(gaps)
+    slices.forest(gaps)
+    slices.table(gaps)
 
-    st.markdown(f"### {slice_view.rates_title(decided)}")
+    st.markdown(f"### {slices.rates_title(decided)}")
     st.page_link(
         "pages/decisions.py", label="Chosen on the **Decisions** page", query_params=session.link()
     )
-    slice_view.rates(rates, decided)
+    slices.rates(rates, decided)
 
     st.markdown("### Compare slices")
     overlay, alone = st.columns(2, gap="large")
     with overlay:
-        picked = slice_controls.picked_control(session, gaps["uncalibrated"])
+        picked = picked_control(gaps["uncalibrated"])
         curves = parts.curves(session, cut, picked)
         charts.chart(overlay_chart(curves), "chart_overlay")
     with alone:
-        number = slice_controls.slice_calibrator_control(session, gaps["uncalibrated"])
+        first = gaps["uncalibrated"]
+        number = control(session, choices.APART, offered(first), format_func=namer(first))
         if len(shown) > 1:
-            slice_view.own_map(session, model, cut, number, shown[1])
+            slices.own_map(session, model, cut, number, shown[1])
     over_time(model)
 
 
@@ -62,13 +91,54 @@ def over_time(model: state.Model) -> None:
     st.markdown("### Over time")
     column, unit = st.columns(2, gap="large")
     with column:
-        time = slice_controls.time_control(session, model.rows)
+        time = time_control(model.rows)
     with unit:
-        slice_controls.unit_control(session, model.rows, time)
+        if time and holds_dates(model.rows, time):
+            control(session, choices.UNIT)
     if time:
-        slice_view.over_time(session, model, time, shown)
+        slices.over_time(session, model, time, shown)
     else:
-        st.caption(slice_view.NO_TIME)
+        st.caption(slices.NO_TIME)
+
+
+def unknown_columns(rows: Data) -> None:
+    """Say which columns of the link are not in these data."""
+    wanted = (session[choices.SLICE_BY], session[choices.CROSS], session[choices.TIME])
+    names = [name for name in dict.fromkeys(wanted) if name and name not in rows.columns]
+    if names:
+        listed = ", ".join(map(plain, names))
+        st.caption(f":material/info: The link names columns that these data do not have: {listed}.")
+
+
+def picked_control(gaps: SliceGaps) -> tuple[int, ...]:
+    """Pick slices to lay over each other; returns their numbers, the two strongest at first."""
+    numbers, choice = offered(gaps), choices.PICKED
+    chosen = tuple(number for number in session[choice] if number in numbers) or numbers[:2]
+    look = {"format_func": namer(gaps), "max_selections": MAX_PICKED}
+    return control(session, choice, numbers, value=chosen, **look)[:MAX_PICKED]
+
+
+def offered(gaps: SliceGaps) -> tuple[int, ...]:
+    return tuple(int(gaps.number[i]) for i in gaps.order[:MAX_OFFERED])
+
+
+def namer(gaps: SliceGaps) -> Any:
+    names = {int(number): name for number, name in zip(gaps.number, gaps.names, strict=True)}
+    return lambda number: names.get(number, str(number))
+
+
+def time_control(rows: Data) -> str:
+    """Choose the time column. Returns it, or "" if no column is chosen."""
+    names = list(rows.columns)
+    wanted = session[choices.TIME] or (session.upload.mapping.time if session.upload else None)
+    chosen = wanted if wanted in names else ""
+    return control(session, choices.TIME, names, value=chosen)
+
+
+def holds_dates(rows: Data, column: str) -> bool:
+    if isinstance(rows, Aggregate):
+        return column == rows.time_name and rows.time_kind == "M"
+    return rows.columns[column].dtype.kind == "M"
 
 
 models = frame.models(session)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from functools import singledispatch
 
 import streamlit as st
 
@@ -133,33 +132,32 @@ def _show_document(document: ReportDocument) -> None:
     st.caption(f"{version}{plain(document.contains)}")
 
 
-@singledispatch
 def _show(block: Block, key: str) -> None:
-    raise TypeError(f"no page for {block!r} at {key}.")
+    match block:
+        case Paragraph():
+            with st.container(key=f"text_{key}"):
+                st.markdown(f"**{plain(block.text)}**" if block.lead else plain(block.text))
+        case Bullets():
+            with st.container(key=f"list_{key}"):
+                st.markdown("\n".join(f"- {plain(item)}" for item in block.items))
+        case Facts():
+            facts = (f"- **{plain(name)}**: {plain(value)}" for name, value in block.items)
+            with st.container(key=f"facts_{key}"):
+                st.markdown("\n".join(facts))
+        case Table():
+            _show_table(block, key)
+        case Code():
+            with st.container(key=f"code_{key}"):
+                st.code(block.text, language=None)
+        case Beside():
+            for number, place in enumerate(st.columns(len(block.drawings))):
+                with place:
+                    _show(block.drawings[number], f"{key}_{number}")
+        case Drawing():
+            charts.chart(block.chart, f"chart_report_{key}")
 
 
-@_show.register
-def _(block: Paragraph, key: str) -> None:
-    with st.container(key=f"text_{key}"):
-        st.markdown(f"**{plain(block.text)}**" if block.lead else plain(block.text))
-
-
-@_show.register
-def _(block: Bullets, key: str) -> None:
-    with st.container(key=f"list_{key}"):
-        st.markdown("\n".join(f"- {plain(item)}" for item in block.items))
-
-
-@_show.register
-def _(block: Facts, key: str) -> None:
-    with st.container(key=f"facts_{key}"):
-        st.markdown(
-            "\n".join(f"- **{plain(name)}**: {plain(value)}" for name, value in block.items)
-        )
-
-
-@_show.register
-def _(block: Table, key: str) -> None:
+def _show_table(block: Table, key: str) -> None:
     st.caption(plain(block.caption))
     rows = [dict(zip(block.head, (value.text for value in row), strict=True)) for row in block.rows]
     if block.n_text == len(block.head):
@@ -188,26 +186,6 @@ def _(block: Table, key: str) -> None:
         )
         return
     st.dataframe(rows, hide_index=True, height="content", key=f"table_{key}", alt=block.caption)
-
-
-@_show.register
-def _(block: Code, key: str) -> None:
-    with st.container(key=f"code_{key}"):
-        st.code(block.text, language=None)
-
-
-@_show.register
-def _(block: Beside, key: str) -> None:
-    for number, (place, drawing) in enumerate(
-        zip(st.columns(len(block.drawings)), block.drawings, strict=True)
-    ):
-        with place:
-            _show(drawing, f"{key}_{number}")
-
-
-@_show.register
-def _(block: Drawing, key: str) -> None:
-    charts.chart(block.chart, f"chart_report_{key}")
 
 
 def _acts(session: Session, store: Store, report: Report, entry: Entry) -> None:
