@@ -115,15 +115,8 @@ def _check(columns: Mapping[str, NDArray[Any]], names: Sequence[str], n_ranges: 
 
 
 def _cut(values: NDArray[Any], n_ranges: int) -> tuple[tuple[str, ...], IntArray]:
-    codes, distinct = pd.factorize(values)
-    distinct = np.asarray(distinct)
-    if (codes < 0).any():
-        # Code -1 picks the last: what is missing, and sorts last.
-        kind = distinct.dtype.kind
-        none = np.array([np.datetime64("NaT") if kind == "M" else np.nan])
-        distinct = np.append(distinct, none.astype(distinct.dtype if kind in "fM" else object))
-        codes = np.where(codes < 0, len(distinct) - 1, codes)
-    names, own = cut_distinct(distinct, np.bincount(codes, minlength=len(distinct)), n_ranges)
+    codes, distinct = pd.factorize(values, use_na_sentinel=False)
+    names, own = cut_distinct(np.asarray(distinct), np.bincount(codes), n_ranges)
     return names, own[codes]
 
 

@@ -319,8 +319,12 @@ def folded(labels: Labels) -> Labels:
     return _ordered(lookup[labels.codes], labels.values[spelled])
 
 
-def known_labels(labels: Labels, wanted: Collection[str] = ()) -> tuple[Labels, BoolArray]:
-    """Labels without words for "unknown" that are not `wanted`, and where these words are."""
+def as_outcome(column: pd.Series, wanted: Collection[str] = ()) -> tuple[Labels, BoolArray]:
+    """The labels of an outcome with two classes, and whether each is a word for "unknown".
+
+    A word that is `wanted` stays a label.
+    """
+    labels = folded(as_labels(column))
     kept = {name.casefold() for name in wanted}
     names = [name.casefold() for name in labels.names]
     words = np.array([name in UNKNOWN_WORDS and name not in kept for name in names], dtype=np.bool_)
@@ -330,8 +334,3 @@ def known_labels(labels: Labels, wanted: Collection[str] = ()) -> tuple[Labels, 
     lookup = np.append(np.where(known, np.cumsum(known) - 1, -1), -1)
     unknown = (labels.codes >= 0) & (lookup[labels.codes] < 0)
     return Labels(lookup[labels.codes], labels.values[known]), unknown
-
-
-def as_outcome(column: pd.Series, wanted: Collection[str] = ()) -> tuple[Labels, BoolArray]:
-    """The labels of an outcome with two classes, and whether each is a word for "unknown"."""
-    return known_labels(folded(as_labels(column)), wanted)

@@ -25,7 +25,7 @@ from calib.loading.problems import InputError, Problem, error, refuse
 from calib.numerics.arrays import BoolArray, IntArray
 from calib.numerics.cell_table import MAX_SCORES
 from calib.scanning.expressions import SCORE, WEIGHT, hashed, probability
-from calib.text import listed, plural, quoted, significant
+from calib.text import listed, quoted
 
 # Distinct values are counted among so many rows first. Where nearly every score is another one,
 # these are more than can be cells of one score.
@@ -342,12 +342,8 @@ def _check_scores(rows: nw.LazyFrame[Any], mapping: ColumnMapping, facts: pd.Dat
             f"Values of column {quoted(mapping.score)} contradict the file's own statistics, so a "
             "file is damaged. Copy it again from where it was made, or write it again.",
         )
-    lead = (
-        f"Column {quoted(mapping.score)} has {plural(int(found['calib_out']), 'value')} "
-        f"outside [0, 1] (from {significant(low, 4)} to {significant(high, 4)}). "
-    )
-    whole = int(found["calib_odd"]) == 0
-    raise with_arguments([outside_problem(mapping, lead, low, high, whole=whole)], mapping)
+    n, whole = int(found["calib_out"]), int(found["calib_odd"]) == 0
+    raise with_arguments([outside_problem(mapping, n, low, high, whole=whole)], mapping)
 
 
 def few_scores(rows: nw.LazyFrame[Any], max_scores: int, total: int) -> bool:

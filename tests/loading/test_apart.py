@@ -8,6 +8,9 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import date, datetime, timedelta
+from datetime import time as clock
+from decimal import Decimal
 from pathlib import Path
 
 import duckdb
@@ -215,6 +218,9 @@ def test_every_kind_of_column_comes_back(tmp_path: Path) -> None:
             "text": pd.Series(["é", None], dtype="str"),
             "mixed": pd.Series([True, float("nan")], dtype=object),
             "half": pd.Series(["\ud800", 2**80], dtype=object),
+            "exact": pd.Series([Decimal("0.10"), datetime(2026, 3, 1, 9, 5)], dtype=object),
+            "part": pd.Series([clock(9, 5), timedelta(days=1, microseconds=2)], dtype=object),
+            "none": pd.Series([None, date(2026, 3, 1)], dtype=object),
         }
     )
     table = Table(kinds, "t", commas=True, file="t.csv")
@@ -247,13 +253,16 @@ def test_only_text_whose_cells_are_few_is_read_here() -> None:
     assert not is_harmless(gzip.compress(b"y,p\n0,0.5\n"), TextFormat())
 
 
-def test_limits_come_from_the_environment() -> None:
-    found = Limits.from_environment({"CALIB_READ_MEMORY_GB": "4", "CALIB_READ_SECONDS": "90"})
-    assert found == Limits(4 * 2**30, 90.0)
-    assert Limits.from_environment({"CALIB_READ_MEMORY_GB": "0.5"}) == Limits(2**29, 60.0)
+def test_limits_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CALIB_READ_MEMORY_GB", "0.5")
+    assert Limits.from_environment() == Limits(2**29, 60.0)
+    monkeypatch.setenv("CALIB_READ_MEMORY_GB", "4")
+    monkeypatch.setenv("CALIB_READ_SECONDS", "90")
+    assert Limits.from_environment() == Limits(4 * 2**30, 90.0)
     for wrong in ("0", "-1", "much", "nan"):
+        monkeypatch.setenv("CALIB_READ_SECONDS", wrong)
         with pytest.raises(ValueError, match="CALIB_READ_SECONDS must be a positive number"):
-            Limits.from_environment({"CALIB_READ_SECONDS": wrong})
+            Limits.from_environment()
 
 
 def test_a_reader_knows_no_password(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,22 +66,22 @@ def score_problems(rows: Rows) -> Iterator[Problem]:
 
 def _outside(rows: Rows, low: float, high: float) -> Problem:
     found = rows.usable & ((rows.score < 0.0) | (rows.score > 1.0))
-    lead = (
-        f"Column {quoted(rows.mapping.score)} has {plural(int(found.sum()), 'value')} outside "
-        f"[0, 1] (from {significant(low, 4)} to {significant(high, 4)}), "
-        f"first in {rows.where(found)}. "
-    )
     whole = bool((rows.score[rows.usable] % 1.0 == 0.0).all())
-    return outside_problem(rows.mapping, lead, low, high, whole=whole)
+    where = f", first in {rows.where(found)}"
+    return outside_problem(rows.mapping, int(found.sum()), low, high, whole=whole, where=where)
 
 
 def outside_problem(
-    mapping: ColumnMapping, lead: str, low: float, high: float, *, whole: bool
+    mapping: ColumnMapping, n: int, low: float, high: float, *, whole: bool, where: str = ""
 ) -> Problem:
     """Scores outside [0, 1], and the conversion that repairs them.
 
-    `lead` says how many there are, and where; `whole` whether all are whole numbers.
+    `n` are outside, and `whole` says whether all scores are whole numbers.
     """
+    ends = f"from {significant(low, 4)} to {significant(high, 4)}"
+    lead = (
+        f"Column {quoted(mapping.score)} has {plural(n, 'value')} outside [0, 1] ({ends}){where}. "
+    )
     if unfit := _of_any_form(mapping, lead, near=low >= -LITTLE and high <= 1.0 + LITTLE):
         return unfit
     if low < 0.0:

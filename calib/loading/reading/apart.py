@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -54,12 +54,11 @@ class Limits:
     seconds: float = 60.0
 
     @classmethod
-    def from_environment(cls, environ: Mapping[str, str] | None = None) -> Limits:
+    def from_environment(cls) -> Limits:
         """The limits that CALIB_READ_MEMORY_GB and CALIB_READ_SECONDS set."""
-        environ = os.environ if environ is None else environ
         usual = cls()
-        memory = _positive(environ, "CALIB_READ_MEMORY_GB", usual.memory / 2**30)
-        return cls(int(memory * 2**30), _positive(environ, "CALIB_READ_SECONDS", usual.seconds))
+        memory = _positive("CALIB_READ_MEMORY_GB", usual.memory / 2**30)
+        return cls(int(memory * 2**30), _positive("CALIB_READ_SECONDS", usual.seconds))
 
     def budget(self, size: int) -> Budget:
         """The largest allowed content of a file of this size."""
@@ -68,8 +67,8 @@ class Limits:
         return Budget(most, min(MAX_CELLS, most // CELL), words)
 
 
-def _positive(environ: Mapping[str, str], name: str, usual: float) -> float:
-    given = environ.get(name, "").strip() or str(usual)
+def _positive(name: str, usual: float) -> float:
+    given = os.environ.get(name, "").strip() or str(usual)
     if not re.fullmatch(r"\d+(\.\d+)?", given) or float(given) <= 0.0:
         raise ValueError(f"{name} must be a positive number, got {given!r}.")
     return float(given)

@@ -27,20 +27,15 @@ from calib.loading.table import Table
 ABOUT = b"calib"
 Read = Table | Aggregate
 MICROSECOND = timedelta(microseconds=1)
-# Cells of columns that hold Python's own objects: how each kind is written, and read again.
-KINDS: dict[type, tuple[Callable[[Any], str], Callable[[str], Any]]] = {
-    type(None): (lambda _: "", lambda _: None),
-    bool: (lambda value: "1" if value else "", bool),
-    int: (str, int),
-    float: (float.hex, float.fromhex),
-    str: (str, str),
-    Decimal: (str, Decimal),
-    date: (date.isoformat, date.fromisoformat),
-    time: (time.isoformat, time.fromisoformat),
-    datetime: (datetime.isoformat, datetime.fromisoformat),
-    timedelta: (lambda each: str(each // MICROSECOND), lambda text: int(text) * MICROSECOND),
+# Cells of columns that hold Python's own objects are JSON. What JSON does not know is its type and
+# a text, which is read by one of these.
+KINDS: dict[str, Callable[[str], Any]] = {
+    "Decimal": Decimal,
+    "date": date.fromisoformat,
+    "time": time.fromisoformat,
+    "datetime": datetime.fromisoformat,
+    "timedelta": lambda text: int(text) * MICROSECOND,
 }
-ORDER = tuple(KINDS)
 
 
 def write(found: Read, path: Path) -> None:
@@ -104,17 +99,20 @@ def _column(column: pd.Series) -> tuple[str, pa.Array]:
     """How a column is written, and its values."""
     dtype = column.dtype
     if isinstance(dtype, np.dtype) and dtype.hasobject:
-        return "objects", _objects(column)
+        cells = [json.dumps(each, default=_typed) for each in column.tolist()]
+        return "objects", pa.array(cells, pa.large_string())
     if isinstance(dtype, np.dtype):
         values = np.ascontiguousarray(column.to_numpy())
-        cells = pa.binary(dtype.itemsize)
-        return dtype.str, pa.Array.from_buffers(cells, len(values), [None, pa.py_buffer(values)])
+        kind = pa.binary(dtype.itemsize)
+        return dtype.str, pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
     return str(dtype), pa.array(column)
 
 
 def _series(column: pa.ChunkedArray, kind: str) -> pd.Series:
     if kind == "objects":
-        return _from_objects(column)
+        cells = map(json.loads, column.to_pylist())
+        objects = [KINDS[each[0]](each[1]) if isinstance(each, list) else each for each in cells]
+        return pd.Series(objects, dtype=object)
     if kind[0] in "<>|=":
         chunk = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
         start = chunk.offset * np.dtype(kind).itemsize
@@ -124,21 +122,6 @@ def _series(column: pa.ChunkedArray, kind: str) -> pd.Series:
     return series if kind == "category" else series.astype(kind)
 
 
-def _objects(column: pd.Series) -> pa.Array:
-    values = column.tolist()
-    kinds = [ORDER.index(type(value)) for value in values]
-    texts = [KINDS[ORDER[kind]][0](value) for kind, value in zip(kinds, values, strict=True)]
-    # A text may hold halves of characters, which Arrow's own texts refuse.
-    cells = [text.encode("utf-8", "surrogatepass") for text in texts]
-    return pa.StructArray.from_arrays(
-        [pa.array(kinds, pa.int8()), pa.array(cells, pa.large_binary())], ["kind", "text"]
-    )
-
-
-def _from_objects(column: pa.ChunkedArray) -> pd.Series:
-    cells = column.to_pylist()
-    values = [
-        KINDS[ORDER[each["kind"]]][1](each["text"].decode("utf-8", "surrogatepass"))
-        for each in cells
-    ]
-    return pd.Series(values, dtype=object)
+def _typed(value: object) -> list[str]:
+    text = str(value // MICROSECOND if isinstance(value, timedelta) else value)
+    return [type(value).__name__, text]
