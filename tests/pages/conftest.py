@@ -1,7 +1,7 @@
 """Tests of pages run in one process, and compute once what they share."""
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partialmethod
 from typing import Any
 from unittest.mock import MagicMock
 
@@ -77,11 +77,11 @@ class OfAllSessions(Memo):
 
 @pytest.fixture(scope="session")
 def memo() -> Memo:
-    more = dict.fromkeys((analyze, state._fit), MAX_KEPT)
-    return OfAllSessions(MAX_KEPT, session.LARGE | more)
+    return OfAllSessions(MAX_KEPT, dict.fromkeys((analyze, state._fit), MAX_KEPT))
 
 
 @pytest.fixture(autouse=True)
 def one_memo(memo: Memo, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compute what several tests show once: results are frozen, and found by rows and settings."""
-    monkeypatch.setattr(session, "Memo", lambda **_: memo)
+    begin = session.Session.__init__
+    monkeypatch.setattr(session.Session, "__init__", partialmethod(begin, memo=memo))

@@ -14,11 +14,11 @@ from calib.loading.problems import Severity, error, refuse
 from calib.loading.reading.apart import FileReader, Limits, is_harmless
 from calib.text import plain, sentence
 from calib.ui.controls.widgets import field
-from calib.ui.session import cancelling, state
+from calib.ui.session import state
 from calib.ui.session.choices import MODELS
 from calib.ui.session.pages import PAGES
 from calib.ui.session.session import Session, source_of
-from calib.ui.session.turns import FILES
+from calib.ui.session.turns import FILES, Cancel
 from calib.ui.session.upload import Upload
 
 Place = Literal["data", "test"]
@@ -192,15 +192,15 @@ def _read(
     # Engines take their time to import, which whoever drops no file need not wait for.
     from calib.scanning.files import read
 
-    offer = cancelling.Offer("cancel_reading", _cancel)
+    cancel = Cancel("cancel_reading", _cancel)
     found = []
     for name, data in files:
         if is_harmless(data, written):
             found.append((name, read(data, name, given=written)))
         else:
             with FILES.turn():
-                found.append((name, file_reader().read(data, name, written, offer.after_a_while)))
-    offer.withdraw()
+                found.append((name, file_reader().read(data, name, written, cancel.after_a_while)))
+    cancel.withdraw()
     return found
 
 

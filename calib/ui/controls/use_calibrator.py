@@ -181,8 +181,13 @@ def _verified(made: Offer) -> str:
 
 
 def _warnings(session: Session, model: state.Model, method: str) -> None:
-    if session.upload is not None and (changed := _changed(session.upload.mapping)):
-        st.warning(f"The calibrator needs probabilities: first {changed}, as this app does.")
+    mapping = session.upload.mapping if session.upload else ColumnMapping()
+    steps = [CHANGES[mapping.transform]] if mapping.transform in CHANGES else []
+    if mapping.swap:
+        steps.append("take 1 minus the score")
+    if steps:
+        first = " and then ".join(steps)
+        st.warning(f"The calibrator needs probabilities: first {first}, as this app does.")
     made = fitted(model.analysis)[method]
     facts = f"Fitted on {plural(int(made.n_rows_), 'row')}"
     if isinstance(made, Calibrator):
@@ -192,12 +197,6 @@ def _warnings(session: Session, model: state.Model, method: str) -> None:
             f"{percent(made.fitted_base_rate_[0])}. Scores outside this range are extrapolated"
         )
     st.caption(plain(f"{facts}."))
-
-
-def _changed(mapping: ColumnMapping) -> str:
-    """What was done to the scores of the file before they were calibrated."""
-    steps = [CHANGES[mapping.transform]] if mapping.transform in CHANGES else []
-    return " and then ".join([*steps, *(["take 1 minus the score"] if mapping.swap else [])])
 
 
 def _scores(session: Session, model: state.Model, method: str) -> None:

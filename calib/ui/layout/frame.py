@@ -20,10 +20,11 @@ from calib.loading.examples import EXAMPLES
 from calib.text import plain, sentence
 from calib.ui.controls import sources, uploaders, views
 from calib.ui.layout import charts, navigation, side_by_side
-from calib.ui.session import cancelling, identity, state
+from calib.ui.session import identity, state
 from calib.ui.session.memory import share_heaps
 from calib.ui.session.pages import PAGES, WITHOUT_DATA, WITHOUT_VIEW
 from calib.ui.session.session import Pending, Session
+from calib.ui.session.turns import Cancel
 
 ICON = "⚖️"
 COUNTED, SAMPLE = " (counts without rows)", " (a sample of its rows)"
@@ -231,7 +232,7 @@ def _compute(work: Callable[[Progress], Found], kind: str, name: str = "") -> Fo
         st.button("Analyse", key="analyse_anyway", type="primary", on_click=setattr, args=again)
         st.stop()
     session.cancelled = None
-    slot, cancel = st.empty(), cancelling.Offer(f"cancel_{kind}_{name}", _cancel)
+    slot, cancel = st.empty(), Cancel(f"cancel_{kind}_{name}", _cancel)
 
     def progress(share: float, text: str) -> None:
         slot.progress(share, f"{plain(name)}: {text} …" if name else f"{plain(text)} …")

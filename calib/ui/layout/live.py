@@ -30,28 +30,22 @@ def at_once(
     `controls` may change the bins, and what is only drawn. With several models side by side, the
     rest follows with its page, because charts share axes.
     """
+
+    def follow() -> None:
+        if session.painted and session.answered != session.chosen:
+            # The browser drew the change before it sent it: only the rest of the page is left.
+            st.rerun()
+        with place:
+            controls(session)
+        body(replace(model, analysis=state.analysis(session, model.rows)))
+        if session.answered != session.chosen:
+            time.sleep(PAINTED)
+            st.rerun()
+
     if session.pending is None:
-        st.fragment(_follow)(session, model, place, controls, body)
+        st.fragment(follow)()
         return
     if session.drawn == 0:
         with place:
             controls(session)
     body(model)
-
-
-def _follow(
-    session: Session,
-    model: state.Model,
-    place: DeltaGenerator,
-    controls: Callable[[Session], None],
-    body: Body,
-) -> None:
-    if session.painted and session.answered != session.chosen:
-        # The browser drew the change before it sent it: only the rest of the page is left.
-        st.rerun()
-    with place:
-        controls(session)
-    body(replace(model, analysis=state.analysis(session, model.rows)))
-    if session.answered != session.chosen:
-        time.sleep(PAINTED)
-        st.rerun()

@@ -49,10 +49,7 @@ def person() -> Person | None:
 
 def gate() -> None:
     """If a sign-in is configured, stop the page for users who are not signed in."""
-    if not is_configured():
-        return
-    here = person()
-    if here is None:
+    if is_configured() and person() is None:
         st.markdown("## Sign in to calib")
         st.markdown("Sign in to use this dashboard.")
         st.button("Sign in", key="sign_in", type="primary", on_click=st.login)

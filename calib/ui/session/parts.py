@@ -35,6 +35,8 @@ from calib.ui.session.state import Model
 
 # A slice has fewer rows than all have: its bins must not become too small to trust.
 ROWS_A_BIN = 50
+keep(4)(sliced_rows)
+keep(4)(timed_rows)
 
 
 def crossed_with(rows: Data, first: str) -> list[str]:

@@ -5,17 +5,14 @@ One object of ours holds it, since widgets forget their values when another page
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
 
 from streamlit.delta_generator import DeltaGenerator
 
-from calib.analysis import LiveAnalysis, analyze
-from calib.analysis.model_comparison import compare_models
-from calib.analysis.periods.table import timed_rows
+from calib.analysis import LiveAnalysis
 from calib.analysis.run import Data
-from calib.analysis.slices import sliced_rows
 from calib.calibrators import CALIBRATORS
 from calib.core.predictions import Predictions
 from calib.core.views import check_view
@@ -40,14 +37,6 @@ RESUMED = ("upload", "draft", "unseen", "title", "author", "note", "memo")
 FIRST_EXAMPLE = next(iter(EXAMPLES))
 # Models side by side. With more, the columns would be too narrow to read.
 MAX_SHOWN = 4
-# Results that grow with the rows.
-LARGE: Mapping[Callable[..., Any], int] = {
-    analyze: MAX_SHOWN,
-    compare_models: 4,
-    sliced_rows: 4,
-    timed_rows: 4,
-    Predictions.one_score: 3,
-}
 
 
 @dataclass(slots=True)
@@ -97,7 +86,7 @@ class Session:
     painted: bool = False  # whether the browser drew those that follow before it sent them
     # What waits until all models are drawn; None while a single one is.
     pending: Pending | None = None
-    memo: Memo = field(default_factory=lambda: Memo(limits=LARGE))  # results on what is shown
+    memo: Memo = field(default_factory=Memo)  # results on what is shown
     # What was shown, and the choices, when a computation was cancelled: it is not begun again.
     cancelled: tuple[object, ...] | None = None
     draft: Draft | None = None  # the table of a source whose columns are being mapped

@@ -31,6 +31,9 @@ from calib.ui.session.session import MAX_SHOWN, SESSION, Session, one_score_sett
 
 TOKEN = "_streamlit_xsrf"
 READING = "Reading the columns"
+keep(MAX_SHOWN)(analyze)
+keep(4)(compare_models)
+keep(3)(Predictions.one_score)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +71,11 @@ def _begun(named: dict[str, str]) -> Session:
     if earlier is not None and earlier.upload and _place(source_of(earlier.upload)) == place:
         session.resume(earlier)
     elif "ex" not in named:
-        _open_served(session)
+        # What the operator named, unless the address is for other data.
+        upload = of_server()
+        if upload is not None and (not session.waits or source_of(upload) == session.awaited):
+            session.take(upload)
     return session
-
-
-def _open_served(session: Session) -> None:
-    """Show what the operator named, unless the address is for other data."""
-    upload = of_server()
-    if upload is not None and (not session.waits or source_of(upload) == session.awaited):
-        session.take(upload)
 
 
 @st.cache_resource

@@ -1,13 +1,18 @@
-"""Turns: the queue of sessions that compute or read; first come, first served."""
+"""Turns: the queue of sessions that compute or read, and the button by which one leaves it."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+# Seconds: what is done sooner needs no button.
+PATIENCE = 2.0
 TICK = 0.25  # seconds between two looks at the line
 # More than two sessions computing at once would leave the others' sliders without a core; files are
 # read in processes of their own, each of which may take gigabytes.
@@ -72,3 +77,25 @@ def waiting(place: int, most: int) -> str:
 
 
 HEAVY, FILES = Turns(COMPUTING), Turns(READING)
+
+
+@dataclass(slots=True)
+class Cancel:
+    """A button that cancels the work. Streamlit ends a run when it draws next."""
+
+    key: str  # of the button
+    cancel: Callable[[], None]  # what makes the next run leave it
+    _slot: DeltaGenerator = field(default_factory=st.empty)
+    _start: float = field(default_factory=time.monotonic)
+    _drawn: bool = False
+
+    def after_a_while(self) -> None:
+        """Draw the button if it has taken long; in any case let a run end that was left."""
+        # Whatever asks for the state gives Streamlit the occasion to end the run.
+        st.session_state.get(self.key)
+        if not self._drawn and time.monotonic() > self._start + PATIENCE:
+            self._slot.button("Cancel", key=self.key, icon=":material/close:", on_click=self.cancel)
+            self._drawn = True
+
+    def withdraw(self) -> None:
+        self._slot.empty()

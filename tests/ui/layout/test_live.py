@@ -18,6 +18,7 @@ def test_what_the_browser_has_drawn_is_not_drawn_first(monkeypatch, painted):
 
     drawn = []
     monkeypatch.setattr(live.st, "rerun", rerun)
+    monkeypatch.setattr(live.st, "fragment", lambda follow: follow)
     monkeypatch.setattr(live.state, "analysis", lambda *_: drawn.append("analysis"))
     monkeypatch.setattr(live, "replace", lambda *_, **__: None)
     monkeypatch.setattr(live.time, "sleep", lambda _: drawn.append("wait"))
@@ -37,5 +38,5 @@ def test_what_the_browser_has_drawn_is_not_drawn_first(monkeypatch, painted):
         rows = None
 
     with pytest.raises(Reran):
-        live._follow(session, Rows(), Place(), lambda _: None, lambda _: drawn.append("body"))
+        live.at_once(session, Rows(), Place(), lambda _: None, lambda _: drawn.append("body"))
     assert drawn == ([] if painted else ["controls", "analysis", "body", "wait"])

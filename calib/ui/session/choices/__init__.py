@@ -10,7 +10,6 @@ from calib.crossfit.settings import Settings
 from calib.ui.session.choice import Choice
 from calib.ui.session.choices.analysis import *  # noqa: F403
 from calib.ui.session.choices.charts import *  # noqa: F403
-from calib.ui.session.choices.common import *  # noqa: F403
 from calib.ui.session.choices.parts import *  # noqa: F403
 
 T = TypeVar("T")

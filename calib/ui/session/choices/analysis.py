@@ -9,13 +9,13 @@ import numpy as np
 import streamlit as st
 
 from calib.analysis.summary import TABLE
+from calib.calibrators import CALIBRATORS
 from calib.core.views import parse_view
 from calib.crossfit.settings import Settings
 from calib.metrics import METRICS, score_metrics
 from calib.text import level as level_words
 from calib.text import significant
 from calib.ui.session.choice import Choice, Values, level, number, on, one_of, several, whole
-from calib.ui.session.choices.common import BINNED, METHOD, SEGMENTED
 from calib.ui.session.pages import WITH_ANALYSIS
 
 LEVELS = (0.8, 0.9, 0.95, 0.99)
@@ -24,6 +24,15 @@ EPSILON_RANGE = (1e-15, 0.32)
 EXPONENTS = tuple(tenth / 10 for tenth in range(-150, -4))
 MAX_SEED = 2**31 - 1
 DEFAULTS = Settings.defaults()
+BINNED = ("Overview", "Reliability", "Functions", "Compare", "Slices", "Reports")
+SEGMENTED = partial(st.segmented_control, required=True)
+
+
+def method_label(key: str) -> str:
+    return CALIBRATORS[key].label
+
+
+METHOD = one_of(*CALIBRATORS, name=method_label)
 
 
 def _view(text: str) -> str:
@@ -99,15 +108,13 @@ N_BINS = Choice[int](
 )
 
 
-def _power_of_ten(exponent: float) -> str:
-    return significant(10.0**exponent, 2)
-
-
 EPSILON = Choice[float | None](
     key="epsilon",
     link="eps",
     default=DEFAULTS["epsilon"],
-    values=number(*EPSILON_RANGE, options=EXPONENTS, name=_power_of_ten),
+    values=number(
+        *EPSILON_RANGE, options=EXPONENTS, name=lambda exponent: significant(10.0**exponent, 2)
+    ),
     label="ε (log scale)",
     help="Scores outside [ε, 1 − ε] are left unchanged. A smaller ε spreads out scores near 0 and "
     "1 more.",

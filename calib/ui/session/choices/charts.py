@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from urllib.parse import quote, unquote
 
 import streamlit as st
 
-from calib.curves.rate import RATE_KINDS, RateKind
+from calib.curves.rate import RateKind
 from calib.figures.scales import AxisKind
 from calib.text import significant, span
 from calib.ui.session.choice import Choice, Values, flag, number, on, one_of, several, stretch
-from calib.ui.session.choices.common import (
-    BINNED,
-    METHOD,
-    PILLS,
-    SEGMENTED,
-    line_label,
-    method_label,
-)
+from calib.ui.session.choices.analysis import BINNED, METHOD, SEGMENTED, method_label
 from calib.ui.session.pages import WITH_ANALYSIS
 
+PILLS = partial(st.pills, selection_mode="multi")
 # What the table of the Compare page can show, besides the added metrics.
 COLUMN_LABELS = {
     "log_loss": "Log loss",
@@ -126,15 +121,16 @@ OVER_EPSILON = Choice[tuple[str, ...]](
     widget=PILLS,
 )
 
+LINE_LABELS: dict[RateKind, str] = {"corp": "CORP", "smooth": "Smooth"}
 LINES = Choice[tuple[RateKind, ...]](
     key="lines",
     link="line",
     default=(),
-    values=several(one_of(*RATE_KINDS, name=line_label)),
+    values=several(one_of(*LINE_LABELS, name=LINE_LABELS.__getitem__)),
     label="Line",
     help="The observed frequency without bins, with a confidence band. CORP: the best-fitting "
     "non-decreasing curve. Smooth: a smoothing spline.",
-    chip=lambda found: f"Line: {', '.join(map(line_label, found))}",
+    chip=lambda found: f"Line: {', '.join(map(LINE_LABELS.__getitem__, found))}",
     acts_on=on("Reliability"),
     widget=PILLS,
 )
