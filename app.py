@@ -39,7 +39,6 @@ def landing() -> None:
 
 
 def about() -> None:
-    """The story of an example."""
     if session.upload is None:
         st.markdown("### About this example")
         st.markdown(EXAMPLES[session.example].story)
@@ -64,14 +63,12 @@ def is_top_label(analysis: Analysis) -> bool:
 
 
 def means(analysis: Analysis) -> tuple[str, str]:
-    """What the mean score and the observed frequency are called."""
     if is_top_label(analysis):
         return "Mean confidence", "Accuracy"
     return "Mean prediction", "Base rate"
 
 
 def card(analysis: Analysis) -> None:
-    """Yes, no or not known; then what is wrong, where and by how much."""
     verdict, data, scores = analysis.verdict, analysis.data, analysis.uncalibrated
     symbol, color = LOOKS[verdict.answer]
     with st.container(border=True, key=state.key(f"answer_{color}")):
@@ -90,7 +87,6 @@ def card(analysis: Analysis) -> None:
 
 
 def before_and_after(analysis: Analysis) -> None:
-    """The scores as they came, and calibrated by the recommended method, on the same axes."""
     advised = analysis.recommendation.method
     keys = dict.fromkeys(("uncalibrated", advised or "uncalibrated"))
     with st.container(horizontal=True, key=state.key("pair"), gap="xsmall"):
@@ -105,7 +101,6 @@ def before_and_after(analysis: Analysis) -> None:
 
 
 def recommendation(model: state.Model) -> None:
-    """Which calibrator to use, why, and the two next steps."""
     analysis, advice = model.analysis, model.analysis.recommendation
     with st.container(border=True, key=state.key("best_fix")):
         st.markdown(f"**{text.plain(advice.sentence)}**")
@@ -118,7 +113,6 @@ def recommendation(model: state.Model) -> None:
 
 
 def four_numbers(analysis: Analysis) -> None:
-    """Rows, KS error, mean prediction and base rate."""
     data, scores = analysis.data, analysis.uncalibrated
     predicted, observed = means(analysis)
     below: dict[str, Any] = {"delta_color": "off", "delta_arrow": "off"}

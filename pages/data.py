@@ -18,7 +18,6 @@ session = frame.begin("Data")
 
 
 def example() -> None:
-    """The story of an example, and its first rows."""
     shown = EXAMPLES[session.example]
     models = state.load_example(session.example)
     rows = next(iter(models.values()))

@@ -30,7 +30,6 @@ columns: tuple[str, ...] = ()
 
 
 def columns_control(rows: Data) -> tuple[str, ...]:
-    """Pick one column, or two to cross; returns them."""
     names = list(rows.columns)
     first = control(session, choices.SLICE_BY, names)
     others = parts.crossed_with(rows, first)
@@ -128,7 +127,6 @@ def namer(gaps: SliceGaps) -> Any:
 
 
 def time_control(rows: Data) -> str:
-    """Choose the time column. Returns it, or "" if no column is chosen."""
     names = list(rows.columns)
     wanted = session[choices.TIME] or (session.upload.mapping.time if session.upload else None)
     chosen = wanted if wanted in names else ""

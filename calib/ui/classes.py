@@ -58,7 +58,6 @@ READING = """
 
 
 def summary(table: Classwise, method: str) -> str:
-    """How many classes are off beyond chance, and which is worst."""
     label, n = method_label(method), len(table.index)
     judged = int((table.p_adjusted == table.p_adjusted).sum())
     if not judged:

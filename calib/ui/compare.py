@@ -62,7 +62,6 @@ LINES_READING = """
 
 
 def matrix_columns(compared: MulticlassComparison) -> list[MetricColumn]:
-    """The metrics of all classes, and the paired changes of those that are taken row by row."""
     shown = [
         Column(key, metric.label, metric.meaning, 4, metric.better)
         for key, metric in matrix_metrics().items()
@@ -71,13 +70,11 @@ def matrix_columns(compared: MulticlassComparison) -> list[MetricColumn]:
 
 
 def matrix_forest(analysis: Analysis) -> None:
-    """What each method changes about all classes, paired by row."""
     with charts.beside(matrix_difference_chart(analysis), "chart_matrix_forest", [2, 1]):
         frame.reading(MATRIX_CHANGE, "the changes of all classes")
 
 
 def clipped(session: Session, compared: LiveMulticlassComparison) -> None:
-    """The comparison of clipping with calibration, or why it is missing."""
     at = compared.confidence_level
     st.markdown("### Clipping against calibration")
     try:
@@ -141,7 +138,6 @@ def models(comparison: ModelComparison, *, counted: bool) -> None:
 
 
 def summary(comparison: ModelComparison) -> str:
-    """Which model has the least loss, and whether that is more than chance, in words."""
     column, parts = comparison.columns[0], []
     for method, when in ((BEFORE, "Uncalibrated"), (comparison.methods[-1], "Calibrated")):
         found = _estimates(comparison, method, column)
@@ -162,7 +158,6 @@ def _estimates(comparison: ModelComparison, method: str, column: Column) -> dict
 
 
 def _metrics(comparison: ModelComparison) -> None:
-    """One row per model and one column per metric, before and after calibration."""
     columns = {column.key: _cells(comparison, column) for column in comparison.columns}
     lines = [
         Line([(name, plural(model.n_rows, "row")), *(cells[name] for cells in columns.values())])
@@ -202,7 +197,6 @@ def _differences(comparison: ModelComparison, *, counted: bool) -> None:
 
 
 def _changes(comparison: ModelComparison, name: str, column: Column) -> Iterator[tuple[str, ...]]:
-    """The difference of one model from the first, before and after calibration."""
     for method in (BEFORE, comparison.methods[-1]):
         change = comparison.models[name].differences.get(method, {}).get(column.key)
         yield () if change is None else change_lines(change, column.digits, column.better)

@@ -59,7 +59,6 @@ COUNT_READING = (
 
 
 def costs_control(session: Session) -> Costs:
-    """Costs, or the share of rows that can be acted on; returns them."""
     by_costs = session[choices.CAPACITY] is None
 
     def change(rule: str) -> None:
@@ -82,7 +81,6 @@ def costs_control(session: Session) -> Costs:
 
 
 def range_control(session: Session) -> tuple[float, float]:
-    """Range of scores over which positives are counted; returns it."""
     ends, key = (choices.COUNT_FROM, choices.COUNT_TO), state.key("count_range")
     low, high = sorted(session[end] for end in ends)
 
@@ -97,7 +95,6 @@ def range_control(session: Session) -> tuple[float, float]:
 
 
 def benefit_sentence(curves: NetBenefit, key: str) -> str:
-    """The thresholds at which a method is worse than flagging all rows or none."""
     lead, missing = f"**{method_label(key)}** is", curves.shortfall(key)
     worse = curves.threshold[missing > 0.0]
     if not len(worse):
@@ -111,7 +108,6 @@ def benefit_sentence(curves: NetBenefit, key: str) -> str:
 
 
 def verdict(table: DecisionTable, shown: Sequence[str], *, weighted: bool) -> str:
-    """What is decided, and what calibration changes, in sentences."""
     first = table.methods["uncalibrated"]
     rule = _rule(table.costs, first.n_flagged, weighted)
     if len(shown) == 1:
@@ -166,7 +162,6 @@ def table(decided: DecisionTable, *, weighted: bool) -> None:
 
 
 def _cells(key: str, found: Decision) -> dict[str, tuple[str, ...]]:
-    """What a method decides, by column: the value, and what stands below it."""
     moved = (signed(found.change.value), interval(found.change, sign=True))
     place = "none flagged" if found.hindsight > 1.0 else f"at {significant(found.hindsight)}"
     return {

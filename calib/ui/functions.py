@@ -59,7 +59,6 @@ def _by_rule(
 
 
 def over_epsilon(session: Session, analysis: LiveAnalysis) -> Sequence[EpsilonCurve]:
-    """Log loss over epsilon of the methods that a person picks; progress until it is there."""
     options = methods(analysis)
     if not options:
         st.caption("None of the chosen methods uses the compact logit. Add Spline to see its loss.")
@@ -79,10 +78,7 @@ def over_epsilon(session: Session, analysis: LiveAnalysis) -> Sequence[EpsilonCu
 
 
 def curve(session: Session, analysis: LiveAnalysis, key: str, progress: Progress) -> EpsilonCurve:
-    """Held-out log loss of a method over epsilon.
-
-    A person who moves on while it is computed ends it: the points that are done are kept.
-    """
+    """A person who moves on while it is computed ends it: the points that are done are kept."""
     held_out, folds = analysis.held_out, _folds(analysis.settings)
     data, point = analysis.data.fingerprint, 0
 
@@ -126,7 +122,6 @@ def _folds(settings: Settings) -> Settings:
 
 
 def compact_logit(curve: CompactLogitCurve) -> str:
-    """Where epsilon comes from, and what it changes."""
     origin = (
         "the automatic one for these scores"
         if curve.epsilon == curve.rule

@@ -51,8 +51,6 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class GalleryEntry:
-    """One paper: its point, what can be opened, and its numbers beside ours."""
-
     title: str
     source: str
     story: str

@@ -31,8 +31,6 @@ ONE_VS_REST = (
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One word of the glossary: its name, name in code, facts, explanation and source."""
-
     name: str
     code: str
     text: str
@@ -57,7 +55,6 @@ class Entry:
 
 
 def metric_entries() -> dict[str, list[Entry]]:
-    """All registered metrics by family, in the order of the families."""
     found: dict[str, list[Entry]] = {title: [] for title in [*FAMILIES.values(), OTHER_FAMILY]}
     for metric in METRICS.values():
         module = metric.compute.__module__.rsplit(".", 1)[-1]
@@ -66,7 +63,6 @@ def metric_entries() -> dict[str, list[Entry]]:
 
 
 def calibrator_entries() -> dict[str, list[Entry]]:
-    """All registered calibrators, simplest first; then those for several classes only."""
     found: dict[str, list[Entry]] = {"Calibrators, simplest first": [], "For several classes": []}
     single, several = found.values()
     for key, m in CALIBRATORS.items():
@@ -81,7 +77,6 @@ def term_entries() -> dict[str, list[Entry]]:
 
 
 def kept(entries: Mapping[str, Iterable[Entry]], query: str) -> dict[str, list[Entry]]:
-    """The entries that hold every word that is looked for, without empty groups."""
     found = {
         title: [entry for entry in group if entry.matches(query)]
         for title, group in entries.items()
@@ -180,11 +175,6 @@ def _metric_entry(metric: Metric) -> Entry:
 
 
 def _range(low: float, high: float) -> str:
-    """Smallest and largest value in words.
-
-    >>> _range(-1.0, 1.0), _range(1.0, float("inf")), _range(-float("inf"), float("inf"))
-    ('−1 to 1', '1 or more', 'any number')
-    """
     if low == -float("inf"):
         return "any number"
     sentence = f"{low:g} or more" if high == float("inf") else f"{low:g} to {significant(high, 4)}"

@@ -109,7 +109,6 @@ def _found(key: str, gaps: SliceGaps) -> str:
 
 
 def table(gaps: Mapping[str, SliceGaps]) -> None:
-    """Every slice in numbers, the strongest evidence first; one tab per method."""
     first = gaps["uncalibrated"]
     shown = [int(i) for i in first.order[:MAX_LISTED]]
     tables.by_method(
@@ -139,7 +138,6 @@ def _slice_row(gaps: SliceGaps, i: int) -> dict[str, object]:
 def rates(
     by_method: Mapping[str, tuple[SliceErrorRates, SliceErrorRates]], decided: DecisionTable
 ) -> None:
-    """False-positive and false-negative rates of each slice, and of all rows."""
     tables.by_method(
         "rates",
         {
@@ -187,7 +185,6 @@ def rates_title(decided: DecisionTable) -> str:
 
 
 def own_map(session: Session, model: state.Model, cut: SlicedRows, own: int, method: str) -> None:
-    """Calibrate a slice by itself, and say what it gains."""
     try:
         with st.spinner("Fitting the slice-specific calibrator"):
             found = parts.slice_calibration(session, model, cut, own, method)
@@ -214,7 +211,6 @@ def own_map(session: Session, model: state.Model, cut: SlicedRows, own: int, met
 
 
 def over_time(session: Session, model: state.Model, column: str, methods: Sequence[str]) -> None:
-    """Calibration over the periods of a column: chart, what is set aside, table."""
     try:
         with st.spinner("Computing periods"):
             periods = parts.period_tables(session, model, column, methods)

@@ -1,5 +1,7 @@
 """The Methods page's words come from the registries, whole, and can be found."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from calib.ui.methods import (
     FAMILIES,
     OTHER_FAMILY,
     Entry,
+    _range,
     calibrator_entries,
     kept,
     metric_entries,
@@ -113,3 +116,15 @@ def test_tooltips_of_the_metric_table_are_the_same_words(texts):
         assert METRICS[key].convention in by_key[key]
     texts.shown(by_key["auc"])
     assert "1 is calibrated." in by_key["slope"]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "words"),
+    [
+        ((-1.0, 1.0), "−1 to 1"),
+        ((1.0, math.inf), "1 or more"),
+        ((-math.inf, math.inf), "any number"),
+    ],
+)
+def test_bounds_are_words(bounds, words):
+    assert _range(*bounds) == words

@@ -27,7 +27,6 @@ CANCELLED = "This was cancelled. Nothing was counted or drawn."
 
 
 def analyse(session: Session, connected: Connected) -> None:
-    """Count all rows or draw a sample, and show the result."""
     upload = _counted(session, connected)
     session.reset(MODELS)
     session.receive(upload)
@@ -80,7 +79,6 @@ def refused(session: Session, connected: Connected, repair: Repair) -> bool:
 
 
 def reopen(session: Session) -> None:
-    """Count the rows of the link again, or say why that cannot be done here."""
     before, query = session.awaited, session.awaited.query
     assert query is not None
     st.markdown(f"## This link is for **{plain(query.label)}**{before.size}")
@@ -113,7 +111,6 @@ def _reopened(session: Session, connected: Connected) -> None:
 
 
 def refresh(session: Session) -> None:
-    """Ask the source again, and say what changed since."""
     upload = session.upload
     if upload is None or upload.source is None:
         return

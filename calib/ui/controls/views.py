@@ -43,19 +43,16 @@ def control(session: Session, rows: Predictions) -> None:
 
 
 def plain_name(rows: Predictions, k: int) -> str:
-    """A class as menus and tables name it."""
     return " ".join(rows.class_names[k].split()) or f"class {k}"
 
 
 def caption(rows: Predictions, view: str) -> str:
-    """The view in one line: its kind, and what it asks."""
     kind, index = check_view(view, rows.n_classes)
     name = plain(plain_name(rows, index)) if kind == "class" else str(index)
     return f"View: **{CALLED[kind]} {name}**. {meaning(rows, view)}"
 
 
 def meaning(rows: Predictions, view: str) -> str:
-    """What a view takes for score and outcome."""
     kind, index = check_view(view, rows.n_classes)
     if kind == "class":
         name = plain(plain_name(rows, index))

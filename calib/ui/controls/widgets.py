@@ -110,7 +110,6 @@ def methods(session: Session) -> None:
 
 
 def shown_methods(session: Session, analysis: Analysis) -> tuple[str, ...]:
-    """Pick the methods to draw; returns them in a fixed order."""
     value = methods_shown(session, analysis)
     return control(session, choices.SHOWN, session.settings.methods, value=value)
 
@@ -157,7 +156,6 @@ def columns(session: Session) -> tuple[str, ...]:
 
 
 def epsilon(session: Session, rule: float) -> None:
-    """Epsilon of the compact logit: the automatic one, or a slider on its logarithm."""
     ask(
         st.toggle,
         "epsilon_rule",

@@ -42,7 +42,6 @@ VIEW_HELP = (
 
 
 def show(session: Session) -> None:
-    """Choose a source and a table, map its columns, and analyse its rows or some of them."""
     found = named()
     if not found.sources and not found.problems:
         return
@@ -98,7 +97,6 @@ def _chosen(session: Session, known: Mapping[str, Connection]) -> Draft | None:
 
 
 def _rows(draft: Draft) -> None:
-    """Whether all rows are counted or some are drawn, and how."""
     connected = draft.connected
     first, second, third = st.columns(3, gap="medium")
     if not connected.source.rows:

@@ -68,7 +68,6 @@ class Mapped:
 
 
 def columns(mapped: Mapped) -> None:
-    """Selectboxes for every role, the guessed ones filled in."""
     mapping, kind = mapped.mapping, kind_of(mapped.mapping)
     first, second, third = st.columns(3, gap="medium")
     with first:
@@ -102,7 +101,6 @@ def _positive(mapped: Mapped) -> None:
 
 
 def kind_of(mapping: ColumnMapping) -> str:
-    """How the scores are mapped: one column, by class or by model."""
     if mapping.models:
         return BY_MODEL
     return BY_CLASS if isinstance(mapping.score, tuple) else ONE
@@ -208,7 +206,6 @@ def _transform(mapped: Mapped) -> None:
 
 
 def _ask(mapped: Mapped, role: str, widget: Callable[..., Any], **more: Any) -> None:
-    """The control of one role."""
     mapping = mapped.mapping
     value = mapping.positives if role == "positive" else getattr(mapping, role)
     value = list(value) if isinstance(value, tuple) else value
@@ -273,7 +270,6 @@ def _labels(table: Table, column: str | None) -> list[str]:
 
 
 def preview(session: Session) -> None:
-    """The first rows as they were read, mapped columns first."""
     if session.upload is None:
         return
     upload = session.upload

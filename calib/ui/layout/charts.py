@@ -52,10 +52,7 @@ def add_svg_buttons() -> None:
 
 
 def chart(shown: Chart, key: str, on_select: Callable[[], None] | None = None) -> None:
-    """Draw a chart with its alternative text; of several models with the same axes.
-
-    `on_select` answers a click on a dot; what was clicked is in the state under the chart's key.
-    """
+    """`on_select` answers a click on a dot; what was clicked is in the state under its key."""
     plot = partial(_plot, key=state.key(key), on_select=on_select)
     pending = state.current().pending
     if pending is None:

@@ -81,7 +81,6 @@ def table(
     alt: str,
     formats: Mapping[str, Any] | None = None,
 ) -> None:
-    """A table of words and whole numbers."""
     key = state.key(f"table_{name}")
     st.dataframe(rows, hide_index=True, key=key, column_config=formats, alt=alt)
 
@@ -103,8 +102,6 @@ def by_method(
 
 @dataclass(frozen=True, slots=True)
 class MetricColumn:
-    """A column of the table of metrics, every cell in words."""
-
     key: str
     label: str
     help: str
@@ -114,10 +111,7 @@ class MetricColumn:
 def metric_table(
     name: str, about: str, columns: Iterable[MetricColumn], methods: Mapping[str, str], marked: str
 ) -> None:
-    """One row per method with the intervals below the values; the recommended row is marked.
-
-    A page with several tables gives each a different name.
-    """
+    """One row per method. A page with several tables gives each a different name."""
     shown = list(columns)
     head = [("Method", ""), *((column.label, column.help) for column in shown)]
     lines = [
@@ -144,12 +138,7 @@ class Line:
 def lines_table(
     key: str, about: str, head: Iterable[tuple[str, str]], lines: Iterable[Line], n_text: int = 1
 ) -> None:
-    """A table of words and numbers with small letters below them.
-
-    `key` is that of its container, unless the page shows several models: each has its own. `about`
-    is what a screen reader calls it. `head` has label and tooltip of each column. The first
-    `n_text` columns hold words, the others numbers.
-    """
+    """`head` has label and tooltip of each column. The first `n_text` columns hold words."""
     names = "".join(
         f'<th scope="col"{_text(i, n_text)} title="{escape(tooltip)}">{escape(label)}</th>'
         for i, (label, tooltip) in enumerate(head)
@@ -219,7 +208,6 @@ def columns_of(
 
 
 def change_lines(change: Estimate, digits: int = 4, better: str = "lower") -> tuple[str, ...]:
-    """A change, its interval, and whether it is an improvement."""
     return (signed(change.value, digits), interval(change, 3, sign=True), direction(change, better))
 
 
@@ -253,7 +241,6 @@ def best_of(estimates: Mapping[str, Estimate], column: Column) -> set[str]:
 
 
 def direction(change: Estimate, better: str) -> str:
-    """Whether a change is an improvement, beyond chance."""
     if change.low == change.high == 0.0:
         return "no change"  # AUC, of a strictly increasing calibrator
     fell, rose = ("worse", "better") if better == "higher" else ("better", "worse")

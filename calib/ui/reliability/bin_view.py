@@ -64,7 +64,6 @@ def _look_into(session: Session, analysis: Analysis, method: str, position: int 
 
 
 def show(session: Session, model: state.Model, shown: Sequence[str]) -> None:
-    """Pick a bin; what it counts, its rows, and its slices."""
     st.markdown("### Inspect a bin")
     picked = results.chosen(session, model.analysis, shown)
     _control(session, model.analysis, picked, shown)

@@ -71,7 +71,6 @@ def _data(
 
 
 def _chosen(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> dict[str, Any]:
-    """The session's choices, as the browser draws them."""
     picked = results.chosen(session, analysis, shown)
     ends = session[choices.SCORE_RANGE]
     if picked.ring:
@@ -107,7 +106,6 @@ def _of_clusters(
 
 
 def _bounds(curve: ReliabilityCurve) -> dict[str, Any]:
-    """Both bounds of each bin's interval, and of the band."""
     return {
         "intervals": np.column_stack([curve.low, curve.high]).tolist(),
         "band": np.column_stack([curve.band_low, curve.band_high]).tolist(),

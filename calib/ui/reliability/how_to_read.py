@@ -80,7 +80,6 @@ def lines(curves: Sequence[RateCurve]) -> str:
 
 
 def sensitivity_sentence(analysis: Analysis, sensitivity: Sensitivity, method: str) -> str:
-    """Whether the conclusion from ECE depends on the bins, at which numbers, and the KS test."""
     curves = (sensitivity.quantile, sensitivity.uniform)
     first, last = curves[0].n_bins[0], curves[0].n_bins[-1]
     low = min(float(curve.ece.min()) for curve in curves)
@@ -131,11 +130,6 @@ def _where(curve: SensitivityCurve) -> str:
 
 
 def runs(numbers: list[int]) -> list[str]:
-    """Runs of neighbouring whole numbers, in words.
-
-    >>> runs([5, 6, 7, 9, 12, 13])
-    ['5 to 7', '9', '12 to 13']
-    """
     breaks = [i for i, (a, b) in enumerate(pairwise(numbers), start=1) if b != a + 1]
     cuts = [0, *breaks, len(numbers)]
     parts = [numbers[start:end] for start, end in pairwise(cuts)]

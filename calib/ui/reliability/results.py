@@ -66,7 +66,6 @@ def range_curve(
 
 @keep(4)
 def rows(held_out: CrossFitted, method: str, curve: ReliabilityCurve, position: int) -> IntArray:
-    """Indices of its rows."""
     return bin_rows(curve, position, held_out.row_scores(method))
 
 
@@ -78,7 +77,6 @@ def mix(
     cut: Slicing,
     level: float,
 ) -> SliceMix:
-    """Its slices against those of all other rows."""
     view = held_out.given_rows
     inside = np.zeros(len(view), dtype=np.bool_)
     inside[rows(held_out, method, curve, position)] = True
@@ -88,7 +86,6 @@ def mix(
 def rates(
     session: Session, analysis: LiveAnalysis, method: str, kinds: Sequence[RateKind]
 ) -> tuple[RateCurve, ...]:
-    """CORP and smooth curves of a method's held-out scores."""
     settings = analysis.settings
     chosen = (method, settings.confidence_level, settings.seed)
     return tuple(session.memo.heavy(_rate, analysis.held_out, kind, *chosen) for kind in kinds)
@@ -102,7 +99,6 @@ def _rate(held_out: CrossFitted, kind: RateKind, method: str, level: float, seed
 
 
 def sensitivity(session: Session, analysis: LiveAnalysis, method: str) -> Sensitivity:
-    """ECE of a method's held-out scores over the number of bins."""
     level = analysis.settings.confidence_level
     return session.memo.heavy(_sensitivity, analysis.held_out, method, level)
 

@@ -17,7 +17,6 @@ MAX_OFFERED = 200
 
 
 def offer(session: Session, store: Store | None) -> None:
-    """Pick the report that the open one is compared with."""
     st.caption("Compare with")
     if store is not None:
         _offer_saved(session, store)

@@ -46,7 +46,6 @@ EXACT = (
 
 
 def chosen_model(session: Session, found: tuple[state.Model, ...]) -> state.Model:
-    """The model that is reported on: a report is about one."""
     if len(found) == 1:
         return found[0]
     names = [model.name for model in found]
@@ -86,7 +85,6 @@ def form(session: Session, model: state.Model, store: Store | None) -> None:
 
 
 def _grade(session: Session) -> None:
-    """From which counts the report can be recomputed, and what its reader then sees."""
     browser = session.report_browser
     field(
         browser,
@@ -104,7 +102,6 @@ def _grade(session: Session) -> None:
 
 
 def report_of(session: Session, model: state.Model) -> Report:
-    """The report of a model under the session's settings and words."""
     rows, known, unit = model.rows, model.rows.columns, session[UNIT]
     time, first, cross = (session[each] for each in (TIME, SLICE_BY, CROSS))
     time = time if time in known else rows.time_name

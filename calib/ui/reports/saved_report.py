@@ -48,10 +48,7 @@ def _opened(report_id: str, _store: Store) -> Report:
 
 
 def page(session: Session, store: Store | None) -> None:
-    """The saved report that the address names, else the one of a file; or it and another.
-
-    Raises StoreError if there is no report with this id, or the store cannot be reached.
-    """
+    """Raises StoreError if there is no report with this id, or the store cannot be reached."""
     browser, entry = session.report_browser, None
     if store is not None and browser.report:
         entry = store.entry(browser.report)
@@ -82,7 +79,6 @@ def page(session: Session, store: Store | None) -> None:
 
 
 def _count_again(session: Session, report: Report) -> None:
-    """Offer to count the rows of the report again, if they came from a source."""
     try:
         query = Query.read(report.source) if report.source else None
     except ValueError:
@@ -118,7 +114,6 @@ def _draw(document: ReportDocument) -> None:
 
 
 def _show_document(document: ReportDocument) -> None:
-    """The sections of a document; its heading is the page's."""
     st.html(f"<style>{CELLS}</style>")
     if document.facts:
         _show(document.facts, "facts")

@@ -40,10 +40,7 @@ def _opened(address: str) -> Store:
 
 
 def opened_store() -> Store:
-    """The store that the environment names, opened once for all sessions.
-
-    Raises StoreError if it cannot be reached; the next run tries again.
-    """
+    """Raises StoreError if the store cannot be reached; the next run tries again."""
     store = _opened(database_url().render_as_string(hide_password=False))
     if not identity.is_read_only():
         _swept(store)
@@ -163,7 +160,6 @@ def _turn(step: int) -> None:
 
 
 def _deleted(session: Session, store: Store) -> None:
-    """Reports that rest, with a way back; and the log."""
     resting = [
         line
         for line in store.resting()

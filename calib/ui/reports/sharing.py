@@ -64,10 +64,7 @@ FILES = (*WORDS, ("Tables (CSV)", "tables", "zip", "application/zip"))
 
 
 def save(session: Session, store: Store, report: Report, tags: str) -> str:
-    """Keep a report, and return its id; what was saved last is not saved again.
-
-    Raises StoreError if it cannot be kept, or a tag is not allowed.
-    """
+    """The id; what was saved last is not saved again. A StoreError if it cannot be kept."""
     here = identity.person()
     # The signed-in user is the author and cannot write under another name.
     author = report.author if here is None else here.name
@@ -82,7 +79,6 @@ def save(session: Session, store: Store, report: Report, tags: str) -> str:
 
 
 def link(report_id: str) -> None:
-    """The address of a saved report, a button that copies it, and who can open it."""
     base = st.context.url or "/reports"
     text = f"{base.split('?')[0]}?{REPORT}={report_id}"
     with st.container(key="report_link"):
@@ -98,16 +94,10 @@ def link(report_id: str) -> None:
 
 
 def who_can_open(url: str) -> str:
-    """Who can open an address of this app, and how to change that.
-
-    >>> who_can_open("https://calib.example/reports?report=x")
-    'Everyone who can open this app can open this link.'
-    """
     return ONLY_HERE if urlsplit(url).hostname in (*LOCAL, None) else EVERYONE
 
 
 def downloads(report: Report, stem: str) -> None:
-    """One button per format, and how to save a single chart."""
     with st.container(horizontal=True, key="downloads"):
         for label, method, suffix, mime in FILES:
             kind = "primary" if method == "html" else "secondary"

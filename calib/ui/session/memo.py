@@ -89,7 +89,6 @@ class Memo:
         return value
 
     def _forget(self) -> None:
-        """Drop what was made of results that are gone."""
         for values in self._values.values():
             gone = [key for key in values if any(each() is None for each in _refs(key))]
             for key in gone:

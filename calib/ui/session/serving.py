@@ -65,10 +65,7 @@ def _of_environment(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def hold(sources: Sequence[str], table: str | None, named: Mapping[str, Any]) -> None:
-    """Open data for every session of this process, if a source is named.
-
-    Raises InputError if they cannot be read.
-    """
+    """Open data for every session of this process. Raises InputError if they cannot be read."""
     if sources:
         places = [os.path.abspath(source) for source in sources]
         of_server.cache_clear()

@@ -6,7 +6,7 @@ from calib.analysis import analyze
 from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
 from calib.curves.sensitivity import ece_sensitivity
-from calib.ui.reliability.how_to_read import sensitivity_sentence
+from calib.ui.reliability.how_to_read import runs, sensitivity_sentence
 
 KEY = "uncalibrated"
 
@@ -52,3 +52,7 @@ def test_one_number_of_bins_of_many_makes_no_conclusion_depend_on_them(texts):
     said = sensitivity_sentence(analysis, found, KEY)
     texts.shown(said)
     assert "depends" not in said
+
+
+def test_neighbouring_numbers_are_one_run():
+    assert runs([5, 6, 7, 9, 12, 13]) == ["5 to 7", "9", "12 to 13"]

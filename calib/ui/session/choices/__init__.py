@@ -23,15 +23,12 @@ if len(LINK_NAMES) < len(CHOICES) or not Settings.defaults().keys() <= CHOICES.k
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The value of every choice."""
-
     settings: Settings = field(default_factory=Settings)  # what the analysis depends on
     # Choices that only change charts and differ from their default, by key.
     drawing: tuple[tuple[str, Any], ...] = ()
 
     @classmethod
     def of(cls, values: Mapping[Choice[Any], Any]) -> Chosen:
-        """Some choices; the others keep their defaults."""
         found = cls()
         for choice, value in values.items():
             found = found.having(choice, value)
@@ -44,7 +41,6 @@ class Chosen:
         return dict(self.drawing).get(choice.key, choice.default)
 
     def having(self, choice: Choice[T], value: T) -> Chosen:
-        """The same choices with another value of one."""
         if choice.is_setting:
             changed: dict[str, Any] = {choice.key: value}
             return replace(self, settings=replace(self.settings, **changed))
