@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 from calib.analysis import Analysis, analyze
 from calib.calibrators import CALIBRATORS
 from calib.cli import options
-from calib.core.estimate import Estimate
+from calib.reports.command import option_of
 from calib.text import significant
 
 EXAMPLES = """examples:
@@ -39,13 +39,14 @@ class Limit:
     # The column of the metric table that holds it; None for the p-value.
     column: Callable[[Analysis], str] | None = None
 
-    def measured(self, analysis: Analysis, method: str) -> tuple[str, Estimate]:
+    def finding(self, analysis: Analysis, method: str, bound: float) -> Finding:
         result = analysis.methods[method]
         if self.column is None:
-            return "p of the KS test", Estimate(result.ks.p_value)
+            return Finding("p of the KS test", result.ks.p_value, bound, at_most=False)
         key = self.column(analysis)
-        labels = {column.key: column.label for column in analysis.columns}
-        return labels[key], result.metrics[key]
+        label = next(column.label for column in analysis.columns if column.key == key)
+        found = result.metrics[key]
+        return Finding(label, found.value, bound, at_most=True, noise_floor=found.noise_floor)
 
 
 LIMITS = (
@@ -74,6 +75,11 @@ class Finding:
     def kept(self) -> bool:
         """Whether the value is within the bound; a value that is not a number is not."""
         return self.value <= self.bound if self.at_most else self.value >= self.bound
+
+    @property
+    def kind(self) -> str:
+        """What JUnit calls the result."""
+        return "system-out" if self.kept else "failure"
 
     @property
     def rule(self) -> str:
@@ -114,8 +120,9 @@ def add(commands: options.Commands) -> None:
     options.add_settings(parser, leave_out=("methods",))
     limits = parser.add_argument_group("limits", "At least one must be given.")
     for limit in LIMITS:
-        option = f"--{limit.option.replace('_', '-')}"
-        limits.add_argument(option, type=_bound, metavar="NUMBER", help=limit.meaning)
+        limits.add_argument(
+            option_of(limit.option), type=_bound, metavar="NUMBER", help=limit.meaning
+        )
     limits.add_argument(
         "--method",
         choices=CALIBRATORS,
@@ -138,81 +145,55 @@ def _bound(text: str) -> float:
 
 
 def run(given: argparse.Namespace) -> int:
-    if all(getattr(given, limit.option) is None for limit in LIMITS):
-        known = ", ".join(f"--{limit.option.replace('_', '-')}" for limit in LIMITS)
+    bounds = {limit: getattr(given, limit.option) for limit in LIMITS}
+    bounds = {limit: bound for limit, bound in bounds.items() if bound is not None}
+    if not bounds:
+        known = ", ".join(option_of(limit.option) for limit in LIMITS)
         raise ValueError(f"check must be given at least one of {known}, got none.")
     predictions = options.predictions_of(given)
     settings = options.settings_of(given, predictions, methods=(given.method,))
     analysis = analyze(predictions, settings, progress=options.progress_of(given))
     if given.method not in analysis.methods:
         raise ValueError(" ".join(analysis.warnings))
-    found = _findings(given, analysis)
+    found = [limit.finding(analysis, given.method, bound) for limit, bound in bounds.items()]
     if given.junit is not None:
-        cases = [(finding.rule, finding.sentence, finding.kept) for finding in found]
+        cases = [(each.rule, each.kind, each.sentence) for each in found]
         data = analysis.data
         facts = {"data": data.name, "fingerprint": data.fingerprint, "rows": str(data.n_rows)}
         write_junit(given.junit, cases, facts | {"method": given.method})
     for remark in predictions.remarks:
         print(f"note: {remark}", file=sys.stderr)
-    print(_line(found, analysis, given.method))
-    return 0 if all(finding.kept for finding in found) else 1
-
-
-def _findings(given: argparse.Namespace, analysis: Analysis) -> list[Finding]:
-    found = []
-    for limit in LIMITS:
-        bound = getattr(given, limit.option)
-        if bound is not None:
-            label, estimate = limit.measured(analysis, given.method)
-            at_most = limit.option.startswith("max")
-            found.append(Finding(label, estimate.value, bound, at_most, estimate.noise_floor))
-    return found
-
-
-def _line(found: list[Finding], analysis: Analysis, method: str) -> str:
-    broken = [finding.sentence for finding in found if not finding.kept]
-    kept = [finding.sentence for finding in found]
-    word, reasons = ("fail", broken) if broken else ("pass", kept)
-    rows = f"{analysis.data.n_rows} rows"
-    return f"{word}: {'; '.join(reasons)} ({analysis.methods[method].label}, {rows})"
+    broken = [finding for finding in found if not finding.kept]
+    reasons = "; ".join(finding.sentence for finding in broken or found)
+    of = f"({analysis.methods[given.method].label}, {analysis.data.n_rows} rows)"
+    print(f"{'fail' if broken else 'pass'}: {reasons} {of}")
+    return 1 if broken else 0
 
 
 def write_junit(
-    path: Path, cases: Sequence[tuple[str, str, bool]], properties: Mapping[str, str]
+    path: Path, cases: Sequence[tuple[str, str, str]], properties: Mapping[str, str] | None = None
 ) -> None:
-    """JUnit XML. It has no times, so that the same input gives the same bytes."""
-    failures = sum(not kept for _, _, kept in cases)
-    suites, suite = _suite(tests=len(cases), failures=failures, errors=0)
-    listed = ElementTree.SubElement(suite, "properties")
-    for name, value in properties.items():
-        ElementTree.SubElement(listed, "property", name=name, value=_clean(value))
-    for rule, sentence, kept in cases:
-        case = ElementTree.SubElement(suite, "testcase", classname=SUITE, name=rule)
-        if not kept:
-            ElementTree.SubElement(case, "failure", message=sentence).text = sentence
-        else:
-            ElementTree.SubElement(case, "system-out").text = sentence
-    _save(suites, path)
+    """JUnit XML of cases: name, "system-out", "failure" or "error", and its sentence.
 
-
-def write_error(path: Path, message: str) -> None:
-    """Write that nothing could be checked, in place of the result of an earlier run."""
-    suites, suite = _suite(tests=1, failures=0, errors=1)
-    case = ElementTree.SubElement(suite, "testcase", classname=SUITE, name="input")
-    ElementTree.SubElement(case, "error", message=_clean(message)).text = _clean(message)
-    _save(suites, path)
-
-
-def _suite(**counts: int) -> tuple[ElementTree.Element, ElementTree.Element]:
+    It has no times, so that the same input gives the same bytes.
+    """
+    kinds = [kind for _, kind, _ in cases]
+    failures, errors = kinds.count("failure"), kinds.count("error")
+    counts = {"tests": len(cases), "failures": failures, "errors": errors}
     named = {"name": SUITE} | {name: str(count) for name, count in counts.items()}
     suites = ElementTree.Element("testsuites", named)
-    return suites, ElementTree.SubElement(suites, "testsuite", named)
+    suite = ElementTree.SubElement(suites, "testsuite", named)
+    if properties:
+        listed = ElementTree.SubElement(suite, "properties")
+        for name, value in properties.items():
+            ElementTree.SubElement(listed, "property", name=name, value=_clean(value))
+    for rule, kind, sentence in cases:
+        case = ElementTree.SubElement(suite, "testcase", classname=SUITE, name=rule)
+        words = {} if kind == "system-out" else {"message": _clean(sentence)}
+        ElementTree.SubElement(case, kind, words).text = _clean(sentence)
+    ElementTree.indent(suites)
+    path.write_bytes(ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True) + b"\n")
 
 
 def _clean(text: str) -> str:
     return FORBIDDEN.sub("\ufffd", text)
-
-
-def _save(suites: ElementTree.Element, path: Path) -> None:
-    ElementTree.indent(suites)
-    path.write_bytes(ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True) + b"\n")

@@ -92,7 +92,7 @@ def _sentence(error: ValueError | OSError) -> str:
 def _refused(given: argparse.Namespace, sentence: str) -> int:
     print(f"calib: {sentence}", file=sys.stderr)
     if getattr(given, "junit", None) is not None:
-        # Where this file was the trouble, the sentence has named it.
+        # In place of an earlier result. Where this file was the trouble, the sentence has named it.
         with suppress(OSError):
-            check.write_error(given.junit, sentence)
+            check.write_junit(given.junit, [("input", "error", sentence)])
     return BAD_INPUT
