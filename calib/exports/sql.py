@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
@@ -45,6 +47,19 @@ def e_notation(value: float) -> str:
     return f"-{text}" if value < 0.0 else text
 
 
+@dataclass(frozen=True, slots=True)
+class Choices:
+    dialect: str = "duckdb"  # of SQL
+    table: str = "scores"  # table that the query reads
+    columns: tuple[str, ...] = ("score",)  # columns of the scores: one, or one per class
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        if len(self.columns) == 1:
+            return ("calibrated",)
+        return tuple(f"calibrated_{name}" for name in self.columns)
+
+
 class _Sql(Expressions):
     words: ClassVar[Mapping[str, str]] = {
         "where": "CASE WHEN {0} THEN {1} ELSE {2} END",
@@ -79,18 +94,11 @@ class _Sql(Expressions):
         return text
 
 
-def sql_text(
-    program: Program,
-    dialect: str,
-    *,
-    table: str,
-    columns: tuple[str, ...],
-    outputs: tuple[str, ...],
-) -> str:
+def sql_text(program: Program, choices: Choices) -> str:
     """The query in a dialect, without comments."""
     import sqlglot
 
-    query = sqlglot.parse_one(_duckdb(program, dialect, table, columns, outputs), read="duckdb")
+    query, dialect = sqlglot.parse_one(_duckdb(program, choices), read="duckdb"), choices.dialect
     if dialect in DECIMAL:
         query = query.transform(_as_double)
     if dialect == "sqlite":
@@ -99,10 +107,9 @@ def sql_text(
     return STEP.sub(r"\1\n\2", query.sql(dialect=dialect))
 
 
-def _duckdb(
-    program: Program, dialect: str, table: str, columns: tuple[str, ...], outputs: tuple[str, ...]
-) -> str:
+def _duckdb(program: Program, choices: Choices) -> str:
     """The query as DuckDB would read it, from which sqlglot writes the others."""
+    dialect, columns = choices.dialect, choices.columns
     inputs = tuple(f"calib_s{k}" for k in range(program.n_inputs))
     code = _Sql(program, inputs)
     code._names = {key: f"calib_{name}" for key, name in code._names.items()}
@@ -110,14 +117,14 @@ def _duckdb(
     given = ", ".join(
         f"{_guarded(quoted(c), dialect)} AS {s}" for c, s in zip(columns, inputs, strict=True)
     )
-    steps = [f"calib_0 AS {kept}(SELECT *, {given} FROM {quoted(table)})"]
+    steps = [f"calib_0 AS {kept}(SELECT *, {given} FROM {quoted(choices.table)})"]
     for i, level in enumerate(_levels(program), 1):
         made = ", ".join(f"{code.whole(node)} AS {code.name_of(node)}" for node in level)
         steps.append(f"calib_{i} AS {kept}(SELECT *, {made} FROM calib_{i - 1})")
     all_given = " AND ".join(f"{s} IS NOT NULL" for s in inputs)
     results = ", ".join(
         f"CASE WHEN {all_given} THEN {code.of(node)} END AS {quoted(name)}"
-        for node, name in zip(program.outputs, outputs, strict=True)
+        for node, name in zip(program.outputs, choices.outputs, strict=True)
     )
     return f"WITH {', '.join(steps)} SELECT *, {results} FROM calib_{len(steps) - 1}"
 
@@ -181,8 +188,15 @@ def _exact(node: exp.Expression) -> exp.Expression:
     return exp.maybe_parse(text, dialect="sqlite")
 
 
-def run_duckdb(query: str, scores: FloatArray, columns: tuple[str, ...], table: str) -> FloatArray:
-    """What the query gives for each row, by DuckDB, which may read and write nothing else."""
+def run(content: bytes, scores: FloatArray, choices: Choices) -> FloatArray:
+    """What the query gives for each row, by SQLite in its own dialect, else by DuckDB."""
+    query = runnable(content.decode(), choices.dialect)
+    run_it = _run_sqlite if choices.dialect == "sqlite" else _run_duckdb
+    return run_it(query, scores, choices.columns, quoted(choices.table))
+
+
+def _run_duckdb(query: str, scores: FloatArray, columns: tuple[str, ...], table: str) -> FloatArray:
+    """DuckDB may read and write nothing else."""
     import duckdb
     import pandas as pd
 
@@ -190,23 +204,20 @@ def run_duckdb(query: str, scores: FloatArray, columns: tuple[str, ...], table: 
     frame["calib_row"] = np.arange(len(frame))
     with duckdb.connect(config={"enable_external_access": "false"}) as connection:
         connection.register("calib_given", frame)
-        connection.execute(f"CREATE TABLE {quoted(table)} AS SELECT * FROM calib_given")
+        connection.execute(f"CREATE TABLE {table} AS SELECT * FROM calib_given")
         connection.execute("SET lock_configuration = true")
         made = connection.execute(query).df().sort_values("calib_row")
     return made.iloc[:, -len(columns) :].to_numpy(np.float64).reshape(scores.shape)
 
 
-def run_sqlite(query: str, scores: FloatArray, columns: tuple[str, ...], table: str) -> FloatArray:
-    connection = sqlite3.connect(":memory:")
-    try:
+def _run_sqlite(query: str, scores: FloatArray, columns: tuple[str, ...], table: str) -> FloatArray:
+    with closing(sqlite3.connect(":memory:")) as connection:
         named = ", ".join(f"{quoted(c)} REAL" for c in columns)
-        connection.execute(f"CREATE TABLE {quoted(table)} ({named}, calib_row INTEGER)")
+        connection.execute(f"CREATE TABLE {table} ({named}, calib_row INTEGER)")
         rows = np.column_stack([scores, np.arange(len(scores))]).tolist()
         marks = ", ".join("?" * (len(columns) + 1))
-        connection.executemany(f"INSERT INTO {quoted(table)} VALUES ({marks})", rows)
+        connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
         made = connection.execute(query).fetchall()
-    finally:
-        connection.close()
     made.sort(key=lambda row: row[len(columns)])
     values = [row[-len(columns) :] for row in made]
     return np.array(values, dtype=np.float64).reshape(scores.shape)

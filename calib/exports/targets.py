@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from shutil import which
@@ -12,24 +13,12 @@ from calib.exports import onnx_file, scripts, sql
 from calib.exports.codec import ExportError, FormReader
 from calib.exports.document import ExportedCalibrator, canonical, check_values, parse
 from calib.exports.recording import Program, record
+from calib.exports.sql import Choices
 from calib.numerics.arrays import FloatArray
 from calib.text import significant
 
 SOURCE, MADE = "calib-source: ", "calib-made: "
 MAX_CLASSES, MAX_PIECES = 100, 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class Choices:
-    dialect: str = "duckdb"  # of SQL
-    table: str = "scores"  # table that the query reads
-    columns: tuple[str, ...] = ("score",)  # columns of the scores: one, or one per class
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        if len(self.columns) == 1:
-            return ("calibrated",)
-        return tuple(f"calibrated_{name}" for name in self.columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +98,11 @@ def content_of(
         facts = {"calib-source": made.json(), "calib-made": canonical(asdict(run))} if run else {}
         return onnx_file.onnx_bytes(program, matrix=made.matrix, metadata=facts)
     notes = _notes(made, choices, target, run) if run else []
-    body = _body(program, made, target, choices, [f"{target.mark} {note}" for note in notes])
+    lines = [f"{target.mark} {note}" for note in notes]
+    if target.key in scripts.LANGUAGES:
+        body = scripts.script_text(target.key, program, matrix=made.matrix, notes=lines)
+    else:
+        body = "\n".join([*lines, f"{sql.sql_text(program, choices)};\n"])
     if run is None:
         return body.encode()
     how = canonical(asdict(Facts(choices, run)))
@@ -133,21 +126,6 @@ def _program(made: ExportedCalibrator, target: Target) -> Program:
     return program
 
 
-def _body(
-    program: Program, made: ExportedCalibrator, target: Target, choices: Choices, notes: list[str]
-) -> str:
-    if target.key in scripts.LANGUAGES:
-        return scripts.script_text(target.key, program, matrix=made.matrix, notes=notes)
-    query = sql.sql_text(
-        program,
-        choices.dialect,
-        table=choices.table,
-        columns=choices.columns,
-        outputs=choices.outputs,
-    )
-    return "\n".join([*notes, f"{query};\n"])
-
-
 def tried(made: ExportedCalibrator, target: Target, choices: Choices, content: bytes) -> Run:
     """Run a form at every test score; an ExportError names the first that it misses."""
     engine, run = engine_of(target, choices)
@@ -168,11 +146,8 @@ def engine_of(target: Target, choices: Choices) -> tuple[str, Runner | None]:
         return "Node", scripts.run_javascript if which("node") else None
     if target.key == "onnx":
         return f"onnxruntime {version('onnxruntime')}", onnx_file.run_onnx
-    run = sql.run_sqlite if choices.dialect == "sqlite" else sql.run_duckdb
     engine = "SQLite" if choices.dialect == "sqlite" else f"DuckDB {version('duckdb')}"
-    return engine, lambda content, scores: run(
-        sql.runnable(content.decode(), choices.dialect), scores, choices.columns, choices.table
-    )
+    return engine, partial(sql.run, choices=choices)
 
 
 def _notes(made: ExportedCalibrator, choices: Choices, target: Target, run: Run) -> list[str]:

@@ -8,11 +8,11 @@ from pathlib import Path
 from calib.exports import onnx_file
 from calib.exports.codec import ExportError
 from calib.exports.document import MAX_BYTES, ExportedCalibrator, read_document
+from calib.exports.sql import Choices
 from calib.exports.targets import (
     MADE,
     SOURCE,
     TARGETS,
-    Choices,
     Target,
     content_of,
     facts_of,
