@@ -1,12 +1,14 @@
 """Problems and predictions of one table, without those of other models."""
 
+from dataclasses import replace
+
 from calib.loading import Assessment, ColumnMapping, InputError, Problem, Table, assess
 from calib.loading.checking.inspection import examine
 
 
 def inspect(table: Table, mapping: ColumnMapping, test_table: Table | None = None):
     """The problems of the rows of a table."""
-    problems: tuple[Problem, ...] = examine(table, mapping, test_table)[0]
+    problems: tuple[Problem, ...] = examine(replace(table, tests=test_table), mapping)[0]
     return problems
 
 

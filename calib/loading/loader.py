@@ -179,21 +179,20 @@ first in rows 2, 3, 4 and 1 more. They look like percentages: divide them by 100
 transform='percent'.
     """
     known = mapping_of(options, model=None)
-    tables = [_read(data, options)]
-    test_table = None if options.test is None else _read(options.test, options)
+    table = _read(data, options)
     if options.class_columns is not None:
         if options.score is not None:
             raise ValueError(
                 f"score and class_columns must not both be named, got {options.score!r} and "
                 f"{options.class_columns!r}."
             )
-        chosen = column_ranges.read(options.class_columns, tables[0].columns)
+        chosen = column_ranges.read(options.class_columns, table.columns)
         known = replace(known, score=chosen)
     if options.model is not None:
         value = as_label_text(options.model_value)
-        tables[0], test_table = one_model(options.model, value, tables[0], test_table)
-    mapping = known if options.exact else guess(tables[0], known)
-    return next(iter(_assessed(tables, test_table, mapping, known, options).values()))
+        table = one_model(options.model, value, table)
+    mapping = known if options.exact else guess(table, known)
+    return next(iter(_assessed([table], mapping, known, options).values()))
 
 
 @takes(ModelOptions)
@@ -245,28 +244,26 @@ def load_models(
         tables = [_read(each, options) for each in files]
     if not tables:
         raise ValueError(f"data must hold at least one file, got {data!r}.")
-    test_table = None if options.test is None else _read(options.test, options)
     mapping = guess(tables[0], known, models=len(tables) == 1)
-    return _assessed(tables, test_table, mapping, known, options)
+    return _assessed(tables, mapping, known, options)
 
 
 def _read(data: Source, options: _Options) -> Table:
+    given = options.format()
     try:
-        return read(data, given=options.format())
+        table = read(data, given=given)
+        if options.test is None:
+            return table
+        return replace(table, tests=read(options.test, given=given))
     except InputError as error:
         raise with_arguments(error.problems, ColumnMapping()) from None
 
 
 def _assessed(
-    tables: list[Table],
-    test_table: Table | None,
-    mapping: ColumnMapping,
-    known: ColumnMapping,
-    options: _Options,
+    tables: list[Table], mapping: ColumnMapping, known: ColumnMapping, options: _Options
 ) -> dict[str, Predictions]:
-    if test_table is not None:
-        mapping = for_test_file(mapping, test_table, known)
-    found = assess(tables, mapping, test_table, name=options.name, strict=options.strict)
+    mapping = for_test_file(mapping, tables[0].tests, known)
+    found = assess(tables, mapping, name=options.name, strict=options.strict)
     errors = [problem for problem in found.problems if problem.severity == "error"]
     if errors:
         raise with_arguments(errors, mapping)
@@ -287,13 +284,15 @@ def as_label_text(value: object) -> str | None:
 
 
 def for_test_file(
-    mapping: ColumnMapping, test_table: Table, known: ColumnMapping | None = None
+    mapping: ColumnMapping, tests: Table | None, known: ColumnMapping | None = None
 ) -> ColumnMapping:
-    """A guessed mapping without the optional columns that the test file does not have.
+    """A guessed mapping without the optional columns that a test file does not have.
 
     Columns that a person chose (`known`) are kept, so that a missing one is reported.
     """
-    there = {*test_table.columns, *(known.columns() if known else ())}
+    if tests is None:
+        return mapping
+    there = {*tests.columns, *(known.columns() if known else ())}
     optional = ("predicted", "weight", "group", "time")
     lacking: dict[str, Any] = {
         role: None for role in optional if getattr(mapping, role) not in there

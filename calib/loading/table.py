@@ -34,9 +34,16 @@ class Table:
     format: TextFormat = field(default_factory=TextFormat)
     # Whether any column has numbers with a comma. A point can then separate thousands.
     commas: bool = False
+    # Test rows from a second file with the same columns; they follow these rows.
+    tests: Table | None = None
 
     def __len__(self) -> int:
         return len(self.frame)
+
+    @property
+    def files(self) -> tuple[Table, ...]:
+        """This table, and that of the test rows if there is one."""
+        return (self,) if self.tests is None else (self, self.tests)
 
     @property
     def columns(self) -> tuple[str, ...]:

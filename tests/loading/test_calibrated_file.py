@@ -1,5 +1,7 @@
 """A person's own file comes back with a column of calibrated scores."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,13 +19,13 @@ def frame_of(n=400, seed=0):
 
 
 def calibrated(frame, mapping=None, test=None, model=0):
-    tables, test_table = [read(frame)], None if test is None else read(test)
+    tables = [replace(read(frame), tests=None if test is None else read(test))]
     mapping = mapping or guess(tables[0])
-    found = assess(tables, mapping, test_table)
+    found = assess(tables, mapping)
     predictions = list(found.models.values())[model]
     analysis = calib.analyze(predictions, {"methods": ("platt",)})
     scores = calib.calibrated_scores(analysis, predictions, "platt")
-    return with_calibrated(tables, mapping, test_table, scores, model), analysis
+    return with_calibrated(tables, mapping, scores, model), analysis
 
 
 def test_rows_keep_their_place_and_those_set_aside_say_so():

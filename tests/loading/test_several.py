@@ -114,7 +114,7 @@ def test_structure() -> None:
         (problem,) = assess([table], replace(wrong, model=model)).problems
         assert said in problem.sentence
         assert problem.repair.model is None
-    (problem,) = assess([table, table], wrong, table).problems
+    (problem,) = assess([replace(table, tests=table), table], wrong).problems
     assert problem.code == "files-and-test"
 
 

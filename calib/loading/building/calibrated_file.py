@@ -32,7 +32,6 @@ class CalibratedTable:
 def with_calibrated(
     tables: Sequence[Table],
     mapping: ColumnMapping,
-    test_table: Table | None,
     calibrated: pd.DataFrame,
     model: int = 0,
 ) -> CalibratedTable:
@@ -42,8 +41,8 @@ def with_calibrated(
     in their order. `calibrated` is what `calib.calibrated_scores` makes of the rows that were
     used; the column `calibrated_by` marks rows that were left out.
     """
-    rows = list(rows_of_models(tables, mapping, test_table).values())[model]
-    parts = [rows.table.frame, *([rows.test_table.frame] if rows.test_table else [])]
+    rows = list(rows_of_models(tables, mapping).values())[model]
+    parts = [each.frame for each in rows.table.files]
     frame = parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
     places = np.arange(len(frame))[rows.kept]
     whole = calibrated.set_axis(places).reindex(range(len(frame)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -23,17 +23,10 @@ from calib.text import joined, numbers_of, plural, quoted
 
 MAX_MODELS = 100
 Source = TypeVar("Source")
+# Where the rows of one model are, and the mapping of this model alone.
+ModelRows: TypeAlias = tuple[Table, ColumnMapping]
 # Repairs that do not change rows without an error.
 HARMLESS = {"drop_missing"}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ModelRows:
-    """Where the rows of one model are."""
-
-    table: Table
-    mapping: ColumnMapping  # of this model alone
-    test_table: Table | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +43,6 @@ class Assessment:
 def assess(
     tables: Sequence[Table],
     mapping: ColumnMapping,
-    test_table: Table | None = None,
     *,
     name: str | None = None,
     strict: bool = False,
@@ -61,17 +53,17 @@ def assess(
     without its columns it is guessed. If `strict`, what is guessed is refused.
     """
     called = name or tables[0].name
-    refused = list(_structure(tables, mapping, test_table))
+    refused = list(_structure(tables, mapping))
     if strict and "models" in mapping.guessed:
         refused.append(refused_guess(column_guess("models", mapping.models)))
     if refused:
         return Assessment(tuple(refused), {}, ())
-    sources = in_order(_sources(tables, mapping, test_table))
+    sources = _sources(tables, mapping)
     found: dict[str, tuple[Problem, ...]] = {}
     models: dict[str, Predictions] = {}
     checklist: tuple[str, ...] = ()
     for model, source in sources.items():
-        problems, rows = examine(source.table, source.mapping, source.test_table)
+        problems, rows = examine(*source)
         checklist = checklist or checklist_of(rows)
         if rows is not None and not _wrong(problems):
             own = called if len(sources) == 1 else f"{called}: {model}"
@@ -114,11 +106,9 @@ def _made(
     return ()
 
 
-def _structure(
-    tables: Sequence[Table], mapping: ColumnMapping, test_table: Table | None
-) -> Iterable[Problem]:
+def _structure(tables: Sequence[Table], mapping: ColumnMapping) -> Iterable[Problem]:
     """What stands in the way of telling models apart."""
-    if len(tables) > 1 and test_table is not None:
+    if len(tables) > 1 and any(table.tests is not None for table in tables):
         yield error(
             "files-and-test",
             f"A separate test file needs exactly one data file, got {len(tables)}. Remove the "
@@ -142,19 +132,17 @@ def _structure(
         yield error("model-column", text, *ignoring(mapping, "model"))
 
 
-def _sources(
-    tables: Sequence[Table], mapping: ColumnMapping, test_table: Table | None
-) -> dict[str, ModelRows]:
-    """Every model's own rows, by its name; a single one has the table's name."""
+def _sources(tables: Sequence[Table], mapping: ColumnMapping) -> dict[str, ModelRows]:
+    """Every model's own rows, by its name in order; a single one has the table's name."""
     if len(tables) == 1:
-        return _of_table(ModelRows(tables[0], mapping, test_table))
+        return in_order(_of_table(tables[0], mapping))
     found: dict[str, ModelRows] = {}
     for table in tables:
-        own = _of_table(ModelRows(table, _fitting(table, mapping)))
+        own = _of_table(table, _fitting(table, mapping))
         for model, source in own.items():
             name = table.name if len(own) == 1 else f"{table.name}: {model}"
             found[unused(name, found)] = source
-    return found
+    return in_order(found)
 
 
 def _fitting(table: Table, mapping: ColumnMapping) -> ColumnMapping:
@@ -171,24 +159,15 @@ def _fitting(table: Table, mapping: ColumnMapping) -> ColumnMapping:
     return guess(table, kept)
 
 
-def _of_table(source: ModelRows) -> dict[str, ModelRows]:
-    mapping = source.mapping
+def _of_table(table: Table, mapping: ColumnMapping) -> dict[str, ModelRows]:
     if mapping.models:
-        return {
-            column: replace(source, mapping=_of_column(mapping, column))
-            for column in mapping.models
-        }
+        return {column: (table, _of_column(mapping, column)) for column in mapping.models}
     if mapping.model is None:
-        return {source.table.name: source}
-    column, tests = mapping.model, source.test_table
-    labels = as_labels(source.table.frame[column])
+        return {table.name: (table, mapping)}
+    labels = as_labels(table.frame[mapping.model])
     alone = replace(mapping, model=None)
     return {
-        model: ModelRows(
-            of_model(source.table, column, model, labels),
-            alone,
-            tests and of_model(tests, column, model),
-        )
+        model: (of_model(table, mapping.model, model, labels), alone)
         # As the file first has them.
         for model in map(labels.name, pd.unique(labels.codes[labels.codes >= 0]).tolist())
     }
@@ -227,7 +206,7 @@ def _together(
     for code, (model, problem) in first.items():
         sentences_of_code = sentences[code]
         everywhere = len(sentences_of_code) >= len(found)
-        repair = _lifted(problem, sources[model].mapping, mapping, everywhere=everywhere)
+        repair = _lifted(problem, sources[model][1], mapping, everywhere=everywhere)
         sentence = problem.sentence
         if not (everywhere and len(set(sentences_of_code)) == 1):
             others = len(sentences_of_code) - 1
@@ -271,13 +250,12 @@ def of_model(table: Table, column: str, model: str, labels: Labels | None = None
     if code is None:
         return table
     chosen = table.chosen(np.flatnonzero(labels.codes == code))
-    return replace(chosen, model=(column, labels.name(code)))
+    tests = table.tests and of_model(table.tests, column, model)
+    return replace(chosen, model=(column, labels.name(code)), tests=tests)
 
 
-def one_model(
-    column: str, model: str | None, table: Table, test_table: Table | None
-) -> tuple[Table, Table | None]:
-    """The rows of one model, of a table and of its test table."""
+def one_model(column: str, model: str | None, table: Table) -> Table:
+    """The rows of one model, which must be there."""
     if column not in table.columns:
         raise refuse("model-column", f"The model column {quoted(column)} is not in the table.")
     labels = as_labels(table.frame[column])
@@ -288,16 +266,9 @@ def one_model(
             f"model_value must be a value of the column {quoted(column)} ({known}), got "
             f"{quoted(model)}.",
         )
-    chosen = of_model(table, column, model, labels)
-    return chosen, test_table and of_model(test_table, column, model)
+    return of_model(table, column, model, labels)
 
 
-def rows_of_models(
-    tables: Sequence[Table], mapping: ColumnMapping, test_table: Table | None = None
-) -> dict[str, Rows]:
+def rows_of_models(tables: Sequence[Table], mapping: ColumnMapping) -> dict[str, Rows]:
     """The mapped rows of each model, those that `assess` sets aside among them; by model."""
-    sources = in_order(_sources(tables, mapping, test_table))
-    return {
-        model: map_rows(source.table, source.mapping, source.test_table)
-        for model, source in sources.items()
-    }
+    return {model: map_rows(*source) for model, source in _sources(tables, mapping).items()}

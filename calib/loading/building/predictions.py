@@ -156,7 +156,7 @@ def origin_of(rows: Rows) -> Origin:
         named["positives"] = named.pop("positive")
     return Origin(
         file=table.file,
-        test="" if rows.test_table is None else rows.test_table.file,
+        test="" if table.tests is None else table.tests.file,
         guesses=tuple(map(str, guesses_of(rows))),
         repeated_rows=rows.repeats.rows,
         repeated_ids=rows.repeats.ids,
@@ -166,8 +166,7 @@ def origin_of(rows: Rows) -> Origin:
 
 def guesses_of(rows: Rows) -> tuple[Guess, ...]:
     """Everything that was guessed: it was not given, and the file is ambiguous about it."""
-    tables = [rows.table, *([rows.test_table] if rows.test_table else [])]
-    written = dict.fromkeys(guess for table in tables for guess in table.guesses)
+    written = dict.fromkeys(guess for table in rows.table.files for guess in table.guesses)
     # The rows of one model have no model column of their own any more.
     model, _ = rows.table.model or ("", "")
     changed = rows.mapping.changed() | {"model": model}

@@ -23,27 +23,25 @@ MAX_COMPARED = 200_000
 MAX_CELLS_COMPARED = 20
 
 
-def examine(
-    table: Table, mapping: ColumnMapping, test_table: Table | None = None
-) -> tuple[tuple[Problem, ...], Rows | None]:
+def examine(table: Table, mapping: ColumnMapping) -> tuple[tuple[Problem, ...], Rows | None]:
     """Problems, errors first, and the mapped rows if the mapping names columns that exist."""
-    found = [*table.notes, *(test_table.notes if test_table else ())]
-    structure = list(_structure(table, mapping, test_table))
+    found = [note for file in table.files for note in file.notes]
+    structure = list(_structure(table, mapping))
     found += structure
     rows = None
     if not any(problem.severity == "error" for problem in structure):
-        rows = map_rows(table, mapping, test_table)
+        rows = map_rows(table, mapping)
         found += row_problems(rows)
         if rows.classes is None:
             found += outcome_problems(rows)
             found += score_problems(rows)
         else:
             found += matrix_problems(rows)
-        found += _overlap(table, test_table)
+        found += _overlap(table)
     return tuple(sorted(found, key=lambda problem: ORDER[problem.severity])), rows
 
 
-def _structure(table: Table, mapping: ColumnMapping, test_table: Table | None) -> Iterator[Problem]:
+def _structure(table: Table, mapping: ColumnMapping) -> Iterator[Problem]:
     if len(table.columns) == 1:
         yield error(
             "one-column",
@@ -51,7 +49,7 @@ def _structure(table: Table, mapping: ColumnMapping, test_table: Table | None) -
             "score column are needed; check the delimiter.",
         )
         return
-    test_file = None if test_table is None else test_table.columns
+    test_file = None if table.tests is None else table.tests.columns
     yield from mapping_problems(mapping, table.columns, test_file)
     if test_file is not None and mapping.split is not None:
         yield note(
@@ -123,14 +121,15 @@ def _absent(column: str, role: str, where: str) -> Problem:
     )
 
 
-def _overlap(table: Table, test_table: Table | None) -> Iterator[Problem]:
-    if test_table is None or len(table) + len(test_table) > MAX_COMPARED:
+def _overlap(table: Table) -> Iterator[Problem]:
+    tests = table.tests
+    if tests is None or len(table) + len(tests) > MAX_COMPARED:
         return
-    shared = [column for column in table.columns if column in test_table.frame.columns]
+    shared = [column for column in table.columns if column in tests.columns]
     # Rows that agree in so many cells agree.
     shared = shared[:MAX_CELLS_COMPARED]
     first = table.frame[shared].astype(str)
-    second = test_table.frame[shared].astype(str)
+    second = tests.frame[shared].astype(str)
     hashes = pd.util.hash_pandas_object(first, index=False)
     both = pd.util.hash_pandas_object(second, index=False).isin(set(hashes.tolist()))
     count = int(both.sum())

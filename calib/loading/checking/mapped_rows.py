@@ -35,7 +35,7 @@ Reasons = defaultdict[str, BoolArray]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """The mapped columns of one table, or of a calibration table and a test table below it."""
+    """The mapped columns of a table, and of its test rows below."""
 
     mapping: ColumnMapping
     frame: pd.DataFrame  # with the mapped columns
@@ -56,7 +56,6 @@ class Rows:
     unusable: dict[str, BoolArray]  # reason -> rows; each row has only its first reason
     repeats: Repeats  # rows and ids that appear in a file more than once
     table: Table
-    test_table: Table | None = None  # its rows follow those of the first table
     usable: BoolArray = field(init=False)
     times: Times | None = field(init=False)  # of the usable rows
 
@@ -86,25 +85,26 @@ class Rows:
         return f"{'row' if len(rows) == 1 else 'rows'} {joined(numbers, len(rows))}"
 
     def _number(self, row: int) -> str:
-        if self.test_table is None or row < len(self.table):
+        tests = self.table.tests
+        if tests is None or row < len(self.table):
             return f"{self.table.number(row):,}"
-        return f"{self.test_table.number(row - len(self.table)):,} of the test file"
+        return f"{tests.number(row - len(self.table)):,} of the test file"
 
 
-def map_rows(table: Table, mapping: ColumnMapping, test_table: Table | None = None) -> Rows:
-    """Read the mapped columns; the mapping must name columns that exist in both tables."""
-    frame = _stacked(table, mapping, test_table)
+def map_rows(table: Table, mapping: ColumnMapping) -> Rows:
+    """Read the mapped columns; the mapping must name columns that exist in both files."""
+    frame = _stacked(table, mapping)
     labels, unknown = _labels(frame, mapping)
     classes = None
     if isinstance(mapping.score, tuple):
         classes = match_classes(mapping.score, labels)
     outcome = _outcome(frame, mapping, labels, classes)
-    commas = table.commas or (test_table is not None and test_table.commas)
+    commas = any(file.commas for file in table.files)
     raw, written = read_scores(frame, mapping, commas=commas)
     weight = None
     if mapping.weight is not None:
         weight = as_numbers(frame[mapping.weight], mapping.decimal, commas=commas)
-    use_split = mapping.split is not None and test_table is None
+    use_split = mapping.split is not None and table.tests is None
     split = folded(as_labels(frame[mapping.split])) if use_split else None
     fold = None if mapping.fold is None else as_labels(frame[mapping.fold])
     score = transformed(written, mapping.transform)
@@ -132,28 +132,17 @@ def map_rows(table: Table, mapping: ColumnMapping, test_table: Table | None = No
         fold=fold,
         test=_test_rows(len(table), len(frame), mapping, split),
         unusable=_first_reasons(found),
-        repeats=_repeats(mapping, table, test_table),
+        repeats=count_repeats(table, mapping),
         table=table,
-        test_table=test_table,
     )
 
 
-def _repeats(mapping: ColumnMapping, table: Table, test_table: Table | None) -> Repeats:
-    first = count_repeats(table, mapping)
-    if test_table is None:
-        return first
-    second = count_repeats(test_table, mapping)
-    column = first.id_column or second.id_column
-    return Repeats(first.rows + second.rows, first.ids + second.ids, column)
-
-
-def _stacked(table: Table, mapping: ColumnMapping, test_table: Table | None) -> pd.DataFrame:
-    if test_table is None:
+def _stacked(table: Table, mapping: ColumnMapping) -> pd.DataFrame:
+    if table.tests is None:
         return table.frame
-    columns = list(mapping.columns())
     # Both files need all columns but the split, which two files replace.
-    columns = [column for column in columns if column in test_table.frame.columns]
-    parts = table.frame[columns], test_table.frame[columns]
+    columns = [column for column in mapping.columns() if column in table.tests.columns]
+    parts = table.frame[columns], table.tests.frame[columns]
     return pd.concat([_exact(*parts), _exact(*parts[::-1])], ignore_index=True)
 
 

@@ -30,7 +30,13 @@ class Repeats:
 
 
 def count_repeats(table: Table, mapping: ColumnMapping) -> Repeats:
-    """Count rows and ids that appear in a table more than once."""
+    """Count rows and ids that appear in a file more than once."""
+    found = [_of_file(file, mapping) for file in table.files]
+    column = next(filter(None, (each.id_column for each in found)), "")
+    return Repeats(sum(each.rows for each in found), sum(each.ids for each in found), column)
+
+
+def _of_file(table: Table, mapping: ColumnMapping) -> Repeats:
     # Scores differ most: after their column few rows are left to compare.
     first = [column for column in mapping.score_columns[:1] if column in table.columns]
     rows = _repeated_rows(table.frame[[*first, *(c for c in table.columns if c not in first)]])

@@ -274,7 +274,7 @@ def _read_anew(session: Session, arguments: Mapping[str, Any]) -> None:
 
 
 def remove_test(session: Session) -> None:
-    if session.upload is not None and session.upload.test_table is not None:
+    if session.upload is not None and session.upload.tests is not None:
         st.button("Remove the test rows", key="remove_test", on_click=_remove_test, args=(session,))
 
 

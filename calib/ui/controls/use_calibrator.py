@@ -268,7 +268,7 @@ def _own_file(session: Session, model: state.Model, method: str) -> CalibratedTa
     if upload is None:
         return CalibratedTable(pd.concat([_frame(model.predictions), calibrated], axis=1), {})
     number = list(upload.models).index(model.name)
-    return with_calibrated(upload.tables, upload.mapping, upload.test_table, calibrated, number)
+    return with_calibrated(upload.tables, upload.mapping, calibrated, number)
 
 
 def _frame(rows: Predictions) -> pd.DataFrame:

@@ -193,7 +193,7 @@ def _data(session: Session) -> None:
         what = SAMPLE if session.upload.source.sample else COUNTED
         st.caption(f"Source: **{plain(session.upload.source.label)}**{what}")
         return
-    test = session.upload.test_table
+    test = session.upload.tests
     tested = f", tested on **{plain(test.name)}**" if test else ""
     files = "Files" if len(session.upload.tables or session.upload.counted) > 1 else "File"
     counted = COUNTED if session.upload.counted else ""

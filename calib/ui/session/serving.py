@@ -10,6 +10,7 @@ import sys
 import tomllib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -102,11 +103,9 @@ def _of_rows(
 ) -> Upload:
     tables = [_table(source, table, options.format()) for source in sources]
     mapping = guess(tables[0], known, models=len(tables) == 1)
-    if options.test is None:
-        return Upload.of(*tables, mapping=mapping)
-    test_table = read(options.test, given=options.format())
-    mapping = for_test_file(mapping, test_table, known)
-    return Upload.of(*tables, mapping=mapping, test_table=test_table)
+    if options.test is not None:
+        tables[0] = replace(tables[0], tests=read(options.test, given=options.format()))
+    return Upload.of(*tables, mapping=for_test_file(mapping, tables[0].tests, known))
 
 
 def _table(source: str, table: str | None, written: TextFormat) -> Table:

@@ -129,7 +129,6 @@ class Upload:
     # files hold counts, whose columns were named when they were counted.
     tables: tuple[Table, ...]
     mapping: ColumnMapping
-    test_table: Table | None  # test rows, if they are in a separate file
     problems: tuple[Problem, ...]
     models: Mapping[str, Data]  # one entry a model; empty while a problem is an error
     checklist: tuple[str, ...]  # short sentences of what is fine
@@ -139,13 +138,11 @@ class Upload:
     day: str = ""  # when that was done, ISO 8601
 
     @classmethod
-    def of(
-        cls, *tables: Table, mapping: ColumnMapping | None = None, test_table: Table | None = None
-    ) -> Upload:
+    def of(cls, *tables: Table, mapping: ColumnMapping | None = None) -> Upload:
         if mapping is None:
             mapping = guess(tables[0], models=len(tables) == 1)
-        found = assess(tables, mapping, test_table)
-        return cls(tables, mapping, test_table, found.problems, found.models, found.checklist)
+        found = assess(tables, mapping)
+        return cls(tables, mapping, found.problems, found.models, found.checklist)
 
     @classmethod
     def of_counts(cls, counts: Sequence[tuple[str, Aggregate]], *, add: bool = False) -> Upload:
@@ -173,7 +170,7 @@ class Upload:
         several = first.models != ("",)
         models = {name: first.of_model(name) for name in first.models} if several else {}
         models = models or {first.name: first}
-        return cls((), mapping, None, _noticed(first), models, _counted(first, models), files)
+        return cls((), mapping, _noticed(first), models, _counted(first, models), files)
 
     @classmethod
     def of_source(cls, source: Connected, progress: Progress | None = None) -> Upload:
@@ -209,6 +206,11 @@ class Upload:
         return self.tables[0]
 
     @property
+    def tests(self) -> Table | None:
+        """Test rows, if they are in a separate file."""
+        return self.tables[0].tests if self.tables else None
+
+    @property
     def predictions(self) -> Data | None:
         """Predictions of the only or first model, or None while there is an error."""
         return next(iter(self.models.values()), None)
@@ -231,11 +233,11 @@ class Upload:
         return named(self.counted or [table.file or table.name for table in self.tables])
 
     def mapped(self, mapping: ColumnMapping) -> Upload:
-        return Upload.of(*self.tables, mapping=mapping, test_table=self.test_table)
+        return Upload.of(*self.tables, mapping=mapping)
 
-    def with_test(self, test_table: Table | None) -> Upload:
-        mapping = self.mapping if test_table is None else for_test_file(self.mapping, test_table)
-        return Upload.of(*self.tables, mapping=mapping, test_table=test_table)
+    def with_test(self, tests: Table | None) -> Upload:
+        tables = replace(self.table, tests=tests), *self.tables[1:]
+        return Upload.of(*tables, mapping=for_test_file(self.mapping, tests))
 
 
 def named(names: Sequence[str]) -> str:
