@@ -213,4 +213,4 @@ def test_counts_are_no_test_rows(tmp_path):
     drop(app, saved(tmp_path, rows), place=1)
     session = app.session_state["calib"]
     assert [problem.code for problem in session.file_problems] == ["counts-and-rows"]
-    assert session.upload.test_table is None
+    assert session.upload.tests is None
