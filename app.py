@@ -57,15 +57,11 @@ def body(model: state.Model) -> None:
     frame.once("about", about)
 
 
-def is_top_label(analysis: Analysis) -> bool:
-    """Whether a row is positive if its predicted class is correct."""
-    return session.is_matrix and analysis.settings.view == "top:1"
-
-
-def means(analysis: Analysis) -> tuple[str, str]:
-    if is_top_label(analysis):
-        return "Mean confidence", "Accuracy"
-    return "Mean prediction", "Base rate"
+def named(analysis: Analysis) -> tuple[str, str, str]:
+    """What the mean score, the observed frequency and a positive row are called."""
+    if session.is_matrix and analysis.settings.view == "top:1":
+        return "Mean confidence", "Accuracy", "correct"
+    return "Mean prediction", "Base rate", "positive"
 
 
 def card(analysis: Analysis) -> None:
@@ -74,14 +70,13 @@ def card(analysis: Analysis) -> None:
     with st.container(border=True, key=state.key(f"answer_{color}")):
         st.markdown(f"## :{color}[{symbol}] {text.plain(verdict.heading)}")
         mean, rate = text.percents(data.mean_score, data.base_rate)
-        predicted, observed = means(analysis)
+        predicted, observed, positive = named(analysis)
         averages = f"{predicted} is {mean}, {observed.lower()} {rate}."
         st.markdown(text.plain(verdict.finding or averages))
         evidence = verdict.evidence or (
             f"KS error {text.number(scores.metrics['ks_error'].value, 3)}, "
             f"{text.p_value(scores.p_adjusted['ks'])}"
         )
-        positive = "correct" if is_top_label(analysis) else "positive"
         counted = f"{data.n_rows:,} rows, {data.n_positive:,} {positive}"
         st.caption(text.plain(f"{evidence}. {counted}."))
 
@@ -114,7 +109,7 @@ def recommendation(model: state.Model) -> None:
 
 def four_numbers(analysis: Analysis) -> None:
     data, scores = analysis.data, analysis.uncalibrated
-    predicted, observed = means(analysis)
+    predicted, observed, _ = named(analysis)
     below: dict[str, Any] = {"delta_color": "off", "delta_arrow": "off"}
     # A cell of counts can hold several scores.
     grouped = scores.metrics["log_loss"].resolution > 0.0

@@ -15,7 +15,7 @@ query = st.text_input(
     help="Searches names, explanations and sources for every word.",
 )
 metrics = methods.kept(methods.metric_entries(), query)
-calibrators = methods.kept(methods.calibrator_entries() | methods.term_entries(), query)
+calibrators = methods.kept(methods.calibrator_entries() | {"Terms": methods.TERMS}, query)
 
 left, right = st.columns(2, gap="large")
 with left, st.container(key="glossary_metrics"):

@@ -6,14 +6,13 @@ import argparse
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 from calib.analysis import Analysis, analyze
 from calib.analysis.decisions import Costs
 from calib.cli import options
 from calib.core.aggregate import Aggregate
 from calib.core.predictions import Predictions
-from calib.core.progress import Progress
 from calib.reports import Declared, Parts, Report, parts_of
 from calib.reports.evidence import GRADES
 from calib.reports.files import write_whole
@@ -86,19 +85,14 @@ def run(given: argparse.Namespace) -> int:
     report = report.signed(given.sign) if given.sign else report
     for path in given.output:
         if given.images and path.suffix.lower() == ".zip":
-            _save_with_images(report, path, given.images, options.progress_of(given))
+            from calib.reports.export import pictures
+
+            images = pictures(report, given.images, options.progress_of(given))
+            write_whole(path, archive(table_files(report) | images))
         else:
             report.save(path)
         print(path)
     return 0
-
-
-def _save_with_images(
-    report: Report, path: Path, kind: Literal["png", "svg"], progress: Progress
-) -> None:
-    from calib.reports.export import pictures
-
-    write_whole(path, archive(table_files(report) | pictures(report, kind, progress)))
 
 
 def _parts(

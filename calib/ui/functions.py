@@ -8,6 +8,7 @@ from dataclasses import replace
 import streamlit as st
 
 from calib.analysis import Analysis, LiveAnalysis
+from calib.core.estimate import Estimate
 from calib.core.progress import Progress
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.epsilon import (
@@ -149,26 +150,21 @@ def epsilon_matters(
         if is_known:
             return f"**Epsilon has no effect**: no chosen calibrator uses it; {outside}."
         return f"{outside[0].upper()}{outside[1:]}."
-    lead = "Epsilon matters"
-    if not any(_moves_much(analysis, curve) for curve in curves):
-        lead += " little"
-    moves = "; ".join(_moves(analysis, curve) for curve in curves)
+    losses = {curve: analysis.methods[curve.key].metrics["log_loss"] for curve in curves}
+    # By more than the uncertainty of the loss itself.
+    much = any(curve.swing > (loss.high - loss.low) / 2.0 for curve, loss in losses.items())
+    lead = "Epsilon matters" if much else "Epsilon matters little"
+    at = level(analysis.settings.confidence_level)
+    moves = "; ".join(_moves(curve, loss, at) for curve, loss in losses.items())
     return f"**{lead} for these scores**: {outside}. {moves}."
 
 
-def _moves_much(analysis: Analysis, curve: EpsilonCurve) -> bool:
-    """Whether the loss moves by more than its own uncertainty."""
-    loss = analysis.methods[curve.key].metrics["log_loss"]
-    return bool(curve.swing > (loss.high - loss.low) / 2.0)
-
-
-def _moves(analysis: Analysis, curve: EpsilonCurve) -> str:
-    estimate = analysis.methods[curve.key].metrics["log_loss"]
-    at, grid = level(analysis.settings.confidence_level), curve.epsilon
+def _moves(curve: EpsilonCurve, loss: Estimate, at: str) -> str:
+    grid = curve.epsilon
     return (
         f"Over ε from {significant(grid.min(), 1)} to {significant(grid.max(), 2)} the held-out "
         f"log loss of {method_label(curve.key)} moves by {number(curve.swing)} (it is "
-        f"{number(estimate.value)}, {at} CI {interval(estimate)})"
+        f"{number(loss.value)}, {at} CI {interval(loss)})"
     )
 
 

@@ -71,11 +71,6 @@ def calibrator_entries() -> dict[str, list[Entry]]:
     return found
 
 
-def term_entries() -> dict[str, list[Entry]]:
-    """Words of the field that name no metric and no calibrator."""
-    return {"Terms": [Entry(*term) for term in TERMS]}
-
-
 def kept(entries: Mapping[str, Iterable[Entry]], query: str) -> dict[str, list[Entry]]:
     found = {
         title: [entry for entry in group if entry.matches(query)]
@@ -84,37 +79,37 @@ def kept(entries: Mapping[str, Iterable[Entry]], query: str) -> dict[str, list[E
     return {title: group for title, group in found.items() if group}
 
 
-# Name, name in code, meaning, source, aliases.
-TERMS: tuple[tuple[str, str, str, str, str], ...] = (
-    (
+# Words of the field that name no metric and no calibrator.
+TERMS = (
+    Entry(
         "Reliability diagram",
         "reliability_curve",
         "Mean predicted probability against observed frequency, per bin.",
         "Bröcker and Smith 2007, doi:10.1175/WAF993.1",
         "calibration curve, calibration plot",
     ),
-    (
+    Entry(
         "CORP curve",
         "corp_curve",
         "The best-fitting non-decreasing curve of the outcomes (isotonic regression).",
         "Dimitriadis, Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118",
         "PAV reliability curve",
     ),
-    (
+    Entry(
         "Consistency band",
         "band",
         "Where the dots of a calibrated model would fall, with the chosen confidence level.",
         "Bröcker and Smith 2007, doi:10.1175/WAF993.1",
         "consistency bars, consistency intervals",
     ),
-    (
+    Entry(
         "Out-of-fold score",
         "n_folds",
         "Score of a row from a calibrator that was fitted on the other folds.",
         "",
         "held-out, cross-fitting, cross-fitted, cross-validation, OOF",
     ),
-    (
+    Entry(
         "Decision curve",
         "net_benefit",
         "Net benefit of acting at each threshold: true positives less false positives, weighted "
@@ -122,7 +117,7 @@ TERMS: tuple[tuple[str, str, str, str, str], ...] = (
         "Vickers and Elkin 2006, doi:10.1177/0272989X06295361",
         "net benefit, decision curve analysis (DCA)",
     ),
-    (
+    Entry(
         "Cost curve",
         "cost_curves",
         "Expected cost per row at each threshold, for the costs of a false positive and of a "
@@ -130,21 +125,21 @@ TERMS: tuple[tuple[str, str, str, str, str], ...] = (
         "",
         "expected cost, cost-sensitive threshold",
     ),
-    (
+    Entry(
         "Base rate",
         "base_rate",
         "Share of positive rows.",
         "",
         "observed rate, positive rate, prevalence, event rate",
     ),
-    (
+    Entry(
         "Confidence",
         "top:1",
         "Highest score of a row, the probability of the predicted class.",
         "Guo et al. 2017, arXiv:1706.04599",
         "top label, top-1, confidence calibration",
     ),
-    (
+    Entry(
         "Compact logit",
         "epsilon",
         "Log-odds of the score, scaled to [0, 1]; scores outside [epsilon, 1 - epsilon] are left "
@@ -152,7 +147,7 @@ TERMS: tuple[tuple[str, str, str, str, str], ...] = (
         "Lucena 2018, arXiv:1809.07751",
         "epsilon, clipping of log-odds",
     ),
-    (
+    Entry(
         "Holm's correction",
         "p_adjusted",
         "Raises the p-values of several tests, so that the chance of any false rejection stays "

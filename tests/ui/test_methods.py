@@ -15,12 +15,12 @@ from calib.ui.layout.words import linked
 from calib.ui.methods import (
     FAMILIES,
     OTHER_FAMILY,
+    TERMS,
     Entry,
     _range,
     calibrator_entries,
     kept,
     metric_entries,
-    term_entries,
 )
 
 
@@ -93,7 +93,7 @@ def test_every_word_of_a_query_must_be_held():
     ],
 )
 def test_the_search_finds_the_names_of_the_field(query, code):
-    entries = metric_entries() | calibrator_entries() | term_entries()
+    entries = metric_entries() | calibrator_entries() | {"Terms": TERMS}
     assert code in [entry.code for entry in listed(kept(entries, query))]
 
 

@@ -75,7 +75,17 @@ def columns(mapped: Mapped) -> None:
         if kind != BY_CLASS:
             _positive(mapped)
     with second:
-        _kind_control(mapped, kind)
+        ask(
+            SEGMENTED,
+            f"{mapped.key}_kind",
+            kind,
+            partial(_change_kind, mapped.key),
+            label="Scores",
+            options=(ONE, BY_CLASS, BY_MODEL),
+            help="One column: the score of the positive class. By class: one column per class, "
+            "such as a network's probabilities or logits. By model: one column per model, of the "
+            "same rows.",
+        )
     with third:
         _scores(mapped, kind)
     more = set(mapping.changed()) - {"outcome", "score", "models", "positive", "slices"}
@@ -111,20 +121,6 @@ def _other_names(mapped: Mapped) -> list[str]:
     classes = mapped.mapping.score if isinstance(mapped.mapping.score, tuple) else ()
     taken = set(classes)
     return [name for name in mapped.table.columns if name not in taken]
-
-
-def _kind_control(mapped: Mapped, kind: str) -> None:
-    ask(
-        SEGMENTED,
-        f"{mapped.key}_kind",
-        kind,
-        partial(_change_kind, mapped.key),
-        label="Scores",
-        options=(ONE, BY_CLASS, BY_MODEL),
-        help="One column: the score of the positive class. By class: one column per class, such "
-        "as a network's probabilities or logits. By model: one column per model, of the "
-        "same rows.",
-    )
 
 
 def _scores(mapped: Mapped, kind: str) -> None:

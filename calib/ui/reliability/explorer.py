@@ -12,7 +12,6 @@ import streamlit as st
 from calib.analysis import LiveAnalysis
 from calib.analysis.slices import bin_of
 from calib.crossfit.cross_fitted import CrossFitted
-from calib.curves.reliability import ReliabilityCurve
 from calib.figures.explorer import cells_script, explorer_bytes, explorer_data, script, style
 from calib.ui.reliability import results
 from calib.ui.session import choices, state
@@ -91,31 +90,26 @@ def _of_clusters(
     """Intervals and bands that need the rows of each cluster, of these bins and this range."""
     if analysis.held_out.rows.group is None:
         return None
-    found = {key: _bounds(analysis.methods[key].reliability) for key in shown}
-    if ends:
-        level, held_out = session.settings.confidence_level, analysis.held_out
-        for key in shown:
+    level, held_out = session.settings.confidence_level, analysis.held_out
+    found: dict[str, dict[str, Any]] = {}
+    for key in shown:
+        curve = analysis.methods[key].reliability
+        found[key] = {
+            "intervals": np.column_stack([curve.low, curve.high]).tolist(),
+            "band": np.column_stack([curve.band_low, curve.band_high]).tolist(),
+        }
+        if ends:
             of_range = session.memo(results.range_curve, held_out, key, ends, level)
-            found[key]["difference"] = _difference(of_range, bin_of(of_range, ends[1]))
+            i, bounds = bin_of(of_range, ends[1]), (of_range.low, of_range.high)
+            found[key]["difference"] = (
+                None if i is None else [float(end[i] - of_range.mean_score[i]) for end in bounds]
+            )
     return {
         "n_bins": analysis.settings.n_bins,
         "strategy": analysis.settings.strategy,
         "range": list(ends) or None,
         "methods": found,
     }
-
-
-def _bounds(curve: ReliabilityCurve) -> dict[str, Any]:
-    return {
-        "intervals": np.column_stack([curve.low, curve.high]).tolist(),
-        "band": np.column_stack([curve.band_low, curve.band_high]).tolist(),
-    }
-
-
-def _difference(curve: ReliabilityCurve, i: int | None) -> list[float] | None:
-    if i is None:
-        return None
-    return [float(bound[i] - curve.mean_score[i]) for bound in (curve.low, curve.high)]
 
 
 def _take(session: Session, analysis: LiveAnalysis, shown: tuple[str, ...]) -> None:

@@ -97,10 +97,9 @@ def sensitivity_sentence(analysis: Analysis, sensitivity: Sensitivity, method: s
             f"{NEARLY_STABLE if few else UNSTABLE} {size}. It is above what a "
             f"calibrated model would show by chance in {n_more} of {n_all} binnings: {where}."
         )
-    elif sensitivity.share == 1.0:
-        found = f"{STABLE} {size}, always above what a calibrated model would show by chance."
     else:
-        found = f"{STABLE} {size}, never above what a calibrated model would show by chance."
+        when = "always" if sensitivity.share == 1.0 else "never"
+        found = f"{STABLE} {size}, {when} above what a calibrated model would show by chance."
     p = analysis.methods[method].p_adjusted["ks"]
     rejects = "rejects" if p < SIGNIFICANCE else "does not reject"
     without_bins = f"The KS test, which uses no bins, {rejects} calibration ({p_value(p)})."

@@ -9,7 +9,6 @@ from typing import Any
 import streamlit as st
 
 from calib.analysis import LiveAnalysis
-from calib.analysis.decisions import Costs
 from calib.analysis.run import Data
 from calib.reports import Declared, Grade, Report, parts_of
 from calib.store import Store, StoreError
@@ -113,11 +112,14 @@ def report_of(session: Session, model: state.Model) -> Report:
     if cross in parts.crossed_with(rows, first):
         slices.append((first, cross))
     query = Query.of(session.upload.source) if session.upload else None
+    # The examples are made with cross-validation: every score is out of fold.
+    declared = session.unseen if session.upload else "yes"
+    costs = parts.costs(session.chosen)
     made = session.memo.heavy(
         _report,
         rows,
         model.analysis,
-        _declared(session),
+        declared,
         session.report_browser.grade,
         # How the rows can be counted again, where a source has them; without path and address.
         "" if query is None else query.written(),
@@ -125,7 +127,7 @@ def report_of(session: Session, model: state.Model) -> Report:
         n_ranges=session[N_RANGES],
         time=time,
         unit=unit or None,
-        costs=costs(session),
+        costs=None if costs == parts.costs(Chosen()) else costs,
     )
     return made.edited(title=session.title, author=session.author, note=session.note)
 
@@ -137,17 +139,6 @@ def _report(
     return Report.from_analysis(
         analysis, parts=made, held_out_declared=declared, grade=grade, source=source
     )
-
-
-def costs(session: Session) -> Costs | None:
-    """The costs of the Decisions page, where any were chosen."""
-    chosen = parts.costs(session.chosen)
-    return None if chosen == parts.costs(Chosen()) else chosen
-
-
-def _declared(session: Session) -> Declared:
-    # The examples are made with cross-validation: every score is out of fold.
-    return session.unseen if session.upload else "yes"
 
 
 def _saving(session: Session, store: Store, report: Report) -> None:
