@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from io import BufferedIOBase
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -38,22 +38,22 @@ ENDS = {"low": "calib_low", "high": "calib_high"}
 
 def is_result(path: Any) -> bool:
     """Whether a file is a saved result of the query of `scan_sql`."""
-    if isinstance(path, BufferedIOBase):
-        return _is_result(path)
-    if not isinstance(path, str | Path) or not Path(path).is_file():
+    if not isinstance(path, BufferedIOBase) and not (
+        isinstance(path, str | Path) and Path(path).is_file()
+    ):
         return False
-    with open(path, "rb") as file:
-        return _is_result(file)
-
-
-def _is_result(file: BinaryIO | BufferedIOBase) -> bool:
-    try:
-        names = pq.read_schema(file).names
-    except (pa.ArrowException, OSError):
-        file.seek(0)
-        first = file.readline(4096).decode("utf-8-sig", "replace")
-        names = [name.strip(' "\r\n') for name in first.split(",")]
+    with _opened(path) as file:
+        try:
+            names = pq.read_schema(file).names
+        except (pa.ArrowException, OSError):
+            file.seek(0)
+            first = file.readline(4096).decode("utf-8-sig", "replace")
+            names = [name.strip(' "\r\n') for name in first.split(",")]
     return {name.casefold() for name in names} >= set(COLUMNS)
+
+
+def _opened(path: str | Path | BufferedIOBase) -> AbstractContextManager[BufferedIOBase]:
+    return nullcontext(path) if isinstance(path, BufferedIOBase) else open(path, "rb")
 
 
 def read_result(path: str | Path | BufferedIOBase, positive: object = None) -> Aggregate:
@@ -115,7 +115,7 @@ def read_result(path: str | Path | BufferedIOBase, positive: object = None) -> A
 
 def _frame(path: str | Path | BufferedIOBase) -> pd.DataFrame:
     texts = ["calib_role", "calib_column", "calib_value", "calib_outcome"]
-    with nullcontext(path) if isinstance(path, BufferedIOBase) else open(path, "rb") as file:
+    with _opened(path) as file:
         file.seek(0)
         packed = file.read(4) == b"PAR1"
         file.seek(0)
@@ -148,15 +148,8 @@ def _with_outcomes(
     wanted = {labels.find(name) for name in positives}
     code = cells["calib_outcome"].map(dict(zip(counts.index, codes, strict=True)))
     known = code >= 0
-    unknown = int(
-        whole["calib_rows"].sum()
-        - cells[known & (cells["calib_role"] == "all")]["calib_rows"].sum()
-    )
-    return (
-        cells[known].assign(positive=code[known].isin(wanted)),
-        class_names(labels, positives),
-        unknown,
-    )
+    cells = cells[known].assign(positive=code[known].isin(wanted))
+    return cells, class_names(labels, positives), int(counts[codes < 0].sum())
 
 
 def _lossless(cells: pd.DataFrame) -> bool:

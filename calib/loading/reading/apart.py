@@ -23,7 +23,7 @@ from pathlib import Path
 from calib.loading.options import TextFormat
 from calib.loading.problems import InputError, refuse
 from calib.loading.reading.budget import CELL, MAX_BYTES, MAX_CELLS, Budget
-from calib.loading.reading.handover import Read, read_back, write, write_error
+from calib.loading.reading.handover import Read, read_back, write
 from calib.loading.reading.reader import PACKED, read
 from calib.text import number
 
@@ -245,9 +245,9 @@ def serve_one(reads: Callable[..., Read] = read) -> None:
             # An error from too little memory is reported by the caller, who knows the limit.
             if error.problems[0].code == "memory":
                 raise MemoryError from None
-            write_error(error, result)
+            write(error, result)
     except MemoryError:
-        write_error(no_memory(f"{number(limits.memory / 2**30, 1)} GB"), result)
+        write(no_memory(f"{number(limits.memory / 2**30, 1)} GB"), result)
     # The work is done. Running threads of libraries would make a normal end look like a crash.
     os._exit(0)
 

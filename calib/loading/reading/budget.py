@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from calib.loading.problems import InputError, refuse
+from calib.loading.problems import refuse
 from calib.text import number
 
 # The upload widget of the page and .streamlit/config.toml have the same number.
@@ -44,7 +44,11 @@ class Budget:
     def check_cells(self, n_rows: int, n_columns: int) -> None:
         """Refuse a table if it has too many rows and columns."""
         if n_columns > MAX_COLUMNS:
-            raise too_wide(n_columns)
+            raise refuse(
+                "too-wide",
+                f"The table has {n_columns:,} columns; at most {MAX_COLUMNS:,} are read. Upload "
+                "only the columns that are needed.",
+            )
         if n_rows * n_columns > self.cells:
             raise refuse(
                 "too-large",
@@ -70,15 +74,6 @@ class Budget:
                 f"The words of the {kind} file are {_mb(size)} when each stands in its row; "
                 f"at most {_mb(self.words)} are read. Leave out columns of long words.",
             )
-
-
-def too_wide(width: int) -> InputError:
-    """Make the error about a table with this number of columns."""
-    return refuse(
-        "too-wide",
-        f"The table has {width:,} columns; at most {MAX_COLUMNS:,} are read. Upload only the "
-        "columns that are needed.",
-    )
 
 
 def _mb(size: int) -> str:

@@ -7,7 +7,7 @@ of it is unpickled.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -38,32 +38,24 @@ KINDS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def write(found: Read, path: Path) -> None:
-    """Write what was just read."""
-    _write(found.to_arrow() if isinstance(found, Aggregate) else _as_arrow(found), path)
-
-
-def _as_arrow(table: Table) -> pa.Table:
-    columns = [_column(table.frame.iloc[:, i]) for i in range(table.frame.shape[1])]
-    about = asdict(replace(table, frame=pd.DataFrame()))
-    about["frame"] = [list(table.columns), [kind for kind, _ in columns]]
-    names = [str(i) for i in range(len(columns))]
-    return _known(pa.table([values for _, values in columns], names=names), about)
-
-
-def write_error(error: InputError, path: Path) -> None:
-    """Write why there is nothing."""
-    problems = [asdict(problem) for problem in error.problems]
-    _write(_known(pa.table({}), {"problems": problems}), path)
-
-
-def _known(columns: pa.Table, about: Mapping[str, Any]) -> pa.Table:
-    return columns.replace_schema_metadata({ABOUT: json.dumps(about).encode()})
-
-
-def _write(columns: pa.Table, path: Path) -> None:
+def write(found: Read | InputError, path: Path) -> None:
+    """Write what was just read, or why there is nothing."""
+    columns = found.to_arrow() if isinstance(found, Aggregate) else _as_arrow(found)
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, columns.schema) as writer:
         writer.write_table(columns)
+
+
+def _as_arrow(found: Table | InputError) -> pa.Table:
+    columns: list[tuple[str, pa.Array]] = []
+    if isinstance(found, InputError):
+        about: dict[str, Any] = {"problems": [asdict(problem) for problem in found.problems]}
+    else:
+        columns = [_column(found.frame.iloc[:, i]) for i in range(found.frame.shape[1])]
+        about = asdict(replace(found, frame=pd.DataFrame()))
+        about["frame"] = [list(found.columns), [kind for kind, _ in columns]]
+    names = [str(i) for i in range(len(columns))]
+    table = pa.table([values for _, values in columns], names=names)
+    return table.replace_schema_metadata({ABOUT: json.dumps(about).encode()})
 
 
 def read_back(path: Path) -> Read:

@@ -14,7 +14,6 @@ from typing import Any
 from calib.loading.columns import mark_of
 from calib.loading.options import TextFormat
 from calib.loading.problems import Choice, Guess, InputError, Problem, error, refuse
-from calib.loading.reading.budget import MAX_COLUMNS, too_wide
 from calib.text import joined, quoted
 
 SAMPLE_BYTES = 2**20
@@ -66,8 +65,6 @@ def find_layout(text: bytes, given: TextFormat) -> Layout:
     start = _header_end(sample, found) if has_header else 0
     names = _names(header, rows, text[start : start + SAMPLE_BYTES])
     surplus = _surplus(text, found, start, names, rows)
-    if len(names) > MAX_COLUMNS:
-        raise too_wide(len(names))
     guesses += _guesses(header, names, sure=sure)
     return Layout(found, names, has_header, surplus, start, _decimal(found, rows), guesses)
 
