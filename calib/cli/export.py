@@ -57,22 +57,17 @@ def run(given: argparse.Namespace) -> int:
     if Path(given.predictions).suffix.lower() == ".json":
         fitted: Any = load_calibrator(given.predictions)
     else:
-        fitted, about = _fitted(given)
-        named |= about
+        predictions = options.predictions_of(given)
+        fixed = {} if given.method is None else {"methods": (given.method,)}
+        settings = options.settings_of(given, predictions, **fixed)
+        analysis = analyze(predictions, settings, progress=options.progress_of(given))
+        method = given.method or (analysis.recommendation.method or "uncalibrated")
+        fitted = analysis.held_out.maps.get(method)
+        if fitted is None:
+            raise ValueError(" ".join(analysis.warnings))
+        classes = getattr(fitted, "n_classes_", None) and predictions.class_names
+        named |= {"analysis": analysis, "classes": classes}
     for path in given.output:
         dialect = given.dialect if path.suffix.lower() == ".sql" else None
         print(export(fitted, path, dialect, **named))
     return 0
-
-
-def _fitted(given: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
-    predictions = options.predictions_of(given)
-    fixed = {} if given.method is None else {"methods": (given.method,)}
-    settings = options.settings_of(given, predictions, **fixed)
-    analysis = analyze(predictions, settings, progress=options.progress_of(given))
-    method = given.method or (analysis.recommendation.method or "uncalibrated")
-    maps = analysis.held_out.maps
-    if method not in maps:
-        raise ValueError(" ".join(analysis.warnings))
-    classes = getattr(maps[method], "n_classes_", None) and predictions.class_names
-    return maps[method], {"analysis": analysis, "classes": classes}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import getpass
 import sys
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -69,11 +70,10 @@ def run_reports(given: argparse.Namespace) -> int:
 
 
 def _act(store: Store, given: argparse.Namespace) -> int:
-    if given.act == "list":
-        store.sweep()
-        _list(store)
-    elif given.act == "log":
-        _log(store)
+    if given.act in ("list", "log"):
+        for cells in _lines(store, given.act):
+            # What a person wrote may hold what steers a terminal.
+            print("\t".join("".join(c if c.isprintable() else " " for c in cell) for cell in cells))
     elif given.act == "verify":
         return _verify(store.export(given.export) if given.export else store.verify())
     else:
@@ -87,25 +87,19 @@ def _act(store: Store, given: argparse.Namespace) -> int:
     return 0
 
 
-def _list(store: Store) -> None:
+def _lines(store: Store, act: str) -> Iterator[Sequence[str]]:
     from calib.store import moment_words
 
+    if act == "log":
+        for each in store.changes():
+            yield moment_words(each.moment), each.change, each.report_id, each.person, each.title
+        return
+    store.sweep()
     for entry in store.list(limit=sys.maxsize):
-        _row(entry.id, moment_words(entry.saved), entry.owner or entry.author, entry.title)
+        yield entry.id, moment_words(entry.saved), entry.owner or entry.author, entry.title
     for line in store.resting():
-        _row(line.report_id, f"deleted {moment_words(line.deleted)}", line.deleted_by, line.title)
-
-
-def _log(store: Store) -> None:
-    from calib.store import moment_words
-
-    for line in store.changes():
-        _row(moment_words(line.moment), line.change, line.report_id, line.person, line.title)
-
-
-def _row(*cells: str) -> None:
-    # What a person wrote may hold what steers a terminal.
-    print("\t".join("".join(c if c.isprintable() else " " for c in cell) for cell in cells))
+        when = f"deleted {moment_words(line.deleted)}"
+        yield line.report_id, when, line.deleted_by, line.title
 
 
 def _verify(found: Verification) -> int:

@@ -99,28 +99,23 @@ def _chosen(session: Session, known: Mapping[str, Connection]) -> Draft | None:
 def _rows(draft: Draft) -> None:
     connected = draft.connected
     first, second, third = st.columns(3, gap="medium")
-    if not connected.source.rows:
+    if connected.source.rows:
+        with first:
+            ask(
+                SEGMENTED,
+                "connect_rows",
+                DRAW if connected.sample else COUNT,
+                lambda chosen: _change(sample=USUAL if chosen == DRAW else 0),
+                label="Rows",
+                options=(COUNT, DRAW),
+                help=ROWS_HELP,
+            )
+        if connected.sample:
+            _sample(connected, second, third)
+            return
+    else:
         first.caption(COUNTS_ONLY)
-        _of_counts(connected, second, third)
-        return
-    with first:
-        ask(
-            SEGMENTED,
-            "connect_rows",
-            DRAW if connected.sample else COUNT,
-            lambda chosen: _change(sample=USUAL if chosen == DRAW else 0),
-            label="Rows",
-            options=(COUNT, DRAW),
-            help=ROWS_HELP,
-        )
-    if connected.sample:
-        _sample(connected, second, third)
-        return
-    _of_counts(connected, second, third)
-
-
-def _of_counts(connected: Connected, *left: DeltaGenerator) -> None:
-    places = iter(left)
+    places = iter((second, third))
     if mapping.kind_of(connected.mapping) == mapping.BY_CLASS:
         with next(places):
             _view(connected)

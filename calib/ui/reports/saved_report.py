@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 
 import streamlit as st
 
@@ -37,6 +38,8 @@ BROKEN = (
     "This report cannot be shown: its numbers contradict each other. The server log has the "
     "details."
 )
+EDITS = "A saved report does not change: editing saves a new one."
+DELETES = "You are asked to confirm."
 # A fingerprint has no place to break, and would push the columns beside it out of sight.
 CELLS = "[class*=st-key-table_] td + td:not(:last-child) p { overflow-wrap: anywhere !important; }"
 log = logging.getLogger(__name__)
@@ -186,25 +189,18 @@ def _show_table(block: Table, key: str) -> None:
 def _acts(session: Session, store: Store, report: Report, entry: Entry) -> None:
     if identity.is_read_only():
         return
-    acts = [
-        (
-            "Edit",
-            "edit",
-            ":material/edit:",
-            "A saved report does not change: editing saves a new one.",
-        )
-    ]
-    if identity.may_change(session, entry.id, entry.owner):
-        acts.append(("Delete", "delete", ":material/delete:", "You are asked to confirm."))
+    may_delete = identity.may_change(session, entry.id, entry.owner)
     with st.container(horizontal=True):
-        for label, act, icon, why in acts:
-            st.button(label, key=act, icon=icon, help=why, on_click=_ask, args=(act,))
-    if len(acts) == 1:
+        act = partial(st.button, on_click=_ask)
+        act("Edit", key="edit", icon=":material/edit:", help=EDITS, args=("edit",))
+        if may_delete:
+            act("Delete", key="delete", icon=":material/delete:", help=DELETES, args=("delete",))
+    if not may_delete:
         whose = plain(entry.owner) or "the session that saved it"
         st.caption(f"It can be deleted by {whose}, or by an operator of this server.")
     if session.report_browser.asking == "edit":
         _edit(session, store, report, entry)
-    if session.report_browser.asking == "delete" and len(acts) == 2:
+    if session.report_browser.asking == "delete" and may_delete:
         _delete(session, store, entry)
 
 
