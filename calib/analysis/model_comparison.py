@@ -102,7 +102,6 @@ class _Scored:
     There is one loss per row, in the order of the rows. For counts there is one per entry.
     """
 
-    predictions: Data
     analysis: LiveAnalysis
     rows: Mapping[str, Mapping[str, FloatArray]]
     added_variance: Mapping[str, Mapping[str, float]]
@@ -220,7 +219,7 @@ def _scored(predictions: Data, settings: Settings, progress: Progress) -> _Score
             key: {name: held_out.fold_variance(key, loss) for name, loss in LOSSES.items()}
             for key in analysis.methods
         }
-    return _Scored(predictions, analysis, rows, added)
+    return _Scored(analysis, rows, added)
 
 
 def _columns(analysis: Analysis) -> tuple[Column, ...]:
@@ -240,7 +239,7 @@ def _metrics(analysis: Analysis) -> ByMethod:
 
 def _relative_to(scored: _Scored, reference: _Scored) -> ModelScores:
     """The metrics of one model, and their differences from the first model."""
-    paired = _same_rows(reference.predictions, scored.predictions)
+    paired = _same_rows(reference.analysis.source, scored.analysis.source)
     metrics, keys = _metrics(scored.analysis), [c.key for c in _columns(scored.analysis)]
     return ModelScores(
         n_rows=scored.analysis.data.n_rows,

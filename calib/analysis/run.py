@@ -31,14 +31,7 @@ Value = TypeVar("Value")
 
 
 class LazyMapping(Mapping[str, Value]):
-    """Values by key. Each value is computed when it is first read, and then kept.
-
-    `make` is called once for each key that is read.
-
-    >>> squares = LazyMapping(["one", "three"], make=len)
-    >>> list(squares), squares["three"]
-    (['one', 'three'], 5)
-    """
+    """Values by key. Each value is computed when it is first read, and then kept."""
 
     def __init__(self, keys: Iterable[str], make: Callable[[str], Value]) -> None:
         self._keys = dict.fromkeys(keys)
@@ -199,13 +192,12 @@ def _of_matrix(analysis: LiveAnalysis, compared: LiveMulticlassComparison) -> Li
 
 def _evaluate(predictions: Data, held_out: CrossFitted, settings: Settings) -> LiveAnalysis:
     methods = method_results(held_out, settings)
-    scored = held_out.cells["uncalibrated"]
     advice = _recommendation(held_out, methods, settings)
     rule = default_epsilon(held_out.fitted_on.score)
     epsilon = settings.epsilon or rule
     return LiveAnalysis(
         settings=settings,
-        data=summarize(predictions, settings.view, held_out, scored),
+        data=summarize(predictions, settings.view, held_out),
         columns=table_columns(
             settings, predictions.view_label(settings.view) if predictions.is_matrix else ""
         ),
@@ -214,7 +206,7 @@ def _evaluate(predictions: Data, held_out: CrossFitted, settings: Settings) -> L
         compact_logit=compact_logit_curve(epsilon, rule, rows_outside(held_out.fitted_on, epsilon)),
         verdict=_verdict(held_out, methods["uncalibrated"], settings, advice),
         recommendation=advice,
-        warnings=warnings_of(predictions, held_out, scored),
+        warnings=warnings_of(predictions, held_out),
         held_out=held_out,
         source=predictions,
     )

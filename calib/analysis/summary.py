@@ -9,11 +9,12 @@ import numpy as np
 
 from calib.analysis.results import Column, DataSummary
 from calib.core.aggregate import Aggregate
-from calib.core.cells import REVERSED, ScoreCells
+from calib.core.cells import REVERSED
 from calib.core.predictions import Predictions
 from calib.core.views import parse_view
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.estimates import LOSSES
+from calib.crossfit.folds import n_positive
 from calib.crossfit.settings import Settings
 from calib.metrics import METRICS, Metric, certain_and_wrong
 from calib.text import number, plural, significant
@@ -123,16 +124,17 @@ def names_of(predictions: Predictions | Aggregate) -> dict[str, Any]:
 
 
 def summarize(
-    predictions: Predictions | Aggregate, view: str, held_out: CrossFitted, scored: ScoreCells
+    predictions: Predictions | Aggregate, view: str, held_out: CrossFitted
 ) -> DataSummary:
     """Summarise the data."""
+    scored = held_out.cells["uncalibrated"]
     return DataSummary(
         **names_of(predictions),
         fingerprint=predictions.fingerprint,
         positive_name=predictions.view_label(view),
         n_rows=held_out.rows.n_rows,
         n_calibration=held_out.fitted_on.n_rows,
-        n_positive=int(held_out.rows.counts[held_out.rows.outcome].sum()),
+        n_positive=n_positive(held_out.rows),
         base_rate=scored.base_rate,
         mean_score=scored.mean_score,
         n_distinct=len(scored),
@@ -142,10 +144,9 @@ def summarize(
     )
 
 
-def warnings_of(
-    predictions: Predictions | Aggregate, held_out: CrossFitted, scored: ScoreCells
-) -> tuple[str, ...]:
+def warnings_of(predictions: Predictions | Aggregate, held_out: CrossFitted) -> tuple[str, ...]:
     """Limitations of the data or the results, one sentence each."""
+    scored = held_out.cells["uncalibrated"]
     found = [*predictions.remarks, *held_out.failures.values()]
     if held_out.rows.group is not None:
         found.append(_clusters(len(np.unique(held_out.rows.group))))

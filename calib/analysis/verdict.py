@@ -113,11 +113,7 @@ class ViewWords:
 
 
 def view_words(view: str) -> ViewWords:
-    """The names of scores and outcomes in a view.
-
-    >>> view_words("top:1").scores, view_words("class:1").scores
-    ('Confidences', 'Predictions')
-    """
+    """The names of scores and outcomes in a view."""
     kind, rank = parse_view(view)
     if kind == "class":
         return ViewWords()
@@ -133,11 +129,7 @@ def view_words(view: str) -> ViewWords:
 
 
 def adjusted(tests: Mapping[str, TestResult]) -> dict[str, float]:
-    """Holm-adjusted p-values of tests. A test rejects if its value is below 0.05.
-
-    >>> adjusted({"ks": TestResult(0.02, 0.04, ""), "line": TestResult(9.0, 0.01, "")})
-    {'ks': 0.04, 'line': 0.02}
-    """
+    """Holm-adjusted p-values of tests. A test rejects if its value is below 0.05."""
     p_values = np.array([test.p_value for test in tests.values()])
     return dict(zip(tests, holm(p_values).tolist(), strict=True))
 
@@ -179,7 +171,9 @@ def judge(
     method = advice.method if advice else ""
     if not rejected:
         return _without_rejection(cells, p_adjusted, method, words)
-    slope = slope or _slope(cells)
+    if slope is None:
+        fit = calibration_slope_intercept(cells)
+        slope = Estimate(fit.slope, fit.slope_low, fit.slope_high)
     kind = _kind(cells, tests, rejected, slope, words)
     evidence = _evidence(tests, p_adjusted, kind)
     if method == "uncalibrated":
@@ -208,11 +202,6 @@ def _without_rejection(
     else:
         return Verdict("calibrated", "No evidence of miscalibration.", "no evidence", p_adjusted)
     return Verdict("unknown", sentence, "inconclusive", p_adjusted)
-
-
-def _slope(cells: ScoreCells) -> Estimate:
-    fit = calibration_slope_intercept(cells)
-    return Estimate(fit.slope, fit.slope_low, fit.slope_high)
 
 
 def _kind(

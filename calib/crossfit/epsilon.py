@@ -92,16 +92,10 @@ def cross_fit_folds(held_out: CrossFitted) -> CrossFitFolds:
 
 
 def few_cells(cells: ScoreCells, most: int = MAX_CELLS) -> ScoreCells:
-    """Join neighbouring cells at their mean log-odds. If there are few cells, nothing changes.
+    """Join neighbouring cells at their mean log-odds, until at most about `most` are left.
 
     Scores of 0 and 1 are not joined with others, nor are scores on different sides of an end of
     the compact logit.
-
-    At most about `most` cells are left.
-
-    >>> cells = ScoreCells.from_arrays([0, 1, 1, 0], [0.0, 0.4, 0.41, 1.0])
-    >>> few_cells(cells, 3).score.round(3)
-    array([0.   , 0.405, 1.   ])
     """
     if len(cells) <= most:
         return cells

@@ -22,7 +22,7 @@ from calib.crossfit.matrix_views import check_view_outcomes, view_of_matrix
 from calib.crossfit.methods import create, fit_all, merged, still_valid
 from calib.crossfit.settings import Settings, with_view
 from calib.metrics.resolution import resolutions
-from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.cell_table import MAX_CELLS
 from calib.numerics.threads import over_cores
 from calib.uncertainty import FoldScores, Replicates, replicate, replicate_clusters, resample_rows
@@ -65,8 +65,7 @@ def cross_fit(
     if given is not None and counted.entries.group is not None:
         # Numbered by content, so that resamples do not depend on the order of clusters.
         given = replace(given, group=counted.entries.group[counted.find(given)])
-    by_rows = _by_folds if counted.entries.test is None else _by_split
-    fresh = by_rows(counted, given, missing, settings, progress, n_replicates)
+    fresh = _evaluated(counted, given, missing, settings, progress, n_replicates)
     if earlier is None or not kept:
         return fresh
     by_method = ("scores", "cells", "replicates", "maps", "failures", "fold_scores", "resolution")
@@ -85,7 +84,7 @@ def _of_matrix(
     return view_of_matrix(fits, predictions, rows, settings, progress)
 
 
-def _by_split(
+def _evaluated(
     counted: CountedRows,
     given: BinaryView | None,
     methods: tuple[str, ...],
@@ -93,9 +92,54 @@ def _by_split(
     progress: Progress,
     n_replicates: int,
 ) -> CrossFitted:
-    is_test = counted.entries.test
-    assert is_test is not None
-    calibration, test = counted.entries.rows(~is_test), counted.entries.rows(is_test)
+    is_test, training = counted.entries.test, counted.entries
+    if is_test is None:
+        rows, source = split_into_folds(training, settings)
+        assert rows.fold is not None
+        n_folds = len(np.unique(rows.fold))
+    else:
+        training, rows = _by_split(training, is_test)
+        counted, source, n_folds = counted.part(is_test), np.arange(len(rows)), 0
+        given = None if given is None or given.test is None else given.rows(given.test)
+    fitted_on = training.cells()
+    progress(0.0, f"Fitting on {'all' if n_folds else 'the calibration'} rows")
+    maps, failures = _fit_all(fitted_on, methods, settings)
+    if n_folds:
+        cell = None if counted.cell is None else counted.cell[source]
+        scores, by_fold, failed = _in_folds(rows, cell, maps, settings, progress)
+        failures |= failed
+        maps = {key: maps[key] for key in scores}
+    else:
+        by_fold = {key: [fitted] for key, fitted in maps.items()}
+        scores = {key: fitted.predict(rows.score) for key, fitted in maps.items()}
+    cells = _count(rows, scores)
+    progress((n_folds + 1) / (n_folds + 2), f"Resampling the {'' if n_folds else 'test '}rows")
+    plain = fitted_on if n_folds else cells.get("uncalibrated") or rows.cells()
+    return CrossFitted(
+        rows=rows,
+        scores=scores,
+        cells=cells,
+        replicates=_replicate(rows, plain, scores, settings, n_replicates),
+        maps=maps,
+        fitted_on=fitted_on,
+        protocol="folds" if n_folds else "test rows",
+        failures=failures,
+        settings=settings,
+        calibration=None if n_folds else replicate_clusters(training, fitted_on, settings.seed),
+        fold=rows.fold,
+        fold_scores={
+            key: FoldScores.of(fitted_on, [each.predict for each in by_fold[key]])
+            for key in (maps if n_folds else ())
+        },
+        given=given,
+        counted=replace(counted, spread=None),
+        source=source,
+        resolution=_resolutions(rows, counted, source, scores, cells, by_fold),
+    )
+
+
+def _by_split(entries: BinaryView, is_test: BoolArray) -> tuple[BinaryView, BinaryView]:
+    calibration, test = entries.rows(~is_test), entries.rows(is_test)
     for name, part in (("calibration", calibration), ("test", test)):
         positives = n_positive(part)
         if not 0 < positives < part.n_rows:
@@ -103,32 +147,38 @@ def _by_split(
                 f"The {name} rows must hold rows of both classes, got {part.n_rows} rows with "
                 f"{positives} positive ones. Split the data in another way."
             )
-    fitted_on = calibration.cells()
-    progress(0.0, "Fitting on the calibration rows")
-    maps, failures = _fit_all(fitted_on, methods, settings)
-    scores = {key: fitted.predict(test.score) for key, fitted in maps.items()}
-    cells, own = _count(test, scores), counted.part(is_test)
-    progress(0.5, "Resampling the test rows")
-    plain = cells.get("uncalibrated") or test.cells()
-    drawn = _replicate(test, plain, scores, settings, n_replicates)
-    return CrossFitted(
-        rows=test,
-        scores=scores,
-        cells=cells,
-        replicates=drawn,
-        maps=maps,
-        fitted_on=fitted_on,
-        protocol="test rows",
-        failures=failures,
-        settings=settings,
-        calibration=replicate_clusters(calibration, fitted_on, settings.seed),
-        given=None if given is None or given.test is None else given.rows(given.test),
-        counted=replace(own, spread=None),
-        source=np.arange(len(test)),
-        resolution=_resolutions(
-            test, own, np.arange(len(test)), scores, cells, {key: [maps[key]] for key in scores}
-        ),
-    )
+    return calibration, test
+
+
+def _in_folds(
+    rows: BinaryView,
+    cell: IntArray | None,
+    maps: Mapping[str, Calibrator],
+    settings: Settings,
+    progress: Progress,
+) -> tuple[dict[str, FloatArray], dict[str, list[Calibrator]], dict[str, str]]:
+    """Scores of the methods that were fitted in every fold, the calibrators, and the failures."""
+    assert rows.fold is not None
+    numbers, failures = np.unique(rows.fold), dict[str, str]()
+    scores = {key: np.empty(len(rows)) for key in maps}
+    by_fold: dict[str, list[Calibrator]] = {key: [] for key in maps}
+    for step, (number, others) in enumerate(
+        zip(numbers, cells_outside_folds(rows, cell), strict=True)
+    ):
+        progress((step + 1) / (len(numbers) + 2), f"Fold {step + 1} of {len(numbers)}")
+        fitted, failed = _fit_all(others, tuple(maps), settings)
+        failures |= failed
+        held_out = np.flatnonzero(rows.fold == number)
+        for key in fitted:
+            by_fold[key].append(fitted[key])
+            scores[key][held_out] = fitted[key].predict(rows.score[held_out])
+    # A method that failed in one fold has rows without a score. The given ones are held once.
+    scores = {
+        key: rows.score if isinstance(maps[key], Uncalibrated) else values
+        for key, values in scores.items()
+        if key not in failures
+    }
+    return scores, by_fold, failures
 
 
 def _resolutions(
@@ -158,65 +208,6 @@ def _resolutions(
         return resolutions(scored, cells[key], (first, last), own.middle, own.aside)
 
     return over_cores(bounds, scores)
-
-
-def _by_folds(
-    counted: CountedRows,
-    given: BinaryView | None,
-    methods: tuple[str, ...],
-    settings: Settings,
-    progress: Progress,
-    n_replicates: int,
-) -> CrossFitted:
-    fitted_on = counted.entries.cells()
-    rows, source = split_into_folds(counted.entries, settings)
-    fold = rows.fold
-    assert fold is not None
-    numbers = np.unique(fold)
-    progress(0.0, "Fitting on all rows")
-    maps, failures = _fit_all(fitted_on, methods, settings)
-    scores = {key: np.empty(len(rows)) for key in maps}
-    by_fold: dict[str, list[Calibrator]] = {key: [] for key in maps}
-    cell = None if counted.cell is None else counted.cell[source]
-    for step, (number, others) in enumerate(
-        zip(numbers, cells_outside_folds(rows, cell), strict=True)
-    ):
-        progress((step + 1) / (len(numbers) + 2), f"Fold {step + 1} of {len(numbers)}")
-        fitted, failed = _fit_all(others, tuple(maps), settings)
-        failures |= failed
-        held_out = np.flatnonzero(fold == number)
-        for key in fitted:
-            by_fold[key].append(fitted[key])
-            scores[key][held_out] = fitted[key].predict(rows.score[held_out])
-    # A method that failed in one fold has rows without a score. The given ones are held once.
-    scores = {
-        key: rows.score if isinstance(maps[key], Uncalibrated) else values
-        for key, values in scores.items()
-        if key not in failures
-    }
-    maps = {key: maps[key] for key in scores}
-    cells = _count(rows, scores)
-    progress((len(numbers) + 1) / (len(numbers) + 2), "Resampling the rows")
-    drawn = _replicate(rows, fitted_on, scores, settings, n_replicates)
-    return CrossFitted(
-        rows=rows,
-        scores=scores,
-        cells=cells,
-        replicates=drawn,
-        maps=maps,
-        fitted_on=fitted_on,
-        protocol="folds",
-        failures=failures,
-        settings=settings,
-        fold=fold,
-        fold_scores={
-            key: FoldScores.of(fitted_on, [each.predict for each in by_fold[key]]) for key in maps
-        },
-        given=given,
-        counted=replace(counted, spread=None),
-        source=source,
-        resolution=_resolutions(rows, counted, source, scores, cells, by_fold),
-    )
 
 
 def _count(rows: BinaryView, scores: Mapping[str, FloatArray]) -> dict[str, ScoreCells]:

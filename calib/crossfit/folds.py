@@ -118,15 +118,6 @@ def cells_outside_folds(rows: BinaryView, cell: IntArray | None) -> Iterator[Sco
 
     If rows are counted by cell, `cell` is the index of the cell of each row, in the order of the
     scores.
-
-    >>> rows = BinaryView(
-    ...     np.array([True, False, True]),
-    ...     np.array([0.2, 0.2, 0.7]),
-    ...     count=np.array([3.0, 1.0, 2.0]),
-    ...     fold=np.array([0, 1, 1]),
-    ... )
-    >>> [cells.weight for cells in cells_outside_folds(rows, np.array([0, 0, 1]))]
-    [array([1., 2.]), array([3.])]
     """
     assert rows.fold is not None
     numbers, fold = np.unique(rows.fold, return_inverse=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -204,19 +204,7 @@ def compare(
     added, only this method is scored.
     """
     scored = _scored(held_out, earlier, progress)
-    rows = held_out.top_label
-
-    share_sq, level = held_out.fold_share_sq, settings.confidence_level
-
-    def difference(own: Scored, other: Scored, name: str) -> Estimate:
-        added = own.fold_variance(other, name, share_sq)
-        return mean_estimate(own.rows[name] - other.rows[name], rows, level, added)
-
-    means = {
-        key: {name: mean_estimate(values, rows, level) for name, values in one.rows.items()}
-        for key, one in scored.items()
-    }
-    results = _results(scored, means, difference, level)
+    results = _results(held_out, scored, settings.confidence_level)
     best = min(results, key=lambda key: results[key].metrics["log_loss"].value)
     unseen = _unseen_note(held_out.unseen, held_out.class_names)
     return LiveMulticlassComparison(
@@ -282,11 +270,18 @@ def _by_fold(held_out: MatrixFits, key: str) -> dict[str, FloatArray]:
 
 
 def _results(
-    scored: Mapping[str, Scored],
-    means: Mapping[str, Mapping[str, Estimate]],
-    difference: Callable[[Scored, Scored, str], Estimate],
-    level: float,
+    held_out: MatrixFits, scored: Mapping[str, Scored], level: float
 ) -> dict[str, MulticlassResult]:
+    rows, share_sq = held_out.top_label, held_out.fold_share_sq
+
+    def difference(own: Scored, other: Scored, name: str) -> Estimate:
+        added = own.fold_variance(other, name, share_sq)
+        return mean_estimate(own.rows[name] - other.rows[name], rows, level, added)
+
+    means = {
+        key: {name: mean_estimate(values, rows, level) for name, values in one.rows.items()}
+        for key, one in scored.items()
+    }
     reference = scored["uncalibrated"]
     best = scored[min(means, key=lambda key: means[key]["log_loss"].value)]
     return {

@@ -142,21 +142,12 @@ UP_TO = {
 
 
 def first_view(*, is_matrix: bool) -> str:
-    """The default view of one score per row or of a matrix.
-
-    >>> first_view(is_matrix=True), first_view(is_matrix=False)
-    ('top:1', 'class:1')
-    """
+    """The default view of one score per row or of a matrix."""
     return "top:1" if is_matrix else "class:1"
 
 
 def with_view(settings: Settings, predictions: Predictions | Aggregate) -> Settings:
-    """The same settings. If they name no view, the default view of these data is filled in.
-
-    >>> matrix = Predictions.from_arrays([0, 1, 2], [[0.8, 0.1, 0.1]] * 3)
-    >>> with_view(Settings(), matrix).view, with_view(Settings(view="class:2"), matrix).view
-    ('top:1', 'class:2')
-    """
+    """The same settings. If they name no view, the default view of these data is filled in."""
     if settings.view:
         return settings
     if isinstance(predictions, Aggregate):
@@ -165,12 +156,7 @@ def with_view(settings: Settings, predictions: Predictions | Aggregate) -> Setti
 
 
 def default_methods(predictions: Predictions) -> tuple[str, ...]:
-    """Methods that are compared by default. They finish in seconds for this number of rows.
-
-    >>> small = Predictions.from_arrays([0, 1, 2], [[0.8, 0.1, 0.1]] * 3)
-    >>> default_methods(small)[-4:]
-    ('vector', 'isotonic', 'beta', 'dirichlet')
-    """
+    """Methods that are compared by default. They finish in seconds for this number of rows."""
     n, m = len(predictions), predictions.n_classes
     quick = [key for key, most in UP_TO.items() if n * m <= most[0] and m <= most[1]]
     return (*ALWAYS, *quick)

@@ -109,7 +109,9 @@ def cost_curves(held_out: CrossFitted, costs: Costs) -> CostCurves:
     >>> curves.treat_all, curves.treat_none
     (0.5, 2.0)
     """
-    spent = {key: cost_from(cells, costs)[_first(cells, GRID)] for key, cells in _cells(held_out)}
+    spent = {
+        key: cost_from(cells, costs)[_first(cells, GRID)] for key, cells in held_out.cells.items()
+    }
     base_rate = held_out.cells["uncalibrated"].base_rate
     treat_all, treat_none = (1 - base_rate) * costs.false_positive, base_rate * costs.false_negative
     return CostCurves(GRID.copy(), spent, treat_all, treat_none)
@@ -141,13 +143,9 @@ def net_benefit(held_out: CrossFitted) -> NetBenefit:
     """
     threshold = GRID[:-1].copy()
     odds = threshold / (1.0 - threshold)
-    benefit = {key: _benefit(cells, threshold, odds) for key, cells in _cells(held_out)}
+    benefit = {key: _benefit(cells, threshold, odds) for key, cells in held_out.cells.items()}
     base_rate = held_out.cells["uncalibrated"].base_rate
     return NetBenefit(threshold, benefit, base_rate - (1.0 - base_rate) * odds, base_rate)
-
-
-def _cells(held_out: CrossFitted) -> list[tuple[str, ScoreCells]]:
-    return [(key, held_out.cells[key]) for key in held_out.scores]
 
 
 def _first(cells: ScoreCells, threshold: FloatArray) -> np.ndarray:

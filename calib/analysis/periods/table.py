@@ -14,6 +14,7 @@ from calib.core.aggregate import Aggregate
 from calib.core.predictions import Predictions
 from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
+from calib.crossfit.folds import n_positive
 from calib.curves.reliability import FEW_ROWS
 from calib.metrics.by_cluster import widened_line, widened_test
 from calib.metrics.cumulative import ks_test
@@ -137,17 +138,12 @@ def period_table(
         ]
     tests = [widened_test(ks_test(c), part, c) for part, c in zip(own, each, strict=True)]
     p_value = np.array([test.p_value for test in tests])
-    in_time, outcome = periods.codes >= 0, rows.outcome
-    positives = np.bincount(
-        periods.codes[in_time], (rows.counts * outcome)[in_time], minlength=len(periods)
-    )
-
     return PeriodTable(
         unit=periods.unit,
         names=tuple(periods.names[i] for i in number),
         position=periods.position[number],
         rows=n_rows,
-        positives=positives[number].astype(np.int64),
+        positives=np.array([n_positive(part) for part in own], dtype=np.int64),
         mean_score=np.array([c.mean_score for c in each]),
         base_rate=base_rate,
         base_rate_low=low,
@@ -156,7 +152,7 @@ def period_table(
         ks=np.array([test.statistic for test in tests]),
         ks_p_value=p_value,
         ks_p_adjusted=holm(np.where(n_rows < FEW_ROWS, np.nan, p_value)),
-        n_missing=int(rows.counts[~in_time].sum()),
+        n_missing=int(rows.counts[periods.codes < 0].sum()),
         confidence_level=confidence_level,
     )
 

@@ -13,6 +13,7 @@ from calib.core.predictions import Predictions
 from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.estimates import mean_estimate
+from calib.crossfit.folds import n_positive
 from calib.crossfit.matrix import MatrixFits
 from calib.crossfit.methods import create, create_multiclass
 from calib.crossfit.settings import Settings
@@ -153,7 +154,7 @@ def paired(
     return SliceCalibration(
         method=method,
         rows=rows.n_rows,
-        positives=int(rows.counts[rows.outcome].sum()),
+        positives=n_positive(rows),
         together=mean_estimate(together, rows, confidence_level),
         apart=mean_estimate(apart, rows, confidence_level),
         difference=mean_estimate(apart - together, rows, confidence_level, added_variance),
@@ -215,7 +216,7 @@ def _own_scores(
 
 
 def _fit(training: BinaryView, method: str, settings: Settings) -> Calibrator:
-    positives, n_rows = int(training.counts[training.outcome].sum()), training.n_rows
+    positives, n_rows = n_positive(training), training.n_rows
     if not 0 < positives < n_rows:
         raise ValueError(
             f"{CALIBRATORS[method].label} cannot be fitted on this slice alone: it needs training "

@@ -264,9 +264,11 @@ def slice_error_rates(
     count = total(rows.count)
     kept = np.flatnonzero(count.sum(axis=1) > 0)
     count = count[kept]
-    of, squares = total(rows.weights)[kept], total(rows.squared_weights)[kept]
-    hits = total(flagged * rows.weights)[kept]
-    effect = _design_effect(rows, flagged, cell, 2 * len(slicing)).reshape(-1, 2)[kept]
+    all_of, all_hits = total(rows.weights), total(flagged * rows.weights)
+    of, hits, squares = all_of[kept], all_hits[kept], total(rows.squared_weights)[kept]
+    share = np.divide(all_hits, all_of, out=np.zeros(all_of.shape), where=all_of > 0.0).ravel()
+    residual = rows.weights * (flagged - share[cell])
+    effect = mean_design_effects(residual, cell, rows.group, len(share)).reshape(-1, 2)[kept]
 
     def rate(wrong: FloatArray, outcome: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         among = of[:, outcome]
@@ -287,16 +289,3 @@ def slice_error_rates(
         *rate(hits[:, 0], 0),
         *rate(of[:, 1] - hits[:, 1], 1),
     )
-
-
-def _design_effect(
-    rows: BinaryView, flagged: FloatArray, cell: IntArray, n_cells: int
-) -> FloatArray:
-    """Design effect of the flagged share, by slice and outcome."""
-    if rows.group is None:
-        return np.ones(n_cells)
-    weight = rows.weights
-    of = np.bincount(cell, weight, minlength=n_cells)
-    hits = np.bincount(cell, weight * flagged, minlength=n_cells)
-    share = np.divide(hits, of, out=np.zeros(n_cells), where=of > 0.0)
-    return mean_design_effects(weight * (flagged - share[cell]), cell, rows.group, n_cells)

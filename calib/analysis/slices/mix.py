@@ -108,51 +108,41 @@ def slice_mix(
             "rows must be both inside and outside, "
             f"got {int(chosen.sum())} and {int((~chosen).sum())}."
         )
-    here, there = (
-        _Share.of(slicing, side, weight, group, confidence_level) for side in (chosen, ~chosen)
+    (rows_inside, here, low, high), (rows_outside, there, there_low, there_high) = (
+        _shares(slicing, side, weight, group, confidence_level) for side in (chosen, ~chosen)
     )
-    difference = here.value - there.value
+    difference = here - there
     return SliceMix(
         columns=slicing.columns,
         names=slicing.names,
-        rows_inside=here.rows,
-        rows_outside=there.rows,
-        inside=here.value,
-        outside=there.value,
+        rows_inside=rows_inside,
+        rows_outside=rows_outside,
+        inside=here,
+        outside=there,
         difference=difference,
-        low=difference - np.hypot(here.value - here.low, there.high - there.value),
-        high=difference + np.hypot(here.high - here.value, there.value - there.low),
+        low=difference - np.hypot(here - low, there_high - there),
+        high=difference + np.hypot(high - here, there - there_low),
         confidence_level=confidence_level,
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Share:
-    """Share of each slice among some rows, with its Wilson interval."""
-
-    rows: IntArray
-    value: FloatArray
-    low: FloatArray
-    high: FloatArray
-
-    @classmethod
-    def of(
-        cls,
-        slicing: Slicing,
-        rows: BoolArray,
-        weight: FloatArray | None,
-        group: IntArray | None,
-        level: float,
-    ) -> _Share:
-        codes = slicing.codes[rows]
-        own = np.ones(len(codes)) if weight is None else weight[rows]
-        total = np.bincount(codes, own, minlength=len(slicing)).astype(np.float64)
-        n = np.full(len(slicing), own.sum() ** 2 / (own @ own))
-        share = total / total.sum()
-        if group is not None:
-            n = n / _design_effect(own, codes, group[rows], share)
-        count = np.bincount(codes, minlength=len(slicing)).astype(np.int64)
-        return cls(count, share, *wilson_interval(share, n, level))
+def _shares(
+    slicing: Slicing,
+    rows: BoolArray,
+    weight: FloatArray | None,
+    group: IntArray | None,
+    level: float,
+) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
+    """Rows and share of each slice among some rows, with the Wilson interval of the share."""
+    codes = slicing.codes[rows]
+    own = np.ones(len(codes)) if weight is None else weight[rows]
+    total = np.bincount(codes, own, minlength=len(slicing)).astype(np.float64)
+    n = np.full(len(slicing), own.sum() ** 2 / (own @ own))
+    share = total / total.sum()
+    if group is not None:
+        n = n / _design_effect(own, codes, group[rows], share)
+    count = np.bincount(codes, minlength=len(slicing)).astype(np.int64)
+    return count, share, *wilson_interval(share, n, level)
 
 
 def _design_effect(
