@@ -22,7 +22,7 @@ import pandas as pd
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks._far_server import far
-from calib.ui.layout.live import PAINTED
+from calib.ui.layout.charts import PAINTED
 from tests.browser import chromium, harness
 
 N_ROWS = 1_000_000

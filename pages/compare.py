@@ -69,7 +69,7 @@ def body(model: state.Model) -> None:
 
 
 def metrics(analysis: Analysis) -> None:
-    columns = chosen(analysis, tables.metric_columns(analysis))
+    columns = chosen(analysis, tables.metric_columns(analysis.columns, analysis.methods))
     with st.container(key=state.key("table_and_changes")):
         # More columns need the width of the page.
         places = (

@@ -7,7 +7,7 @@ import streamlit as st
 from calib.figures.reliability import reliability_chart
 from calib.figures.sensitivity import sensitivity_chart
 from calib.ui.controls import widgets
-from calib.ui.layout import charts, frame, live, tables, words
+from calib.ui.layout import charts, frame, tables, words
 from calib.ui.reliability import bin_view, explorer, how_to_read, results
 from calib.ui.session import choices, state
 from calib.ui.session.session import Session
@@ -32,7 +32,7 @@ def body(model: state.Model) -> None:
     st.markdown("  \n".join(words.errors_sentence(analysis.methods[key]) for key in shown))
     if explored:
         explorer.hold(session, model, shown)
-    live.at_once(session, model, binning, controls, partial(diagrams, shown=shown))
+    charts.at_once(session, model, binning, controls, partial(diagrams, shown=shown))
     reading(model, shown)
     st.caption(words.protocol(analysis))
     bin_view.show(session, model, shown)

@@ -105,7 +105,11 @@ def test_strictly_increasing_calibrators_do_not_change_auc(weighted, clustered):
         assert (change.value, change.low, change.high) == (0.0, 0.0, 0.0), key
         assert analysis.methods[key].metrics["auc"].value == plain.value, key
         assert analysis.methods[key].metrics["auc"].low == pytest.approx(plain.low, abs=1e-9), key
-    (column,) = [each for each in metric_columns(analysis) if each.key == "auc_change"]
+    (column,) = [
+        each
+        for each in metric_columns(analysis.columns, analysis.methods)
+        if each.key == "auc_change"
+    ]
     assert {cell[-1] for cell in column.cells.values()} == {"no change"}
 
 

@@ -11,7 +11,7 @@ import streamlit as st
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.metrics.by_class import Classwise
 from calib.text import UNKNOWN, count, number, p_value, percent, plain, signed
-from calib.ui.controls.views import plain_name
+from calib.ui.controls.widgets import plain_name
 from calib.ui.session import state
 from calib.ui.session.choices import method_label
 

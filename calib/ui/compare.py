@@ -24,9 +24,9 @@ from calib.ui.layout.tables import (
     best_of,
     change_lines,
     column_help,
-    columns_of,
     lines_table,
     lower_first,
+    metric_columns,
 )
 from calib.ui.session.choices import method_label
 from calib.ui.session.memo import Unkeyed
@@ -66,7 +66,7 @@ def matrix_columns(compared: MulticlassComparison) -> list[MetricColumn]:
         Column(key, metric.label, metric.meaning, 4, metric.better)
         for key, metric in matrix_metrics().items()
     ]
-    return columns_of(shown, compared.results, lambda column: column.meaning)
+    return metric_columns(shown, compared.results, lambda column: column.meaning)
 
 
 def matrix_forest(analysis: Analysis) -> None:

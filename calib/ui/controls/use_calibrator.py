@@ -266,17 +266,14 @@ def _own_file(session: Session, model: state.Model, method: str) -> CalibratedTa
     calibrated = calibrated_scores(model.analysis, model.predictions, method)
     upload = session.upload
     if upload is None:
-        return CalibratedTable(pd.concat([_frame(model.predictions), calibrated], axis=1), {})
+        rows = model.predictions
+        outcome = np.array(rows.class_names)[rows.outcome] if rows.is_matrix else rows.outcome
+        names = list(rows.class_names if rows.is_matrix else (rows.score_name,))
+        scores = pd.DataFrame(rows.scores.reshape(len(rows), -1), columns=names)
+        frame = pd.DataFrame({rows.outcome_name: outcome} | dict(scores) | dict(rows.columns))
+        return CalibratedTable(pd.concat([frame, calibrated], axis=1), {})
     number = list(upload.models).index(model.name)
     return with_calibrated(upload.tables, upload.mapping, calibrated, number)
-
-
-def _frame(rows: Predictions) -> pd.DataFrame:
-    """The rows of an example."""
-    outcome = np.array(rows.class_names)[rows.outcome] if rows.is_matrix else rows.outcome
-    names = rows.class_names if rows.is_matrix else (rows.score_name,)
-    scores = pd.DataFrame(rows.scores.reshape(len(rows), -1), columns=list(names))
-    return pd.DataFrame({rows.outcome_name: outcome} | dict(scores) | dict(rows.columns))
 
 
 def _written(write: Callable[..., object], make: Callable[[], CalibratedTable]) -> bytes:

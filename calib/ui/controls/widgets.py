@@ -11,6 +11,8 @@ import streamlit as st
 from calib.analysis import Analysis
 from calib.analysis.run import Data
 from calib.calibrators import CALIBRATORS, score_methods
+from calib.core.predictions import Predictions
+from calib.core.views import check_view
 from calib.loading.examples import EXAMPLES
 from calib.reports.contents import shown_methods as shown_at_first
 from calib.text import plain
@@ -34,6 +36,10 @@ SPLIT = (
     "These data have calibration and test rows, so there are no folds. Change the **seed** to see "
     "how much results vary by chance."
 )
+VIEW_KINDS = {"top": "Top-r", "within": "Within top-r", "class": "Class"}
+VIEW_CALLED = {"top": "top", "within": "within top", "class": "class"}
+# Within the first class is the first class; a class, until one is chosen, is the first in order.
+FIRST_VIEW = {"top": 1, "within": 2, "class": 0}
 
 
 def control(
@@ -213,3 +219,56 @@ def changed(session: Session) -> None:
             st.button(label, key=key, on_click=session.reset, args=(choice,))
         if len(found) > 1:
             st.button("Reset all", key="reset_all", on_click=session.reset, args=tuple(found))
+
+
+def view(session: Session, rows: Predictions) -> None:
+    n = rows.n_classes
+    kind, index = check_view(session.settings.view, n)
+
+    def change_kind(kind: str) -> None:
+        # All classes together always hold the true one.
+        session.change(choices.VIEW, f"{kind}:{min(FIRST_VIEW[kind], n - 1)}")
+
+    def change_index(index: int | None) -> None:
+        if index is not None:
+            session.change(choices.VIEW, f"{kind}:{int(index)}")
+
+    words = {
+        "label": choices.VIEW.label,
+        "help": choices.VIEW.help,
+        "format_func": VIEW_KINDS.__getitem__,
+    }
+    named = {"label": "Class", "help": "Type to search.", "format_func": partial(plain_name, rows)}
+    with st.container(key="view", gap="xxsmall"):
+        ask(choices.SEGMENTED, "view_kind", kind, change_kind, options=tuple(VIEW_KINDS), **words)
+        if kind == "class":
+            ask(st.selectbox, "view_class", index, change_index, options=range(n), **named)
+        else:
+            limits = {"label": "Rank r", "min_value": 1, "max_value": n}
+            ask(st.number_input, "view_rank", index, change_index, **limits)
+
+
+def plain_name(rows: Predictions, k: int) -> str:
+    return " ".join(rows.class_names[k].split()) or f"class {k}"
+
+
+def view_caption(rows: Predictions, view: str) -> str:
+    kind, index = check_view(view, rows.n_classes)
+    name = plain(plain_name(rows, index)) if kind == "class" else str(index)
+    if kind == "class":
+        meaning = f"Score: that of **{name}**. Outcome: is {name} the true class?"
+    elif kind == "within":
+        meaning = (
+            f"Score: the sum of the {index} largest scores of the row. Outcome: is the true class "
+            "one of these?"
+        )
+    elif index == 1:
+        meaning = (
+            "Score: the largest score of the row (confidence). Outcome: is the predicted class "
+            "correct?"
+        )
+    else:
+        meaning = (
+            f"Score: the score of rank {index} in the row. Outcome: is its class the true class?"
+        )
+    return f"View: **{VIEW_CALLED[kind]} {name}**. {meaning}"

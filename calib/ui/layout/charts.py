@@ -1,9 +1,11 @@
-"""Charts on the page, each with a button for PNG and one for SVG: the browser makes both images."""
+"""Charts on the page, each with a button for PNG and one for SVG, and controls that they follow."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
@@ -11,9 +13,13 @@ from streamlit.delta_generator import DeltaGenerator
 
 from calib.figures import Chart
 from calib.ui.session import state
+from calib.ui.session.session import Session
 
+# Seconds in which a browser paints a chart. What arrives earlier is drawn together with it, and
+# the chart waits for the whole page.
+PAINTED = 0.12
 # Plotly's toolbar shows under the pointer, and takes functions for its buttons, which a page of
-# Streamlit cannot send. The other format goes through plotly's own button.
+# Streamlit cannot send. The browser makes both images: SVG goes through plotly's own button.
 SVG_BUTTON = """
 (() => {
     if (window.calibSvgButton) return;
@@ -83,3 +89,36 @@ def _plot(shown: Chart, key: str, on_select: Callable[[], None] | None) -> None:
             on_select=on_select or "ignore",
             selection_mode="points",
         )
+
+
+def at_once(
+    session: Session,
+    model: state.Model,
+    place: DeltaGenerator,
+    controls: Callable[[Session], None],
+    body: Callable[[state.Model], None],
+) -> None:
+    """Draw controls in their place, and here what follows them; the rest of the page comes after.
+
+    `controls` may change the bins, and what is only drawn. With several models side by side, the
+    rest follows with its page, because charts share axes.
+    """
+
+    def follow() -> None:
+        if session.painted and session.answered != session.chosen:
+            # The browser drew the change before it sent it: only the rest of the page is left.
+            st.rerun()
+        with place:
+            controls(session)
+        body(replace(model, analysis=state.analysis(session, model.rows)))
+        if session.answered != session.chosen:
+            time.sleep(PAINTED)
+            st.rerun()
+
+    if session.pending is None:
+        st.fragment(follow)()
+        return
+    if session.drawn == 0:
+        with place:
+            controls(session)
+    body(model)

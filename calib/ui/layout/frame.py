@@ -18,7 +18,7 @@ from calib.core.predictions import Predictions
 from calib.core.progress import Progress
 from calib.loading.examples import EXAMPLES
 from calib.text import plain, sentence
-from calib.ui.controls import sources, uploaders, views
+from calib.ui.controls import sources, uploaders, widgets
 from calib.ui.layout import charts, navigation, side_by_side
 from calib.ui.session import identity, state
 from calib.ui.session.memory import share_heaps
@@ -58,7 +58,7 @@ def begin(title: str) -> Session:
         _wait(session)
     if matrix is not None and title not in WITHOUT_VIEW:
         with st.sidebar:
-            views.control(session, matrix)
+            widgets.view(session, matrix)
     return session
 
 
@@ -180,7 +180,7 @@ def source(session: Session) -> None:
         uploaders.of_upload(session, "warning")
     rows = state.predictions(session)
     if isinstance(rows, Predictions) and rows.is_matrix and session.page not in WITHOUT_VIEW:
-        st.caption(views.caption(rows, session.settings.view))
+        st.caption(widgets.view_caption(rows, session.settings.view))
 
 
 def _data(session: Session) -> None:

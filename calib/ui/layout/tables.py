@@ -174,14 +174,10 @@ def column_help(column: Column) -> str:
     return " ".join(filter(None, parts))
 
 
-def metric_columns(analysis: Analysis) -> list[MetricColumn]:
-    return columns_of(analysis.columns, analysis.methods, column_help)
-
-
-def columns_of(
+def metric_columns(
     columns: Iterable[Column],
     results: Mapping[str, MethodResult | MulticlassResult],
-    about: Callable[[Column], str],
+    about: Callable[[Column], str] = column_help,
 ) -> list[MetricColumn]:
     """Columns with their tooltips, and the paired changes of those that have one."""
     found = []

@@ -103,7 +103,6 @@ def undrawn(curve: ReliabilityCurve) -> str:
 
 
 def errors_sentence(method: MethodResult) -> str:
-    """KS and Kuiper error of a method with their adjusted p-values, in a sentence."""
     parts = [
         f"{name} error {number(method.all_tests[key].statistic)} "
         f"({p_value(method.p_adjusted[key])})"

@@ -28,12 +28,10 @@ class Person:
 
 
 def is_read_only() -> bool:
-    """Whether reports can be read but not saved or deleted: CALIB_READ_ONLY=1."""
     return os.environ.get("CALIB_READ_ONLY", "").strip() not in ("", "0")
 
 
 def is_configured() -> bool:
-    """Whether people sign in: secrets.toml has a part [auth]."""
     return bool(st.secrets.load_if_toml_exists()) and "auth" in st.secrets
 
 

@@ -17,7 +17,8 @@ def test_calibration_errors_stand_beside_what_a_calibrated_model_shows():
     rows = Predictions.from_arrays(rng.random(60) < score, score)
     analysis = analyze(rows, Settings(methods=(), n_bins=10))
     shown = {
-        column.key: column.cells.get("uncalibrated", ()) for column in metric_columns(analysis)
+        column.key: column.cells.get("uncalibrated", ())
+        for column in metric_columns(analysis.columns, analysis.methods)
     }
     for column in analysis.columns:
         cell, found = shown[column.key], analysis.uncalibrated.metrics[column.key]

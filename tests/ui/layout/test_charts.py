@@ -2,7 +2,7 @@
 
 import pytest
 
-from calib.ui.layout import live
+from calib.ui.layout import charts
 from calib.ui.session.choices import N_BINS
 from calib.ui.session.session import Session
 
@@ -17,11 +17,11 @@ def test_what_the_browser_has_drawn_is_not_drawn_first(monkeypatch, painted):
         raise Reran
 
     drawn = []
-    monkeypatch.setattr(live.st, "rerun", rerun)
-    monkeypatch.setattr(live.st, "fragment", lambda follow: follow)
-    monkeypatch.setattr(live.state, "analysis", lambda *_: drawn.append("analysis"))
-    monkeypatch.setattr(live, "replace", lambda *_, **__: None)
-    monkeypatch.setattr(live.time, "sleep", lambda _: drawn.append("wait"))
+    monkeypatch.setattr(charts.st, "rerun", rerun)
+    monkeypatch.setattr(charts.st, "fragment", lambda follow: follow)
+    monkeypatch.setattr(charts.state, "analysis", lambda *_: drawn.append("analysis"))
+    monkeypatch.setattr(charts, "replace", lambda *_, **__: None)
+    monkeypatch.setattr(charts.time, "sleep", lambda _: drawn.append("wait"))
     session = Session()
     session.answered = session.chosen
     session.change(N_BINS, 20)
@@ -38,5 +38,5 @@ def test_what_the_browser_has_drawn_is_not_drawn_first(monkeypatch, painted):
         rows = None
 
     with pytest.raises(Reran):
-        live.at_once(session, Rows(), Place(), lambda _: None, lambda _: drawn.append("body"))
+        charts.at_once(session, Rows(), Place(), lambda _: None, lambda _: drawn.append("body"))
     assert drawn == ([] if painted else ["controls", "analysis", "body", "wait"])
