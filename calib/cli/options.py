@@ -295,8 +295,7 @@ def predictions_of(given: argparse.Namespace) -> Predictions | Aggregate:
     if (sampled := _sampled(given, named)) is not None:
         return sampled
     if given.predictions.startswith(EXAMPLE):
-        model = getattr(given, "model_value", None)
-        return _example(given.predictions.removeprefix(EXAMPLE), model)
+        return _example(given.predictions.removeprefix(EXAMPLE), named)
     if Aggregate.is_saved_at(given.predictions):
         return _counted(given.predictions, named)
     if find_spec("duckdb") and (found := _of_query(given.predictions, named)) is not None:
@@ -369,10 +368,14 @@ def _counted(path: str, named: dict[str, Any]) -> Aggregate:
     return replace(found.of_model(model), **named)
 
 
-def _example(key: str, model: str | None) -> Predictions:
+def _example(key: str, named: dict[str, Any]) -> Predictions:
     if key not in EXAMPLES:
         raise ValueError(f"The example must be one of {', '.join(EXAMPLES)}, got {key!r}.")
-    models = EXAMPLES[key].load_models()
+    models, model = EXAMPLES[key].load_models(), named.pop("model_value", None)
+    if named:
+        raise ValueError(
+            f"An example has its own columns: leave out {option_of(next(iter(named)))}."
+        )
     if model is not None and model not in models:
         raise ValueError(f"--model-value must be one of {', '.join(models)}, got {model!r}.")
     return EXAMPLES[key].load() if model is None else models[model]

@@ -332,9 +332,13 @@ def test_a_pipeline_sees_the_status_of_the_process(folder):
     [
         (("example:none",), "The example must be one of naive_bayes"),
         (("example:rounds", "--model-value", "x"), "--model-value must be one of round 1, "),
+        (
+            ("example:naive_bayes", "--score", "p"),
+            "An example has its own columns: leave out --score.",
+        ),
     ],
 )
-def test_an_example_that_is_not_there_is_told(run, options, sentence):
+def test_an_example_that_is_not_there_or_asked_too_much_is_refused(run, options, sentence):
     done = run("check", *options, "--max-ks", "1")
     assert (done.status, done.out) == (2, "")
     assert sentence in done.err
