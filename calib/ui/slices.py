@@ -151,14 +151,9 @@ def rates(
         COLUMNS,
         alt="One row per slice: share flagged, false-positive and false-negative rate.",
     )
-    at = level(decided.confidence_level)
-    sentence, n = (
-        f"In brackets: {at} Wilson intervals. {ALIKE}",
-        len(by_method["uncalibrated"][0].names),
-    )
-    st.caption(
-        f"{sentence} The first {MAX_LISTED} of {n:,} slices." if n > MAX_LISTED else sentence
-    )
+    at, n = level(decided.confidence_level), len(by_method["uncalibrated"][0].names)
+    listed = f" The first {MAX_LISTED} of {n:,} slices." if n > MAX_LISTED else ""
+    st.caption(f"In brackets: {at} Wilson intervals. {ALIKE}{listed}")
 
 
 def _rates_of(rates: SliceErrorRates, i: int) -> dict[str, object]:
