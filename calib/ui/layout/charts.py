@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -18,37 +19,7 @@ from calib.ui.session.session import Session
 # Seconds in which a browser paints a chart. What arrives earlier is drawn together with it, and
 # the chart waits for the whole page.
 PAINTED = 0.12
-# Plotly's toolbar shows under the pointer, and takes functions for its buttons, which a page of
-# Streamlit cannot send. The browser makes both images: SVG goes through plotly's own button.
-SVG_BUTTON = """
-(() => {
-    if (window.calibSvgButton) return;
-    window.calibSvgButton = true;
-    const add = event => {
-        const plot = event.target.closest?.(".js-plotly-plot");
-        const png = plot?.querySelector(".modebar-btn[data-title^='Download plot']");
-        if (!png || png.nextElementSibling?.dataset.title === "Download as SVG") return;
-        const svg = png.cloneNode();
-        svg.dataset.title = "Download as SVG";
-        svg.setAttribute("aria-label", "Download as SVG");
-        svg.textContent = "SVG";
-        svg.style.cssText = "font: 600 10px sans-serif; line-height: 24px;";
-        const download = () => {
-            const context = plot._context, options = context.toImageButtonOptions;
-            context.toImageButtonOptions = {...options, format: "svg"};
-            png.click();
-            context.toImageButtonOptions = options;
-        };
-        svg.addEventListener("click", download);
-        svg.addEventListener("keydown", event => {
-            if (event.key === "Enter" || event.key === " ") download();
-        });
-        png.after(svg);
-    };
-    document.addEventListener("pointerover", add, {passive: true});
-    document.addEventListener("focusin", add);
-})();
-"""
+SVG_BUTTON = Path(__file__).with_name("svg_button.js").read_text(encoding="utf-8")
 
 
 def add_svg_buttons() -> None:

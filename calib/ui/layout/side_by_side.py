@@ -16,25 +16,6 @@ from calib.ui.session import state
 from calib.ui.session.choices import MODELS, PILLS
 from calib.ui.session.session import MAX_SHOWN, Pending, Session
 
-KEY = "side_by_side"
-# A model's column is as wide as a chart, so that what does not fit moves to the next row, of four
-# two and not one; columns of a body lie below each other in it.
-ROW = f".st-key-{KEY} > div > [data-testid=stHorizontalBlock]"
-STYLE = f"""
-/* More specific than the house's look, which stands behind it. */
-[data-testid=stMainBlockContainer]:has(.st-key-{KEY}) {{ max-width: 2200px; }}
-{ROW} {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 400px), 1fr)); }}
-@media (max-width: 2043px) {{
-    {ROW}:has(> :nth-child(4)) {{
-        grid-template-columns: repeat(auto-fit, minmax(max(min(100%, 400px), 40%), 1fr));
-    }}
-}}
-{ROW} > [data-testid=stColumn] {{ width: 100%; min-width: 0; container-type: inline-size; }}
-{ROW} [data-testid=stColumn] [data-testid=stHorizontalBlock] {{ flex-wrap: wrap; }}
-{ROW} [data-testid=stColumn] [data-testid=stColumn] {{ flex: 1 1 100%; min-width: 100%; }}
-{ROW} [class*=st-key-numbers] [data-testid=stColumn] {{ flex: 1 1 40%; min-width: 40%; }}
-"""
-
 
 def control(session: Session) -> None:
     names = list(state.models(session))
@@ -71,8 +52,7 @@ def _refuse(session: Session, names: Sequence[str]) -> None:
 
 
 def columns(n: int) -> Sequence[DeltaGenerator]:
-    st.html(f"<style>{STYLE}</style>")
-    with st.container(key=KEY):
+    with st.container(key="side_by_side"):
         return st.columns(n, gap="medium")
 
 

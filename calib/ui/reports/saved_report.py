@@ -40,8 +40,6 @@ BROKEN = (
 )
 EDITS = "A saved report does not change: editing saves a new one."
 DELETES = "You are asked to confirm."
-# A fingerprint has no place to break, and would push the columns beside it out of sight.
-CELLS = "[class*=st-key-table_] td + td:not(:last-child) p { overflow-wrap: anywhere !important; }"
 log = logging.getLogger(__name__)
 
 
@@ -117,7 +115,6 @@ def _draw(document: ReportDocument) -> None:
 
 
 def _show_document(document: ReportDocument) -> None:
-    st.html(f"<style>{CELLS}</style>")
     if document.facts:
         _show(document.facts, "facts")
     if document.note:

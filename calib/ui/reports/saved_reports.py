@@ -22,14 +22,6 @@ PATIENCE = 4.0
 PER_PAGE = 10
 DAY = timedelta(days=1)
 MAX_DELETIONS = 50
-# A link to this page is drawn as the chosen one of a navigation, which these are not.
-STYLE = """
-.st-key-saved_reports [data-testid=stPageLink-NavLink] { background: none; padding-left: 0; }
-.st-key-saved_reports [data-testid=stPageLink-NavLink] p { text-decoration: underline; }
-.st-key-saved_reports [data-testid=stPageLink-NavLink] :is(span, p) {
-    white-space: normal !important; overflow-wrap: anywhere !important;
-}
-"""
 log = logging.getLogger(__name__)
 FILTERS = {"tag": "Tag", "author": "Author", "verdict": "Verdict"}
 
@@ -73,7 +65,6 @@ def saved(session: Session, store: Store) -> None:
     total = store.count(browser.search, **chosen)
     browser.page = min(browser.page, max(0, total - 1) // PER_PAGE)
     found = store.list(browser.search, **chosen, limit=PER_PAGE, offset=browser.page * PER_PAGE)
-    st.html(f"<style>{STYLE}</style>")
     _comparing(browser)
     with st.container(key="saved_reports"):
         for number, entry in enumerate(found):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import streamlit as st
@@ -22,33 +23,10 @@ ONLY_HERE = (
     "`calib serve --address 0.0.0.0` and open it under this computer's name in the network."
 )
 EVERYONE = "Everyone who can open this app can open this link."
-# Browsers lend the clipboard to https and localhost alone; the old command works anywhere.
-COPY_SCRIPT = """
-export default function ({ parentElement, data }) {
-  const button = parentElement.querySelector("button");
-  button.onclick = async () => {
-    try {
-      await navigator.clipboard.writeText(data.text);
-    } catch {
-      const field = Object.assign(document.createElement("textarea"), { value: data.text });
-      document.body.append(field);
-      field.select();
-      document.execCommand("copy");
-      field.remove();
-    }
-    button.textContent = "Copied";
-    setTimeout(() => { button.textContent = "Copy link"; }, 2000);
-  };
-}
-"""
-COPY_STYLE = """
-button {
-  padding: 0.35rem 0.8rem; font: inherit; cursor: pointer; color: var(--st-text-color);
-  background: var(--st-background-color); border: 1px solid var(--st-border-color);
-  border-radius: var(--st-button-radius);
-}
-button:hover, button:focus-visible { border-color: var(--st-primary-color); }
-"""
+COPY_SCRIPT, COPY_STYLE = (
+    Path(__file__).with_name(f"copy_link.{kind}").read_text(encoding="utf-8")
+    for kind in ("js", "css")
+)
 MAX_MB = 20
 IMAGES = (
     "To save a chart as PNG or SVG, point at it and use the buttons at its upper right: your "

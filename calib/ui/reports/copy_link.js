@@ -1,0 +1,17 @@
+// Browsers lend the clipboard to https and localhost alone; the old command works anywhere.
+export default function ({ parentElement, data }) {
+  const button = parentElement.querySelector("button");
+  button.onclick = async () => {
+    try {
+      await navigator.clipboard.writeText(data.text);
+    } catch {
+      const field = Object.assign(document.createElement("textarea"), { value: data.text });
+      document.body.append(field);
+      field.select();
+      document.execCommand("copy");
+      field.remove();
+    }
+    button.textContent = "Copied";
+    setTimeout(() => { button.textContent = "Copy link"; }, 2000);
+  };
+}
