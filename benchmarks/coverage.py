@@ -37,7 +37,7 @@ from benchmarks._populations import (
 )
 from calib import analyze, metrics
 from calib.analysis import Analysis
-from calib.analysis.methods import Reference, contributions, differences
+from calib.analysis.methods import Reference
 from calib.analysis.verdict import calibration_tests, judge
 from calib.calibrators import CALIBRATORS
 from calib.core.cells import ScoreCells
@@ -160,8 +160,8 @@ def _differences(
     for key, fitted in held_out.maps.items():
         if key == "uncalibrated":
             continue
-        own = contributions(held_out, key, reference)
-        found = differences(held_out, key, reference, own, LEVEL)
+        own = reference.contributions(key)
+        found = reference.differences(key, own, LEVEL)
         true = sample.shape.population_losses(fitted.predict(sample.shape.quantiles))
         label = name.format(CALIBRATORS[key].label)
         for what in LOSSES:

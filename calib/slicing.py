@@ -137,14 +137,9 @@ def cut_distinct(
         names = [value_name(known[i]) for i in order]
         codes[~missing] = np.argsort(order)
     codes[missing] = len(names)
-    return _tidy([*names, MISSING], codes)
-
-
-def _tidy(names: Sequence[str], codes: IntArray) -> tuple[tuple[str, ...], IntArray]:
-    """Leave out the slices without rows."""
-    occupied = np.bincount(codes, minlength=len(names)) > 0
-    tidy = np.cumsum(occupied) - 1
-    return tuple(compress(names, occupied)), tidy[codes]
+    # Slices without rows are left out.
+    occupied = np.bincount(codes, minlength=len(names) + 1) > 0
+    return tuple(compress([*names, MISSING], occupied)), (np.cumsum(occupied) - 1)[codes]
 
 
 def in_order(values: NDArray[Any]) -> IntArray:
@@ -226,10 +221,9 @@ def edge_names(edges: FloatArray) -> list[str]:
 
 
 def _dates(edges: FloatArray) -> list[str]:
-    days = edges.astype("datetime64[us]").astype("datetime64[D]").astype(str).tolist()
-    if len(set(days)) == len(days):
-        return days
-    return edges.astype("datetime64[us]").astype("datetime64[s]").astype(str).tolist()
+    times = edges.astype("datetime64[us]")
+    days = np.datetime_as_string(times, "D").tolist()
+    return days if len(set(days)) == len(days) else np.datetime_as_string(times, "s").tolist()
 
 
 def singles_and_pairs(

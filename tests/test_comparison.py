@@ -9,7 +9,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
 from calib.analysis import analyze
-from calib.analysis.methods import Reference, contributions, differences
+from calib.analysis.methods import Reference
 from calib.calibrators import CALIBRATORS, Calibrator
 from calib.core.predictions import Predictions
 from calib.core.views import BinaryView
@@ -281,8 +281,8 @@ def test_intervals_of_cross_fitted_differences_hold_the_truth():
         for key in held:
             given = held_out.maps[key].predict(grid)
             gain = grid * np.log(grid / given) + (1 - grid) * np.log((1 - grid) / (1 - given))
-            own = contributions(held_out, key, plain)
-            found = differences(held_out, key, plain, own, 0.95)["log_loss"]
+            own = plain.contributions(key)
+            found = plain.differences(key, own, 0.95)["log_loss"]
             held[key] += found.low <= gain.mean() <= found.high
     # So few of 200 intervals of 93% hold once in a thousand times.
     assert min(held.values()) >= binom.ppf(0.001, 200, 0.93), held

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -42,8 +43,9 @@ from calib.uncertainty import Bootstrap, Errors, Replicates, fit_line, slope_est
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reference:
-    """Values of the uncalibrated scores that are needed for every method."""
+    """Values of the uncalibrated scores, with which every method is compared."""
 
+    held_out: CrossFitted
     # Contribution of each row to log loss, Brier score and AUC (with folds: AUC within folds).
     rows: Mapping[str, FloatArray]
     pooled_auc: FloatArray  # contribution to the AUC of all rows
@@ -51,96 +53,83 @@ class Reference:
 
     @classmethod
     def of(cls, held_out: CrossFitted) -> Reference:
-        """Compute the values for a comparison."""
         plain, fold = held_out.view("uncalibrated"), held_out.fold
         pooled = row_auc(held_out.cells["uncalibrated"], plain.outcome, plain.score)
         loss = losses(held_out, "uncalibrated")
         if fold is None:
-            return cls(loss | {"auc": pooled}, pooled, ())
+            return cls(held_out, loss | {"auc": pooled}, pooled, ())
         order = increasing_order(plain.score)
         in_order = fold[order]
         by_fold = tuple(order[in_order == number] for number in np.unique(fold))
-        return cls(loss | {"auc": row_auc_within(plain, fold)}, pooled, by_fold)
+        return cls(held_out, loss | {"auc": row_auc_within(plain, fold)}, pooled, by_fold)
 
+    def contributions(self, key: str) -> Mapping[str, FloatArray]:
+        """The values of a method that correspond to `rows`."""
+        if key == "uncalibrated":
+            return self.rows
+        held_out = self.held_out
+        rows, fold = held_out.view(key), held_out.fold
+        if fold is None:
+            area = row_auc(held_out.cells[key], rows.outcome, rows.score)
+        elif self._ranks_alike(key):
+            area = self.rows["auc"]  # to sort a million rows again takes a third of a second
+        else:
+            area = row_auc_within(rows, fold)
+        return losses(held_out, key) | {"auc": area}
 
-def contributions(
-    held_out: CrossFitted, key: str, reference: Reference
-) -> Mapping[str, FloatArray]:
-    """The values of a method that correspond to `Reference.rows`."""
-    if key == "uncalibrated":
-        return reference.rows
-    rows, fold = held_out.view(key), held_out.fold
-    if fold is None:
-        area = row_auc(held_out.cells[key], rows.outcome, rows.score)
-    elif _ranks_alike(held_out, key, reference):
-        area = reference.rows["auc"]  # to sort a million rows again takes a third of a second
-    else:
-        area = row_auc_within(rows, fold)
-    return losses(held_out, key) | {"auc": area}
-
-
-def _ranks_alike(held_out: CrossFitted, key: str, reference: Reference) -> bool:
-    """Whether a method keeps the order and the ties of the rows in each fold."""
-    if key in held_out.outcomes:
-        return False
-    plain, own = held_out.scores["uncalibrated"], held_out.scores[key]
-    for rows in reference.by_fold:
-        before, after = np.diff(plain[rows]), np.diff(own[rows])
-        if not np.array_equal(before > 0.0, after > 0.0) or (after < 0.0).any():
+    def _ranks_alike(self, key: str) -> bool:
+        """Whether a method keeps the order and the ties of the rows in each fold."""
+        if key in self.held_out.outcomes:
             return False
-    return True
+        plain, own = self.held_out.scores["uncalibrated"], self.held_out.scores[key]
+        for rows in self.by_fold:
+            before, after = np.diff(plain[rows]), np.diff(own[rows])
+            if not np.array_equal(before > 0.0, after > 0.0) or (after < 0.0).any():
+                return False
+        return True
 
+    def differences(
+        self, key: str, own: Mapping[str, FloatArray], confidence_level: float
+    ) -> dict[str, Estimate]:
+        """Log loss, Brier score and AUC of a method, minus those of the uncalibrated scores.
 
-def differences(
-    held_out: CrossFitted,
-    key: str,
-    reference: Reference,
-    own: Mapping[str, FloatArray],
-    confidence_level: float,
-) -> dict[str, Estimate]:
-    """Log loss, Brier score and AUC of a method, minus those of the uncalibrated scores.
-
-    Calibration errors are not included: they are biased, so their differences have no valid
-    interval.
-    """
-    rows = held_out.view(key)
-    changes = {name: own[name] - reference.rows[name] for name in LOSSES}
-    found = {
-        name: mean_estimate(
-            changes[name], rows, confidence_level, held_out.fold_variance(key, loss)
+        Calibration errors are not included: they are biased, so their differences have no valid
+        interval.
+        """
+        rows, held_out = self.held_out.view(key), self.held_out
+        found = {
+            name: mean_estimate(
+                own[name] - self.rows[name],
+                rows,
+                confidence_level,
+                held_out.fold_variance(key, loss),
+            )
+            for name, loss in LOSSES.items()
+        }
+        found["auc"] = auc_difference(
+            rows,
+            own["auc"],
+            self.rows["auc"],
+            confidence_level=confidence_level,
+            added_variance=held_out.fold_variance_of_auc(key),
         )
-        for name, loss in LOSSES.items()
-    }
-    found["auc"] = auc_difference(
-        rows,
-        own["auc"],
-        reference.rows["auc"],
-        confidence_level=confidence_level,
-        added_variance=held_out.fold_variance_of_auc(key),
-    )
-    return found
+        return found
 
-
-def area_estimate(
-    held_out: CrossFitted,
-    key: str,
-    reference: Reference,
-    own: FloatArray,
-    change: Estimate,
-    confidence_level: float,
-) -> Estimate:
-    """AUC. If the method was fitted in folds: AUC of the uncalibrated scores plus the change."""
-    rows, cells = held_out.view(key), held_out.cells[key]
-    if held_out.fold is None:
-        return auc_estimate(rows, cells, own, confidence_level=confidence_level)
-    area = auc(held_out.cells["uncalibrated"]) + change.value
-    return auc_estimate(
-        rows,
-        cells,
-        reference.pooled_auc + (own - reference.rows["auc"]),
-        area=min(max(area, 0.0), 1.0),
-        confidence_level=confidence_level,
-    )
+    def area(
+        self, key: str, own: FloatArray, change: Estimate, confidence_level: float
+    ) -> Estimate:
+        """AUC. If methods were fitted in folds: that of the uncalibrated scores plus the change."""
+        rows, cells = self.held_out.view(key), self.held_out.cells[key]
+        if self.held_out.fold is None:
+            return auc_estimate(rows, cells, own, confidence_level=confidence_level)
+        area = auc(self.held_out.cells["uncalibrated"]) + change.value
+        return auc_estimate(
+            rows,
+            cells,
+            self.pooled_auc + (own - self.rows["auc"]),
+            area=min(max(area, 0.0), 1.0),
+            confidence_level=confidence_level,
+        )
 
 
 BINNING = ("n_bins", "strategy")
@@ -151,47 +140,39 @@ N_ADDED = 400
 def method_results(held_out: CrossFitted, settings: Settings) -> dict[str, MethodResult]:
     """All results of every method."""
     reference = Reference.of(held_out)
-    return over_cores(
-        lambda key: _method_result(key, held_out, settings, reference), held_out.scores
-    )
+    return over_cores(lambda key: _method_result(key, settings, reference), held_out.scores)
 
 
-def _method_result(
-    key: str, held_out: CrossFitted, settings: Settings, reference: Reference
-) -> MethodResult:
+def _method_result(key: str, settings: Settings, reference: Reference) -> MethodResult:
+    held_out = reference.held_out
     rows, cells, drawn = held_out.view(key), held_out.cells[key], held_out.clusters(key)
     level = settings.confidence_level
-    own = contributions(held_out, key, reference)
+    own = reference.contributions(key)
     curve = cumulative_curve(cells, confidence_level=level)
     line = fit_line(cells)
     tests = _tests(held_out, key, line)
-    change = differences(held_out, key, reference, own, level)
-    area = area_estimate(held_out, key, reference, own["auc"], change["auc"], level)
+    change = reference.differences(key, own, level)
     metrics = {name: mean_estimate(own[name], rows, level) for name in LOSSES} | {
         "ks_error": held_out.replicates[key].ks.estimate(ks_error(cells), level),
         "slope": slope_estimate(rows, cells, line, confidence_level=level),
-        "auc": area,
+        "auc": reference.area(key, own["auc"], change["auc"], level),
         "distinct": Estimate(float(_distinct(key, held_out))),
     }
     bounds = held_out.resolution.get(key, {})
-    return with_bins(
-        MethodResult(
-            key=key,
-            label=CALIBRATORS[key].label,
-            metrics={
-                name: replace(estimate, resolution=bounds.get(name, 0.0))
-                for name, estimate in metrics.items()
-            },
-            differences=change,
-            reliability=reliability(cells, settings, drawn),
-            histogram=score_histogram(cells.score, cells.weight),
-            cumulative=curve if drawn is None else _clustered_null(curve, drawn.ks),
-            ks=tests.pop("ks"),
-            function=_function(held_out.maps[key]),
-            tests=tests,
-        ),
-        held_out,
-        settings,
+    metrics = {
+        name: replace(estimate, resolution=bounds.get(name, 0.0))
+        for name, estimate in metrics.items()
+    }
+    return MethodResult(
+        key=key,
+        label=CALIBRATORS[key].label,
+        differences=change,
+        histogram=score_histogram(cells.score, cells.weight),
+        cumulative=curve if drawn is None else _clustered_null(curve, drawn.ks),
+        ks=tests.pop("ks"),
+        function=_function(held_out.maps[key]),
+        tests=tests,
+        **_binned(key, metrics, held_out, settings),
     )
 
 
@@ -231,25 +212,32 @@ def _clustered_null(curve: CumulativeCurve, noise: Errors) -> CumulativeCurve:
 
 def with_bins(method: MethodResult, held_out: CrossFitted, settings: Settings) -> MethodResult:
     """The same results with the bins of these settings. Nothing else depends on the bins."""
-    cells, drawn = held_out.cells[method.key], held_out.replicates[method.key]
+    return replace(method, **_binned(method.key, method.metrics, held_out, settings))
+
+
+def _binned(
+    key: str, metrics: Mapping[str, Estimate], held_out: CrossFitted, settings: Settings
+) -> dict[str, Any]:
+    """The fields of a result that depend on the bins, with these metrics among all."""
+    cells, drawn = held_out.cells[key], held_out.replicates[key]
     n, level = settings.n_bins, settings.confidence_level
 
     def ece(strategy: Strategy) -> Estimate:
         value = expected_calibration_error(cells, n_bins=n, strategy=strategy)
         return drawn.ece(bin_edges(cells, n, strategy), cells).estimate(value, level)
 
-    curve = reliability(cells, settings, held_out.clusters(method.key))
+    curve = reliability(cells, settings, held_out.clusters(key))
     largest = drawn.mce(bin_edges(cells, n, settings.strategy))
     binned = {
         "ece_uniform": ece("uniform"),
         "ece_quantile": ece("quantile"),
         "mce": largest.estimate(float(np.abs(curve.gap).max()), level),
     }
-    bounds = held_out.resolution.get(method.key)
+    bounds = held_out.resolution.get(key)
     if bounds:
         # Each inner edge of two bins may part the rows of a cell, which then count on one side.
         parted = bounds["mean_score"] + 2.0 * (n - 1) * bounds["edge"]
-        whole = method.key == "uncalibrated" and edges_on_grid(n)
+        whole = key == "uncalibrated" and edges_on_grid(n)
         least = float(curve.weight.min() / curve.weight.sum())
         off = {
             "ece_uniform": bounds["mean_score"] if whole else parted,
@@ -257,22 +245,20 @@ def with_bins(method: MethodResult, held_out: CrossFitted, settings: Settings) -
             "mce": (bounds["mean_score"] + 2.0 * bounds["edge"]) / least,
         }
         binned = {name: replace(own, resolution=off[name]) for name, own in binned.items()}
-    metrics = dict(method.metrics) | binned | _added(method, held_out, settings)
-    return replace(method, metrics=metrics, reliability=curve)
-
-
-def _added(method: MethodResult, held_out: CrossFitted, settings: Settings) -> dict[str, Estimate]:
-    """The additional metrics of the settings, each with the interval that it declares."""
-    keys = [
-        key
-        for key in added_metrics(settings)
-        if key not in method.metrics or METRICS[key].takes("n_bins")
+    names = [
+        name
+        for name in added_metrics(settings)
+        if name not in metrics or METRICS[name].takes("n_bins")
     ]
-    if not keys:
-        return {}
-    drawn = Bootstrap.of_rows(
-        held_out.view(method.key), n_replicates=N_ADDED, random_state=settings.seed
-    )
+    added = _added(key, names, held_out, settings) if names else {}
+    return {"metrics": dict(metrics) | binned | added, "reliability": curve}
+
+
+def _added(
+    key: str, names: list[str], held_out: CrossFitted, settings: Settings
+) -> dict[str, Estimate]:
+    """The additional metrics of the settings, each with the interval that it declares."""
+    drawn = Bootstrap.of_rows(held_out.view(key), n_replicates=N_ADDED, random_state=settings.seed)
     level = settings.confidence_level
 
     def estimate(metric: Metric) -> Estimate:
@@ -282,12 +268,12 @@ def _added(method: MethodResult, held_out: CrossFitted, settings: Settings) -> d
             return metric.number(cells, **bins)
 
         if metric.interval is None:
-            return Estimate(value(held_out.cells[method.key]))
+            return Estimate(value(held_out.cells[key]))
         found = drawn.estimate(value, confidence_level=level, kind=metric.interval)
         low, high = np.clip((found.low, found.high), *metric.bounds).tolist()
         return replace(found, low=low, high=high)
 
-    return {key: estimate(METRICS[key]) for key in keys}
+    return {name: estimate(METRICS[name]) for name in names}
 
 
 def reliability(

@@ -69,10 +69,8 @@ def recommend(
 ) -> Recommendation:
     """The simplest method that lowers the log loss and is not significantly worse than the best.
 
-    `losses` are the held-out log losses of the methods, `to_best` and `changes` their differences
-    from that of the best method and from that of the uncalibrated scores, paired by row. `cells`
-    are those of the uncalibrated scores, `outcomes` the names of positive and negative rows, and
-    `level` the confidence level of the intervals.
+    `losses`, `to_best` and `changes` are those of `simplest`, `cells` those of the uncalibrated
+    scores, and `outcomes` the names of positive and negative rows.
     """
     if few := too_few(cells, outcomes):
         reason = f"Only {few}; at least {FEW_OF_A_CLASS} are needed."
@@ -112,7 +110,6 @@ def recommend(
 def _runner_up(
     losses: Mapping[str, Estimate], to_best: Mapping[str, Estimate], best: str, level: float
 ) -> list[str]:
-    """The second-best calibrator and whether it differs significantly, or "" if there is none."""
     others = [key for key in losses if key not in (best, "uncalibrated")]
     if best == "uncalibrated" or not others:
         return []

@@ -167,7 +167,6 @@ def _known(earlier: LiveAnalysis | None, predictions: Data) -> LiveAnalysis | No
 
 
 def _of_matrix(analysis: LiveAnalysis, compared: LiveMulticlassComparison) -> LiveAnalysis:
-    """The analysis of a view, with the results for the whole matrix."""
     advice = recommend(
         *log_losses(compared.results),
         compared.held_out.top_label.cells(),
@@ -228,10 +227,7 @@ def _verdict(
 
 
 def _rebin(earlier: LiveAnalysis, settings: Settings) -> LiveAnalysis:
-    """The same analysis with other bins. The time does not depend on the number of rows.
-
-    The bins of a method are computed when they are first read.
-    """
+    """The same analysis with other bins. The time does not depend on the number of rows."""
     held_out = earlier.held_out
     return replace(
         earlier,

@@ -101,7 +101,7 @@ def table_columns(settings: Settings, of_matrix: str = "") -> tuple[Column, ...]
 
 
 def _loss_of_view(label: str, view: str, positive_name: str) -> str:
-    """Name of the loss of one view, for example "Top-label log loss"."""
+    """For example "Top-label log loss"."""
     kind, rank = parse_view(view)
     if kind == "class":
         name = " ".join(positive_name.split())
@@ -126,7 +126,6 @@ def names_of(predictions: Predictions | Aggregate) -> dict[str, Any]:
 def summarize(
     predictions: Predictions | Aggregate, view: str, held_out: CrossFitted
 ) -> DataSummary:
-    """Summarise the data."""
     scored = held_out.cells["uncalibrated"]
     return DataSummary(
         **names_of(predictions),

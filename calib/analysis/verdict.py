@@ -155,15 +155,10 @@ def judge(
 ) -> Verdict:
     """Test whether the scores are calibrated, and state the result in a sentence.
 
-    The scores are not calibrated if one of the tests rejects after Holm's correction, which limits
-    the probability of any false rejection to 5%. The verdict is inconclusive if the recommendation
-    disagrees with the tests, or if no test rejects and there are few rows. If the
-    recommendation is missing or names no method, only the tests decide.
-
-    By default, the tests and the slope are those of independent rows. Give others if, for example,
-    rows have clusters.
-
-    Holm 1979, https://www.jstor.org/stable/4615733.
+    The scores are not calibrated if one of the tests rejects after the correction of Holm 1979
+    (https://www.jstor.org/stable/4615733), which limits the probability of any false rejection to
+    5%. The verdict is inconclusive if the recommendation, if any, disagrees with the tests, or if
+    no test rejects and there are few rows. The default tests and slope are of independent rows.
     """
     tests, words = tests or calibration_tests(cells), words or ViewWords()
     p_adjusted = adjusted(tests)
@@ -247,7 +242,6 @@ def _evidence(tests: Mapping[str, TestResult], p_adjusted: Mapping[str, float], 
 def _finding(
     cells: ScoreCells, rejected: list[str], kind: Kind, slope: Estimate, words: ViewWords
 ) -> str:
-    """What is wrong, in numbers."""
     by_curve = any(key in rejected for key in BY_CURVE)
     if by_curve and not (words.top_label and _one_way(cells)):
         return _worst_stretch(cells, words)

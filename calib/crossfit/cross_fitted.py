@@ -93,10 +93,7 @@ class CrossFitted:
         return self.given
 
     def on(self, rows: BinaryView) -> CrossFitted:
-        """A copy in which `given_rows` are the scored rows, counted in another way.
-
-        They are, for example, the rows of a column of an `Aggregate`.
-        """
+        """A copy in which `given_rows` are counted in another way, as by a slice column."""
         return replace(self, given=rows)
 
     def row_values(self, values: FloatArray) -> FloatArray:
@@ -133,7 +130,6 @@ class CrossFitted:
 
     @cached_property
     def _counted_entry(self) -> IntArray:
-        """The counted entry to which each given row belongs."""
         return self.counted.find(self.given_rows)
 
     def fold_variance(
@@ -141,9 +137,8 @@ class CrossFitted:
     ) -> float:
         """The variance of a difference of mean losses that comes from fitting the calibrators.
 
-        It is 0 if the calibrators were fitted on calibration rows that are not scored.
-
-        `loss` gives the loss of each row, from outcomes and scores.
+        It is 0 if the calibrators were fitted on calibration rows that are not scored. `loss` takes
+        the outcomes and scores of rows.
         """
         if not self.fold_scores:
             return 0.0

@@ -119,18 +119,13 @@ def rows_outside(cells: ScoreCells, epsilon: float) -> int:
 
 @lru_cache
 def takes_epsilon(key: str) -> bool:
-    """Whether a method is fitted on the compact-logit axis."""
     return CALIBRATORS[key].takes("epsilon")
 
 
 def epsilon_curve(
     key: str, fitted_on: ScoreCells, log_loss: Callable[[float], float]
 ) -> EpsilonCurve:
-    """Compute the log loss of a method at all epsilons.
-
-    The plotted calibrator is fitted on `fitted_on`. `log_loss` gives the held-out log loss at an
-    epsilon, such as `CrossFitFolds.log_loss` of the method.
-    """
+    """Held-out log losses at all epsilons, by `log_loss`; the plotted fit is on `fitted_on`."""
     losses = [log_loss(epsilon) for epsilon in EPSILONS]
     outside = [float(rows_outside(fitted_on, epsilon)) for epsilon in EPSILONS]
     return EpsilonCurve(key, np.array(EPSILONS), np.array(losses), np.array(outside))

@@ -22,10 +22,8 @@ def mean_estimate(
 
     It is a Student interval with Hall's correction for skewness, see `calib.numerics.intervals`.
 
-    A value is, for example, the log loss of a row, or its difference between two methods. The
-    weights and groups are those of the view. `added_variance` is the variance of the mean that the
-    values do not contain, for independent rows: that of calibrators fitted in folds, see
-    `calib.uncertainty.fold_variance`.
+    `added_variance` is the variance of the mean that the values do not contain, for independent
+    rows: that of calibrators fitted in folds, see `calib.uncertainty.fold_variance`.
     """
     weight = view.weights
     total = float(weight.sum())
@@ -47,7 +45,6 @@ LOSSES: Mapping[str, Callable[..., FloatArray]] = {
 
 
 def losses(held_out: CrossFitted, key: str) -> dict[str, FloatArray]:
-    """Per-row log loss and Brier score of one method."""
     rows = held_out.view(key)
     return {name: loss(rows.outcome, rows.score) for name, loss in LOSSES.items()}
 
@@ -55,13 +52,10 @@ def losses(held_out: CrossFitted, key: str) -> dict[str, FloatArray]:
 def simplest(
     losses: Mapping[str, Estimate], to_best: Mapping[str, Estimate], changes: Mapping[str, Estimate]
 ) -> str:
-    """The simplest method that lowers the loss significantly and is not worse than the best.
+    """The simplest method that lowers the loss, and is not worse than the best, significantly.
 
-    "Not worse" means not significantly worse.
-
-    `to_best` and `changes` are the loss of each method minus that of the best one and minus that of
-    the uncalibrated scores, both paired. The result is "uncalibrated" if no method lowers the loss
-    significantly.
+    If none lowers it: "uncalibrated". `to_best` and `changes` are the loss of each method minus
+    that of the best one and minus that of the uncalibrated scores, both paired.
     """
     gaining = [key for key, change in changes.items() if change.high < 0.0]
     if not gaining:

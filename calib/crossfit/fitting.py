@@ -36,19 +36,13 @@ def cross_fit(
     earlier: CrossFitted | None = None,
     n_replicates: int = N_REPLICATES,
 ) -> CrossFitted:
-    """Evaluate each method on rows on which it was not fitted.
+    """Evaluate each method on rows on which it was not fitted: on test rows, or in folds.
 
-    If the data name calibration and test rows, calibrators are fitted on the calibration rows and
-    score the test rows. Otherwise folds are used: each row is scored by a calibrator that was
-    fitted on the other folds. The folds are those that the data name, or stratified random ones
-    that keep groups together. The calibrators for plots and for use are fitted on all rows. A
-    matrix is calibrated as a whole, so that another view needs no new fit.
-
-    The data are predictions, or the rows of one view, or their counts. Methods that an `earlier`
-    result for the same data has with equal parameters and folds are not fitted again. A matrix has
-    its own number of resamples, per method.
-
-    A ValueError says that the rows to score, or the rows to fit on, are all of one class.
+    Folds are those that the data name, or stratified random ones that keep groups together; the
+    calibrators for plots and for use are then fitted on all rows. A matrix is calibrated as a
+    whole, so that another view needs no new fit, and has its own number of resamples, per method.
+    Methods that an `earlier` result for the same data has with equal parameters and folds are not
+    fitted again. Raises ValueError if the rows to score, or to fit on, are all of one class.
     """
     if isinstance(data, Predictions):
         settings = with_view(settings, data)

@@ -16,16 +16,14 @@ from calib.numerics.resampling import split_counts
 
 
 def n_positive(rows: BinaryView) -> int:
-    """Number of positive rows."""
     return int(rows.counts[rows.outcome].sum())
 
 
 def split_into_folds(entries: BinaryView, settings: Settings) -> tuple[BinaryView, IntArray]:
     """Split entries into the named folds, or into random folds by outcome or by group.
 
-    The `n_folds` and `seed` are those of the settings. The second array is the position of the
-    given entry from which each of the entries comes. Raises ValueError if there are too few rows of
-    a class.
+    The array is the position of the given entry from which each of the entries comes. Raises
+    ValueError if there are too few rows of a class.
     """
     if entries.fold is not None:
         _check_folds(entries, entries.fold)
@@ -116,8 +114,7 @@ def matrix_folds(
 def cells_outside_folds(rows: BinaryView, cell: IntArray | None) -> Iterator[ScoreCells]:
     """The cells of all rows outside of a fold, for each fold in turn.
 
-    If rows are counted by cell, `cell` is the index of the cell of each row, in the order of the
-    scores.
+    `cell` is the index of the cell of each counted row, in the order of the scores.
     """
     assert rows.fold is not None
     numbers, fold = np.unique(rows.fold, return_inverse=True)

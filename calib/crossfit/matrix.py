@@ -148,8 +148,6 @@ class MatrixFits(Locked):
 
         The outcomes of a top-r view can differ between methods, because they can rank the classes
         of a row differently.
-
-        The view is "class:k", "top:r" or "within:r".
         """
         kind, index = check_view(view, self.scores.shape[1])
         score, outcome = binary_problem(self.matrix(key), self.label, kind, index)
@@ -168,11 +166,8 @@ def fit_matrix(
 ) -> MatrixFits:
     """Fit each method so that each row can be scored by a calibrator that was fitted without it.
 
-    Test rows and folds are used as in `calib.crossfit.fitting.cross_fit`.
-
-    The view of the settings has no effect. If `earlier` has fits to the same predictions, methods
-    with equal parameters and folds are not fitted again. Raises ValueError if there are too few
-    rows, or only test rows.
+    Test rows, folds and an `earlier` result are used as in `calib.crossfit.fitting.cross_fit`; the
+    view has no effect. Raises ValueError if there are too few rows, or only test rows.
     """
     kept: set[str] = set()
     if earlier is not None:
@@ -260,8 +255,6 @@ def _by_split(test: BoolArray, order: IntArray) -> tuple[IntArray, IntArray]:
 
 
 class _Steps:
-    """Count the fits, and report which one is next."""
-
     def __init__(self, n_fits: int, progress: Progress) -> None:
         self.n_fits, self.progress, self.done, self.place = n_fits, progress, 0, ""
 

@@ -37,8 +37,8 @@ def view_of_matrix(
     method can have different outcomes in a top-r view. So each method is resampled with its own
     scores and outcomes.
 
-    `predictions` are the rows from which `held_out` was made, and `given` those that are scored, in
-    the view (the result of `check_view_outcomes`).
+    `predictions` are the rows from which `held_out` was made, and `given` is the result of
+    `check_view_outcomes`.
     """
     view = predictions.view(settings.view)
     calibration = view if view.test is None else view.rows(~view.test)
@@ -120,17 +120,12 @@ def _fold_scores(held_out: MatrixFits, view: str) -> dict[str, FoldScores]:
 
 
 def replicate_view(rows: BinaryView, cells: ScoreCells, seed: int) -> Replicates:
-    """Calibration errors of one method in resamples of its rows."""
     drawn = resample_rows(rows, cells, most_groups=MAX_GROUPS, random_state=seed)
     return replicate(drawn, rows.score)
 
 
 def check_view_outcomes(predictions: Predictions, view: str) -> BinaryView:
-    """Return the rows of a view that are scored.
-
-    Raises ValueError if they all have the same outcome, or the view does not exist for these
-    classes.
-    """
+    """The scored rows of a view. ValueError if they have one outcome, or it does not exist."""
     rows = predictions.view(view)
     rows = rows if rows.test is None else rows.rows(rows.test)
     positives = int(rows.outcome.sum())

@@ -24,7 +24,6 @@ def create(key: str, settings: Settings) -> Calibrator:
 
 
 def create_multiclass(key: str, settings: Settings) -> MatrixCalibrator:
-    """Make an unfitted multiclass calibrator with the parameters from the settings."""
     made = multiclass_calibrator(key)
     if type(made) is OneVsRest:
         return OneVsRest(create(key, settings))
@@ -47,8 +46,7 @@ def still_valid(
 ) -> set[str]:
     """Methods whose parameters and folds equal those of an earlier fit with other settings.
 
-    `make` is `create` or `create_multiclass`. `folds_by` are the settings that determine which rows
-    are fitted together.
+    `folds_by` are the settings that determine which rows are fitted together.
     """
     if any(getattr(old, name) != getattr(settings, name) for name in folds_by):
         return set()

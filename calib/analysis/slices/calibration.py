@@ -122,10 +122,7 @@ def calibrate_slices(
 def scored_rows(
     member: BoolArray, test: BoolArray | None, method: str, compared: Iterable[str]
 ) -> BoolArray:
-    """Whether each scored row belongs to the slice.
-
-    Raises ValueError if no scored row does, or the method was not compared.
-    """
+    """Whether each scored row is of the slice. ValueError if none is, or for an unknown method."""
     known = tuple(compared)
     if method not in known:
         raise ValueError(
