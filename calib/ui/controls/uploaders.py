@@ -53,7 +53,6 @@ def uploaders(session: Session) -> None:
 
 
 def awaited(session: Session) -> None:
-    """Whose data the link is for, and a place to drop them."""
     source = session.awaited
     named = f"**{plain(source.name)}**" if source.name else "a file that is not here"
     st.markdown(f"## This link is for {named}{source.size}")
@@ -72,7 +71,6 @@ def awaited(session: Session) -> None:
 
 
 def example_instead() -> None:
-    """Give up the data of the link."""
     st.button("Show an example instead", key="show_example", on_click=_show_example)
 
 
@@ -156,7 +154,7 @@ def receive(
     *,
     add: bool = False,
 ) -> None:
-    """Read files and show them. If one cannot be read, the current data stay."""
+    """If a file cannot be read, the current data stay."""
     session.unread = None
     try:
         found = _read(files, written)
@@ -210,7 +208,6 @@ def _cancel() -> None:
 
 
 def problems(session: Session) -> None:
-    """What is wrong, in words, each with its one-click repair."""
     for problem in session.file_problems:
         st.error(f"Not read: {problem.sentence}")
         answers = [(each.label, each.arguments) for each in problem.choices]
@@ -219,7 +216,6 @@ def problems(session: Session) -> None:
 
 
 def of_upload(session: Session, *severities: Severity) -> None:
-    """What is wrong with the data, as far as it is that severe, with the repairs."""
     upload, drawn = session.upload, set[str]()
     if upload is None:
         return
@@ -251,7 +247,6 @@ def repairs(problem: Problem, mapping: ColumnMapping) -> list[tuple[str, ColumnM
 def _answers(
     found: Sequence[tuple[str, Any]], key: str, on_click: Callable[..., None], session: Session
 ) -> None:
-    """The answers to a question that only a person can decide, side by side."""
     if found:
         with st.container(horizontal=True):
             for number, (label, answer) in enumerate(found):
@@ -285,7 +280,6 @@ def _remove_test(session: Session) -> None:
 
 
 def unseen(session: Session) -> None:
-    """Ask whether the model was trained on these rows, because the data do not show it."""
     answers = {"yes": "Yes", "no": "No", "unknown": "Don't know"}
     field(
         session,

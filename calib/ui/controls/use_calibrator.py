@@ -59,7 +59,6 @@ keep(12)(offer)
 
 
 def button(session: Session, model: state.Model) -> None:
-    """Open the dialog, where a calibrator was fitted."""
     if not fitted(model.analysis):
         return
     advised = model.analysis.recommendation.method not in ("", "uncalibrated")

@@ -36,7 +36,6 @@ Found = TypeVar("Found")
 
 
 def begin(title: str) -> Session:
-    """Start a page: its configuration, the navigation row, and what the link was refused."""
     st.set_page_config(page_title=f"{title} · {navigation.PRODUCT}", page_icon=ICON, layout="wide")
     _prepare_server()
     identity.gate()
@@ -90,10 +89,7 @@ def _wait(session: Session) -> NoReturn:
 
 
 def models(session: Session, *, one_score: bool = False) -> tuple[state.Model, ...]:
-    """Everything that is shown, analysed; or a sentence on why not and the end of the page.
-
-    `one_score` shows the view of a matrix as rows, so that methods are functions of one score.
-    """
+    """`one_score` shows the view of a matrix as rows: methods are functions of one score."""
     source(session)
     predictions(session)
     side_by_side.control(session)
@@ -171,7 +167,6 @@ def _warnings(model: state.Model, name: str = "") -> None:
 
 
 def source(session: Session) -> None:
-    """What is shown: an example and its story, or the name of a file; of a matrix which view."""
     if session.waits:
         _wait(session)
     _data(session)
@@ -215,16 +210,11 @@ def predictions(session: Session) -> Data:
 
 
 def comparison(session: Session, method: str) -> ModelComparison:
-    """All models of the data, compared; or a sentence on why not and the end of the page."""
     return _compute(partial(state.compare, session, method), "comparison")
 
 
 def _compute(work: Callable[[Progress], Found], kind: str, name: str = "") -> Found:
-    """What takes its time, with its progress, and a button that ends it.
-
-    Several may take long in one run of a page, so each button has a key of its own. If the work
-    fails, a sentence says why, and the page ends.
-    """
+    """Shows progress and a button that ends it; if the work fails, says why and ends the page."""
     session = state.current()
     if session.cancelled == session.asked:
         st.info("The analysis was cancelled.")
@@ -232,6 +222,7 @@ def _compute(work: Callable[[Progress], Found], kind: str, name: str = "") -> Fo
         st.button("Analyse", key="analyse_anyway", type="primary", on_click=setattr, args=again)
         st.stop()
     session.cancelled = None
+    # Several may take long in one run of a page, so each button has a key of its own.
     slot, cancel = st.empty(), Cancel(f"cancel_{kind}_{name}", _cancel)
 
     def progress(share: float, text: str) -> None:

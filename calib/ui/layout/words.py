@@ -87,10 +87,7 @@ def too_few(analysis: Analysis) -> str:
 
 
 def undrawn(curve: ReliabilityCurve) -> str:
-    """Why there is no reliability diagram of a method, in a sentence; "" if there is one.
-
-    A band that fills the panel holds any dot: it would look like evidence of calibration.
-    """
+    """A band that fills the panel holds any dot: it would look like evidence of calibration."""
     n = int(curve.rows.sum())
     if n < MIN_DRAWN:
         return f"No diagram: {plural(n, 'row')} cannot show a pattern."

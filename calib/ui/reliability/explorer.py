@@ -31,11 +31,9 @@ SENT: tuple[Choice[Any], ...] = (
 
 
 def hold(session: Session, model: state.Model, shown: Sequence[str]) -> None:
-    """Send what the explorer draws; its choices are sent apart, since they change with every step.
-
-    As bytes they are not written as JSON again, and a message that the browser has is not sent.
-    """
+    """Send what is drawn, apart from the choices, which change with every step."""
     mount = st.components.v2.component("calib_explorer_cells", js=cells_script())
+    # As bytes they are not written as JSON again, and a message that the browser has is not sent.
     with st.container(key=HELD):
         mount(key=f"{HELD}_data", data=_held(session, model.analysis, shown)[1])
 

@@ -46,7 +46,6 @@ def person() -> Person | None:
 
 
 def gate() -> None:
-    """If a sign-in is configured, stop the page for users who are not signed in."""
     if is_configured() and person() is None:
         st.markdown("## Sign in to calib")
         st.markdown("Sign in to use this dashboard.")
@@ -63,16 +62,12 @@ def badge() -> None:
 
 
 def actor() -> str:
-    """Who the log says did something."""
     here = person()
     return SESSION if here is None else here.identity
 
 
 def may_change(session: Session, report_id: str, whose: str) -> bool:
-    """Whether a report can be deleted, or restored, here: by whose it is, and by admins.
-
-    Of an anonymous report, by the session that saved it.
-    """
+    """By whose the report is, and by admins; an anonymous one by the session that saved it."""
     here = person()
     if is_read_only():
         return False

@@ -113,7 +113,6 @@ def _curve(
 def slice_calibration(
     session: Session, model: Model, cut: SlicedRows, number: int, method: str
 ) -> SliceCalibration:
-    """A slice-specific calibrator, compared with the calibrator of all rows."""
     rows, compared, at = model.rows, model.analysis.multiclass, session.settings.confidence_level
     matrix = None if compared is None else compared.held_out
     return session.memo.heavy(_slice_calibration, rows, matrix, cut, number, method, at)

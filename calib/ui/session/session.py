@@ -131,7 +131,6 @@ class Session:
 
     @property
     def asked(self) -> tuple[object, ...]:
-        """What is to be computed: the data and the choices."""
         return self.page, self.example, self.upload, self.chosen
 
     def receive(self, upload: Upload) -> None:
@@ -161,7 +160,6 @@ class Session:
         self.reset(*(CHOICES[key] for key in choice.forgets))
 
     def reset(self, *choices: Choice[Any]) -> None:
-        """Put some choices back to where the data start."""
         for choice in choices:
             start = getattr(self.start, choice.key) if choice.is_setting else choice.default
             self.chosen = self.chosen.having(choice, start)

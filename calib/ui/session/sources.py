@@ -129,10 +129,7 @@ class Query:
         return f"{self.source}: {self.table}"
 
     def connected(self) -> Connected:
-        """The table, if the operator of this server named its source.
-
-        Raises InputError if not, or if the source does not answer or has no such table.
-        """
+        """Raises InputError if the operator named no such source, or it does not answer."""
         source = named().sources.get(self.source)
         if source is None:
             raise refuse(

@@ -91,10 +91,7 @@ def _place(source: Source) -> tuple[str, str, str]:
 
 
 def browser() -> str:
-    """A secret of this browser, "" if it has none: Streamlit's token against forged requests.
-
-    A link says which data it is for, and whoever has it could open them; the token is in no link.
-    """
+    """Streamlit's token against forged requests, a secret that is in no link; "" without one."""
     try:
         _, mask, masked, _ = st.context.cookies.get(TOKEN, "").strip("\"'").split("|")
         # Masked anew at every visit.
@@ -201,7 +198,6 @@ def _fitting(settings: Settings) -> Settings:
 
 
 def one_score(session: Session, rows: Data) -> Data:
-    """The view of a matrix in this session, as predictions with one score per row."""
     if isinstance(rows, Aggregate) or not rows.is_matrix:
         return rows
     return session.memo(Predictions.one_score, rows, session.settings.view)

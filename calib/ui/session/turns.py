@@ -20,10 +20,7 @@ COMPUTING, READING = 2, 2
 
 
 class Turns:
-    """At most this many sessions work at once, in the order of arrival.
-
-    Work within work has its turn already.
-    """
+    """At most this many sessions work at once, in the order of arrival."""
 
     def __init__(self, most: int) -> None:
         self._most = most

@@ -85,9 +85,7 @@ class Connected:
         return scan(rows, table=table, progress=progress, **named)
 
     def drawn(self, progress: Progress | None = None) -> Sample:
-        """Raises InputError if the source allows only counts or does not answer, or the sample
-        would be too large or not random.
-        """
+        """Raises InputError if there is no answer, or a sample is not allowed, large or not random."""
         from calib.scanning.fetching import sampled_rows
 
         self.source.check_rows()
@@ -146,10 +144,7 @@ class Upload:
 
     @classmethod
     def of_counts(cls, counts: Sequence[tuple[str, Aggregate]], *, add: bool = False) -> Upload:
-        """Counts, each with the name of its file; of several their sum, if they are to be added.
-
-        Raises InputError if it is not known whether several are to be added, or they cannot be.
-        """
+        """Raises InputError if it is not known whether to add several, or they cannot be added."""
         files = tuple(name for name, _ in counts)
         first, *others = (each for _, each in counts)
         if others and not add:
@@ -174,10 +169,7 @@ class Upload:
 
     @classmethod
     def of_source(cls, source: Connected, progress: Progress | None = None) -> Upload:
-        """The counts or a sample of a table, which can be counted or drawn again.
-
-        Raises InputError as `Connected.counted` and `drawn` do, or if the sample has a problem.
-        """
+        """Raises InputError as `counted` and `drawn` do, or if the sample has a problem."""
         today = datetime.now(UTC).date().isoformat()
         if source.sample:
             made = cls._of_sample(source, progress)
