@@ -85,7 +85,7 @@ class Connected:
         return scan(rows, table=table, progress=progress, **named)
 
     def drawn(self, progress: Progress | None = None) -> Sample:
-        """Raises InputError if there is no answer, or a sample is not allowed, large or not random."""
+        """Raises InputError if the source does not answer, or no such sample can be drawn."""
         from calib.scanning.fetching import sampled_rows
 
         self.source.check_rows()
