@@ -85,26 +85,25 @@ def described(
     max_scores: int,
 ) -> Description:
     """What is known of rows whose score and outcome are those of the analysis."""
-    if mapping.group is not None:
-        rows = few_clusters(rows)
+    total = int(facts["rows"].sum())
+    if mapping.group is not None and not _few(rows, GROUP, MAX_CLUSTERS, total):
+        rows = _joined_clusters(rows)
     return Description(
         rows,
         class_names,
         positive_name,
         set_aside,
         float(facts["largest"].max()) if mapping.weight else None,
-        few_scores(rows, max_scores, int(facts["rows"].sum())),
+        _few(rows, SCORE, max_scores, total),
     )
 
 
-def few_clusters(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """Groups, joined at random if there are more than 1,000.
+def _joined_clusters(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """Groups, joined at random.
 
     Intervals from random groups of groups are as valid (Wolter 2007,
     doi:10.1007/978-0-387-35099-8, chapter 2).
     """
-    if all(n_distinct(rows, GROUP, among=n)[0] <= MAX_CLUSTERS for n in (PROBED, None)):
-        return rows
     digits = hashed(rows.with_columns(nw.col(GROUP).cast(nw.String)), GROUP)
     half = digits.with_columns(
         nw.col(GROUP).str.slice(0, 2).alias(GROUP),
@@ -346,10 +345,7 @@ def _check_scores(rows: nw.LazyFrame[Any], mapping: ColumnMapping, facts: pd.Dat
     raise with_arguments([outside_problem(mapping, n, low, high, whole=whole)], mapping)
 
 
-def few_scores(rows: nw.LazyFrame[Any], max_scores: int, total: int) -> bool:
-    """Whether there are at most this many distinct scores. Often the first rows are sufficient."""
-    sizes = (PROBED, total) if total > PROBED else (total,)
-    for size in sizes:
-        if n_distinct(rows, SCORE, among=size if size < total else None)[0] > max_scores:
-            return False
-    return True
+def _few(rows: nw.LazyFrame[Any], column: str, most: int, total: int) -> bool:
+    """Whether a column has few distinct values. Often the first rows show that it has not."""
+    sizes = (PROBED, None) if total > PROBED else (None,)
+    return all(n_distinct(rows, column, among=size)[0] <= most for size in sizes)
