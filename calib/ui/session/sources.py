@@ -11,11 +11,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from types import UnionType
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 import streamlit as st
 
 from calib.analysis import Analysis
+from calib.core.strict_json import Reader, loads
 from calib.loading import ColumnMapping, column_ranges
 from calib.loading.problems import refuse
 from calib.text import quoted
@@ -30,10 +32,7 @@ MAX_DIGITS = 12
 # From so many classes on, a link names ranges of columns.
 FEW_CLASSES = 12
 WRONG = "it must be what this app writes for a connected source"
-OPTIONS = {each.name: each.default for each in fields(ColumnMapping) if each.compare}
-LISTS_TOO = ("score", "positive")
-# What a query has besides the mapping: texts, and what a connected table has by the same name.
-TEXTS = ("source", "table", "view", "classes", "row_id")
+# What a query and a connected table have by the same name.
 SHARED = ("view", "pairs", "sample", "row_id")
 
 
@@ -108,21 +107,16 @@ class Query:
     @classmethod
     def read(cls, text: str) -> Query:
         """Read the text of a link; a ValueError if it is nothing that `written` gives."""
+        reader, own = _Reader(), {each.name for each in fields(cls)} - {"mapping"}
         try:
-            data = json.loads(text if len(text) <= MAX_TEXT else "")
-        except (ValueError, RecursionError):
+            data = reader.plain(dict, loads(text if len(text) <= MAX_TEXT else ""), "query")
+            known = {name: data.pop(name) for name in own & data.keys()}
+            made: Query = reader.record(cls, {**known, "mapping": data}, "query")
+        except (ValueError, RecursionError):  # it repeats what somebody wrote
             raise ValueError(WRONG) from None
-        if not isinstance(data, dict):
+        if not made.source or made.sample < 0 or made.mapping.guessed:
             raise ValueError(WRONG)
-        own = {name: data.pop(name, "") for name in TEXTS}
-        if not all(isinstance(each, str) for each in own.values()) or not own["source"]:
-            raise ValueError(WRONG)
-        own |= {"pairs": _pairs(data.pop("pairs", [])), "sample": _size(data.pop("sample", 0))}
-        named = {name: _value(name, value) for name, value in data.items()}
-        try:
-            return cls(**own, mapping=ColumnMapping(**named))
-        except ValueError:  # it repeats what somebody wrote
-            raise ValueError(WRONG) from None
+        return made
 
     @property
     def label(self) -> str:
@@ -145,32 +139,14 @@ class Query:
         return Connected(source, self.table, mapping, columns=columns, **own)
 
 
-def _pairs(value: Any) -> tuple[tuple[str, str], ...]:
-    if isinstance(value, list) and all(isinstance(pair, list) for pair in value):
-        pairs = tuple(map(tuple, value))
-        if all(len(pair) == 2 and all(isinstance(each, str) for each in pair) for pair in pairs):
-            return pairs
-    raise ValueError(WRONG)
+class _Reader(Reader):
+    error = ValueError
 
-
-def _size(value: Any) -> int:
-    if type(value) is int and value >= 0:
-        return value
-    raise ValueError(WRONG)
-
-
-def _value(name: str, value: Any) -> Any:
-    """The value of one field of a mapping, of the kind that it must have."""
-    default = OPTIONS.get(name, ValueError)
-    if isinstance(value, list) and (name in LISTS_TOO or isinstance(default, tuple)):
-        if all(isinstance(each, str) for each in value):
-            return tuple(value)
-    elif isinstance(default, bool):
-        if isinstance(value, bool):
-            return value
-    elif isinstance(value, str) and default is not ValueError and not isinstance(default, tuple):
-        return value
-    raise ValueError(WRONG)
+    def read(self, kind: Any, data: Any, where: str) -> Any:
+        # Of a column or a label there may be several.
+        if isinstance(kind, UnionType) and isinstance(data, list):
+            kind = next((each for each in get_args(kind) if get_origin(each) is tuple), kind)
+        return super().read(kind, data, where)
 
 
 @dataclass(frozen=True, slots=True)

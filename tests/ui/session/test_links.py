@@ -151,6 +151,9 @@ def test_a_query_is_written_as_json_and_read_back():
     text = '{"source":"team","table":"march.parquet","outcome":"y","score":"p"}'
     assert query.written() == text
     assert Query.read(text) == query
+    mapping = ColumnMapping(outcome="y", score=("a", "b"), positive=("1", "2"), swap=True)
+    full = Query("team", "t", mapping, "class:1", "a … b", (("c", "d"),), 500, "id")
+    assert Query.read(full.written()) == full
 
 
 def test_what_rows_gave_is_written_in_one_text_and_read_back():
