@@ -53,7 +53,7 @@ class Reference:
 
     @classmethod
     def of(cls, held_out: CrossFitted) -> Reference:
-        plain, fold = held_out.view("uncalibrated"), held_out.fold
+        plain, fold = held_out.view("uncalibrated"), held_out.rows.fold
         pooled = row_auc(held_out.cells["uncalibrated"], plain.outcome, plain.score)
         loss = losses(held_out, "uncalibrated")
         if fold is None:
@@ -68,13 +68,13 @@ class Reference:
         if key == "uncalibrated":
             return self.rows
         held_out = self.held_out
-        rows, fold = held_out.view(key), held_out.fold
-        if fold is None:
+        rows = held_out.view(key)
+        if rows.fold is None:
             area = row_auc(held_out.cells[key], rows.outcome, rows.score)
         elif self._ranks_alike(key):
             area = self.rows["auc"]  # to sort a million rows again takes a third of a second
         else:
-            area = row_auc_within(rows, fold)
+            area = row_auc_within(rows, rows.fold)
         return losses(held_out, key) | {"auc": area}
 
     def _ranks_alike(self, key: str) -> bool:
@@ -120,7 +120,7 @@ class Reference:
     ) -> Estimate:
         """AUC. If methods were fitted in folds: that of the uncalibrated scores plus the change."""
         rows, cells = self.held_out.view(key), self.held_out.cells[key]
-        if self.held_out.fold is None:
+        if rows.fold is None:
             return auc_estimate(rows, cells, own, confidence_level=confidence_level)
         area = auc(self.held_out.cells["uncalibrated"]) + change.value
         return auc_estimate(
@@ -182,7 +182,7 @@ def _distinct(key: str, held_out: CrossFitted) -> int:
     For a matrix, all held-out scores are counted.
     """
     fitted = held_out.maps[key]
-    if held_out.fold is None or not isinstance(fitted, Calibrator):
+    if held_out.rows.fold is None or not isinstance(fitted, Calibrator):
         return distinct_scores(held_out.cells[key])
     return len(np.unique(fitted.predict(held_out.fitted_on.score)))
 

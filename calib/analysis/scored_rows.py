@@ -11,7 +11,7 @@ from calib.core.predictions import Predictions
 from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.methods import create
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray
+from calib.numerics.arrays import FloatArray, IntArray
 
 OUT_OF_FOLD = "out-of-fold"
 UNSEEN = "fitted on other rows"
@@ -79,12 +79,10 @@ def calibrated_scores(
             values[~predictions.test] = known[method].predict(predictions.scores[~predictions.test])
         names = [f"calibrated_{name}" for name in predictions.class_names]
     frame = pd.DataFrame(values, columns=names)
-    return frame.assign(calibrated_by=_labels(len(predictions), predictions.test))
-
-
-def _labels(n_rows: int, test: BoolArray | None) -> pd.Categorical:
-    code = np.zeros(n_rows, dtype=np.int8) if test is None else np.where(test, 1, 2)
-    return pd.Categorical.from_codes(code, [OUT_OF_FOLD, UNSEEN, SEEN])
+    test = predictions.test
+    code = np.zeros(len(frame), dtype=np.int8) if test is None else np.where(test, 1, 2)
+    labels = pd.Categorical.from_codes(code, [OUT_OF_FOLD, UNSEEN, SEEN])
+    return frame.assign(calibrated_by=labels)
 
 
 def _of_scores(held_out: CrossFitted, rows: BinaryView, method: str) -> FloatArray:

@@ -16,7 +16,7 @@ from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.estimates import LOSSES
 from calib.crossfit.folds import n_positive
 from calib.crossfit.settings import Settings
-from calib.metrics import METRICS, Metric, certain_and_wrong
+from calib.metrics import METRICS, certain_and_wrong
 from calib.text import number, plural, significant
 
 
@@ -30,11 +30,6 @@ class TableMetric:
     detail: str = ""
     label: str = ""
     meaning: str = ""
-
-    @property
-    def metric(self) -> Metric:
-        """The entry of the registry."""
-        return METRICS[self.key]
 
 
 TABLE = {
@@ -90,7 +85,7 @@ def table_columns(settings: Settings, of_matrix: str = "") -> tuple[Column, ...]
     words = {"n": settings.n_bins, "strategy": settings.strategy}
 
     def column(key: str, own: TableMetric) -> Column:
-        entry = own.metric
+        entry = METRICS[own.key]
         label = (own.label or entry.label + own.detail).format(**words)
         if of_matrix and key in LOSSES:
             label = _loss_of_view(label, settings.view, of_matrix)
@@ -148,7 +143,12 @@ def warnings_of(predictions: Predictions | Aggregate, held_out: CrossFitted) -> 
     scored = held_out.cells["uncalibrated"]
     found = [*predictions.remarks, *held_out.failures.values()]
     if held_out.rows.group is not None:
-        found.append(_clusters(len(np.unique(held_out.rows.group))))
+        n = len(np.unique(held_out.rows.group))
+        few = f" {n:,} clusters are few, so these results are approximate."
+        found.append(
+            f"Rows come in {n:,} clusters: tests, intervals, error bars and bands account for "
+            f"this.{few if n < FEW_CLUSTERS else ''}"
+        )
     # A scan says it with the name of the column.
     told = predictions.is_matrix or any(each.startswith(REVERSED) for each in found)
     if scored.is_reversed and not told:
@@ -174,11 +174,3 @@ def warnings_of(predictions: Predictions | Aggregate, held_out: CrossFitted) -> 
             "have more points than that."
         )
     return tuple(found)
-
-
-def _clusters(n: int) -> str:
-    few = f" {n:,} clusters are few, so these results are approximate." if n < FEW_CLUSTERS else ""
-    return (
-        f"Rows come in {n:,} clusters: tests, intervals, error bars and bands account for "
-        f"this.{few}"
-    )

@@ -23,8 +23,9 @@ from calib.uncertainty import FoldScores, Replicates, fold_variance
 class CrossFitted:
     """Held-out scores of every method on the same rows. Mappings have the keys of the methods."""
 
-    # The test rows, or all rows if folds are used. Each entry counts the rows of one score cell,
-    # outcome and fold; for a matrix, rows with equal scores. With clusters, each row is an entry.
+    # The test rows, or all rows with the fold in which each was held out. Each entry counts the
+    # rows of one score cell, outcome and fold; for a matrix, rows with equal scores. With clusters,
+    # each row is an entry.
     rows: BinaryView
     # The calibrated scores of these entries, "uncalibrated" first.
     scores: Mapping[str, FloatArray]
@@ -53,8 +54,6 @@ class CrossFitted:
     # Resamples of the uncalibrated scores of the calibration rows, if these have clusters and are
     # not the rows that are scored.
     calibration: Replicates | None = None
-    # The fold in which each row was held out. None if test rows are scored.
-    fold: IntArray | None = None
     # Scores of the same points by the calibrator of every fold, empty without folds.
     fold_scores: Mapping[str, FoldScores] = field(default_factory=dict)
     # The rows that are scored, in their original order. None if only their counts are known.

@@ -79,7 +79,7 @@ class CrossFitFolds:
 
 def cross_fit_folds(held_out: CrossFitted) -> CrossFitFolds:
     """Count the rows of every round into at most about 4,096 cells, once for all epsilons."""
-    rows, fold = held_out.rows, held_out.fold
+    rows, fold = held_out.rows, held_out.rows.fold
     if fold is None:
         pairs = [(held_out.fitted_on, rows.cells())]
     else:

@@ -25,7 +25,7 @@ from calib.metrics.resolution import resolutions
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.cell_table import MAX_CELLS
 from calib.numerics.threads import over_cores
-from calib.uncertainty import FoldScores, Replicates, replicate, replicate_clusters, resample_rows
+from calib.uncertainty import FoldScores, replicate, replicate_clusters, resample_rows
 from calib.uncertainty.rows import N_REPLICATES
 
 
@@ -47,7 +47,10 @@ def cross_fit(
     if isinstance(data, Predictions):
         settings = with_view(settings, data)
         if data.is_matrix:
-            return _of_matrix(data, settings, progress, earlier)
+            rows = check_view_outcomes(data, settings.view)
+            fitted = None if earlier is None else earlier.matrix
+            fits = fit_matrix(data, settings, progress, fitted)
+            return view_of_matrix(fits, data, rows, settings, progress)
         data = data.view(settings.view)
     given = data if isinstance(data, BinaryView) else None
     counted = CountedRows.of_rows(data) if isinstance(data, BinaryView) else data
@@ -67,15 +70,6 @@ def cross_fit(
         name: merged(settings, getattr(fresh, name), getattr(earlier, name)) for name in by_method
     }
     return replace(fresh, **found)
-
-
-def _of_matrix(
-    predictions: Predictions, settings: Settings, progress: Progress, earlier: CrossFitted | None
-) -> CrossFitted:
-    rows = check_view_outcomes(predictions, settings.view)
-    known = None if earlier is None else earlier.matrix
-    fits = fit_matrix(predictions, settings, progress, known)
-    return view_of_matrix(fits, predictions, rows, settings, progress)
 
 
 def _evaluated(
@@ -109,18 +103,20 @@ def _evaluated(
     cells = _count(rows, scores)
     progress((n_folds + 1) / (n_folds + 2), f"Resampling the {'' if n_folds else 'test '}rows")
     plain = fitted_on if n_folds else cells.get("uncalibrated") or rows.cells()
+    drawn = resample_rows(
+        rows, plain, rows.fold, n_replicates=n_replicates, random_state=settings.seed
+    )
     return CrossFitted(
         rows=rows,
         scores=scores,
         cells=cells,
-        replicates=_replicate(rows, plain, scores, settings, n_replicates),
+        replicates=over_cores(lambda key: replicate(drawn, scores[key]), scores),
         maps=maps,
         fitted_on=fitted_on,
         protocol="folds" if n_folds else "test rows",
         failures=failures,
         settings=settings,
         calibration=None if n_folds else replicate_clusters(training, fitted_on, settings.seed),
-        fold=rows.fold,
         fold_scores={
             key: FoldScores.of(fitted_on, [each.predict for each in by_fold[key]])
             for key in (maps if n_folds else ())
@@ -212,18 +208,6 @@ def _count(rows: BinaryView, scores: Mapping[str, FloatArray]) -> dict[str, Scor
         return cells.on_grid() if len(cells) > MAX_CELLS else cells
 
     return over_cores(counted, scores)
-
-
-def _replicate(
-    rows: BinaryView,
-    cells: ScoreCells,
-    scores: Mapping[str, FloatArray],
-    settings: Settings,
-    n_replicates: int,
-) -> dict[str, Replicates]:
-    fold = rows.fold
-    drawn = resample_rows(rows, cells, fold, n_replicates=n_replicates, random_state=settings.seed)
-    return over_cores(lambda key: replicate(drawn, scores[key]), scores)
 
 
 def _fit_all(

@@ -203,7 +203,14 @@ def compare(
     If only the view or the number of bins changes, nothing is computed again. If a method is
     added, only this method is scored.
     """
-    scored = _scored(held_out, earlier, progress)
+    scored = {}
+    for number, (key, fitted) in enumerate(held_out.maps.items()):
+        if earlier and earlier.held_out.maps.get(key) is fitted:
+            scored[key] = earlier.scored[key]
+            continue
+        label = CALIBRATORS[key].words(matrix=True)[0]
+        progress(number / len(held_out.maps), f"Scoring {label}")
+        scored[key] = _score(held_out, key)
     results = _results(held_out, scored, settings.confidence_level)
     best = min(results, key=lambda key: results[key].metrics["log_loss"].value)
     unseen = _unseen_note(held_out.unseen, held_out.class_names)
@@ -217,21 +224,6 @@ def compare(
         held_out=held_out,
         scored=scored,
     )
-
-
-def _scored(
-    held_out: MatrixFits, earlier: LiveMulticlassComparison | None, progress: Progress
-) -> dict[str, Scored]:
-    found = {}
-    for number, (key, fitted) in enumerate(held_out.maps.items()):
-        old = earlier.held_out.maps.get(key) if earlier else None
-        if earlier and old is fitted:
-            found[key] = earlier.scored[key]
-            continue
-        label = CALIBRATORS[key].words(matrix=True)[0]
-        progress(number / len(held_out.maps), f"Scoring {label}")
-        found[key] = _score(held_out, key)
-    return found
 
 
 def _score(held_out: MatrixFits, key: str) -> Scored:

@@ -67,7 +67,6 @@ def view_of_matrix(
         outcomes={
             key: own.outcome for key, own in views.items() if (own.outcome != rows.outcome).any()
         },
-        fold=rows.fold,
         fold_scores=_fold_scores(held_out, settings.view),
         given=replace(given, group=held_out.group),
         counted=counted,

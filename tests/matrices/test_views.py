@@ -60,7 +60,7 @@ def test_differences_are_paired_by_row_though_outcomes_differ(analysis):
 
 def test_change_of_auc_is_delongs(analysis):
     """Fold by fold, since each has a calibrator of its own, and weighted by pairs of rows."""
-    change, fold = analysis.methods["temperature"].differences["auc"], analysis.held_out.fold
+    change, fold = analysis.methods["temperature"].differences["auc"], analysis.held_out.rows.fold
     found, variance, pairs = [], [], []
     for number in np.unique(fold):
         placements, area = {}, {}
