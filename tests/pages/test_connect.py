@@ -237,7 +237,7 @@ def test_two_slice_columns_that_were_counted_together_are_crossed(tmp_path):
     app.multiselect(key="connect_slices").set_value(["site", "plan"]).run()
     app.multiselect(key="connect_pairs").set_value([("site", "plan")]).run()
     app.multiselect(key="connect_slices").set_value(["site"]).run()
-    assert app.session_state["calib"].draft.connected.pairs == ()
+    assert app.session_state["calib"].draft.pairs == ()
     app.multiselect(key="connect_slices").set_value(["site", "plan"]).run()
     button(app, "connect_scan").click().run()
     assert "Slices to cross" in said(go(app, "slices"))

@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from calib.core.strata import crossed_name
-from calib.loading import InputError
+from calib.loading import InputError, guess
 from calib.scanning.connections import COUNTS_ONLY, Connection
 from calib.scanning.fetching import LEAST, MOST, USUAL
 from calib.text import plain
@@ -22,7 +22,7 @@ from calib.ui.session import state
 from calib.ui.session.choices import SEGMENTED
 from calib.ui.session.session import Session
 from calib.ui.session.sources import named
-from calib.ui.session.upload import Connected, Draft
+from calib.ui.session.upload import Connected
 
 COUNT, DRAW = "Count all rows", "Draw a sample"
 ROWS_HELP = (
@@ -53,27 +53,27 @@ def show(session: Session) -> None:
     for problem in found.problems:
         st.warning(plain(problem))
     try:
-        draft = _chosen(session, found.sources)
+        connected = _chosen(session, found.sources)
     except InputError as error:
         st.error(plain(str(error)))
         return
-    if draft is None:
+    if connected is None:
         return
     mapped = mapping.Mapped.of(session, mapping.SOURCE)
     mapping.columns(mapped)
-    _rows(draft)
-    sources.refused(session, draft.connected, _put)
-    label = "Analyse the sample" if draft.connected.sample else "Analyse all rows"
+    _rows(connected)
+    sources.refused(session, connected, _put)
+    label = "Analyse the sample" if connected.sample else "Analyse all rows"
     if st.button(label, key="connect_scan", type="primary"):
-        sources.analyse(session, draft.connected)
-    if draft.connected.source.rows:
+        sources.analyse(session, connected)
+    if connected.source.rows:
         with st.expander("First rows"):
-            st.dataframe(draft.first.frame.head(8), hide_index=True)
+            st.dataframe(mapped.table.frame.head(8), hide_index=True)
 
 
-def _chosen(session: Session, known: Mapping[str, Connection]) -> Draft | None:
+def _chosen(session: Session, known: Mapping[str, Connection]) -> Connected | None:
     """The table that a person chose; its columns stay mapped while other pages are shown."""
-    before = None if session.draft is None else session.draft.connected
+    before = session.draft
     if before and "connect_source" not in st.session_state:
         st.session_state["connect_source"] = before.source.name
         st.session_state[f"connect_table_{before.source.name}"] = before.table
@@ -92,12 +92,13 @@ def _chosen(session: Session, known: Mapping[str, Connection]) -> Draft | None:
     if before is None or (before.source, before.table) != (source, table):
         with st.spinner("Reading the first rows"):
             first = session.memo(Connection.first_rows, source, table)
-        session.draft = Draft.of(source, table, first)
+        # A file may have predicted labels; an engine compares none with the outcome.
+        guessed = replace(guess(first, models=True), predicted=None)
+        session.draft = Connected(source, table, guessed, columns=tuple(first.columns))
     return session.draft
 
 
-def _rows(draft: Draft) -> None:
-    connected = draft.connected
+def _rows(connected: Connected) -> None:
     first, second, third = st.columns(3, gap="medium")
     if connected.source.rows:
         with first:
@@ -171,9 +172,8 @@ def _ask(name: str, widget: Callable[..., Any], value: object, **more: Any) -> N
 def _change(**changed: Any) -> None:
     session = state.current()
     if session.draft is not None:
-        _put(session, replace(session.draft.connected, **changed))
+        session.draft = replace(session.draft, **changed)
 
 
 def _put(session: Session, connected: Connected) -> None:
-    if session.draft is not None:
-        session.draft = replace(session.draft, connected=connected)
+    session.draft = connected

@@ -49,8 +49,10 @@ class Mapped:
     def of(cls, session: Session, key: str) -> Mapped:
         """What is mapped now: a click may come before the page was drawn for the one before."""
         if key == SOURCE:
-            assert session.draft is not None
-            return cls(session.draft.first, session.draft.connected.mapping, key)
+            draft = session.draft
+            assert draft is not None
+            first = session.memo(type(draft.source).first_rows, draft.source, draft.table)
+            return cls(first, draft.mapping, key)
         assert session.upload is not None
         return cls(session.upload.table, session.upload.mapping, key)
 

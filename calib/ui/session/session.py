@@ -28,7 +28,7 @@ from calib.ui.session.memo import Memo
 from calib.ui.session.report_browser import ReportBrowser
 from calib.ui.session.serving import of_server
 from calib.ui.session.sources import Query, Seen
-from calib.ui.session.upload import Connected, Draft, Upload
+from calib.ui.session.upload import Connected, Upload
 
 T = TypeVar("T")
 SESSION = "calib"
@@ -89,7 +89,7 @@ class Session:
     memo: Memo = field(default_factory=Memo)  # results on what is shown
     # What was shown, and the choices, when a computation was cancelled: it is not begun again.
     cancelled: tuple[object, ...] | None = None
-    draft: Draft | None = None  # the table of a source whose columns are being mapped
+    draft: Connected | None = None  # the table of a source whose columns are being mapped
     # The table of a source that was not counted, and why; without a problem it was cancelled.
     refused_scan: tuple[Connected, tuple[Problem, ...]] | None = None
     changed_since: str = ""  # what a refresh of the source has changed

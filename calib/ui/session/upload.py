@@ -103,23 +103,6 @@ class Connected:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Draft:
-    """A table of a source whose columns are being mapped, and its first rows."""
-
-    connected: Connected
-    first: Table
-
-    @classmethod
-    def of(cls, source: Connection, table: str, first: Table) -> Draft:
-        # A file may have predicted labels; an engine compares none with the outcome.
-        mapping = replace(guess(first, models=True), predicted=None)
-        return cls(Connected(source, table, mapping, columns=tuple(first.columns)), first)
-
-    def mapped(self, mapping: ColumnMapping) -> Draft:
-        return replace(self, connected=self.connected.mapped(mapping))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Upload:
     """Tables as they were read, their mapping, and the rows that come of the two."""
 
