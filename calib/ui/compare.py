@@ -10,7 +10,6 @@ from calib.analysis import Analysis, Column
 from calib.analysis.model_comparison import ModelComparison
 from calib.core.estimate import Estimate
 from calib.crossfit.clipping import Clipping, compare_clipping
-from calib.crossfit.matrix import MatrixFits
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, MulticlassComparison
 from calib.figures.checkpoints import checkpoint_chart
 from calib.figures.clipping import clipping_chart
@@ -29,7 +28,7 @@ from calib.ui.layout.tables import (
     metric_columns,
 )
 from calib.ui.session.choices import method_label
-from calib.ui.session.memo import Unkeyed
+from calib.ui.session.memo import Keyed
 from calib.ui.session.session import Session
 
 MATRIX_CHANGE = """
@@ -80,7 +79,7 @@ def clipped(session: Session, compared: LiveMulticlassComparison) -> None:
     try:
         with st.spinner("Clipping at every bound"):
             # Another view has another comparison of the same held-out scores.
-            clip = Unkeyed(_clipping, compared=compared)
+            clip = Keyed(compare_clipping, compared)
             found = session.memo.heavy(clip, compared.held_out, at)
     except ValueError as error:
         st.caption(str(error))
@@ -88,12 +87,6 @@ def clipped(session: Session, compared: LiveMulticlassComparison) -> None:
     with charts.beside(clipping_chart(found), "chart_clipping", 2):
         st.markdown(clipping_sentence(found, at))
         frame.reading(CLIPPING, "clipping")
-
-
-def _clipping(
-    _held_out: MatrixFits, _level: float, *, compared: LiveMulticlassComparison
-) -> Clipping:
-    return compare_clipping(compared)
 
 
 def clipping_sentence(found: Clipping, confidence_level: float) -> str:

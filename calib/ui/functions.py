@@ -10,7 +10,6 @@ import streamlit as st
 from calib.analysis import Analysis, LiveAnalysis
 from calib.core.estimate import Estimate
 from calib.core.progress import Progress
-from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.epsilon import (
     EPSILONS,
     CrossFitFolds,
@@ -28,7 +27,7 @@ from calib.ui.controls.widgets import control
 from calib.ui.layout import charts
 from calib.ui.layout.words import n_folds
 from calib.ui.session.choices import OVER_EPSILON, method_label
-from calib.ui.session.memo import Unkeyed, keep
+from calib.ui.session.memo import Keyed, keep
 from calib.ui.session.session import Session
 from calib.ui.session.state import shared_memo
 
@@ -36,6 +35,7 @@ SOURCE = (
     "The compact logit and its epsilon are from "
     "[Lucena 2018](https://arxiv.org/abs/1809.07751), section 5.1."
 )
+keep(1)(cross_fit_folds)
 
 
 def methods(analysis: LiveAnalysis) -> tuple[str, ...]:
@@ -49,14 +49,8 @@ def rule_maps(session: Session, analysis: LiveAnalysis) -> Mapping[str, Calibrat
     if known.epsilon == known.rule:
         return {}
     # Fitted on all rows: no fold counts, and not the epsilon in use.
-    made = Unkeyed(_by_rule, held_out=analysis.held_out)
+    made = Keyed(by_rule, analysis.held_out, keys)
     return session.memo(made, analysis.data.fingerprint, analysis.settings.view, keys)
-
-
-def _by_rule(
-    _fingerprint: str, _view: str, keys: tuple[str, ...], *, held_out: CrossFitted
-) -> Mapping[str, CalibrationFunction]:
-    return by_rule(held_out, keys)
 
 
 def over_epsilon(session: Session, analysis: LiveAnalysis) -> Sequence[EpsilonCurve]:
@@ -88,11 +82,11 @@ def curve(session: Session, analysis: LiveAnalysis, key: str, progress: Progress
 
     def count() -> CrossFitFolds:
         tell(0.0, "Counting the rows of every fold")
-        return session.memo(Unkeyed(_counted, held_out=held_out), data, folds)
+        return session.memo(Keyed(cross_fit_folds, held_out), data, folds)
 
     def log_loss(epsilon: float) -> float:
         nonlocal point
-        made = Unkeyed(_log_loss, count=count, progress=tell)
+        made = Keyed(_log_loss, count, key, epsilon, tell)
         value = shared_memo().heavy(made, data, folds, key, epsilon)
         point += 1
         return value
@@ -101,20 +95,9 @@ def curve(session: Session, analysis: LiveAnalysis, key: str, progress: Progress
 
 
 def _log_loss(
-    _fingerprint: str,
-    _folds: Settings,
-    key: str,
-    epsilon: float,
-    *,
-    count: Callable[[], CrossFitFolds],
-    progress: Progress,
+    count: Callable[[], CrossFitFolds], key: str, epsilon: float, progress: Progress
 ) -> float:
     return count().log_loss(key, epsilon, progress)
-
-
-@keep(1)
-def _counted(_fingerprint: str, _folds: Settings, *, held_out: CrossFitted) -> CrossFitFolds:
-    return cross_fit_folds(held_out)
 
 
 def _folds(settings: Settings) -> Settings:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -11,12 +11,11 @@ import streamlit as st
 
 from calib.analysis import LiveAnalysis
 from calib.analysis.slices import bin_of
-from calib.crossfit.cross_fitted import CrossFitted
 from calib.figures.explorer import cells_script, explorer_bytes, explorer_data, script, style
 from calib.ui.reliability import results
 from calib.ui.session import choices, state
 from calib.ui.session.choice import Choice
-from calib.ui.session.memo import Unkeyed, keep
+from calib.ui.session.memo import Keyed, keep
 from calib.ui.session.session import Session
 
 KEY, HELD = "explorer", "explorer_cells"
@@ -54,17 +53,15 @@ def show(session: Session, model: state.Model, shown: Sequence[str]) -> None:
 
 def _held(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> tuple[str, bytes]:
     """What is drawn, and its name."""
-    level, made = session.settings.confidence_level, Unkeyed(_data, analysis=analysis)
+    level, made = session.settings.confidence_level, Keyed(_data, analysis, tuple(shown))
     # The axes show the names of the classes of a matrix.
     return session.memo(made, analysis.held_out, tuple(shown), level, session.settings.view)
 
 
 @keep(4)
-def _data(
-    held_out: CrossFitted, shown: tuple[str, ...], *_of: Hashable, analysis: LiveAnalysis
-) -> tuple[str, bytes]:
-    folds = held_out.fold_scores
-    return explorer_bytes(explorer_data(analysis, held_out.cells, shown, folds))
+def _data(analysis: LiveAnalysis, shown: tuple[str, ...]) -> tuple[str, bytes]:
+    held_out = analysis.held_out
+    return explorer_bytes(explorer_data(analysis, held_out.cells, shown, held_out.fold_scores))
 
 
 def _chosen(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> dict[str, Any]:

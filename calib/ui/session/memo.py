@@ -36,6 +36,10 @@ class Unkeyed(partial[T]):
     """A function with inputs that do not change its result: a progress bar, what it can reuse."""
 
 
+class Keyed(partial[T]):
+    """A whole call, whose result is kept by the inputs beside it: what its own depend on."""
+
+
 class Memo:
     """The last few results of each function. Safe to share between sessions.
 
@@ -70,7 +74,7 @@ class Memo:
         args: tuple[Any, ...],
         kwargs: Mapping[str, Any],
     ) -> T:
-        made_by = function.func if isinstance(function, Unkeyed) else function
+        made_by = function.func if isinstance(function, (Unkeyed, Keyed)) else function
         key = _key((*args, kwargs))
         with self._lock:
             values = self._values[made_by]
@@ -80,7 +84,7 @@ class Memo:
                 return found
         # If two sessions miss at the same time, both compute the result; neither waits.
         with turn:
-            value = function(*args, **kwargs)
+            value = function() if isinstance(function, Keyed) else function(*args, **kwargs)
         with self._lock:
             self._forget()
             values[key] = value

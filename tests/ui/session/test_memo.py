@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from calib.core.predictions import Predictions
-from calib.ui.session.memo import Memo, Unkeyed
+from calib.ui.session.memo import Keyed, Memo, Unkeyed
 
 
 class Result:
@@ -79,6 +79,18 @@ def test_what_is_unkeyed_does_not_count():
 
     assert memo(Unkeyed(make, tell=told.append), 7) == memo(Unkeyed(make, tell=print), 7) == 7
     assert told == [7]
+
+
+def test_a_whole_call_is_kept_by_what_stands_beside_it():
+    memo, made = Memo(), []
+
+    def make(parts):
+        made.append(parts)
+        return sum(parts)
+
+    assert memo(Keyed(make, [1, 2]), "three") == memo(Keyed(make, [9, 9]), "three") == 3
+    assert made == [[1, 2]]
+    assert memo(Keyed(make, [2, 2]), "four") == 4
 
 
 def test_a_failure_is_not_kept():
