@@ -112,7 +112,8 @@ def reading(model: state.Model, shown: tuple[str, ...]) -> None:
 
 
 def sensitivity(model: state.Model, method: str) -> None:
-    found = results.sensitivity(session, model.analysis, method)
+    held_out, level = model.analysis.held_out, model.analysis.settings.confidence_level
+    found = session.memo.heavy(results.sensitivity, held_out, method, level)
     st.markdown("### Sensitivity to the number of bins")
     strip = sensitivity_chart(model.analysis, found, method)
     with charts.beside(strip, "chart_sensitivity", [2, 1]):

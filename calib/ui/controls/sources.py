@@ -40,17 +40,14 @@ def _counted(session: Session, connected: Connected) -> Upload:
     # It takes the place of the last reason, until there is another.
     session.refused_scan = None
     with below:
-        st.button("Cancel", key="connect_cancel", on_click=_refuse, args=(connected,))
+        leave = (session, "refused_scan", (connected, ()))
+        st.button("Cancel", key="connect_cancel", on_click=setattr, args=leave)
     try:
         with HEAVY.turn():
             return Upload.of_source(connected, shown_in(slot))
     except InputError as error:
         session.refused_scan = connected, error.problems
         st.rerun()
-
-
-def _refuse(connected: Connected) -> None:
-    state.current().refused_scan = connected, ()
 
 
 def shown_in(slot: DeltaGenerator) -> Progress:

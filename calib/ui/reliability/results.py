@@ -98,11 +98,6 @@ def _rate(held_out: CrossFitted, kind: RateKind, method: str, level: float, seed
     return corp_curve(cells, confidence_level=level, random_state=seed, clusters=clusters)
 
 
-def sensitivity(session: Session, analysis: LiveAnalysis, method: str) -> Sensitivity:
-    level = analysis.settings.confidence_level
-    return session.memo.heavy(_sensitivity, analysis.held_out, method, level)
-
-
-def _sensitivity(held_out: CrossFitted, method: str, level: float) -> Sensitivity:
+def sensitivity(held_out: CrossFitted, method: str, level: float) -> Sensitivity:
     cells, replicates = held_out.cells[method], held_out.replicates[method]
     return ece_sensitivity(cells, replicates, confidence_level=level)

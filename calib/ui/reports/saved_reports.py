@@ -71,7 +71,7 @@ def saved(session: Session, store: Store) -> None:
             _entry(browser, entry, number)
     if not found:
         st.caption("No saved report matches.")
-    _turning(session, total)
+    _turning(browser, total)
     _deleted(session, store)
 
 
@@ -135,19 +135,15 @@ def _comparing(browser: ReportBrowser) -> None:
         )
 
 
-def _turning(session: Session, total: int) -> None:
+def _turning(browser: ReportBrowser, total: int) -> None:
     if total <= PER_PAGE:
         return
-    page = session.report_browser.page
+    page, turn = browser.page, partial(st.button, on_click=setattr)
     first, last = page * PER_PAGE + 1, min(total, (page + 1) * PER_PAGE)
     with st.container(horizontal=True, vertical_alignment="center", key="turning"):
-        st.button("Newer", key="newer", disabled=page == 0, on_click=_turn, args=(-1,))
-        st.button("Older", key="older", disabled=last == total, on_click=_turn, args=(1,))
+        turn("Newer", key="newer", disabled=page == 0, args=(browser, "page", page - 1))
+        turn("Older", key="older", disabled=last == total, args=(browser, "page", page + 1))
         st.caption(f"{first} to {last} of {total:,}")
-
-
-def _turn(step: int) -> None:
-    state.current().report_browser.page += step
 
 
 def _deleted(session: Session, store: Store) -> None:
