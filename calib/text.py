@@ -118,8 +118,6 @@ def joined(parts: Sequence[str], total: int | None = None) -> str:
 def listed(names: Sequence[object], most: int | None = None) -> str:
     """Names from a file in a row, quoted; of many the first `most`.
 
-    Examples
-    --------
     >>> listed(["a", "b", "c"], 2)
     '`a`, `b` and 1 more'
     """
@@ -262,13 +260,7 @@ def moment(date: datetime) -> str:
 
 
 def quoted(value: object, longest: int = LONGEST_QUOTE) -> str:
-    """A name or cell of a file, fit to stand in a sentence.
-
-    Parameters
-    ----------
-    value : object
-    longest : int
-        Characters that are shown.
+    """A name or cell of a file, fit to stand in a sentence: at most `longest` characters of it.
 
     >>> quoted("a`b"), quoted("x" * 99) == "`" + "x" * 59 + "…`"
     ("`a'b`", True)

@@ -203,7 +203,7 @@ def _scored(predictions: Data, settings: Settings, progress: Progress) -> _Score
             key: {name: as_given(own) for name, own in one.rows.items()}
             for key, one in matrix.scored.items()
         }
-        share_sq = matrix.held_out.fold_share_sq
+        share_sq = matrix.held_out.fold_points[1]
         added = {
             key: {name: one.fold_variance(None, name, share_sq) for name in one.rows}
             for key, one in matrix.scored.items()

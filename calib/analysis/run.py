@@ -62,32 +62,11 @@ def analyze(
     earlier: LiveAnalysis | None = None,
     progress: Progress = no_progress,
 ) -> LiveAnalysis:
-    """Analyse predictions: curves, metrics with intervals, calibrators, verdict, recommendation.
+    """Analyse predictions, as `calib.analyze` says. The order of the rows has no effect.
 
-    Parameters
-    ----------
-    predictions : Predictions or Aggregate
-        A matrix is calibrated as a whole, and shown in the view of the settings. The analysis
-        does not depend on the order of the rows.
-    settings : Settings or mapping of str to object, optional
-        Default: `default_settings` of the predictions. A mapping names only the settings that
-        differ from the default.
-    earlier : LiveAnalysis, optional
-        An analysis of the same predictions with other settings. Results that do not change are
-        reused; for example, no calibrator is refitted if only the bins change.
-    progress : callable
-        Called as ``progress(share, step)``: the share that is done, 0 to 1, and the current step.
+    A matrix is calibrated as a whole, and shown in the view of the settings. No calibrator is
+    fitted again if only the bins differ from the `earlier` settings.
 
-    Raises
-    ------
-    ValueError
-        If all rows are of one class, there are too few rows for cross-fitting, the view does not
-        exist or was not counted, or a setting is unknown or out of its range.
-    TypeError
-        If the predictions or a setting are of a type that is not supported.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(500)

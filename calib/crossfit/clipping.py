@@ -127,7 +127,7 @@ def compare_clipping(compared: LiveMulticlassComparison) -> Clipping:
         calibrator=key,
         gain=mean(
             compared.scored[key].rows["log_loss"] - rows[best.p_min],
-            compared.scored[key].fold_variance(None, "log_loss", held_out.fold_share_sq),
+            compared.scored[key].fold_variance(None, "log_loss", held_out.fold_points[1]),
         ),
     )
 

@@ -127,21 +127,15 @@ class MatrixFits(Locked):
         share = weight[drawn] / weight.sum()
         return rows[drawn], np.square(share) * (len(rows) / len(drawn))
 
-    @property
-    def fold_rows(self) -> IntArray:
-        """At most 1,000 random rows on which the calibrators of all folds are compared."""
-        return self.some(self.order)[0]
-
-    @property
-    def fold_share_sq(self) -> FloatArray:
-        """Squared shares of these rows in the total weight, scaled up to represent all rows."""
-        return self.some(self.order)[1]
+    @cached_property
+    def fold_points(self) -> tuple[IntArray, FloatArray]:
+        """The rows on which the calibrators of all folds are compared, as by `some`."""
+        return self.some(self.order)
 
     def fold_matrices(self, key: str) -> Iterator[FloatArray]:
-        """Scores of `fold_rows` by the calibrator of every fold. Without folds there are none."""
-        chosen = self.scores[self.fold_rows]
+        """Scores of these rows by the calibrator of every fold. Without folds there are none."""
         for part in self.parts if self.protocol == "folds" else ():
-            yield part.maps[key].predict(chosen)
+            yield part.maps[key].predict(self.scores[self.fold_points[0]])
 
     def view(self, key: str, view: str) -> BinaryView:
         """One binary problem of the calibrated scores of a method.

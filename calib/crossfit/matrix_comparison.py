@@ -49,7 +49,7 @@ class Scored:
     views: Mapping[str, float]  # the other metrics
     classwise_floor: float  # mean classwise ECE of calibrated scores
     errors: Mapping[str, Errors]  # values in resamples, for metrics that have an interval
-    # shape (k, m): the values of `rows` for `MatrixFits.fold_rows`, by the calibrator of every
+    # shape (k, m): the values of `rows` for `MatrixFits.fold_points`, by the calibrator of every
     # fold.
     folds: Mapping[str, FloatArray]
 
@@ -255,7 +255,7 @@ def _score(held_out: MatrixFits, key: str) -> Scored:
 
 
 def _by_fold(held_out: MatrixFits, key: str) -> dict[str, FloatArray]:
-    label = held_out.label[held_out.fold_rows]
+    label = held_out.label[held_out.fold_points[0]]
     matrices = held_out.fold_matrices(key)
     by_fold = [{name: row(one, label) for name, row in ROW_METRICS.items()} for one in matrices]
     return {name: np.array([rows[name] for rows in by_fold]) for name in ROW_METRICS}
@@ -264,7 +264,7 @@ def _by_fold(held_out: MatrixFits, key: str) -> dict[str, FloatArray]:
 def _results(
     held_out: MatrixFits, scored: Mapping[str, Scored], level: float
 ) -> dict[str, MulticlassResult]:
-    rows, share_sq = held_out.top_label, held_out.fold_share_sq
+    rows, share_sq = held_out.top_label, held_out.fold_points[1]
 
     def difference(own: Scored, other: Scored, name: str) -> Estimate:
         added = own.fold_variance(other, name, share_sq)

@@ -106,13 +106,12 @@ def _fold_scores(held_out: MatrixFits, view: str) -> dict[str, FoldScores]:
     if held_out.protocol != "folds":
         return {}
     kind, index = check_view(view, held_out.scores.shape[1])
-    label, share_sq = held_out.label[held_out.fold_rows], held_out.fold_share_sq
+    rows, share_sq = held_out.fold_points
     share = np.sqrt(share_sq) / np.sqrt(share_sq).sum()
     found = {}
     for key in held_out.maps:
-        both = [
-            binary_problem(matrix, label, kind, index) for matrix in held_out.fold_matrices(key)
-        ]
+        matrices = held_out.fold_matrices(key)
+        both = [binary_problem(each, held_out.label[rows], kind, index) for each in matrices]
         score, outcome = (np.array(values) for values in zip(*both, strict=True))
         found[key] = FoldScores(outcome, score, share, share_sq)
     return found

@@ -22,30 +22,17 @@ MAX_POINTS = 900
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CumulativeCurve(Locked):
-    """The four panels of Figure 1 in Gupta et al. Arrays have the shape (p,), from fractile 0 to 1.
+    """The four panels of Figure 1 in Gupta et al., from fractile 0 to 1. Arrays: shape (p,)."""
 
-    Attributes
-    ----------
-    fractile : ndarray
-        Share of the total weight with a score up to this point.
-    score : ndarray
-        The score at the fractile.
-    recalibrated : ndarray
-        Recalibrated probability at the fractile: derivative of a spline that is fitted to the
-        cumulative outcome.
-    cumulative_score, cumulative_outcome : ndarray
-        Sums of scores and of outcomes up to the fractile, divided by the total weight.
-    null_half_width : float
-        The difference curve of a calibrated model stays within plus or minus this value with
-        probability `confidence_level`.
-    confidence_level : float
-    """
-
-    fractile: FloatArray
+    fractile: FloatArray  # share of the total weight with a score up to this point
     score: FloatArray
+    # Derivative of a spline that is fitted to the cumulative outcome.
     recalibrated: FloatArray
+    # Sums of scores and of outcomes up to the fractile, divided by the total weight.
     cumulative_score: FloatArray
     cumulative_outcome: FloatArray
+    # The difference curve of a calibrated model stays within plus or minus this value with
+    # probability `confidence_level`.
     null_half_width: float
     confidence_level: float
 

@@ -27,23 +27,11 @@ STRETCHES = 10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RateCurve(Locked):
-    """A curve of the observed frequency with a pointwise band. Arrays have the shape (p,).
-
-    Attributes
-    ----------
-    kind : {"corp", "smooth"}
-    score : ndarray
-        Scores in non-decreasing order. The curve is linear between points.
-    observed : ndarray
-        Estimated frequency of the positive class at the score.
-    low, high : ndarray
-        Pointwise confidence bounds of the true frequency at the score.
-    confidence_level : float
-    """
+    """A curve of the observed frequency with a pointwise band. Arrays have the shape (p,)."""
 
     kind: RateKind
-    score: FloatArray
-    observed: FloatArray
+    score: FloatArray  # in non-decreasing order; the curve is linear between points
+    observed: FloatArray  # estimated frequency of the positive class
     low: FloatArray
     high: FloatArray
     confidence_level: float

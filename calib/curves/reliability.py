@@ -22,44 +22,26 @@ OF_BINS = ("low_edge", "high_edge", "rows", "weight", "positive", "mean_score", 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class ReliabilityCurve(Locked):
-    """The bins of a reliability diagram that have rows, sorted by score. Arrays: shape (b,).
+    """The bins of a reliability diagram that have rows, sorted by score. Arrays: shape (b,)."""
 
-    Attributes
-    ----------
-    low_edge, high_edge : ndarray
-        Edges of each bin. Bins are right-closed; the first bin is closed on both sides.
-    rows, weight, positive : ndarray
-        Number of rows, total weight and positive weight of each bin.
-    mean_score, observed : ndarray
-        Mean predicted probability and observed frequency.
-    low, high : ndarray
-        Wilson interval of `observed`.
-    band_low, band_high : ndarray
-        Consistency band: range of `observed` if the scores are calibrated.
-    n_empty : int
-        Number of bins without rows, which are left out.
-    strategy : str
-    confidence_level : float
-        Level of the intervals and of the band.
-    band : {"per_bin", "simultaneous"}
-        Whether the level of the band applies to each bin, or to all bins together.
-    """
-
+    # Bins are right-closed; the first bin is closed on both sides.
     low_edge: FloatArray
     high_edge: FloatArray
     rows: FloatArray
     weight: FloatArray
-    positive: FloatArray
+    positive: FloatArray  # positive weight
     mean_score: FloatArray
     observed: FloatArray
+    # Wilson interval of `observed`.
     low: FloatArray
     high: FloatArray
+    # Consistency band: range of `observed` if the scores are calibrated.
     band_low: FloatArray
     band_high: FloatArray
-    n_empty: int
+    n_empty: int  # number of bins without rows, which are left out
     strategy: str
-    confidence_level: float
-    band: Band = "per_bin"
+    confidence_level: float  # of the intervals and of the band
+    band: Band = "per_bin"  # whether the level applies to each bin, or to all bins together
 
     @property
     def gap(self) -> FloatArray:
@@ -84,8 +66,11 @@ def reliability_curve(
     confidence_level: float = 0.95,
     clusters: Replicates | None = None,
     band: Band = "per_bin",
+    edges: FloatArray | None = None,
 ) -> ReliabilityCurve:
     """Compute the reliability diagram of some cells.
+
+    Where `edges` are given, they are those of the bins, and the strategy is called "range".
 
     The level is that of the Wilson intervals and of the consistency band. `clusters` are resamples
     of the clusters of the rows; intervals and band then use the number of rows divided by the
@@ -99,28 +84,7 @@ def reliability_curve(
     >>> curve.mean_score, curve.observed
     (array([0.2, 0.7]), array([0., 1.]))
     """
-    edges = bin_edges(cells, n_bins, strategy)
-    return reliability_between(
-        cells,
-        edges,
-        strategy=strategy,
-        confidence_level=confidence_level,
-        clusters=clusters,
-        band=band,
-    )
-
-
-def reliability_between(
-    cells: ScoreCells,
-    edges: FloatArray,
-    *,
-    strategy: str,
-    confidence_level: float,
-    clusters: Replicates | None = None,
-    band: Band = "per_bin",
-) -> ReliabilityCurve:
-    """As `reliability_curve`, with given edges. `strategy` is the strategy that made them."""
-    bins = bin_between(cells, edges)
+    bins = bin_between(cells, bin_edges(cells, n_bins, strategy) if edges is None else edges)
     effect = np.ones(len(bins)) if clusters is None else clusters.design_effect(bins)
     low, high = wilson_interval(bins.observed, bins.effective_rows / effect, confidence_level)
     if clusters is None:
@@ -139,7 +103,7 @@ def reliability_between(
         high=high,
         band_low=band_low,
         band_high=band_high,
-        strategy=strategy,
+        strategy=strategy if edges is None else "range",
         confidence_level=confidence_level,
         band=band,
     )

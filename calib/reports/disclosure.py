@@ -21,7 +21,7 @@ from calib.analysis.slices import Slicing
 from calib.core.cells import ScoreCells
 from calib.core.estimate import Estimate
 from calib.curves.cumulative import CumulativeCurve
-from calib.curves.reliability import ReliabilityCurve, reliability_between
+from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.binning import score_histogram
 from calib.uncertainty import Replicates
@@ -175,10 +175,9 @@ def merged_curve(
     runs = merge_small(curve.rows)
     low = [curve.low_edge[run][0] for run in runs]
     high = [curve.high_edge[run][-1] for run in runs]
-    between = reliability_between(
+    between = reliability_curve(
         cells,
-        np.unique(np.concatenate([low, high])),
-        strategy=curve.strategy,
+        edges=np.unique(np.concatenate([low, high])),
         confidence_level=curve.confidence_level,
         clusters=clusters,
         band=curve.band,
@@ -188,6 +187,7 @@ def merged_curve(
         low_edge=coarse(between.low_edge),
         high_edge=coarse(between.high_edge),
         n_empty=curve.n_empty,
+        strategy=curve.strategy,
     )
 
 

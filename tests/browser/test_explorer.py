@@ -13,7 +13,7 @@ from scipy.special import ndtri
 import calib
 from calib.core.cells import ScoreCells
 from calib.core.predictions import Predictions
-from calib.curves.reliability import reliability_between, reliability_curve
+from calib.curves.reliability import reliability_curve
 from calib.figures.explorer import packed, packed_cells, script
 from calib.loading.examples import EXAMPLES
 from calib.metrics.binned import expected_calibration_error
@@ -110,9 +110,7 @@ def test_its_numbers_are_those_of_the_library(page: Page, name: str):
         # Of runs the tail that bins share is found from rows at their mean scores.
         near = 1e-6 if name == "more than are sent" else 1e-12
         np.testing.assert_allclose(found["together"][at], band, rtol=0, atol=near)
-    between = reliability_between(
-        cells, np.array([0.0, *ends, 1.0]), strategy="range", confidence_level=level
-    )
+    between = reliability_curve(cells, edges=np.array([0.0, *ends, 1.0]), confidence_level=level)
     inside = np.flatnonzero(between.low_edge == ends[0])
     assert (found["between"] is None) == (len(inside) == 0)
     for i in inside:

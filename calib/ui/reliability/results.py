@@ -11,7 +11,7 @@ from calib.analysis import LiveAnalysis
 from calib.analysis.slices import SliceMix, Slicing, bin_of, bin_rows, slice_mix
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.curves.rate import RateCurve, RateKind, corp_curve, smooth_curve
-from calib.curves.reliability import ReliabilityCurve, reliability_between
+from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.curves.sensitivity import Sensitivity, ece_sensitivity
 from calib.numerics.arrays import IntArray
 from calib.ui.session.choices import BIN_AT, BIN_OF, SCORE_RANGE
@@ -55,10 +55,9 @@ def range_curve(
     held_out: CrossFitted, method: str, ends: tuple[float, ...], level: float
 ) -> ReliabilityCurve:
     """A range of scores and what lies on both sides of it, as bins."""
-    return reliability_between(
+    return reliability_curve(
         held_out.cells[method],
-        np.unique([0.0, *ends, 1.0]),
-        strategy="range",
+        edges=np.unique([0.0, *ends, 1.0]),
         confidence_level=level,
         clusters=held_out.clusters(method),
     )
