@@ -41,20 +41,10 @@ SIZE = re.compile(r"[^e]*[1-9∞]")
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A number with its decimals.
-
-    >>> number(0.12345), number(-1250.5, 1), number(-0.00001), number(float("nan"))
-    ('0.1235', '−1,250.5', '0.0000', '–')
-    """
     return _written(value, f",.{digits}f")
 
 
 def signed(value: float, digits: int = 4) -> str:
-    """A difference, with its sign.
-
-    >>> signed(0.5, 2), signed(-0.5, 2), signed(-0.001, 2)
-    ('+0.50', '−0.50', '0.00')
-    """
     return _written(value, f"+,.{digits}f")
 
 
@@ -71,42 +61,25 @@ def _written(value: float, form: str) -> str:
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """A number in significant digits; very small and very large ones as powers of ten.
-
-    >>> significant(0.16667), significant(1e-8), significant(-2.5e-8, 2), significant(12000)
-    ('0.167', '1e-8', '−2.5e-8', '12,000')
-    """
+    """A number in significant digits; very small and very large ones as powers of ten."""
     text = _written(float(f"{value:.{digits}g}"), ",.15g")
     return re.sub(r"e(-?)\+?0*", r"e\1", text)
 
 
 def count(value: float) -> str:
-    """A number of rows or of other things, or a weight.
-
-    >>> count(1250), count(1250.0), count(17.25)
-    ('1,250', '1,250', '17.2')
-    """
+    """A number of rows or of other things, or a weight."""
     # A sum of weights is whole but for rounding.
     whole = not math.isfinite(value) or abs(value - round(value)) < 1e-6
     return number(value, 0 if whole else 1)
 
 
 def plural(number_of: int, noun: str) -> str:
-    """Count and noun.
-
-    >>> plural(1, "row"), plural(2000, "row"), plural(2, "class")
-    ('1 row', '2,000 rows', '2 classes')
-    """
     ending = "" if number_of == 1 else "es" if noun.endswith("s") else "s"
     return f"{count(number_of)} {noun}{ending}"
 
 
 def joined(parts: Sequence[str], total: int | None = None) -> str:
-    """Words in a row: "a, b and c", or "a, b and 7 more" where `total` exceeds what is shown.
-
-    >>> joined(["1", "2", "3"]), joined(["1", "2"], 9)
-    ('1, 2 and 3', '1, 2 and 7 more')
-    """
+    """Words in a row: "a, b and c", or "a, b and 7 more" where `total` exceeds what is shown."""
     more = 0 if total is None else total - len(parts)
     if more > 0:
         return f"{', '.join(parts)} and {count(more)} more"
@@ -116,56 +89,31 @@ def joined(parts: Sequence[str], total: int | None = None) -> str:
 
 
 def listed(names: Sequence[object], most: int | None = None) -> str:
-    """Names from a file in a row, quoted; of many the first `most`.
-
-    >>> listed(["a", "b", "c"], 2)
-    '`a`, `b` and 1 more'
-    """
+    """Names from a file in a row, quoted; of many the first `most`."""
     return joined([quoted(name) for name in names[:most]], len(names))
 
 
 def between(low: float, high: float, digits: int = 4, *, sign: bool = False) -> str:
-    """Two bounds.
-
-    >>> between(0.05, 0.15, 2), between(-0.2, 0.0, 1, sign=True)
-    ('0.05 to 0.15', '−0.2 to 0.0')
-    """
     written = signed if sign else number
     return f"{written(low, digits)} to {written(high, digits)}"
 
 
 def interval(estimate: Estimate, digits: int = 4, *, sign: bool = False) -> str:
-    """The bounds of an estimate, or "" if it has none.
-
-    >>> interval(Estimate(0.5, 0.4, 0.6), 2), interval(Estimate(0.5), 2)
-    ('0.40 to 0.60', '')
-    """
+    """The bounds of an estimate, or "" if it has none."""
     return (
         "" if math.isnan(estimate.low) else between(estimate.low, estimate.high, digits, sign=sign)
     )
 
 
 def with_interval(estimate: Estimate, digits: int = 4, *, sign: bool = False) -> str:
-    """An estimate, and its bounds if it has any.
-
-    >>> with_interval(Estimate(0.5, 0.4, 0.6), 2), with_interval(Estimate(-0.5), 2, sign=True)
-    ('0.50 (0.40 to 0.60)', '−0.50')
-    """
+    """An estimate, and its bounds if it has any."""
     value = (signed if sign else number)(estimate.value, digits)
     bounds = interval(estimate, digits, sign=sign)
     return f"{value} ({bounds})" if bounds else value
 
 
 def decimals(estimate: Estimate, most: int = 4) -> int:
-    """Decimals that the interval supports: half of it keeps two digits.
-
-    >>> (
-    ...     decimals(Estimate(-0.1002, -0.129, -0.075)),
-    ...     decimals(Estimate(0.5)),
-    ...     decimals(Estimate(9.0, 5, 12)),
-    ... )
-    (3, 4, 1)
-    """
+    """Decimals that the interval supports: half of it keeps two digits."""
     half = (estimate.high - estimate.low) / 2.0
     # Without an interval, or with an interval of width 0, the digits are not known.
     if not (math.isfinite(half) and half > 0.0):
@@ -174,62 +122,36 @@ def decimals(estimate: Estimate, most: int = 4) -> int:
 
 
 def noise_floor(estimate: Estimate, digits: int = 4) -> str:
-    """The mean of a calibrated model, or "" if it is not known.
-
-    >>> noise_floor(Estimate(0.2, noise_floor=0.148), 3), noise_floor(Estimate(0.2), 3)
-    ('calibrated: 0.148', '')
-    """
+    """The mean of a calibrated model, or "" if it is not known."""
     floor = estimate.noise_floor
     return "" if math.isnan(floor) else f"calibrated: {number(floor, digits)}"
 
 
 def p_value(p: float) -> str:
-    """A p-value.
-
-    >>> p_value(0.0304), p_value(1e-9), p_value(float("nan"))
-    ('p = 0.030', 'p < 0.001', 'cannot be estimated')
-    """
     if math.isnan(p):
         return "cannot be estimated"
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
 def percent(rate: float, digits: int = 1) -> str:
-    """A rate as a percentage; one below 0.1% keeps two digits.
-
-    >>> percent(0.2468), percent(0.00012), percent(-0.05), percent(0)
-    ('24.7%', '0.012%', '−5.0%', '0.0%')
-    """
+    """A rate as a percentage; one below 0.1% keeps two digits."""
     if 0.0 < abs(rate) < 0.001:
         return f"{significant(100.0 * rate, 2)}%"
     return number(100.0 * rate, digits) + ("" if math.isnan(rate) else "%")
 
 
 def percents(first: float, second: float) -> tuple[str, str]:
-    """Two rates as percentages, with enough decimals to be distinct.
-
-    >>> percents(0.107, 0.232), percents(0.46412, 0.46391)
-    (('10.7%', '23.2%'), ('46.41%', '46.39%'))
-    """
+    """Two rates as percentages, with enough decimals to be distinct."""
     pairs = [(percent(first, digits), percent(second, digits)) for digits in range(1, 6)]
     return next((pair for pair in pairs if pair[0] != pair[1]), pairs[-1])
 
 
 def level(share: float) -> str:
-    """A confidence level.
-
-    >>> level(0.95), level(0.999)
-    ('95%', '99.9%')
-    """
     return f"{100.0 * share:g}%"
 
 
 def probability(p: float, digits: int = 3) -> str:
-    """A probability with its decimals, and with more if it is near 0 or 1.
-
-    >>> probability(0.3517), probability(0.00124), probability(0.99987), probability(1.0)
-    ('0.352', '0.0012', '0.99987', '1.000')
-    """
+    """A probability with its decimals, and with more if it is near 0 or 1."""
     distance = min(p, 1.0 - p)
     if distance >= 0.01:
         # As below, in a third of the time: a chart may have a thousand of them.
@@ -240,31 +162,18 @@ def probability(p: float, digits: int = 3) -> str:
 
 
 def span(low: float, high: float) -> str:
-    """A range of scores, with enough decimals for its ends to be distinct.
-
-    >>> span(0.3, 0.41), span(0.0012, 0.0019)
-    ('0.30 to 0.41', '0.00120 to 0.00190')
-    """
+    """A range of scores, with enough decimals for its ends to be distinct."""
     width = high - low
     more = max(2, 1 - math.floor(math.log10(width) + 1e-9)) if width > 0.0 else 2
     return between(low, high, min(more, MAX_DECIMALS))
 
 
 def moment(date: datetime) -> str:
-    """A date and time in UTC.
-
-    >>> moment(datetime(2026, 3, 1, 9, 5))
-    '1 March 2026, 09:05 UTC'
-    """
     return f"{date.day} {MONTHS[date.month - 1]} {date.year}, {date:%H:%M} UTC"
 
 
 def quoted(value: object, longest: int = LONGEST_QUOTE) -> str:
-    """A name or cell of a file, fit to stand in a sentence: at most `longest` characters of it.
-
-    >>> quoted("a`b"), quoted("x" * 99) == "`" + "x" * 59 + "…`"
-    ("`a'b`", True)
-    """
+    """A name or cell of a file, fit to stand in a sentence, in at most `longest` characters."""
     text = str(value)[: longest + 1].replace("`", "'")
     text = "".join(c if c.isprintable() else " " for c in text).strip()
     if len(text) > longest:
@@ -278,21 +187,12 @@ def plain(text: str) -> str:
     All text that comes from data, a link or a report passes here on its way to Markdown: to
     sentences and to labels, and to the options of pills, radio buttons and segmented controls.
     Options of select boxes, cells of data frames and input fields are not Markdown.
-
-    >>> plain("![](x) **b**")
-    '\\!\\[\\]\\(x\\) \\*\\*b\\*\\*'
-    >>> plain("http://x").replace(JOINER, "|")
-    'http\\:|//x'
     """
     return SPECIAL.sub(r"\\\1", ACTIVE.sub(JOINER, " ".join(text.split())))
 
 
 def sentence(text: str) -> str:
-    r"""A sentence that names parts of a file in backticks: these stay code, all else is text.
-
-    >>> sentence("Column `a*b` holds 'c*d'.")
-    "Column `a*b` holds 'c\\*d'\\."
-    """
+    """A sentence that names parts of a file in backticks: these stay code, all else is text."""
     parts = CODE.split(" ".join(text.split()))
     # Icons are found in code too.
     return "".join(
@@ -304,22 +204,12 @@ def sentence(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """A name as literal text of a chart: plotly would read tags, entities and %{...} in it.
-
-    >>> escaped("<b>bold</b> %{x}")
-    '&lt;b&gt;bold&lt;/b&gt; %&#123;x}'
-    """
+    """A name as literal text of a chart: plotly would read tags, entities and %{...} in it."""
     return html.escape(text, quote=False).replace("%{", "%&#123;")
 
 
 def shortened(name: str) -> str:
-    """A name that fits beside an axis or in a legend; of crossed slices a piece of either.
-
-    >>> shortened("a name that is longer than an axis is wide")
-    'a name that is longer t…'
-    >>> shortened("a name that is longer than an axis is wide × b")
-    'a name that is long… × b'
-    """
+    """A name that fits beside an axis or in a legend; of crossed slices a piece of either."""
     if len(name) <= LONGEST_NAME:
         return name
     parts = name.split(CROSSED)
@@ -333,11 +223,7 @@ def shortened(name: str) -> str:
 
 
 def formula(code: str) -> str:
-    """A formula as pages and reports write it: with minus signs, and 1e-8 in place of 1e-08.
-
-    >>> formula("exp(-(0.5 s - 1.97)) of cross-fitted s, epsilon = 1e-08")
-    'exp(−(0.5 s − 1.97)) of cross-fitted s, epsilon = 1e-8'
-    """
+    """A formula as pages and reports write it: with minus signs, and 1e-8 in place of 1e-08."""
     text = re.sub(r"(?<=\de)-0(?=\d)", "-", code)
     return re.sub(r"(?<!\w)-(?=[\d.( ])", MINUS, text)
 
@@ -346,13 +232,7 @@ NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 def numbers_of(names: Sequence[str]) -> tuple[float, ...] | None:
-    """The number in each name, if the names differ only in it, otherwise None.
-
-    >>> numbers_of(["10", "2.5"]), numbers_of(["epoch_2.npz", "epoch_10.npz"])
-    ((10.0, 2.5), (2.0, 10.0))
-    >>> numbers_of(["a1", "b2"]) is numbers_of(["7", "7.0"]) is None
-    True
-    """
+    """The number in each name, if the names differ only in it, otherwise None."""
     found = [list(NUMBER.finditer(name)) for name in names]
     if not names or any(not matches for matches in found):
         return None

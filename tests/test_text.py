@@ -165,6 +165,49 @@ def test_a_quotation(value, shown):
     assert text.quoted(value) == shown
 
 
+@pytest.mark.parametrize(
+    ("write", "given", "shown"),
+    [
+        (text.number, (-1250.5, 1), "−1,250.5"),
+        (text.significant, (-2.5e-8, 2), "−2.5e-8"),
+        (text.plural, (1, "row"), "1 row"),
+        (text.plural, (2000, "row"), "2,000 rows"),
+        (text.plural, (2, "class"), "2 classes"),
+        (text.listed, (["a", "b", "c"], 2), "`a`, `b` and 1 more"),
+        (text.noise_floor, (Estimate(0.2, noise_floor=0.148), 3), "calibrated: 0.148"),
+        (text.noise_floor, (Estimate(0.2), 3), ""),
+        (text.decimals, (Estimate(-0.1002, -0.129, -0.075),), 3),
+        (text.decimals, (Estimate(9.0, 5, 12),), 1),
+        (text.quoted, ("x" * 99,), f"`{'x' * 59}…`"),
+        (text.plain, ("![](x) **b**",), r"\!\[\]\(x\) \*\*b\*\*"),
+        (text.plain, ("http://x",), rf"http\:{text.JOINER}//x"),
+        (text.sentence, ("Column `a*b` holds 'c*d'.",), r"Column `a*b` holds 'c\*d'\."),
+        (text.escaped, ("<b>bold</b> %{x}",), "&lt;b&gt;bold&lt;/b&gt; %&#123;x}"),
+        (
+            text.shortened,
+            ("a name that is longer than an axis is wide",),
+            "a name that is longer t…",
+        ),
+        (
+            text.shortened,
+            ("a name that is longer than an axis is wide × b",),
+            "a name that is long… × b",
+        ),
+        (
+            text.formula,
+            ("exp(-(0.5 s - 1.97)) of cross-fitted s, epsilon = 1e-08",),
+            "exp(−(0.5 s − 1.97)) of cross-fitted s, epsilon = 1e-8",
+        ),
+        (text.numbers_of, (["10", "2.5"],), (10.0, 2.5)),
+        (text.numbers_of, (["epoch_2.npz", "epoch_10.npz"],), (2.0, 10.0)),
+        (text.numbers_of, (["a1", "b2"],), None),
+        (text.numbers_of, (["7", "7.0"],), None),
+    ],
+)
+def test_words_and_names(write, given, shown):
+    assert write(*given) == shown
+
+
 def test_a_moment_does_not_follow_the_language_of_the_machine():
     assert text.moment(datetime(2026, 12, 31, 23, 59)) == "31 December 2026, 23:59 UTC"
 

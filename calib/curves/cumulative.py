@@ -51,10 +51,6 @@ def cumulative_curve(cells: ScoreCells, *, confidence_level: float = 0.95) -> Cu
 
     See Gupta et al. 2021, arXiv:2006.12800 (panels). Arrieta-Ibarra et al. 2022, arXiv:2205.09680
     (null).
-
-    >>> cells = ScoreCells.from_arrays([0, 0, 1, 1], [0.1, 0.3, 0.6, 0.8])
-    >>> cumulative_curve(cells).difference.round(3)
-    array([ 0.   , -0.025, -0.1  ,  0.   ,  0.05 ])
     """
     total = cells.total_weight
     difference = (cells.cumulative_positive - cells.cumulative_score) / total

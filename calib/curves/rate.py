@@ -85,11 +85,6 @@ def smooth_curve(
     scores or all outcomes are equal, the curve is the base rate with its Wilson interval. Raises
     ValueError if `confidence_level` is not in (0, 1). See Lucena 2018, equation 1, arXiv:1809.07751
     (curve). Nychka 1988, doi:10.1080/01621459.1988.10478711 (band).
-
-    >>> y = [0, 0, 1, 1] * 30 + [1, 1, 0, 0] * 10
-    >>> cells = ScoreCells.from_arrays(y, [0.2, 0.4, 0.6, 0.8] * 40)
-    >>> smooth_curve(cells).observed.round(2)
-    array([0.24, 0.28, 0.72, 0.76])
     """
     check_level(confidence_level)
     starts = bucket_starts(cells.score, cells.weight, MAX_POINTS)
@@ -141,11 +136,6 @@ def corp_curve(
     highest score of each block (if there are more than 300 blocks, of about 300), and at the
     buckets of the bootstrap. Raises ValueError if `confidence_level` is not in (0, 1). See
     Dimitriadis, Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118.
-
-    >>> cells = ScoreCells.from_arrays([0, 1, 0, 1], [0.1, 0.3, 0.6, 0.8])
-    >>> curve = corp_curve(cells)
-    >>> curve.score, curve.observed
-    (array([0.1, 0.3, 0.6, 0.8]), array([0. , 0.5, 0.5, 1. ]))
     """
     check_level(confidence_level)
     edges = increasing_blocks(cells.rate, cells.weight)

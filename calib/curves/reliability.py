@@ -78,11 +78,6 @@ def reliability_curve(
     clusters, the simultaneous band uses the quantile of the largest standardised deviation in
     resamples. See Wilson 1927 (interval); Bröcker and Smith 2007, doi:10.1175/WAF993.1 (consistency
     band).
-
-    >>> cells = ScoreCells.from_arrays([0, 0, 1, 1], [0.1, 0.3, 0.6, 0.8])
-    >>> curve = reliability_curve(cells, n_bins=2, strategy="uniform")
-    >>> curve.mean_score, curve.observed
-    (array([0.2, 0.7]), array([0., 1.]))
     """
     bins = bin_between(cells, bin_edges(cells, n_bins, strategy) if edges is None else edges)
     effect = np.ones(len(bins)) if clusters is None else clusters.design_effect(bins)

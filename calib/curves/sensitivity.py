@@ -78,13 +78,6 @@ def ece_sensitivity(
     The replicates are those of the same rows: ``analysis.held_out.replicates[key]``. Raises
     ValueError if the range of bins is empty. See Nixon et al. 2019, arXiv:1904.01685 (how ECE
     varies with its bins).
-
-    >>> import calib
-    >>> rows = calib.examples.EXAMPLES["naive_bayes"].load()
-    >>> held_out = calib.analyze(rows, {"methods": ()}).held_out
-    >>> found = ece_sensitivity(held_out.cells["uncalibrated"], held_out.replicates["uncalibrated"])
-    >>> found.share, found.flips
-    (1.0, False)
     """
     if not 1 <= fewest <= most:
         raise ValueError(f"bins must fulfil 1 <= fewest <= most, got {fewest} and {most}.")

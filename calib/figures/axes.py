@@ -76,9 +76,6 @@ def padded(*values: ArrayLike, margin: float, least: float = 0.01) -> list[float
     """A range that holds all finite values, with a share of it, `margin`, on both sides.
 
     If all values are equal, `least` is on both sides.
-
-    >>> padded([0.0, 4.0, np.nan], 8.0, margin=0.25), padded(1.0, margin=0.25, least=0.5)
-    ([-2.0, 10.0], [0.5, 1.5])
     """
     ends = np.concatenate([np.ravel(np.asarray(part, dtype=np.float64)) for part in values])
     known = ends[np.isfinite(ends)]
@@ -88,11 +85,7 @@ def padded(*values: ArrayLike, margin: float, least: float = 0.01) -> list[float
 
 
 def spread(at: FloatArray, least: float) -> list[int]:
-    """Positions of values at least so far from each other, the first among them.
-
-    >>> spread(np.array([0.0, 1.0, 2.0, 5.0]), 2.0)
-    [0, 2, 3]
-    """
+    """Positions of values at least so far from each other, the first among them."""
     shown = [0]
     for i in range(1, len(at)):
         if abs(at[i] - at[shown[-1]]) >= least:

@@ -150,11 +150,7 @@ def _below(panels: Panels, bottom: int) -> dict[str, Any]:
 
 
 def file_name(*parts: object) -> str:
-    """Words joined to the name of a file.
-
-    >>> file_name("reliability", "Churn, May.csv", 15, "quantile")
-    'reliability-churn-may-15-quantile'
-    """
+    """Words joined to the name of a file."""
     words = (re.sub(r"\W+", "-", FILE_ENDING.sub("", str(part))).strip("-") for part in parts)
     return "-".join(filter(None, words)).lower()[:LONGEST_FILE_NAME]
 

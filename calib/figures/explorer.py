@@ -62,13 +62,6 @@ def explorer_data(
     `cells` has the held-out scores by method. `methods` are those whose cells are among the data;
     any other is only named. Calibrated values get the interval that the calibrators of `folds`
     show.
-
-    >>> import calib
-    >>> rows = calib.examples.EXAMPLES["naive_bayes"].load()
-    >>> analysis = calib.analyze(rows, {"methods": ("beta",)})
-    >>> data = explorer_data(analysis, analysis.held_out.cells, ["uncalibrated"])
-    >>> data["methods"]["uncalibrated"]["label"], "cells" in data["methods"]["beta"]
-    ('Uncalibrated', False)
     """
     # The script writes plain text; text for Plotly must be escaped.
     across, upward = map(unescape, axis_titles(analysis))
@@ -95,11 +88,7 @@ def explorer_data(
 
 
 def explorer_bytes(data: Mapping[str, Any]) -> tuple[str, bytes]:
-    """`explorer_data` as it is sent, and the name by which choices refer to it.
-
-    >>> explorer_bytes({"level": 0.95})
-    ('198c09fe8b32a542', b'{"of": "198c09fe8b32a542", "level": 0.95}')
-    """
+    """`explorer_data` as it is sent, and the name by which choices refer to it."""
     name = sha256(json.dumps(data).encode()).hexdigest()[:16]
     return name, json.dumps({"of": name, **data}).encode()
 
@@ -137,11 +126,7 @@ def packed_cells(cells: ScoreCells) -> dict[str, str]:
 
 
 def packed(values: NDArray[Any]) -> str:
-    """Numbers for the script's `decode`: their type, then base64 of little-endian bytes.
-
-    >>> packed(np.array([0.5]))
-    'f8:AAAAAAAA4D8='
-    """
+    """Numbers for the script's `decode`: their type, then base64 of little-endian bytes."""
     little = values.astype(values.dtype.newbyteorder("<"), copy=False)
     kind = f"{values.dtype.kind}{values.dtype.itemsize}"
     return f"{kind}:{base64.b64encode(little.tobytes()).decode()}"

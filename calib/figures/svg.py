@@ -63,15 +63,7 @@ SYMBOLS = {
 
 
 def to_svg(chart: Chart) -> str:
-    """The chart as an SVG element; the page's CSS gives its text a colour.
-
-    >>> import calib
-    >>> from calib.figures.functions import functions_chart
-    >>> rows = calib.examples.EXAMPLES["logistic"].load()
-    >>> analysis = calib.analyze(rows, {"methods": ("platt",)})
-    >>> to_svg(functions_chart(analysis, ["platt"]))[:46]
-    '<svg xmlns="http://www.w3.org/2000/svg" role="'
-    """
+    """The chart as an SVG element; the page's CSS gives its text a colour."""
     layout = chart.spec["layout"]
     panels = _panels(chart)
     parts = [drawn for panel in panels.values() for drawn in panel.axes()]

@@ -84,11 +84,7 @@ def style_of(key: str) -> MethodStyle:
 
 
 def faded(color: str, alpha: float) -> str:
-    """A #RRGGBB colour with an alpha channel.
-
-    >>> faded("#0072B2", 0.5)
-    'rgba(0, 114, 178, 0.5)'
-    """
+    """A #RRGGBB colour with an alpha channel."""
     red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
     return f"rgba({red}, {green}, {blue}, {alpha})"
 

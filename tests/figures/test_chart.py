@@ -1,12 +1,14 @@
+import numpy as np
 import pytest
 
 from calib.figures import CHARTS
-from calib.figures.axes import axis, padded
+from calib.figures.axes import axis, padded, spread
 from calib.figures.chart import BOTTOM, LEGEND_ROW, chart, draw, file_name
 from calib.figures.cumulative_difference import cumulative_difference_chart
 from calib.figures.layers import layer
 from calib.figures.panels import one
 from calib.figures.reliability import reliability_chart
+from calib.figures.theme import faded
 
 
 @pytest.mark.parametrize(("left", "rows"), [(54, 1), (190, 2)])
@@ -34,6 +36,7 @@ def test_a_downloaded_image_is_named_by_what_it_shows(analysis):
     ("parts", "name"),
     [
         (("reliability", "churn.csv.gz", 15, "quantile"), "reliability-churn-15-quantile"),
+        (("reliability", "Churn, May.csv"), "reliability-churn-may"),
         (("a", "../../etc/passwd"), "a-etc-passwd"),
         (("a", "", 0.5), "a-0-5"),
         (("a", "überfällig 2.5"), "a-überfällig-2-5"),
@@ -48,3 +51,11 @@ def test_ranges_hold_all_that_is_known():
     assert padded([1.0, float("nan")], [[3.0, float("inf")]], margin=0.5) == [0.0, 4.0]
     assert padded([float("nan")], margin=0.5) == [-0.5, 1.5]
     assert padded(2.0, margin=0.5, least=0.25) == [1.75, 2.25]
+
+
+def test_ticks_keep_their_distance():
+    assert spread(np.array([0.0, 1.0, 2.0, 5.0]), 2.0) == [0, 2, 3]
+
+
+def test_a_colour_is_faded_by_its_alpha_channel():
+    assert faded("#0072B2", 0.5) == "rgba(0, 114, 178, 0.5)"

@@ -6,7 +6,7 @@ import numpy as np
 
 import calib
 from calib.core.predictions import Predictions
-from calib.figures.explorer import explorer_data
+from calib.figures.explorer import explorer_bytes, explorer_data, packed
 
 
 def test_names_of_classes_reach_the_axes_as_they_are():
@@ -26,3 +26,10 @@ def test_cells_of_other_methods_stay_at_home():
     data = explorer_data(analysis, analysis.held_out.cells, ["platt"])
     assert [key for key, method in data["methods"].items() if "cells" in method] == ["platt"]
     assert len(json.dumps(data)) < 150_000
+
+
+def test_what_is_sent_has_a_name_of_its_content_and_little_endian_numbers():
+    name = "198c09fe8b32a542"
+    sent = f'{{"of": "{name}", "level": 0.95}}'.encode()
+    assert explorer_bytes({"level": 0.95}) == (name, sent)
+    assert packed(np.array([0.5])) == packed(np.array([0.5], dtype=">f8")) == "f8:AAAAAAAA4D8="
