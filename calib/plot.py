@@ -19,18 +19,14 @@ from typing import TYPE_CHECKING, ParamSpec
 from calib.figures import Chart
 from calib.figures.before_after import before_after_chart
 from calib.figures.checkpoints import checkpoint_chart
-from calib.figures.clipping import clipping_chart
-from calib.figures.compact_logit import compact_logit_chart
 from calib.figures.cumulative import cumulative_chart
 from calib.figures.cumulative_difference import cumulative_difference_chart
 from calib.figures.decisions import cost_chart, net_benefit_chart
 from calib.figures.difference import difference_chart, matrix_difference_chart
-from calib.figures.epsilon import epsilon_chart
-from calib.figures.functions import functions_chart
-from calib.figures.lambda_path import lambda_path_chart
-from calib.figures.overlay import overlay_chart
+from calib.figures.functions import compact_logit_chart, functions_chart
+from calib.figures.losses import clipping_chart, epsilon_chart, lambda_path_chart
 from calib.figures.periods import period_chart
-from calib.figures.reliability import reliability_chart
+from calib.figures.reliability import overlay_chart, reliability_chart
 from calib.figures.sensitivity import sensitivity_chart
 from calib.figures.slices import slice_chart
 

@@ -5,9 +5,8 @@ from functools import partial
 import streamlit as st
 
 from calib.analysis import Analysis, LiveAnalysis
-from calib.figures.compact_logit import compact_logit_chart
-from calib.figures.functions import functions_chart
-from calib.figures.lambda_path import lambda_path_chart, with_path
+from calib.figures.functions import compact_logit_chart, functions_chart
+from calib.figures.losses import lambda_path_chart, with_path
 from calib.ui import functions
 from calib.ui.controls import use_calibrator, widgets
 from calib.ui.layout import charts, frame, tables, words

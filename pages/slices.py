@@ -8,7 +8,7 @@ from calib.analysis.run import Data
 from calib.analysis.slices import SliceGaps
 from calib.core.aggregate import Aggregate
 from calib.core.predictions import Predictions
-from calib.figures.overlay import overlay_chart
+from calib.figures.reliability import overlay_chart
 from calib.text import plain
 from calib.ui import slices
 from calib.ui.controls import widgets

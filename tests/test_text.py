@@ -219,7 +219,7 @@ OTHERS = {
         "calib/ui/controls/widgets.py",
         "calib/ui/classes.py",
     ),
-    *("calib/figures/scales.py", "calib/figures/svg.py"),
+    *("calib/figures/axes.py", "calib/figures/svg.py"),
     *("calib/reports/codec.py", "calib/reports/tables.py", "calib/reports/recomputing.py"),
     *("calib/ui/gallery.py", "calib/cli/check.py"),
     *("calib/analysis/slices/bins.py", "calib/slicing.py"),

@@ -11,8 +11,8 @@ from benchmarks.reproduce.tables import beside, markdown
 from calib import ScoreCells, metrics
 from calib.curves.rate import corp_curve
 from calib.figures import Chart
+from calib.figures.axes import LINEAR
 from calib.figures.layers import diagonal, rate_layers
-from calib.figures.scales import LINEAR
 
 TITLE = "CORP reliability diagrams"
 SOURCE = (

@@ -13,8 +13,8 @@ from calib import ScoreCells, examples, metrics
 from calib.calibrators import Calibrator, calibrator
 from calib.curves.reliability import reliability_curve
 from calib.figures import Chart
+from calib.figures.axes import scale_for
 from calib.figures.layers import Subject, band, diagonal, dots
-from calib.figures.scales import scale_for
 from calib.figures.theme import style_of
 from calib.loading.examples import EVENT_WEIGHT
 

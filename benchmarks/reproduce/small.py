@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from calib.figures import Chart
-from calib.figures.axes import axis
+from calib.figures.axes import LINEAR, Scale
 from calib.figures.chart import draw
 from calib.figures.layers import Trace
 from calib.figures.panels import Panel, axis_ids, grid, shared_titles
-from calib.figures.scales import LINEAR, Scale
 
 LEFT = 42  # pixels for the longest tick label
 TICKS = {"tickvals": [0.0, 0.5, 1.0], "ticktext": ["0", "0.5", "1"]}
@@ -35,8 +34,8 @@ def small_multiples(
         Panels beside each other, and pixels of a panel's side.
     scale : Scale
     """
-    ticks = dict(scale.options()) | (TICKS if scale.kind == "linear" else {})
-    drawn = [Panel(axis(**ticks), axis(**ticks), title, square=True) for title in panels]
+    ticks = TICKS if scale.kind == "linear" else {}
+    drawn = [Panel(scale.axis(**ticks), scale.axis(**ticks), t, square=True) for t in panels]
     placed = grid(drawn, columns, side, side, gaps=(14, 46), shared=True)
     traces = [
         trace | axis_ids(number)

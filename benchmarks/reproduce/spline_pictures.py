@@ -10,11 +10,10 @@ from calib import Analysis
 from calib.curves.functions import CalibrationFunction, score_grid
 from calib.curves.reliability import ReliabilityCurve
 from calib.figures import METHOD_STYLES, Chart
-from calib.figures.axes import axis
+from calib.figures.axes import LINEAR, axis
 from calib.figures.chart import draw
 from calib.figures.layers import Subject, Trace, band, diagonal, dots, layer
 from calib.figures.panels import Panel, axis_ids, grid, square
-from calib.figures.scales import LINEAR
 from calib.figures.theme import LINE_WIDTH, faded
 from calib.numerics.transforms import compact_logit
 
@@ -44,7 +43,7 @@ def compact_logits_chart(epsilons: Sequence[float]) -> Chart:
         )
         for epsilon, color, dash in zip(epsilons, COLORS, DASHES, strict=True)
     ]
-    across, upward = (axis(title, **LINEAR.options()) for title in ("Score", "Transformed score"))
+    across, upward = (LINEAR.axis(title) for title in ("Score", "Transformed score"))
     return draw("compact logits", square(across, upward, 340), traces, "")
 
 
@@ -79,10 +78,10 @@ def _reliability(
 def _panel(number: int) -> Panel:
     title = f"<b>{TITLES[number]}</b>"
     if number == 3:
-        across = axis("Score", **LINEAR.options())
+        across = LINEAR.axis("Score")
         return Panel(across, axis("Rows", rangemode="tozero"), title)
-    across = axis("Score" if number < 2 else "Calibrated score", **LINEAR.options())
-    upward = axis("Observed frequency" if number % 2 == 0 else "", **LINEAR.options())
+    across = LINEAR.axis("Score" if number < 2 else "Calibrated score")
+    upward = LINEAR.axis("Observed frequency" if number % 2 == 0 else "")
     return Panel(across, upward, title, square=True)
 
 

@@ -1,18 +1,28 @@
-"""Axes: one look for all, and the ranges that hold what is drawn."""
+"""Axes: one look for all, the two scales of a probability, and ranges that hold what is drawn."""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from calib.curves.reliability import ReliabilityCurve
 from calib.figures.theme import FRAME, GRID, TICK_SIZE, TITLE_SIZE
 from calib.numerics.arrays import FloatArray
 
 Axis = dict[str, Any]
-# Of a loss: what differs by less is drawn as equal, and what differs by this is still drawn.
-MIN_SPAN, WIDE_SPAN = 1e-3, 0.02
+AxisKind = Literal["linear", "logit"]
+TAIL_TICKS = tuple(10.0**-k for k in range(1, 10))
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+# More labels would overlap on a phone.
+MAX_LABELS = 7
+# Log-odds of 0 and 1 where a line passes through them: no double but these lies farther out.
+FAR = 750.0
+LOGIT_TICKS = (*reversed(TAIL_TICKS), 0.5, *(1.0 - p for p in TAIL_TICKS))
 
 
 def axis(title: str = "", **options: Any) -> Axis:
@@ -59,19 +69,6 @@ def log_axis(title: str, values: FloatArray) -> Axis:
     )
 
 
-def loss_axis(title: str, *losses: FloatArray) -> Axis:
-    """An axis on which low losses can be distinguished.
-
-    At the end of a path a loss may be many times the least, and drawn whole it would flatten all
-    others: such an end leaves the panel. Differences that do not matter are not blown up either.
-    """
-    values = np.concatenate(losses)
-    low, middle, high = (float(np.quantile(values, share)) for share in (0.0, 0.5, 1.0))
-    top = min(high, low + max(6.0 * (middle - low), WIDE_SPAN))
-    aside = 0.08 * (top - low) + max(MIN_SPAN - (top - low), 0.0) / 2
-    return axis(title, range=[low - aside, top + aside], nticks=6, tickformat="~g")
-
-
 def padded(*values: ArrayLike, margin: float, least: float = 0.01) -> list[float]:
     """A range that holds all finite values, with a share of it, `margin`, on both sides.
 
@@ -91,3 +88,78 @@ def spread(at: FloatArray, least: float) -> list[int]:
         if abs(at[i] - at[shown[-1]]) >= least:
             shown.append(i)
     return shown
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scale:
+    """Where a probability lies on an axis."""
+
+    kind: AxisKind
+    # Ends of the axis, in its own coordinates.
+    low: float
+    high: float
+
+    def at(self, p: FloatArray) -> FloatArray:
+        """Coordinates of probabilities; beyond the ends of a logit axis, the nearer end."""
+        if self.kind == "linear":
+            return self.beyond(p)
+        return np.clip(self.beyond(p), self.low, self.high)
+
+    def beyond(self, p: FloatArray) -> FloatArray:
+        """Coordinates of the points of a line, which the ends of the axis cut; 0 and 1 are far."""
+        if self.kind == "linear":
+            return np.asarray(p, dtype=np.float64)
+        with np.errstate(divide="ignore"):
+            odds = np.log(p) - np.log1p(-np.asarray(p, dtype=np.float64))
+        return np.clip(odds, -FAR, FAR)
+
+    def axis(self, title: str = "", **options: Any) -> Axis:
+        """An axis with this scale's range and ticks, of which at most seven have labels."""
+        if self.kind == "linear":
+            ticks = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+            labels = [f"{p:.1f}" for p in ticks]
+        else:
+            shown = [p for p in LOGIT_TICKS if self.low <= _log_odds(p) <= self.high]
+            # Counted from 1/2, so that both tails label the same steps.
+            middle, step = shown.index(0.5), math.ceil(len(shown) / MAX_LABELS)
+            ticks = [_log_odds(p) for p in shown]
+            labels = [
+                _tick_label(p) if (i - middle) % step == 0 else "" for i, p in enumerate(shown)
+            ]
+        look = {"range": [self.low, self.high], "tickvals": ticks, "ticktext": labels}
+        return axis(title, **(look | options))
+
+
+# The margin keeps dots at 0 and 1 whole.
+LINEAR = Scale("linear", -0.02, 1.02)
+
+
+def scale_for(kind: AxisKind, curves: Iterable[ReliabilityCurve]) -> Scale:
+    """The scale on which all dots of some curves are seen; a ValueError for an unknown kind."""
+    if kind == "linear":
+        return LINEAR
+    if kind != "logit":
+        raise ValueError(f"axis must be 'linear' or 'logit', got {kind!r}.")
+    dots = np.concatenate([part for c in curves for part in (c.mean_score, c.observed)])
+    inside = dots[(dots > 0.0) & (dots < 1.0)]
+    lowest, highest = (inside.min(), inside.max()) if len(inside) else (0.5, 0.5)
+    low = max((p for p in LOGIT_TICKS if p <= min(lowest, 0.1)), default=LOGIT_TICKS[0])
+    high = min((p for p in LOGIT_TICKS if p >= max(highest, 0.9)), default=LOGIT_TICKS[-1])
+    margin = 0.04 * (_log_odds(high) - _log_odds(low))
+    return Scale("logit", _log_odds(low) - margin, _log_odds(high) + margin)
+
+
+def _log_odds(p: float) -> float:
+    return math.log(p) - math.log1p(-p)
+
+
+def _tick_label(p: float) -> str:
+    if p < 0.001:
+        return _power(p)
+    if p > 0.999:
+        return f"1−{_power(1.0 - p)}"
+    return f"{p:.10g}"
+
+
+def _power(p: float) -> str:
+    return "10" + f"{math.log10(p):.0f}".translate(SUPERSCRIPT)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from calib.analysis import Analysis, MethodResult
-from calib.figures.axes import axis
+from calib.figures.axes import LINEAR
 from calib.figures.chart import BOTTOM, LEFT, TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.layers import Trace, band, diagonal, dots, few_entry, method
 from calib.figures.panels import Panel, axis_ids, grid, shared_titles
-from calib.figures.scales import LINEAR
 from calib.figures.words import axis_titles, evidence, verdicts
 from calib.text import escaped, number
 
@@ -80,7 +79,7 @@ def before_after_panel(analysis: Analysis, method: str, *, side: int = SIDE) -> 
 
 
 def _panel(result: MethodResult, titles: tuple[str, str] = ("", "")) -> Panel:
-    across, upward = (axis(each, **{**LINEAR.options(), **TICKS}) for each in titles)
+    across, upward = (LINEAR.axis(each, **TICKS) for each in titles)
     title = f"<b>{escaped(result.label)}</b><br>KS {number(result.ks.statistic, 3)}"
     return Panel(across, upward, title, square=True)
 

@@ -1,4 +1,4 @@
-"""Calibration functions: what every method maps a score to, over the bins of the scores."""
+"""Calibration functions over the bins of scores, and the compact logit that some start from."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from calib.analysis import Analysis, MethodResult
-from calib.curves.functions import CalibrationFunction
-from calib.figures.axes import Axis
+from calib.curves.functions import CalibrationFunction, CompactLogitCurve
+from calib.figures.axes import LINEAR, Axis, AxisKind, Scale, scale_for
 from calib.figures.axes import axis as axis_of
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import (
@@ -23,13 +23,15 @@ from calib.figures.layers import (
     legend_entry,
     method,
     points,
+    reference,
+    vertical,
 )
-from calib.figures.panels import stacked
-from calib.figures.scales import AxisKind, Scale, scale_for
+from calib.figures.panels import square, stacked
 from calib.figures.theme import LINE_WIDTH, MethodStyle, faded, style_of
 from calib.figures.words import verdicts
+from calib.text import significant
 
-SIDE, GAP, KNOT_ROW = 380, 12, 9
+SIDE, SMALL, GAP, KNOT_ROW = 380, 300, 12, 9
 Rows = Literal["test", "fitted"]
 # No method's colour: the faint curves keep that of their method.
 BY_RULE = Subject(
@@ -98,7 +100,7 @@ def functions_chart(
     layers += [_knots(result, row, scale) for row, result in enumerate(bent)]
     layers += [legend_entry(observed, "markers"), *few_entry([bins.few])]
     words = ("Score", "Calibrated probability")
-    across, upward = (axis_of(title, **scale.options()) for title in words)
+    across, upward = (scale.axis(title) for title in words)
     return draw(
         "functions",
         # One x-axis for both: a knot stays under the bend that it makes, at any width and zoom.
@@ -154,4 +156,55 @@ def _knots(result: MethodResult, row: int, scale: Scale) -> Trace:
         yaxis="y2",
         marker={"symbol": "line-ns-open", "size": KNOT_ROW - 1, "line": edge},
         hover="knot at %{customdata:.4~g}<extra>%{fullData.name}</extra>",
+    )
+
+
+@chart
+def compact_logit_chart(analysis: Analysis) -> Chart:
+    """The compact logit at the epsilon in use, and the identity. Dotted lines mark epsilon.
+
+    Parameters
+    ----------
+    analysis : Analysis
+
+    References
+    ----------
+    Lucena 2018, section 5.1, arXiv:1809.07751.
+
+    Examples
+    --------
+    >>> import calib
+    >>> rows = calib.examples.EXAMPLES["naive_bayes"].load()
+    >>> analysis = calib.analyze(rows, {"methods": ("spline",)})
+    >>> calib.plot.compact_logit(analysis).layout.yaxis.title.text
+    'Transformed score'
+    """
+    used = analysis.compact_logit
+    whole, ends = [0.0, 1.0], (LINEAR.low, LINEAR.high)
+    places = {"epsilon": used.epsilon, "1 − epsilon": 1.0 - used.epsilon}
+    layers = [reference("identity", whole, whole, name="Identity", dash="dash", legend=True)]
+    layers += [
+        vertical(name, place, ends, name=name, hover=f"{name}<extra></extra>")
+        for name, place in places.items()
+    ]
+    transform = layer(
+        "compact logit",
+        used.score.astype(np.float32),
+        used.transformed.astype(np.float32),
+        name=f"ε = {significant(used.epsilon, 2)}",
+        line={"color": style_of("spline").color, "width": LINE_WIDTH},
+        hover="score %{x:.4f}, transformed %{y:.4f}<extra></extra>",
+        legend=True,
+    )
+    panels = square(LINEAR.axis("Score"), LINEAR.axis("Transformed score"), SMALL)
+    alt = _compact_logit_alt(used)
+    return draw("compact logit", panels, [*layers, transform], alt, of=(used.epsilon,))
+
+
+def _compact_logit_alt(used: CompactLogitCurve) -> str:
+    rows = "1 row is" if used.n_outside == 1 else f"{used.n_outside:,} rows are"
+    rule = f" The automatic epsilon is {significant(used.rule, 2)}."
+    return (
+        f"The compact logit with epsilon {significant(used.epsilon, 2)}: {rows} outside "
+        f"[epsilon, 1 - epsilon] and left unchanged.{'' if used.epsilon == used.rule else rule}"
     )

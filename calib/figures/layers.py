@@ -18,7 +18,7 @@ from calib.analysis.verdict import SIGNIFICANCE
 from calib.calibrators import CALIBRATORS
 from calib.curves.rate import RateCurve
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
-from calib.figures.scales import Scale
+from calib.figures.axes import Scale
 from calib.figures.theme import BAND, FRAME, GREY, LINE_WIDTH, OUTCOME, MethodStyle, faded, style_of
 from calib.figures.words import band_name
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
@@ -101,14 +101,6 @@ def linked(
     line = {"color": faded(of.style.color, 0.7), "width": 1.5, "dash": of.style.dash}
     same = {"mode": "lines+markers", "line": line}
     return points(what, of, x, y, marker=marker, **(same | options))
-
-
-def path(what: str, of: Subject, x: Any, y: Any, *, chosen: int, **options: Any) -> Trace:
-    """A line through points, one of which is in use and larger."""
-    sizes, symbols = np.full(len(x), 5.0), ["circle"] * len(x)
-    sizes[chosen], symbols[chosen] = 14.0, of.style.symbol
-    marker = {"size": sizes, "symbol": symbols, "line": {"width": 0}}
-    return linked(what, of, x, y, marker=marker, **options)
 
 
 def area(

@@ -13,11 +13,8 @@ from calib.figures.axes import Axis, axis, padded, spread
 from calib.figures.theme import TITLE_SIZE
 from calib.numerics.arrays import FloatArray
 
-# Pixels: the width of what is read from left to right and of a loss over one parameter; and of the
-# latter the heights of both panels, with the gap between them.
-TIMELINE, PATH = 640, 460
-PHONE = 280  # the panels of a phone
-UPPER, GAP, LOWER = 220, 16, 84
+# Pixels: the width of what is read from left to right, and of the panels of a phone.
+TIMELINE, PHONE = 640, 280
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +130,6 @@ def forest(
     )
     across = axis(title, range=list(limits), nticks=6, tickformat="~g", mirror=False)
     return one(across, rows, width, height)
-
-
-def over_parameter(x: Axis, loss: Axis, below: Axis | None = None) -> Panels:
-    """A loss over one parameter, and what goes with it in a lower panel."""
-    panels = [(loss, UPPER), *([] if below is None else [(below, LOWER)])]
-    return stacked(x, panels, PATH, GAP)
 
 
 def timeline(

@@ -1,21 +1,21 @@
-"""The reliability diagram: a square panel, and the score histogram on the same x-axis below."""
+"""Reliability diagrams: of methods, with the scores' histogram below, and of slices or reports."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from calib.analysis import Analysis, MethodResult
 from calib.curves.rate import RateCurve
 from calib.curves.reliability import ReliabilityCurve
-from calib.figures.axes import axis as axis_of
-from calib.figures.axes import count_axis
+from calib.figures.axes import LINEAR, AxisKind, Scale, count_axis, scale_for
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import (
     FULL_AREA,
     RATES,
     SMALLEST_DOT,
+    Subject,
     Trace,
     curve,
     diagonal,
@@ -27,13 +27,21 @@ from calib.figures.layers import (
     rate_layers,
 )
 from calib.figures.layers import band as band_layer
-from calib.figures.panels import stacked
-from calib.figures.scales import AxisKind, Scale, scale_for
-from calib.figures.theme import LINE_WIDTH, OUTCOME, faded
+from calib.figures.panels import square, stacked
+from calib.figures.theme import GREY, LINE_WIDTH, OUTCOME, MethodStyle, faded
 from calib.figures.words import axis_titles, verdicts
-from calib.text import count, span
+from calib.text import count, escaped, shortened, span
 
-SIDE, GAP, HISTOGRAM = 380, 14, 76
+SIDE, GAP, HISTOGRAM, OVERLAY = 380, 14, 76, 330
+# Curves laid over each other are not methods, but more colours could not be distinguished.
+STYLES = (
+    MethodStyle("#56B4E9", "solid", "circle"),
+    MethodStyle("#D55E00", "dash", "square"),
+    MethodStyle("#009E73", "dashdot", "diamond"),
+    MethodStyle("#CC79A7", "dot", "triangle-up"),
+    MethodStyle("#999933", "longdash", "pentagon"),
+    MethodStyle(GREY, "solid", "x"),
+)
 
 
 @chart
@@ -94,7 +102,7 @@ def reliability_chart(
     layers += few_entry(each.few for each in curves)
     if ring:
         layers.append(_ring(analysis.methods[ring[0]].reliability, ring[1], scale))
-    across, upward = (axis_of(title, **scale.options()) for title in axis_titles(analysis))
+    across, upward = (scale.axis(title) for title in axis_titles(analysis))
     panels = [(upward, SIDE)]
     if histogram:
         unit = "Weight" if analysis.data.weighted else "Rows"
@@ -158,3 +166,43 @@ def _histogram(result: MethodResult, scale: Scale, unit: str, *, filled: bool) -
         hovertext=["", *texts, ""],
         hover="%{hovertext}<extra></extra>",
     )
+
+
+@chart
+def overlay_chart(curves: Mapping[str, ReliabilityCurve], alt: str = "") -> Chart:
+    """Several reliability diagrams on the same axes.
+
+    Parameters
+    ----------
+    curves : mapping of str to ReliabilityCurve
+        At most six curves by name.
+    alt : str
+        Alternative text. Default: a sentence that these are slices, with their names.
+
+    Raises
+    ------
+    ValueError
+        If there is no curve, or there are more than six.
+
+    Examples
+    --------
+    >>> import calib
+    >>> analysis = calib.from_predictions([0, 1, 0, 1] * 50, [0.1, 0.8, 0.3, 0.6] * 50)
+    >>> curves = {one.label: one.reliability for one in analysis.methods.values()}
+    >>> figure = calib.plot.overlay({name: curves[name] for name in ("Uncalibrated", "Beta")})
+    >>> figure.layout.yaxis.title.text
+    'Observed frequency'
+    """
+    if not 1 <= len(curves) <= len(STYLES):
+        raise ValueError(f"curves must be 1 to {len(STYLES)}, got {len(curves)}.")
+    named = [
+        Subject(f"slice {i}", escaped(shortened(name)), style)
+        for i, (name, style) in enumerate(zip(curves, STYLES, strict=False))
+    ]
+    layers = [diagonal(LINEAR)]
+    layers += [dots(of, each, LINEAR) for of, each in zip(named, curves.values(), strict=True)]
+    layers += [legend_entry(of) for of in named]
+    layers += few_entry(each.few for each in curves.values())
+    across, upward = map(LINEAR.axis, ("Mean predicted probability", "Observed frequency"))
+    alt = alt or f"Reliability diagrams of {len(curves)} slices: {', '.join(curves)}."
+    return draw("overlay", square(across, upward, OVERLAY), layers, alt, of=list(curves))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from calib.figures.overlay import overlay_chart
+from calib.figures.reliability import overlay_chart
 from calib.reports.blocks import (
     Block,
     Bullets,

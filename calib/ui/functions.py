@@ -21,7 +21,7 @@ from calib.crossfit.epsilon import (
 )
 from calib.crossfit.settings import Settings
 from calib.curves.functions import CalibrationFunction, CompactLogitCurve
-from calib.figures.epsilon import epsilon_chart
+from calib.figures.losses import epsilon_chart
 from calib.text import interval, level, number, significant
 from calib.ui.controls.widgets import control
 from calib.ui.layout import charts

@@ -18,10 +18,10 @@ from calib.calibrators import CALIBRATORS
 from calib.core.predictions import Predictions
 from calib.crossfit.settings import DEFAULT_METHODS, Settings
 from calib.figures import CHARTS
-from calib.figures.compact_logit import compact_logit_chart
 from calib.figures.cumulative import cumulative_chart
 from calib.figures.difference import difference_chart
-from calib.figures.overlay import STYLES
+from calib.figures.functions import compact_logit_chart
+from calib.figures.reliability import STYLES
 from calib.figures.sensitivity import STRATEGIES
 from calib.figures.svg import to_svg
 from calib.figures.theme import FRAME, METHOD_STYLES, OTHER_STYLE, OUTCOME, style_of

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import scipy.special
 
-from calib.figures.compact_logit import compact_logit_chart
-from calib.figures.functions import functions_chart
+from calib.figures.functions import compact_logit_chart, functions_chart
 
 
 def test_maps_are_the_calibration_functions(analysis, trace):

@@ -3,8 +3,8 @@ import json
 import numpy as np
 import pytest
 
-from calib.figures.overlay import overlay_chart
 from calib.figures.periods import period_chart
+from calib.figures.reliability import overlay_chart
 from calib.figures.slices import slice_chart
 from tests.figures.drawn import METHODS, curves, gaps, periods
 

@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote
 import streamlit as st
 
 from calib.curves.rate import RateKind
-from calib.figures.scales import AxisKind
+from calib.figures.axes import AxisKind
 from calib.text import significant, span
 from calib.ui.session.choice import Choice, Values, flag, number, on, one_of, several, stretch
 from calib.ui.session.choices.analysis import BINNED, METHOD, SEGMENTED, method_label
