@@ -34,7 +34,7 @@ with st.sidebar:
 if browser.message:
     st.success(plain(browser.message))
     browser.message = ""
-above, below = st.container(key="report_form"), st.container()
+above, below = st.container(key="report_form"), st.container(key="reports_below")
 with below:
     st.markdown("## Saved reports")
     try:
