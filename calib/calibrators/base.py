@@ -86,7 +86,8 @@ class Calibrator(AnyCalibrator[Form]):
             If the arrays are empty, contain NaN or values outside their range, or all outcomes are
             of one class.
         """
-        return self.fit_cells(ScoreCells.from_arrays(y, scores, sample_weight, groups))
+        names = ("y", "scores")
+        return self.fit_cells(ScoreCells.from_arrays(y, scores, sample_weight, groups, names=names))
 
     def fit_cells(self, cells: ScoreCells) -> Self:
         """Fit the calibrator on rows that were counted into cells."""
@@ -161,13 +162,13 @@ class RowCalibrator(Calibrator):
         """Fit the calibrator on held-out scores and outcomes, see `Calibrator.fit`."""
         if groups is not None:
             return super().fit(scores, y, sample_weight, groups)
-        outcome, score = check_outcomes(y), check_scores(scores)
-        check_same_length(y_true=outcome, y_prob=score)
+        outcome, score = check_outcomes(y, "y"), check_scores(scores, "scores")
+        check_same_length(y=outcome, scores=score)
         if sample_weight is None:
             weight, positive = np.ones(len(score)), outcome.astype(np.float64)
         else:
             weight = effective_weights(check_weights(sample_weight))
-            check_same_length(y_true=outcome, sample_weight=weight)
+            check_same_length(y=outcome, sample_weight=weight)
             positive = np.where(outcome, weight, 0.0)
         if outcome.all() or not outcome.any():
             self._refuse_one_class(bool(outcome[0]))
@@ -232,7 +233,7 @@ class MatrixCalibrator(AnyCalibrator[RowsForm]):
             to 1, or all rows are of one class.
         """
         matrix = _matrix(scores)
-        label = check_classes(y, matrix.shape[1])
+        label = check_classes(y, matrix.shape[1], "y")
         check_same_length(scores=matrix, y=label)
         weight = None if sample_weight is None else check_weights(sample_weight)
         if weight is not None:
@@ -308,4 +309,4 @@ def _matrix(scores: ArrayLike) -> FloatArray:
         raise ValueError(
             f"scores must be a matrix of one column per class, got shape {matrix.shape}."
         )
-    return check_score_matrix(matrix)
+    return check_score_matrix(matrix, "scores")

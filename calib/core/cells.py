@@ -58,6 +58,8 @@ class ScoreCells(Cells):
         y_prob: ArrayLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        *,
+        names: tuple[str, str] = ("y_true", "y_prob"),
     ) -> ScoreCells:
         """Count rows into cells.
 
@@ -71,6 +73,8 @@ class ScoreCells(Cells):
             Positive, finite weights. Default: every row has weight 1.
         groups : array-like of shape (n,), optional
             Group (cluster) of each row, any hashable values. Rows of one group are not independent.
+        names : tuple of two str
+            What errors call the outcomes and the scores.
 
         Raises
         ------
@@ -78,19 +82,19 @@ class ScoreCells(Cells):
             If an array is empty, is not one-dimensional, differs in length from the others, or
             contains a value that is not allowed.
         """
-        outcome = check_outcomes(y_true)
-        score = check_scores(y_prob)
-        check_same_length(y_true=outcome, y_prob=score)
+        of_outcomes, of_scores = names
+        outcome, score = check_outcomes(y_true, of_outcomes), check_scores(y_prob, of_scores)
+        check_same_length(**{of_outcomes: outcome, of_scores: score})
         weight = None if sample_weight is None else check_weights(sample_weight)
         if weight is None:
             cells = cls._count(outcome, score)
         else:
-            check_same_length(y_true=outcome, sample_weight=weight)
+            check_same_length(**{of_outcomes: outcome, "sample_weight": weight})
             cells = cls._sum(outcome, score, weight)
         if groups is None:
             return cells
         code = pd.factorize(np.asarray(groups), use_na_sentinel=False)[0].astype(np.int64)
-        check_same_length(y_true=outcome, groups=code)
+        check_same_length(**{of_outcomes: outcome, "groups": code})
         own = np.ones(len(code)) if weight is None else weight
         effect = curve_design_effect(cells, score, outcome, own, own * own, code)
         return replace(cells, design_effect=effect)

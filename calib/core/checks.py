@@ -17,9 +17,9 @@ MIN_SHARE = 1e-14
 ROW_SUM_TOLERANCE = 1e-3
 
 
-def check_outcomes(y_true: ArrayLike) -> BoolArray:
+def check_outcomes(y_true: ArrayLike, name: str = "y_true") -> BoolArray:
     """Return outcomes as booleans. Anything except 0 and 1 is refused."""
-    values = _one_dimensional("y_true", y_true)
+    values = _one_dimensional(name, y_true)
     if values.dtype == np.bool_:
         return values
     if values.dtype.kind in "iuf":
@@ -31,7 +31,7 @@ def check_outcomes(y_true: ArrayLike) -> BoolArray:
         listed = values.tolist()
         first = next((value for value in listed if not isinstance(value, NUMBERS)), listed[0])
         odd = f"{values.dtype} values such as {first!r}"
-    raise ValueError(f"y_true must hold only 0 and 1 (or booleans), got {odd}.")
+    raise ValueError(f"{name} must hold only 0 and 1 (or booleans), got {odd}.")
 
 
 def unboxed(values: NDArray[Any]) -> NDArray[Any]:
@@ -122,41 +122,41 @@ def _one_dimensional(name: str, values: ArrayLike) -> NDArray[Any]:
     return array
 
 
-def check_score_matrix(scores: NDArray[Any]) -> FloatArray:
+def check_score_matrix(scores: NDArray[Any], name: str = "y_prob") -> FloatArray:
     """Return class scores whose rows sum to exactly 1. Rows that are not near 1 are refused."""
     matrix = np.array(scores, dtype=np.float64, order="C")
     if matrix.ndim != 2:
-        raise ValueError(f"y_prob must have one column per class, got shape {matrix.shape}.")
+        raise ValueError(f"{name} must have one column per class, got shape {matrix.shape}.")
     if matrix.shape[1] < 2:
-        raise ValueError(f"y_prob must have at least 2 class columns, got {matrix.shape[1]}.")
-    _check_entries(matrix)
+        raise ValueError(f"{name} must have at least 2 class columns, got {matrix.shape[1]}.")
+    _check_entries(matrix, name)
     sums = matrix.sum(axis=1)
     bad = np.flatnonzero(np.abs(sums - 1.0) > ROW_SUM_TOLERANCE)
     if len(bad):
         first = ", ".join(f"{i} ({sums[i]:.4g})" for i in bad[:3])
         raise ValueError(
-            f"each row of y_prob must sum to 1 within {ROW_SUM_TOLERANCE}, "
+            f"each row of {name} must sum to 1 within {ROW_SUM_TOLERANCE}, "
             f"got {len(bad)} rows that do not, first: {first}."
         )
     return np.divide(matrix, sums[:, None], out=matrix)
 
 
-def _check_entries(matrix: FloatArray) -> None:
+def _check_entries(matrix: FloatArray, name: str) -> None:
     if not matrix.size:
-        raise ValueError(f"y_prob must hold at least one row, got shape {matrix.shape}.")
+        raise ValueError(f"{name} must hold at least one row, got shape {matrix.shape}.")
     # One comparison finds NaN too: it fails every comparison.
     if not (matrix.min() >= 0.0 and matrix.max() <= 1.0):
         row, column = np.argwhere(~((matrix >= 0.0) & (matrix <= 1.0)))[0].tolist()
         raise ValueError(
-            f"y_prob must be within [0, 1], got {matrix[row, column]} in row {row}, "
+            f"{name} must be within [0, 1], got {matrix[row, column]} in row {row}, "
             f"column {column}."
         )
 
 
-def check_classes(y_true: ArrayLike, n_classes: int) -> IntArray:
+def check_classes(y_true: ArrayLike, n_classes: int, name: str = "y_true") -> IntArray:
     """Return class indices as integers. Anything except 0..m-1 is refused."""
     values = unboxed(np.asarray(y_true))
-    rule = f"y_true must hold class indices 0..{n_classes - 1}"
+    rule = f"{name} must hold class indices 0..{n_classes - 1}"
     if values.ndim != 1 or values.dtype.kind not in "iuf":
         raise ValueError(f"{rule}, got {values.dtype} values of shape {values.shape}.")
     _check_each(values, np.isfinite(values) & (values == np.floor(values)), rule)

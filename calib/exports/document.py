@@ -190,7 +190,7 @@ class ExportedCalibrator:
         if matrix.ndim != 2 or matrix.shape[1] != len(self.classes):
             shape = f"({len(self.classes)} class columns)"
             raise ValueError(f"scores must be a matrix {shape}, got shape {matrix.shape}.")
-        check_score_matrix(matrix)
+        check_score_matrix(matrix, "scores")
         return self._values(np.asarray(matrix, dtype=np.float64))
 
     def _values(self, scores: FloatArray) -> FloatArray:
