@@ -8,8 +8,9 @@ from dataclasses import fields
 from importlib.util import find_spec
 from typing import Any
 
-from calib.cli.options import Commands, add_columns, add_command, add_output
+from calib.cli.options import Commands, add_columns, add_command, add_output, with_options
 from calib.loading.options import CountedColumns
+from calib.loading.problems import InputError
 
 SCAN = """examples:
   calib scan predictions/ --outcome y --score p --slice region -o cells.parquet
@@ -72,7 +73,11 @@ def run_scan(given: argparse.Namespace) -> int:
     _check_engine()
     from calib.scanning import scan
 
-    counted = scan(given.sources, table=given.table, view=given.view, **_named(given, OF_SCAN))
+    named = _named(given, OF_SCAN)
+    try:
+        counted = scan(given.sources, table=given.table, view=given.view, **named)
+    except InputError as error:
+        raise with_options(error) from None
     for path in given.output:
         counted.save(path)
         print(path)

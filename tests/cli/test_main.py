@@ -200,6 +200,16 @@ def test_what_is_counted_can_come_from_standard_input(name, run, folder, tmp_pat
     assert second.name == "standard-input"
 
 
+def test_a_scan_names_the_option_that_repairs(run, folder, tmp_path):
+    named = ("scan", folder / "percent.csv", "--outcome", "y", "--score", "p", "-o")
+    done = run(*named, tmp_path / "cells.parquet")
+    assert (done.status, done.out) == (2, "")
+    repair = "On the command line: --transform percent."
+    assert done.err.endswith(f"divide them by 100. {repair}\n")
+    assert "Python" not in done.err
+    assert run(*named, tmp_path / "cells.parquet", "--transform", "percent").status == 0
+
+
 def test_standard_input_is_read_once(run):
     done = run("check", "-", "--test", "-", "--max-ks", "1")
     assert (done.status, done.out) == (2, "")
