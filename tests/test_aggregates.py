@@ -1,5 +1,6 @@
 """Aggregates: counted rows that add up, are saved, and lose nothing where cells are exact."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -161,6 +162,31 @@ def test_a_later_version_is_named(tmp_path: Path, texts: Texts) -> None:
     )
     pq.write_table(table.replace_schema_metadata({b"calib.aggregate": known}), path)
     with texts.raises(ValueError):
+        Aggregate.load(path)
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"written by": "me"},
+        {"name": 5},
+        {"exact": "no"},
+        {"strata": [0]},
+        {"strata": {"part": [2**70], "test": [-1], "fold": [-1], "group": [-1]}},
+        {"parts": [["", ""]]},
+        {"set_aside": {"no outcome": -1}},
+        {"view_key": "best"},
+        {"max_scores": None},
+    ],
+    ids=lambda forged: next(iter(forged)),
+)
+def test_what_is_known_of_forged_counts_is_refused(tmp_path: Path, forged: dict) -> None:
+    path = tmp_path / "x.parquet"
+    aggregate_rows(drawn(7), {}).save(path)
+    table = pq.read_table(path)
+    known = json.loads(table.schema.metadata[b"calib.aggregate"]) | forged
+    pq.write_table(table.replace_schema_metadata({b"calib.aggregate": json.dumps(known)}), path)
+    with pytest.raises(ValueError, match=r"x\.parquet is damaged"):
         Aggregate.load(path)
 
 

@@ -6,6 +6,8 @@ import base64
 import json
 import zlib
 from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import starmap
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -15,6 +17,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from calib.core.strata import Part, Strata
+from calib.core.strict_json import Reader, loads
+from calib.core.views import parse_view
 from calib.numerics.arrays import arrays_of
 from calib.numerics.cell_table import CellTable
 
@@ -33,6 +37,39 @@ COLUMN_TYPES: Mapping[str, type] = {
 }
 # A forged file of a few kilobytes can claim any number of entries.
 MAX_ENTRIES = 20_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What is known of an aggregate besides the columns of its cells, as it is written."""
+
+    exact: bool
+    parts: tuple[tuple[str, str, str], ...]
+    strata: Strata
+    view_key: str
+    name: str
+    score_name: str
+    outcome_name: str
+    positive_name: str
+    class_names: tuple[str, ...]
+    time_name: str
+    time_kind: str
+    weighted: bool
+    set_aside: Mapping[str, int]
+    sources: tuple[str, ...]
+    fold_names: tuple[str, ...]
+    max_scores: int
+
+    def __post_init__(self) -> None:
+        parse_view(self.view_key)
+        if any(n < 0 for n in self.set_aside.values()):
+            raise ValueError("set_aside must hold numbers of rows.")
+
+    @classmethod
+    def read(cls, data: Any) -> Known:
+        """Raises ValueError if an entry is missing, unknown or of another kind."""
+        found: Known = Reader().read(cls, data, "the counts")
+        return found
 
 
 def to_arrow(named: Mapping[str, Any]) -> pa.Table:
@@ -92,7 +129,7 @@ def from_arrow(table: pa.Table, called: str) -> dict[str, Any]:
     Raises ValueError if it is something else, contradicts itself, or is of a later version.
     """
     try:
-        known = json.loads((table.schema.metadata or {})[METADATA_KEY])
+        known = loads((table.schema.metadata or {})[METADATA_KEY])
     except (KeyError, ValueError, RecursionError) as error:
         raise _damaged(called) from error
     version = known.pop("schema_version", None) if isinstance(known, dict) else None
@@ -106,7 +143,7 @@ def from_arrow(table: pa.Table, called: str) -> dict[str, Any]:
             name: np.array(table.column(name).to_numpy(), dtype=kind)
             for name, kind in COLUMN_TYPES.items()
         }
-        return decoded(columns, known)
+        return _decoded(columns, Known.read(known))
     except (KeyError, TypeError, ValueError, pa.ArrowException) as error:
         raise ValueError(
             f"{called} is damaged: its cells contradict each other. Count the predictions "
@@ -114,17 +151,12 @@ def from_arrow(table: pa.Table, called: str) -> dict[str, Any]:
         ) from error
 
 
-def decoded(columns: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
-    """The attributes of an aggregate, from its columns and what was `described`."""
-    strata = Strata(
-        **{k: np.array(v, dtype=np.int64).reshape(-1) for k, v in known.pop("strata").items()}
-    )
-    parts = tuple(Part(*map(str, part)) for part in known.pop("parts"))
-    cells = CellTable(exact=bool(known.pop("exact")), **columns)
-    _check_cells(cells, strata, len(parts))
-    for name in ("class_names", "sources", "fold_names"):
-        known[name] = tuple(map(str, known[name]))
-    return {"parts": parts, "strata": strata, "table": cells, **known}
+def _decoded(columns: dict[str, Any], known: Known) -> dict[str, Any]:
+    """The attributes of an aggregate."""
+    cells = CellTable(exact=known.exact, **columns)
+    _check_cells(cells, known.strata, len(known.parts))
+    others = {name: getattr(known, name) for name in Known.__slots__ if name != "exact"}
+    return others | {"parts": tuple(starmap(Part, known.parts)), "table": cells}
 
 
 def _check_cells(cells: CellTable, strata: Strata, n_parts: int) -> None:
@@ -148,15 +180,6 @@ def _check_cells(cells: CellTable, strata: Strata, n_parts: int) -> None:
 # Columns that follow from others if each cell is one score, and if rows have no weights.
 OF_ONE_SCORE = ("low", "high", "score_sum")
 OF_WEIGHTS = ("weight", "weight_sq")
-# What is known of cells besides them, by the kind that JSON has for it.
-KINDS: Mapping[str, type] = {
-    **dict.fromkeys(("exact", "weighted"), bool),
-    **dict.fromkeys(("view_key", "name", "score_name", "outcome_name", "positive_name"), str),
-    **dict.fromkeys(("time_name", "time_kind"), str),
-    **dict.fromkeys(("parts", "class_names", "sources", "fold_names"), list),
-    **dict.fromkeys(("strata", "set_aside"), dict),
-    "max_scores": int,
-}
 # It must not unpack to more than a machine holds.
 MOST_ENTRIES = 5_000_000
 
@@ -188,22 +211,16 @@ def _read(known: dict[str, Any]) -> dict[str, Any]:
             f"the cells have schema version {version!r:.60}; this calib reads version "
             f"{SCHEMA_VERSION}. Update calib."
         )
-    for name, kind in KINDS.items():
-        if type(known[name]) is not kind:
-            raise ValueError(f"{name} must be {kind.__name__}, got {known[name]!r:.60}.")
-    if unknown := known.keys() - KINDS.keys():
-        raise ValueError(f"the cells must have only known entries, got {min(unknown)!r:.60}.")
-    if any(type(n) is not int or n < 0 for n in known["set_aside"].values()):
-        raise ValueError("set_aside must hold numbers of rows.")
+    found = Known.read(known)
     columns = {name: _unpacked(text, COLUMN_TYPES[name]) for name, text in packed.items()}
     if len({len(values) for values in columns.values()}) != 1:
         raise ValueError("columns of cells must have one length.")
-    if not known["weighted"]:
+    if not found.weighted:
         columns |= dict.fromkeys(OF_WEIGHTS, columns["rows"].astype(np.float64))
-    if known["exact"]:
+    if found.exact:
         score = columns["key"].view(np.float64)
         columns |= {"low": score, "high": score, "score_sum": score * columns["weight"]}
-    return decoded({name: columns[name] for name in COLUMN_TYPES}, known)
+    return _decoded({name: columns[name] for name in COLUMN_TYPES}, found)
 
 
 def _packed(values: NDArray[Any]) -> str:

@@ -30,7 +30,7 @@ class Reader:
     keys, tuples, literals, or plain values. `where` is the name of the place, for messages.
     """
 
-    error: type[ValueError]
+    error: type[ValueError] = ValueError
     a_number = "a finite number"
 
     def read(self, kind: Any, data: Any, where: str) -> Any:
