@@ -37,6 +37,8 @@ COLUMN_TYPES: Mapping[str, type] = {
 }
 # A forged file of a few kilobytes can claim any number of entries.
 MAX_ENTRIES = 20_000_000
+# Relative error of a sum of scores, which engines add up in any order.
+ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +113,10 @@ def read(path: str | Path | BinaryIO) -> dict[str, Any]:
         if any(schema.field(k).type != pa.from_numpy_dtype(v) for k, v in COLUMN_TYPES.items()):
             raise ValueError("columns of other types")
         table = pq.read_table(path, columns=list(COLUMN_TYPES))
-    except (pa.ArrowException, KeyError, ValueError) as error:
+    except (pa.ArrowException, KeyError, ValueError, OSError) as error:
+        # What the system refuses has a number; what Arrow cannot decode has none.
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
         raise _damaged(called) from error
     return from_arrow(table, called)
 
@@ -139,6 +144,9 @@ def from_arrow(table: pa.Table, called: str) -> dict[str, Any]:
             f"{SCHEMA_VERSION}. Update calib, or count the predictions again."
         )
     try:
+        # A missing value would become a number, or false.
+        if any(table.column(name).null_count for name in COLUMN_TYPES):
+            raise ValueError("Cells must have no missing values.")
         columns: dict[str, Any] = {
             name: np.array(table.column(name).to_numpy(), dtype=kind)
             for name, kind in COLUMN_TYPES.items()
@@ -154,14 +162,17 @@ def from_arrow(table: pa.Table, called: str) -> dict[str, Any]:
 def _decoded(columns: dict[str, Any], known: Known) -> dict[str, Any]:
     """The attributes of an aggregate."""
     cells = CellTable(exact=known.exact, **columns)
-    _check_cells(cells, known.strata, len(known.parts))
+    _check_cells(cells, known)
     others = {name: getattr(known, name) for name in Known.__slots__ if name != "exact"}
     return others | {"parts": tuple(starmap(Part, known.parts)), "table": cells}
 
 
-def _check_cells(cells: CellTable, strata: Strata, n_parts: int) -> None:
+def _check_cells(cells: CellTable, known: Known) -> None:
     """Refuse sums that no rows can have."""
-    own = arrays_of(strata).values()
+    strata, n_parts, own = known.strata, len(known.parts), arrays_of(known.strata).values()
+    with np.errstate(over="ignore", invalid="ignore"):
+        least, most = (cells.weight * end for end in (cells.low, cells.high))
+    one_score = (cells.low == cells.high) & (cells.low == cells.key.view(np.float64))
     sound = (
         len(cells) > 0
         and len({len(values) for values in own}) == 1
@@ -171,7 +182,11 @@ def _check_cells(cells: CellTable, strata: Strata, n_parts: int) -> None:
         and bool((np.isfinite(cells.weight) & (cells.weight > 0)).all())
         and bool((np.isfinite(cells.weight_sq) & (cells.weight_sq > 0)).all())
         and bool(((cells.low >= 0) & (cells.low <= cells.high) & (cells.high <= 1)).all())
-        and bool(np.isfinite(cells.score_sum).all())
+        and bool((cells.score_sum >= (1 - ROUNDING) * least).all())
+        and bool(((1 - ROUNDING) * cells.score_sum <= most).all())
+        and (not cells.exact or bool(one_score.all()))
+        and (known.weighted or bool((cells.weight == cells.rows).all()))
+        and (known.weighted or bool((cells.weight_sq == cells.rows).all()))
     )
     if not sound:
         raise ValueError("Cells must have rows, weights above 0 and scores within [0, 1].")
@@ -201,7 +216,7 @@ def from_json(data: Any) -> dict[str, Any]:
     try:
         return _read(dict(data))
     except (KeyError, TypeError, AttributeError, IndexError, zlib.error, OverflowError) as error:
-        raise ValueError(f"the cells are damaged ({type(error).__name__}: {error}).") from error
+        raise ValueError("the cells are damaged.") from error
 
 
 def _read(known: dict[str, Any]) -> dict[str, Any]:
@@ -231,7 +246,10 @@ def _packed(values: NDArray[Any]) -> str:
 
 def _unpacked(text: str, kind: type) -> NDArray[Any]:
     unpack = zlib.decompressobj()
-    raw = unpack.decompress(base64.b64decode(text, validate=True), 8 * MOST_ENTRIES)
+    try:
+        raw = unpack.decompress(base64.b64decode(text, validate=True), 8 * MOST_ENTRIES)
+    except ValueError as error:
+        raise ValueError("a column of cells is no base64 text.") from error
     if not unpack.eof or unpack.unconsumed_tail:
         raise ValueError("a column of cells is cut off, or holds too many.")
     return np.frombuffer(raw, dtype=np.dtype(kind).newbyteorder("<")).astype(kind)

@@ -107,11 +107,11 @@ def _unstable(found: Report) -> str:
 def _reshaped(rng: random.Random, text: str) -> bytes:
     data = json.loads(text)
     for _ in range(rng.choice([1, 1, 2])):
-        _change(rng, data)
+        change(rng, data)
     return json.dumps(data).encode()
 
 
-def _change(rng: random.Random, data: Any) -> None:
+def change(rng: random.Random, data: Any) -> None:
     """Walk down to some value, and replace, remove, double or move it."""
     holder, key = data, rng.choice(list(data))
     while isinstance(holder[key], dict | list) and holder[key] and rng.random() < 0.85:
