@@ -37,6 +37,10 @@ def _problems(contents: Contents) -> Iterator[str]:
     yield from _of_analysis(contents.analysis)
     if contents.parts is not None:
         yield from _of_parts(contents.parts, contents.analysis.methods)
+    if contents.evidence is not None:
+        for key in contents.analysis.methods:
+            if not len(contents.evidence.table(key)[1]):
+                yield f"evidence.methods must hold the scores of {key!r:.60}, got none."
 
 
 def _of_analysis(analysis: Analysis) -> Iterator[str]:
@@ -51,8 +55,11 @@ def _of_analysis(analysis: Analysis) -> Iterator[str]:
         yield f"the recommended method must be in the report, got {recommended!r:.60}."
     yield from _of_lengths("fitted_reliability", analysis.fitted_reliability)
     yield from _of_lengths("compact_logit", analysis.compact_logit)
+    columns = [column.key for column in analysis.columns]
+    if "log_loss" not in columns:
+        yield "the report's columns must hold 'log_loss', got none."
     for key, method in analysis.methods.items():
-        yield from _of_method(key, method, [column.key for column in analysis.columns])
+        yield from _of_method(key, method, columns)
     if analysis.multiclass is not None:
         yield from _of_matrix(analysis.multiclass)
 

@@ -120,7 +120,7 @@ def _sqlite(url: URL, patience: float) -> Engine:
     def prepare(connection: sqlite3.Connection, _record: object) -> None:
         try:
             _make_durable(connection, patience)
-        except sqlite3.Error:
+        except (sqlite3.Error, UnicodeDecodeError):
             connection.close()
             raise
 

@@ -78,6 +78,9 @@ def translate_errors(url: URL) -> Iterator[None]:
         reason = _known(error)
         said = f"{reason}." if reason else _unknown(error)
         raise KINDS.get(reason or "", StoreError)(f"The {place(url)} {said}") from error
+    except UnicodeDecodeError as error:
+        # SQLite quotes the damaged bytes in its own message, which Python then cannot read.
+        raise DamagedError(f"The {place(url)} {BROKEN}.") from error
 
 
 def place(url: URL) -> str:

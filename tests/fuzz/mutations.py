@@ -209,8 +209,11 @@ def _unlike_rows(found: Predictions, outcome: Any, score: Any) -> str:
 
 def _unlike_text(found: Predictions, data: bytes, delimiter: str, *, drop: bool) -> str:
     """Compare with a plain reading by Python's own csv; rows that it cannot read are left out."""
-    text = data.decode("utf-8-sig", "replace")
-    last = text.rpartition("\n")[2]
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
+    last = text.replace("\r", "\n").rpartition("\n")[2]
     # A quoted cell may run over many lines.
     if last.replace(delimiter, "").strip() and '"' not in last and last.count(delimiter) < 2:
         return "it ends in the middle of a row"
@@ -235,10 +238,12 @@ def _values(row: list[str]) -> tuple[int, float] | None:
     while len(row) > 3 and not row[-1]:
         row = row[:-1]
     try:
-        outcome, score = float(row[0]), float(row[1].removesuffix("%").replace(",", "."))
+        # Python's own numbers may stand between spaces, but not between all that `strip` removes.
+        first, second = (cell.strip() for cell in row[:2])
+        outcome, score = float(first), float(second.removesuffix("%").replace(",", "."))
     except (ValueError, IndexError):
         return None
-    score = score / 100.0 if row[1].endswith("%") else score
+    score = score / 100.0 if second.endswith("%") else score
     # A row may end before its empty cells.
     whole = outcome in (0.0, 1.0) and 0.0 <= score <= 1.0 and len(row) <= 3
     return (int(outcome), score) if whole else None

@@ -112,7 +112,8 @@ def text_case(rng: random.Random) -> Case:
         style.thousands = ""
     if style.ragged == "short":
         style.trailing = ""
-    if style.header.startswith("numeric") and style.comment.startswith("#"):
+    words = style.comment.startswith("#") or style.delimiter in style.comment
+    if style.header.startswith("numeric") and words:
         # Such a line may as well be the header of the numbers below it.
         style.comment = ""
     table = _Table(rng, style)

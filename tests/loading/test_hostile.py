@@ -49,6 +49,10 @@ REFUSED = {
     "only header": (b"y,p\n", "only-header"),
     "more cells than columns": (GOOD.replace("1,0.7", "1,0.7,extra", 1).encode(), "ragged"),
     "ragged far below": ((GOOD * 3).replace("y,p\n", "", 0).encode() + b"1,2,3\n", "ragged"),
+    "names too few, a comma at every end": (
+        b'"w","p","y",\n1,7.5,0.2,1,\n2,1.5,0.7,0,\n3,2.5,0.6,1,\n',
+        "short-header",
+    ),
     "open quotation mark": ((GOOD + '1,"0.7\n').encode(), "quotes"),
     "million characters in one cell": (f"y,p\n0,{'x' * 1_000_000}\n".encode(), "long-cell"),
     "million characters in a name": (f"y,{'p' * 1_000_000}\n0,1\n".encode(), "long-cell"),

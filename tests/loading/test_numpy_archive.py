@@ -127,6 +127,7 @@ def header(shape: str, descr: str = "<f8") -> bytes:
         header("(1000000000000,)"),
         header("(3,)") + b"\0" * 8,
         header("(-1,)") + b"\0" * 64,
+        header("(True,)") + b"\0" * 64,
         header("(2,)", "|S0") + b"\0" * 64,
         header("__import__('os')") + b"\0" * 64,
         b"\x93NUMPY\x09\x00" + b"\0" * 64,
@@ -140,6 +141,13 @@ def test_damaged_arrays(content) -> None:
         read(member(content))
     assert caught.value.problems[0].code in ("damaged", "empty")
     assert caught.value.__cause__ is None
+
+
+def test_dates_that_are_too_far_away_are_refused(texts: Texts) -> None:
+    days = np.array([2**60, 2**61], "<M8[D]")
+    with texts.raises(InputError) as caught:
+        read(npz(p=np.array([0.2, 0.7]), y=np.array([0, 1]), day=days))
+    assert caught.value.problems[0].code == "dates"
 
 
 def test_a_large_archive_is_not_unpacked(texts: Texts) -> None:

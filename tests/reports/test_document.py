@@ -107,6 +107,7 @@ def changed(report: Report, path: str, value: object) -> str:
         ("analysis.methods.platt.histogram", ["x"]),
         ("analysis.methods.platt.differences", {}),
         ("analysis.methods", {}),
+        ("analysis.columns", []),
     ],
 )
 def test_a_newer_or_broken_report_is_refused_in_a_sentence(report, path, value, texts):

@@ -230,10 +230,31 @@ def test_a_changed_cell_under_a_new_seal_is_found(small):
 
 def test_counts_that_no_rows_have_are_refused(small):
     data = json.loads(small["exact"].json())
-    parts = data["evidence"]["methods"]["parts"]
-    parts[[part[0] for part in parts].index("platt")][0] = "beta"
+    strata = data["evidence"]["cells"]["strata"]
+    strata["test"] = [1] * len(strata["test"])  # nothing is left to be fitted on
     with pytest.raises(NotVerified, match="contradict each other"):
         verify_report(resealed(data))
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "sentence"),
+    [
+        (("methods", "parts", 1, 1), "a column", "must hold the scores of 'platt', got none."),
+        (("methods", "columns", "rows"), "é", "a column of cells is no base64 text."),
+        (("cells", "columns"), None, "the cells are damaged."),
+        (("cells", "name"), 7, "the counts.name must be text, got 7."),
+    ],
+)
+def test_forged_counts_are_refused_in_a_sentence(small, path, value, sentence):
+    data = json.loads(small["exact"].json())
+    *folders, last = path
+    place = data["evidence"]
+    for folder in folders:
+        place = place[folder]
+    place[last] = value
+    with pytest.raises(ReportError) as caught:
+        Report.open(json.dumps(data))
+    assert str(caught.value).endswith(sentence)
 
 
 def test_the_first_number_that_differs_is_named(small):

@@ -241,7 +241,7 @@ def _array(key: str, content: bytes) -> NDArray[Any]:
         )
     # What the header promises need not be there.
     if (
-        min(shape, default=0) < 0
+        any(type(side) is not int or side < 0 for side in shape)
         or not dtype.itemsize
         or count * dtype.itemsize > len(content) - start
     ):
@@ -326,8 +326,15 @@ def _table(
                 native = native.astype(np.float64)
         if native.dtype.kind == "S":
             native = np.char.decode(native, "utf-8", "replace")
-        # The frame is a view of read-only bytes, so that a large matrix is not copied.
-        frames.append(pd.DataFrame(native, copy=False))
+        try:
+            # The frame is a view of read-only bytes, so that a large matrix is not copied.
+            frames.append(pd.DataFrame(native, copy=False))
+        except pd.errors.OutOfBoundsDatetime:
+            raise refuse(
+                "dates",
+                f"The array {quoted(key)} holds dates that are billions of years away. Save it as "
+                "numbers, or leave it out.",
+            ) from None
         classes = class_names or range(native.shape[1] if native.ndim == 2 else 0)
         names += [f"{key}_{each}" for each in classes] if native.ndim == 2 else [key]
     together = pd.concat(frames, axis=1)

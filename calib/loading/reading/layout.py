@@ -92,8 +92,10 @@ def _names(header: Record | None, rows: Sequence[Record], data: bytes) -> Record
             f"{width} cells: a line break is missing after the header. Add it.",
         )
     longer = bool(rows) and all(len(row) == len(header) + 1 for row in rows)
-    # A delimiter at the end of every line makes a cell, and not a column.
-    if not longer or not any(row[-1].strip() for row in rows):
+    # A delimiter at the end of every line makes a cell, and not a column: of the rows alone, or of
+    # the header too.
+    ended = not any(row[-1].strip() for row in rows)
+    if not longer or (ended and header[-1].strip()):
         return header
     # R puts names of rows in quotation marks.
     if data.lstrip().startswith(b'"') and len({row[0] for row in rows}) == len(rows):
