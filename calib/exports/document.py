@@ -194,7 +194,7 @@ class ExportedCalibrator:
         return self._values(np.asarray(matrix, dtype=np.float64))
 
     def _values(self, scores: FloatArray) -> FloatArray:
-        with single_thread():
+        with single_thread(), np.errstate(all="ignore"):
             if isinstance(self.form, Form):
                 return np.asarray(within(ON_ARRAYS, self.form, scores))
             columns = list(np.ascontiguousarray(scores.T))
@@ -207,7 +207,7 @@ class ExportedCalibrator:
         content |= {field.name: encode(getattr(self, field.name)) for field in fields(self)}
         content["tests"] = {"scores": _hex(self.scores), "expected": _hex(self.expected)}
         del content["scores"], content["expected"]
-        return canonical(content | {"sha256": _seal(content)})
+        return canonical(content | {"sha256": seal_of(content)})
 
 
 def _hex(values: FloatArray) -> list[Any]:
@@ -221,7 +221,7 @@ def canonical(content: Any) -> str:
     return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def _seal(content: Json) -> str:
+def seal_of(content: Json) -> str:
     return hashlib.sha256(canonical(content).encode()).hexdigest()
 
 
@@ -248,8 +248,14 @@ def read_document(text: str | bytes) -> ExportedCalibrator:
     tests = reader.named(TESTS, TESTS, content["tests"], "tests")
     entries |= {name: _unhex(tests[name], f"tests.{name}", classes) for name in TESTS}
     made = ExportedCalibrator(**entries)
-    check_values(made, made.predict(made.scores), "This file")
-    if _seal({k: v for k, v in content.items() if k != "sha256"}) != content["sha256"]:
+    if len(made.base_rate) != (1 if classes is None else len(classes)):
+        raise ExportError("base_rate must hold one share, or one for each class.")
+    try:
+        found = made.predict(made.scores)
+    except ValueError as error:
+        raise ExportError(f"tests cannot be used: {error}") from None
+    check_values(made, found, "This file")
+    if seal_of({k: v for k, v in content.items() if k != "sha256"}) != content["sha256"]:
         raise ExportError("The file was changed after it was written: its SHA-256 does not fit.")
     return made
 
@@ -275,6 +281,8 @@ def parse(text: str | bytes) -> Json:
         raise ExportError(f"The file must be at most {MAX_BYTES:,} bytes, got {len(text):,}.")
     try:
         content = strict_json.loads(text)
+    except UnicodeDecodeError as error:
+        raise ExportError("The file must be JSON in UTF-8.") from error
     except (ValueError, RecursionError) as error:
         raise ExportError(f"The file must be JSON: {error}.") from None
     if not isinstance(content, dict):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from calib.exports.codec import ExportError
 from calib.exports.recording import Node, Program
 from calib.numerics.arrays import FloatArray
 from calib.numerics.elementary import LOG2_E
@@ -141,11 +142,11 @@ def metadata_of(content: bytes) -> dict[str, str]:
     model = onnx.load_from_string(content)
     outside = [t.name for t in model.graph.initializer if t.data_location or t.external_data]
     if outside:
-        raise ValueError(f"its constant {outside[0]} lies in another file")
+        raise ExportError(f"The model's constant {outside[0]!r:.60} lies in another file.")
     other = {node.op_type for node in model.graph.node if node.domain} | {
         node.op_type for node in model.graph.node if node.op_type not in KNOWN
     }
     if other or model.functions or model.graph.sparse_initializer:
-        named = f"the operator {min(other)}" if other else "functions or sparse constants"
-        raise ValueError(f"it has {named}, which calib does not write")
+        named = f"the operator {min(other):.60}" if other else "functions or sparse constants"
+        raise ExportError(f"The model has {named}, which calib does not write.")
     return {entry.key: entry.value for entry in model.metadata_props}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 
+from calib.exports.codec import ExportError
 from calib.exports.recording import Expressions, Node, Program
 from calib.numerics.arrays import FloatArray
 from calib.numerics.elementary import LOG2_E
@@ -98,6 +99,13 @@ def sql_text(program: Program, choices: Choices) -> str:
     """The query in a dialect, without comments."""
     import sqlglot
 
+    if not (choices.table and all(choices.columns)):
+        raise ExportError("SQL needs a name for the table and for every column, got an empty one.")
+    if len({column.casefold() for column in choices.columns}) < len(choices.columns):
+        raise ExportError(
+            "SQL does not distinguish upper and lower case: name the columns of the scores by "
+            "columns, or on the command line by --column."
+        )
     query, dialect = sqlglot.parse_one(_duckdb(program, choices), read="duckdb"), choices.dialect
     if dialect in DECIMAL:
         query = query.transform(_as_double)
@@ -242,7 +250,7 @@ def runnable(text: str, dialect: str) -> str:
         parsed = [each for each in sqlglot.parse(text, read=dialect) if each is not None]
         queries = [each for each in parsed if type(each).__name__ != "Semicolon"]
     except SqlglotError as error:
-        raise ValueError(f"The query must be readable as {dialect}: {error}") from None
+        raise ValueError(f"The query must be readable as {dialect}.") from error
     if len(queries) != 1:
         raise ValueError(f"The file must hold one query, got {len(queries)}.")
     for node in queries[0].walk():

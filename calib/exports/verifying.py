@@ -123,8 +123,9 @@ def _model(content: bytes, target: Target) -> Verified:
     except ExportError:
         raise
     except Exception as error:  # of two libraries' many kinds
-        kind = type(error).__name__
-        raise ExportError(f"The file must be a model that calib wrote ({kind}: {error}).") from None
+        raise ExportError(
+            "The file must be a model that calib wrote: it is damaged, or no ONNX model of calib."
+        ) from error
     return Verified(made, run.engine, run.ulps)
 
 
@@ -149,6 +150,8 @@ def _text(content: bytes, target: Target) -> Verified:
         )
     try:
         again = tried(made, target, facts.choices, body.rpartition("\n")[0].encode())
-    except Exception as error:  # of three libraries' many kinds
+    except ValueError as error:
         raise ExportError(f"The query was changed. {error}") from None
+    except Exception as error:  # of three libraries' many kinds
+        raise ExportError("The query was changed, and no longer runs.") from error
     return Verified(made, again.engine, again.ulps, again.here, edited=True)

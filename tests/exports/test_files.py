@@ -60,6 +60,19 @@ def test_every_dialect_is_written_and_verified(dialect, beta):
     assert ("Not executed here" in path.read_text()) != found.here
 
 
+@pytest.mark.parametrize(("classes", "sentence"), [
+    (("a", "A", "b", "c"), "does not distinguish upper and lower case"),
+    (("", "x", "y", "z"), "SQL needs a name"),
+])  # fmt: skip
+def test_classes_that_cannot_name_columns_are_refused_in_sql(classes, sentence, fit, tmp_path):
+    fitted = fit("vector", matrix=True)
+    with pytest.raises(ExportError, match=sentence):
+        calib.export(fitted, tmp_path / "map.sql", classes=classes)
+    calib.export(fitted, tmp_path / "map.py", classes=classes)
+    named = {"classes": classes, "columns": ["p1", "p2", "p3", "p4"]}
+    assert verify(calib.export(fitted, tmp_path / "map.sql", **named)).ulps == 0
+
+
 @pytest.mark.parametrize("suffix", TARGETS)
 def test_every_form_of_a_score_and_of_a_matrix_is_verified(suffix, fit, tmp_path):
     for fitted in (fit("histogram"), fit("vector", matrix=True)):
@@ -167,6 +180,7 @@ def changed(path, change):
     (lambda c: c.update(schema=2), "schema must be 1"),
     (lambda c: c.update(extra=1), "The file must have only known entries"),
     (lambda c: c["form"].update(kind="eval"), "form.kind must be one of"),
+    (lambda c: c.update(base_rate=[]), "base_rate must hold one share"),
     (lambda c: c["form"].update(coefficients=[1.0]), "one feature per coefficient"),
     (lambda c: c["form"].update(intercept="1"), "form.intercept must be a finite number"),
     (lambda c: c["form"].update(intercept=True), "form.intercept must be a finite number"),

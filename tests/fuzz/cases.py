@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from calib.core.predictions import Predictions
+from calib.exports import ExportError
 from calib.loading import InputError
 from calib.reports import ReportError
 from calib.store import StoreError
 
-REFUSALS = (InputError, ReportError, StoreError)
+REFUSALS = (InputError, ReportError, StoreError, ExportError)
 LONGEST = 1_500
 # What belongs into a log: exceptions, reprs of objects and bytes, names of libraries.
 NOT_WORDS = re.compile(

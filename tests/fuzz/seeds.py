@@ -7,31 +7,24 @@ from collections.abc import Callable
 
 from tests.fuzz.cases import Case
 from tests.fuzz.counts import counts_case
+from tests.fuzz.exported import export_case
 from tests.fuzz.forged import forged_case
 from tests.fuzz.mutations import mutation_case, streams_case
 from tests.fuzz.reports import report_case, store_case
 from tests.fuzz.text import text_case
 
-SOURCES: dict[str, Callable[[random.Random], Case]] = {
-    "text": text_case,
-    "counts": counts_case,
-    "mutations": mutation_case,
-    "forged": forged_case,
-    "streams": streams_case,
-    "reports": report_case,
-    "stores": store_case,
+# Each with how many of twenty seeds in a row it makes.
+SOURCES: dict[str, tuple[int, Callable[[random.Random], Case]]] = {
+    "text": (7, text_case),
+    "exported": (1, export_case),
+    "counts": (1, counts_case),
+    "mutations": (6, mutation_case),
+    "forged": (2, forged_case),
+    "streams": (1, streams_case),
+    "reports": (1, report_case),
+    "stores": (1, store_case),
 }
-# How many of twenty seeds in a row.
-SHARES = {
-    "text": 8,
-    "counts": 1,
-    "mutations": 6,
-    "forged": 2,
-    "streams": 1,
-    "reports": 1,
-    "stores": 1,
-}
-IN_A_ROW = [source for source, share in SHARES.items() for _ in range(share)]
+IN_A_ROW = [source for source, (share, _) in SOURCES.items() for _ in range(share)]
 
 
 def source_of(seed: int) -> str:
@@ -41,4 +34,4 @@ def source_of(seed: int) -> str:
 
 def case_of(seed: int) -> Case:
     """The input of a seed."""
-    return SOURCES[source_of(seed)](random.Random(seed))
+    return SOURCES[source_of(seed)][1](random.Random(seed))
