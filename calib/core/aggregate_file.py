@@ -37,7 +37,7 @@ COLUMN_TYPES: Mapping[str, type] = {
 }
 # A forged file of a few kilobytes can claim any number of entries.
 MAX_ENTRIES = 20_000_000
-# Relative error of a sum of scores, which engines add up in any order.
+# Error of a mean score, whose sum engines add up in any order.
 ROUNDING = 1e-6
 
 
@@ -171,7 +171,7 @@ def _check_cells(cells: CellTable, known: Known) -> None:
     """Refuse sums that no rows can have."""
     strata, n_parts, own = known.strata, len(known.parts), arrays_of(known.strata).values()
     with np.errstate(over="ignore", invalid="ignore"):
-        least, most = (cells.weight * end for end in (cells.low, cells.high))
+        least, most = (end * cells.weight for end in (cells.low - ROUNDING, cells.high + ROUNDING))
     one_score = (cells.low == cells.high) & (cells.low == cells.key.view(np.float64))
     sound = (
         len(cells) > 0
@@ -182,8 +182,7 @@ def _check_cells(cells: CellTable, known: Known) -> None:
         and bool((np.isfinite(cells.weight) & (cells.weight > 0)).all())
         and bool((np.isfinite(cells.weight_sq) & (cells.weight_sq > 0)).all())
         and bool(((cells.low >= 0) & (cells.low <= cells.high) & (cells.high <= 1)).all())
-        and bool((cells.score_sum >= (1 - ROUNDING) * least).all())
-        and bool(((1 - ROUNDING) * cells.score_sum <= most).all())
+        and bool(((cells.score_sum >= least) & (cells.score_sum <= most)).all())
         and (not cells.exact or bool(one_score.all()))
         and (known.weighted or bool((cells.weight == cells.rows).all()))
         and (known.weighted or bool((cells.weight_sq == cells.rows).all()))
