@@ -39,7 +39,7 @@ if _typing.TYPE_CHECKING:
     from calib.crossfit.matrix_comparison import compare_multiclass
     from calib.crossfit.settings import Settings, default_settings
     from calib.exports import export, load_calibrator
-    from calib.loading import InputError, examples, load, load_models
+    from calib.loading import InputError, InputWarning, examples, load, load_models
     from calib.reports import Report
     from calib.scanning import scan, scan_sample, scan_sql
 
@@ -59,7 +59,7 @@ _HOMES = {
     "calib.core.cells": ("ScoreCells",),
     "calib.core.predictions": ("Predictions",),
     "calib.exports": ("export", "load_calibrator"),
-    "calib.loading": ("InputError", "load", "load_models"),
+    "calib.loading": ("InputError", "InputWarning", "load", "load_models"),
     "calib.loading.examples": ("examples",),
     "calib.crossfit.clipping": ("compare_clipping",),
     "calib.crossfit.matrix_comparison": ("compare_multiclass",),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, replace
@@ -22,7 +23,7 @@ from calib.core.aggregate import Aggregate
 from calib.core.predictions import Predictions
 from calib.core.progress import Progress, no_progress
 from calib.crossfit.settings import Settings, default_settings
-from calib.loading import ColumnMapping, InputError, Problem, load
+from calib.loading import ColumnMapping, InputError, InputWarning, Problem, load
 from calib.loading.examples import EXAMPLES
 from calib.loading.loader import LoadOptions, ModelOptions
 from calib.reports import Parts, Report, ReportError
@@ -301,9 +302,24 @@ def predictions_of(given: argparse.Namespace) -> Predictions | Aggregate:
     if find_spec("duckdb") and (found := _of_query(given.predictions, named)) is not None:
         return found
     try:
-        return load(given.predictions, **named)
+        with _doubts_said():
+            return load(given.predictions, **named)
     except InputError as error:
         raise with_options(error) from None
+
+
+@contextmanager
+def _doubts_said() -> Iterator[None]:
+    """Print the doubts of `calib.load` on standard error, with the options that settle them."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always", InputWarning)
+        yield
+    for each in found:
+        doubt = each.message
+        if isinstance(doubt, InputWarning):
+            print(f"warning: {_with_options(doubt.problem, doubt.mapping)}", file=sys.stderr)
+        else:
+            warnings.warn_explicit(doubt, each.category, each.filename, each.lineno)
 
 
 def _sampled(given: argparse.Namespace, named: dict[str, Any]) -> Predictions | None:

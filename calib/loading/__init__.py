@@ -11,7 +11,7 @@ from calib.loading.columns import as_labels, folded
 from calib.loading.guessing.roles import guess
 from calib.loading.loader import for_test_file, load, load_models
 from calib.loading.options import ColumnMapping, TextFormat
-from calib.loading.problems import Choice, InputError, Problem
+from calib.loading.problems import Choice, InputError, InputWarning, Problem
 from calib.loading.reading.budget import MAX_BYTES
 from calib.loading.reading.reader import read
 from calib.loading.table import Table
@@ -22,6 +22,7 @@ __all__ = [
     "Choice",
     "ColumnMapping",
     "InputError",
+    "InputWarning",
     "Problem",
     "Table",
     "TextFormat",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
@@ -18,7 +19,7 @@ from calib.loading.building.models import assess, one_model
 from calib.loading.columns import as_labels
 from calib.loading.guessing.roles import guess
 from calib.loading.options import ColumnMapping, Columns, CountedColumns, TextFormat, option
-from calib.loading.problems import InputError, Problem
+from calib.loading.problems import InputError, InputWarning, Problem
 from calib.loading.reading.reader import Source, read
 from calib.loading.table import Table
 
@@ -161,6 +162,12 @@ def load(data: Source, options: LoadOptions) -> Predictions:
         repairs it; the attribute `problems` lists the problems. Rows are numbered as in a
         spreadsheet. It is a ValueError.
 
+    Warns
+    -----
+    InputWarning
+        If the positive rows have lower scores (AUC below 0.4) and the columns were guessed. The
+        message names the arguments that settle it.
+
     See Also
     --------
     load_models : Load the scores of several models.
@@ -267,6 +274,10 @@ def _assessed(
     errors = [problem for problem in found.problems if problem.severity == "error"]
     if errors:
         raise with_arguments(errors, mapping)
+    for problem in found.problems:
+        if problem.severity == "question":
+            doubt = InputWarning(problem, mapping, _with_argument(problem, mapping))
+            warnings.warn(doubt, stacklevel=4)
     return dict(found.models)
 
 

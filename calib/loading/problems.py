@@ -13,7 +13,9 @@ from typing import Any, Literal
 
 from calib.loading.options import ColumnMapping
 
-Severity = Literal["error", "warning", "note"]
+# A question stands for a doubt that only a person can settle: the rows can be used, but the answer
+# may be wrong.
+Severity = Literal["error", "question", "warning", "note"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class Guess:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """An error, a warning or a note about a file. Rows with an error cannot be used."""
+    """What there is to say about a file. Rows with an error cannot be used."""
 
     severity: Severity
     code: str  # a short, stable name, such as "percent"
@@ -93,7 +95,24 @@ class InputError(ValueError):
         super().__init__(joined if message is None else message)
 
 
+class InputWarning(UserWarning):
+    """The data were read in one way of several, and the result may be that of another one.
+
+    Attributes
+    ----------
+    problem : Problem
+        The question, and the arguments of `calib.load` that answer it.
+    mapping : ColumnMapping
+        How the columns were read.
+    """
+
+    def __init__(self, problem: Problem, mapping: ColumnMapping, message: str) -> None:
+        self.problem, self.mapping = problem, mapping
+        super().__init__(message)
+
+
 error = partial(Problem, "error")
+question = partial(Problem, "question")
 warning = partial(Problem, "warning")
 note = partial(Problem, "note")
 

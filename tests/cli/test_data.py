@@ -146,3 +146,15 @@ def test_a_sample_that_cannot_be_drawn_is_refused_in_a_sentence(sentence, folder
     files = [] if options[0].startswith("example:") else [folder / "scores.csv"]
     done = run("check", *files, *options, *CHECK)
     assert (done.status, done.err) == (2, f"calib: {sentence}\n")
+
+
+def test_reversed_scores_are_warned_of_with_the_options_that_settle_it(run, tmp_path, texts):
+    path, rng = tmp_path / "rows.csv", np.random.default_rng(0)
+    p = rng.random(400)
+    answer = np.where(rng.random(400) < p, "yes", "no")
+    pd.DataFrame({"paid": answer, "risk": 1 - p}).to_csv(path, index=False)
+    texts(run("check", path, "--max-ks", 0.9).err)
+    for options in (["--swap"], ["--positive", "no"], ["--score", "risk", "--positive", "yes"]):
+        assert "warning" not in run("check", path, "--max-ks", 0.9, *options).err
+    made = run("export", path, "--method", "platt", "-o", tmp_path / "map.json")
+    assert "--swap or --positive no or" in made.err

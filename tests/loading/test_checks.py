@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from calib.loading import ColumnMapping, Problem, assess, guess, read
+from calib.loading import ColumnMapping, InputWarning, Problem, assess, guess, load, read
 from calib.loading.checking.inspection import checklist_of, examine
 from calib.loading.table import Table
 from tests.assessed import inspect
@@ -18,6 +18,7 @@ PLAIN = ColumnMapping(outcome="y", score="p", positive="1")
 RNG = np.random.default_rng(2)
 P = RNG.uniform(0.02, 0.98, 600)
 Y = (RNG.random(600) < P).astype(int)
+GRID = np.linspace(0.02, 0.92, 3000)
 LOGIT = np.log(P / (1 - P))
 
 
@@ -44,7 +45,12 @@ CASES: dict[str, tuple[Table, str, str]] = {
     "missing score": (table(p=with_cell(P, 4, np.nan)), "missing", "Leave these rows out"),
     "infinite score": (table(p=with_cell(P, 4, np.inf)), "infinite", "Leave these rows out"),
     "text": (table(p=with_cell(P, 4, "n.a.?")), "text", "Leave these rows out"),
-    "swapped": (table(p=1 - P), "swapped", "Swap the classes"),
+    # An AUC of 0.446, which is above 0.4 and of so many rows no chance.
+    "a little reversed": (
+        table(y=np.repeat([1, 0], 3000), p=np.tile(GRID, 2) + np.repeat([0.0, 0.05], 3000)),
+        "swapped",
+        "Swap the classes",
+    ),
     "negative weight": (table(weight=with_cell(P, 4, -1)), "weights", "Leave these rows out"),
     "missing weight": (table(weight=with_cell(P, 4, None)), "missing", "Leave these rows out"),
     "weights over 300 decades": (
@@ -152,6 +158,69 @@ def test_noise_around_half_is_not_called_swapped() -> None:
         assert "swapped" not in codes(table(p=noise), PLAIN)
 
 
+WORDS = np.where(Y == 1, "yes", "no")
+RATE, AUC = Y.mean(), roc_auc_score(Y, P)
+
+
+@pytest.mark.parametrize(("y", "negative"), [(Y, "0"), (WORDS, "no")])
+def test_reversed_scores_are_one_question_whose_answers_say_what_follows(
+    y: object, negative: str, texts: Texts
+) -> None:
+    found = table(y=y, p=1 - P)
+    mapping = guess(found)
+    (asked,) = inspect(found, mapping)
+    assert (asked.severity, asked.repair) == ("question", None)
+    texts(asked.sentence)
+    swap, count, as_it_is = asked.choices
+    for choice, rate, auc in (
+        (swap, RATE, AUC),
+        (count, 1 - RATE, AUC),
+        (as_it_is, RATE, 1 - AUC),
+    ):
+        assert choice.label.endswith(f": {rate:.1%} positive, AUC {auc:.3f}")
+        # Each answer gives the rows that it names, and settles the question.
+        chosen = mapping.chosen(**choice.arguments)
+        (made,) = assess([found], chosen).models.values()
+        assert made.outcome.mean() == pytest.approx(rate)
+        assert roc_auc_score(made.outcome, made.scores) == pytest.approx(auc)
+        assert "question" not in {one.severity for one in inspect(found, chosen)}
+    assert count.arguments == {"positive": negative}
+    assert swap.arguments == {"swap": True}
+
+
+def test_a_swap_that_reverses_the_scores_is_asked_about() -> None:
+    found = table()
+    mapping = guess(found).chosen(swap=True)
+    (asked,) = inspect(found, mapping)
+    assert asked.choices[0].arguments == {"swap": False}
+
+
+def test_reversed_scores_of_all_models_are_one_question_and_those_of_one_are_none() -> None:
+    both = read(pd.DataFrame({"y": Y, "prob_a": 1 - P, "prob_b": 1 - P}))
+    mapping = guess(both, models=True)
+    asked = assess([both], mapping).problems[0]
+    assert asked.severity == "question"
+    for choice in asked.choices:
+        after = assess([both], mapping.chosen(**choice.arguments))
+        assert "question" not in {one.severity for one in after.problems}
+        assert len(after.models) == 2
+    one = read(pd.DataFrame({"y": Y, "prob_a": 1 - P, "prob_b": P**2}))
+    told = assess([one], guess(one, models=True)).problems
+    assert [(each.severity, each.choices) for each in told if each.code == "which-class"] == [
+        ("warning", ())
+    ]
+
+
+def test_load_warns_of_reversed_scores_and_names_what_settles_it(texts: Texts) -> None:
+    frame = pd.DataFrame({"y": WORDS, "p": 1 - P})
+    with pytest.warns(InputWarning) as caught:
+        load(frame)
+    texts(str(caught[0].message))
+    assert caught[0].filename == __file__
+    for named in ({"swap": True}, {"positive": "no"}, {"score": "p", "positive": "yes"}):
+        load(frame, **named)  # a warning would be an error here
+
+
 def test_swap_tells_the_auc() -> None:
     # Of the four pairs of a positive and a negative row, one is in order: AUC 1/4, repeated rows.
     found = read(pd.DataFrame({"y": [1, 0, 1, 0] * 100, "p": [0.1, 0.4, 0.6, 0.8] * 100}))
@@ -220,7 +289,7 @@ def test_test_value_must_be_there() -> None:
 
 
 def test_errors_stand_first() -> None:
-    order = {"error": 0, "warning": 1, "note": 2}
+    order = {"error": 0, "question": 1, "warning": 2, "note": 3}
     found = table(p=with_cell(with_cell(1 - P, 4, "?!"), 5, "12%"))
     ranks = [order[one.severity] for one in inspect(found, guess(found))]
     assert ranks == sorted(ranks)

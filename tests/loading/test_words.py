@@ -132,7 +132,7 @@ def test_several_labels_can_be_positive(tmp_path) -> None:
 def test_a_rate_far_from_the_scores_raises_a_question(texts: Texts) -> None:
     rare = np.where(P > 0.8, "paid", "open")
     table = read(pd.DataFrame({"y": rare, "p": 1 - P / 2}))
-    mapping = guess(table).chosen(positive="paid")
+    mapping = guess(table).chosen(score="p", positive="paid")
     problem = next(one for one in inspect(table, mapping) if one.code == "positive-class")
     texts.shown(problem.sentence)
     assert problem.repair is not None
@@ -143,7 +143,7 @@ def test_a_rate_far_from_the_scores_raises_a_question(texts: Texts) -> None:
     plain = read(pd.DataFrame({"y": (P > 0.8).astype(int), "p": 1 - P / 2}))
     assert "positive-class" not in {one.code for one in inspect(plain, guess(plain))}
     percent = read(pd.DataFrame({"y": (P > 0.8).astype(int), "p": 100 - 50 * P}))
-    repaired = guess(percent).chosen(transform="percent")
+    repaired = guess(percent).chosen(score="p", transform="percent")
     assert "positive-class" in {one.code for one in inspect(percent, repaired)}
 
 

@@ -340,15 +340,37 @@ def test_words_repeats_and_spellings_are_told_on_the_data_page(texts):
     assert not app.error
 
 
-def test_a_doubt_about_a_file_stands_above_its_answer_with_the_repair():
+def reversed_rows() -> str:
     lines = [f"{line[0]},{1 - float(line[2:]):.5f}" for line in rows().splitlines()[1:]]
-    app = upload(start(m="platt"), "\n".join(["outcome,score", *lines]))
-    app = go(app, "")
-    assert "Positive rows have lower scores" in " ".join(each.value for each in app.warning)
+    return "\n".join(["outcome,score", *lines])
+
+
+@pytest.mark.parametrize("page", ["", *PAGES[1:]])
+def test_nothing_is_concluded_from_reversed_scores_before_a_person_says_which_it_is(page):
+    app = go(upload(start(m="platt"), reversed_rows()), page)
     assert said(app).count("Positive rows have lower scores") == 1
-    button(app, "repair_swapped").click().run()
-    assert not app.warning
-    assert "overconfident" not in said(app)
+    assert not {"use", "save"} & {each.key for each in app.button}
+    for kind in ("metric", "plotly_chart", "dataframe", "download_button"):
+        assert not app.get(kind), kind
+    for words in ("Not calibrated", "Recommended", "Inconclusive", "No evidence", "Report"):
+        assert not [each for each in app.markdown if words in each.value], words
+    answers = [each.key for each in app.button if (each.key or "").startswith("answer_")]
+    assert answers == ["answer_0", "answer_1", "answer_as_it_is"]
+
+
+@pytest.mark.parametrize("answer", ["0", "1", "as_it_is"])
+def test_each_answer_opens_the_analysis_and_is_asked_once(answer):
+    n_positive = rows().count("\n1,")
+    n_positive = 400 - n_positive if answer == "1" else n_positive
+    app = go(upload(start(m="platt"), reversed_rows()), "")
+    button(app, f"answer_{answer}").click().run()
+    assert not [each for each in app.button if (each.key or "").startswith("answer_")]
+    assert app.metric[0].value == "400"
+    assert f"{n_positive} positive" in said(app)
+    assert ("Positive rows have lower scores" in said(app)) == (answer == "as_it_is")
+    # The page on which a person maps columns does not ask again either.
+    go(app, "data")
+    assert not [each for each in app.button if (each.key or "").startswith("answer_")]
 
 
 def test_a_button_is_no_advice_where_no_calibrator_is_recommended():

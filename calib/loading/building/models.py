@@ -17,7 +17,7 @@ from calib.loading.checking.mapped_rows import Rows, map_rows
 from calib.loading.columns import Labels, as_labels
 from calib.loading.guessing.roles import guess
 from calib.loading.options import ColumnMapping
-from calib.loading.problems import InputError, Problem, error, ignoring, refuse, warning
+from calib.loading.problems import Choice, InputError, Problem, error, ignoring, refuse, warning
 from calib.loading.table import Table, unused
 from calib.text import joined, numbers_of, plural, quoted
 
@@ -213,8 +213,26 @@ def _together(
             more = f" (and {plural(others, 'other')})" if others else ""
             sentence = f"Model {quoted(model)}{more}: {sentence}"
         label = problem.repair_label if repair else ""
-        merged.append(Problem(problem.severity, code, sentence, repair, label, problem.choices))
+        severity, choices = problem.severity, problem.choices
+        if severity == "question":
+            # One answer holds for all models, so it can be given only where all are in doubt.
+            severity = "question" if everywhere else "warning"
+            choices = _of_all(choices, mapping) if everywhere else ()
+        merged.append(Problem(severity, code, sentence, repair, label, choices))
     return tuple(sorted(merged, key=lambda problem: ORDER[problem.severity]))
+
+
+def _of_all(choices: Sequence[Choice], mapping: ColumnMapping) -> tuple[Choice, ...]:
+    """The answers for one model as answers for all: their score columns are those of models."""
+    if not mapping.models:
+        return tuple(choices)
+    found = []
+    for choice in choices:
+        arguments = dict(choice.arguments)
+        if arguments.pop("score", None) is not None:
+            arguments["models"] = mapping.models
+        found.append(replace(choice, arguments=arguments))
+    return tuple(found)
 
 
 def _lifted(

@@ -18,7 +18,7 @@ from calib.loading.problems import Problem, error, ignoring, note
 from calib.loading.table import Table
 from calib.text import listed, number, percent, plural, quoted
 
-ORDER = {"error": 0, "warning": 1, "note": 2}
+ORDER = {"error": 0, "question": 1, "warning": 2, "note": 3}
 MAX_COMPARED = 200_000
 MAX_CELLS_COMPARED = 20
 

@@ -135,14 +135,20 @@ def positive_question(rows: Rows, mean_score: float) -> Iterator[Problem]:
     if not repaired and is_plain_pair(labels):
         return
     rate = float(rows.of_usable(rows.outcome).mean())
-    others = [name for name in labels.names if labels.find(name) not in _codes(rows)]
-    swap = len(others) == 1
+    other = other_label(rows)
     for question in other_rate(mapping, rate, mean_score):
         yield replace(
             question,
-            repair=replace(mapping, positive=others[0]) if swap else None,
-            repair_label=_count_as_positive(labels, others) if swap else "",
+            repair=replace(mapping, positive=other) if other else None,
+            repair_label=_count_as_positive(labels, [other]) if other else "",
         )
+
+
+def other_label(rows: Rows) -> str:
+    """The only label that does not count as positive, or "" if there are several."""
+    labels, positives = rows.labels, _codes(rows)
+    others = [name for name in labels.names if labels.find(name) not in positives]
+    return others[0] if len(others) == 1 else ""
 
 
 def other_rate(mapping: ColumnMapping, rate: float, mean_score: float) -> Iterator[Problem]:

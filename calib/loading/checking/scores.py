@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,14 +12,14 @@ from numpy.typing import NDArray
 from calib.core.cells import REVERSED, ScoreCells, clearly_low_auc
 from calib.core.checks import ROW_SUM_TOLERANCE
 from calib.loading.checking.mapped_rows import Rows
-from calib.loading.checking.outcomes import positive_question
+from calib.loading.checking.outcomes import other_label, positive_question
 from calib.loading.checking.rows import LEAVE_OUT, parts
 from calib.loading.columns import Labels
 from calib.loading.guessing.class_columns import Classes, shortened
 from calib.loading.options import ColumnMapping, Transform
-from calib.loading.problems import Problem, error, warning
+from calib.loading.problems import Choice, Problem, error, question, warning
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, chunks
-from calib.text import joined, listed, number, plural, quoted, significant
+from calib.text import joined, listed, number, percent, plural, quoted, significant
 
 # So far outside [0, 1] a score may lie and still be meant as a probability.
 LITTLE = 0.05
@@ -44,6 +45,10 @@ CONVERSIONS: dict[str, tuple[Transform, str, str]] = {
     "percent": ("percent", "Divide by 100", ""),
     "logits": ("softmax", "Apply the softmax", ": the softmax turns them into probabilities."),
 }
+# Below this AUC, a reversed reading of scores or labels is likelier than a bad model. Nearer to 0.5
+# the scores may just be weak.
+LOW_AUC = 0.4
+MAX_LABEL = 30  # characters of a label in the text of a button
 # Scores are counted in so many ranges, to see without sorting them that the AUC is not low.
 RANGES = 4096
 
@@ -60,8 +65,10 @@ def score_problems(rows: Rows) -> Iterator[Problem]:
         yield constant(rows.mapping, low)
     else:
         yield from _labels_only(rows, score)
-        yield from _swapped(rows, score)
-        yield from positive_question(rows, float(score.mean()))
+        reversed_scores = list(_swapped(rows, score))
+        yield from reversed_scores
+        if not any(found.severity == "question" for found in reversed_scores):
+            yield from positive_question(rows, float(score.mean()))
 
 
 def _outside(rows: Rows, low: float, high: float) -> Problem:
@@ -151,7 +158,40 @@ def _swapped(rows: Rows, score: FloatArray) -> Iterator[Problem]:
         return
     # Usually no sort is needed: a bound shows that the scores are not of the other class.
     if _least_auc(outcome, score, pairs) < clearly_low_auc(len(outcome), pairs):
-        yield from swapped(rows.mapping, ScoreCells.from_arrays(outcome, score))
+        cells = ScoreCells.from_arrays(outcome, score)
+        if cells.is_reversed and cells.auc < LOW_AUC and _is_guessed(rows.mapping):
+            yield _which_class(rows, cells)
+        else:
+            yield from swapped(rows.mapping, cells)
+
+
+def _is_guessed(mapping: ColumnMapping) -> bool:
+    """Whether the column of the scores, or the positive label, was guessed."""
+    return bool({"score", "positive"} & set(mapping.guessed))
+
+
+def _which_class(rows: Rows, cells: ScoreCells) -> Problem:
+    """Ask whether the scores or the labels are reversed; each answer with what follows from it."""
+    mapping, rate, auc = rows.mapping, cells.base_rate, cells.auc
+
+    def answer(action: str, rate: float, auc: float, arguments: Mapping[str, Any]) -> Choice:
+        return Choice(f"{action}: {percent(rate)} positive, AUC {number(auc, 3)}", arguments)
+
+    column = quoted(mapping.score)
+    scores = "Do not use 1 − score" if mapping.swap else "Use 1 − score"
+    choices = [answer(scores, rate, 1.0 - auc, {"swap": not mapping.swap})]
+    doubt = f"column {column} may hold the probability that it is wrong"
+    if mapping.predicted is None:
+        doubt = f"column {column} may hold the probability of the other class"
+        if other := other_label(rows):
+            doubt += f", or {quoted(other)} may be the positive class"
+            count = f"Count {other[:MAX_LABEL]!r} as positive"
+            choices.append(answer(count, 1.0 - rate, 1.0 - auc, {"positive": other}))
+    stated = {"score": mapping.score, "positive": mapping.positive}
+    as_it_is = {role: value for role, value in stated.items() if value is not None}
+    choices.append(answer("Analyse as it is", rate, auc, as_it_is))
+    sentence = f"{REVERSED} (AUC {number(auc, 3)}): {doubt}. Which is it?"
+    return question("which-class", sentence, choices=tuple(choices))
 
 
 def swapped(mapping: ColumnMapping, cells: ScoreCells) -> Iterator[Problem]:

@@ -212,7 +212,25 @@ def problems(session: Session) -> None:
         st.error(f"Not read: {problem.sentence}")
         answers = [(each.label, each.arguments) for each in problem.choices]
         _answers(answers, f"read_{problem.code}", _read_anew, session)
+    question(session)
     of_upload(session, "error", "warning", "note")
+
+
+def question(session: Session) -> bool:
+    """Ask what only a person can know about the data; returns whether that is still open."""
+    upload = session.upload
+    if upload is None or upload.question is None:
+        return False
+    asked = upload.question
+    st.warning(asked.sentence)
+    *answers, as_it_is = repairs(asked, upload.mapping)
+    with st.container(horizontal=True, key="question"):
+        for number, (label, answer) in enumerate(answers):
+            key = f"answer_{number}"
+            repair_button(label, key, state.map_anew, session, answer)
+        label, answer = as_it_is
+        st.button(label, key="answer_as_it_is", on_click=state.map_anew, args=(session, answer))
+    return True
 
 
 def of_upload(session: Session, *severities: Severity) -> None:

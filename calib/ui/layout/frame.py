@@ -196,7 +196,7 @@ def _data(session: Session) -> None:
 
 
 def predictions(session: Session) -> Data:
-    """What is shown, or a sentence on what is missing and the end of the page."""
+    """What is shown; the end of the page where something is missing or must be answered first."""
     rows = state.predictions(session)
     if rows is None:
         st.error("Fix these problems before the file can be analysed.")
@@ -205,6 +205,8 @@ def predictions(session: Session) -> Data:
             if problem.severity == "error":
                 st.markdown(f"- {problem.sentence}")
         st.page_link(PAGES["Data"], label="Fix them on the Data page", icon=":material/build:")
+        st.stop()
+    if uploaders.question(session):
         st.stop()
     return rows
 

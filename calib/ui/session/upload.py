@@ -164,7 +164,8 @@ class Upload:
     def _of_sample(cls, source: Connected, progress: Progress | None) -> Upload:
         drawn = source.drawn(progress)
         table = make_table(drawn.frame, list(drawn.frame.columns), name=source.label)
-        made = cls.of(table, mapping=source.mapping)
+        # The person has seen the columns in the form, and drew the rows with them.
+        made = cls.of(table, mapping=replace(source.mapping, guessed=()))
         if wrong := [each for each in made.problems if each.severity == "error"]:
             raise with_arguments(wrong, source.mapping)
         told = {
@@ -184,6 +185,11 @@ class Upload:
     def tests(self) -> Table | None:
         """Test rows, if they are in a separate file."""
         return self.tables[0].tests if self.tables else None
+
+    @property
+    def question(self) -> Problem | None:
+        """A doubt that a person must settle before anything is concluded from the rows."""
+        return next((each for each in self.problems if each.severity == "question"), None)
 
     @property
     def predictions(self) -> Data | None:
