@@ -13,7 +13,7 @@ from calib.analysis.recommendation import Recommendation
 from calib.analysis.verdict import Verdict, adjusted
 from calib.core.aggregate import Aggregate
 from calib.core.estimate import Estimate
-from calib.core.origin import Origin
+from calib.core.origin import Origin, read_as
 from calib.core.predictions import Predictions
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.matrix_comparison import (
@@ -101,6 +101,16 @@ class DataSummary:
     set_aside: Mapping[str, int]
     origin: Origin | None = None
     named_folds: int = 0
+
+    @property
+    def read_as(self) -> str:
+        """What the columns were read as, and which of it was guessed."""
+        return read_as(
+            self.origin,
+            outcome=self.outcome_name,
+            score=self.score_name,
+            positive=self.positive_name,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

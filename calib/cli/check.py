@@ -160,7 +160,8 @@ def run(given: argparse.Namespace) -> int:
         cases = [(each.rule, each.kind, each.sentence) for each in found]
         data = analysis.data
         facts = {"data": data.name, "fingerprint": data.fingerprint, "rows": str(data.n_rows)}
-        write_junit(given.junit, cases, facts | {"method": given.method})
+        facts |= {"columns": data.read_as, "method": given.method}
+        write_junit(given.junit, cases, facts)
     for remark in predictions.remarks:
         print(f"note: {remark}", file=sys.stderr)
     broken = [finding for finding in found if not finding.kept]

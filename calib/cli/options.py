@@ -291,7 +291,16 @@ def settings_of(
 
 
 def predictions_of(given: argparse.Namespace) -> Predictions | Aggregate:
-    """The rows that the options name, or counts; an InputError names the option that repairs it."""
+    """The rows that the options name, or counts; an InputError names the option that repairs it.
+
+    One line on standard error says what the columns were read as.
+    """
+    found = _predictions(given)
+    print(found.read_as, file=sys.stderr)
+    return found
+
+
+def _predictions(given: argparse.Namespace) -> Predictions | Aggregate:
     named = named_of(given)
     if (sampled := _sampled(given, named)) is not None:
         return sampled

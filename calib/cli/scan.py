@@ -9,6 +9,9 @@ from importlib.util import find_spec
 from typing import Any
 
 from calib.cli.options import Commands, add_columns, add_command, add_output, with_options
+from calib.core.aggregate import Aggregate
+from calib.core.origin import Origin, read_as
+from calib.loading.name_patterns import PLAIN_PAIRS
 from calib.loading.options import CountedColumns
 from calib.loading.problems import InputError
 
@@ -81,6 +84,7 @@ def run_scan(given: argparse.Namespace) -> int:
     for path in given.output:
         counted.save(path)
         print(path)
+    print(_read_as(counted, named), file=sys.stderr)
     rows = f"{counted.n_rows:,} rows in {len(counted.table):,} entries"
     aside = "".join(f"; set aside: {why}, {n:,}" for why, n in counted.set_aside.items())
     print(f"{rows}{aside}", file=sys.stderr)
@@ -88,6 +92,18 @@ def run_scan(given: argparse.Namespace) -> int:
         for remark in remarks:
             print(f"{model}: {remark}" if model else remark, file=sys.stderr)
     return 0
+
+
+def _read_as(counted: Aggregate, named: dict[str, Any]) -> str:
+    """What the columns were read as: of these only the positive class can be a guess."""
+    plain = {name.casefold() for name in counted.class_names} in PLAIN_PAIRS
+    stated = plain or named.get("positive") or counted.view_key != "class:1"
+    return read_as(
+        Origin(guessed=() if stated else ("positive",)),
+        outcome=counted.outcome_name,
+        score=counted.score_name or " and ".join(named["models"]),
+        positive=counted.positive_name,
+    )
 
 
 def run_sql(given: argparse.Namespace) -> int:

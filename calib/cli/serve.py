@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import fields
 from importlib.util import find_spec
 
@@ -64,7 +65,8 @@ def run(given: argparse.Namespace) -> int:
     from calib.ui.session import serving
 
     try:
-        serving.hold(given.predictions, given.table, named_of(given))
+        for line in serving.hold(given.predictions, given.table, named_of(given)):
+            print(line, file=sys.stderr)
     except InputError as error:
         raise with_options(error) from None
     serving.serve(given.port, given.address, given.allow_host, style.css())

@@ -16,12 +16,13 @@ import pyarrow.parquet as pq
 
 from calib.core import aggregate_file
 from calib.core.counted import CountedRows
+from calib.core.origin import read_as
 from calib.core.strata import NONE, Part, Strata, crossed_name, crossing_of, joined_strata
 from calib.numerics.arrays import IntArray, Locked, arrays_of
 from calib.numerics.cell_table import MAX_CELLS, MAX_SCORES, CellTable, add_tables
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False)
 class Aggregate:
     """Predictions counted into cells by score, outcome and part of the data, without the rows.
 
@@ -112,6 +113,16 @@ class Aggregate:
     def origin(self) -> None:
         """None: how the rows were read is not known."""
         return None
+
+    def __repr__(self) -> str:
+        return f"Aggregate({self.name!r}, {self.n_rows:,} rows, {self.read_as})"
+
+    @property
+    def read_as(self) -> str:
+        """What the columns were read as."""
+        return read_as(
+            None, outcome=self.outcome_name, score=self.score_name, positive=self.positive_name
+        )
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 # What is no argument of `calib.load`, and what has another name there.
 NOT_GIVEN = {
     *("file", "example", "guesses", "sampled", "sampled_of", "sample_key", "seed"),
-    *("repeated_rows", "repeated_ids"),
+    *("repeated_rows", "repeated_ids", "guessed"),
 }
+# Arguments that say how text is written or which rows are left out, and not what a column means.
+NO_MEANING = {"class_columns", "delimiter", "header", "encoding", "decimal", "drop_missing"}
+MAX_NAME_LENGTH = 40
 # Where chance leaves so many pairs different on average, none is no chance.
 CLEARLY_COPIED = 10.0
 GLANCE = 10_000
@@ -60,6 +63,8 @@ class Origin:
     decimal: str = ""
     # Arguments that were not given, with the values that were guessed.
     guesses: tuple[str, ...] = field(default=(), compare=False)
+    # Their names. Reports keep them, so that a reader sees what nobody stated.
+    guessed: tuple[str, ...] = field(default=(), compare=False)
     # Number of rows that were drawn, of how many rows of the source, or 0; the column by which they
     # were drawn, or "" if by all columns; and the seed.
     sampled: int = 0
@@ -80,7 +85,7 @@ class Origin:
         }
 
     def stated(self) -> Origin:
-        """The same origin with every guessed argument stated. The rows are the same."""
+        """The same origin with every guessed argument stated; `guessed` still has its name."""
         return replace(self, guesses=())
 
     def remarks(self, n_rows: int, *, copied: bool = False) -> tuple[str, ...]:
@@ -99,6 +104,40 @@ class Origin:
         if self.repeated_ids:
             found.append(repeated_ids(self.repeated_ids))
         return tuple(found)
+
+
+def read_as(origin: Origin | None, *, outcome: str, score: str, positive: str) -> str:
+    """What the columns were read as, and which of it was guessed, as one line for people.
+
+    >>> origin = Origin(outcome="sex", score="risk", guessed=("outcome", "score"))
+    >>> read_as(origin, outcome="sex", score="risk", positive="1")
+    'outcome: sex, score: risk, positive: 1 (guessed)'
+    >>> read_as(Origin(weight="w", guessed=("weight",)), outcome="y", score="p", positive="1")
+    'outcome: y, score: p, positive: 1, weight: w (guessed: weight)'
+    """
+    origin = origin or Origin()
+    # The classes of a matrix are its columns: none of them is positive.
+    positive = "" if origin.class_columns or origin.scores else positive
+    shown = {"outcome": outcome, "score": score, "positive": positive}
+    shown |= {k: v for k, v in origin.arguments().items() if k not in NO_MEANING | shown.keys()}
+    shown = {name: value for name, value in shown.items() if value}
+    line = ", ".join(f"{name}: {_written(value)}" for name, value in shown.items())
+    if not origin.guessed:
+        return line
+    # Nobody names the positive one of 0 and 1, so it does not count as stated.
+    if {*origin.guessed, "positive"} == {*shown, "positive"}:
+        return f"{line} (guessed)"
+    return f"{line} (guessed: {', '.join(origin.guessed)})"
+
+
+def _written(value: object) -> str:
+    """A value on one line, without characters that steer a terminal."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return " and ".join(map(_written, value))
+    text = "".join(c if c.isprintable() else " " for c in str(value))
+    return text if len(text) <= MAX_NAME_LENGTH else f"{text[: MAX_NAME_LENGTH - 1]}…"
 
 
 def are_copies(outcome: NDArray[np.integer | np.bool_], score: NDArray[np.floating]) -> bool:

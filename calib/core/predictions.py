@@ -19,7 +19,7 @@ from calib.core.checks import (
     check_scores,
     check_weights,
 )
-from calib.core.origin import Origin, are_copies
+from calib.core.origin import Origin, are_copies, read_as
 from calib.core.views import BinaryView, check_view
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.class_scores import binary_problem
@@ -27,7 +27,7 @@ from calib.numerics.class_scores import binary_problem
 MAX_FOLDS = 100
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Predictions(Locked):
     """Rows of outcomes and scores, which were checked when they were made.
 
@@ -195,6 +195,17 @@ class Predictions(Locked):
 
     def __len__(self) -> int:
         return len(self.outcome)
+
+    def __repr__(self) -> str:
+        return f"Predictions({self.name!r}, {len(self):,} rows, {self.read_as})"
+
+    @property
+    def read_as(self) -> str:
+        """What the columns were read as, and which of it was guessed."""
+        positive = "" if self.is_matrix else self.class_names[1]
+        return read_as(
+            self.origin, outcome=self.outcome_name, score=self.score_name, positive=positive
+        )
 
     @property
     def remarks(self) -> tuple[str, ...]:

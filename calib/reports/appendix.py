@@ -83,6 +83,7 @@ def data(report: Contents) -> Section:
         ("Data", data.name),
         ("Fingerprint", data.fingerprint),
         ("Held-out predictions", DECLARED[report.held_out_declared]),
+        ("Columns", data.read_as),
         ("Outcome column", data.outcome_name),
         ("Positive class", data.positive_name),
         ("Rows scored", count(data.n_rows)),

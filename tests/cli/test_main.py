@@ -43,10 +43,11 @@ def test_bad_input_is_a_sentence_and_status_2(run, folder, tmp_path, file, optio
     for command in (("report", "-o", tmp_path / "r.json"), ("check", "--max-ks", "1")):
         done = run(command[0], folder / file, *command[1:], *options)
         assert (done.status, done.out) == (2, "")
-        assert done.err.startswith("calib: ")
-        assert sentence in done.err
-        assert "Traceback" not in done.err
-        assert done.err.count("\n") == 1
+        *before, last = done.err.splitlines()
+        assert last.startswith("calib: ")
+        assert sentence in last
+        # The rows may have been read before a setting was refused.
+        assert [line[:8] for line in before] in ([], ["outcome:"])
 
 
 @pytest.mark.parametrize(

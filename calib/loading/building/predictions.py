@@ -154,10 +154,12 @@ def origin_of(rows: Rows) -> Origin:
     named["test_value"] = (mapping.split and mapping.test_value) or ""
     if isinstance(mapping.positive, tuple):
         named["positives"] = named.pop("positive")
+    guesses = guesses_of(rows)
     return Origin(
         file=table.file,
         test="" if table.tests is None else table.tests.file,
-        guesses=tuple(map(str, guesses_of(rows))),
+        guesses=tuple(map(str, guesses)),
+        guessed=tuple(guess.argument for guess in guesses if guess.argument),
         repeated_rows=rows.repeats.rows,
         repeated_ids=rows.repeats.ids,
         **named,

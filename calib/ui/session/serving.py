@@ -65,13 +65,17 @@ def _of_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     return found
 
 
-def hold(sources: Sequence[str], table: str | None, named: Mapping[str, Any]) -> None:
-    """Open data for every session of this process. Raises InputError if they cannot be read."""
+def hold(sources: Sequence[str], table: str | None, named: Mapping[str, Any]) -> Sequence[str]:
+    """Open data for every session of this process, and return what their columns were read as.
+
+    Raises InputError if they cannot be read.
+    """
     if sources:
         places = [os.path.abspath(source) for source in sources]
         of_server.cache_clear()
         os.environ[VARIABLE] = json.dumps({"sources": places, "table": table, **named})
-        of_server()
+    upload = of_server() if sources else None
+    return () if upload is None else upload.read_as
 
 
 @cache

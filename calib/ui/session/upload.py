@@ -197,6 +197,13 @@ class Upload:
         return next(iter(self.models.values()), None)
 
     @property
+    def read_as(self) -> tuple[str, ...]:
+        """What the columns were read as, one line per model."""
+        if len(self.models) < 2:
+            return tuple(rows.read_as for rows in self.models.values())
+        return tuple(f"{name}: {rows.read_as}" for name, rows in self.models.items())
+
+    @property
     def fingerprint(self) -> str:
         """Fingerprint of the rows and names of all models, or "" while there is an error."""
         found = {name: predictions.fingerprint for name, predictions in self.models.items()}
