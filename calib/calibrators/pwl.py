@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import LinearConstraint, minimize
-from scipy.sparse import csr_array
 
 from calib.calibrators.base import Calibrator
 from calib.calibrators.forms import Axis, Piecewise
@@ -14,11 +13,15 @@ from calib.calibrators.registry import register
 from calib.core.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import quantile_cells
+from calib.numerics.bounded_newton import Loss, fit_bounded
 from calib.numerics.few_cells import into_buckets
 from calib.numerics.isotonic import pool_adjacent_violators, shrink_certain
 from calib.numerics.splines import lines
 
-LEAST = 1e-12  # a probability of which the log loss can be taken
+MIN_PROBABILITY = 1e-12  # The log loss of a lower probability is mostly rounding.
+# Two neighbouring values differ by less only by rounding. They are made equal, because ties of
+# calibrated scores must not depend on the order in which a processor adds.
+MIN_STEP = 1e-10
 
 
 @register(
@@ -88,29 +91,23 @@ class PiecewiseLinear(Calibrator):
     def _best(self, x: FloatArray, weight: FloatArray, positive: FloatArray) -> FloatArray:
         total = float(weight.sum())
         base_rate = float(positive.sum()) / total
-        basis = _hats(x, self.keypoints_)
         if len(self.keypoints_) == 1:
             return np.array([base_rate])
+        hats = _hats(x, self.keypoints_)
+        mass = weight @ hats + 1.0
+        rate = pool_adjacent_violators((positive @ hats + base_rate) / mass, mass)
         if self.loss == "log":
             weight, positive = weight * (1.0 + 1.0 / total), positive + weight * base_rate / total
-        negative = weight - positive
-        objective, bounds = _log_loss, (LEAST, 1.0 - LEAST)
-        if self.loss == "brier":
+            bounds, loss = (MIN_PROBABILITY, 1.0 - MIN_PROBABILITY), _log_loss
+        else:
             ends = shrink_certain(np.array([0.0, 1.0]), np.full(2, total), base_rate)
-            objective, bounds = _squared_error, (float(ends[0]), float(ends[1]))
-        mass = basis.T @ weight + 1.0
-        rate = (basis.T @ positive + base_rate) / mass
-        found = minimize(
-            lambda v: objective(basis, positive / total, negative / total, v),
-            np.clip(pool_adjacent_violators(rate, mass), 1e-3, 1.0 - 1e-3).clip(*bounds),
-            jac=True,
-            method="SLSQP",
-            bounds=[bounds] * len(rate),
-            constraints=[LinearConstraint(np.diff(np.eye(len(rate)), axis=0), 0.0, np.inf)],
-            options={"ftol": 1e-14, "maxiter": 500},
-        )
-        # The solver keeps the order and the bounds up to rounding.
-        return np.clip(np.maximum.accumulate(found.x), *bounds)
+            bounds, loss = (float(ends[0]), float(ends[1])), _squared_error
+        start = np.clip(rate, 1e-3, 1.0 - 1e-3).clip(*bounds)
+        shares = weight / total, positive / total
+        values = _never_falling(hats, lambda offset: loss(*shares, offset), start, bounds)
+        # The best constant is known exactly. The search would round it, in another way in each of
+        # several folds with the same base rate, and break their ties.
+        return values if values[-1] > values[0] else np.full(len(values), base_rate)
 
     def to_map(self) -> Piecewise:
         return Piecewise(Axis(), lines(self.keypoints_, self.values_))
@@ -126,29 +123,61 @@ class PiecewiseLinear(Calibrator):
         return f"straight lines between {len(self.values_)} keypoints, from {low:.3g} to {high:.3g}"
 
 
-def _hats(x: FloatArray, keypoints: FloatArray) -> csr_array:
-    """Weight of each keypoint's value in the function at x: sparse, shape (m, k)."""
-    if len(keypoints) == 1:
-        return csr_array(np.ones((len(x), 1)))
-    left = np.clip(np.searchsorted(keypoints, x, side="right") - 1, 0, len(keypoints) - 2)
-    along = (x - keypoints[left]) / (keypoints[left + 1] - keypoints[left])
-    rows = np.arange(len(x))
-    shares = np.concatenate([1.0 - along, along])
-    places = (np.concatenate([rows, rows]), np.concatenate([left, left + 1]))
-    return csr_array((shares, places), shape=(len(x), len(keypoints)))
+def _never_falling(
+    hats: FloatArray,
+    loss: Callable[[FloatArray], Loss],
+    start: FloatArray,
+    bounds: tuple[float, float],
+) -> FloatArray:
+    """The values of least loss that do not fall and stay within the bounds.
+
+    They are fitted as a first value and steps of at least 0, so that only the upper bound is left
+    to keep. If the last value of a fit is above it, the bound is active at the optimum, since the
+    loss is convex: the last value is set to the bound and the values before it are fitted again.
+    """
+    low, high = bounds
+    for free in range(len(start), 0, -1):
+        sums = np.tril(np.ones((free, free)))
+        least = np.append(low, np.zeros(free - 1))
+        c = fit_bounded(
+            hats[:, :free] @ sums,
+            loss(high * hats[:, free:].sum(axis=1)),
+            np.zeros((free, free)),
+            least,
+            np.diff(start[:free], prepend=0.0),
+        )
+        values = np.cumsum(np.where((least == 0.0) & (c < MIN_STEP), 0.0, c))
+        if values[-1] <= high:
+            return np.append(values, np.full(len(start) - free, high))
+    return np.full(len(start), high)
 
 
-def _log_loss(
-    basis: csr_array, positive: FloatArray, negative: FloatArray, v: FloatArray
-) -> tuple[float, FloatArray]:
-    p = np.clip(basis @ v, LEAST, 1.0 - LEAST)
-    value = -(positive @ np.log(p) + negative @ np.log1p(-p))
-    return float(value), basis.T @ (negative / (1.0 - p) - positive / p)
+def _hats(x: FloatArray, keypoints: FloatArray) -> FloatArray:
+    """Weight of each of at least two keypoints' values in the function at x, of shape (m, k)."""
+    return np.column_stack([np.interp(x, keypoints, own) for own in np.eye(len(keypoints))])
 
 
-def _squared_error(
-    basis: csr_array, positive: FloatArray, negative: FloatArray, v: FloatArray
-) -> tuple[float, FloatArray]:
-    p = basis @ v
-    value = positive @ (1.0 - p) ** 2 + negative @ (p * p)
-    return float(value), 2.0 * (basis.T @ (negative * p - positive * (1.0 - p)))
+def _log_loss(weight: FloatArray, positive: FloatArray, offset: FloatArray) -> Loss:
+    """Log loss of the probability offset + f, infinite outside (0, 1)."""
+    negative = weight - positive
+
+    def at(f: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        p = offset + f
+        if p.min() <= 0.0 or p.max() >= 1.0:
+            return np.inf, p, p
+        value = -(positive @ np.log(p) + negative @ np.log1p(-p))
+        of_positive, of_negative = positive / p, negative / (1.0 - p)
+        return float(value), of_negative - of_positive, of_positive / p + of_negative / (1.0 - p)
+
+    return at
+
+
+def _squared_error(weight: FloatArray, positive: FloatArray, offset: FloatArray) -> Loss:
+    """Squared error of the probability offset + f."""
+
+    def at(f: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        p = offset + f
+        value = positive @ (1.0 - p) ** 2 + (weight - positive) @ (p * p)
+        return float(value), 2.0 * (weight * p - positive), 2.0 * weight
+
+    return at

@@ -1,10 +1,11 @@
-"""Generalised linear fits whose coefficients have a least value: Newton's method, projected."""
+"""Generalised linear fits whose coefficients have a least value, by Newton's method."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import numpy as np
+from scipy.optimize import nnls
 
 from calib.numerics.arrays import FloatArray
 from calib.numerics.banded import dense
@@ -17,6 +18,7 @@ Loss = Callable[[FloatArray], tuple[float, FloatArray, FloatArray]]
 MAX_STEPS = 200
 SHORTEST_STEP = 1e-10
 TOLERANCE = 1e-13
+SINGULAR = 1e-14  # Curvatures below this share of the largest one are rounding.
 
 
 def log_loss(weight: FloatArray, positive: FloatArray) -> Loss:
@@ -52,8 +54,9 @@ def fit_bounded(
 
     The design has shape (m, k). The ridge is symmetric; it makes the solution unique if the design
     does not. `least` is minus infinity for a free coefficient, and `start` lies within the bounds.
-    See Bertsekas 1982, "Projected Newton methods for optimization problems with simple
-    constraints", doi:10.1137/0320018.
+    A loss may be infinite beyond some f, but not at the start. Every step of Newton's method
+    minimises the quadratic model within the bounds: a step to the minimum without bounds, cut off
+    at the bounds, can get stuck above the minimum. Coefficients at their bound equal it exactly.
 
     >>> design, none = np.eye(2), np.zeros((2, 2))
     >>> loss = log_loss(np.array([4.0, 4.0]), np.array([1.0, 3.0]))
@@ -69,14 +72,12 @@ def fit_bounded(
     value, first, second = objective(c)
     for _ in range(MAX_STEPS):
         gradient = design.T @ first + ridge @ c
-        free = (c > least) | (gradient < 0.0)
-        move = np.zeros(len(c))
-        hessian = (design[:, free].T * second) @ design[:, free] + ridge[np.ix_(free, free)]
-        move[free] = np.linalg.lstsq(hessian, gradient[free], rcond=1e-14)[0]
-        gain, before, share = float(gradient @ move), value, 1.0
-        # The projected step is halved until it lowers the objective.
+        hessian = (design.T * second) @ design + ridge
+        move = _bounded_minimum(hessian, hessian @ c - gradient, least) - c
+        gain, before, share = -float(gradient @ move), value, 1.0
+        # The step is halved until it lowers the objective.
         while True:
-            tried = np.maximum(c - share * move, least)
+            tried = np.maximum(c + share * move, least)
             value, first, second = objective(tried)
             if value < before:
                 break
@@ -87,6 +88,29 @@ def fit_bounded(
         if gain <= TOLERANCE * max(1.0, abs(value)) and before - value <= TOLERANCE * abs(value):
             break
     return c
+
+
+def _bounded_minimum(hessian: FloatArray, linear: FloatArray, least: FloatArray) -> FloatArray:
+    """The x >= least that minimises x' hessian x / 2 - linear' x.
+
+    With a root R of the hessian, it is a problem of least squares, |R x - b|, in which x - least is
+    not negative. A free coefficient is the difference of two that are not negative. See Lawson,
+    Hanson 1974, "Solving least squares problems", chapter 23.
+    """
+    # In units in which each coefficient has curvature 1, a steep one hides no flat one.
+    steepness = np.diagonal(hessian)
+    unit = 1.0 / np.sqrt(np.where(steepness > 0.0, steepness, 1.0))
+    curvature, axes = np.linalg.eigh(hessian * np.outer(unit, unit))
+    seen = curvature > SINGULAR * curvature[-1]
+    root = (axes[:, seen] * np.sqrt(curvature[seen])).T
+    target = (axes[:, seen].T @ (linear * unit)) / np.sqrt(curvature[seen])
+    free = np.isinf(least)
+    low = np.where(free, 0.0, least)
+    above, _ = nnls(np.hstack([root, -root[:, free]]), target - root @ (low / unit))
+    rise = above[: len(least)]
+    rise[free] -= above[len(least) :]
+    x: FloatArray = low + rise * unit
+    return x
 
 
 def increasing_coefficients(problem: PenalizedLogistic, lam: float, free: FloatArray) -> FloatArray:

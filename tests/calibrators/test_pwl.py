@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime, isotonic_regression, minimize
 
-from calib.calibrators.pwl import PiecewiseLinear, _hats, _log_loss, _squared_error
+from calib.calibrators.pwl import PiecewiseLinear, _log_loss, _squared_error
 
 GRID = np.linspace(0.0, 1.0, 101)
 
@@ -56,10 +56,12 @@ def test_never_falls(loss):
     assert np.diff(p).min() >= 0.0
 
 
-def test_falling_truth_gives_the_base_rate():
+@pytest.mark.parametrize("loss", ["log", "brier"])
+def test_falling_truth_gives_the_base_rate_exactly(loss):
+    # Ties between folds that have the same base rate must not depend on rounding.
     scores, y = draw(2000)
-    fitted = PiecewiseLinear("brier").fit(1.0 - scores, y)
-    assert fitted.predict(GRID) == pytest.approx(np.full(101, y.mean()), abs=1e-6)
+    fitted = PiecewiseLinear(loss).fit(1.0 - scores, y)
+    assert (fitted.predict(GRID) == y.mean()).all()
 
 
 @pytest.mark.parametrize(
@@ -95,11 +97,52 @@ def test_two_keypoints_are_allowed():
 @pytest.mark.parametrize("loss", [_log_loss, _squared_error])
 def test_derivatives_of_the_losses_by_differences(loss):
     rng = np.random.default_rng(2)
-    basis = _hats(rng.random(50), np.array([0.0, 0.3, 1.0]))
-    positive, negative, at = rng.random(50), rng.random(50), np.array([0.2, 0.5, 0.7])
-    value, slope = loss(basis, positive, negative, at)
-    p = np.interp(np.asarray(basis @ np.array([0.0, 0.3, 1.0])), [0.0, 0.3, 1.0], at)
+    weight, offset, f = 1.0 + rng.random(50), rng.random(50) / 4, 0.1 + rng.random(50) / 2
+    positive = rng.random(50)
+    at, p = loss(weight, positive, offset), offset + f
     losses = (-np.log(p), -np.log(1 - p)) if loss is _log_loss else ((1 - p) ** 2, p**2)
-    assert value == pytest.approx(positive @ losses[0] + negative @ losses[1])
-    expected = approx_fprime(at, lambda v: loss(basis, positive, negative, v)[0])
-    assert slope == pytest.approx(expected, rel=1e-5)
+    value, first, second = at(f)
+    assert value == pytest.approx(positive @ losses[0] + (weight - positive) @ losses[1])
+    assert first == pytest.approx(approx_fprime(f, lambda f: at(f)[0]), rel=1e-5)
+    by_cell = [(at(f + step)[1] - at(f - step)[1]) / 2e-6 for step in 1e-6 * np.eye(50)]
+    assert by_cell == pytest.approx(np.diag(second), rel=1e-5, abs=1e-6)
+
+
+def optimality(fitted, scores, y):
+    """Derivative of the log loss by the first value, and by each step between two values."""
+    hats = np.column_stack(
+        [np.interp(scores, fitted.keypoints_, own) for own in np.eye(len(fitted.keypoints_))]
+    )
+    p, n = hats @ fitted.values_, len(y)
+    # The extra row is spread over all scores, and its outcome is the base rate.
+    by_value = hats.T @ ((1 + 1 / n) / (1 - p) - (y + y.mean() / n) * (1 / p + 1 / (1 - p))) / n
+    by_step = np.cumsum(by_value[::-1])[::-1]
+    return by_step[0], by_step[1:]
+
+
+@pytest.mark.parametrize("n_keypoints", [10, 40])
+@pytest.mark.parametrize("shape", ["rising", "u"])
+def test_the_fit_is_the_optimum_and_ties_are_exact(shape, n_keypoints):
+    # The loss is convex, so values are optimal exactly if no step up or down lowers the loss.
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        scores = rng.random(int(rng.choice([40, 300, 2000]))).round(2)
+        rate = scores**2 if shape == "rising" else 0.1 + 3.2 * (scores - 0.5) ** 2
+        y = rng.random(len(scores)) < rate
+        fitted = PiecewiseLinear(n_keypoints=n_keypoints).fit(scores, y)
+        first, by_step = optimality(fitted, scores, y)
+        rises = np.diff(fitted.values_)
+        assert abs(first) < 1e-6
+        assert (by_step > -1e-6).all()
+        assert (abs(by_step[rises > 0]) < 1e-6).all()
+        assert ((rises == 0) | (rises > 1e-10)).all()
+
+
+def test_a_bound_of_the_squared_error_holds_several_values():
+    # Least squares that are told the bound are known: three values at it, and a line up to them.
+    scores = np.repeat(np.linspace(0.1, 0.9, 9), 40)
+    y = scores > np.where(np.arange(360) % 4, 0.35, 0.15)
+    fitted = PiecewiseLinear("brier", n_keypoints=9).fit(scores, y)
+    rates = np.array([y[scores == s].mean() for s in np.unique(scores)])
+    low, high = 1 / (360 + 1 / y.mean()), 1 - 1 / (360 + 1 / (1 - y.mean()))
+    assert fitted.values_ == pytest.approx(np.clip(rates, low, high), abs=1e-9)
