@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import pytest
 
-from calib.loading import ColumnMapping, InputError, assess, guess, load_models, read
+from calib.loading import ColumnMapping, InputError, assess, guess, load, load_models, read
 from tests.golden import Texts
 
 RNG = np.random.default_rng(11)
@@ -138,3 +139,51 @@ def test_models_that_are_equal_are_told() -> None:
     assert codes.count("equal-models") == 1
     codes = [problem.code for problem in assess([one, other], mapping).problems]
     assert "equal-models" not in codes
+
+
+PERCENT = ("10%", "80%", "20%", "90%")
+COMMA = ("0,1", "0,8", "0,2", "0,9")
+
+
+@pytest.mark.parametrize(("delimiter", "cells"), [(",", PERCENT), (";", COMMA), (";", PERCENT)])
+def test_models_are_read_like_a_single_score(delimiter: str, cells: tuple[str, ...]) -> None:
+    a, b, c, d = cells
+    rows = [["y", "prob_a", "prob_b"], *[["0", a, c], ["1", b, d]] * 20]
+    text = "\n".join(map(delimiter.join, rows))
+    found = load_models(text)
+    assert {name: model.scores[:2].tolist() for name, model in found.items()} == {
+        "prob_a": [0.1, 0.8],
+        "prob_b": [0.2, 0.9],
+    }
+    np.testing.assert_array_equal(load(text, score="prob_a").scores, found["prob_a"].scores)
+
+
+@pytest.mark.parametrize(("cell", "code"), [("NA", "missing"), ("x", "text")])
+def test_an_unreadable_cell_of_a_model_is_refused_like_that_of_a_single_score(
+    cell: str, code: str
+) -> None:
+    text = "y,prob_a,prob_b\n" + "0,0.1,0.2\n1,0.8,0.9\n" * 20 + f"1,{cell},0.9\n"
+    with pytest.raises(InputError) as refused:
+        load_models(text)
+    assert [problem.code for problem in refused.value.problems] == [code]
+    assert len(load_models(text, drop_missing=True)["prob_a"]) == 40
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "cells"),
+    [
+        (",", ("30.21%", "29.79%", "40%")),
+        (";", ("0,3021", "0,2979", "0,4")),
+        (";", ("30,21%", "29,79%", "40%")),
+    ],
+)
+@pytest.mark.parametrize("missing", ["", "NA"])
+def test_class_columns_of_text_are_found(
+    delimiter: str, cells: tuple[str, ...], missing: str
+) -> None:
+    rows = [["y", "p_0", "p_1", "p_2"], *[[str(k), *cells] for k in range(3)] * 20]
+    if missing:
+        rows.append(["1", missing, *cells[1:]])
+    text = "\n".join(map(delimiter.join, rows)) + "\n"
+    found = load(text, drop_missing=bool(missing))
+    np.testing.assert_allclose(found.scores, [[0.3021, 0.2979, 0.4]] * 60, rtol=1e-12)

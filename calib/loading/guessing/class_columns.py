@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from calib.loading.columns import Labels, as_labels, as_numbers, as_outcome
+from calib.loading.columns import Labels, Numbers, as_labels, as_numbers, as_outcome
 from calib.loading.name_patterns import plain_name
 from calib.numerics.arrays import IntArray
 
@@ -114,16 +114,10 @@ def find_class_columns(frame: pd.DataFrame, taken: set[str], labels: Labels | No
     Columns of like names, or standing side by side, whose rows sum to 1 (or to 100); else, as
     logits do not, those after which the labels are named.
     """
-    numeric = [
-        column
-        for column, dtype in frame.dtypes.items()
-        if column not in taken
-        and pd.api.types.is_numeric_dtype(dtype)
-        and not pd.api.types.is_bool_dtype(dtype)
-    ]
-    groups = [group for group in _groups(frame, numeric) if len(group) >= MIN_COLUMNS]
+    numbers = _numbers_of(frame, taken)
+    groups = [group for group in _groups(frame, numbers) if len(group) >= MIN_COLUMNS]
     for group in groups:
-        if rows_sum(frame[group]):
+        if rows_sum(numbers[group]):
             return group
     for group in groups:
         if labels is not None and _answers(group, labels):
@@ -131,15 +125,35 @@ def find_class_columns(frame: pd.DataFrame, taken: set[str], labels: Labels | No
     return []
 
 
-def _groups(frame: pd.DataFrame, numeric: list[str]) -> Iterator[list[str]]:
-    """Numeric columns with the same beginning, the most first; then runs of fractions."""
+def _numbers_of(frame: pd.DataFrame, taken: set[str]) -> pd.DataFrame:
+    """The first rows of the columns of numbers, also of those that are written as text."""
+    found = {}
+    for column in frame.columns:
+        head = frame[column].head(LOOK_ROWS)
+        if column in taken or pd.api.types.is_bool_dtype(head.dtype):
+            continue
+        if pd.api.types.is_numeric_dtype(head.dtype):
+            found[column] = head
+        elif is_numeric(numbers := as_numbers(head)):
+            found[column] = pd.Series(numbers.values)
+    return pd.DataFrame(found)
+
+
+def is_numeric(numbers: Numbers) -> bool:
+    """Whether most cells of a column are numbers."""
+    known = np.isfinite(numbers.values).sum()
+    return bool(known > 2 * len(numbers.text))
+
+
+def _groups(frame: pd.DataFrame, numbers: pd.DataFrame) -> Iterator[list[str]]:
+    """Columns of numbers with the same beginning, the most first; then runs of fractions."""
     stems: dict[str, list[str]] = {}
-    for column in numeric:
+    for column in numbers.columns:
         found = SPELLED.fullmatch(column[:200]) or NUMBERED.fullmatch(column[:200])
         if found:
             stems.setdefault("".join(found.group("stem")).casefold(), []).append(column)
     yield from sorted(stems.values(), key=len, reverse=True)
-    fractions = {column for column in numeric if frame[column].dtype.kind == "f"}
+    fractions = {column for column in numbers.columns if numbers[column].dtype.kind == "f"}
     for inside, run in groupby(frame.columns, key=fractions.__contains__):
         if inside:
             yield list(run)
@@ -147,9 +161,9 @@ def _groups(frame: pd.DataFrame, numeric: list[str]) -> Iterator[list[str]]:
 
 def rows_sum(scores: pd.DataFrame) -> bool:
     """Whether most of the first rows sum to 1, or to 100."""
-    # A signalling NaN, as damaged files have it, is a NaN.
-    with np.errstate(invalid="ignore"):
-        head = scores.head(LOOK_ROWS).to_numpy(dtype=np.float64, na_value=np.nan)
+    head = np.column_stack(
+        [as_numbers(column).values for _, column in scores.head(LOOK_ROWS).items()]
+    )
     sums = head.sum(axis=1)
     known = sums[np.isfinite(sums)]
     if not len(known) or np.nanmin(head) < -1e-3:
@@ -242,7 +256,7 @@ def _profile_of(column: pd.Series) -> ColumnProfile:
     missing = float(head.isna().mean())
     numbers = as_numbers(head)
     values = numbers.values[np.isfinite(numbers.values)]
-    numeric = len(values) > 0 and len(numbers.text) * 2 < len(values)
+    numeric = is_numeric(numbers)
     return ColumnProfile(
         distinct=len(as_labels(head)),
         outcomes=len(as_outcome(head)[0]),
