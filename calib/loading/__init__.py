@@ -7,7 +7,7 @@ repair of a problem, and the page calls `assess` again.
 
 from calib.loading import column_ranges
 from calib.loading.building.models import Assessment, assess
-from calib.loading.columns import as_labels, folded
+from calib.loading.columns import as_classes, as_labels, folded
 from calib.loading.guessing.roles import guess
 from calib.loading.loader import for_test_file, load, load_models
 from calib.loading.options import ColumnMapping, TextFormat
@@ -26,6 +26,7 @@ __all__ = [
     "Problem",
     "Table",
     "TextFormat",
+    "as_classes",
     "as_labels",
     "assess",
     "column_ranges",

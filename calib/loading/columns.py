@@ -34,8 +34,8 @@ class Numbers:
     values: FloatArray  # NaN where a cell is missing or not a number
     text: IntArray  # rows whose cell is neither missing nor a number
     cells: tuple[str, ...] = ()  # the first of those cells
-    # Number of cells that were understood by their percent sign or decimal comma.
-    rewritten: int = 0
+    # Rows whose cell was understood by its percent sign or decimal comma.
+    rewritten: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     # Rows whose cell has a comma or point that may be a decimal mark or separate thousands; it was
     # read as a decimal mark for the time being.
     unclear: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
@@ -49,7 +49,7 @@ def as_numbers(column: pd.Series, decimal: str | None = None, *, commas: bool = 
     """
     none = np.empty(0, dtype=np.int64)
     if isinstance(column.dtype, pd.CategoricalDtype):
-        column = column.astype(column.cat.categories.dtype)
+        return _of_categories(column, decimal, commas=commas)
     if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_complex_dtype(column):
         # A signalling NaN of single precision, as damaged files have it, is a NaN.
         with np.errstate(invalid="ignore"):
@@ -59,6 +59,25 @@ def as_numbers(column: pd.Series, decimal: str | None = None, *, commas: bool = 
         rows = np.flatnonzero(column.notna().to_numpy())
         return Numbers(values, rows, tuple(str(v) for v in column.iloc[rows[:3]]))
     return _from_cells(column, decimal, commas=commas)
+
+
+def _of_categories(column: pd.Series, decimal: str | None, *, commas: bool) -> Numbers:
+    """Each distinct cell is read once."""
+    codes, distinct = pd.factorize(column)
+    cells = pd.Series(np.asarray(distinct))
+    own = as_numbers(_plain(cells), decimal, commas=commas)
+
+    def rows(found: IntArray) -> IntArray:
+        return np.flatnonzero(np.isin(codes, found))
+
+    text = rows(own.text)
+    return Numbers(
+        np.append(own.values, np.nan)[codes],
+        text,
+        tuple(str(cell) for cell in column.iloc[text[:3]]),
+        rows(own.rewritten),
+        rows(own.unclear),
+    )
 
 
 def _from_cells(column: pd.Series, decimal: str | None, *, commas: bool) -> Numbers:
@@ -88,7 +107,7 @@ def _from_cells(column: pd.Series, decimal: str | None, *, commas: bool) -> Numb
         values,
         text,
         tuple(str(cell) for cell in column.iloc[text[:3]]),
-        int((np.isfinite(numbers) & ~plain & ~unclear)[codes].sum()),
+        unread[(np.isfinite(numbers) & ~plain & ~unclear)[codes]],
         unread[unclear[codes]],
     )
 
@@ -224,6 +243,8 @@ MAX_NAMES = 1_000
 KINDS = {"i": np.int64, "u": np.uint64, "f": np.float64}
 # How a whole number looks in a column of fractions that was written as text.
 WHOLE = re.compile(r"(-?[1-9]\d{0,14}|0)\.0+")
+# A code with leading zeros, which no number has.
+CODE = re.compile(r"[-+]?0[0-9]")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -253,26 +274,63 @@ class Labels:
         if name in names:
             return names.index(name)
         folded = [known.casefold() for known in names]
-        return folded.index(name.casefold()) if name.casefold() in folded else None
+        if name.casefold() in folded:
+            return folded.index(name.casefold())
+        # A person may write 1 for the label 1.0, if no other label is the same number.
+        same = [code for code, known in enumerate(names) if _same_number(name, known)]
+        return same[0] if len(same) == 1 else None
 
     def counts(self) -> IntArray:
         """Number of rows of each label."""
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self)).astype(np.int64)
 
 
+def _same_number(one: str, other: str) -> bool:
+    numbers = all(NUMBER.fullmatch(text) and not CODE.match(text) for text in (one, other))
+    return numbers and float(one) == float(other)
+
+
 def label_text(value: object) -> str:
-    """A label as text, the same for 1, 1.0, "1" and "1.0"."""
+    """A label as text: text as it is written, without blanks around it, and the number 1.0 as 1."""
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
-    text = str(value).strip()
+    return str(value).strip()
+
+
+def class_text(value: object) -> str:
+    """A label of an outcome as text, the same for 1, 1.0, "1" and "1.0"."""
+    text = label_text(value)
     whole = WHOLE.fullmatch(text)
     return whole[1] if whole else text
 
 
 def as_labels(column: pd.Series) -> Labels:
-    """Read a column as labels; blank text is missing, and blanks around text do not count."""
+    """Read a column as labels, as they are written: "1.1" is not "1.10", nor "true" "TRUE".
+
+    Blank text is missing, and blanks around text do not count.
+    """
+    codes, distinct = _distinct(column)
+    if distinct.dtype.kind not in "iufbM":
+        codes, distinct = _merged(codes, [label_text(value) for value in distinct])
+    return _ordered(codes, distinct)
+
+
+def as_classes(column: pd.Series) -> Labels:
+    """Read a column as the labels of an outcome: 1, 1.0 and "1.0" are one label."""
+    codes, distinct = _distinct(column)
     if isinstance(column.dtype, pd.CategoricalDtype):
-        column = column.astype(column.cat.categories.dtype)
+        cells = pd.Series(distinct)
+        plain = _plain(cells)
+        if plain.dtype != cells.dtype and not _codes_among(cells, plain):
+            merged, distinct = pd.factorize(plain.to_numpy())
+            codes = np.append(merged, -1).astype(np.int64)[codes]
+    if distinct.dtype.kind not in "iufbM":
+        codes, distinct = _merged(codes, [class_text(value) for value in distinct])
+    return _ordered(codes, distinct)
+
+
+def _distinct(column: pd.Series) -> tuple[IntArray, NDArray[Any]]:
+    """A code for each row, -1 where its cell is missing, and the value of each code."""
     try:
         codes, values = pd.factorize(column)
     except TypeError:
@@ -281,14 +339,29 @@ def as_labels(column: pd.Series) -> Labels:
     if isinstance(column.dtype, pd.api.extensions.ExtensionDtype) and column.dtype.kind in "iuf":
         # The distinct values have none of the column's empty cells.
         distinct = distinct.astype(KINDS[column.dtype.kind])
-    if distinct.dtype.kind not in "iufbM":
-        codes, distinct = _tidy(codes, distinct)
-    return _ordered(codes, distinct)
+    return codes, distinct
 
 
-def _tidy(codes: IntArray, values: NDArray[Any]) -> tuple[IntArray, NDArray[Any]]:
-    names = pd.Series([label_text(value) for value in values], dtype=object)
-    merged, distinct = pd.factorize(names.where(names != ""))
+def _plain(cells: pd.Series) -> pd.Series:
+    """Truth values or numbers, if all cells are these and written with a point; else the same."""
+    if not len(cells) or not all(isinstance(cell, str) for cell in cells):
+        return cells
+    texts = cells.str.strip()
+    words = texts.str.casefold()
+    if words.isin(("true", "false")).all():
+        return words == "true"
+    return texts.astype(np.float64) if texts.str.fullmatch(NUMBER).all() else cells
+
+
+def _codes_among(cells: pd.Series, numbers: pd.Series) -> bool:
+    """Whether a text is a code such as 007; 00 and 01 are the numbers 0 and 1."""
+    return bool(cells.str.strip().str.match(CODE).any() and (numbers.abs() > 1.0).any())
+
+
+def _merged(codes: IntArray, names: list[str]) -> tuple[IntArray, NDArray[Any]]:
+    """The same codes and names with each name once, and no code for the empty name."""
+    texts = pd.Series(names, dtype=object)
+    merged, distinct = pd.factorize(texts.where(texts != ""))
     lookup = np.append(merged, -1).astype(np.int64)
     return lookup[codes], np.asarray(distinct, dtype=object)
 
@@ -324,7 +397,7 @@ def as_outcome(column: pd.Series, wanted: Collection[str] = ()) -> tuple[Labels,
 
     A word that is `wanted` stays a label.
     """
-    labels = folded(as_labels(column))
+    labels = folded(as_classes(column))
     kept = {name.casefold() for name in wanted}
     names = [name.casefold() for name in labels.names]
     words = np.array([name in UNKNOWN_WORDS and name not in kept for name in names], dtype=np.bool_)

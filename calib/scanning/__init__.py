@@ -37,7 +37,7 @@ from calib.scanning.watching import Steps, watched
 from calib.slicing import singles_and_pairs
 
 # Columns whose values are names.
-NAMED = ("outcome", "split", "fold", "group", "model")
+NAMED = ("outcome", "split", "fold", "group", "model", "slice")
 __all__ = ["is_result", "read_result", "rows_between", "scan", "scan_sample", "scan_sql"]
 
 
@@ -156,8 +156,8 @@ def scan(source: Any, options: ScanOptions) -> Aggregate:
     if one_score and chosen != "class:1":
         raise refuse("view", f"view={options.view!r} needs one score column per class: `score`.")
     steps = Steps()
-    names = [*mapping.slices, *filter(None, (getattr(mapping, role) for role in NAMED))]
-    with opened(source, options.table, names) as (rows, called, engine):
+    roles = {name: role for name, role in mapping.columns().items() if role in NAMED}
+    with opened(source, options.table, roles) as (rows, called, engine):
 
         def count(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> Aggregate:
             steps(0.0, 0.1, "Checking the columns")

@@ -78,7 +78,7 @@ def rows_between(
     if not 1 <= limit <= 10_000:
         raise ValueError(f"limit must be from 1 to 10,000, got {limit}.")
     mapping = ColumnMapping(outcome=outcome, score=score, transform=transform, swap=swap)
-    with opened(source, table, [outcome]) as (rows, _, _):
+    with opened(source, table, {outcome: "outcome"}) as (rows, _, _):
         check_columns(rows, mapping)
         inside = nw.col(SCORE).is_between(low, high)
         rows = rows.with_columns(probability(mapping, rounded=True).alias(SCORE)).filter(inside)

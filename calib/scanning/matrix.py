@@ -21,7 +21,7 @@ from calib.loading.checking.scores import (
     row_sums,
     seen_classes,
 )
-from calib.loading.columns import as_labels
+from calib.loading.columns import as_classes
 from calib.loading.guessing.class_columns import match_classes
 from calib.loading.loader import with_arguments
 from calib.loading.options import ColumnMapping
@@ -60,7 +60,7 @@ def describe_view(
     plain, names = _with_scores(rows, columns, mapping)
     off = (nw.col(SUM) - 1.0).abs() > ROW_SUM_TOLERANCE
     facts = facts_of(plain, mapping, nw.col(LEAST), off=off)
-    labels = as_labels(facts[OUTCOME])
+    labels = as_classes(facts[OUTCOME])
     if not len(labels):
         raise InputError([no_labels(mapping)])
     classes = match_classes(mapping.score_columns, labels)

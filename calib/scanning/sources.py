@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset as ds
 
+from calib.loading.building.predictions import MAX_CODES
+from calib.loading.columns import MAX_NAMES
 from calib.loading.problems import refuse
 from calib.loading.reading.budget import Budget
 from calib.loading.reading.reader import stem
@@ -38,24 +39,27 @@ LOST = re.compile(r"RETRIES_EXCEEDED|StatusCode\.UNAVAILABLE|failed to connect t
 NAMED_FILE = re.compile(r"""['"]([^'"]+\.\w+)['"]|: (\S+\.\w+)$""")
 # Without Boolean: "yes" stays "yes".
 SPARK_SAYS = re.compile(r"\[[A-Z][A-Z_.]+\] .*")
+# A sign, an exponent, infinity, and a zero or nothing behind or before the point.
+UNUSUAL = r"^[+]|[eEiI]|[.][0-9]*0$|[.]$|^-?[.]"
 CSV_TYPES = ["NULL", "BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "VARCHAR"]
 
 
 @contextmanager
 def opened(
-    source: Any, table: str | None = None, names: Sequence[str] | None = None
+    source: Any, table: str | None = None, roles: Mapping[str, str] | None = None
 ) -> Iterator[tuple[nw.LazyFrame[Any], str, Engine]]:
     """Rows as a lazy frame, what they are called, and their engine, whose errors become sentences.
 
     The source is a path, a glob, a folder, several paths, or a frame; `table` is one of a DuckDB
-    database. Columns of `names`, or all if it is None, keep leading zeros that a CSV file has.
+    database. `roles` says what columns are for, or None that each may be for anything: columns of a
+    CSV file that name groups, slices, folds or models are read as they are written.
     """
     with tempfile.TemporaryDirectory(prefix="calib-scan-") as scratch:
         limits = {"memory_limit": MEMORY, "temp_directory": scratch}
         connection = duckdb.connect(config={**limits, "preserve_insertion_order": False})
         try:
             connection.execute("SET enable_progress_bar = false")
-            rows, own = _frame(connection, source, table, names)
+            rows, own = _frame(connection, source, table, roles)
             engine = DuckEngine(connection) if own else engine_of(rows)
             yield rows, _name(source, table), engine
         except Exception as error:
@@ -85,13 +89,13 @@ def _frame(
     connection: duckdb.DuckDBPyConnection,
     source: Any,
     table: str | None,
-    names: Sequence[str] | None,
+    roles: Mapping[str, str] | None,
 ) -> tuple[nw.LazyFrame[Any], bool]:
     """Rows as a lazy frame, and whether the connection reads them."""
     if isinstance(source, str | Path):
         source = [source]
     if isinstance(source, list | tuple) and all(isinstance(one, str | Path) for one in source):
-        found = [nw.from_native(_of_path(connection, str(one), table, names)) for one in source]
+        found = [nw.from_native(_of_path(connection, str(one), table, roles)) for one in source]
         return found[0] if len(found) == 1 else nw.concat(found), True
     if isinstance(source, pd.DataFrame):
         source = pa.Table.from_pandas(source, preserve_index=False)
@@ -108,7 +112,10 @@ def _frame(
 
 
 def _of_path(
-    connection: duckdb.DuckDBPyConnection, path: str, table: str | None, names: Sequence[str] | None
+    connection: duckdb.DuckDBPyConnection,
+    path: str,
+    table: str | None,
+    roles: Mapping[str, str] | None,
 ) -> duckdb.DuckDBPyRelation:
     suffix = suffix_of(path)
     if suffix in DATABASES:
@@ -123,7 +130,7 @@ def _of_path(
         return connection.sql(f"SELECT * FROM read_parquet({_text(path)})")
     if suffix in ARROW:
         return connection.from_arrow(ds.dataset(path, format="ipc"))
-    return _of_csv(connection, path, names)
+    return _of_csv(connection, path, roles)
 
 
 def suffix_of(path: str) -> str:
@@ -132,24 +139,48 @@ def suffix_of(path: str) -> str:
 
 
 def _of_csv(
-    connection: duckdb.DuckDBPyConnection, path: str, names: Sequence[str] | None
+    connection: duckdb.DuckDBPyConnection, path: str, roles: Mapping[str, str] | None
 ) -> duckdb.DuckDBPyRelation:
-    """A CSV file. Columns of names stay text if one of them begins with a zero, such as 007."""
+    """A CSV file. Columns of names stay text if one of them is no usual number: 007, 1.10, 1e1."""
     found = connection.read_csv(path, auto_type_candidates=CSV_TYPES)
     types = dict(zip(found.columns, map(str, found.types), strict=True))
-    named = found.columns if names is None else dict.fromkeys(names)
-    whole = [name for name in named if types.get(name) == "BIGINT"]
-    if not whole:
-        return found
+    known = dict.fromkeys(found.columns, "") if roles is None else roles
+    # To DuckDB "inf" is a date.
+    kept = [name for name in known if types.get(name) in ("DATE", "TIMESTAMP")]
+    numbers = [
+        name
+        for name, role in known.items()
+        if types.get(name) == "BIGINT" or (types.get(name) == "DOUBLE" and role != "outcome")
+    ]
 
     def with_texts(texts: Sequence[str]) -> duckdb.DuckDBPyRelation:
         kinds = dict.fromkeys(texts, "VARCHAR")
         return connection.read_csv(path, auto_type_candidates=CSV_TYPES, dtype=kinds)
 
-    odd = (f"bool_or(regexp_matches({_identifier(name)}, '^0[0-9]'))" for name in whole)
-    [zeros] = with_texts(whole).aggregate(", ".join(odd)).fetchall()
-    kept = list(compress(whole, zeros))
+    if numbers:
+        facts = (fact for name in numbers for fact in _written(_identifier(name)))
+        [answer] = with_texts(numbers).aggregate(", ".join(facts)).fetchall()
+        each = zip(numbers, answer[0::3], answer[1::3], answer[2::3], strict=True)
+        kept += [name for name, *facts in each if _as_text(known[name], *facts)]
     return with_texts(kept) if kept else found
+
+
+def _written(column: str) -> tuple[str, str, str]:
+    """Whether a column has a code, or an unusual number, and how many cells are distinct."""
+    cell = f"trim({column})"
+    return (
+        f"bool_or(regexp_matches({cell}, '^[-+]?0[0-9]'))",
+        f"bool_or(regexp_matches({cell}, '{UNUSUAL}'))",
+        f"approx_count_distinct({column})",
+    )
+
+
+def _as_text(role: str, code: bool, unusual: bool, distinct: int) -> bool:
+    if code:
+        return True
+    # As in a file that is loaded: many numbers are a quantity, and 1.0 is the outcome 1.
+    most = {"slice": MAX_CODES, "": MAX_NAMES, "outcome": 0}.get(role, distinct)
+    return unusual and distinct <= most
 
 
 def _of_database(

@@ -1,12 +1,14 @@
 """Ids and codes: what tells rows apart in the file tells them apart here."""
 
 import io
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from calib.loading import load, read
+from calib.loading import load, load_models, read
+from calib.scanning import scan, scan_sample
 
 RNG = np.random.default_rng(18)
 N = 600
@@ -86,3 +88,90 @@ def test_other_numbers_stay_numbers() -> None:
         "f",
         "i",
     ]
+
+
+# Pairs of names that are equal as numbers or truth values.
+WRITTEN = [
+    ("1.1", "1.10"),
+    ("1", "1.0"),
+    ("01", "1"),
+    ("10", "1e1"),
+    ("+2", "2"),
+    ("TRUE", "true"),
+    ("Infinity", "inf"),
+    ("0.1", "0.10"),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("names", WRITTEN, ids="/".join)
+def test_names_are_read_as_they_are_written(kind: str, names: tuple[str, str]) -> None:
+    name = np.array(names * (N // 2))
+    data = stored(pd.DataFrame({"y": Y, "p": P, "v": name}), kind)
+    assert load(data, slices=["v"]).columns["v"].tolist() == name.tolist()  # type: ignore[arg-type]
+    assert load(data, group="v").group.tolist() == [0, 1] * (N // 2)  # type: ignore[arg-type, union-attr]
+    assert set(load(data, fold="v").fold_names) == set(names)  # type: ignore[arg-type]
+    models = load_models(data, model="v")  # type: ignore[arg-type]
+    assert {model: len(rows) for model, rows in models.items()} == dict.fromkeys(names, N // 2)
+    one = load(data, model="v", model_value=names[1])  # type: ignore[arg-type]
+    np.testing.assert_array_equal(one.scores, P[1::2])
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("names", [*WRITTEN, ("007", "7", "008", "")], ids="/".join)
+def test_a_scan_names_slices_models_and_groups_as_a_file_that_is_loaded(
+    suffix: str, names: tuple[str, ...], tmp_path: Path
+) -> None:
+    rows = pd.DataFrame({"y": Y, "p": P, "v": names * (N // len(names))})
+    path = tmp_path / f"rows.{suffix}"
+    if suffix == "csv":
+        rows.to_csv(path, index=False)
+    else:
+        rows.replace("", None).to_parquet(path)
+    what = {"outcome": "y", "score": "p"}
+    counted = scan(path, slices=["v"], positive=1, **what)
+    loaded = set(load(path, slices=["v"], **what).columns["v"].tolist())
+    assert {part.value for part in counted.parts if part.column == "v"} == loaded
+    assert set(scan_sample(path, slices=["v"], **what).columns["v"].tolist()) == loaded
+    if "" not in names:
+        assert set(scan(path, model="v", positive=1, **what).models) == set(names)
+        assert len(set(scan(path, group="v", positive=1, **what).strata.group)) == len(names)
+
+
+def test_names_beside_an_empty_cell_are_read_as_they_are_written() -> None:
+    text = pd.DataFrame({"y": Y, "p": P, "g": ["007", "7", "008", "8", ""] * 120}).to_csv(
+        index=False
+    )
+    found = load(text, group="g", slices=["g"])
+    assert set(found.columns["g"].tolist()) == {"007", "7", "008", "8", "(missing)"}
+    # Each row without a group is its own: 120 of them, and four groups.
+    assert len(set(found.group.tolist())) == 124  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "labels", [("0", "1"), ("00", "01", "1", "0"), ("0.0", "1", "0", "1.0"), ("-1", "+1")]
+)
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_outcomes_that_are_equal_numbers_are_one_label(kind: str, labels: tuple[str, ...]) -> None:
+    if kind == "parquet" and "01" in labels:
+        labels = ("0.0", "1.0", "1", "0")
+    rows = pd.DataFrame({"y": labels * (N // len(labels)), "p": P})
+    found = load(stored(rows, kind), outcome="y", score="p", positive=1)  # type: ignore[arg-type]
+    assert len(found.class_names) == 2
+    np.testing.assert_array_equal(found.outcome, [float(label) > 0 for label in rows["y"]])
+
+
+def test_a_person_may_write_a_number_for_a_name() -> None:
+    text = pd.DataFrame({"y": Y, "p": P, "m": ["1.0", "2.0"] * (N // 2)}).to_csv(index=False)
+    assert len(load(text, model="m", model_value=1)) == N // 2
+    both = text.replace(",2.0\n", ",1\n")
+    np.testing.assert_array_equal(load(both, model="m", model_value=1).scores, P[1::2])
+
+
+def test_a_name_may_have_a_decimal_comma_beside_it() -> None:
+    cells = [f"{p:.3f}".replace(".", ",") for p in P]
+    weight = [f"{i % 9 + 1},500" for i in range(N)]
+    rows = pd.DataFrame({"y": Y, "p": cells, "weight": weight})
+    found = load(rows.to_csv(index=False, sep=";"))
+    np.testing.assert_allclose(found.scores, P.round(3), atol=1e-12)
+    np.testing.assert_array_equal(found.weight, np.arange(N) % 9 + 1.5)

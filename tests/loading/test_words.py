@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from calib.loading import InputError, assess, guess, load, read
-from calib.loading.columns import as_outcome, label_text
+from calib.loading.columns import as_outcome, class_text, label_text
 from tests.assessed import inspect
 from tests.golden import Texts
 
@@ -250,7 +250,9 @@ def test_empty_cells_are_no_short_rows(text: str) -> None:
 
 
 def test_a_label_is_the_same_text_as_a_number_and_as_a_word() -> None:
-    assert [*map(label_text, (1.0, 0.5, True, " yes ", "1.0"))] == ["1", "0.5", "True", "yes", "1"]
+    values = (1.0, 0.5, True, " yes ", "1.0")
+    assert [*map(label_text, values)] == ["1", "0.5", "True", "yes", "1.0"]
+    assert [*map(class_text, values)] == ["1", "0.5", "True", "yes", "1"]
     labels, unknown = as_outcome(pd.Series(["Yes", "no", "YES", "yes ", "n/a", "YES"]))
     assert (labels.names, labels.codes.tolist()) == (("YES", "no"), [0, 1, 0, 0, -1, 0])
     assert unknown.tolist() == [False] * 4 + [True, False]

@@ -14,7 +14,7 @@ from calib.core.origin import Origin
 from calib.core.predictions import Predictions
 from calib.loading import column_ranges
 from calib.loading.checking.mapped_rows import Rows
-from calib.loading.columns import Labels, Times, as_labels, as_numbers
+from calib.loading.columns import CODE, Labels, Times, as_labels, as_numbers
 from calib.loading.guessing.class_columns import shortened
 from calib.loading.options import ColumnMapping
 from calib.loading.problems import Choice, Guess, Problem, error, refuse
@@ -114,15 +114,10 @@ def slice_values(column: pd.Series, keep: Kept) -> NDArray[np.generic]:
     labels = as_labels(column)
     if len(labels) > MAX_CODES:
         numbers = as_numbers(column)
-        zeros = not pd.api.types.is_numeric_dtype(column.dtype) and _has_codes(labels)
+        zeros = any(CODE.match(name) for name in labels.names)
         if not len(numbers.text) and not len(numbers.unclear) and not zeros:
             return np.asarray(numbers.values[keep])
     return _texts(labels, keep)
-
-
-def _has_codes(labels: Labels) -> bool:
-    """Whether labels are codes with leading zeros, which no number has."""
-    return any(name[0] == "0" and name[1:2].isdecimal() for name in labels.names if name)
 
 
 def _texts(labels: Labels, keep: Kept) -> NDArray[np.generic]:

@@ -15,6 +15,7 @@ from calib.loading.columns import (
     Labels,
     Numbers,
     Times,
+    as_classes,
     as_labels,
     as_numbers,
     as_outcome,
@@ -161,7 +162,7 @@ def _labels(frame: pd.DataFrame, mapping: ColumnMapping) -> tuple[Labels, BoolAr
     column = frame[mapping.outcome]
     # Of many classes each spelling may be a class of its own, and a word such as NA too.
     if isinstance(mapping.score, tuple) or mapping.predicted is not None:
-        return as_labels(column), np.zeros(len(column), dtype=np.bool_)
+        return as_classes(column), np.zeros(len(column), dtype=np.bool_)
     return as_outcome(column, mapping.positives)
 
 
@@ -171,7 +172,7 @@ def _outcome(
     if classes is not None:
         return classes.index[labels.codes]
     if mapping.predicted is not None:
-        return _agreement(labels, as_labels(frame[mapping.predicted]))
+        return _agreement(labels, as_classes(frame[mapping.predicted]))
     found = [labels.find(name) for name in mapping.positives]
     positive = [code for code in found if code is not None]
     if not found or len(positive) < len(found):
@@ -219,7 +220,7 @@ def _unknown_outcomes(
     if isinstance(mapping.score, tuple):
         found["outcome none of the classes"] = (labels.codes >= 0) & (outcome < 0)
     if mapping.predicted is not None:
-        found["predicted label missing"] = as_labels(frame[mapping.predicted]).codes < 0
+        found["predicted label missing"] = as_classes(frame[mapping.predicted]).codes < 0
     return found
 
 

@@ -92,10 +92,10 @@ def _unclear(rows: Rows, column: str, numbers: Numbers) -> Iterator[Problem]:
 
 
 def _rewritten(column: str, numbers: Numbers) -> Iterator[Problem]:
-    if numbers.rewritten:
+    if len(numbers.rewritten):
         yield note(
             "rewritten",
-            f"{plural(numbers.rewritten, 'cell')} of column {quoted(column)} "
+            f"{plural(len(numbers.rewritten), 'cell')} of column {quoted(column)} "
             "were written with a percent sign or a decimal comma, and were read as such: 25% is "
             "0.25.",
         )

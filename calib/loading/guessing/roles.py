@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from calib.loading import name_patterns as names
-from calib.loading.columns import Labels, as_labels, as_numbers, as_outcome
+from calib.loading.columns import Labels, as_classes, as_labels, as_numbers, as_outcome
 from calib.loading.guessing.class_columns import (
     MAX_PROFILED,
     ColumnProfile,
@@ -264,7 +264,7 @@ def _score_columns(guesser: Guesser) -> tuple[str, ...]:
 def class_columns(guesser: Guesser, outcome: str | None) -> tuple[str, ...] | None:
     """The columns of one score per class, if there are any."""
     known = outcome or guesser.named(names.OUTCOME_NAMES, _class_like(MAX_CLASSES))
-    labels = as_labels(guesser.frame[known]) if known in guesser.frame else None
+    labels = as_classes(guesser.frame[known]) if known in guesser.frame else None
     taken = guesser.taken if known is None else guesser.taken | {known}
     found = find_class_columns(guesser.frame, taken, labels)
     guesser.taken.update(found)

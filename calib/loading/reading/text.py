@@ -6,7 +6,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from calib.loading.columns import has_commas
+from calib.loading.columns import CODE, has_commas, label_text
 from calib.loading.options import TextFormat
 from calib.loading.problems import Guess, InputError, Problem, note, refuse, warning
 from calib.loading.reading.budget import Budget
@@ -27,8 +27,12 @@ from calib.text import joined, quoted
 LARGE, PART = 2**25, 2**23
 # Whole numbers from here on have no float of their own.
 LARGEST_EXACT = 2.0**53
+# Fewer rows than this are always read as text too. Of more rows, the first show what they hold.
+FEW_ROWS = 10_000
+# More values from 0 to 1 are scores: at most 100 models or folds are allowed, and 20 such slices.
+MAX_NAMED_FRACTIONS = 100
 LEADING_ZERO = re.compile(rb"0[0-9]")
-OUTSIDE_CELL = np.isin(np.arange(256), list(b'\t\n\r ";,|'))
+OUTSIDE_CELL = np.isin(np.arange(256), list(b'\t\n\r ";,|+-'))
 QUOTED_CELL = re.compile(rb'"[^"]*"')
 EXCEL_HINT = re.compile(rb'\s*"?sep=(.)"?(\r\n?|\n)')
 
@@ -143,17 +147,31 @@ def _short_rows(
 
 def _exact(text: bytes, layout: Layout, frame: pd.DataFrame, *, commas: bool) -> pd.DataFrame:
     """The same with columns as text that would lose something as numbers."""
+    zeros = _has_leading_zero(text)
     lost = [
         # Large integers beside empty cells, which are not distinct as floats.
         *(column for column, sizes in _fractions(frame) if (sizes >= LARGEST_EXACT).any()),
-        *_leading_zeros(text, layout, frame),
+        *(_codes(text, layout, frame) if zeros else ()),
         *(_perhaps_thousands(frame) if commas else ()),
     ]
-    if not lost:
+    written = _as_text(text, layout, lost) | _otherwise_written(
+        text, layout, frame, set(lost), odd_whole=zeros or b"+" in text
+    )
+    if not written:
         return frame
-    written = _read_csv(text, layout, usecols=lost, dtype=str)
-    columns = [written[i] if i in lost else frame[i] for i in frame.columns]
-    return pd.concat(columns, axis=1)
+    return pd.concat([written.get(i, frame[i]) for i in frame.columns], axis=1)
+
+
+def _as_text(text: bytes, layout: Layout, columns: Sequence[int]) -> dict[int, pd.Series]:
+    """These columns as they are written."""
+    if not columns:
+        return {}
+    try:
+        frame = _read_csv(text, layout, usecols=columns, dtype=str)
+    except pd.errors.ParserError:
+        # With `usecols`, pandas refuses texts in which no row has a cell in the last column.
+        frame = _read_csv(text, layout, dtype=dict.fromkeys(columns, str))
+    return {i: frame[i] for i in columns}
 
 
 def _fractions(frame: pd.DataFrame) -> Iterator[tuple[int, FloatArray]]:
@@ -164,14 +182,69 @@ def _fractions(frame: pd.DataFrame) -> Iterator[tuple[int, FloatArray]]:
             yield column, values[np.isfinite(values)]
 
 
-def _leading_zeros(text: bytes, layout: Layout, frame: pd.DataFrame) -> list[int]:
-    """Columns of whole numbers that are written with leading zeros: 007 is not 7."""
-    whole = [column for column, dtype in frame.dtypes.items() if dtype.kind in "iu"]
-    codes = [column for column in whole if frame[column].max() > 1 or frame[column].min() < 0]
-    if not codes or not _has_leading_zero(text):
-        return []
-    written = _read_csv(text, layout, usecols=codes, dtype=str)
-    return [column for column in codes if written[column].str.match("0[0-9]", na=False).any()]
+def _codes(text: bytes, layout: Layout, frame: pd.DataFrame) -> list[int]:
+    """Columns of whole numbers of which one is written with leading zeros: 007 is not 7."""
+    whole = [column for column, dtype in frame.dtypes.items() if dtype.kind in "iuf"]
+    codes = [column for column in whole if _whole(frame[column]) and _beyond_one(frame[column])]
+    written = _as_text(text, layout, codes)
+    return [column for column in codes if written[column].str.match(CODE, na=False).any()]
+
+
+def _whole(column: pd.Series) -> bool:
+    """Whether all numbers are whole; empty cells make floats of whole numbers."""
+    if column.dtype.kind in "iu":
+        return True
+    values = column.to_numpy()
+    parts = (values[:FEW_ROWS], values)
+    return all(bool((part[np.isfinite(part)] % 1.0 == 0.0).all()) for part in parts)
+
+
+def _beyond_one(column: pd.Series) -> bool:
+    return bool(column.max() > 1 or column.min() < 0)
+
+
+def _otherwise_written(
+    text: bytes, layout: Layout, frame: pd.DataFrame, known: set[int], *, odd_whole: bool
+) -> dict[int, pd.Series]:
+    """Columns of numbers or truth values that may be names, of which one is written otherwise.
+
+    1.10 is not 1.1, nor TRUE true, where they name models, groups or slices. `odd_whole` says
+    whether the text has signs or leading zeros: without them whole numbers are written in one way.
+    """
+    found = [
+        i for i in frame.columns if i not in known and _may_name(frame[i], odd_whole=odd_whole)
+    ]
+    cells = _as_text(text, layout, found)
+    written = {i: column.astype("category") for i, column in cells.items()}
+    if layout.decimal == ",":
+        written = {i: column.cat.rename_categories(_with_point) for i, column in written.items()}
+    return {i: written[i] for i in found if not _usual(written[i], frame[i].dtype.kind)}
+
+
+def _with_point(cell: str) -> str:
+    return cell.replace(",", ".")
+
+
+def _may_name(column: pd.Series, *, odd_whole: bool) -> bool:
+    """Whether values repeat, as names do and most scores do not."""
+    if column.dtype.kind in "iu":
+        return odd_whole
+    if column.dtype.kind != "f":
+        return column.dtype.kind == "b"
+    values = column.to_numpy()
+    head = values[:FEW_ROWS]
+    distinct = np.unique(head[np.isfinite(head)])
+    if len(distinct) and distinct[0] >= 0.0 and distinct[-1] <= 1.0 and (distinct % 1.0).any():
+        return len(distinct) <= MAX_NAMED_FRACTIONS
+    return len(values) <= FEW_ROWS or 2 * len(pd.unique(column)) <= len(values)
+
+
+def _usual(column: pd.Series, kind: str) -> bool:
+    """Whether all cells are written as the values of this kind are shown."""
+    texts = [str(each).strip() for each in column.cat.categories]
+    if kind == "b":
+        return set(texts) <= {"True", "False"}
+    return all(text == label_text(float(text) if kind == "f" else int(text)) for text in texts)
 
 
 def _has_leading_zero(text: bytes) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from calib.loading import ColumnMapping, Table, as_labels, column_ranges, folded, guess
+from calib.loading import ColumnMapping, Table, as_classes, as_labels, column_ranges, folded, guess
 from calib.loading.options import Transform
 from calib.ui.controls.widgets import ask
 from calib.ui.session import state
@@ -257,7 +257,7 @@ def _outcome_labels(table: Table, mapping: ColumnMapping) -> list[str]:
     if mapping.outcome is None or mapping.outcome not in table.columns:
         return []
     spelled = {name.casefold(): name for name in mapping.positives}
-    labels = folded(as_labels(table.frame[mapping.outcome])).names[:MAX_LABELS]
+    labels = folded(as_classes(table.frame[mapping.outcome])).names[:MAX_LABELS]
     return [spelled.get(name.casefold(), name) for name in labels]
 
 
