@@ -130,7 +130,9 @@ def noise_floor(estimate: Estimate, digits: int = 4) -> str:
 def p_value(p: float) -> str:
     if math.isnan(p):
         return "cannot be estimated"
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+    if p < 0.001:
+        return "p < 0.001"
+    return "p > 0.99" if p > 0.99 else f"p = {p:.3f}"
 
 
 def percent(rate: float, digits: int = 1) -> str:
@@ -144,6 +146,23 @@ def percents(first: float, second: float) -> tuple[str, str]:
     """Two rates as percentages, with enough decimals to be distinct."""
     pairs = [(percent(first, digits), percent(second, digits)) for digits in range(1, 6)]
     return next((pair for pair in pairs if pair[0] != pair[1]), pairs[-1])
+
+
+def score_percents(*scores: float) -> tuple[str, ...]:
+    """Scores as percentages, with more decimals near 0% and 100%, and enough to be distinct.
+
+    >>> score_percents(0.6, 0.0042), score_percents(0.421, 0.424)
+    (('60%', '0.42%'), ('42.1%', '42.4%'))
+    """
+
+    def written(score: float, digits: int) -> str:
+        distance = min(score, 1.0 - score)
+        more = -1 - math.floor(math.log10(distance)) if 0.0 < distance < 0.01 else 0
+        return f"{number(100.0 * score, min(digits + more, MAX_DECIMALS))}%"
+
+    different = len(set(scores))
+    texts = [tuple(written(score, digits) for score in scores) for digits in range(6)]
+    return next((each for each in texts if len(set(each)) == different), texts[-1])
 
 
 def level(share: float) -> str:

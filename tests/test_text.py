@@ -45,7 +45,9 @@ def test_a_number(value, number, signed, significant, count):
         (0.00099999, "p < 0.001"),
         (0.001, "p = 0.001"),
         (0.0304, "p = 0.030"),
-        (1.0, "p = 1.000"),
+        (0.99, "p = 0.990"),
+        (0.9901, "p > 0.99"),
+        (1.0, "p > 0.99"),
         (NAN, "cannot be estimated"),
     ],
 )

@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.special import expit, logit
-from scipy.stats import norm
+from scipy.stats import mannwhitneyu, norm
 
 import calib
 from calib.analysis import Analysis
+from calib.analysis.miscalibration import view_words
 from calib.analysis.recommendation import Recommendation, recommend, too_few
 from calib.analysis.verdict import (
     SIGNIFICANCE,
@@ -19,7 +20,6 @@ from calib.analysis.verdict import (
     adjusted,
     calibration_tests,
     judge,
-    view_words,
 )
 from calib.calibrators import CALIBRATORS
 from calib.core.cells import ScoreCells
@@ -105,20 +105,94 @@ def test_gaps_that_alternate_are_found_by_the_groups_and_called_uneven(texts):
     texts(analysis.verdict.sentence)
 
 
+def drawn(kind: str, rng, n: int = 5000) -> tuple[np.ndarray, np.ndarray]:
+    z = rng.normal(-0.5, 1.5, n)
+    truth = {
+        "wavy": expit(z + 0.6 * np.sin(3 * z)),
+        "step": np.where(expit(z) < 0.4, 0.15, 0.75),
+    }
+    slope = 1.0 if kind in truth else float(kind)
+    return rng.random(n) < truth.get(kind, expit(slope * z - 0.5 * (1 - slope))), expit(z)
+
+
+@pytest.mark.parametrize(
+    ("truth", "kind"),
+    [
+        ("0.5", "overconfident"),
+        ("0.6", "overconfident"),
+        ("2", "underconfident"),
+        ("wavy", "uneven"),
+        ("step", "uneven"),
+    ],
+)
+def test_the_kind_is_right_in_all_of_40_data_sets(truth, kind):
+    draws = [np.random.default_rng([seed, 5000]) for seed in range(40)]
+    kinds = Counter(judge(ScoreCells.from_arrays(*drawn(truth, rng))).kind for rng in draws)
+    assert kinds == {kind: 40}
+
+
+def test_both_sides_of_an_error_are_named(texts):
+    # Below 0.5, 150 of 1,000 rows are positive instead of 250; above, 850 instead of 750.
+    said = judge(counted((0.25, 1000, 150), (0.75, 1000, 850)))
+    assert said.finding == (
+        "Predictions below 50% are too high: they average 25.0%, and 15.0% of those rows were "
+        "positive. Those above are too low: they average 75.0%, and 85.0% were positive."
+    )
+    low, middle, high = (0.125, 1000, 250), (0.5, 1000, 300), (0.75, 1000, 750)
+    texts(judge(counted(low, middle, high)).finding, "above")
+    texts(
+        judge(counted((0.0625, 1000, 70), low, middle, high, (0.9375, 1000, 930))).finding,
+        "between",
+    )
+
+
+@pytest.mark.parametrize(
+    ("slope", "kind", "heading"),
+    [
+        (-1.0, "reversed", "Not calibrated: reversed ranking"),
+        (0.0, "uninformative", "Not calibrated: uninformative ranking"),
+    ],
+)
+def test_a_ranking_that_is_reversed_or_tells_nothing_is_said_with_its_auc(slope, kind, heading):
+    outcome, score = sloped(np.random.default_rng(1), 4000, slope)
+    found = judge(ScoreCells.from_arrays(outcome, score))
+    assert (found.kind, found.heading) == (kind, heading)
+    area = mannwhitneyu(score[outcome], score[~outcome]).statistic
+    assert f"the AUC is {area / outcome.sum() / (~outcome).sum():.2f}" in found.finding
+    # A top label whose confidences all err in one direction is over- or underconfident.
+    words = view_words("top:1")
+    confident = judge(counted((0.5, 500, 250), (0.75, 500, 250)), words=words)
+    assert confident.kind == "overconfident"
+
+
+@pytest.mark.parametrize(
+    ("slope", "kind"),
+    [
+        (Estimate(-0.2, -0.4, -0.001), "reversed"),
+        (Estimate(-0.2, -0.4, 0.0), "uninformative"),
+        (Estimate(0.2, 0.0, 0.49), "uninformative"),
+        (Estimate(0.2, 0.001, 0.49), "overconfident"),
+        (Estimate(0.2, 0.0, 0.5), "overconfident"),
+    ],
+)
+def test_a_ranking_is_judged_by_the_interval_of_the_slope(slope, kind):
+    assert judge(counted((0.25, 800, 320), (0.75, 800, 480)), slope=slope).kind == kind
+
+
 @pytest.mark.parametrize(
     ("verdict", "parts"),
     [
         (
             Verdict(
                 "overconfident",
-                "Not calibrated: overconfident. Predictions up to 0.60 average 10.7%, but 23.2% of "
-                "those rows were positive. (KS error 0.064, p < 0.001)",
+                "Not calibrated: overconfident. Predictions of at most 60% average 10.7%, but "
+                "23.2% of those rows were positive. (KS error 0.0642, p < 0.001)",
                 "not calibrated",
             ),
             (
                 "Not calibrated: overconfident",
-                "Predictions up to 0.60 average 10.7%, but 23.2% of those rows were positive.",
-                "KS error 0.064, p < 0.001",
+                "Predictions of at most 60% average 10.7%, but 23.2% of those rows were positive.",
+                "KS error 0.0642, p < 0.001",
             ),
         ),
         (
@@ -417,7 +491,7 @@ def test_a_range_that_all_but_reaches_the_lowest_score_is_said_up_to_its_end(tex
     outcome = np.r_[np.arange(20) < 1, np.arange(480) < 192, np.arange(500) < 350]
     said = judge(ScoreCells.from_arrays(outcome, score)).sentence
     # (20 x 0.05 + 480 x 0.2) / 500 and 193 / 500.
-    assert {"0.20", "19.4%", "38.6%"} <= set(re.findall(r"\d[\d.]*\d%?", said))
+    assert {"20%", "19.4%", "38.6%"} <= set(re.findall(r"\d[\d.]*\d%?", said))
     texts.shown(said)
 
 
@@ -425,7 +499,8 @@ def test_a_range_is_not_stretched_over_rows_that_err_the_other_way(texts):
     score = np.r_[np.full(960, 0.02), np.full(40, 0.9)]
     outcome = np.r_[np.arange(960) < 60, np.arange(40) < 6]
     said = judge(ScoreCells.from_arrays(outcome, score)).sentence
-    assert {"0.02", "2.0%", "6.2%"} <= set(re.findall(r"\d[\d.]*\d%?", said))
+    # The cut lies between the two scores.
+    assert {"46%", "2.0%", "6.2%"} <= set(re.findall(r"\d[\d.]*\d%?", said))
     texts.shown(said)
 
 
@@ -462,32 +537,41 @@ def test_scores_are_too_high_where_three_quarters_of_the_swing_remain(positive, 
 
 @pytest.mark.parametrize(("positive", "kind"), [(500, "too low"), (499, "overconfident")])
 def test_scores_are_too_low_where_three_quarters_of_the_swing_remain(positive, kind):
-    assert judge(counted((0.5, 1600, 1200), (0.75, 800, positive))).kind == kind
+    rows, flat = counted((0.5, 1600, 1200), (0.75, 800, positive)), Estimate(0.6, 0.5, 0.7)
+    assert judge(rows, slope=flat).kind == kind
 
 
 def said_of(*parts: tuple[float, int, int]) -> str:
-    return judge(counted(*parts)).finding
+    return judge(counted(*parts), slope=Estimate(1.0)).finding
 
 
 def test_a_twentieth_of_the_rows_and_of_the_swing_is_not_worth_a_range_of_its_own():
     # +10, then -200: 64 rows are 5% of 1280, and 10 is 5% of 200.
     assert said_of((0.25, 64, 26), (0.5, 1216, 408)).startswith("Predictions average ")
-    assert said_of((0.25, 64, 27), (0.5, 1216, 408)).startswith("Predictions from 0.50 up average ")
-    assert said_of((0.25, 68, 27), (0.5, 1216, 408)).startswith("Predictions from 0.50 up average ")
+    assert said_of((0.25, 64, 27), (0.5, 1216, 408)).startswith(
+        "Predictions of at least 50% average "
+    )
+    assert said_of((0.25, 68, 27), (0.5, 1216, 408)).startswith(
+        "Predictions of at least 50% average "
+    )
     # -200, then +9.
     assert said_of((0.5, 1216, 408), (0.75, 64, 57)).startswith("Predictions average ")
-    assert said_of((0.5, 1216, 408), (0.75, 64, 59)).startswith("Predictions up to 0.50 average ")
-    assert said_of((0.5, 1216, 408), (0.75, 68, 60)).startswith("Predictions up to 0.50 average ")
+    assert said_of((0.5, 1216, 408), (0.75, 64, 59)).startswith(
+        "Predictions of at most 50% average "
+    )
+    assert said_of((0.5, 1216, 408), (0.75, 68, 60)).startswith(
+        "Predictions of at most 50% average "
+    )
 
 
 def test_a_range_in_the_middle_is_named_with_its_own_averages():
-    ends = (0.125, 400, 70), (0.875, 400, 370)
+    ends = (0.125, 400, 55), (0.875, 400, 355)
     # 300 of 800 instead of 425; 100 of 400 instead of 200.
     assert said_of(ends[0], (0.5, 600, 200), (0.625, 200, 100), ends[1]) == (
-        "Predictions between 0.50 and 0.62 average 53.1%, but 37.5% of those rows were positive."
+        "Predictions between 50% and 62% average 53.1%, but 37.5% of those rows were positive."
     )
     assert said_of(ends[0], (0.5, 400, 100), ends[1]) == (
-        "Predictions of 0.50 average 50.0%, but 25.0% of those rows were positive."
+        "Predictions of 50% average 50.0%, but 25.0% of those rows were positive."
     )
 
 
@@ -504,14 +588,13 @@ def test_a_p_value_of_5_percent_is_no_rejection(p, answer):
 def test_the_evidence_is_a_test_that_rejects():
     tests = p_values(ks=0.05, line=0.001)
     found = judge(counted((0.5, 800, 300)), tests, slope=Estimate(0.5, 0.4, 0.6))
-    assert (found.rejected, found.evidence) == (("line",), "slope and intercept χ² 5.0, p = 0.002")
+    assert (found.rejected, found.evidence) == (("line",), "slope and intercept χ² 5.0, p = 0.001")
     # Gaps of groups have no direction, so that the line's test is not cited for them.
     tests = p_values(hosmer_lemeshow=0.001, line=0.01)
-    found = judge(counted((0.5, 800, 400)), tests, slope=Estimate(0.5, 0.4, 0.6))
-    assert (found.kind, found.evidence) == ("uneven", "Hosmer-Lemeshow χ² 5.0, p = 0.002")
-    assert found.finding == "Predictions are too high in some ranges and too low in others."
+    found = judge(ScoreCells.from_arrays(*alternating()), tests, slope=Estimate(0.5, 0.4, 0.6))
+    assert (found.kind, found.evidence) == ("uneven", "Hosmer-Lemeshow χ² 5.0, p = 0.001")
     found = judge(counted((0.5, 800, 300)), p_values(kuiper=0.001), slope=Estimate(1.0))
-    assert found.evidence == "Kuiper error 5.000, p = 0.001"
+    assert found.evidence == "Kuiper error 5.0000, p = 0.001"
 
 
 @pytest.mark.parametrize(
@@ -520,8 +603,16 @@ def test_the_evidence_is_a_test_that_rejects():
         (Estimate(0.95, 0.92, 0.98), "overconfident", "are too extreme: .* 0.95 instead"),
         (Estimate(0.995, 0.991, 0.999), "overconfident", "are too extreme: .* 0.9950 instead"),
         (Estimate(1.2, 1.1, 1.3), "underconfident", "are not extreme enough: .* 1.20 instead"),
-        (Estimate(0.9, 0.8, 1.0), "uneven", "are too high in some ranges"),
-        (Estimate(1.1, 1.0, 1.2), "uneven", "are too high in some ranges"),
+        (
+            Estimate(0.9, 0.8, 1.0),
+            "uneven",
+            "below 50% are too low: .* 30.0% .* too high: .* 70.0%",
+        ),
+        (
+            Estimate(1.1, 1.0, 1.2),
+            "uneven",
+            "below 50% are too low: .* 30.0% .* too high: .* 70.0%",
+        ),
     ],
 )
 def test_a_slope_is_said_where_its_interval_leaves_1(slope, kind, finding):
@@ -629,7 +720,8 @@ def test_a_slope_or_groups_that_explain_more_than_the_mean_name_the_kind():
     steep, none = Estimate(0.5, 0.4, 0.6), Estimate(1.0, 0.9, 1.1)
     assert judge(rows, p_values(line=0.001), slope=none).kind == "too high"
     assert judge(rows, p_values(line=0.001), slope=steep).kind == "overconfident"
-    assert judge(rows, p_values(hosmer_lemeshow=0.001), slope=none).kind == "uneven"
-    assert judge(rows, p_values(hosmer_lemeshow=0.001), slope=steep).kind == "uneven"
+    uneven = ScoreCells.from_arrays(*alternating())
+    assert judge(uneven, p_values(hosmer_lemeshow=0.001), slope=none).kind == "uneven"
+    assert judge(uneven, p_values(hosmer_lemeshow=0.001), slope=steep).kind == "uneven"
     # A cumulative curve that rejects decides.
     assert judge(rows, p_values(ks=0.001, line=0.0001), slope=steep).kind == "too high"

@@ -8,10 +8,11 @@ from functools import cache
 from typing import Any, TypeVar
 
 from calib.analysis.methods import method_results, reliability, with_bins
+from calib.analysis.miscalibration import view_words
 from calib.analysis.recommendation import Recommendation, recommend
 from calib.analysis.results import LiveAnalysis, MethodResult
 from calib.analysis.summary import names_of, summarize, table_columns, warnings_of
-from calib.analysis.verdict import SIGNIFICANCE, Verdict, judge, view_words
+from calib.analysis.verdict import SIGNIFICANCE, Verdict, judge
 from calib.core.aggregate import Aggregate
 from calib.core.counted import CountedRows
 from calib.core.predictions import Predictions

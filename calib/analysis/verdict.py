@@ -8,28 +8,27 @@ from typing import Literal
 
 import numpy as np
 
+from calib.analysis.miscalibration import BY_CURVE, Kind, ViewWords, finding_of, kind_of
 from calib.analysis.recommendation import Recommendation, too_few
 from calib.calibrators import CALIBRATORS
 from calib.core.cells import ScoreCells
 from calib.core.estimate import Estimate
-from calib.core.views import parse_view
 from calib.metrics import hosmer_lemeshow_test, ks_test, kuiper_test, spiegelhalter_test
 from calib.metrics.base import TestResult
 from calib.metrics.regression import calibration_slope_intercept, line_test
 from calib.numerics.intervals import holm
 from calib.numerics.logistic import LogisticFit
-from calib.text import number, p_value, percents, probability
+from calib.text import number, p_value
 from calib.uncertainty import fit_line
 
 Answer = Literal["not calibrated", "no evidence", "inconclusive"]
-Kind = Literal[
-    "calibrated", "overconfident", "underconfident", "too high", "too low", "uneven", "unknown"
-]
 SIGNIFICANCE = 0.05
-# From this share of the whole swing on, the signed end is the story, and not the slope.
-MOSTLY = 0.75
-# Share of the rows, and of the swing, beyond a range that is not worth a number of its own.
-BEYOND = 0.05
+# A kind as texts name it, where that is not its own name.
+KIND_WORDS = {
+    "uneven": "too high in some ranges, too low in others",
+    "reversed": "reversed ranking",
+    "uninformative": "uninformative ranking",
+}
 # The tests that a verdict rests on, as a sentence names them.
 TEST_NAMES = {
     "ks": "KS error",
@@ -38,7 +37,13 @@ TEST_NAMES = {
     "hosmer_lemeshow": "Hosmer-Lemeshow χ²",
     "line": "slope and intercept χ²",
 }
-BY_CURVE = ("ks", "kuiper")
+# The tests cited as evidence of a kind, the first one that rejects. Gaps of groups have no
+# direction, so that the line's test is not cited for them.
+CITED = {
+    "uneven": BY_CURVE,
+    "reversed": ("line", *BY_CURVE),
+    "uninformative": ("line", *BY_CURVE),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +53,10 @@ class Verdict:
     Attributes
     ----------
     kind : str
-        If a test rejects: "overconfident", "underconfident", "too high", "too low", or "uneven" if
-        none of these applies. If no test rejects: "calibrated" if the recommendation is to keep the
-        scores, otherwise "unknown".
+        If a test rejects: "overconfident", "underconfident", "too high", "too low", "reversed"
+        (higher scores have fewer positives), "uninformative" (they do not have more), or "uneven"
+        (too high in some ranges, too low in others) if none of these applies. If no test rejects:
+        "calibrated" if the recommendation is to keep the scores, otherwise "unknown".
     sentence : str
         The answer, what is wrong, and the evidence, in one or two sentences.
     answer : str
@@ -75,7 +81,7 @@ class Verdict:
     def summary(self) -> str:
         """The answer in a few words, with the direction of the miscalibration if there is one."""
         if self.answer == "not calibrated":
-            return f"not calibrated: {self.kind}"
+            return f"not calibrated: {KIND_WORDS.get(self.kind, self.kind)}"
         return {"no evidence": "no evidence of miscalibration"}.get(self.answer, self.answer)
 
     @property
@@ -99,33 +105,6 @@ class Verdict:
     @property
     def _after_heading(self) -> str:
         return self.sentence.removeprefix(self.heading).lstrip(".: ")
-
-
-@dataclass(frozen=True, slots=True)
-class ViewWords:
-    """Names of scores and outcomes in one view of the data."""
-
-    scores: str = "Predictions"
-    positive: str = "were positive"
-    outcomes: tuple[str, str] = ("positives", "negatives")
-    loss: str = "log loss"
-    top_label: bool = False
-
-
-def view_words(view: str) -> ViewWords:
-    """The names of scores and outcomes in a view."""
-    kind, rank = parse_view(view)
-    if kind == "class":
-        return ViewWords()
-    if kind == "within":
-        hits = f"had their class among the {rank} ranked first"
-        outcomes = (f"rows whose class is among the {rank} ranked first", "other rows")
-        return ViewWords(f"Sums of the {rank} largest scores", hits, outcomes)
-    if rank > 1:
-        outcomes = (f"rows whose class is ranked {rank}", "other rows")
-        return ViewWords(f"Scores of rank {rank}", f"had the class ranked {rank}", outcomes)
-    outcomes = ("correctly classified rows", "misclassified rows")
-    return ViewWords("Confidences", "were classified correctly", outcomes, top_label=True)
 
 
 def adjusted(tests: Mapping[str, TestResult]) -> dict[str, float]:
@@ -169,17 +148,18 @@ def judge(
     if slope is None:
         fit = calibration_slope_intercept(cells)
         slope = Estimate(fit.slope, fit.slope_low, fit.slope_high)
-    kind = _kind(cells, tests, rejected, slope, words)
+    kind = kind_of(cells, rejected, slope, words)
+    named = KIND_WORDS.get(kind, kind)
     evidence = _evidence(tests, p_adjusted, kind)
     if method == "uncalibrated":
         reject = "a test rejects" if len(rejected) == 1 else f"{len(rejected)} tests reject"
         sentence = (
-            f"Inconclusive: {reject} calibration ({kind}; {evidence}), but no calibrator lowers "
+            f"Inconclusive: {reject} calibration ({named}; {evidence}), but no calibrator lowers "
             f"the {words.loss} significantly."
         )
         return Verdict(kind, sentence, "inconclusive", p_adjusted)
-    finding = _finding(cells, rejected, kind, slope, words)
-    sentence = f"Not calibrated: {kind}. {finding} ({evidence})"
+    finding = finding_of(cells, rejected, kind, slope, words)
+    sentence = f"Not calibrated: {named}. {finding} ({evidence})"
     return Verdict(kind, sentence, "not calibrated", p_adjusted)
 
 
@@ -199,95 +179,11 @@ def _without_rejection(
     return Verdict("unknown", sentence, "inconclusive", p_adjusted)
 
 
-def _kind(
-    cells: ScoreCells,
-    tests: Mapping[str, TestResult],
-    rejected: list[str],
-    slope: Estimate,
-    words: ViewWords,
-) -> Kind:
-    """The kind of miscalibration, from the cumulative curve if its tests reject, or the slope."""
-    by_curve = any(key in rejected for key in BY_CURVE)
-    # Bounds that cannot be estimated are NaN.
-    stretched = slope.high < 1.0 or slope.low > 1.0
-    # Gaps of ten groups have no direction: more than a line explains, they alternate.
-    groups = min(rejected, key=lambda key: tests[key].p_value) == "hosmer_lemeshow"
-    way = _one_way(cells)
-    if way and (by_curve or not (stretched or groups)):
-        if words.top_label:
-            return "underconfident" if way > 0 else "overconfident"
-        return "too low" if way > 0 else "too high"
-    if groups or not stretched:
-        return "uneven"
-    return "overconfident" if slope.high < 1.0 else "underconfident"
-
-
-def _one_way(cells: ScoreCells) -> int:
-    """1 if scores are mostly too low, -1 if mostly too high, otherwise 0."""
-    difference = cells.cumulative_positive - cells.cumulative_score
-    mostly = abs(difference[-1]) >= MOSTLY * np.ptp(difference)
-    return int(mostly) * (1 if difference[-1] > 0 else -1)
-
-
 def _evidence(tests: Mapping[str, TestResult], p_adjusted: Mapping[str, float], kind: Kind) -> str:
-    """The test on which the finding is based: of the curve or the slope, or the strongest one."""
+    """The test on which the finding is based, with its p-value before Holm's correction."""
     rejected = [key for key, p in p_adjusted.items() if p < SIGNIFICANCE]
-    shape = BY_CURVE if kind == "uneven" else (*BY_CURVE, "line")
     strongest = min(rejected, key=lambda key: p_adjusted[key])
+    shape = CITED.get(kind, (*BY_CURVE, "line"))
     cited = next((key for key in shape if key in rejected), strongest)
-    size = number(tests[cited].statistic, 3 if cited in BY_CURVE else 1)
-    return f"{TEST_NAMES[cited]} {size}, {p_value(p_adjusted[cited])}"
-
-
-def _finding(
-    cells: ScoreCells, rejected: list[str], kind: Kind, slope: Estimate, words: ViewWords
-) -> str:
-    by_curve = any(key in rejected for key in BY_CURVE)
-    if by_curve and not (words.top_label and _one_way(cells)):
-        return _worst_stretch(cells, words)
-    if kind == "uneven":
-        return f"{words.scores} are too high in some ranges and too low in others."
-    if not by_curve and (slope.high < 1.0 or slope.low > 1.0):
-        extreme = "too extreme" if slope.high < 1.0 else "not extreme enough"
-        digits = 2 if abs(slope.value - 1.0) >= 0.01 else 4
-        return (
-            f"{words.scores} are {extreme}: the calibration slope is {number(slope.value, digits)} "
-            "instead of 1."
-        )
-    return _averages("", cells.mean_score, cells.base_rate, words)
-
-
-def _worst_stretch(cells: ScoreCells, words: ViewWords) -> str:
-    """The range in which the cumulative difference changes most, and what was observed there."""
-    difference = cells.cumulative_positive - cells.cumulative_score
-    start, end = sorted((int(difference.argmin()), int(difference.argmax())))
-    # A range that all but reaches an end of the scores is named, and averaged, up to that end.
-    share = cells.cumulative_weight / cells.total_weight
-    swing = difference / np.ptp(difference)
-    if share[start] <= BEYOND and abs(swing[start]) <= BEYOND:
-        start = 0
-    if share[end] >= 1.0 - BEYOND and abs(swing[-1] - swing[end]) <= BEYOND:
-        end = len(cells)
-    weight = cells.cumulative_weight[end] - cells.cumulative_weight[start]
-    stated = (cells.cumulative_score[end] - cells.cumulative_score[start]) / weight
-    observed = (cells.cumulative_positive[end] - cells.cumulative_positive[start]) / weight
-    return _averages(_place(cells, start, end), stated, observed, words)
-
-
-def _averages(place: str, stated: float, observed: float, words: ViewWords) -> str:
-    predicted, seen = percents(stated, observed)
-    if words.top_label and not place:
-        return f"Mean confidence is {predicted}, accuracy {seen}."
-    rows = "those" if place else "the"
-    return f"{words.scores} {place}average {predicted}, but {seen} of {rows} rows {words.positive}."
-
-
-def _place(cells: ScoreCells, start: int, end: int) -> str:
-    low, high = probability(cells.score[start], 2), probability(cells.score[end - 1], 2)
-    if start == 0 and end == len(cells):
-        return ""
-    if end == len(cells):
-        return f"from {low} up "
-    if start == 0:
-        return f"up to {high} "
-    return f"of {low} " if low == high else f"between {low} and {high} "
+    size = number(tests[cited].statistic, 4 if cited in BY_CURVE else 1)
+    return f"{TEST_NAMES[cited]} {size}, {p_value(tests[cited].p_value)}"

@@ -8,6 +8,7 @@ from functools import partial
 
 import streamlit as st
 
+from calib.analysis.verdict import KIND_WORDS
 from calib.store import Deletion, Entry, Store, StoreError, database_url, moment_words, place
 from calib.text import plain
 from calib.ui.controls.widgets import ask
@@ -97,9 +98,14 @@ def _filters(session: Session, store: Store) -> None:
                 partial(filter_by, name),
                 label=label,
                 options=list(dict.fromkeys((*known[name], *filter(None, [chosen])))),
+                format_func=partial(_shown, name),
                 index=None,
                 placeholder="All",
             )
+
+
+def _shown(name: str, value: str) -> str:
+    return KIND_WORDS.get(value, value) if name == "verdict" else value
 
 
 def _entry(browser: ReportBrowser, entry: Entry, number: int) -> None:

@@ -1,0 +1,250 @@
+"""What is wrong with scores that tests reject: the kind of the error, and where it lies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from scipy.special import chdtrc
+
+from calib.core.cells import ScoreCells
+from calib.core.estimate import Estimate
+from calib.core.views import parse_view
+from calib.metrics.goodness_of_fit import chi_square
+from calib.metrics.ranking import auc
+from calib.numerics.arrays import FloatArray
+from calib.numerics.binning import bin_cells
+from calib.numerics.transforms import certain_logit, sigmoid
+from calib.text import number, percents, score_percents
+from calib.uncertainty import fit_line
+
+Kind = Literal[
+    "calibrated",
+    "overconfident",
+    "underconfident",
+    "too high",
+    "too low",
+    "uneven",
+    "reversed",
+    "uninformative",
+    "unknown",
+]
+# The tests of the cumulative difference, which has a direction at every score.
+BY_CURVE = ("ks", "kuiper")
+# If the final cumulative difference is at least this share of its range, the error has one sign:
+# too high or too low, and not over- or underconfident.
+MIN_SIGNED_SHARE = 0.75
+# A remainder at the end of the scores with at most this share of the rows and of the range of the
+# cumulative difference is not worth a range of its own.
+MAX_REMAINDER_SHARE = 0.05
+# A slope whose whole interval is nearer to 0 than to 1 and includes 0 is called uninformative.
+MAX_UNINFORMATIVE_SLOPE = 0.5
+N_GROUPS = 10  # of Hosmer and Lemeshow
+# If a line on the log-odds leaves at least this share of the groups' chi-square, it does not
+# describe the error.
+MIN_REMAINING_SHARE = 0.5
+MAX_REMAINING_P = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class ViewWords:
+    """Names of scores and outcomes in one view of the data."""
+
+    scores: str = "Predictions"
+    positive: str = "were positive"
+    outcomes: tuple[str, str] = ("positives", "negatives")
+    loss: str = "log loss"
+    top_label: bool = False
+
+
+def view_words(view: str) -> ViewWords:
+    """The names of scores and outcomes in a view."""
+    kind, rank = parse_view(view)
+    if kind == "class":
+        return ViewWords()
+    if kind == "within":
+        hits = f"had their class among the {rank} ranked first"
+        outcomes = (f"rows whose class is among the {rank} ranked first", "other rows")
+        return ViewWords(f"Sums of the {rank} largest scores", hits, outcomes)
+    if rank > 1:
+        outcomes = (f"rows whose class is ranked {rank}", "other rows")
+        return ViewWords(f"Scores of rank {rank}", f"had the class ranked {rank}", outcomes)
+    outcomes = ("correctly classified rows", "misclassified rows")
+    return ViewWords("Confidences", "were classified correctly", outcomes, top_label=True)
+
+
+def kind_of(cells: ScoreCells, rejected: Sequence[str], slope: Estimate, words: ViewWords) -> Kind:
+    """The kind of miscalibration, if the tests in `rejected` reject calibration."""
+    by_curve, sign = any(key in rejected for key in BY_CURVE), _sign(cells)
+    if slope.high < 0.0:
+        return "reversed"
+    if words.top_label and sign and by_curve:
+        return _signed_kind(sign, words)
+    if slope.low <= 0.0 <= slope.high < MAX_UNINFORMATIVE_SLOPE:
+        return "uninformative"
+    if sign and by_curve:
+        return _signed_kind(sign, words)
+    if _not_a_line(cells):
+        return "uneven"
+    # Bounds that cannot be estimated are NaN, so neither comparison holds.
+    if slope.high < 1.0:
+        return "overconfident"
+    if slope.low > 1.0:
+        return "underconfident"
+    return _signed_kind(sign, words) if sign else "uneven"
+
+
+def _signed_kind(sign: int, words: ViewWords) -> Kind:
+    if words.top_label:
+        return "underconfident" if sign > 0 else "overconfident"
+    return "too low" if sign > 0 else "too high"
+
+
+def _sign(cells: ScoreCells) -> int:
+    """1 if scores are mostly too low, -1 if mostly too high, otherwise 0."""
+    difference = _difference(cells)
+    mostly = abs(difference[-1]) >= MIN_SIGNED_SHARE * np.ptp(difference)
+    return int(mostly) * (1 if difference[-1] > 0 else -1)
+
+
+def _difference(cells: ScoreCells) -> FloatArray:
+    return cells.cumulative_positive - cells.cumulative_score
+
+
+def _not_a_line(cells: ScoreCells) -> bool:
+    """Whether a line on the log-odds leaves most of what the Hosmer-Lemeshow groups see.
+
+    The groups see every kind of error. A line on the log-odds describes over- and underconfidence,
+    so only what it leaves is a reason to call scores too high in some ranges, too low in others.
+    """
+    groups, line = bin_cells(cells, N_GROUPS, "quantile"), fit_line(cells)
+    if len(groups) <= 2:
+        return False
+    if line is None:
+        return True
+    fitted = sigmoid(line.coefficients[0] + line.coefficients[1] * certain_logit(cells.score))
+    mean = np.add.reduceat(cells.weight * fitted, groups.first) / groups.weight
+    left = replace(groups, mean_score=np.clip(mean, 0.0, 1.0))
+    before, after = float(chi_square(groups, groups.gap)), float(chi_square(left, left.gap))
+    p_value = chdtrc(len(groups) - 2, after / max(1.0, cells.design_effect))
+    return bool(p_value < MAX_REMAINING_P and after >= MIN_REMAINING_SHARE * before)
+
+
+def finding_of(
+    cells: ScoreCells, rejected: Sequence[str], kind: Kind, slope: Estimate, words: ViewWords
+) -> str:
+    """What is wrong, where and by how much, in one or two sentences."""
+    if kind in ("reversed", "uninformative"):
+        return _ranking(cells, kind, slope, words)
+    by_curve, sign = any(key in rejected for key in BY_CURVE), _sign(cells)
+    if by_curve or kind == "uneven":
+        if not sign or kind == "uneven":
+            return _both_sides(cells, words)
+        if words.top_label:
+            return _averages("", cells.mean_score, cells.base_rate, words)
+        return _worst_range(cells, words)
+    if slope.high < 1.0 or slope.low > 1.0:
+        extreme = "too extreme" if slope.high < 1.0 else "not extreme enough"
+        digits = 2 if abs(slope.value - 1.0) >= 0.01 else 4
+        return (
+            f"{words.scores} are {extreme}: the calibration slope is {number(slope.value, digits)} "
+            "instead of 1."
+        )
+    return _averages("", cells.mean_score, cells.base_rate, words)
+
+
+def _ranking(cells: ScoreCells, kind: Kind, slope: Estimate, words: ViewWords) -> str:
+    go = "go with fewer" if kind == "reversed" else "do not go with more"
+    return (
+        f"Higher {words.scores.lower()} {go} {words.outcomes[0]}: the AUC is "
+        f"{number(auc(cells), 2)}, the calibration slope {number(slope.value, 2)}."
+    )
+
+
+def _worst(cells: ScoreCells) -> tuple[int, int]:
+    """The cells ``start:end`` over which the cumulative difference changes most."""
+    difference = _difference(cells)
+    start, end = sorted((int(difference.argmin()), int(difference.argmax())))
+    return start, end
+
+
+def _to_the_ends(cells: ScoreCells, start: int, end: int) -> tuple[int, int]:
+    """A range that all but reaches an end of the scores is averaged, and named, up to it."""
+    share = cells.cumulative_weight / cells.total_weight
+    difference = _difference(cells)
+    swing = difference / np.ptp(difference)
+    least = MAX_REMAINDER_SHARE
+    if share[start] <= least and abs(swing[start]) <= least:
+        start = 0
+    if share[end] >= 1.0 - least and abs(swing[-1] - swing[end]) <= least:
+        end = len(cells)
+    return start, end
+
+
+def _worst_range(cells: ScoreCells, words: ViewWords) -> str:
+    """The range in which the cumulative difference changes most, and what was observed there."""
+    start, end = _to_the_ends(cells, *_worst(cells))
+    return _averages(_place(cells, start, end), *_means(cells, start, end), words)
+
+
+def _both_sides(cells: ScoreCells, words: ViewWords) -> str:
+    """The worst range, and beside it the range that errs most in the other direction."""
+    low, cut, high = _sides(cells)
+    low, high = _to_the_ends(cells, low, high)
+    middle = (cells.score[cut - 1] + cells.score[cut]) / 2.0
+    start, at, end = score_percents(cells.score[low], middle, cells.score[high - 1])
+    below = f"below {at}" if low == 0 else f"between {start} and {at}"
+    above = "above" if high == len(cells) else f"between {at} and {end}"
+    first, second = _means(cells, low, cut), _means(cells, cut, high)
+    stated, observed = percents(*first)
+    others_stated, others_observed = percents(*second)
+    return (
+        f"{words.scores} {below} are {_side(*first)}: they average {stated}, and {observed} of "
+        f"those rows {words.positive}. Those {above} are {_side(*second)}: they average "
+        f"{others_stated}, and {others_observed} {words.positive}."
+    )
+
+
+def _sides(cells: ScoreCells) -> tuple[int, int, int]:
+    """Two adjacent ranges of cells that err in opposite directions: start, cut and end."""
+    difference, (start, end) = _difference(cells), _worst(cells)
+    if difference[end] < difference[start]:
+        difference = -difference
+    before = int(difference[: start + 1].argmax())
+    after = end + int(difference[end:].argmin())
+    if difference[before] - difference[start] > difference[end] - difference[after]:
+        return before, start, end
+    return start, end, after
+
+
+def _side(stated: float, observed: float) -> str:
+    return "too low" if observed > stated else "too high"
+
+
+def _means(cells: ScoreCells, start: int, end: int) -> tuple[float, float]:
+    """Mean score and observed frequency of the cells ``start:end``."""
+    weight = cells.cumulative_weight[end] - cells.cumulative_weight[start]
+    stated = (cells.cumulative_score[end] - cells.cumulative_score[start]) / weight
+    observed = (cells.cumulative_positive[end] - cells.cumulative_positive[start]) / weight
+    return float(stated), float(observed)
+
+
+def _averages(place: str, stated: float, observed: float, words: ViewWords) -> str:
+    predicted, seen = percents(stated, observed)
+    if words.top_label and not place:
+        return f"Mean confidence is {predicted}, accuracy {seen}."
+    rows = "those" if place else "the"
+    return f"{words.scores} {place}average {predicted}, but {seen} of {rows} rows {words.positive}."
+
+
+def _place(cells: ScoreCells, start: int, end: int) -> str:
+    if start == 0 and end == len(cells):
+        return ""
+    if end - start == 1 and start > 0 and end < len(cells):
+        return f"of {score_percents(cells.score[start])[0]} "
+    low, high = score_percents(cells.score[start], cells.score[end - 1])
+    if end == len(cells):
+        return f"of at least {low} "
+    return f"of at most {high} " if start == 0 else f"between {low} and {high} "
