@@ -74,8 +74,8 @@ def card(analysis: Analysis) -> None:
         averages = f"{predicted} is {mean}, {observed.lower()} {rate}."
         st.markdown(text.plain(verdict.finding or averages))
         evidence = verdict.evidence or (
-            f"KS error {text.number(scores.metrics['ks_error'].value, 3)}, "
-            f"{text.p_value(scores.p_adjusted['ks'])}"
+            f"KS error {text.number(scores.metrics['ks_error'].value)}, "
+            f"{text.p_value(scores.ks.p_value)}"
         )
         counted = f"{data.n_rows:,} rows, {data.n_positive:,} {positive}"
         st.caption(text.plain(f"{evidence}. {counted}."))
@@ -127,10 +127,9 @@ def four_numbers(analysis: Analysis) -> None:
         right.metric(
             "KS error",
             text.number(ks.value),
-            text.p_value(scores.p_adjusted["ks"]),
+            text.p_value(scores.ks.p_value),
             **below,
-            help=f"{meaning} {words.on_average(ks)} Below it: the "
-            "p-value after Holm's correction for five tests.",
+            help=f"{meaning} {words.on_average(ks)} Below it: the p-value of the KS test alone.",
         )
         left.metric(
             predicted,

@@ -80,7 +80,7 @@ def before_after_panel(analysis: Analysis, method: str, *, side: int = SIDE) -> 
 
 def _panel(result: MethodResult, titles: tuple[str, str] = ("", "")) -> Panel:
     across, upward = (LINEAR.axis(each, **TICKS) for each in titles)
-    title = f"<b>{escaped(result.label)}</b><br>KS {number(result.ks.statistic, 3)}"
+    title = f"<b>{escaped(result.label)}</b><br>KS {number(result.ks.statistic)}"
     return Panel(across, upward, title, square=True)
 
 

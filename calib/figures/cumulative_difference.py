@@ -15,7 +15,7 @@ from calib.figures.panels import TIMELINE, one
 from calib.figures.theme import style_of
 from calib.figures.words import verdicts
 from calib.numerics.arrays import FloatArray
-from calib.text import level, number, percent
+from calib.text import level, number
 
 HEIGHT, LEFT = 300, 66
 # A ring of background stays between the two where they meet, for the narrow symbols too.
@@ -127,7 +127,7 @@ def _extremes(result: MethodResult) -> Trace:
         drawn.fractile[at],
         difference[at],
         mode="markers+text",
-        text=["", "", f"KS = {percent(abs(float(difference[furthest])))}"],
+        text=["", "", f"KS = {number(abs(float(difference[furthest])))}"],
         textposition=f"{'top' if furthest == top else 'bottom'} {aside}",
         marker={
             "symbol": [of.style.hollow, of.style.hollow, of.style.symbol],

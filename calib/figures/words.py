@@ -24,8 +24,8 @@ def band_meaning(curve: ReliabilityCurve) -> str:
 
 
 def evidence(method: MethodResult) -> str:
-    """The KS error of a method and its p-value, adjusted for its other tests."""
-    return f"KS {number(method.ks.statistic, 3)}, {p_value(method.p_adjusted['ks'])}"
+    """The KS error of a method and the p-value of its test."""
+    return f"KS {number(method.ks.statistic)}, {p_value(method.ks.p_value)}"
 
 
 def axis_titles(analysis: Analysis) -> tuple[str, str]:

@@ -180,7 +180,7 @@ def _metric(result: Result, column: Column) -> Value:
     estimate = result.metrics[column.key]
     details = [interval(estimate, column.digits), noise_floor(estimate, column.digits)]
     if column.key == "ks_error" and isinstance(result, MethodResult):
-        details.append(p_value(result.p_adjusted["ks"]))
+        details.append(p_value(result.ks.p_value))
     return Value(number(estimate.value, column.digits), "\n".join(filter(None, details)))
 
 

@@ -70,7 +70,8 @@ def summary(table: Classwise, method: str) -> str:
     return (
         f"**{label}**: {int(off.sum()):,} of {judged:,} classes are significantly miscalibrated."
         f"{few} Worst: **{plain(table.class_name[worst])}** (KS "
-        f"{number(table.ks_error[worst], 3)}, {p_value(float(table.p_adjusted[worst]))}); mean "
+        f"{number(table.ks_error[worst])}, {p_value(float(table.p_adjusted[worst]))} after Holm's "
+        "correction); mean "
         f"prediction {percent(float(table.mean_score[worst]))}, observed "
         f"{percent(float(table.base_rate[worst]))}."
     )

@@ -104,7 +104,7 @@ def _found(key: str, gaps: SliceGaps) -> str:
     return (
         f"{sentence}. Strongest evidence: **{plain(gaps.names[i])}**, observed "
         f"{percent(gaps.observed[i])}, predicted {percent(gaps.mean_score[i])} "
-        f"({p_value(gaps.p_adjusted[i])})."
+        f"({p_value(gaps.p_adjusted[i])} after Holm's correction)."
     )
 
 

@@ -90,7 +90,7 @@ def test_an_arrow_from_zero_spans_the_ks_error_of_every_method(analysis, trace):
         ks = analysis.methods[key].ks.statistic
         assert abs(arrow.y - arrow.ay) == pytest.approx(ks, abs=1e-12)
         assert (arrow.ay, arrow.axref, arrow.ayref, arrow.ax) == (0.0, "x", "y", arrow.x)
-        assert trace(figure, f"extremes {key}").text[2] == f"KS = {ks:.1%}"
+        assert trace(figure, f"extremes {key}").text[2] == f"KS = {ks:.4f}"
 
 
 def test_the_ks_marker_lies_on_top_of_the_kuiper_marker_and_speaks_for_both(analysis, trace):

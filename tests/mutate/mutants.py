@@ -11,6 +11,7 @@ MUTATED = (
     "calib/uncertainty",
     "calib/metrics",
     "calib/calibrators",
+    "calib/analysis/miscalibration.py",
     "calib/analysis/verdict.py",
     "calib/analysis/recommendation.py",
     "calib/analysis/slices",

@@ -102,7 +102,7 @@ def undrawn(curve: ReliabilityCurve) -> str:
 def errors_sentence(method: MethodResult) -> str:
     parts = [
         f"{name} error {number(method.all_tests[key].statistic)} "
-        f"({p_value(method.p_adjusted[key])})"
+        f"({p_value(method.all_tests[key].p_value)})"
         for key, name in (("ks", "KS"), ("kuiper", "Kuiper"))
         if key in method.all_tests
     ]

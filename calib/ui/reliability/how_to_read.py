@@ -102,7 +102,10 @@ def sensitivity_sentence(analysis: Analysis, sensitivity: Sensitivity, method: s
         found = f"{STABLE} {size}, {when} above what a calibrated model would show by chance."
     p = analysis.methods[method].p_adjusted["ks"]
     rejects = "rejects" if p < SIGNIFICANCE else "does not reject"
-    without_bins = f"The KS test, which uses no bins, {rejects} calibration ({p_value(p)})."
+    without_bins = (
+        f"The KS test, which uses no bins, {rejects} calibration ({p_value(p)} after Holm's "
+        "correction)."
+    )
     return f"{found} {_calibrated(analysis, method)} {without_bins}"
 
 

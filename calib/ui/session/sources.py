@@ -168,7 +168,7 @@ class Seen:
             return cls(day)
         data, verdict = analysis.data, analysis.verdict
         ks = analysis.uncalibrated.metrics["ks_error"].value
-        p = verdict.p_adjusted.get("ks", math.nan)
+        p = analysis.uncalibrated.ks.p_value
         return cls(day, data.n_rows, data.base_rate, ks, p, verdict.heading)
 
     def written(self) -> str:

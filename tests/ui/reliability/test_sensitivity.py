@@ -24,7 +24,7 @@ def scored(n, power):
 def test_a_clear_conclusion_does_not_depend_on_the_bins(texts):
     said = sensitivity_sentence(*scored(1500, 2.0), KEY)
     texts.shown(said)
-    assert "rejects calibration (p < 0.001)" in said
+    assert "rejects calibration (p < 0.001 after Holm's correction)" in said
 
 
 def test_no_evidence_does_not_depend_on_them_either(texts):

@@ -1,0 +1,28 @@
+"""Words on figures: a KS error and its p-value are those of every other place."""
+
+import re
+
+import numpy as np
+
+import calib
+from calib.figures.words import evidence
+from calib.text import number, p_value
+from calib.ui.layout.words import errors_sentence
+
+
+def calibrated() -> calib.Analysis:
+    rng = np.random.default_rng(4)
+    score = rng.random(900)
+    return calib.from_predictions(rng.random(900) < score, score)
+
+
+def test_p_values_of_sentences_are_not_adjusted_and_errors_have_one_notation():
+    scores = calibrated().uncalibrated
+    ks, own = scores.ks, p_value(scores.ks.p_value)
+    assert own != p_value(scores.p_adjusted["ks"])
+    assert evidence(scores) == f"KS {number(ks.statistic)}, {own}"
+    said = errors_sentence(scores)
+    assert f"KS error {number(ks.statistic)} ({own})" in said
+    assert re.findall(r"Kuiper error ([\d.]+) \((.*?)\)", said) == [
+        (f"{scores.tests['kuiper'].statistic:.4f}", p_value(scores.tests["kuiper"].p_value))
+    ]
