@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from calib.analysis.run import Data
-from calib.analysis.slices import SliceGaps
+from calib.analysis.slices import SliceTests
 from calib.core.aggregate import Aggregate
 from calib.core.predictions import Predictions
 from calib.figures.reliability import overlay_chart
@@ -61,10 +61,11 @@ def body(model: state.Model) -> None:
     with st.spinner("Computing slices"):
         cut = parts.sliced(session, model, columns)
         gaps = parts.gaps(session, cut, shown)
+        tests = parts.slice_tests_of(session, cut, shown)
         decided = parts.decisions(session, model.analysis)
         rates = parts.error_rates(session, cut, decided, shown)
-    slices.forest(gaps)
-    slices.table(gaps)
+    slices.forest(gaps, tests)
+    slices.table(gaps, tests)
 
     st.markdown(f"### {slices.rates_title(decided)}")
     st.page_link(
@@ -75,11 +76,11 @@ def body(model: state.Model) -> None:
     st.markdown("### Compare slices")
     overlay, alone = st.columns(2, gap="large")
     with overlay:
-        picked = picked_control(gaps["uncalibrated"])
+        picked = picked_control(tests["uncalibrated"])
         curves = parts.curves(session, cut, picked)
         charts.chart(overlay_chart(curves), "chart_overlay")
     with alone:
-        first = gaps["uncalibrated"]
+        first = tests["uncalibrated"]
         number = control(session, choices.APART, offered(first), format_func=namer(first))
         if len(shown) > 1:
             slices.own_map(session, model, cut, number, shown[1])
@@ -109,20 +110,20 @@ def unknown_columns(rows: Data) -> None:
         st.caption(f":material/info: The link names columns that these data do not have: {listed}.")
 
 
-def picked_control(gaps: SliceGaps) -> tuple[int, ...]:
+def picked_control(tests: SliceTests) -> tuple[int, ...]:
     """Pick slices to lay over each other; returns their numbers, the two strongest at first."""
-    numbers, choice = offered(gaps), choices.PICKED
+    numbers, choice = offered(tests), choices.PICKED
     chosen = tuple(number for number in session[choice] if number in numbers) or numbers[:2]
-    look = {"format_func": namer(gaps), "max_selections": MAX_PICKED}
+    look = {"format_func": namer(tests), "max_selections": MAX_PICKED}
     return control(session, choice, numbers, value=chosen, **look)[:MAX_PICKED]
 
 
-def offered(gaps: SliceGaps) -> tuple[int, ...]:
-    return tuple(int(gaps.number[i]) for i in gaps.order[:MAX_OFFERED])
+def offered(tests: SliceTests) -> tuple[int, ...]:
+    return tuple(int(tests.number[i]) for i in tests.order[:MAX_OFFERED])
 
 
-def namer(gaps: SliceGaps) -> Any:
-    names = {int(number): name for number, name in zip(gaps.number, gaps.names, strict=True)}
+def namer(tests: SliceTests) -> Any:
+    names = {int(number): name for number, name in zip(tests.number, tests.names, strict=True)}
     return lambda number: names.get(number, str(number))
 
 

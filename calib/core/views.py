@@ -81,6 +81,17 @@ class BinaryView(Locked):
         return BinaryView(**_picked(self, chosen))
 
 
+def rows_by_code(rows: BinaryView, codes: IntArray, n: int) -> dict[int, BinaryView]:
+    """The rows of each code from 0 to n - 1 that has rows. Rows of other codes are left out."""
+    order = np.argsort(codes, kind="stable")
+    ends = np.searchsorted(codes[order], np.arange(n + 1))
+    return {
+        code: rows.rows(order[ends[code] : ends[code + 1]])
+        for code in range(n)
+        if ends[code] < ends[code + 1]
+    }
+
+
 @dataclass(frozen=True, eq=False)
 class ScoreMatrix(Locked):
     """A multiclass problem: one score per row and class."""

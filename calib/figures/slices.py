@@ -82,7 +82,7 @@ def _alt(gaps: Mapping[str, SliceGaps]) -> str:
     sentences = []
     for key, each in gaps.items():
         n = int(each.significant().sum())
-        found = f"{n} of {len(each)} slices are miscalibrated after Holm's correction"
+        found = f"{n} of {len(each)} slices have a significant gap after Holm's correction"
         strongest = each.order[0]
         named = f"; strongest evidence: {each.names[strongest]}, {signed(each.gap[strongest], 3)}"
         sentences.append(f"{CALIBRATORS[key].label}: {found}{named if n else ''}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from calib.analysis.decisions import (
 )
 from calib.analysis.periods import period_table, timed_rows
 from calib.analysis.periods.cutting import Unit
-from calib.analysis.slices import SliceGaps, slice_gaps, sliced_rows
+from calib.analysis.slices import SliceGaps, SliceTests, slice_gaps, slice_tests, sliced_rows
 from calib.core.aggregate import Aggregate
 from calib.core.estimate import Estimate
 from calib.core.predictions import Predictions
@@ -34,6 +34,8 @@ from calib.reports.disclosure import (
 )
 
 MAX_SLICES = 100
+# What is known of each slice: their gaps, or their tests.
+Table = TypeVar("Table", SliceGaps, SliceTests)
 NONE = Estimate(float("nan"))
 
 
@@ -117,19 +119,22 @@ def _slices(
     found = sliced_rows(data, analysis.held_out, names, n_ranges=n_ranges)
     held_out = found.held_out
     cut, n_merged = merged_slices(found.scored, held_out.given_rows.count)
-    gaps = {
-        key: slice_gaps(rows := held_out.row_view(key), rows.score, cut, confidence_level=level)
-        for key in shown_methods(analysis)
-    }
+    rows = {key: held_out.row_view(key) for key in shown_methods(analysis)}
+    gaps = {k: slice_gaps(v, v.score, cut, confidence_level=level) for k, v in rows.items()}
+    tests = {k: slice_tests(v, v.score, cut, confidence_level=level) for k, v in rows.items()}
     first = gaps["uncalibrated"]
     kept = np.sort(first.order[:MAX_SLICES])
-    few = {key: _picked(each, kept) for key, each in gaps.items()}
-    return SlicePart(few, n_merged, len(first) - len(kept))
+    return SlicePart(
+        {key: _picked(each, kept) for key, each in gaps.items()},
+        n_merged,
+        len(first) - len(kept),
+        {key: _picked(each, kept) for key, each in tests.items()},
+    )
 
 
-def _picked(gaps: SliceGaps, kept: IntArray) -> SliceGaps:
-    chosen: dict[str, Any] = {name: own[kept] for name, own in arrays_of(gaps).items()}
-    return replace(gaps, **chosen, names=tuple(gaps.names[i] for i in kept))
+def _picked(table: Table, kept: IntArray) -> Table:
+    chosen: dict[str, Any] = {name: own[kept] for name, own in arrays_of(table).items()}
+    return replace(table, **chosen, names=tuple(table.names[i] for i in kept))
 
 
 def _periods(

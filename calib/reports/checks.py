@@ -15,7 +15,7 @@ from calib.metrics import matrix_metrics
 from calib.metrics.matrix import ROW_METRICS as OVERALL
 from calib.numerics.arrays import arrays_of
 from calib.reports.codec import ReportError
-from calib.reports.contents import Contents, DecisionPart, Parts, moment
+from calib.reports.contents import Contents, DecisionPart, Parts, SlicePart, moment
 
 
 def check_contents(contents: Contents) -> None:
@@ -90,6 +90,9 @@ def _of_method(key: str, method: MethodResult, columns: list[str]) -> Iterator[s
 def _of_parts(parts: Parts, methods: Iterable[str]) -> Iterator[str]:
     for number, part in enumerate(parts.slices):
         yield from _of_tables(f"parts.slices[{number}].gaps", part.gaps, methods)
+        if part.tests:
+            yield from _of_tables(f"parts.slices[{number}].tests", part.tests, methods)
+            yield from _of_same_slices(f"parts.slices[{number}].tests", part)
     if parts.periods is not None:
         yield from _of_tables("parts.periods.tables", parts.periods.tables, methods)
     if parts.decisions is not None:
@@ -118,6 +121,12 @@ def _of_tables(where: str, tables: Mapping[str, Any], methods: Iterable[str]) ->
         yield from _of_lengths(f"{where}.{key}", table)
         if len(table.names) != len(table.rows):
             yield f"{where}.{key} must hold as many names as rows, got {len(table.names)}."
+
+
+def _of_same_slices(where: str, part: SlicePart) -> Iterator[str]:
+    for key, table in part.tests.items():
+        if key not in part.gaps or table.names != part.gaps[key].names:
+            yield f"{where}.{key} must hold the slices of its gaps, got others."
 
 
 def _of_keys(where: str, found: Mapping[str, Any], methods: Iterable[str]) -> Iterator[str]:

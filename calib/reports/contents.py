@@ -6,14 +6,14 @@ Its parts are slices, periods and decisions, each computed from at least ten row
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
 from calib.analysis import Analysis, MethodResult
 from calib.analysis.decisions import CostCurves, DecisionTable, NetBenefit
 from calib.analysis.periods import PeriodTable
-from calib.analysis.slices import SliceGaps
+from calib.analysis.slices import SliceGaps, SliceTests
 from calib.reports.evidence import Evidence
 from calib.reports.sealing import Seal
 
@@ -22,7 +22,7 @@ Declared = Literal["unknown", "yes", "no"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SlicePart:
-    """Observed minus predicted in the slices of one column, or of two crossed columns."""
+    """Gaps and tests of calibration in the slices of one column, or of two crossed columns."""
 
     gaps: Mapping[str, SliceGaps]  # gaps by method. All methods have the same slices.
     # Number of slices that were joined because they have fewer than ten rows. If they have fewer
@@ -30,6 +30,8 @@ class SlicePart:
     n_merged: int
     # Number of slices that are left out: only the 100 with the strongest evidence are shown.
     n_left_out: int
+    # Tests by method, of the same slices as the gaps. Empty in reports of earlier versions.
+    tests: Mapping[str, SliceTests] = field(default_factory=dict)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 
 from calib.analysis.decisions import Decision, DecisionTable
 from calib.analysis.periods import PeriodTable
-from calib.analysis.slices import SliceGaps
+from calib.analysis.slices import SliceGaps, SliceTests
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.core.estimate import Estimate
 from calib.figures.decisions import cost_chart, net_benefit_chart
 from calib.figures.periods import period_chart
+from calib.figures.slice_words import miscalibrated, with_gaps
 from calib.figures.slices import slice_chart
 from calib.reports.blocks import Beside, Block, Drawing, Paragraph, Section, Table, Value, row
 from calib.reports.contents import Contents, DecisionPart, SlicePart
@@ -34,13 +35,23 @@ def slices(report: Contents) -> Section | None:
         return None
     text = (
         "Observed rate minus mean score per slice: above zero the scores are too low, below "
-        f"zero too high. A star marks p < {SIGNIFICANCE:g} after Holm's correction for the "
-        "number of slices. Slices with fewer than 30 rows are grey and not tested."
+        f"zero too high. A star marks a gap with p < {SIGNIFICANCE:g} after Holm's correction for "
+        "the number of slices. Slices with fewer than 30 rows are grey and not tested. A slice "
+        "without a gap can be miscalibrated too: slope and KS error say more."
     )
     blocks: list[Block] = [Paragraph(text)]
     for part in report.parts.slices:
+        blocks += [Paragraph(_slices_found(report, part))] if part.tests else []
         blocks += [Drawing(slice_chart(part.gaps)), _slice_table(report, part)]
     return Section("Slices", tuple(blocks))
+
+
+def _slices_found(report: Contents, part: SlicePart) -> str:
+    lines = [
+        f"{report.analysis.methods[key].label}: {miscalibrated(tests)} {with_gaps(part.gaps[key])}"
+        for key, tests in part.tests.items()
+    ]
+    return f"By {' and '.join(part.columns)}. {' '.join(lines)}"
 
 
 def _slice_table(report: Contents, part: SlicePart) -> Table:
@@ -49,6 +60,7 @@ def _slice_table(report: Contents, part: SlicePart) -> Table:
     others = {key: gaps for key, gaps in part.gaps.items() if key != "uncalibrated"}
     head = ["Slice", "Rows", "Mean score", "Observed", "Observed − score"]
     head += [f"After {report.analysis.methods[key].label}" for key in others]
+    head += [f"Slope and KS, {report.analysis.methods[key].label}" for key in part.tests]
     rows = tuple(
         row(
             first.names[i],
@@ -56,6 +68,7 @@ def _slice_table(report: Contents, part: SlicePart) -> Table:
             probability(first.mean_score[i]),
             probability(first.observed[i]),
             *(_gap(gaps, i) for gaps in (first, *others.values())),
+            *(_tested(tests, i) for tests in part.tests.values()),
         )
         for i in order
     )
@@ -65,6 +78,8 @@ def _slice_table(report: Contents, part: SlicePart) -> Table:
 def _slice_caption(part: SlicePart, gaps: SliceGaps, n_shown: int) -> str:
     caption = f"By {' and '.join(part.columns)}, strongest evidence first; "
     caption += f"{level(gaps.confidence_level)} intervals and p (Holm) below the differences."
+    if part.tests:
+        caption += " p below slope and KS error is that of the tests of the verdict (Holm)."
     n_slices = len(gaps) + part.n_left_out
     if n_shown < n_slices:
         caption += f" The first {n_shown} of {n_slices:,} slices."
@@ -79,6 +94,11 @@ def _slice_caption(part: SlicePart, gaps: SliceGaps, n_shown: int) -> str:
 def _gap(gaps: SliceGaps, i: int) -> Value:
     bounds = f"{signed(gaps.low[i], 3)} to {signed(gaps.high[i], 3)}"
     return Value(signed(gaps.gap[i], 3), f"{bounds}\n{_judged(gaps.few[i], gaps.p_adjusted[i])}")
+
+
+def _tested(tests: SliceTests, i: int) -> Value:
+    judged = _judged(tests.few[i], tests.p_adjusted[i])
+    return Value(number(tests.slope[i], 2), f"KS {number(tests.ks[i])}\n{judged}")
 
 
 def _judged(few: bool, p_adjusted: float) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 from calib.analysis import LiveAnalysis, analyze
 from calib.analysis.periods import Periods, period_table
-from calib.analysis.slices import slice_gaps
+from calib.analysis.slices import slice_gaps, slice_tests
 from calib.core.strict_json import short
 from calib.core.views import BinaryView
 from calib.metrics import auc
@@ -93,12 +93,14 @@ def recomputed_parts(parts: Parts, evidence: Evidence, n_rows: int) -> Parts:
 
 
 def _slices(part: SlicePart, evidence: Evidence, column: str) -> SlicePart:
-    gaps = {}
+    gaps, tests = {}, {}
     for key, own in part.gaps.items():
         rows, cut = evidence.rows(key, column)
-        cut = replace(cut, columns=part.columns)
-        gaps[key] = slice_gaps(rows, rows.score, cut, confidence_level=own.confidence_level)
-    return replace(part, gaps=gaps)
+        cut, level = replace(cut, columns=part.columns), own.confidence_level
+        gaps[key] = slice_gaps(rows, rows.score, cut, confidence_level=level)
+        if key in part.tests:
+            tests[key] = slice_tests(rows, rows.score, cut, confidence_level=level)
+    return replace(part, gaps=gaps, tests=tests)
 
 
 def _periods(part: PeriodPart, evidence: Evidence, n_rows: int) -> PeriodPart:

@@ -56,6 +56,11 @@ def _parts(parts: Parts) -> dict[str, pd.DataFrame]:
         f"slices_{number}": _stacked({key: gaps.frame() for key, gaps in part.gaps.items()})
         for number, part in enumerate(parts.slices, 1)
     }
+    found |= {
+        f"slice_tests_{number}": _stacked({key: each.frame() for key, each in part.tests.items()})
+        for number, part in enumerate(parts.slices, 1)
+        if part.tests
+    }
     if parts.periods is not None:
         periods = {key: table.frame() for key, table in parts.periods.tables.items()}
         found["periods"] = _stacked(periods)

@@ -8,11 +8,12 @@ import streamlit as st
 
 from calib.analysis.decisions import DecisionTable
 from calib.analysis.periods import PeriodTable
-from calib.analysis.slices import SlicedRows, SliceErrorRates, SliceGaps
+from calib.analysis.slices import SlicedRows, SliceErrorRates, SliceGaps, SliceTests
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.core.estimate import Estimate
 from calib.curves.reliability import FEW_ROWS
 from calib.figures.periods import period_chart
+from calib.figures.slice_words import miscalibrated, with_gaps
 from calib.figures.slices import MAX_ROWS, slice_chart
 from calib.text import (
     interval,
@@ -43,10 +44,17 @@ NO_COLUMNS = (
 READING = f"""
 - Each **marker** is a slice: observed rate minus mean score, with its interval. Right of zero its
   scores are too low, left of zero too high.
-- A **star** means p < {SIGNIFICANCE:g} after Holm's correction for the number of slices. Slices are
-  sorted by evidence.
+- A **star** means a gap with p < {SIGNIFICANCE:g} after Holm's correction for the number of slices.
+  Slices are sorted by the evidence of a gap.
+- A slice **without a gap** can be miscalibrated: scores that are too extreme on both sides have the
+  right mean. The sentence above and the table use the tests of the verdict.
 - **Grey and hollow** slices have fewer than {FEW_ROWS} rows and are not tested.
 """
+TESTED = (
+    "Calibration: the smallest p-value of the tests of the verdict in the slice, after Holm's "
+    "correction for the tests and for the slices. A calibrated slice has slope 1 and a small KS "
+    "error."
+)
 REVEALS_OUTCOME = (
     "All rows of each slice have the same outcome, so this column reveals the outcome. It may have "
     "been recorded after the outcome; in that case it says nothing about the scores."
@@ -71,9 +79,10 @@ UNITS_SAID = {
 }
 
 
-def forest(gaps: Mapping[str, SliceGaps]) -> None:
-    for key, each in gaps.items():
-        st.markdown(_found(key, each))
+def forest(gaps: Mapping[str, SliceGaps], tests: Mapping[str, SliceTests]) -> None:
+    for key, each in tests.items():
+        found = f"{miscalibrated(each)} {with_gaps(gaps[key])}"
+        st.markdown(f"**{method_label(key)}**: {plain(found)}")
     first = gaps["uncalibrated"]
     mixed = (first.positives > 0) & (first.positives < first.rows)
     # A slice of one row has one outcome in any column.
@@ -84,54 +93,43 @@ def forest(gaps: Mapping[str, SliceGaps]) -> None:
         charts.chart(slice_chart(gaps), "chart_slices")
         if len(first) > MAX_ROWS:
             st.caption(
-                f"The {MAX_ROWS} slices with the strongest evidence, of {len(first):,}. "
+                f"The {MAX_ROWS} slices with the largest gaps for their size, of {len(first):,}. "
                 "The table below lists more."
             )
     with reading:
         frame.reading(READING)
 
 
-def _found(key: str, gaps: SliceGaps) -> str:
-    judged = int((~gaps.few).sum())
-    marked = [i for i in gaps.order if gaps.p_adjusted[i] < SIGNIFICANCE]
-    are = "is" if len(marked) == 1 else "are"
-    sentence = f"**{method_label(key)}**: {len(marked)} of {judged} slices {are} miscalibrated"
-    if not judged:
-        return f"**{method_label(key)}**: no slice has {FEW_ROWS} rows, so none is tested."
-    if not marked:
-        return f"{sentence}."
-    i = int(marked[0])
-    return (
-        f"{sentence}. Strongest evidence: **{plain(gaps.names[i])}**, observed "
-        f"{percent(gaps.observed[i])}, predicted {percent(gaps.mean_score[i])} "
-        f"({p_value(gaps.p_adjusted[i])} after Holm's correction)."
-    )
-
-
-def table(gaps: Mapping[str, SliceGaps]) -> None:
-    first = gaps["uncalibrated"]
+def table(gaps: Mapping[str, SliceGaps], tests: Mapping[str, SliceTests]) -> None:
+    first = tests["uncalibrated"]
     shown = [int(i) for i in first.order[:MAX_LISTED]]
     tables.by_method(
         "slices",
-        {key: [_slice_row(each, i) for i in shown] for key, each in gaps.items()},
+        {key: [_slice_row(each, tests[key], i) for i in shown] for key, each in gaps.items()},
         COLUMNS,
-        alt="One row per slice: its rows, mean score, observed frequency, and their difference.",
+        alt="One row per slice: its rows, mean score, observed frequency, their difference, "
+        "calibration slope, KS error, and the p-value of the tests of calibration.",
     )
-    if len(first) > MAX_LISTED:
-        st.caption(f"The first {MAX_LISTED} of {len(first):,} slices.")
+    listed = f" The first {MAX_LISTED} of {len(first):,} slices." if len(first) > MAX_LISTED else ""
+    st.caption(f"{TESTED}{listed}")
 
 
-def _slice_row(gaps: SliceGaps, i: int) -> dict[str, object]:
+def _slice_row(gaps: SliceGaps, tests: SliceTests, i: int) -> dict[str, object]:
     low, high = signed(gaps.low[i]), signed(gaps.high[i])
-    difference = f"Observed − predicted ({level(gaps.confidence_level)} CI)"
+    at = level(gaps.confidence_level)
+    slope = Estimate(tests.slope[i], tests.slope_low[i], tests.slope_high[i])
+    known, few = slope.value == slope.value, f"< {FEW_ROWS} rows"
     return {
         "Slice": gaps.names[i],
         "Rows": int(gaps.rows[i]),
+        "Calibration, p (Holm)": few if tests.few[i] else p_value(tests.p_adjusted[i]),
+        f"Slope ({at} CI)": with_interval(slope, 2) if known else "not estimable",
+        "KS error": number(tests.ks[i]),
         "Positive": int(gaps.positives[i]),
         "Observed": number(gaps.observed[i]),
         "Mean score": number(gaps.mean_score[i]),
-        difference: f"{signed(gaps.gap[i])} ({low} to {high})",
-        "p (Holm)": p_value(gaps.p_adjusted[i]) if not gaps.few[i] else f"< {FEW_ROWS} rows",
+        f"Observed − predicted ({at} CI)": f"{signed(gaps.gap[i])} ({low} to {high})",
+        "Gap, p (Holm)": few if gaps.few[i] else p_value(gaps.p_adjusted[i]),
     }
 
 

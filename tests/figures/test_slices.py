@@ -109,7 +109,7 @@ def test_hostile_names_stay_text(analysis, build, texts):
 def test_alternative_text_says_how_many_slices_and_periods_stand_out(analysis):
     found = gaps(analysis)
     n = int(found["uncalibrated"].significant().sum())
-    assert f"Uncalibrated: {n} of 3 slices are miscalibrated" in slice_chart(found).alt
+    assert f"Uncalibrated: {n} of 3 slices have a significant gap" in slice_chart(found).alt
     tables = periods(analysis)
     n = int((tables["uncalibrated"].ks_p_adjusted < 0.05).sum())
     assert f"Uncalibrated: {n} periods" in period_chart(tables).alt

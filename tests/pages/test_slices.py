@@ -57,11 +57,25 @@ def tables(app: AppTest, first: str) -> list[pd.DataFrame]:
 
 def test_a_slice_that_is_off_is_named_and_a_small_one_is_not_judged():
     app = upload(made(), "slices")
-    assert "Strongest evidence: **south**" in said(app)
+    assert "Strongest evidence\\: south" in said(app)
     gaps = table(app, "Slice")
     assert gaps["Slice"].tolist()[0] == "south"
     assert gaps["Slice"].tolist()[-1] == "tiny"
-    assert gaps["p (Holm)"].tolist()[-1] == "< 30 rows"
+    assert gaps["Gap, p (Holm)"].tolist()[-1] == "< 30 rows"
+    assert gaps["Calibration, p (Holm)"].tolist()[-1] == "< 30 rows"
+
+
+def test_slices_that_are_too_extreme_on_both_sides_are_miscalibrated_without_a_gap():
+    rng = np.random.default_rng(8)
+    z = rng.normal(0, 1.5, 3000)
+    outcome = rng.random(3000) < 1 / (1 + np.exp(-0.5 * z))
+    site = rng.choice(list("nsw"), 3000)
+    frame = pd.DataFrame({"outcome": outcome * 1, "score": 1 / (1 + np.exp(-z)), "site": site})
+    app = upload(frame, "slices")
+    assert "3 of 3 tested slices are miscalibrated" in said(app)
+    assert "No slice has a significant gap" in said(app)
+    slopes = table(app, "Slice")["Slope (95% CI)"].str.split().str[0].astype(float)
+    assert ((slopes > 0.4) & (slopes < 0.6)).all()
 
 
 def test_choices_of_slices_are_in_the_link_and_survive_page_changes():

@@ -9,13 +9,16 @@ import pytest
 import calib
 from calib.analysis.decisions import Costs, cost_curves, decide, net_benefit
 from calib.analysis.periods import cut_periods, period_table
-from calib.analysis.slices import Slicing, slice_by, slice_gaps
+from calib.analysis.slices import Slicing, slice_by, slice_gaps, slice_tests
 from calib.core.cells import ScoreCells
 from calib.crossfit.fitting import cross_fit
 from calib.reports import Report, ReportError, parts_of
 from calib.reports.blocks import Beside, Drawing, Table
+from calib.reports.codec import encode
 from calib.reports.disclosure import MIN_ROWS, merged_cells, merged_periods, merged_slices
+from calib.reports.sealing import seal_of
 from calib.reports.sections import sections
+from calib.reports.verifying import NotVerified, verify_report
 from tests.reports.conftest import MOMENT, site_frame
 
 COSTS = Costs(1, 4)
@@ -53,6 +56,35 @@ def test_large_slices_have_the_numbers_of_the_library(predictions, analysis, rep
         same = found.set_index("slice").loc[["north", "south"]]
         for name in ("rows", "positives", "gap", "low", "high", "p_value"):
             np.testing.assert_allclose(same[name], large[name], rtol=1e-8)
+
+
+def test_tests_of_large_slices_are_those_of_the_library(predictions, analysis, report):
+    cut = slice_by(predictions.columns, ["site"])
+    large = ["north", "south"]
+    for key in ("uncalibrated", "platt"):
+        rows = analysis.held_out.row_view(key)
+        expected = slice_tests(rows, rows.score, cut).frame().set_index("slice").loc[large]
+        found = report.parts.slices[0].tests[key].frame().set_index("slice").loc[large]
+        for name in ("rows", "slope", "slope_low", "slope_high", "ks", "p_value"):
+            np.testing.assert_allclose(found[name], expected[name], rtol=1e-8, err_msg=name)
+
+
+def sealed(data: dict) -> str:
+    return json.dumps(data | {"seal": encode(seal_of(data))})
+
+
+def test_forged_tests_of_slices_do_not_pass_and_reports_without_them_do(predictions, analysis):
+    parts = parts_of(predictions, analysis, time="")
+    data = json.loads(Report.from_analysis(analysis, parts=parts, grade="exact").json())
+    verify_report(sealed(data))
+    tests = data["parts"]["slices"][0]["tests"]["uncalibrated"]
+    printed, tests["p_adjusted"] = tests["p_adjusted"], [0.9] * len(tests["p_adjusted"])
+    assert printed != tests["p_adjusted"]
+    with pytest.raises(NotVerified, match=r"tests\.uncalibrated\.p_adjusted"):
+        verify_report(sealed(data))
+    for part in data["parts"]["slices"]:
+        del part["tests"]
+    verify_report(sealed(data))
 
 
 def test_by_rule_every_column_but_time_is_sliced_by_and_time_is_cut(report):
@@ -257,6 +289,8 @@ def test_parts_of_other_data_are_refused(predictions, analysis, report, texts):
         ("decisions.left_out", ["magic"]),
         ("decisions.benefit.treat_all", [1.0]),
         ("decisions.table.costs.false_positive", -1),
+        ("slices.0.tests.uncalibrated.rows", [1]),
+        ("slices.0.tests", {"uncalibrated": None}),
     ],
 )
 def test_broken_parts_are_refused_in_a_sentence(report, path, value, texts):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calib.analysis.periods.cutting import Periods, Unit, cut_periods
 from calib.core.aggregate import Aggregate
 from calib.core.predictions import Predictions
-from calib.core.views import BinaryView
+from calib.core.views import BinaryView, rows_by_code
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.folds import n_positive
 from calib.curves.reliability import FEW_ROWS
@@ -120,7 +120,7 @@ def period_table(
     >>> table.names, table.base_rate
     (('2020', '2021'), array([0.5, 0.5]))
     """
-    parts = _parts(rows, score, periods)
+    parts = rows_by_code(replace(rows, score=score), periods.codes, len(periods))
     if not parts:
         raise ValueError("Periods need rows with a time among those that are scored, got none.")
     number = np.array(list(parts), dtype=np.int64)
@@ -216,18 +216,6 @@ def _values(names: tuple[str, ...], kind: str) -> NDArray[Any]:
     if kind in ("i", "u", "f"):
         return np.array(known, dtype=np.float64)
     return np.array(known, dtype="datetime64[D]" if kind == "M" else object)
-
-
-def _parts(rows: BinaryView, score: FloatArray, periods: Periods) -> dict[int, BinaryView]:
-    """Rows of each period that has rows."""
-    order = np.argsort(periods.codes, kind="stable")
-    ends = np.searchsorted(periods.codes[order], np.arange(len(periods) + 1))
-    scored = replace(rows, score=score)
-    return {
-        number: scored.rows(order[ends[number] : ends[number + 1]])
-        for number in range(len(periods))
-        if ends[number] < ends[number + 1]
-    }
 
 
 def _design_effect(part: BinaryView) -> float:

@@ -8,6 +8,7 @@ from calib.analysis.slices.calibration import (
 )
 from calib.analysis.slices.counting import SlicedRows, aggregate, sliced_rows
 from calib.analysis.slices.gaps import SliceErrorRates, SliceGaps, slice_error_rates, slice_gaps
+from calib.analysis.slices.miscalibration import SliceTests, slice_tests
 from calib.analysis.slices.mix import SliceMix, slice_mix
 from calib.slicing import Slicing, slice_by
 
@@ -16,6 +17,7 @@ __all__ = [
     "SliceErrorRates",
     "SliceGaps",
     "SliceMix",
+    "SliceTests",
     "SlicedRows",
     "Slicing",
     "aggregate",
@@ -30,5 +32,6 @@ __all__ = [
     "slice_gaps",
     "slice_mix",
     "slice_reliability",
+    "slice_tests",
     "sliced_rows",
 ]

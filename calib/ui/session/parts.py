@@ -14,12 +14,14 @@ from calib.analysis.slices import (
     SlicedRows,
     SliceErrorRates,
     SliceGaps,
+    SliceTests,
     Slicing,
     calibrate_matrix_slices,
     calibrate_slices,
     slice_error_rates,
     slice_gaps,
     slice_reliability,
+    slice_tests,
     sliced_rows,
 )
 from calib.core.aggregate import Aggregate
@@ -68,6 +70,18 @@ def gaps(session: Session, cut: SlicedRows, methods: Sequence[str]) -> dict[str,
 def _gaps(held_out: CrossFitted, method: str, own: Slicing, at: float) -> SliceGaps:
     view = held_out.row_view(method)
     return slice_gaps(view, view.score, own, confidence_level=at)
+
+
+def slice_tests_of(
+    session: Session, cut: SlicedRows, methods: Sequence[str]
+) -> dict[str, SliceTests]:
+    held_out, own, at = cut.held_out, scored(session, cut), session.settings.confidence_level
+    return {m: session.memo.heavy(_slice_tests, held_out, m, own, at) for m in methods}
+
+
+def _slice_tests(held_out: CrossFitted, method: str, own: Slicing, at: float) -> SliceTests:
+    view = held_out.row_view(method)
+    return slice_tests(view, view.score, own, confidence_level=at)
 
 
 def error_rates(

@@ -1,0 +1,156 @@
+"""Tests of calibration in each slice, with the slope and the KS error of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from calib.analysis.verdict import adjusted, calibration_tests
+from calib.core.cells import ScoreCells
+from calib.core.views import BinaryView, rows_by_code
+from calib.curves.reliability import FEW_ROWS
+from calib.metrics.base import TestResult
+from calib.metrics.by_cluster import clustered_tests, widened_line, widened_test
+from calib.metrics.cumulative import ks_error, ks_test
+from calib.metrics.regression import calibration_slope_intercept
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked, arrays_of
+from calib.numerics.intervals import holm
+from calib.numerics.threads import single_thread
+from calib.slicing import Slicing
+
+LINE = ("slope", "slope_low", "slope_high")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SliceTests(Locked):
+    """Whether the scores are calibrated in each slice that has rows. Arrays have the shape (k,).
+
+    Attributes
+    ----------
+    names : tuple of str
+    number : ndarray of int
+        Position of each slice in its Slicing.
+    rows : ndarray of int
+    slope, slope_low, slope_high : ndarray
+        Calibration slope and its interval. NaN if it cannot be estimated.
+    ks : ndarray
+        KS error.
+    p_value : ndarray
+        The smallest p-value of the tests of the slice, after Holm's correction for their number.
+        NaN for slices that are `few`.
+    p_adjusted : ndarray
+        The same after Holm's correction for the number of slices.
+    confidence_level : float
+        Confidence level of the intervals.
+    """
+
+    names: tuple[str, ...]
+    number: IntArray
+    rows: IntArray
+    slope: FloatArray
+    slope_low: FloatArray
+    slope_high: FloatArray
+    ks: FloatArray
+    p_value: FloatArray
+    p_adjusted: FloatArray
+    confidence_level: float
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def few(self) -> BoolArray:
+        """Whether a slice has fewer than 30 rows. Such slices are not tested."""
+        return np.asarray(self.rows < FEW_ROWS)
+
+    @property
+    def order(self) -> IntArray:
+        """Positions sorted by evidence, strongest first. Slices with few rows are last."""
+        return np.lexsort((-self.ks, self.p_value, self.few)).astype(np.int64)
+
+    def significant(self, alpha: float = 0.05) -> BoolArray:
+        """Whether the adjusted p-value of each slice is below alpha."""
+        return np.asarray(self.p_adjusted < alpha)
+
+    def frame(self) -> pd.DataFrame:
+        """One row per slice, strongest evidence first."""
+        columns = {"slice": self.names, **arrays_of(self), "few": self.few}
+        return pd.DataFrame(columns).iloc[self.order]
+
+
+def slice_tests(
+    rows: BinaryView, score: FloatArray, slicing: Slicing, *, confidence_level: float = 0.95
+) -> SliceTests:
+    """Test each slice with the tests of the verdict, and estimate its slope and KS error.
+
+    `slice_gaps` compares means only: scores that are too extreme on both sides have no gap. The
+    tests are those of `calib.metrics` that the verdict uses (KS, Kuiper, Spiegelhalter,
+    Hosmer-Lemeshow, slope and intercept). If groups are named, they are by cluster, and Kuiper's
+    test, which needs resamples, is left out.
+
+    Parameters
+    ----------
+    rows : BinaryView
+    score : ndarray of shape (n,)
+        Scores of these rows, uncalibrated or calibrated.
+    slicing : Slicing
+        Slices of the same rows.
+    confidence_level : float
+        Confidence level of the intervals, in (0, 1).
+
+    References
+    ----------
+    Holm 1979, https://www.jstor.org/stable/4615733 (adjusted p-values); Cox 1958,
+    doi:10.1093/biomet/45.3-4.562 (slope).
+
+    Examples
+    --------
+    Scores that are too extreme on both sides have a slope below 1, and no gap:
+
+    >>> import numpy as np
+    >>> from calib.core.predictions import Predictions
+    >>> from calib.slicing import slice_by
+    >>> site = np.repeat(["north", "south"], 400)
+    >>> y = np.tile([0, 0, 0, 1, 1, 1, 1, 0], 100)
+    >>> score = np.where(site == "north", np.tile([0.1] * 4 + [0.9] * 4, 100), 0.5)
+    >>> rows = Predictions.from_arrays(y, score).view()
+    >>> tests = slice_tests(rows, rows.score, slice_by({"site": site}, ["site"]))
+    >>> tests.significant(), tests.slope[:1].round(2)
+    (array([ True, False]), array([0.5]))
+    """
+    own = rows_by_code(replace(rows, score=score), slicing.codes, len(slicing))
+    number = np.array(list(own), dtype=np.int64)
+    parts = list(own.values())
+    cells = [part.cells() for part in parts]
+    n_rows = np.array([each.n_rows for each in cells], dtype=np.int64)
+    with single_thread():
+        lines = [
+            widened_line(part, calibration_slope_intercept(each, confidence_level=confidence_level))
+            for part, each in zip(parts, cells, strict=True)
+        ]
+        p_value = np.array([_p_value(*each) for each in zip(parts, cells, strict=True)])
+    return SliceTests(
+        names=tuple(slicing.names[i] for i in number),
+        number=number,
+        rows=n_rows,
+        **{name: np.array([getattr(line, name) for line in lines]) for name in LINE},
+        ks=np.array([ks_error(each) for each in cells]),
+        p_value=p_value,
+        p_adjusted=holm(p_value),
+        confidence_level=confidence_level,
+    )
+
+
+def _p_value(rows: BinaryView, cells: ScoreCells) -> float:
+    """The smallest adjusted p-value of the tests of one slice."""
+    if cells.n_rows < FEW_ROWS:
+        return float("nan")
+    return float(np.nanmin(list(adjusted(_tests(rows, cells)).values())))
+
+
+def _tests(rows: BinaryView, cells: ScoreCells) -> dict[str, TestResult]:
+    if rows.group is None:
+        return calibration_tests(cells)
+    return {"ks": widened_test(ks_test(cells), rows, cells), **clustered_tests(rows, cells)}

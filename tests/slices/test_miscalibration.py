@@ -1,0 +1,118 @@
+"""Tests of calibration in each slice, compared with values of other libraries and with counts."""
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+from sklearn.linear_model import LogisticRegression
+
+import calib
+from calib.analysis.slices import Slicing, slice_by, slice_gaps, slice_tests, sliced_rows
+from calib.figures.slice_words import miscalibrated, with_gaps
+from calib.metrics import (
+    hosmer_lemeshow_test,
+    ks_test,
+    kuiper_test,
+    spiegelhalter_test,
+)
+
+RNG = np.random.default_rng(8)
+Z = RNG.normal(0, 1.5, 3000)
+Y = (RNG.random(3000) < expit(0.5 * Z)).astype(int)
+P = expit(Z)
+SITE = RNG.choice(list("nsw"), 3000)
+PREDICTIONS = calib.Predictions.from_arrays(Y, P, columns={"site": SITE})
+CUT = slice_by({"site": SITE}, ["site"])
+
+
+def test_slices_of_slope_one_half_are_miscalibrated_without_a_gap(texts):
+    view = PREDICTIONS.view()
+    gaps, tests = slice_gaps(view, view.score, CUT), slice_tests(view, view.score, CUT)
+    assert not gaps.significant().any()
+    assert tests.significant().all()
+    for i, name in enumerate(tests.names):
+        x, y = logit(P[name == SITE]), Y[name == SITE]
+        fit = LogisticRegression(C=np.inf, tol=1e-10).fit(x[:, None], y)
+        assert tests.slope[i] == pytest.approx(fit.coef_[0, 0], abs=1e-5)
+        assert tests.slope_low[i] < 0.5 < tests.slope_high[i]
+        order = np.argsort(x)
+        walk = np.cumsum((y - expit(x))[order]) / len(y)
+        assert tests.ks[i] == pytest.approx(np.abs(walk).max())
+    texts(f"{miscalibrated(tests)} {with_gaps(gaps)}")
+
+
+def test_the_p_value_is_the_smallest_of_the_verdict_after_both_corrections():
+    score = np.clip(P + 0.02, 0.01, 0.99)
+    y = (np.random.default_rng(1).random(3000) < P).astype(int)
+    view = calib.Predictions.from_arrays(y, score).view()
+    tests = slice_tests(view, view.score, CUT)
+    each = {}
+    for name in tests.names:
+        own = y[name == SITE], score[name == SITE]
+        by_test = [ks_test(*own), kuiper_test(*own), spiegelhalter_test(*own)]
+        by_test.append(hosmer_lemeshow_test(*own))
+        line = calib.metrics.calibration_slope_intercept(*own)
+        each[name] = 5 * min(*(test.p_value for test in by_test), line.p_value)
+    np.testing.assert_allclose(tests.p_value, [min(each[name], 1.0) for name in tests.names])
+    smallest = min(each.values())
+    assert tests.p_adjusted.min() == pytest.approx(3 * smallest)
+    assert tests.frame()["slice"].iloc[0] == min(each, key=each.__getitem__)
+
+
+def test_calibrated_slices_are_seldom_called_miscalibrated():
+    rng, n_draws = np.random.default_rng(5), 40
+    rejected = 0
+    for _ in range(n_draws):
+        score = rng.beta(2, 4, 400)
+        view = calib.Predictions.from_arrays(rng.random(400) < score, score).view()
+        codes = rng.integers(0, 3, 400)
+        cut = Slicing(("a",), ("x", "y", "z"), codes)
+        rejected += slice_tests(view, view.score, cut).significant().any()
+    # At most 5%; three standard deviations of the draws above.
+    assert rejected / n_draws < 0.05 + 3 * np.sqrt(0.05 * 0.95 / n_draws)
+
+
+def test_copies_of_rows_in_clusters_are_no_evidence():
+    rng, five = np.random.default_rng(0), np.repeat(np.arange(150), 8)
+    score = rng.random(150)
+    y = rng.random(150) < score
+    alone = calib.Predictions.from_arrays(y[five], score[five]).view()
+    named = calib.Predictions.from_arrays(y[five], score[five], group=five).view()
+    whole = Slicing.whole(len(five))
+    assert slice_tests(alone, alone.score, whole).significant().all()
+    tests = slice_tests(named, named.score, whole)
+    assert not tests.significant().any()
+    by_row = slice_tests(alone, alone.score, whole)
+    wide, narrow = (each.slope_high - each.slope_low for each in (tests, by_row))
+    assert (wide > 2 * narrow).all()
+
+
+def test_counts_give_the_numbers_of_rows():
+    settings = {"methods": ("platt",)}
+    counted = calib.aggregate(PREDICTIONS, ["site"])
+    found = []
+    for data in (PREDICTIONS, counted):
+        cut = sliced_rows(data, calib.analyze(data, settings).held_out, ["site"])
+        view = cut.held_out.row_view("platt")
+        found.append(slice_tests(view, view.score, cut.scored).frame().set_index("slice"))
+    rows, counts = found
+    counts = counts.loc[rows.index]
+    for name in ("rows", "slope", "slope_low", "slope_high", "ks", "p_value", "p_adjusted"):
+        np.testing.assert_allclose(counts[name], rows[name], rtol=1e-7, err_msg=name)
+
+
+def test_slices_with_few_rows_are_shown_and_not_tested(texts):
+    codes = np.repeat([0, 1], [2975, 25])
+    view = PREDICTIONS.view()
+    tests = slice_tests(view, view.score, Slicing(("a",), ("many", "few"), codes))
+    assert np.isnan(tests.p_adjusted).tolist() == [False, True]
+    assert tests.p_adjusted[0] == tests.p_value[0]
+    assert np.isfinite(tests.ks).all()
+    few = slice_tests(view.rows(np.arange(20)), view.score[:20], Slicing.whole(20))
+    texts(miscalibrated(few))
+
+
+def test_calibrated_slices_are_no_finding(texts):
+    y = (np.random.default_rng(3).random(3000) < P).astype(int)
+    view = calib.Predictions.from_arrays(y, P).view()
+    tests = slice_tests(view, view.score, CUT)
+    texts(f"{miscalibrated(tests)} {with_gaps(slice_gaps(view, view.score, CUT))}")
