@@ -81,7 +81,7 @@ def declared():
 
 
 def options_of_servers(*servers):
-    names = [*declared(), "server.port"]
+    names = [*declared(), "server.port", "browser.serverAddress"]
     done = subprocess.run(
         [sys.executable, "-c", SHOW_OPTIONS, json.dumps([names, *servers])],
         capture_output=True,
@@ -100,12 +100,20 @@ def test_options_of_the_app_hold_in_any_folder_and_are_changed_by_line_and_envir
     }
     line = ["--port", "8613", "--address", "localhost"]
     plain, varied, both = options_of_servers(([], {}), ([], variables), (line, variables))
-    assert plain == declared() | {"server.port": 8501}
+    more = {"server.port": 8501, "browser.serverAddress": "localhost"}
+    assert plain == declared() | more
     assert plain["server.address"] == "localhost"
     assert plain["browser.gatherUsageStats"] is False
-    changed = declared() | {"server.maxUploadSize": 7, "runner.magicEnabled": True}
+    changed = declared() | more | {"server.maxUploadSize": 7, "runner.magicEnabled": True}
     assert varied == changed | {"server.port": 8612}
     assert both == changed | {"server.port": 8613, "server.address": "localhost"}
+
+
+def test_an_address_of_version_6_is_printed_in_brackets(elsewhere):
+    known, plain = options_of_servers((["--address", "::1"], {}), (["--address", "10.0.0.7"], {}))
+    assert (known["server.address"], known["browser.serverAddress"]) == ("::1", "[::1]")
+    assert known["server.allowedHosts"] == ["localhost", "127.0.0.1", "::1"]
+    assert plain["browser.serverAddress"] == "localhost"
 
 
 def test_streamlit_run_finds_the_same_server_in_the_script():

@@ -9,6 +9,7 @@ import streamlit as st
 
 from calib.text import plain
 from calib.ui.session.session import Session
+from calib.ui.session.sign_in import is_configured
 
 # Names in the log for actions without a signed-in user.
 SESSION = "the session that saved it"
@@ -29,10 +30,6 @@ class Person:
 
 def is_read_only() -> bool:
     return os.environ.get("CALIB_READ_ONLY", "").strip() not in ("", "0")
-
-
-def is_configured() -> bool:
-    return bool(st.secrets.load_if_toml_exists()) and "auth" in st.secrets
 
 
 def person() -> Person | None:

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import MutableMapping, Sequence
+from collections.abc import MutableMapping
 from contextlib import suppress
+from ipaddress import ip_address
 from typing import Any
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit import config
+from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
+
+from calib.ui.session.receiving import Receiving
 
 # Streamlit's scripts are inline, made into blobs and compiled. Nothing is loaded from elsewhere.
 POLICY = "; ".join(
@@ -43,7 +46,7 @@ HEADERS = {
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-METRICS = "/_stcore/metrics"
+METRICS, SIGN_OUT = "/_stcore/metrics", "/auth/logout"
 HERE = ("localhost", "127.0.0.1", "::1")
 BODY, END = b"<body>", b"</body>"
 # A browser would keep a document with another style, or none: Streamlit's tags do not know of it.
@@ -53,17 +56,13 @@ VALIDATORS = ("etag", "last-modified")
 WITHOUT_SIDEBAR = ("", "gallery", "methods")
 
 
-def middleware(css: str, hosts: Sequence[str] | None = None) -> list[Middleware]:
-    """All of it, the outermost first.
-
-    `css` is the look of the pages. `hosts` are the names that are answered; those of Streamlit's
-    configuration if None, or all if it has none.
-    """
+def middleware(css: str) -> list[Middleware]:
+    """All of it, the outermost first. `css` is the look of the pages."""
     shows_metrics = os.environ.get("CALIB_METRICS", "").strip() not in ("", "0")
-    known = config.get_option("server.allowedHosts") if hosts is None else hosts
     return [
-        Middleware(TrustedHostMiddleware, allowed_hosts=list(known) or ["*"], www_redirect=False),
+        Middleware(KnownHosts),
         Middleware(Guard, shows_metrics=shows_metrics),
+        Middleware(Receiving),
         Middleware(Styled, css=css),
     ]
 
@@ -75,20 +74,67 @@ def names(address: str | None, more: list[str]) -> list[str]:
     read the answer: a name that is not ours is refused.
     """
     found = [*HERE, *more]
-    if address and address not in HERE:
-        found += _own_names() if address in ("0.0.0.0", "::") else [address]
+    if address:
+        found += _own_names() if address in ("0.0.0.0", "::") else [as_browsers_write(address)]
     return list(dict.fromkeys(found))
+
+
+def as_browsers_write(address: str) -> str:
+    """An IP address in its shortest form, without brackets; names stay as they are.
+
+    >>> as_browsers_write("[0:0:0:0:0:0:0:1]"), as_browsers_write("calib.lan")
+    ('::1', 'calib.lan')
+    """
+    try:
+        return str(ip_address(address.strip("[]")))
+    except ValueError:
+        return address
 
 
 def _own_names() -> list[str]:
     found = [socket.gethostname(), socket.getfqdn()]
     with suppress(OSError):
-        found += socket.gethostbyname_ex(socket.gethostname())[2]
+        addresses = socket.getaddrinfo(socket.gethostname(), None)
+        # An address of a link ends with the name of an interface, which no browser writes.
+        found += [str(place[0]).partition("%")[0] for *_, place in addresses]
     return found
 
 
+class KnownHosts:
+    """Refuses requests under a name that Streamlit's `server.allowedHosts` does not have.
+
+    Streamlit does so for sessions alone, and Starlette's own check cuts [::1]:8501 at its first
+    colon.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        there = scope["type"] in ("http", "websocket")
+        if there and not is_host_allowed(Headers(scope=scope).get("host")):
+            await PlainTextResponse("Invalid host header", 400)(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+
+def is_from_elsewhere(headers: Headers) -> bool:
+    """Whether a request may come from a page of another site.
+
+    Browsers name the site of the page only on HTTPS and on this machine; else the page itself, as
+    our own pages let them, is the sign.
+    """
+    site = headers.get("sec-fetch-site")
+    if site is not None:
+        return site not in ("same-origin", "none")
+    return urlsplit(headers.get("referer", "")).netloc != headers.get("host")
+
+
 class Guard:
-    """Adds the headers to every answer, and keeps the metrics to those who asked for them."""
+    """Adds the headers to every answer, and refuses what is not for everybody.
+
+    Metrics are for operators who asked for them; a page of another site must not sign a person out.
+    """
 
     def __init__(self, app: ASGIApp, shows_metrics: bool) -> None:
         self._app, self._shows_metrics = app, shows_metrics
@@ -97,8 +143,14 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        if scope["path"].endswith(METRICS) and not self._shows_metrics:
+        # A path with more slashes may be redirected to the one that is meant.
+        path = "/" + "/".join(filter(None, scope["path"].split("/")))
+        if path.endswith(METRICS) and not self._shows_metrics:
             await PlainTextResponse("Not found", 404)(scope, receive, send)
+            return
+        if path.endswith(SIGN_OUT) and is_from_elsewhere(Headers(scope=scope)):
+            words = "Another site asked to sign you out. Sign out on a page of the dashboard."
+            await PlainTextResponse(words, 403)(scope, receive, send)
             return
 
         async def sent(message: MutableMapping[str, Any]) -> None:

@@ -131,13 +131,17 @@ def serve(
     """
     import streamlit as st
 
-    from calib.ui.session.middleware import middleware, names
+    from calib.ui.session.middleware import as_browsers_write, middleware, names
 
-    chosen = {"server.port": port, "server.address": address}
+    listens = address and as_browsers_write(address)
+    chosen = {"server.port": port, "server.address": listens}
     named = {name: value for name, value in chosen.items() if value is not None}
     options = configuration(os.environ) | named
     known = [*options.get("server.allowedHosts", ()), *hosts]
     options["server.allowedHosts"] = names(options.get("server.address"), known)
+    if listens and ":" in listens and listens != "::":
+        # Streamlit prints, and lets a browser open, what stands here; it adds no brackets.
+        options.setdefault("browser.serverAddress", f"[{listens}]")
     script = str(app_file())
     # Streamlit takes the program for the script, and looks for files beside it.
     sys.argv = [script]
@@ -145,8 +149,7 @@ def serve(
     logging.getLogger("uvicorn.error").addFilter(
         lambda record: "CancelledError" not in record.getMessage()
     )
-    before = middleware(css, options["server.allowedHosts"])
-    st.App(script, middleware=before).run(config=options)
+    st.App(script, middleware=middleware(css)).run(config=options)
 
 
 @asynccontextmanager

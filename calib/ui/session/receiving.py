@@ -1,0 +1,167 @@
+"""Uploads that the server takes: of whom, how much, and how long their memory is kept.
+
+Streamlit keeps an uploaded file in memory, with no limit on number or sum, and frees it when it
+next looks at sessions that were left, which can be hours later. It also takes files before the
+sign-in, which only the pages ask for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import Counter
+from collections.abc import Sequence
+
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit import runtime
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from calib.ui.session import sign_in
+from calib.ui.session.memory import give_back
+
+# A file counts as at least so much: a million of one byte take memory too.
+MIN_COUNTED_BYTES = 2**16
+# A person whose connection is lost for a moment keeps files that were not read yet.
+FILES_KEPT_SECONDS = 10.0
+# Streamlit gives a lost connection 120 seconds to come back; after them it finds no session to end.
+SESSION_KEPT_SECONDS = 110.0
+SIGN_IN = "Sign in before you upload a file."
+FULL = (
+    "The server holds as many uploaded files as it may ({limit:g} GB {whose}). Try again in two "
+    "minutes, or ask its operator to set {variable}."
+)
+
+
+def budget_gb(variable: str, usual: float) -> float:
+    """Gigabytes that uploaded files may take, by a variable of the operator."""
+    text = os.environ.get(variable, "").strip()
+    try:
+        found = float(text) if text else usual
+    except ValueError:
+        found = 0.0
+    if not 0.0 < found < float("inf"):
+        raise ValueError(f"{variable} must be a number of gigabytes above 0, got {text!r}.")
+    return found
+
+
+class Receiving:
+    """Refuses uploads of strangers and beyond the budget, and ends sessions that were left."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._of_session = budget_gb("CALIB_SESSION_UPLOAD_GB", 2.0)
+        self._of_server = budget_gb("CALIB_SERVER_UPLOAD_GB", 4.0)
+        # Bytes of uploads that are not complete, by session.
+        self._arriving: Counter[str] = Counter()
+        # Sessions that uploaded a file, and have not been ended.
+        self._sessions: set[str] = set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                self._left()
+        elif scope["type"] == "http" and scope["method"] == "PUT":
+            # A person who leaves during an upload is no error of the server.
+            try:
+                await self._put(scope, receive, send)
+            except ClientDisconnect:
+                return
+        else:
+            await self._app(scope, receive, send)
+
+    async def _put(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if sign_in.is_configured() and not sign_in.is_signed_in(Request(scope).cookies):
+            await PlainTextResponse(SIGN_IN, 403)(scope, receive, send)
+            return
+        session = session_of(scope["path"])
+        if runtime.exists() and runtime.get_instance().is_active_session(session):
+            self._sessions.add(session)
+        taken = 0
+
+        async def counted() -> Message:
+            nonlocal taken
+            message = await receive()
+            size = len(message.get("body", b""))
+            taken += size
+            self._arriving[session] += size
+            self._check(session)
+            return message
+
+        self._arriving[session] += MIN_COUNTED_BYTES
+        try:
+            await self._app(scope, counted, send)
+        finally:
+            self._arriving[session] -= taken + MIN_COUNTED_BYTES
+            self._arriving += Counter()
+
+    def _check(self, session: str) -> None:
+        held = held_bytes()
+        for limit, whose, variable, kept in (
+            (self._of_session, "per person", "CALIB_SESSION_UPLOAD_GB", [session]),
+            (self._of_server, "in all", "CALIB_SERVER_UPLOAD_GB", [*held, *self._arriving]),
+        ):
+            total = sum(held.get(each, 0) + self._arriving[each] for each in {*kept})
+            if total > limit * 2**30:
+                words = FULL.format(limit=limit, whose=whose, variable=variable)
+                raise HTTPException(413, words)
+
+    def _left(self) -> None:
+        """Free what sessions without a connection hold, unless they come back in time."""
+        loop = asyncio.get_running_loop()
+        if gone := _gone(self._sessions):
+            loop.call_later(FILES_KEPT_SECONDS, _free_files, gone)
+            loop.call_later(SESSION_KEPT_SECONDS, self._end, gone)
+
+    def _end(self, sessions: Sequence[str]) -> None:
+        for session in _gone(sessions):
+            runtime.get_instance().close_session(session)
+            self._sessions.discard(session)
+        give_back()
+
+
+def session_of(path: str) -> str:
+    """The session in the address of an upload, which ends with the ids of session and file."""
+    return ("", *path.split("/"))[-2]
+
+
+def held_bytes() -> dict[str, int]:
+    """Bytes of the complete files of each session."""
+    if (manager := _manager()) is None:
+        return {}
+    return {
+        session: sum(max(len(file.data), MIN_COUNTED_BYTES) for file in list(files.values()))
+        for session, files in list(manager.file_storage.items())
+    }
+
+
+def release(files: Sequence[UploadedFile]) -> None:
+    """Free files that were read: the server would keep them as long as the session."""
+    context, manager = get_script_run_ctx(), _manager()
+    if context is not None and manager is not None:
+        for file in files:
+            manager.remove_file(context.session_id, file.file_id)
+
+
+def _manager() -> MemoryUploadedFileManager | None:
+    manager = runtime.get_instance().uploaded_file_mgr if runtime.exists() else None
+    return manager if isinstance(manager, MemoryUploadedFileManager) else None
+
+
+def _gone(sessions: Sequence[str] | set[str]) -> list[str]:
+    """The sessions that have no connection."""
+    return [each for each in sessions if not runtime.get_instance().is_active_session(each)]
+
+
+def _free_files(sessions: Sequence[str]) -> None:
+    manager = _manager()
+    for session in _gone(sessions):
+        if manager is not None:
+            manager.remove_session_files(session)
+    give_back()
