@@ -127,10 +127,11 @@ models = frame.models(session)
 all_models = st.container()
 if len(state.models(session)) > 1:
     with below:
-        method = widgets.after_control(session, models[0].analysis)[-1]
+        compared = widgets.after_control(session, models[0].analysis)
 frame.show(session, models, body)
 # Last: everything above can be read while all models are fitted.
 if len(state.models(session)) > 1:
     with all_models:
         counted = session.upload is not None and bool(session.upload.counted)
-        compare.models(frame.comparison(session, method), counted=counted)
+        compare.models(frame.comparison(session, compared[-1]), counted=counted)
+        widgets.why_shown(models[0].analysis, compared)

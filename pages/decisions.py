@@ -25,6 +25,7 @@ def body(model: state.Model) -> None:
     st.markdown("## Decisions")
     with st.container(border=True, key=state.key("decision")):
         st.markdown(decisions.verdict(decided, shown, weighted=weighted))
+        widgets.why_shown(analysis, shown)
 
     cost = session.memo(cost_curves, analysis.held_out, costs)
     benefit = session.memo(net_benefit, analysis.held_out)

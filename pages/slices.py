@@ -64,6 +64,7 @@ def body(model: state.Model) -> None:
         tests = parts.slice_tests_of(session, cut, shown)
         decided = parts.decisions(session, model.analysis)
         rates = parts.error_rates(session, cut, decided, shown)
+    widgets.why_shown(model.analysis, shown)
     slices.forest(gaps, tests)
     slices.table(gaps, tests)
 

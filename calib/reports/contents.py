@@ -169,9 +169,31 @@ def shown_methods(analysis: Analysis) -> tuple[str, ...]:
     others = [key for key in analysis.methods if key != "uncalibrated"]
     if chosen in others:
         return ("uncalibrated", chosen)
-    losses = {key: analysis.methods[key].metrics["log_loss"].value for key in others}
-    best = min(others, key=losses.__getitem__, default=None)
+    best = _best(analysis)
     return ("uncalibrated", best) if best else ("uncalibrated",)
+
+
+def why_shown(analysis: Analysis, key: str) -> str:
+    """Why a calibrator is shown that is not recommended; "" for one that is, or for none."""
+    advised = analysis.recommendation.method
+    if key in ("uncalibrated", advised) or key not in analysis.methods:
+        return ""
+    lead = {
+        "": "No calibrator is recommended.",
+        "uncalibrated": "The recommendation is to keep the uncalibrated scores.",
+    }.get(advised)
+    if lead is None:
+        return ""
+    label = analysis.methods[key].label
+    reason = "its held-out log loss is the lowest" if key == _best(analysis) else "it was chosen"
+    return f"{lead} {label} is shown for comparison, because {reason}."
+
+
+def _best(analysis: Analysis) -> str | None:
+    """The calibrator with the lowest log loss."""
+    others = [key for key in analysis.methods if key != "uncalibrated"]
+    losses = {key: analysis.methods[key].metrics["log_loss"].value for key in others}
+    return min(others, key=losses.__getitem__, default=None)
 
 
 def written_setting(value: object) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from calib.analysis.decisions import Decision, DecisionTable
 from calib.analysis.periods import PeriodTable
@@ -14,7 +14,7 @@ from calib.figures.periods import period_chart
 from calib.figures.slice_words import miscalibrated, with_gaps
 from calib.figures.slices import slice_chart
 from calib.reports.blocks import Beside, Block, Drawing, Paragraph, Section, Table, Value, row
-from calib.reports.contents import Contents, DecisionPart, SlicePart
+from calib.reports.contents import Contents, DecisionPart, SlicePart, why_shown
 from calib.text import (
     count,
     interval,
@@ -39,11 +39,17 @@ def slices(report: Contents) -> Section | None:
         "the number of slices. Slices with fewer than 30 rows are grey and not tested. A slice "
         "without a gap can be miscalibrated too: slope and KS error say more."
     )
-    blocks: list[Block] = [Paragraph(text)]
+    blocks: list[Block] = [Paragraph(text), *_why(report, report.parts.slices[0].gaps)]
     for part in report.parts.slices:
         blocks += [Paragraph(_slices_found(report, part))] if part.tests else []
         blocks += [Drawing(slice_chart(part.gaps)), _slice_table(report, part)]
     return Section("Slices", tuple(blocks))
+
+
+def _why(report: Contents, shown: Iterable[str]) -> tuple[Block, ...]:
+    """Why a calibrator is shown that is not recommended."""
+    reasons = [why_shown(report.analysis, key) for key in shown]
+    return tuple(Paragraph(reason) for reason in reasons if reason)
 
 
 def _slices_found(report: Contents, part: SlicePart) -> str:
@@ -165,7 +171,8 @@ def decisions(report: Contents) -> Section | None:
     at = None if table.costs.capacity else table.costs.threshold
     cost = [Drawing(cost_chart(part.cost, table, shown))] if shown else []
     benefit = net_benefit_chart(part.benefit, list(part.benefit.benefit), threshold=at)
-    blocks: list[Block] = [Paragraph(_rule(table), lead=True), Beside((*cost, Drawing(benefit)))]
+    blocks: list[Block] = [Paragraph(_rule(table), lead=True), *_why(report, shown)]
+    blocks.append(Beside((*cost, Drawing(benefit))))
     if table.methods:
         blocks.append(_decision_table(report, table))
     blocks += [Paragraph(text) for text in _left_out(report, part)]

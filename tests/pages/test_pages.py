@@ -380,6 +380,26 @@ def test_a_button_is_no_advice_where_no_calibrator_is_recommended():
     assert button(start(), "use").label == "Use this calibrator"
 
 
+@pytest.mark.parametrize("page", ["slices", "decisions"])
+def test_a_calibrator_that_is_not_recommended_is_said_to_be_shown_and_why(page):
+    def told(app: AppTest) -> str:
+        found = [each.value for each in app.caption if "is shown for comparison" in each.value]
+        return " ".join(found).replace("\\", "")
+
+    assert told(go(start(), page)) == ""
+    for n, lead in ((100, "No calibrator is recommended."), (400, "The recommendation is to keep")):
+        lines = rows(n).splitlines()
+        sited = [f"{line},{'ab'[i % 2]}" for i, line in enumerate(lines[1:])]
+        app = upload(start(m="platt.beta"), "\n".join([f"{lines[0]},site", *sited]))
+        app = go(app, page)
+        assert lead in told(app)
+        best = app.selectbox(key="after").value
+        assert "because its held-out log loss is the lowest" in told(app)
+        other = {"platt": "beta", "beta": "platt"}[best]
+        app.selectbox(key="after").set_value(other).run()
+        assert "because it was chosen" in told(app)
+
+
 def test_several_labels_can_be_positive(texts):
     lines = rows().splitlines()
     names = {"1": ["III", "IV"], "0": ["I", "I"]}

@@ -1,6 +1,7 @@
 """What a report takes along beside the analysis: the library's numbers, of ten rows and more."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -310,3 +311,13 @@ def test_decisions_of_a_method_that_the_report_does_not_have_are_refused(report,
     methods["magic"] = next(iter(methods.values()))
     with texts.raises(ReportError):
         Report.open(json.dumps(data))
+
+
+def test_a_calibrator_that_is_not_recommended_is_said_to_be_shown_and_why(predictions, analysis):
+    for advised in ("platt", "uncalibrated", ""):
+        advice = replace(analysis.recommendation, method=advised)
+        changed = replace(analysis, recommendation=advice)
+        parts = parts_of(predictions, changed, costs=COSTS)
+        text = Report.from_analysis(changed, parts=parts, created=MOMENT).markdown()
+        told = "Platt is shown for comparison, because its held-out log loss is the lowest"
+        assert text.count(told) == (0 if advised == "platt" else 2)

@@ -15,6 +15,7 @@ from calib.core.predictions import Predictions
 from calib.core.views import check_view
 from calib.loading.examples import EXAMPLES
 from calib.reports.contents import shown_methods as shown_at_first
+from calib.reports.contents import why_shown as why
 from calib.text import plain
 from calib.ui.layout.words import named_folds
 from calib.ui.session import choices, state
@@ -128,14 +129,10 @@ def methods_shown(session: Session, analysis: Analysis) -> tuple[str, ...]:
 
 def after(session: Session, analysis: Analysis) -> str:
     """The calibrator that is compared with the uncalibrated scores, or "" if there is none."""
-    calibrated = [key for key in analysis.methods if key != "uncalibrated"]
-    if session[choices.AFTER] in calibrated:
-        return session[choices.AFTER]
-    recommended = analysis.recommendation.method
-    if recommended in calibrated:
-        return recommended
-    losses = {key: analysis.methods[key].metrics["log_loss"].value for key in calibrated}
-    return min(losses, key=losses.__getitem__, default="")
+    chosen = session[choices.AFTER]
+    if chosen in analysis.methods and chosen != "uncalibrated":
+        return chosen
+    return next(iter(shown_at_first(analysis)[1:]), "")
 
 
 def after_control(session: Session, analysis: Analysis) -> tuple[str, ...]:
@@ -146,6 +143,12 @@ def after_control(session: Session, analysis: Analysis) -> tuple[str, ...]:
     options = [key for key in analysis.methods if key != "uncalibrated"]
     control(session, choices.AFTER, options, value=chosen)
     return ("uncalibrated", chosen)
+
+
+def why_shown(analysis: Analysis, shown: tuple[str, ...]) -> None:
+    """Say why the page shows this calibrator, if it is not the recommended one."""
+    if reason := why(analysis, shown[-1]):
+        st.caption(f":material/info: {plain(reason)}")
 
 
 def columns(session: Session) -> tuple[str, ...]:
