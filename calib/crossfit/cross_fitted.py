@@ -16,7 +16,13 @@ from calib.crossfit.matrix import MatrixFits
 from calib.crossfit.settings import Settings
 from calib.metrics.ranking import row_auc
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
-from calib.uncertainty import FoldScores, Replicates, fold_variance
+from calib.uncertainty import (
+    FoldScores,
+    Replicates,
+    fold_variance,
+    function_interval,
+    unseen_base_rate_variance,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +150,21 @@ class CrossFitted:
         own, other = self.fold_scores[key], self.fold_scores[reference]
         change = loss(own.outcome, own.score) - loss(other.outcome, other.score)
         return fold_variance(change, own.share_sq)
+
+    def function_interval(
+        self, key: str, score: FloatArray, calibrated: FloatArray, confidence_level: float
+    ) -> tuple[FloatArray, FloatArray] | None:
+        """Interval of the calibration function of one method at some scores.
+
+        `calibrated` is its value at these scores, fitted on all rows. There is none for the
+        uncalibrated scores and without folds. See `calib.uncertainty.function_interval`.
+        """
+        if key == "uncalibrated" or key not in self.fold_scores:
+            return None
+        points = self.fold_scores["uncalibrated"].score[0]
+        of_base_rate = unseen_base_rate_variance(self.rows)
+        own = self.fold_scores[key]
+        return function_interval(score, calibrated, own, points, confidence_level, of_base_rate)
 
     def fold_variance_of_auc(self, key: str) -> float:
         """The same for the change of AUC; 0 if the calibrators of all folds rank rows equally."""

@@ -635,7 +635,7 @@ class Explorer {
             return row;
         }));
         this.meaning.textContent = "Point at a score in a chart, or enter one." + (known
-            ? " The interval is a jackknife over the folds: it shows how far a calibrator moves when it is fitted on other rows of the same source." : "");
+            ? " Interval: spread of the calibrator fitted on other rows of the same source. It does not include the error of a calibrator whose form does not fit the data." : "");
     }
 
     typed() {

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from calib.analysis import Analysis, MethodResult
 from calib.core.cells import ScoreCells
+from calib.crossfit.cross_fitted import CrossFitted
 from calib.figures.theme import OUTCOME, style_of
 from calib.figures.words import axis_titles, verdicts
 from calib.numerics.few_cells import cell_runs
-from calib.uncertainty import FoldScores, function_interval
 
 HERE = Path(__file__).parent
 # Facts that follow from the score and weights of a single cell, but not of a run of cells.
@@ -55,13 +55,12 @@ def explorer_data(
     analysis: Analysis,
     cells: Mapping[str, ScoreCells],
     methods: Sequence[str],
-    folds: Mapping[str, FoldScores] | None = None,
+    held_out: CrossFitted | None = None,
 ) -> dict[str, Any]:
     """What `mount` of the script draws, without the choices: as JSON.
 
     `cells` has the held-out scores by method. `methods` are those whose cells are among the data;
-    any other is only named. Calibrated values get the interval that the calibrators of `folds`
-    show.
+    any other is only named. Calibrated values get the interval that the folds of `held_out` show.
     """
     # The script writes plain text; text for Plotly must be escaped.
     across, upward = map(unescape, axis_titles(analysis))
@@ -71,11 +70,11 @@ def explorer_data(
         for key, result in analysis.methods.items()
     }
     for key, result in analysis.methods.items():
-        # The uncalibrated scores have no interval.
-        if folds and key != "uncalibrated" and key in folds and result.function.has_curve:
-            own, points = result.function, folds["uncalibrated"].score[0]
-            bounds = function_interval(own.score, own.calibrated, folds[key], points, level)
-            drawn[key]["function"] |= zip(("low", "high"), map(packed, bounds), strict=True)
+        own = result.function
+        if held_out is not None and own.has_curve:
+            bounds = held_out.function_interval(key, own.score, own.calibrated, level)
+            ends = zip(("low", "high"), bounds or (), strict=False)
+            drawn[key]["function"] |= {name: packed(end) for name, end in ends}
     return {
         "methods": drawn,
         "level": level,

@@ -2,7 +2,12 @@
 
 from calib.core.estimate import Estimate
 from calib.uncertainty.bootstrap import Bootstrap
-from calib.uncertainty.fold_noise import FoldScores, fold_variance, function_interval
+from calib.uncertainty.fold_noise import (
+    FoldScores,
+    fold_variance,
+    function_interval,
+    unseen_base_rate_variance,
+)
 from calib.uncertainty.replicates import Errors, Replicates, replicate, replicate_clusters
 from calib.uncertainty.rows import RowResamples, resample_rows
 from calib.uncertainty.slope import fit_line, slope_estimate
@@ -21,4 +26,5 @@ __all__ = [
     "replicate_clusters",
     "resample_rows",
     "slope_estimate",
+    "unseen_base_rate_variance",
 ]

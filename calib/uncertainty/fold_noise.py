@@ -9,7 +9,9 @@ import numpy as np
 from scipy.special import expit, logit, stdtrit
 
 from calib.core.cells import ScoreCells
+from calib.core.views import BinaryView
 from calib.numerics.arrays import BoolArray, FloatArray, Locked
+from calib.numerics.clusters import mean_design_effects
 from calib.numerics.few_cells import bucket_starts
 from calib.numerics.intervals import upper_end
 
@@ -74,24 +76,49 @@ def fold_variance(values: FloatArray, share_sq: FloatArray) -> float:
     return float(np.square(deviation).sum(axis=0) @ share_sq)
 
 
+def unseen_base_rate_variance(rows: BinaryView) -> float:
+    """Variance of the base rate, on the log-odds, that the differences of folds do not show.
+
+    Folds that are stratified by outcome share the base rate, so that a jackknife over them lacks
+    its variance: 1 / N1 + 1 / N0 with N1 and N0 effective rows of each outcome, times the design
+    effect of the clusters. What the base rates of the folds do show of it is subtracted.
+
+    >>> rows = BinaryView(np.arange(40) % 2 == 1, np.full(40, 0.5), fold=np.arange(40) // 8)
+    >>> round(unseen_base_rate_variance(rows), 9)  # 1 / 20 + 1 / 20
+    0.1
+    """
+    assert rows.fold is not None
+    weight, part = rows.weights, np.zeros(len(rows), dtype=np.int64)
+    rate = float(np.average(rows.outcome, weights=weight))
+    residual = rows.outcome - rate
+    by_row = rows.squared_weights @ np.square(residual) / (weight.sum() * rate * (1.0 - rate)) ** 2
+    effect = mean_design_effects(weight * residual, part, rows.group, 1)[0]
+    fold = np.unique(rows.fold, return_inverse=True)[1]
+    total, positive = np.bincount(fold, weight), np.bincount(fold, weight * rows.outcome)
+    others = (positive.sum() - positive) / (total.sum() - total)
+    seen = (len(total) - 1) * logit(others).var()
+    return max(0.0, float(by_row * effect - seen))
+
+
 def function_interval(
     score: FloatArray,
     calibrated: FloatArray,
     folds: FoldScores,
     points: FloatArray,
     confidence_level: float,
+    base_rate_variance: float = 0.0,
 ) -> tuple[FloatArray, FloatArray]:
     """Pointwise interval of a calibration function, for refits on other rows of the same source.
 
-    It is a jackknife on the log-odds scale that leaves out one fold, with a Student quantile. It
-    does not contain the bias of a method whose form does not fit the data. For isotonic regression,
-    95% intervals have a coverage of 90% to 93%.
+    It is a jackknife on the log-odds scale that leaves out one fold. The variance of the base rate
+    that the folds do not show, `unseen_base_rate_variance`, is added, with Satterthwaite's degrees
+    of freedom. It does not contain the bias of a method whose form does not fit the data.
 
     `score` and `calibrated` are the calibration function that was fitted on all rows, `folds` the
     scores by the calibrators of the folds, and `points` the uncalibrated score of each of their
     points. The bounds are NaN outside the range of the data, and at scores at which a calibrator
     gives exactly 0 or 1, because the variance there is 0 or unbounded. See Shao and Tu 1995,
-    doi:10.1007/978-1-4612-0795-5 (jackknife by groups).
+    doi:10.1007/978-1-4612-0795-5 (jackknife by groups); Satterthwaite 1946, doi:10.2307/3002019.
 
     >>> folds = FoldScores(
     ...     outcome=np.array([False, True]),
@@ -105,12 +132,14 @@ def function_interval(
     (array([  nan, 0.337, 0.766]), array([  nan, 0.466, 0.83 ]))
     """
     at, first = np.unique(points, return_index=True)
-    k = len(folds.score)
-    with np.errstate(invalid="ignore"):
-        spread = np.sqrt((k - 1) * logit(folds.score[:, first]).var(axis=0))
-        half = stdtrit(k - 1, upper_end(confidence_level)) * np.interp(
-            score, at, spread, left=np.nan, right=np.nan
-        )
+    free = len(folds.score) - 1
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        spread = np.sqrt(free * logit(folds.score[:, first]).var(axis=0))
+        jackknife = np.interp(score, at, spread, left=np.nan, right=np.nan) ** 2
+        both = jackknife + base_rate_variance
+        # The jackknife's variance is estimated from few folds, that of the base rate is known well.
+        freedom = free * np.square(both / jackknife)
+        half = stdtrit(freedom, upper_end(confidence_level)) * np.sqrt(both)
         middle = logit(calibrated)
         half[~np.isfinite(middle)] = np.nan
         return expit(middle - half), expit(middle + half)

@@ -1,11 +1,16 @@
 """Intervals of a calibration function from the calibrators of the folds."""
 
 import numpy as np
+import pytest
 from scipy.special import expit, logit, stdtrit
 
 from calib.calibrators import CALIBRATORS
 from calib.core.cells import ScoreCells
-from calib.uncertainty import FoldScores, function_interval
+from calib.core.views import BinaryView
+from calib.crossfit.fitting import cross_fit
+from calib.crossfit.settings import Settings
+from calib.uncertainty import FoldScores, function_interval, unseen_base_rate_variance
+from tests.rare import common_first
 
 
 def draw(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -67,3 +72,51 @@ def test_there_is_none_beyond_the_data_and_at_certain_values():
     low, high = function_interval(grid, calibrated, folds, np.array([0.2, 0.5, 0.8]), 0.95)
     assert np.isnan(low).tolist() == [True, True, False, True, True]
     assert low[2] < 0.35 < high[2]
+
+
+def outcomes_of(n, per_cluster, rng):
+    """Scores of slope 0.6, and outcomes that share a normal effect within a cluster."""
+    log_odds = rng.normal(-0.5, 1.5, n)
+    group = None if per_cluster == 1 else np.arange(n) // per_cluster
+    shared = np.zeros(n) if group is None else rng.normal(0.0, 0.7, n // per_cluster)[group]
+    return BinaryView(rng.random(n) < expit(0.6 * log_odds + shared), expit(log_odds), group=group)
+
+
+@pytest.mark.parametrize("per_cluster", common_first([1, 8], [8]))
+def test_folds_by_outcome_do_not_hide_the_variance_of_the_base_rate(per_cluster):
+    # Without it the interval held the truth in 75% of samples at this score.
+    at, held, middle = np.array([0.4]), [], []
+    for seed in range(120):
+        rows = outcomes_of(1000, per_cluster, np.random.default_rng(seed))
+        fitted = cross_fit(rows, Settings(methods=("logistic",), seed=seed), n_replicates=2)
+        calibrated = fitted.maps["logistic"].predict(at)
+        held.append(fitted.function_interval("logistic", at, calibrated, 0.95))
+        middle.append(calibrated)
+    bounds = np.array(held)[:, :, 0]
+    # What is estimated is the mean over the clusters.
+    truth = np.mean(middle)
+    covered = np.mean((bounds[:, 0] <= truth) & (truth <= bounds[:, 1]))
+    # Three standard errors of 120 samples are 6 points.
+    assert covered >= 0.89
+    length = np.diff(logit(bounds)).mean() / (2 * 1.96)
+    assert length == pytest.approx(logit(np.array(middle)).std(), rel=0.2)
+
+
+def test_the_variance_of_the_base_rate_that_folds_do_not_show():
+    outcome = np.arange(200) % 4 == 0
+    fold = np.arange(200) // 4 % 5
+    rows = BinaryView(outcome, np.full(200, 0.5), fold=fold)
+    assert unseen_base_rate_variance(rows) == pytest.approx(1 / 50 + 1 / 150)
+    # Effective rows: (sum w)^2 / sum w^2 of each outcome.
+    weight = np.where(np.arange(200) // 20 % 2, 1.0, 3.0)
+    by_weight = BinaryView(outcome, np.full(200, 0.5), weight, fold=fold)
+    effective = [weight[y].sum() ** 2 / (weight[y] ** 2).sum() for y in (outcome, ~outcome)]
+    assert unseen_base_rate_variance(by_weight) == pytest.approx(sum(1 / n for n in effective))
+    # Equal rows of a cluster are one row: there are 40, of which 10 are positive.
+    cluster = np.arange(200) // 5
+    equal = BinaryView(cluster % 4 == 0, rows.score, group=cluster, fold=cluster // 4 % 5)
+    of_clusters = (1 / 10 + 1 / 30) * 40 / 39
+    assert unseen_base_rate_variance(equal) == pytest.approx(of_clusters)
+    # Folds with very different base rates show all of it.
+    different = BinaryView(np.arange(200) < 60, rows.score, fold=np.arange(200) // 40)
+    assert unseen_base_rate_variance(different) == 0

@@ -61,7 +61,7 @@ def _held(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> tup
 @keep(4)
 def _data(analysis: LiveAnalysis, shown: tuple[str, ...]) -> tuple[str, bytes]:
     held_out = analysis.held_out
-    return explorer_bytes(explorer_data(analysis, held_out.cells, shown, held_out.fold_scores))
+    return explorer_bytes(explorer_data(analysis, held_out.cells, shown, held_out))
 
 
 def _chosen(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> dict[str, Any]:
