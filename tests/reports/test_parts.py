@@ -317,7 +317,7 @@ def test_a_calibrator_that_is_not_recommended_is_said_to_be_shown_and_why(predic
     for advised in ("platt", "uncalibrated", ""):
         advice = replace(analysis.recommendation, method=advised)
         changed = replace(analysis, recommendation=advice)
-        parts = parts_of(predictions, changed, costs=COSTS)
+        parts = parts_of(predictions, changed, costs=Costs(1, 1))
         text = Report.from_analysis(changed, parts=parts, created=MOMENT).markdown()
         told = "Platt is shown for comparison, because its held-out log loss is the lowest"
         assert text.count(told) == (0 if advised == "platt" else 2)
