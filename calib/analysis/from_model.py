@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from calib.analysis.results import Analysis
 from calib.analysis.run import analyze
 from calib.core.checks import check_score_matrix
+from calib.core.class_names import label_key, read_classes
 from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
 
@@ -46,12 +47,14 @@ def from_predictions(
         and the series of pandas and Polars are accepted.
     y_prob : array-like of shape (n,) or (n, m)
         Probabilities of the positive class, or one column per class, as from `predict_proba`. If
-        there are two columns, only the second is used.
+        there are two columns, only the second is used. The columns of a DataFrame are taken by
+        the labels in their names, in any order.
     sample_weight : array-like of shape (n,), optional
         Weights, all above 0. Default: every row has weight 1.
     classes : sequence, optional
         The labels in the order of the columns. If there is one probability per row: the negative
-        label, then the positive label.
+        label, then the positive label. A DataFrame whose columns are not named after the labels
+        needs it.
     group : array-like of shape (n,), optional
         Cluster of each row, if rows are not independent.
     name : str
@@ -75,10 +78,11 @@ def from_predictions(
     >>> analysis.data.n_rows, analysis.data.positive_name, round(analysis.data.base_rate, 4)
     (300, 'yes', 0.3333)
     """
-    scores = np.asarray(y_prob)
+    scores, outcome = np.asarray(y_prob), np.asarray(y_true)
+    if scores.ndim == 2 and (columns := getattr(y_prob, "columns", None)) is not None:
+        scores, classes = _by_name([str(name) for name in columns], scores, outcome, classes)
     if scores.ndim == 2 and scores.shape[1] == 2:
         scores = check_score_matrix(scores)[:, 1]
-    outcome = np.asarray(y_true)
     names = None
     if classes is not None:
         n_classes = scores.shape[1] if scores.ndim == 2 else 2
@@ -154,6 +158,41 @@ def from_estimator(
         name=name or kind,
         settings=settings,
     )
+
+
+def _by_name(
+    columns: Sequence[str],
+    scores: NDArray[Any],
+    outcome: NDArray[Any],
+    classes: Sequence[object] | None,
+) -> tuple[NDArray[Any], Sequence[object]]:
+    """Scores in the order of their classes, and the classes, by the labels that columns hold."""
+    known = outcome.ravel().tolist() if classes is None else classes
+    values = {_text(label): label for label in known}
+    first = next(iter(read_classes(columns, list(values))), None)
+    named = first is not None and first.match == "name" and first.complete
+    if classes is not None:
+        if named and first is not None and list(first.places) != list(range(len(columns))):
+            raise ValueError(
+                f"classes must be in the order of the columns of y_prob, {_listed(columns)}, got "
+                f"{_listed(classes)}."
+            )
+        return scores, classes
+    if first is None or not named:
+        raise ValueError(
+            f"the columns of y_prob must be named after the labels of y_true, got the columns "
+            f"{_listed(columns)} and the labels {_listed(list(values.values()))}. Give classes, "
+            "the labels in the order of the columns."
+        )
+    keys = [label_key(label) for label in first.labels]
+    are_codes = all(key.isdecimal() for key in keys)
+    order = sorted(range(len(keys)), key=lambda i: int(keys[i]) if are_codes else keys[i])
+    return scores[:, order], [values.get(first.labels[i], first.labels[i]) for i in order]
+
+
+def _text(label: object) -> str:
+    whole = isinstance(label, float) and label.is_integer()
+    return str(int(label)) if isinstance(label, float) and whole else str(label)
 
 
 def _codes(labels: NDArray[Any], classes: Sequence[object], n_classes: int) -> NDArray[np.int64]:

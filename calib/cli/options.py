@@ -26,6 +26,7 @@ from calib.crossfit.settings import Settings, default_settings
 from calib.loading import ColumnMapping, InputError, InputWarning, Problem, load
 from calib.loading.examples import EXAMPLES
 from calib.loading.loader import LoadOptions, ModelOptions
+from calib.loading.problems import MAX_WRITTEN
 from calib.reports import Parts, Report, ReportError
 from calib.reports.command import option_of, options_of
 from calib.text import level
@@ -415,6 +416,8 @@ def _with_options(problem: Problem, base: ColumnMapping | None) -> str:
 
 
 def _option(name: str, value: object) -> str:
+    if isinstance(value, tuple) and name == "classes" and len(value) > MAX_WRITTEN:
+        return ""
     return " ".join(options_of(name, value, " ")) if isinstance(value, bool | str | tuple) else ""
 
 

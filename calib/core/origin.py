@@ -40,6 +40,8 @@ class Origin:
     class_columns: str = ""
     # Class columns whose names `class_columns` cannot describe.
     scores: tuple[str, ...] = ()
+    # The labels of the class columns, if the names of the columns do not say them.
+    classes: tuple[str, ...] = ()
     positive: str = ""
     predicted: str = ""
     weight: str = ""

@@ -16,10 +16,10 @@ import pandas as pd
 from calib.core.predictions import Predictions
 from calib.loading import column_ranges
 from calib.loading.building.models import assess, one_model
-from calib.loading.columns import as_labels
+from calib.loading.columns import as_labels, class_text
 from calib.loading.guessing.roles import guess
 from calib.loading.options import ColumnMapping, Columns, CountedColumns, TextFormat, option
-from calib.loading.problems import InputError, InputWarning, Problem
+from calib.loading.problems import InputError, InputWarning, Problem, written_argument
 from calib.loading.reading.reader import Source, read
 from calib.loading.table import Table
 
@@ -83,6 +83,7 @@ def mapping_of(options: CountedColumns, **others: Any) -> ColumnMapping:
     score = options.score
     named |= {
         "score": score if score is None or isinstance(score, str) else tuple(score),
+        "classes": tuple(map(class_text, options.classes)),
         "slices": tuple(options.slices),
         "models": tuple(named.get("models", ())),
         "positive": as_label_texts(options.positive),
@@ -165,8 +166,9 @@ def load(data: Source, options: LoadOptions) -> Predictions:
     Warns
     -----
     InputWarning
-        If the positive rows have lower scores (AUC below 0.4) and the columns were guessed. The
-        message names the arguments that settle it.
+        If the positive rows have lower scores (AUC below 0.4) and the columns were guessed, or if
+        it is not certain which label each class column belongs to. The message names the arguments
+        that settle it.
 
     See Also
     --------
@@ -325,5 +327,5 @@ def _with_argument(problem: Problem, mapping: ColumnMapping) -> str:
     answers = problem.answers(mapping)
     if not answers:
         return problem.sentence
-    calls = [", ".join(f"{key}={value!r}" for key, value in each.items()) for each in answers]
+    calls = [", ".join(written_argument(*given) for given in each.items()) for each in answers]
     return f"{problem.sentence} In Python: {' or '.join(calls)}."

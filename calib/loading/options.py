@@ -29,6 +29,13 @@ class CountedColumns:
     score: str | Sequence[str] | None = option(
         None, "Column of the scores of the positive class, or one column per class.", many=True
     )
+    classes: Sequence[object] = option(
+        (),
+        "With one score column per class: the label of each column, in the order of `score`. It is "
+        "needed only if the names of the columns do not hold the labels.",
+        metavar="LABEL",
+        many=True,
+    )
     positive: object = option(
         None,
         "The label, or several labels, of positive rows; letter case is ignored. All other labels "
@@ -92,6 +99,7 @@ class ColumnMapping(Columns):
     """
 
     score: str | tuple[str, ...] | None = None
+    classes: tuple[str, ...] = ()
     positive: str | tuple[str, ...] | None = None
     test_value: str | None = None
     slices: tuple[str, ...] = ()

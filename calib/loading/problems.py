@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from calib.loading.options import ColumnMapping
 
+MAX_WRITTEN = 8  # More labels are shortened in a sentence.
 # A question stands for a doubt that only a person can settle: the rows can be used, but the answer
 # may be wrong.
 Severity = Literal["error", "question", "warning", "note"]
@@ -35,7 +36,7 @@ class Guess:
     sentence: str  # the guess in words
 
     def __str__(self) -> str:
-        return f"{self.argument}={self.value!r}" if self.argument else self.sentence
+        return written_argument(self.argument, self.value) if self.argument else self.sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,18 @@ def ignoring(mapping: ColumnMapping, role: str) -> tuple[ColumnMapping, str]:
     """The repair that a column has no role any more, and the text of its button."""
     none: dict[str, Any] = {role: None} | ({"test_value": None} if role == "split" else {})
     return replace(mapping, **none), f"Ignore the {role} column"
+
+
+def written_argument(name: str, value: object) -> str:
+    """An argument as in a call: of labels that are numbers in a row, and many others, in short."""
+    if name == "classes" and isinstance(value, tuple) and len(value) > MAX_WRITTEN:
+        first = int(value[0]) if value[0].isdecimal() else 0
+        numbers = range(first, first + len(value))
+        if value == tuple(map(str, numbers)):
+            return f"{name}={numbers!r}"
+        shown = ", ".join(map(repr, value[:3]))
+        return f"{name}=({shown}, ..., {value[-1]!r})"
+    return f"{name}={value!r}"
 
 
 def refuse(code: str, sentence: str) -> InputError:

@@ -11,18 +11,18 @@ import numpy as np
 
 from calib.core.checks import ROW_SUM_TOLERANCE
 from calib.core.views import check_view
+from calib.loading.checking.classes import class_question
 from calib.loading.checking.mapped_rows import ROUNDING
 from calib.loading.checking.outcomes import no_labels
 from calib.loading.checking.scores import (
     LITTLE,
-    matched_in_order,
     matrix_outside,
     other_classes,
     row_sums,
     seen_classes,
 )
 from calib.loading.columns import as_classes
-from calib.loading.guessing.class_columns import match_classes
+from calib.loading.guessing.class_columns import match_classes, settled
 from calib.loading.loader import with_arguments
 from calib.loading.options import ColumnMapping
 from calib.loading.problems import InputError, Problem, refuse
@@ -63,7 +63,12 @@ def describe_view(
     labels = as_classes(facts[OUTCOME])
     if not len(labels):
         raise InputError([no_labels(mapping)])
-    classes = match_classes(mapping.score_columns, labels)
+    classes = match_classes(mapping.score_columns, labels, mapping.classes)
+    classes = settled(classes, mapping.score_columns, labels)
+    doubts = [class_question(mapping, classes, labels)] if classes.doubtful else []
+    # An engine does not compute which of several readings gets the most rows right.
+    if len(classes.readings) > 1:
+        raise with_arguments([replace(doubts[0], severity="error")], mapping)
     of_value = classes.index[labels.codes]
     known, n_rows = of_value >= 0, facts["rows"].to_numpy(np.int64)
     if 2 * n_rows[known].sum() < n_rows[labels.codes >= 0].sum():
@@ -73,7 +78,7 @@ def describe_view(
     none = "outcome none of the classes"
     odd = (labels.codes >= 0) & ~known
     usable, set_aside = usable_rows(plain, mapping, facts, known, odd, none)
-    warnings = (*matched_in_order(mapping, classes), *seen_classes(classes, counts, "the rows"))
+    warnings = (*doubts, *seen_classes(classes, counts, "the rows"))
     if errors := [problem for problem in warnings if problem.severity == "error"]:
         raise InputError(errors)
     low, high = float(facts["low"].min()), float(facts["high"].max())

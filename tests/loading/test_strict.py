@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.loading import InputError, load, load_models
+from calib.loading import InputError, InputWarning, load, load_models
 from tests.golden import Texts
 
 RNG = np.random.default_rng(1)
@@ -111,7 +111,8 @@ def test_classes_in_the_order_of_their_labels_are_a_guess(texts: Texts) -> None:
     frame = pd.DataFrame(scores, columns=["p_0", "p_1", "p_2"])
     frame["y"] = np.array(["cat", "cow", "dog"])[RNG.integers(0, 3, N)]
     given = {"outcome": "y", "score": ["p_0", "p_1", "p_2"], "exact": True}
-    assert load(frame, **given).n_classes == 3  # type: ignore[arg-type]
+    with pytest.warns(InputWarning):
+        assert load(frame, **given).n_classes == 3  # type: ignore[arg-type]
     with texts.raises(InputError):
         load(frame, **given, strict=True)  # type: ignore[arg-type]
 

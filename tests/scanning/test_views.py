@@ -103,7 +103,11 @@ def test_the_top_label_is_the_default_and_can_be_analysed() -> None:
 def test_labels_that_are_numbers_are_the_places_of_the_columns() -> None:
     rows = drawn()
     rows["y"] = rows["y"].map({name: i for i, name in enumerate(CLASSES)})
-    assert_same(scanned(rows, view="class:3"), in_memory(rows, "class:3", 200_000))
+    found = scanned(rows, view="class:3")
+    assert "names of the score columns" in " ".join(found.noticed[""])
+    given = {"classes": range(len(CLASSES))}
+    assert_same(scanned(rows, view="class:3", **given), found)
+    assert_same(found, in_memory(rows, "class:3", 200_000, **given))
 
 
 @pytest.mark.parametrize("transform", ["softmax", "normalize", "percent"])
@@ -156,7 +160,8 @@ CASES: list[tuple[str, Change]] = [
     ("row-sums", lambda d: d.assign(p_ant=d["p_ant"].mask(d.index < 5, 0.7))),
     ("percent", lambda d: d.assign(**PERCENT)),
     ("logits", lambda d: d.assign(**LOGITS)),
-    ("class-columns", lambda d: d.assign(y=d["y"].str.replace("cow", "emu").str[:1] + "x")),
+    ("class-order", lambda d: d.assign(y=d["y"].str.replace("cow", "emu").str[:1] + "x")),
+    ("class-columns", lambda d: d.assign(y=d["y"] + np.array(["x", "y"])[d.index % 2])),
     ("one-class", lambda d: d.assign(y="ant")),
     ("infinite", lambda d: d.assign(p_ant=d["p_ant"].mask(d.index < 5, np.inf))),
 ]

@@ -64,6 +64,8 @@ def assess(
     checklist: tuple[str, ...] = ()
     for model, source in sources.items():
         problems, rows = examine(*source)
+        if strict:
+            problems = tuple(map(_refused_question, problems))
         checklist = checklist or checklist_of(rows)
         if rows is not None and not _wrong(problems):
             own = called if len(sources) == 1 else f"{called}: {model}"
@@ -74,6 +76,10 @@ def assess(
         models = {}
     single = {called: next(iter(models.values()))} if len(sources) == 1 and models else models
     return Assessment(problems, single, (*_counted(models), *checklist))
+
+
+def _refused_question(problem: Problem) -> Problem:
+    return replace(problem, severity="error") if problem.severity == "question" else problem
 
 
 def _equal(models: Mapping[str, Predictions]) -> Iterator[Problem]:

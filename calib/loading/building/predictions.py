@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from calib.core.origin import Origin
 from calib.core.predictions import Predictions
 from calib.loading import column_ranges
+from calib.loading.checking.classes import why_doubtful
 from calib.loading.checking.mapped_rows import Rows
 from calib.loading.columns import CODE, Labels, Times, as_labels, as_numbers
 from calib.loading.guessing.class_columns import shortened
@@ -146,6 +147,8 @@ def origin_of(rows: Rows) -> Origin:
     written = {name: each for name, each in asdict(table.format).items() if each is not None}
     named = mapping.changed() | written | {"score": ""} | _scores(mapping, table)
     named |= {"model": model, "model_value": value}
+    if rows.classes is not None and rows.classes.readings[0].match != "name":
+        named["classes"] = rows.classes.readings[0].labels
     named["test_value"] = (mapping.split and mapping.test_value) or ""
     if isinstance(mapping.positive, tuple):
         named["positives"] = named.pop("positive")
@@ -170,9 +173,11 @@ def guesses_of(rows: Rows) -> tuple[Guess, ...]:
     columns = [
         column_guess(name, changed[name]) for name in rows.mapping.guessed if changed.get(name)
     ]
-    in_order = rows.classes is not None and rows.classes.match == "order"
-    order = Guess("", None, "The score columns were matched to the labels in sorted order.")
-    return (*written, *columns, *([order] if in_order else []))
+    classes = rows.classes
+    if classes is None or not classes.doubtful:
+        return (*written, *columns)
+    why = why_doubtful(classes, rows.labels)
+    return (*written, *columns, Guess("classes", classes.readings[0].labels, why))
 
 
 def column_guess(name: str, value: object) -> Guess:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from calib.core.class_names import label_key
 from calib.loading.checking.mapped_rows import Rows, map_rows
 from calib.loading.checking.outcomes import outcome_problems
 from calib.loading.checking.rows import row_problems
@@ -102,6 +103,21 @@ def class_structure(mapping: ColumnMapping) -> Iterator[Problem]:
             "classes, or use it as the score of the positive class.",
             replace(mapping, score=column),
             "Use it as the positive class's score",
+        )
+    elif mapping.classes and len(mapping.classes) != len(mapping.score_columns):
+        yield error(
+            "classes",
+            f"There must be one label per class column: {plural(len(mapping.classes), 'label')} "
+            f"for {plural(len(mapping.score_columns), 'score column')}.",
+            replace(mapping, classes=()),
+            "Take the labels from the names of the columns",
+        )
+    elif len({label_key(label) for label in mapping.classes}) < len(mapping.classes):
+        yield error(
+            "classes",
+            f"Two class columns have the same label: {listed(mapping.classes, 5)}.",
+            replace(mapping, classes=()),
+            "Take the labels from the names of the columns",
         )
     elif isinstance(mapping.score, str) and mapping.transform in OF_ROWS:
         yield error(

@@ -22,7 +22,7 @@ from calib.loading.columns import (
     as_times,
     folded,
 )
-from calib.loading.guessing.class_columns import Classes, match_classes
+from calib.loading.guessing.class_columns import Classes, match_classes, settled
 from calib.loading.options import OF_ROWS, ColumnMapping, Transform
 from calib.loading.table import Table
 from calib.numerics.arrays import BoolArray, IntArray
@@ -96,10 +96,6 @@ def map_rows(table: Table, mapping: ColumnMapping) -> Rows:
     """Read the mapped columns; the mapping must name columns that exist in both files."""
     frame = _stacked(table, mapping)
     labels, unknown = _labels(frame, mapping)
-    classes = None
-    if isinstance(mapping.score, tuple):
-        classes = match_classes(mapping.score, labels)
-    outcome = _outcome(frame, mapping, labels, classes)
     commas = any(file.commas for file in table.files)
     raw, written = read_scores(frame, mapping, commas=commas)
     weight = None
@@ -109,6 +105,11 @@ def map_rows(table: Table, mapping: ColumnMapping) -> Rows:
     split = folded(as_labels(frame[mapping.split])) if use_split else None
     fold = None if mapping.fold is None else as_labels(frame[mapping.fold])
     score = transformed(written, mapping.transform)
+    classes = None
+    if isinstance(mapping.score, tuple):
+        classes = match_classes(mapping.score, labels, mapping.classes)
+        classes = settled(classes, mapping.score, labels, score)
+    outcome = _outcome(frame, mapping, labels, classes)
     found = _unknown_outcomes(frame, mapping, labels, outcome, unknown)
     for numbers in raw.values():
         _add(found, "score", numbers, infinite=mapping.transform not in ("logit", "softmax"))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from calib.core.cells import REVERSED, ScoreCells, clearly_low_auc
 from calib.core.checks import ROW_SUM_TOLERANCE
+from calib.loading.checking.classes import class_question
 from calib.loading.checking.mapped_rows import Rows
 from calib.loading.checking.outcomes import other_label, positive_question
 from calib.loading.checking.rows import LEAVE_OUT, parts
@@ -231,31 +232,21 @@ def _class_labels(rows: Rows) -> Iterator[Problem]:
     classes, labels = rows.classes, rows.labels
     assert classes is not None
     outside = (labels.codes >= 0) & (rows.outcome < 0)
+    if classes.doubtful:
+        yield class_question(rows.mapping, classes, labels)
+    if not classes.readings[0].complete and len(classes.readings) > 1:
+        return
     if 2 * outside.sum() > (labels.codes >= 0).sum():
         yield other_classes(classes, labels)
         return
     if outside.any() and not rows.mapping.drop_missing:
         yield _outside_classes(rows, outside)
-    yield from matched_in_order(rows.mapping, classes)
     for part, chosen in parts(rows).items():
         counts = np.bincount(rows.outcome[chosen], minlength=len(classes.names))
         if counts.any():
             yield from seen_classes(classes, counts, part)
         elif rows.test is None:
             yield error("no-rows", "No row is left that can be used.")
-
-
-def matched_in_order(mapping: ColumnMapping, classes: Classes) -> Iterator[Problem]:
-    """Warn if columns are matched to labels only by their order."""
-    if classes.match == "order":
-        yield warning(
-            "class-order",
-            "The labels do not show which score column belongs to which class. They were "
-            f"matched in sorted order: {quoted(classes.names[0])} is "
-            f"{quoted(mapping.score_columns[0])}, {quoted(classes.names[-1])} is "
-            f"{quoted(mapping.score_columns[-1])}. Name each column after its label if that "
-            "is wrong.",
-        )
 
 
 def other_classes(classes: Classes, labels: Labels) -> Problem:

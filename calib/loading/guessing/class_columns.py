@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import groupby, takewhile
-from typing import Literal
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from calib.core.class_names import Reading, are_numbers, bare_names, read_classes, reading_of
 from calib.loading.columns import Labels, Numbers, as_labels, as_numbers, as_outcome
 from calib.loading.name_patterns import plain_name
-from calib.numerics.arrays import IntArray
+from calib.numerics.arrays import BoolArray, IntArray
 
 MIN_COLUMNS = 3
 LOOK_ROWS = 1_000
-SEPARATORS = " _.-:/([{"
-CLOSING = ")]}"
+CLEARLY = 3.0  # standard errors
 SCORE_WORDS = (
     r"(y_?)?(probs?|probas?|probabilit(y|ies)|p|scores?|logits?|log_?probs?|pred(ict(ion|ed))?s?"
     r"|softmax|confidence|conf|outputs?|class)([ _.-]class)?"
@@ -26,86 +26,83 @@ SCORE_WORDS = (
 SPELLED = re.compile(rf"(?P<stem>{SCORE_WORDS})(?P<mark>[ _.\-:(\[]+).+", re.IGNORECASE)
 NUMBERED = re.compile(r"(?P<stem>.*?)\d+[)\]]?")
 
-Match = Literal["name", "index", "order"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Classes:
     """Which class every score column and every label is."""
 
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # what the classes are called
     # Class of each label code, -1 for a label that is none of the classes; one more entry, also -1,
     # for a missing label.
     index: IntArray
-    # How labels were found: by the columns' names, as numbers 0..m-1, or by both orders.
-    match: Match
+    # All ways to assign the labels to the columns; the first one is used.
+    readings: tuple[Reading, ...]
+    # If they are doubtful and scores are known, the share of rows that each reading gets right.
+    accuracies: tuple[float, ...] = ()
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether a person must say which label each column belongs to."""
+        return len(self.readings) > 1 or self.readings[0].match in ("index", "order")
 
 
-def match_classes(columns: Sequence[str], labels: Labels) -> Classes:
+def match_classes(columns: Sequence[str], labels: Labels, given: Sequence[str] = ()) -> Classes:
     """The classes of score columns, and the class of each label.
 
-    Labels are looked for among the columns' names first; else they are numbers 0..m-1; else, where
-    columns have numbers and there are as many labels, these are in sorted order, as scikit-learn
-    has them.
+    `given` are the labels of the columns as a person stated them.
     """
     written = labels.names
-    names, places = _named(columns, written)
-    by_name = [places.get(name, -1) for name in written]
+    if given:
+        return _classes(columns, labels, (replace(reading_of(given, written), match="given"),))
     # Beyond the labels that have names there are too many to be classes.
-    rest = [-1] * (len(labels) - len(written) + 1)
-    if all(index >= 0 for index in by_name):
-        return Classes(names, _codes(by_name, rest), "name")
-    by_number = [_number(name, len(columns)) for name in written]
-    if all(index >= 0 for index in by_number) and len(written) == len(labels):
-        return Classes(names, _codes(by_number, rest), "index")
-    n_named, n_numbers = (sum(i >= 0 for i in found) for found in (by_name, by_number))
-    numbered = all(name.isdecimal() for name in names)
-    if numbered and not n_named and not n_numbers and len(labels) == len(columns):
-        return Classes(written, _codes(list(range(len(columns))), rest), "order")
-    if n_named >= n_numbers:
-        return Classes(names, _codes(by_name, rest), "name")
-    return Classes(names, _codes(by_number, rest), "index")
+    readings = read_classes(columns, written) if len(written) == len(labels) else ()
+    return _classes(columns, labels, readings or (reading_of(bare_names(columns), written),))
 
 
-def _codes(found: list[int], rest: list[int]) -> IntArray:
-    return np.array([*found, *rest], dtype=np.int64)
+def _classes(columns: Sequence[str], labels: Labels, readings: tuple[Reading, ...]) -> Classes:
+    first = readings[0]
+    names, bare = first.labels, bare_names(columns)
+    # Where labels are codes of classes, the columns' names say more.
+    if first.match in ("given", "index") and are_numbers(names) and not are_numbers(bare):
+        names = bare
+    rest = [-1] * (len(labels) - len(first.places) + 1)
+    return Classes(names, np.array([*first.places, *rest], dtype=np.int64), readings)
 
 
-def _number(label: str, n_classes: int) -> int:
-    plain = label.isascii() and label.isdecimal() and len(label) < 9
-    return int(label) if plain and int(label) < n_classes else -1
+def settled(
+    classes: Classes,
+    columns: Sequence[str],
+    labels: Labels,
+    scores: NDArray[np.floating] | None = None,
+) -> Classes:
+    """The classes in the likeliest of several readings, by the rows that each gets right.
+
+    Names that hold all labels are believed, unless the scores are clearly right more often in
+    another reading.
+    """
+    first, *others = classes.readings
+    named = first.match == "name" and first.complete
+    if scores is None:
+        kept = [each for each in others if not named or each.match == "name"]
+        return replace(classes, readings=(first, *kept))
+    if not classes.doubtful:
+        return classes
+    known = (labels.codes >= 0) & np.isfinite(scores).all(axis=1)
+    highest, codes = scores[known].argmax(axis=1), labels.codes[known]
+    right = {each: np.array(each.places)[codes] == highest for each in classes.readings}
+    kept = [each for each in others if not named or _is_clearly_more(right[each], right[first])]
+    readings = [first, *kept]
+    # A reading by name that lacks a label is a question: no other reading takes its place.
+    if first.complete:
+        readings.sort(key=lambda each: -int(right[each].sum()))
+    accuracies = tuple(int(right[each].sum()) / max(len(codes), 1) for each in readings)
+    return replace(_classes(columns, labels, tuple(readings)), accuracies=accuracies)
 
 
-def _named(columns: Sequence[str], labels: Sequence[str]) -> tuple[tuple[str, ...], dict[str, int]]:
-    """Names of the classes, and the place of every name that a label may have."""
-    places = {column: i for i, column in enumerate(columns)}
-    if all(label in places for label in labels):
-        return tuple(columns), places
-    wanted = set(labels)
-    cuts = [tuple(_bare(column[cut:]) for column in columns) for cut in _cuts(columns)]
-    # The longest cut of those under which most labels are found: "p_New York" is New York.
-    names = max(reversed(cuts), key=lambda names: len(wanted.intersection(names)))
-    if len(set(names)) < len(names):
-        names = tuple(columns)
-    return names, places | {name: i for i, name in enumerate(names)}
-
-
-def _cuts(columns: Sequence[str]) -> list[int]:
-    """Lengths of the beginnings that all columns share and that may be left out, shortest first."""
-    alike = takewhile(
-        lambda pair: pair[0] == pair[1], zip(min(columns), max(columns), strict=False)
-    )
-    shared = "".join(first for first, _ in alike)
-    cuts = [i + 1 for i, mark in enumerate(shared) if mark in SEPARATORS]
-    letters = shared.rstrip("0123456789")
-    numbered = all(_bare(column[len(letters) :]).isdecimal() for column in columns)
-    return sorted({0, *cuts, *([len(letters)] if numbered else [])})
-
-
-def _bare(name: str) -> str:
-    plain = name.strip()
-    opened = any(mark in plain for mark in "([{")
-    return (plain if opened else plain.rstrip(CLOSING)).strip() or name
+def _is_clearly_more(first: BoolArray, second: BoolArray) -> bool:
+    """Whether more rows are right, beyond what chance would explain (McNemar's test)."""
+    more, fewer = int((first & ~second).sum()), int((second & ~first).sum())
+    return more - fewer > CLEARLY * np.sqrt(more + fewer)
 
 
 def find_class_columns(frame: pd.DataFrame, taken: set[str], labels: Labels | None) -> list[str]:
@@ -175,8 +172,8 @@ def _answers(columns: Sequence[str], labels: Labels) -> bool:
     """Whether more than two labels all have a column."""
     if not 2 < len(labels) <= len(columns):
         return False
-    found = match_classes(columns, labels)
-    return found.match != "order" and bool((found.index[:-1] >= 0).all())
+    readings = match_classes(columns, labels).readings
+    return any(each.match != "order" and each.complete for each in readings)
 
 
 def shortened(columns: Sequence[str]) -> str:

@@ -204,13 +204,16 @@ def read_numpy_archive(data: bytes, name: str, budget: Budget) -> Table:
             columns[key] = values.argmax(axis=1)
         elif not re.fullmatch(NAMES_OF_CLASSES, plain_name(key)):
             left_out.append(key)
+    class_names = _class_names(arrays, matrix)
+    if class_names is not None:
+        columns |= _named_labels(columns, class_names)
     if not columns or not n_rows:
         raise refuse(
             "empty",
             "The NumPy archive holds no array with one value, or one row of scores, per row.",
         )
     budget.check_cells(n_rows, sum(values[:1].size for values in columns.values()))
-    return _table(columns, _class_names(arrays, matrix), name, left_out)
+    return _table(columns, class_names, name, left_out)
 
 
 def _contents(data: bytes, budget: Budget) -> dict[str, bytes]:
@@ -299,6 +302,19 @@ def _one_hot(key: str, values: NDArray[Any], n_rows: int) -> bool:
     if not named or values.ndim != 2 or len(values) != n_rows or values.dtype.kind in "USM":
         return False
     return bool(((values == 0) | (values == 1)).all() and (values.sum(axis=1) == 1).all())
+
+
+def _named_labels(columns: Arrays, class_names: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """Labels 0, 1, ... by the names of their classes, which the archive has in that order."""
+    named = {}
+    for key, values in columns.items():
+        is_outcome = any(re.fullmatch(each, plain_name(key)) for each in OUTCOME_NAMES[:2])
+        if not is_outcome or values.ndim != 1 or values.dtype.kind not in "iu":
+            continue
+        # Without a label 0, labels may count from 1.
+        if values.min() == 0 and values.max() < len(class_names):
+            named[key] = np.array(class_names)[values]
+    return named
 
 
 def _class_names(arrays: Arrays, matrix: str | None) -> Sequence[str] | None:

@@ -223,7 +223,7 @@ def _change_kind(key: str, kind: str) -> None:
     mapped = Mapped.of(state.current(), key)
     old = mapped.mapping
     table, scores = mapped.table, old.score_columns
-    plain = replace(old, score=None, models=(), transform="none", swap=False)
+    plain = replace(old, score=None, classes=(), models=(), transform="none", swap=False)
     if kind == BY_CLASS:
         guessed = guess(table, ColumnMapping(outcome=old.outcome)).score
         mapping = replace(plain, score=guessed if isinstance(guessed, tuple) else scores)
@@ -238,7 +238,7 @@ def _change_kind(key: str, kind: str) -> None:
 def _change_classes(key: str, written: str) -> None:
     mapped = Mapped.of(state.current(), key)
     chosen = column_ranges.read(written, mapped.table.columns)
-    mapped.put(mapped.mapping.chosen(score=chosen))
+    mapped.put(mapped.mapping.chosen(score=chosen, classes=()))
 
 
 def _with_labels(table: Table, mapping: ColumnMapping, role: str) -> ColumnMapping:
