@@ -33,6 +33,7 @@ from calib.curves.reliability import reliability_curve
 from calib.metrics import score_metrics
 from calib.metrics.by_class import class_table
 from calib.metrics.by_cluster import clustered_tests, widened_line, widened_test
+from calib.metrics.proper import row_log_loss
 from calib.metrics.ranking import auc_difference, auc_estimate, row_auc, row_auc_within
 from calib.numerics.binning import bin_cells
 from calib.uncertainty import Bootstrap, replicate, resample_rows, slope_estimate
@@ -95,6 +96,37 @@ def test_calibrators_and_the_unit_of_weights(key, data, weight):
     for scale in SCALES:
         close(made(key).fit(score, outcome, scale * weight).predict(GRID), weighted)
         close(made(key).fit(score, outcome, np.full(N, scale)).predict(GRID), plain)
+
+
+# The published penalty of SplineCalib counts from the lowest score, and a score on an edge of a bin
+# of Histogram belongs to the lower bin.
+ONE_SIDED = {"splinecalib", "histogram"}
+# The published rule looks at the distance from 1 only, so epsilon is given here.
+GIVEN = {"spline": {"epsilon": 1e-3}}
+
+
+@pytest.mark.parametrize("key", sorted(set(score_methods()) - ONE_SIDED))
+def test_calibrators_and_exchanged_classes(key, data):
+    score, outcome = data
+    one, other = (made(key).set_params(**GIVEN.get(key, {})) for _ in range(2))
+    there = one.fit(score, outcome).predict(GRID)
+    here = other.fit(1.0 - score, ~outcome).predict(1.0 - GRID)
+    close(1.0 - here, there, 1e-5)
+
+
+def test_weights_of_another_unit_leave_the_intervals_of_differences_of_a_histogram_alone():
+    # The mean of one score, rounded in the unit of its weights, fell on the other side of an edge.
+    rng = np.random.default_rng(1357)
+    z = rng.normal(-0.5, 1.5, 3000)
+    outcome, weight = rng.random(3000) < expit(0.7 * z + 0.1), rng.lognormal(0.0, 0.7, 3000)
+    score, settings = expit(z).round(4), Settings(methods=("histogram",))
+    fits = [
+        cross_fit(Predictions.from_arrays(outcome, score, sample_weight=w).view(), settings)
+        for w in (weight, 1e6 * weight)
+    ]
+    one, other = (fit.fold_scores["histogram"].score for fit in fits)
+    close(other, one)
+    close(*(fit.fold_variance("histogram", row_log_loss) for fit in fits))
 
 
 @pytest.mark.parametrize("key", score_methods())

@@ -11,12 +11,12 @@ from calib.calibrators.base import Calibrator
 from calib.calibrators.forms import Axis, Piecewise
 from calib.calibrators.registry import register
 from calib.core.cells import ScoreCells
-from calib.numerics.arrays import FloatArray, IntArray
-from calib.numerics.binning import quantile_cells
+from calib.numerics.arrays import FloatArray
+from calib.numerics.binning import quantiles
 from calib.numerics.bounded_newton import fit_bounded, log_loss, squared_error
 from calib.numerics.few_cells import into_buckets
 from calib.numerics.splines import constant_beyond, of_bspline
-from calib.numerics.transforms import compact_logit, default_epsilon, sigmoid
+from calib.numerics.transforms import compact_logit, sigmoid, symmetric_epsilon
 
 DEGREE = 3
 # The least rise of the log-odds along each basis function: too little to see, enough to keep order.
@@ -49,7 +49,8 @@ class ISpline(Calibrator):
     n_knots : int
         Number of inner knots, at least 0.
     epsilon : float or None
-        Epsilon of the compact logit, in [1e-15, 0.5). None: the rule of Lucena 2018.
+        Epsilon of the compact logit, in [1e-15, 0.5). None: the rule of Lucena 2018, at the end
+        of [0, 1] that scores come nearest to, so that the classes can be exchanged.
 
     Attributes
     ----------
@@ -93,14 +94,24 @@ class ISpline(Calibrator):
             raise ValueError(f"loss must be 'log' or 'brier', got {self.loss!r}.")
         if self.n_knots < 0:
             raise ValueError(f"n_knots must be at least 0, got {self.n_knots}.")
-        self.epsilon_ = default_epsilon(cells.score) if self.epsilon is None else self.epsilon
+        self.epsilon_ = symmetric_epsilon(cells.score) if self.epsilon is None else self.epsilon
         # Rounding may leave [0, 1], where the I-splines live.
         x = np.clip(compact_logit(cells.score, self.epsilon_), 0.0, 1.0)
-        inner = _quantile_cells(x, cells, self.n_knots)
-        self.knots_ = cells.score[inner]
-        self._padded = np.concatenate([[0.0] * (DEGREE + 1), x[inner], [1.0] * (DEGREE + 1)])
+        self.knots_ = self._inner_knots(cells)
+        inner = compact_logit(self.knots_, self.epsilon_)
+        self._padded = np.concatenate([[0.0] * (DEGREE + 1), inner, [1.0] * (DEGREE + 1)])
         buckets = into_buckets(x, cells.weight, cells.positive)
         self._fit_curve(buckets.x, buckets.weight, buckets.positive)
+
+    def _inner_knots(self, cells: ScoreCells) -> FloatArray:
+        """Quantiles of the scores that are not too near to each other or to an end."""
+        kept, before = [], 0.0
+        found = quantiles(cells, np.arange(1, self.n_knots + 1) / (self.n_knots + 1))
+        for score, at in zip(found, compact_logit(found, self.epsilon_).tolist(), strict=True):
+            if min(at - before, 1.0 - at) >= MIN_GAP:
+                kept.append(score)
+                before = at
+        return np.array(kept)
 
     def _fit_curve(self, x: FloatArray, weight: FloatArray, positive: FloatArray) -> None:
         rise = self._rising(x)
@@ -137,13 +148,3 @@ class ISpline(Calibrator):
             f"sigmoid(b + sum of {len(self.coefficients_)} rising I-splines of G(s)), "
             f"b = {self.intercept_:.3g}; G the compact logit with epsilon = {self.epsilon_:.3g}"
         )
-
-
-def _quantile_cells(x: FloatArray, cells: ScoreCells, n: int) -> IntArray:
-    """Cells at n inner quantiles of the rows that are not too near to each other or to an end."""
-    kept: list[int] = []
-    for cell in quantile_cells(cells, np.arange(1, n + 1) / (n + 1)).tolist():
-        before = x[kept[-1]] if kept else 0.0
-        if min(x[cell] - before, 1.0 - x[cell]) >= MIN_GAP:
-            kept.append(cell)
-    return np.array(kept, dtype=np.int64)

@@ -38,7 +38,9 @@ class SplineCalib(Calibrator):
     Knots are distinct scores, the basis is the truncated-power basis of natural cubic splines, and
     lambda has the lowest cross-validated loss. The published algorithm uses random folds and random
     knots. Here the cross-validation leaves one row out (one Newton step from the full fit) and the
-    knots follow the distribution of the scores, so that the fit is always the same.
+    knots follow the distribution of the scores, so that the fit is always the same. The published
+    penalty is on coefficients that count from the lowest score, so that the fit changes if the two
+    classes are exchanged (y to 1 - y, scores to 1 - s).
 
     Parameters
     ----------

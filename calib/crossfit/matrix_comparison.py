@@ -292,10 +292,10 @@ def _unseen_note(unseen: tuple[int, ...], names: tuple[str, ...]) -> tuple[str, 
     if not unseen:
         return ()
     shown = ", ".join(names[k] for k in unseen[:3]) + (", ..." if len(unseen) > 3 else "")
-    classes = "class has" if len(unseen) == 1 else "classes have"
-    return (
-        f"{len(unseen):,} {classes} no calibration rows ({shown}), so they cannot be calibrated.",
-    )
+    if len(unseen) == 1:
+        return (f"Class {shown} has no calibration rows, so it cannot be calibrated.",)
+    none = f"{len(unseen):,} classes have no calibration rows ({shown})"
+    return (f"{none}, so they cannot be calibrated.",)
 
 
 def log_losses(

@@ -18,7 +18,7 @@ from calib.numerics.penalized_logistic import (
 )
 from calib.numerics.splines import NaturalSpline, choose_knots
 from calib.numerics.threads import single_thread
-from calib.numerics.transforms import compact_logit, default_epsilon, sigmoid
+from calib.numerics.transforms import compact_logit, sigmoid, symmetric_epsilon
 
 # Relative to the information of the rows and to the length of the axis, cubed: from a straight line
 # to as many degrees of freedom as there are knots, in half decades.
@@ -157,7 +157,7 @@ def fit_smooth(cells: Cells, penalty: float | None = None) -> SmoothFit | None:
     # The paper's rule sees 1. Rare events, whose scores are all near 0 where the log-odds of the
     # truth fall steeply, need it there: without it curves of 50,000 such rows missed the truth by
     # four times as much.
-    epsilon = min(default_epsilon(cells.score), default_epsilon(1.0 - cells.score))
+    epsilon = symmetric_epsilon(cells.score)
     x = compact_axis(cells.score, epsilon)
     length = float(x[-1] - x[0])
     if length < SHORTEST_AXIS or not 0.0 < float(cells.positive.sum()) < cells.total_weight:

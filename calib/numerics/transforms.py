@@ -71,6 +71,17 @@ def default_epsilon(scores: FloatArray) -> float:
     return max(10.0 ** (r - 1), SMALLEST_EPSILON)
 
 
+def symmetric_epsilon(scores: FloatArray) -> float:
+    """The smaller of the rule's epsilons of p and of 1 - p: it does not depend on which class is 1.
+
+    The paper's rule alone sees only the distance from 1.
+
+    >>> symmetric_epsilon(np.array([0.002, 0.97])), symmetric_epsilon(np.array([0.03, 0.998]))
+    (0.0001, 0.0001)
+    """
+    return min(default_epsilon(scores), default_epsilon(1.0 - scores))
+
+
 def check_epsilon(epsilon: float) -> None:
     """Refuse an epsilon out of its range. 1 minus a smaller one is 1, which has no logit."""
     if not SMALLEST_EPSILON <= epsilon < 0.5:

@@ -12,7 +12,7 @@ from calib.core.cells import ScoreCells
 from calib.core.views import BinaryView
 from calib.numerics.arrays import BoolArray, FloatArray, Locked
 from calib.numerics.clusters import mean_design_effects
-from calib.numerics.few_cells import bucket_starts
+from calib.numerics.few_cells import into_buckets
 from calib.numerics.intervals import upper_end
 
 # A calibrator is smooth, or has fewer steps than this.
@@ -39,11 +39,8 @@ class FoldScores(Locked):
 
         `cells` are those of the uncalibrated scores, and `fitted` the `predict` of each fold.
         """
-        starts = bucket_starts(cells.score, cells.weight, MAX_BUCKETS)
-        weight = np.add.reduceat(cells.weight, starts)
-        mean = np.add.reduceat(cells.weight * cells.score, starts) / weight
-        # The mean of equal numbers may round to one just beyond them.
-        few = cells.joined(starts, np.clip(mean, cells.score[0], cells.score[-1]))
+        buckets = into_buckets(cells.score, cells.weight, cells.positive, MAX_BUCKETS)
+        few = cells.joined(buckets.starts, buckets.x)
         of_both = np.concatenate([few.negative, few.positive])
         squares = np.concatenate([few.weight_sq - few.positive_sq, few.positive_sq])
         present = of_both > 0.0

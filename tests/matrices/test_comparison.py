@@ -137,6 +137,13 @@ def test_classes_that_are_rare_or_never_seen_are_told(problem, texts):
     assert not found.held_out.failures
 
 
+def test_one_class_without_rows_is_told_in_the_singular(problem):
+    scores, label = problem
+    rows = np.flatnonzero(label < 3)
+    found = compare_multiclass(Predictions.from_arrays(label[rows], scores[rows]), METHODS)
+    assert found.notes[0] == "Class 3 has no calibration rows, so it cannot be calibrated."
+
+
 def test_binary_scores_are_two_classes():
     rng = np.random.default_rng(0)
     score = rng.random(600)
