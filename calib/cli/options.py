@@ -371,7 +371,7 @@ def _of_query(path: str, named: dict[str, Any]) -> Aggregate | None:
 
     if not is_result(path):
         return None
-    _check_named(path, named, ("name", "positive"), "in the query")
+    _check_named(path, named, ("name", "positive", "negative", "others_negative"), "in the query")
     return scan(path, **named)
 
 

@@ -19,7 +19,7 @@ MAX_NAME_LENGTH = 40
 # Where chance leaves so many pairs different on average, none is no chance.
 CLEARLY_COPIED = 10.0
 GLANCE = 10_000
-SINGULAR = {"scores": "score", "positives": "positive"}
+SINGULAR = {"scores": "score", "positives": "positive", "negatives": "negative"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,10 @@ class Origin:
     swap: bool = False
     # The labels that count as positive if there are several.
     positives: tuple[str, ...] = ()
+    # The labels that count as negative if there are more than two, or whether all others do.
+    negative: str = ""
+    negatives: tuple[str, ...] = ()
+    others_negative: bool = False
     # Format of the text, if a person stated it.
     delimiter: str = ""
     header: bool | None = None

@@ -87,6 +87,7 @@ def mapping_of(options: CountedColumns, **others: Any) -> ColumnMapping:
         "slices": tuple(options.slices),
         "models": tuple(named.get("models", ())),
         "positive": as_label_texts(options.positive),
+        "negative": as_label_texts(options.negative),
         "test_value": as_label_text(options.test_value),
     }
     return ColumnMapping(**named | others)

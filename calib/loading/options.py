@@ -38,10 +38,21 @@ class CountedColumns:
     )
     positive: object = option(
         None,
-        "The label, or several labels, of positive rows; letter case is ignored. All other labels "
-        'are negative, except words such as "unknown" or "NA", whose outcome is missing.',
+        "The label, or several labels, of positive rows; letter case is ignored. Words such as "
+        '"unknown" or "NA" are missing outcomes. The only other label is negative.',
         metavar="LABEL",
         many=True,
+    )
+    negative: object = option(
+        None,
+        "The label, or several labels, of negative rows. It is required if there are more than two "
+        "labels. Rows with a label that is neither positive nor negative are refused, or left out "
+        "by `drop_missing`.",
+        metavar="LABEL",
+        many=True,
+    )
+    others_negative: bool = option(
+        False, "Count all labels that are not positive as negative (one against the rest)."
     )
     weight: str | None = option(None, "Column of row weights.")
     group: str | None = option(
@@ -101,6 +112,7 @@ class ColumnMapping(Columns):
     score: str | tuple[str, ...] | None = None
     classes: tuple[str, ...] = ()
     positive: str | tuple[str, ...] | None = None
+    negative: str | tuple[str, ...] | None = None
     test_value: str | None = None
     slices: tuple[str, ...] = ()
     # Score columns of several models, one column per model. `score` is then not used.
@@ -120,6 +132,11 @@ class ColumnMapping(Columns):
     def positives(self) -> tuple[str, ...]:
         """The labels that count as positive."""
         return _as_tuple(self.positive)
+
+    @property
+    def negatives(self) -> tuple[str, ...]:
+        """The labels that count as negative, if they are named."""
+        return _as_tuple(self.negative)
 
     @property
     def score_columns(self) -> tuple[str, ...]:

@@ -112,8 +112,9 @@ def scan(source: Any, options: ScanOptions) -> Aggregate:
         One of: Parquet, CSV or Arrow files; a folder of them, also with Hive partitions; a DuckDB
         database; a DuckDB relation, a Polars DataFrame or LazyFrame, a PyArrow table or dataset, or
         a frame of pandas, Dask, Ibis or PySpark; the result of the query of `calib.scan_sql` as CSV
-        or Parquet (then only `positive` is used of the other arguments). Several score columns are
-        one per class: a view is counted, and labels are matched to columns as in `calib.load`.
+        or Parquet (then only `positive`, `negative` and `others_negative` are used). Several score
+        columns are one per class: a view is counted, and labels are matched to columns as in
+        `calib.load`.
     {options}
 
     Returns
@@ -142,7 +143,7 @@ def scan(source: Any, options: ScanOptions) -> Aggregate:
     4   site  south    0.7        1     1
     """
     if is_result(source):
-        made = read_result(source, options.positive)
+        made = read_result(source, options.positive, options.negative, options.others_negative)
         return replace(made, name=options.name or made.name, sources=(_fingerprint(made),))
     try:
         singles, pairs = singles_and_pairs(options.slices, options.time)

@@ -13,8 +13,14 @@ import pyarrow as pa
 
 from calib.loading.building.predictions import class_names
 from calib.loading.checking.inspection import mapping_problems
-from calib.loading.checking.mapped_rows import ROUNDING
-from calib.loading.checking.outcomes import MAX_LABELS, many_labels, no_labels, no_positive
+from calib.loading.checking.mapped_rows import NEITHER, ROUNDING, label_meaning
+from calib.loading.checking.outcomes import (
+    MAX_LABELS,
+    many_labels,
+    no_labels,
+    no_positive,
+    other_labels,
+)
 from calib.loading.checking.rows import unusable
 from calib.loading.checking.scores import outside_problem
 from calib.loading.columns import Labels, as_outcome
@@ -59,17 +65,19 @@ def describe(rows: nw.LazyFrame[Any], mapping: ColumnMapping, max_scores: int) -
     check_outcomes(plain, mapping)
     facts = facts_of(plain, mapping)
     labels, of_value, unknown = labels_of(facts[OUTCOME], facts["rows"], mapping)
-    positives = positives_of(labels, mapping, facts["rows"], of_value)
-    usable, set_aside = usable_rows(plain, mapping, facts, of_value >= 0, unknown)
-    hit = np.isin(of_value, [labels.find(name) or 0 for name in positives])
+    mapping, meaning = meaning_of(labels, mapping, facts["rows"], of_value)
+    odd = {"outcome unknown": unknown, f"outcome {NEITHER}": (of_value >= 0) & (meaning < 0)}
+    usable, set_aside = usable_rows(plain, mapping, facts, meaning >= 0, odd)
     _check_scores(usable, mapping, facts)
     if float(facts["low"].min()) < 0.0 or float(facts["high"].max()) > 1.0:
         usable = usable.with_columns(nw.col(SCORE).clip(0.0, 1.0).alias(SCORE))
     usable = usable.with_columns(
         # The narrower what is grouped by, the faster.
-        whether(nw.col(OUTCOME).is_in(facts[OUTCOME][hit].tolist())).cast(nw.Int8).alias(POSITIVE)
+        whether(nw.col(OUTCOME).is_in(facts[OUTCOME][meaning == 1].tolist()))
+        .cast(nw.Int8)
+        .alias(POSITIVE)
     )
-    names = class_names(labels, positives)
+    names = class_names(labels, mapping)
     made = described(usable, mapping, facts, set_aside, names, names[1], max_scores)
     repaired = mapping.transform != "none" or mapping.swap or mapping.drop_missing
     return replace(made, sure=not repaired and is_plain_pair(labels))
@@ -254,15 +262,19 @@ def labels_of(
     """Labels as in a file of all rows, the code of each value, and which values are unknown."""
     # Which spelling is the commonest depends on the order of the counts alone.
     times = np.argsort(np.argsort(counts.to_numpy(), kind="stable")) + 1
-    labels, unknown = as_outcome(pd.Series(values.repeat(times).tolist()), wanted=mapping.positives)
+    wanted = (*mapping.positives, *mapping.negatives)
+    labels, unknown = as_outcome(pd.Series(values.repeat(times).tolist()), wanted=wanted)
     at = np.cumsum(times) - times
     return labels, labels.codes[at], unknown[at]
 
 
-def positives_of(
+def meaning_of(
     labels: Labels, mapping: ColumnMapping, counts: pd.Series, codes: IntArray
-) -> tuple[str, ...]:
-    """The labels that count as positive. If no label does, they are refused."""
+) -> tuple[ColumnMapping, IntArray]:
+    """The mapping with its positive labels; and for each value 1, 0 (negative) or -1 (neither).
+
+    Refused if no label counts as positive, or it is not known which of several are negative.
+    """
     if not len(labels):
         raise InputError([no_labels(mapping)])
     if len(labels) > MAX_LABELS:
@@ -275,9 +287,14 @@ def positives_of(
             "compares both: scan rows of both classes, or choose another outcome column.",
         )
     wanted = mapping.positives or telling_labels(labels)
-    if wanted and all(labels.find(name) is not None for name in wanted):
-        return wanted
-    raise with_arguments([no_positive(mapping, labels, labels.names[-1])], mapping)
+    named = replace(mapping, positive=wanted)
+    meaning = label_meaning(labels, named)
+    if meaning is None:
+        raise with_arguments([no_positive(mapping, labels, labels.names[-1])], mapping)
+    problems = [each for each in other_labels(named, labels) if each.severity == "error"]
+    if problems:
+        raise with_arguments(problems, named)
+    return named, meaning[codes]
 
 
 def usable_rows(
@@ -285,16 +302,17 @@ def usable_rows(
     mapping: ColumnMapping,
     facts: pd.DataFrame,
     known: BoolArray,
-    odd: BoolArray,
-    odd_is: str = "outcome unknown",
+    odd: Mapping[str, BoolArray],
 ) -> tuple[nw.LazyFrame[Any], dict[str, int]]:
     """Rows that can be used, and the number of others by reason, if these are to be left out.
 
-    `known` are the outcomes of `facts` that can be used, and `odd` those that cannot for the reason
-    `odd_is`; all others are missing.
+    `known` are the outcomes of `facts` that can be used, and `odd` by reason those that cannot; all
+    others are missing.
     """
     tests, n_rows = _reasons(mapping), facts["rows"]
-    counts = {"outcome missing": n_rows[~known & ~odd].sum(), odd_is: n_rows[odd].sum()}
+    missing = ~known & ~np.any([*odd.values()], axis=0)
+    counts = {reason: n_rows[found].sum() for reason, found in odd.items()}
+    counts = {"outcome missing": n_rows[missing].sum()} | counts
     counts |= {reason: facts[reason][known].sum() for reason in tests}
     set_aside = {reason: int(count) for reason, count in counts.items() if count}
     if not set_aside:

@@ -77,7 +77,7 @@ def describe_view(
     counts = sums.astype(np.int64)
     none = "outcome none of the classes"
     odd = (labels.codes >= 0) & ~known
-    usable, set_aside = usable_rows(plain, mapping, facts, known, odd, none)
+    usable, set_aside = usable_rows(plain, mapping, facts, known, {none: odd})
     warnings = (*doubts, *seen_classes(classes, counts, "the rows"))
     if errors := [problem for problem in warnings if problem.severity == "error"]:
         raise InputError(errors)

@@ -18,6 +18,7 @@ from calib.core.aggregate import Aggregate
 from calib.core.counting import joined_pieces
 from calib.core.strata import NONE, Part, Strata, crossed_name
 from calib.loading.building.predictions import class_names, time_values
+from calib.loading.checking.mapped_rows import NEITHER
 from calib.loading.columns import as_times
 from calib.loading.loader import as_label_texts
 from calib.loading.options import ColumnMapping
@@ -26,7 +27,7 @@ from calib.loading.reading.reader import stem
 from calib.numerics.arrays import IntArray
 from calib.numerics.cell_table import CellTable, add_tables
 from calib.scanning.counting import named_slices
-from calib.scanning.describing import labels_of, positives_of
+from calib.scanning.describing import labels_of, meaning_of
 from calib.scanning.query import COLUMNS, CROSSED, VERSION
 from calib.slicing import MAX_VALUES, crossed, days_or_values, too_many
 from calib.text import quoted
@@ -56,7 +57,12 @@ def _opened(path: str | Path | BufferedIOBase) -> AbstractContextManager[Buffere
     return nullcontext(path) if isinstance(path, BufferedIOBase) else open(path, "rb")
 
 
-def read_result(path: str | Path | BufferedIOBase, positive: object = None) -> Aggregate:
+def read_result(
+    path: str | Path | BufferedIOBase,
+    positive: object = None,
+    negative: object = None,
+    others_negative: bool = False,
+) -> Aggregate:
     """Read a saved result of the query of `scan_sql` as an Aggregate.
 
     The file is CSV with commas and a header, or Parquet. Which label is positive is guessed if it
@@ -82,11 +88,14 @@ def read_result(path: str | Path | BufferedIOBase, positive: object = None) -> A
             "Convert them in a view, such as score / 100 of percentages, and run the query there.",
         )
     mapping = ColumnMapping(
-        outcome=names["calib_value"], score=names["calib_column"], positive=as_label_texts(positive)
+        outcome=names["calib_value"],
+        score=names["calib_column"],
+        positive=as_label_texts(positive),
+        negative=as_label_texts(negative),
+        others_negative=others_negative,
     )
-    cells, names_of_classes, unknown = _with_outcomes(found, mapping)
-    if unknown:
-        set_aside["outcome unknown"] = unknown
+    cells, names_of_classes, unused = _with_outcomes(found, mapping)
+    set_aside |= unused
     cells = cells.assign(exact=_lossless(cells))
     parts: list[Part] = []
     pieces, kind = [], ""
@@ -136,20 +145,21 @@ def _frame(path: str | Path | BufferedIOBase) -> pd.DataFrame:
 
 def _with_outcomes(
     found: pd.DataFrame, mapping: ColumnMapping
-) -> tuple[pd.DataFrame, tuple[str, str], int]:
-    """Cells of known outcomes, what the classes are called, and rows whose outcome is unknown."""
+) -> tuple[pd.DataFrame, tuple[str, str], dict[str, int]]:
+    """Cells of known outcomes, what the classes are called, and by reason the other rows."""
     cells = found[found["calib_key"].notna()]
     if cells.empty:
         raise refuse("no-rows", "The query counted no rows. Choose another table.")
     whole = cells[cells["calib_role"] == "all"]
     counts = whole.groupby("calib_outcome")["calib_rows"].sum().sort_values(kind="stable")
     labels, codes, _ = labels_of(counts.index.to_series(), counts, mapping)
-    positives = positives_of(labels, mapping, counts.reset_index(drop=True), codes)
-    wanted = {labels.find(name) for name in positives}
-    code = cells["calib_outcome"].map(dict(zip(counts.index, codes, strict=True)))
+    mapping, meaning = meaning_of(labels, mapping, counts.reset_index(drop=True), codes)
+    code = cells["calib_outcome"].map(dict(zip(counts.index, meaning, strict=True)))
     known = code >= 0
-    cells = cells[known].assign(positive=code[known].isin(wanted))
-    return cells, class_names(labels, positives), int(counts[codes < 0].sum())
+    cells = cells[known].assign(positive=code[known] == 1)
+    reasons = {"unknown": codes < 0, NEITHER: (codes >= 0) & (meaning < 0)}
+    unused = {f"outcome {why}": int(counts[rows].sum()) for why, rows in reasons.items()}
+    return cells, class_names(labels, mapping), {why: n for why, n in unused.items() if n}
 
 
 def _lossless(cells: pd.DataFrame) -> bool:

@@ -142,7 +142,7 @@ def _of_csv(
     connection: duckdb.DuckDBPyConnection, path: str, roles: Mapping[str, str] | None
 ) -> duckdb.DuckDBPyRelation:
     """A CSV file. Columns of names stay text if one of them is no usual number: 007, 1.10, 1e1."""
-    found = connection.read_csv(path, auto_type_candidates=CSV_TYPES)
+    found = connection.read_csv(path, auto_type_candidates=CSV_TYPES, comment="")
     types = dict(zip(found.columns, map(str, found.types), strict=True))
     known = dict.fromkeys(found.columns, "") if roles is None else roles
     # To DuckDB "inf" is a date.
@@ -155,7 +155,7 @@ def _of_csv(
 
     def with_texts(texts: Sequence[str]) -> duckdb.DuckDBPyRelation:
         kinds = dict.fromkeys(texts, "VARCHAR")
-        return connection.read_csv(path, auto_type_candidates=CSV_TYPES, dtype=kinds)
+        return connection.read_csv(path, auto_type_candidates=CSV_TYPES, comment="", dtype=kinds)
 
     if numbers:
         facts = (fact for name in numbers for fact in _written(_identifier(name)))

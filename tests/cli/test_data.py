@@ -160,3 +160,15 @@ def test_reversed_scores_are_warned_of_with_the_options_that_settle_it(run, tmp_
         assert "warning" not in run("check", path, "--max-ks", 0.9, *options).err
     made = run("export", path, "--method", "platt", "-o", tmp_path / "map.json")
     assert "--swap or --positive no or" in made.err
+
+
+def test_a_third_label_is_asked_about(tmp_path, run):
+    path = tmp_path / "rows.csv"
+    path.write_text("y,p\n" + "0,0.2\n1,0.8\n0,0.4\n1,0.6\n#REF!,0.5\n" * 60)
+    named = ("check", path, "--outcome", "y", "--score", "p", "--positive", "1", "--max-ks", "1")
+    refused = run(*named, "--strict")
+    assert refused.status == 2
+    assert "--negative" in refused.err
+    assert "--others-negative" in refused.err
+    assert run(*named, "--strict", "--others-negative").status == 0
+    assert run(*named, "--strict", "--negative", "0", "--drop-missing").status == 0

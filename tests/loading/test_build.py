@@ -88,7 +88,7 @@ def test_positive_in_any_writing(positive: object) -> None:
 
 def test_one_against_the_rest() -> None:
     names = np.where(Y == 1, "cat", np.where(P > 0.5, "cow", "dog"))
-    predictions = load(FRAME.assign(y=names), positive="cat")
+    predictions = load(FRAME.assign(y=names), positive="cat", others_negative=True)
     assert predictions.class_names == ("not cat", "cat")
     np.testing.assert_array_equal(predictions.outcome, Y)
 

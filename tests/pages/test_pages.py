@@ -525,3 +525,16 @@ def test_columns_of_the_table_can_be_chosen():
 def test_a_link_to_the_panels_of_one_method_is_still_read():
     app = go(start(cum="platt"), "cumulative")
     assert not app.warning
+
+
+@pytest.mark.parametrize("answer", [0, 1])
+def test_a_third_label_is_asked_about(answer):
+    text = rows().replace("\n1,", "\n#REF!,", 20)
+    app = upload(start(m="platt"), text)
+    button(app, "repair_no-positive").click().run()
+    assert "Positive class" in {each.label for each in app.multiselect}
+    app.multiselect(key="map_negative").set_value([]).run()
+    assert "are all negative" in said(app)
+    button(app, f"repair_other-labels_{answer}").click().run()
+    assert not app.error
+    assert ("380 rows." if answer == 0 else "400 rows.") in said(app)

@@ -157,6 +157,8 @@ def _fitting(table: Table, mapping: ColumnMapping) -> ColumnMapping:
         return mapping
     kept = ColumnMapping(
         positive=mapping.positive,
+        negative=mapping.negative,
+        others_negative=mapping.others_negative,
         transform=mapping.transform,
         drop_missing=mapping.drop_missing,
         decimal=mapping.decimal,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, TypeAlias
 
@@ -71,15 +70,18 @@ def _class_names(rows: Rows) -> tuple[str, ...]:
         return rows.classes.names
     if rows.mapping.predicted is not None:
         return "wrong", "right"
-    return class_names(rows.labels, rows.mapping.positives)
+    return class_names(rows.labels, rows.mapping)
 
 
-def class_names(labels: Labels, positives: Sequence[str]) -> tuple[str, str]:
+def class_names(labels: Labels, mapping: ColumnMapping) -> tuple[str, str]:
     """What negative and positive rows are called."""
-    codes = [labels.find(name) or 0 for name in positives]
-    positive = " or ".join(labels.names[code] for code in codes)
-    others = [name for code, name in enumerate(labels.names) if code not in codes]
-    return others[0] if len(others) == 1 else f"not {positive}", positive
+    positives, negatives = (
+        [labels.names[labels.find(name) or 0] for name in names]
+        for names in (mapping.positives, mapping.negatives)
+    )
+    positive = " or ".join(positives)
+    negatives = negatives or [name for name in labels.names if name not in positives]
+    return negatives[0] if len(negatives) == 1 else f"not {positive}", positive
 
 
 def _group(rows: Rows, keep: Kept) -> IntArray | None:
@@ -133,6 +135,7 @@ def _texts(labels: Labels, keep: Kept) -> NDArray[np.generic]:
 # Guesses whose sentence does not begin with "The ... column was".
 MEANING = {
     "positive": "The positive class was",
+    "negative": "The negative class was",
     "predicted": "The column of predicted labels was",
     "test_value": "The value that marks test rows was",
     "slices": "The columns to slice by were",
@@ -150,8 +153,9 @@ def origin_of(rows: Rows) -> Origin:
     if rows.classes is not None and rows.classes.readings[0].match != "name":
         named["classes"] = rows.classes.readings[0].labels
     named["test_value"] = (mapping.split and mapping.test_value) or ""
-    if isinstance(mapping.positive, tuple):
-        named["positives"] = named.pop("positive")
+    for name in ("positive", "negative"):
+        if isinstance(named.get(name), tuple):
+            named[f"{name}s"] = named.pop(name)
     guesses = guesses_of(rows)
     return Origin(
         file=table.file,

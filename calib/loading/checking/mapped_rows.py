@@ -30,6 +30,7 @@ from calib.numerics.class_scores import softmax
 from calib.numerics.transforms import sigmoid
 from calib.text import joined
 
+NEITHER = "neither positive nor negative"
 # Rows that cannot be used by reason; of a reason that is new, none.
 Reasons = defaultdict[str, BoolArray]
 
@@ -164,7 +165,7 @@ def _labels(frame: pd.DataFrame, mapping: ColumnMapping) -> tuple[Labels, BoolAr
     # Of many classes each spelling may be a class of its own, and a word such as NA too.
     if isinstance(mapping.score, tuple) or mapping.predicted is not None:
         return as_classes(column), np.zeros(len(column), dtype=np.bool_)
-    return as_outcome(column, mapping.positives)
+    return as_outcome(column, (*mapping.positives, *mapping.negatives))
 
 
 def _outcome(
@@ -174,15 +175,26 @@ def _outcome(
         return classes.index[labels.codes]
     if mapping.predicted is not None:
         return _agreement(labels, as_classes(frame[mapping.predicted]))
-    found = [labels.find(name) for name in mapping.positives]
-    positive = [code for code in found if code is not None]
-    if not found or len(positive) < len(found):
-        return labels.codes
-    if len(labels) == 2 and positive == [1]:
-        return labels.codes
-    # Code -1, of a missing label, picks the last.
-    meaning = np.append(np.isin(np.arange(len(labels)), positive).astype(np.int64), -1)
-    return meaning[labels.codes]
+    meaning = label_meaning(labels, mapping)
+    return labels.codes if meaning is None else meaning[labels.codes]
+
+
+def label_meaning(labels: Labels, mapping: ColumnMapping) -> IntArray | None:
+    """1 for a positive label, 0 for a negative one, else -1, and -1 behind them for missing labels.
+
+    None if a label that counts as positive does not exist. Where no label is named as negative,
+    all others are: `outcome_problems` asks whether they are meant.
+    """
+    codes = [labels.find(name) for name in mapping.positives]
+    positive = [code for code in codes if code is not None]
+    if not codes or len(positive) < len(codes):
+        return None
+    negative = [code for name in mapping.negatives if (code := labels.find(name)) is not None]
+    meaning = np.full(len(labels) + 1, -1 if negative else 0)
+    meaning[negative] = 0
+    meaning[positive] = 1
+    meaning[-1] = -1
+    return meaning
 
 
 def _agreement(labels: Labels, predicted: Labels) -> IntArray:
@@ -218,6 +230,8 @@ def _unknown_outcomes(
     found = Reasons(lambda: np.zeros(len(frame), dtype=np.bool_))
     found["outcome missing"] = (labels.codes < 0) & ~unknown
     found["outcome unknown"] = unknown
+    if mapping.negatives:
+        found[f"outcome {NEITHER}"] = (labels.codes >= 0) & (outcome < 0)
     if isinstance(mapping.score, tuple):
         found["outcome none of the classes"] = (labels.codes >= 0) & (outcome < 0)
     if mapping.predicted is not None:

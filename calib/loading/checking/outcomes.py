@@ -11,6 +11,7 @@ from calib.loading.checking.mapped_rows import Rows
 from calib.loading.checking.rows import parts
 from calib.loading.columns import Labels, label_text
 from calib.loading.guessing.roles import higher_label, is_plain_pair, telling_labels
+from calib.loading.name_patterns import PLAIN_PAIRS
 from calib.loading.options import ColumnMapping
 from calib.loading.problems import Choice, Problem, error, note, warning
 from calib.text import joined, listed, percent, plural, quoted
@@ -33,7 +34,7 @@ def outcome_problems(rows: Rows) -> Iterator[Problem]:
     elif not _all_found(rows) and (len(rows.labels) > 1 or rows.mapping.positive is None):
         yield _no_positive(rows)
     else:
-        yield from _one_against_rest(rows)
+        yield from other_labels(rows.mapping, rows.labels)
         yield from _classes(rows)
 
 
@@ -90,17 +91,37 @@ def no_positive(
     got = "" if mapping.positive is None else f" {listed(mapping.positives)} is not among them."
     left_out = " Rows without a known outcome are left out." if unknown else ""
     positive = best if len(best) > 1 else best[0]
+    partner = _partner(labels, best) if len(labels) > 2 else None
+    chosen = replace(
+        mapping,
+        positive=positive,
+        negative=partner,
+        others_negative=len(labels) > 2 and partner is None,
+        drop_missing=mapping.drop_missing or unknown or partner is not None,
+    )
     return error(
         "no-positive",
         f"The outcome column {quoted(mapping.outcome)} has {plural(len(labels), 'label')}: "
         f"{listed(labels.names, 5)}.{got}{left_out} Choose those that count as positive, or "
         "another column.",
-        replace(mapping, positive=positive, drop_missing=mapping.drop_missing or unknown),
-        _count_as_positive(labels, best),
+        chosen,
+        _count_as_positive(labels, best) if partner is None else _count_both(positive, partner),
         tuple(Choice(_count_as_positive(labels, [name]), {"positive": name}) for name in others)
         if len(labels) == 2 and not telling
         else (),
     )
+
+
+def _partner(labels: Labels, positives: Sequence[str]) -> str | None:
+    """The label that is negative by convention if this one is positive: 0 if it is 1."""
+    known = {name.casefold(): name for name in labels.names}
+    pairs = [pair for pair in PLAIN_PAIRS if {name.casefold() for name in positives} < pair]
+    others = (next(iter(pair - {positives[0].casefold()})) for pair in pairs)
+    return next((known[other] for other in others if other in known), None)
+
+
+def _count_both(positive: object, negative: str) -> str:
+    return f"Count {positive!r} as positive, {negative[:30]!r} as negative, and leave out the rest"
 
 
 def _count_as_positive(labels: Labels, positives: Sequence[str]) -> str:
@@ -112,18 +133,55 @@ def _count_as_positive(labels: Labels, positives: Sequence[str]) -> str:
     return f"Count {shown} as positive, {others}: {percent(share)} positive"
 
 
-def _one_against_rest(rows: Rows) -> Iterator[Problem]:
-    labels, mapping = rows.labels, rows.mapping
-    if len(labels) > 2:
-        chosen = _codes(rows)
-        others = [labels.name(code) for code in range(len(labels)) if code not in chosen]
-        verb = "counts" if len(chosen) == 1 else "count"
+def other_labels(mapping: ColumnMapping, labels: Labels) -> Iterator[Problem]:
+    """What becomes of labels that are not positive if there are several."""
+    named = [labels.find(name) for name in mapping.negatives]
+    if len(labels) > 1 and named and not any(code is not None for code in named):
+        yield error(
+            "no-negative",
+            f"The outcome column {quoted(mapping.outcome)} has the labels "
+            f"{listed(labels.names, 5)}. {listed(mapping.negatives)}, named as negative, is not "
+            "among them. Name another label.",
+        )
+        return
+    chosen = {labels.find(name) for name in mapping.positives}
+    others = [name for code, name in enumerate(labels.names) if code not in chosen]
+    if len(others) < 2 or mapping.negatives:
+        return
+    verb = "counts" if len(chosen) == 1 else "count"
+    lead = (
+        f"The outcome column {quoted(mapping.outcome)} has {len(labels)} labels: "
+        f"{listed(mapping.positives)} {verb} as positive"
+    )
+    if mapping.others_negative:
         yield note(
             "one-against-rest",
-            f"The outcome column {quoted(mapping.outcome)} has {len(labels)} labels: "
-            f"{listed(mapping.positives)} {verb} as positive, the {plural(len(others), 'other')} "
-            f"({listed(others, 5)}) as negative.",
+            f"{lead}, the {len(others)} others ({listed(others, 5)}) as negative.",
         )
+    else:
+        yield _several_others(mapping, labels, others, lead)
+
+
+def _several_others(
+    mapping: ColumnMapping, labels: Labels, others: Sequence[str], lead: str
+) -> Problem:
+    """Several labels may be negative: ask which, or whether all are."""
+    counts = labels.counts()
+    commonest = max(others, key=lambda name: int(counts[labels.find(name) or 0]))
+    likeliest = _partner(labels, mapping.positives) or commonest
+    negative = Choice(
+        _count_both(mapping.positive, likeliest),
+        {"negative": likeliest, "drop_missing": True},
+    )
+    return error(
+        "other-labels",
+        f"{lead}, and it is not known whether the {len(others)} others ({listed(others, 5)}) are "
+        "all negative. Name the negative label, or count all others as negative.",
+        choices=(
+            negative,
+            Choice(_count_as_positive(labels, mapping.positives), {"others_negative": True}),
+        ),
+    )
 
 
 def positive_question(rows: Rows, mean_score: float) -> Iterator[Problem]:
@@ -139,16 +197,23 @@ def positive_question(rows: Rows, mean_score: float) -> Iterator[Problem]:
     for question in other_rate(mapping, rate, mean_score):
         yield replace(
             question,
-            repair=replace(mapping, positive=other) if other else None,
+            repair=exchanged(mapping, other) if other else None,
             repair_label=_count_as_positive(labels, [other]) if other else "",
         )
 
 
 def other_label(rows: Rows) -> str:
-    """The only label that does not count as positive, or "" if there are several."""
-    labels, positives = rows.labels, _codes(rows)
+    """The only label that counts as negative, or "" if there are several."""
+    labels, positives = rows.labels, {rows.labels.find(name) for name in rows.mapping.positives}
     others = [name for name in labels.names if labels.find(name) not in positives]
+    others = list(rows.mapping.negatives) or others
     return others[0] if len(others) == 1 else ""
+
+
+def exchanged(mapping: ColumnMapping, other: str) -> ColumnMapping:
+    """The same mapping with the other label as the positive one."""
+    negative = mapping.positive if mapping.negatives else None
+    return replace(mapping, positive=other, negative=negative)
 
 
 def other_rate(mapping: ColumnMapping, rate: float, mean_score: float) -> Iterator[Problem]:
@@ -160,10 +225,6 @@ def other_rate(mapping: ColumnMapping, rate: float, mean_score: float) -> Iterat
             f"{percent(mean_score)}. Is {listed(mapping.positives)} the positive class? If not, "
             "choose another.",
         )
-
-
-def _codes(rows: Rows) -> set[int | None]:
-    return {rows.labels.find(name) for name in rows.mapping.positives}
 
 
 def _classes(rows: Rows) -> Iterator[Problem]:

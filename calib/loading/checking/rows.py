@@ -11,7 +11,7 @@ import pandas as pd
 from calib.core.checks import weight_range_trouble
 from calib.core.origin import are_copies, copied_rows, repeated_ids, repeated_rows
 from calib.core.predictions import MAX_FOLDS
-from calib.loading.checking.mapped_rows import Rows
+from calib.loading.checking.mapped_rows import NEITHER, Rows
 from calib.loading.columns import MISSING_WORDS, Numbers
 from calib.loading.guessing.class_columns import shortened
 from calib.loading.options import ColumnMapping
@@ -108,7 +108,7 @@ def _missing(rows: Rows) -> Iterator[Problem]:
         if state in ("not a number", OUTSIDE):
             continue
         cell = quoted(rows.frame[rows.mapping.outcome].iloc[int(found.argmax())])
-        example = f", such as {cell}" if state == "unknown" else ""
+        example = f", such as {cell}" if state in ("unknown", NEITHER) else ""
         where = f"{example}: {rows.where(found)}"
         yield unusable(rows.mapping, reason, int(found.sum()), len(found), where, place="file")
 

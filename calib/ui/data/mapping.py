@@ -34,6 +34,7 @@ OF_CLASSES: dict[Transform, str] = {
     "clip": "Rounded probabilities (clip to 0 and 1)",
 }
 NONE = "None"
+LABELS = ("positive", "negative", "others_negative")
 UPLOAD, SOURCE = "map", "connect"
 
 
@@ -90,7 +91,7 @@ def columns(mapped: Mapped) -> None:
         )
     with third:
         _scores(mapped, kind)
-    more = set(mapping.changed()) - {"outcome", "score", "models", "positive", "slices"}
+    more = set(mapping.changed()) - {"outcome", "score", "models", "slices", *LABELS}
     with st.expander("More columns and conversions", expanded=bool(more)):
         _more(mapped)
 
@@ -98,18 +99,28 @@ def columns(mapped: Mapped) -> None:
 def _positive(mapped: Mapped) -> None:
     mapping = mapped.mapping
     labels = _outcome_labels(mapped.table, mapping)
-    _ask(
-        mapped,
-        "positive",
-        st.multiselect,
-        label="Positive class",
+
+    def select(role: str, label: str, chosen: Sequence[str], meaning: str) -> None:
         # A label that does not exist any more is still shown. A problem reports it.
-        options=[*labels, *(name for name in mapping.positives if name not in labels)],
-        placeholder=NONE,
-        accept_new_options=mapped.of_source,
-        help="Several labels can count as positive. All others are negative. Rows with a word "
-        "such as `unknown` are left out.",
+        options = [*labels, *(name for name in chosen if name not in labels)]
+        look = {"label": label, "options": options, "placeholder": NONE, "help": meaning}
+        _ask(mapped, role, st.multiselect, accept_new_options=mapped.of_source, **look)
+
+    select(
+        "positive",
+        "Positive class",
+        mapping.positives,
+        "Several labels can count as positive. Rows with a word such as `unknown` are left out.",
     )
+    if len(labels) > 2 or mapping.negatives or mapping.others_negative:
+        if not mapping.others_negative:
+            select(
+                "negative",
+                "Negative class",
+                mapping.negatives,
+                "Rows with another label are left out if rows with missing values are.",
+            )
+        _ask(mapped, "others_negative", st.toggle, label="All other labels are negative")
 
 
 def kind_of(mapping: ColumnMapping) -> str:
@@ -205,7 +216,8 @@ def _transform(mapped: Mapped) -> None:
 
 def _ask(mapped: Mapped, role: str, widget: Callable[..., Any], **more: Any) -> None:
     mapping = mapped.mapping
-    value = mapping.positives if role == "positive" else getattr(mapping, role)
+    of_labels = {"positive": mapping.positives, "negative": mapping.negatives}
+    value = of_labels.get(role, getattr(mapping, role))
     value = list(value) if isinstance(value, tuple) else value
     ask(widget, f"{mapped.key}_{role}", value, partial(_change, mapped.key, role), **more)
 
@@ -213,7 +225,7 @@ def _ask(mapped: Mapped, role: str, widget: Callable[..., Any], **more: Any) -> 
 def _change(key: str, role: str, chosen: Any) -> None:
     mapped = Mapped.of(state.current(), key)
     value: Any = tuple(chosen) if isinstance(chosen, list) else chosen
-    if role == "positive":
+    if role in ("positive", "negative"):
         value = value[0] if len(value) == 1 else value or None
     mapping = mapped.mapping.chosen(**{role: value})
     mapped.put(_with_labels(mapped.table, mapping, role))
@@ -244,7 +256,7 @@ def _change_classes(key: str, written: str) -> None:
 def _with_labels(table: Table, mapping: ColumnMapping, role: str) -> ColumnMapping:
     """Guess anew what depends on a changed column: its positive label, its test value."""
     if role in ("outcome", "predicted"):
-        empty = replace(mapping, positive=None)
+        empty = replace(mapping, positive=None, negative=None, others_negative=False)
         return replace(empty, positive=guess(table, empty).positive)
     if role == "split":
         empty = replace(mapping, test_value=None)
