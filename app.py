@@ -73,10 +73,8 @@ def card(analysis: Analysis) -> None:
         predicted, observed, positive = named(analysis)
         averages = f"{predicted} is {mean}, {observed.lower()} {rate}."
         st.markdown(text.plain(verdict.finding or averages))
-        evidence = verdict.evidence or (
-            f"KS error {text.number(scores.metrics['ks_error'].value)}, "
-            f"{text.p_value(scores.ks.p_value)}"
-        )
+        ks = f"KS error {text.number(scores.ks.statistic)}, {text.p_value(scores.ks.p_value)}"
+        evidence = verdict.evidence or "; ".join(filter(None, [ks, verdict.tested]))
         counted = f"{data.n_rows:,} rows, {data.n_positive:,} {positive}"
         st.caption(text.plain(f"{evidence}. {counted}."))
 
@@ -100,6 +98,8 @@ def recommendation(model: state.Model) -> None:
     with st.container(border=True, key=state.key("best_fix")):
         st.markdown(f"**{text.plain(advice.sentence)}**")
         st.markdown(text.plain(" ".join(advice.reasons)))
+        if analysis.after is not None:
+            st.markdown(text.plain(analysis.after_sentence))
         st.caption(words.protocol(analysis))
         with st.container(horizontal=True, vertical_alignment="center", key=state.key("steps")):
             link = session.link()

@@ -30,6 +30,7 @@ def body(model: state.Model) -> None:
     with st.spinner("Computing classes …"):
         names = model.predictions.class_names
         table = session.memo.heavy(MatrixFits.classwise, matrix.held_out, method, names)
+    table = classes.adjusted(table, model.analysis, method)
     st.markdown(classes.summary(table, method))
     opened = classes.show(model, table)
     frame.reading(classes.READING)

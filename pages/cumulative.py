@@ -28,7 +28,7 @@ def body(model: state.Model) -> None:
         drawings(model, shown)
     for key in shown:
         st.markdown(f"### Tests: {choices.method_label(key)}")
-        cumulative.tests_table(analysis.methods[key])
+        cumulative.tests_table(analysis, key)
     frame.once("tests", lambda: st.caption(cumulative.TESTS_READING))
 
 

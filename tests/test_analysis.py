@@ -313,7 +313,7 @@ def test_clusters_are_told_and_so_are_few(texts):
     texts.shown(told[0])
     texts.shown(told[0])
     assert not any("clusters" in warning for warning in unnamed.warnings)
-    assert named.verdict.p_adjusted == named.uncalibrated.p_adjusted
+    assert named.verdict.p_adjusted == named.p_adjusted("uncalibrated")
     assert named.verdict.p_adjusted != unnamed.verdict.p_adjusted
 
 
@@ -380,9 +380,10 @@ def test_what_cannot_be_analysed_gets_a_sentence(data, settings, kind, texts):
 def test_an_analysis_is_shown_on_one_screen():
     found = calib.analyze(rows_of_a_frame(), {"methods": ("platt", "beta")})
     lines = repr(found).splitlines()
-    assert lines[:2] == [found.verdict.sentence, found.recommendation.sentence]
+    said = [found.verdict.sentence, found.recommendation.sentence, found.after_sentence]
+    assert lines[:4] == [*said, ""]
     starts = [line.split()[0] for line in lines if line[:1].strip()]
-    assert starts[2:5] == ["Uncalibrated", "Platt", "Beta"]
+    assert starts[3:6] == ["Uncalibrated", "Platt", "Beta"]
     assert "400 rows, " in lines[-1]
     assert len(lines) < 24
     assert max(map(len, lines)) < 140

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.special import expit, logit
+from scipy.special import expit, logit, softmax
 from scipy.stats import mannwhitneyu, norm
 
 import calib
@@ -21,11 +21,18 @@ from calib.analysis.verdict import (
     calibration_tests,
     judge,
 )
+from calib.analysis.verdicts import verdict_after
 from calib.calibrators import CALIBRATORS
 from calib.core.cells import ScoreCells
 from calib.core.estimate import Estimate
 from calib.core.predictions import Predictions
+from calib.core.views import ScoreMatrix
 from calib.metrics import TestResult
+from calib.metrics.by_class import class_table
+from calib.numerics.intervals import holm
+from calib.text import p_value
+from calib.ui.classes import adjusted as adjusted_table
+from calib.ui.classes import summary
 from calib.ui.cumulative import NAMES
 from calib.ui.cumulative import test_lines as lines_of
 from tests.rare import common_first
@@ -314,8 +321,8 @@ def check_agreement(analysis: Analysis) -> None:
     verdict, advice = analysis.verdict, analysis.recommendation
     scores = analysis.uncalibrated
     # The tests as the pages show them.
-    assert verdict.p_adjusted == scores.p_adjusted
-    assert [line.cells[0][0] for line in lines_of(scores)] == [
+    assert verdict.p_adjusted == analysis.p_adjusted("uncalibrated")
+    assert [line.cells[0][0] for line in lines_of(scores, verdict.p_adjusted)] == [
         NAMES[key] for key in verdict.p_adjusted
     ]
     rejects = bool(verdict.rejected)
@@ -356,7 +363,7 @@ def test_verdicts_of_a_matrix_agree_in_every_view():
         verdict, results = analysis.verdict, analysis.multiclass.results
         assert analysis.recommendation.method == analysis.multiclass.recommended
         assert results[analysis.multiclass.recommended].differences["log_loss"].high < 0
-        assert verdict.p_adjusted == analysis.uncalibrated.p_adjusted
+        assert verdict.p_adjusted == analysis.p_adjusted("uncalibrated")
         assert verdict.answer == ("not calibrated" if verdict.rejected else "inconclusive")
 
 
@@ -725,3 +732,86 @@ def test_a_slope_or_groups_that_explain_more_than_the_mean_name_the_kind():
     assert judge(uneven, p_values(hosmer_lemeshow=0.001), slope=steep).kind == "uneven"
     # A cumulative curve that rejects decides.
     assert judge(rows, p_values(ks=0.001, line=0.0001), slope=steep).kind == "too high"
+
+
+def tilted(seed: int = 5, n: int = 12_000) -> Predictions:
+    """A matrix whose largest scores are right, and whose other two are not."""
+    rng = np.random.default_rng(seed)
+    right = softmax(rng.normal(0, 1.2, (n, 3)), axis=1)
+    label = (rng.random(n)[:, None] > right.cumsum(axis=1)).sum(axis=1)
+    order, rows = np.argsort(-right, axis=1), np.arange(n)
+    wrong, rest = right.copy(), 1.0 - right.max(axis=1)
+    wrong[rows, order[:, 1]], wrong[rows, order[:, 2]] = 0.88 * rest, 0.12 * rest
+    changed = wrong.argmax(axis=1) != right.argmax(axis=1)
+    wrong[changed] = right[changed]
+    return Predictions.from_arrays(label, wrong)
+
+
+def test_classes_of_a_matrix_count_although_its_top_label_is_calibrated(texts):
+    analysis = calib.analyze(tilted(), {"methods": ("vector",)})
+    verdict, classes = analysis.verdict, analysis.multiclass.scored["uncalibrated"].classes
+    own = [test.p_value for test in analysis.uncalibrated.all_tests.values()]
+    assert holm(np.array(own)).min() > SIGNIFICANCE
+    together = holm(np.concatenate([own, classes.tested]))
+    assert list(verdict.p_adjusted.values()) == pytest.approx(together)
+    n = int((together[5:] < SIGNIFICANCE).sum())
+    assert (verdict.kind, verdict.answer) == ("some classes", "not calibrated")
+    assert f"{n} of 3 classes are significantly miscalibrated." in verdict.finding
+    # The page of the classes counts the same ones.
+    table = adjusted_table(classes, analysis, "uncalibrated")
+    assert f"{n} of 3 classes are" in summary(table, "uncalibrated")
+    assert (
+        f"class {table.class_name[int((table.p_adjusted < 0.05).argmax())]}: " in verdict.evidence
+    )
+    texts(verdict.sentence)
+
+
+def test_top_label_and_classes_of_calibrated_matrices_are_rejected_in_one_of_twenty():
+    n_rejected, words = 0, view_words("top:1")
+    for rng in np.random.default_rng(0).spawn(200):
+        scores = softmax(rng.normal(0, 1.5, (1000, 3)), axis=1)
+        label = (rng.random(1000)[:, None] > scores.cumsum(axis=1)).sum(axis=1)
+        rows = Predictions.from_arrays(label, scores)
+        classes = class_table(ScoreMatrix.from_arrays(label, scores), "abc")
+        n_rejected += bool(judge(rows.view("top:1").cells(), words=words, classes=classes).rejected)
+    assert n_rejected / 200 <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 200)
+
+
+def test_what_is_recommended_has_a_verdict_of_its_own():
+    outcome, score = sloped(np.random.default_rng(1), 3000, 0.5)
+    analysis = calib.analyze(Predictions.from_arrays(outcome, score), {"methods": ("logistic",)})
+    after = analysis.after
+    held_out = analysis.held_out.cells["logistic"]
+    tests = calibration_tests(held_out)
+    assert after.p_adjusted == adjusted(tests)
+    assert (after.answer, after.kind) == ("no evidence", "calibrated")
+    smallest = p_value(min(after.p_adjusted.values()))
+    assert after.notes == (
+        f"Held-out scores: 5 tests, smallest {smallest} after Holm's correction.",
+    )
+    assert analysis.after_sentence.startswith(
+        "After Logistic: no evidence of miscalibration. Held-"
+    )
+    # Where nothing is recommended there is nothing after it.
+    right = calib.from_predictions(*sloped(np.random.default_rng(1), 3000, 1.0))
+    assert (right.recommendation.method, right.after, right.after_sentence) == (
+        "uncalibrated",
+        None,
+        "",
+    )
+
+
+def test_a_view_that_gets_worse_is_said_with_the_best_method_of_that_view():
+    analysis = calib.analyze(tilted(), {"methods": ("temperature", "vector", "ks_spline")})
+    key, methods = "vector", analysis.methods
+    found = verdict_after(analysis.held_out, methods, analysis.settings, key, analysis.multiclass)
+    errors = {each: method.ks.statistic for each, method in methods.items()}
+    best = min(errors, key=errors.__getitem__)
+    assert errors[key] > errors["uncalibrated"] > errors[best]
+    assert found.notes[1] == (
+        f"The KS error of the top label rises from {errors['uncalibrated']:.4f} to "
+        f"{errors[key]:.4f}. {methods[best].label} has the lowest, {errors[best]:.4f}."
+    )
+    said = found.after(methods[key].label, analysis.verdict)
+    assert said.startswith("After Vector scaling: ")
+    assert "Not calibrated" not in said

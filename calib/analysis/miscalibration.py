@@ -29,6 +29,7 @@ Kind = Literal[
     "uneven",
     "reversed",
     "uninformative",
+    "some classes",
     "unknown",
 ]
 # The tests of the cumulative difference, which has a direction at every score.
@@ -57,6 +58,10 @@ class ViewWords:
     outcomes: tuple[str, str] = ("positives", "negatives")
     loss: str = "log loss"
     top_label: bool = False
+
+    @property
+    def place(self) -> str:
+        return "the top label" if self.top_label else "the shown view"
 
 
 def view_words(view: str) -> ViewWords:

@@ -152,13 +152,8 @@ class MethodResult:
 
     @property
     def all_tests(self) -> dict[str, TestResult]:
-        """The KS test and the other tests by key. Their p-values are adjusted together."""
+        """The KS test and the other tests by key."""
         return {"ks": self.ks, **self.tests}
-
-    @property
-    def p_adjusted(self) -> dict[str, float]:
-        """Holm-adjusted p-values of all tests. A test rejects if its value is below 0.05."""
-        return adjusted(self.all_tests)
 
 
 # The part of one method in an analysis, or in that of the whole matrix.
@@ -187,6 +182,8 @@ class Analysis:
         Limitations of the data or the results, one sentence each.
     multiclass : MulticlassComparison or None
         Results for the whole matrix, independent of the view. None if there is one score per row.
+    after : Verdict or None
+        Verdict of the held-out scores of the recommended calibrator. None if none is recommended.
     """
 
     settings: Settings
@@ -199,6 +196,7 @@ class Analysis:
     recommendation: Recommendation
     warnings: tuple[str, ...]
     multiclass: MulticlassComparison | None = None
+    after: Verdict | None = None
 
     def __repr__(self) -> str:
         """A summary for one screen: verdict, recommendation, main metrics and data."""
@@ -214,6 +212,7 @@ class Analysis:
             [
                 self.verdict.sentence,
                 self.recommendation.sentence,
+                *filter(None, [self.after_sentence]),
                 "",
                 pd.DataFrame.from_dict(metrics, orient="index").to_string(max_colwidth=24),
                 "",
@@ -221,6 +220,22 @@ class Analysis:
                 f"positive; scored on {data.protocol}; {plural(len(self.warnings), 'warning')}.",
             ]
         )
+
+    @property
+    def after_sentence(self) -> str:
+        """What the tests of the recommended calibrator's held-out scores find, or ""."""
+        if self.after is None:
+            return ""
+        return self.after.after(self.methods[self.recommendation.method].label, self.verdict)
+
+    def p_adjusted(self, method: str) -> dict[str, float]:
+        """Holm-adjusted p-values of all tests of a method. One below 0.05 rejects calibration.
+
+        For a matrix the tests of the view are adjusted together with those of the classes.
+        """
+        results = self.multiclass.results if self.multiclass else {}
+        classes = results[method].class_p_values.tolist() if method in results else ()
+        return adjusted(self.methods[method].all_tests, classes)
 
     @property
     def uncalibrated(self) -> MethodResult:

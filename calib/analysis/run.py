@@ -12,7 +12,7 @@ from calib.analysis.miscalibration import view_words
 from calib.analysis.recommendation import Recommendation, recommend
 from calib.analysis.results import LiveAnalysis, MethodResult
 from calib.analysis.summary import names_of, summarize, table_columns, warnings_of
-from calib.analysis.verdict import SIGNIFICANCE, Verdict, judge
+from calib.analysis.verdicts import verdict_after, verdict_before
 from calib.core.aggregate import Aggregate
 from calib.core.counted import CountedRows
 from calib.core.predictions import Predictions
@@ -26,7 +26,6 @@ from calib.crossfit.settings import Settings, default_settings, with_view
 from calib.curves.functions import compact_logit_curve
 from calib.numerics.threads import single_thread
 from calib.numerics.transforms import default_epsilon
-from calib.uncertainty import slope_estimate
 
 Value = TypeVar("Value")
 
@@ -120,11 +119,10 @@ def _analyze(
     else:
         rows = _rows(predictions, settings.view)
         held_out = cross_fit(rows, settings, progress, known.held_out if known else None)
-    evaluated = _evaluate(predictions, held_out, settings)
-    if held_out.matrix is None:
-        return evaluated
-    compared = compare(held_out.matrix, settings, progress, known.multiclass if known else None)
-    return _of_matrix(evaluated, compared)
+    compared = None
+    if held_out.matrix is not None:
+        compared = compare(held_out.matrix, settings, progress, known.multiclass if known else None)
+    return _evaluate(predictions, held_out, settings, compared)
 
 
 def _rows(data: Data, view: str) -> Predictions | CountedRows:
@@ -146,34 +144,20 @@ def _known(earlier: LiveAnalysis | None, predictions: Data) -> LiveAnalysis | No
     return earlier if named == earlier.data else replace(earlier, data=named, source=predictions)
 
 
-def _of_matrix(analysis: LiveAnalysis, compared: LiveMulticlassComparison) -> LiveAnalysis:
-    advice = recommend(
-        *log_losses(compared.results),
-        compared.held_out.top_label.cells(),
-        view_words("top:1").outcomes,
-        "held-out multiclass log loss",
-        analysis.settings.confidence_level,
-    )
-    return replace(
-        analysis,
-        multiclass=compared,
-        recommendation=advice,
-        verdict=_verdict(
-            analysis.held_out,
-            analysis.uncalibrated,
-            analysis.settings,
-            advice,
-            "multiclass log loss",
-        ),
-        warnings=tuple(dict.fromkeys((*compared.notes, *analysis.warnings))),
-    )
-
-
-def _evaluate(predictions: Data, held_out: CrossFitted, settings: Settings) -> LiveAnalysis:
+def _evaluate(
+    predictions: Data,
+    held_out: CrossFitted,
+    settings: Settings,
+    compared: LiveMulticlassComparison | None,
+) -> LiveAnalysis:
     methods = method_results(held_out, settings)
-    advice = _recommendation(held_out, methods, settings)
+    if compared is None:
+        advice = _recommendation(held_out, methods, settings)
+    else:
+        advice = _recommendation_of_matrix(compared, settings)
     rule = default_epsilon(held_out.fitted_on.score)
     epsilon = settings.epsilon or rule
+    notes = compared.notes if compared else ()
     return LiveAnalysis(
         settings=settings,
         data=summarize(predictions, settings.view, held_out),
@@ -183,27 +167,14 @@ def _evaluate(predictions: Data, held_out: CrossFitted, settings: Settings) -> L
         methods=methods,
         fitted_reliability=reliability(held_out.fitted_on, settings, held_out.fitted_clusters),
         compact_logit=compact_logit_curve(epsilon, rule, rows_outside(held_out.fitted_on, epsilon)),
-        verdict=_verdict(held_out, methods["uncalibrated"], settings, advice),
+        verdict=verdict_before(held_out, methods["uncalibrated"], settings, advice, compared),
         recommendation=advice,
-        warnings=warnings_of(predictions, held_out),
+        warnings=tuple(dict.fromkeys((*notes, *warnings_of(predictions, held_out)))),
+        multiclass=compared,
+        after=verdict_after(held_out, methods, settings, advice.method, compared),
         held_out=held_out,
         source=predictions,
     )
-
-
-def _verdict(
-    held_out: CrossFitted,
-    scores: MethodResult,
-    settings: Settings,
-    advice: Recommendation,
-    loss: str = "log loss",
-) -> Verdict:
-    cells, slope = held_out.cells["uncalibrated"], scores.metrics["slope"]
-    level = 1.0 - SIGNIFICANCE  # the verdict's own, not that of the settings
-    if settings.confidence_level != level:
-        slope = slope_estimate(held_out.view("uncalibrated"), cells, confidence_level=level)
-    words = replace(view_words(settings.view), loss=loss)
-    return judge(cells, scores.all_tests, advice, slope=slope, words=words)
 
 
 def _rebin(earlier: LiveAnalysis, settings: Settings) -> LiveAnalysis:
@@ -239,3 +210,15 @@ def _recommendation(
     changes = {key: method.differences["log_loss"] for key, method in methods.items()}
     cells = held_out.cells["uncalibrated"]
     return recommend(log_losses, to_best, changes, cells, level=level)
+
+
+def _recommendation_of_matrix(
+    compared: LiveMulticlassComparison, settings: Settings
+) -> Recommendation:
+    return recommend(
+        *log_losses(compared.results),
+        compared.held_out.top_label.cells(),
+        view_words("top:1").outcomes,
+        "held-out multiclass log loss",
+        settings.confidence_level,
+    )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -15,10 +16,12 @@ from calib.core.cells import ScoreCells
 from calib.core.estimate import Estimate
 from calib.metrics import hosmer_lemeshow_test, ks_test, kuiper_test, spiegelhalter_test
 from calib.metrics.base import TestResult
+from calib.metrics.by_class import Classwise
 from calib.metrics.regression import calibration_slope_intercept, line_test
+from calib.numerics.arrays import FloatArray
 from calib.numerics.intervals import holm
 from calib.numerics.logistic import LogisticFit
-from calib.text import number, p_value
+from calib.text import number, p_value, plural, shortened
 from calib.uncertainty import fit_line
 
 Answer = Literal["not calibrated", "no evidence", "inconclusive"]
@@ -55,7 +58,8 @@ class Verdict:
     kind : str
         If a test rejects: "overconfident", "underconfident", "too high", "too low", "reversed"
         (higher scores have fewer positives), "uninformative" (they do not have more), or "uneven"
-        (too high in some ranges, too low in others) if none of these applies. If no test rejects:
+        (too high in some ranges, too low in others) if none of these applies. If only tests of
+        single classes of a matrix reject: "some classes". If no test rejects:
         "calibrated" if the recommendation is to keep the scores, otherwise "unknown".
     sentence : str
         The answer, what is wrong, and the evidence, in one or two sentences.
@@ -63,19 +67,33 @@ class Verdict:
         "not calibrated", "no evidence" (of miscalibration) or "inconclusive". It is inconclusive if
         no test rejects but there are too few rows, or if tests and recommendation disagree.
     p_adjusted : mapping of str to float
-        Holm-adjusted p-value of each test, NaN if there is no test. Empty in reports of earlier
-        versions, whose verdict uses only the KS test.
+        Holm-adjusted p-value of each test, NaN if there is no test. For a matrix these are the
+        tests of the view, and the KS test of each class, "class:0", "class:1", ... Empty in reports
+        of earlier versions, whose verdict uses only the KS test.
+    notes : tuple of str
+        Further sentences.
     """
 
     kind: Kind
     sentence: str
     answer: Answer
     p_adjusted: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def rejected(self) -> tuple[str, ...]:
         """Keys of the tests that reject calibration."""
         return tuple(key for key, p in self.p_adjusted.items() if p < SIGNIFICANCE)
+
+    @property
+    def tested(self) -> str:
+        """The number of tests, and the smallest p-value, or "" if there is no test."""
+        found = [p for p in self.p_adjusted.values() if not math.isnan(p)]
+        if not found:
+            return ""
+        return (
+            f"{plural(len(found), 'test')}, smallest {p_value(min(found))} after Holm's correction"
+        )
 
     @property
     def summary(self) -> str:
@@ -102,15 +120,25 @@ class Verdict:
             return ""
         return self._after_heading.rpartition(" (")[2].removesuffix(")")
 
+    def after(self, label: str, before: Verdict) -> str:
+        """This verdict of held-out calibrated scores in sentences that name the calibrator."""
+        said = " ".join((self.sentence, *self.notes))
+        still = "still not" if before.answer == "not calibrated" else "not"
+        said = said.replace("Not calibrated: ", f"{still} calibrated, ", 1)
+        return f"After {label}: {said[:1].lower()}{said[1:]}"
+
     @property
     def _after_heading(self) -> str:
         return self.sentence.removeprefix(self.heading).lstrip(".: ")
 
 
-def adjusted(tests: Mapping[str, TestResult]) -> dict[str, float]:
-    """Holm-adjusted p-values of tests. A test rejects if its value is below 0.05."""
-    p_values = np.array([test.p_value for test in tests.values()])
-    return dict(zip(tests, holm(p_values).tolist(), strict=True))
+def adjusted(
+    tests: Mapping[str, TestResult], class_p_values: Sequence[float] | FloatArray = ()
+) -> dict[str, float]:
+    """Holm-adjusted p-values of tests and of classes. A test rejects if its value is below 0.05."""
+    p_values = {key: test.p_value for key, test in tests.items()}
+    p_values |= {f"class:{k}": float(p) for k, p in enumerate(class_p_values)}
+    return dict(zip(p_values, holm(np.array(list(p_values.values()))).tolist(), strict=True))
 
 
 def calibration_tests(cells: ScoreCells, line: LogisticFit | None = None) -> dict[str, TestResult]:
@@ -131,36 +159,62 @@ def judge(
     *,
     slope: Estimate | None = None,
     words: ViewWords | None = None,
+    classes: Classwise | None = None,
 ) -> Verdict:
     """Test whether the scores are calibrated, and state the result in a sentence.
 
     The scores are not calibrated if one of the tests rejects after the correction of Holm 1979
     (https://www.jstor.org/stable/4615733), which limits the probability of any false rejection to
-    5%. The verdict is inconclusive if the recommendation, if any, disagrees with the tests, or if
-    no test rejects and there are few rows. The default tests and slope are of independent rows.
+    5%. The tests of `classes` are corrected together with the others. The verdict is inconclusive
+    if the recommendation, if any, disagrees with the tests, or if no test rejects and there are few
+    rows. The default tests and slope are of independent rows.
     """
     tests, words = tests or calibration_tests(cells), words or ViewWords()
-    p_adjusted = adjusted(tests)
-    rejected = [key for key, p in p_adjusted.items() if p < SIGNIFICANCE]
+    p_adjusted = adjusted(tests, () if classes is None else classes.tested)
     method = advice.method if advice else ""
-    if not rejected:
+    if not any(p < SIGNIFICANCE for p in p_adjusted.values()):
         return _without_rejection(cells, p_adjusted, method, words)
-    if slope is None:
-        fit = calibration_slope_intercept(cells)
-        slope = Estimate(fit.slope, fit.slope_low, fit.slope_high)
-    kind = kind_of(cells, rejected, slope, words)
+    rejected = [key for key in tests if p_adjusted[key] < SIGNIFICANCE]
+    if rejected:
+        if slope is None:
+            fit = calibration_slope_intercept(cells)
+            slope = Estimate(fit.slope, fit.slope_low, fit.slope_high)
+        kind = kind_of(cells, rejected, slope, words)
+        evidence = _evidence(tests, rejected, kind, p_adjusted)
+        finding = finding_of(cells, rejected, kind, slope, words)
+    else:
+        kind, finding = "some classes", f"No test of {words.place} rejects calibration."
+        evidence = _worst_class(classes, p_adjusted) if classes else ""
     named = KIND_WORDS.get(kind, kind)
-    evidence = _evidence(tests, p_adjusted, kind)
+    if classes is not None:
+        finding = f"{finding} {_classes_sentence(p_adjusted)}"
     if method == "uncalibrated":
-        reject = "a test rejects" if len(rejected) == 1 else f"{len(rejected)} tests reject"
+        n = sum(p < SIGNIFICANCE for p in p_adjusted.values())
+        reject = "a test rejects" if n == 1 else f"{n} tests reject"
         sentence = (
             f"Inconclusive: {reject} calibration ({named}; {evidence}), but no calibrator lowers "
             f"the {words.loss} significantly."
         )
         return Verdict(kind, sentence, "inconclusive", p_adjusted)
-    finding = finding_of(cells, rejected, kind, slope, words)
     sentence = f"Not calibrated: {named}. {finding} ({evidence})"
     return Verdict(kind, sentence, "not calibrated", p_adjusted)
+
+
+def _classes_sentence(p_adjusted: Mapping[str, float]) -> str:
+    found = [p for key, p in p_adjusted.items() if key.startswith("class:")]
+    tested = [p for p in found if not math.isnan(p)]
+    n = sum(p < SIGNIFICANCE for p in tested)
+    if not tested:
+        return "No class has enough rows to be tested."
+    are = "is" if n == 1 else "are"
+    return f"{n:,} of {plural(len(tested), 'class')} {are} significantly miscalibrated."
+
+
+def _worst_class(classes: Classwise, p_adjusted: Mapping[str, float]) -> str:
+    """The class with the largest KS error among those whose tests reject, as evidence."""
+    place = next(i for i, k in enumerate(classes.index) if p_adjusted[f"class:{k}"] < SIGNIFICANCE)
+    name, ks = shortened(classes.class_name[place]), number(classes.ks_error[place])
+    return f"class {name}: KS error {ks}, {p_value(classes.p_value[place])}"
 
 
 def _without_rejection(
@@ -179,9 +233,13 @@ def _without_rejection(
     return Verdict("unknown", sentence, "inconclusive", p_adjusted)
 
 
-def _evidence(tests: Mapping[str, TestResult], p_adjusted: Mapping[str, float], kind: Kind) -> str:
+def _evidence(
+    tests: Mapping[str, TestResult],
+    rejected: Sequence[str],
+    kind: Kind,
+    p_adjusted: Mapping[str, float],
+) -> str:
     """The test on which the finding is based, with its p-value before Holm's correction."""
-    rejected = [key for key, p in p_adjusted.items() if p < SIGNIFICANCE]
     strongest = min(rejected, key=lambda key: p_adjusted[key])
     shape = CITED.get(kind, (*BY_CURVE, "line"))
     cited = next((key for key in shape if key in rejected), strongest)

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from calib.analysis import Analysis, analyze
+from calib.analysis import Analysis, LiveAnalysis, analyze
+from calib.analysis.verdicts import verdict_after
 from calib.calibrators import CALIBRATORS
 from calib.cli import options
 from calib.reports.command import option_of
@@ -161,14 +162,26 @@ def run(given: argparse.Namespace) -> int:
         data = analysis.data
         facts = {"data": data.name, "fingerprint": data.fingerprint, "rows": str(data.n_rows)}
         facts |= {"columns": data.read_as, "method": given.method}
+        facts |= {"tests": _tested(analysis, given.method)}
         write_junit(given.junit, cases, facts)
     for remark in predictions.remarks:
         print(f"note: {remark}", file=sys.stderr)
+    print(f"tests: {_tested(analysis, given.method)}", file=sys.stderr)
     broken = [finding for finding in found if not finding.kept]
     reasons = "; ".join(finding.sentence for finding in broken or found)
     of = f"({analysis.methods[given.method].label}, {analysis.data.n_rows} rows)"
     print(f"{'fail' if broken else 'pass'}: {reasons} {of}")
     return 1 if broken else 0
+
+
+def _tested(analysis: LiveAnalysis, method: str) -> str:
+    """What the tests of the checked scores find. No other calibrator is compared here."""
+    after = verdict_after(
+        analysis.held_out, analysis.methods, analysis.settings, method, analysis.multiclass
+    )
+    if after is None:
+        return analysis.verdict.sentence
+    return after.after(analysis.methods[method].label, analysis.verdict)
 
 
 def write_junit(

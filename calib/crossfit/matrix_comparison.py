@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from calib.crossfit.matrix import MatrixFits, fit_matrix
 from calib.crossfit.matrix_views import replicate_view
 from calib.crossfit.settings import Settings, default_methods
 from calib.metrics import ece_top_label, ks_top_1, ks_top_2, ks_within_2, matrix_metrics
-from calib.metrics.by_class import class_errors
+from calib.metrics.by_class import Classwise, class_table
 from calib.metrics.matrix import ROW_METRICS
 from calib.numerics.arrays import FloatArray
 from calib.uncertainty import fold_variance
@@ -38,6 +38,9 @@ class MulticlassResult:
     # Difference of log_loss, brier_score and accuracy from the uncalibrated scores, paired by row.
     differences: Mapping[str, Estimate]
     to_best: Estimate  # log loss minus the log loss of the best method, paired by row
+    # p-values of the KS tests of the classes, NaN for classes that are not tested. Empty in reports
+    # of earlier versions.
+    class_p_values: FloatArray = field(default_factory=lambda: np.empty(0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +50,7 @@ class Scored:
     # Log loss, Brier score and correctness of each row, in `MatrixFits.order`.
     rows: Mapping[str, FloatArray]
     views: Mapping[str, float]  # the other metrics
-    classwise_floor: float  # mean classwise ECE of calibrated scores
+    classes: Classwise
     errors: Mapping[str, Errors]  # values in resamples, for metrics that have an interval
     # shape (k, m): the values of `rows` for `MatrixFits.fold_points`, by the calibrator of every
     # fold.
@@ -65,7 +68,7 @@ class Scored:
         return {
             name: self.errors[name].estimate(value, confidence_level)
             if name in self.errors
-            else Estimate(value, noise_floor=self.classwise_floor)
+            else Estimate(value, noise_floor=float(self.classes.ece_noise_floor.mean()))
             for name, value in self.views.items()
         }
 
@@ -233,17 +236,17 @@ def _score(held_out: MatrixFits, key: str) -> Scored:
         name: replicate_view(view, cells[name], held_out.settings.seed)
         for name, view in own.leading.items()
     }
-    by_class = class_errors(own, N_BINS)
+    classes = class_table(own, held_out.class_names, N_BINS)
     return Scored(
         rows={name: row(own.scores, own.label) for name, row in ROW_METRICS.items()},
         views={
             "ece_top_label": ece_top_label(own, n_bins=N_BINS),
-            "ece_classwise": float(by_class.ece.mean()),
+            "ece_classwise": float(classes.ece.mean()),
             "ks_top_1": ks_top_1(own),
             "ks_top_2": ks_top_2(own),
             "ks_within_2": ks_within_2(own),
         },
-        classwise_floor=float(by_class.ece_noise_floor.mean()),
+        classes=classes,
         errors={
             "ece_top_label": drawn["top:1"].ece(np.linspace(0.0, 1.0, N_BINS + 1), cells["top:1"]),
             "ks_top_1": drawn["top:1"].ks,
@@ -283,6 +286,7 @@ def _results(
             metrics=dict(means[key]) | one.estimates(level),
             differences={name: difference(one, reference, name) for name in one.rows},
             to_best=difference(one, best, "log_loss"),
+            class_p_values=one.classes.tested,
         )
         for key, one in scored.items()
     }

@@ -148,6 +148,13 @@ class Classwise(Locked):
     ece_noise_floor: FloatArray
     n_bins: int
 
+    @property
+    def tested(self) -> FloatArray:
+        """p-values in the order of the classes, NaN for classes that are `few`."""
+        found = np.empty(len(self.index))
+        found[self.index] = np.where(self.few, np.nan, self.p_value)
+        return found
+
     def frame(self) -> pd.DataFrame:
         """One row per class, worst KS error first."""
         columns: tuple[str, ...] = ("n_rows", "base_rate", "mean_score", "bias", "ks_error", "ece")

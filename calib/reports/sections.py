@@ -85,6 +85,7 @@ def verdict(report: Contents) -> Section:
         (
             Paragraph(analysis.verdict.sentence, lead=True),
             Paragraph(analysis.recommendation.sentence, lead=True),
+            *([Paragraph(analysis.after_sentence)] if analysis.after else []),
             Paragraph(numbers),
             _table(report, caption, report.shown, columns, _metric),
             Beside(tuple(charts)),
@@ -230,6 +231,7 @@ def cumulative(report: Contents) -> Section:
 
 
 def _test_table(report: Contents) -> Table:
+    classes = ", those of the classes included," if report.analysis.multiclass else ""
     rows = tuple(
         row(
             method.label,
@@ -237,7 +239,7 @@ def _test_table(report: Contents) -> Table:
             # JSON has no infinity: what was infinite is not a number after reading.
             number(test.statistic, 3),
             Value(p_value(test.p_value), test.null),
-            p_value(method.p_adjusted[key]),
+            p_value(report.analysis.p_adjusted(method.key)[key]),
         )
         for method in report.shown
         for key, test in method.all_tests.items()
@@ -245,8 +247,8 @@ def _test_table(report: Contents) -> Table:
     )
     return Table(
         "Tests of the held-out scores. A test rejects calibration if its p-value after Holm's "
-        f"correction for the number of tests is below {SIGNIFICANCE:g}. The verdict uses these "
-        "p-values.",
+        f"correction for the number of tests{classes} is below {SIGNIFICANCE:g}. The verdict uses "
+        "these p-values.",
         ("Method", "Test", "Statistic", "p", "p (Holm)"),
         rows,
         n_text=2,

@@ -42,7 +42,7 @@ def _tests(report: Contents) -> pd.DataFrame:
                 "test": name,
                 "statistic": test.statistic,
                 "p_value": test.p_value,
-                "p_adjusted": method.p_adjusted[name],
+                "p_adjusted": report.analysis.p_adjusted(method.key)[name],
                 "null": test.null,
             }
             for method in report.analysis.methods.values()

@@ -167,8 +167,9 @@ def _wrong(report: Report, evidence: Evidence, printed: Json) -> Iterator[Differ
 def _contradicted(analysis: Analysis) -> Iterator[Difference]:
     """Sentences without the words of the verdict or method: merged cells give other numbers."""
     verdict, advice = analysis.verdict, analysis.recommendation
-    if not verdict.sentence.startswith(verdict.heading):
-        yield Difference("analysis.verdict.sentence", verdict.sentence, f"{verdict.heading} ...")
+    for name, each in {"verdict": verdict, "after": analysis.after}.items():
+        if each is not None and not each.sentence.startswith(each.heading):
+            yield Difference(f"analysis.{name}.sentence", each.sentence, f"{each.heading} ...")
     label = CALIBRATORS[advice.method].label if advice.method in CALIBRATORS else ""
     if label.lower() not in advice.sentence.lower():
         yield Difference("analysis.recommendation.sentence", advice.sentence, f"... {label} ...")

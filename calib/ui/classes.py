@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
+from calib.analysis import Analysis
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.metrics.by_class import Classwise
-from calib.text import UNKNOWN, count, number, p_value, percent, plain, signed
+from calib.text import UNKNOWN, count, number, p_value, percent, plain, plural, signed
 from calib.ui.controls.widgets import plain_name
 from calib.ui.session import state
 from calib.ui.session.choices import method_label
@@ -35,7 +38,7 @@ COLUMNS: dict[str, Any] = {
         "ECE if calibrated", help="Average ECE of calibrated scores of the class."
     ),
     "p_adjusted": st.column_config.NumberColumn(
-        "p (Holm)", help="p-value of the KS test, corrected for the number of classes (Holm)."
+        "p (Holm)", help="p-value of the KS test, corrected for all tests of the verdict (Holm)."
     ),
     "base_rate": st.column_config.NumberColumn("Observed", help="Share of rows of this class."),
     "mean_score": st.column_config.NumberColumn("Mean score"),
@@ -50,11 +53,18 @@ SHOWN: dict[str, Callable[[float], str]] = {
 READING = """
 - Classes are sorted by **KS error**, worst first. Click a heading to sort. Select a row, or press
   Shift and Space on it, to open its class.
-- **p** is corrected for the number of classes. It is not computed for classes with fewer than 30
+- **p** is corrected for the number of classes and for the five tests of the shown view, as the
+  verdict is. It is not computed for classes with fewer than 30
   observed or expected rows; these rows are grey.
 - **Bias** is observed minus mean score. A class without bias can still be miscalibrated, with some
   scores too high and others too low; KS and ECE show this.
 """
+
+
+def adjusted(table: Classwise, analysis: Analysis, method: str) -> Classwise:
+    """The table with the p-values of the verdict, adjusted together with the tests of the view."""
+    p_adjusted = analysis.p_adjusted(method)
+    return replace(table, p_adjusted=np.array([p_adjusted[f"class:{k}"] for k in table.index]))
 
 
 def summary(table: Classwise, method: str) -> str:
@@ -67,8 +77,10 @@ def summary(table: Classwise, method: str) -> str:
     if not off.any():
         return f"**{label}**: none of {judged:,} classes is significantly miscalibrated.{few}"
     worst = int(off.argmax())
+    are = "is" if off.sum() == 1 else "are"
     return (
-        f"**{label}**: {int(off.sum()):,} of {judged:,} classes are significantly miscalibrated."
+        f"**{label}**: {int(off.sum()):,} of {plural(judged, 'class')} {are} significantly "
+        "miscalibrated."
         f"{few} Worst: **{plain(table.class_name[worst])}** (KS "
         f"{number(table.ks_error[worst])}, {p_value(float(table.p_adjusted[worst]))} after Holm's "
         "correction); mean "

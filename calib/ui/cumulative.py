@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from calib.analysis import MethodResult
+from collections.abc import Mapping
+
+from calib.analysis import Analysis, MethodResult
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.reports.sections import TESTS as NAMES
 from calib.text import number, p_value
@@ -16,9 +18,10 @@ WHAT_IT_TESTS = {
     "line": "Calibration slope = 1 and intercept = 0",
 }
 TESTS_READING = (
-    "No test can prove calibration. The last p-value is adjusted for the number of tests (Holm): "
+    "No test can prove calibration. The last p-value is adjusted for the number of tests, for a "
+    "matrix including those of the classes (Holm): "
     f"calibration is rejected if it is below {SIGNIFICANCE:g}, and the verdict uses it. A "
-    "calibrated model is rejected by any of the five in at most 5% of data sets. With many rows "
+    "calibrated model is rejected by any of them in at most 5% of data sets. With many rows "
     "even negligible differences are significant; check the effect size."
 )
 CUMULATIVE = """
@@ -40,15 +43,16 @@ PANELS = (
 )
 
 
-def tests_table(method: MethodResult) -> None:
+def tests_table(analysis: Analysis, key: str) -> None:
     head = [("Test", ""), ("Statistic", ""), ("p", "Before the correction."), ("p (Holm)", "")]
-    lines = test_lines(method)
-    lines_table(f"lines_{len(lines)}_tests_{method.key}", f"Tests: {method.label}", head, lines)
+    method = analysis.methods[key]
+    lines = test_lines(method, analysis.p_adjusted(key))
+    lines_table(f"lines_{len(lines)}_tests_{key}", f"Tests: {method.label}", head, lines)
 
 
-def test_lines(method: MethodResult) -> list[Line]:
+def test_lines(method: MethodResult, p_adjusted: Mapping[str, float]) -> list[Line]:
     """One row per test: what it tests stands below its name, its null distribution below p."""
-    found, p_adjusted = method.all_tests, method.p_adjusted
+    found = method.all_tests
     return [
         Line(
             [

@@ -195,9 +195,11 @@ INTERVALS = """
   comes from resamples.
 - **CORP line**: resamples, with Wilson's interval where a block has fewer than five rows of one
   outcome. **Smooth line**: normal on the log-odds scale, widened for the bias of smoothing.
-- **Verdict**: five tests: KS, Kuiper, Spiegelhalter, Hosmer-Lemeshow, and slope and intercept.
-  Holm's correction keeps the chance of even one false rejection at 5%. If tests and recommendation
-  disagree, the verdict is inconclusive and gives the reason.
+- **Verdict**: five tests: KS, Kuiper, Spiegelhalter, Hosmer-Lemeshow, and slope and intercept. For
+  a matrix the KS test of every class is added. Holm's correction keeps the chance of even one false
+  rejection at 5%. If tests and recommendation disagree, the verdict is inconclusive and gives the
+  reason. After calibration the same tests are applied to the held-out scores of the recommended
+  calibrator.
 - **Cumulative curve**: the grey band is the null distribution of the KS test (Brownian motion).
   Below 100 distinct scores it comes from 4,999 simulations.
 - If the data have a **cluster column**, resamples, standard errors, intervals, bands and tests use

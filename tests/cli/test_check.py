@@ -32,6 +32,25 @@ def limits(method, **factors):
     ]
 
 
+def found_by_tests(folder) -> str:
+    rows = calib.load(folder / "scores.csv", outcome="y", score="p")
+    return f"tests: {calib.analyze(rows, {'methods': ('uncalibrated',)}).verdict.sentence}\n"
+
+
+def test_the_tests_of_the_checked_calibrator_are_said(run, folder, tmp_path):
+    place = tmp_path / "found.xml"
+    options = ("--method", "platt", "--max-ks", 1, "--junit", place)
+    done = run("check", folder / "scores.csv", *options)
+    analysis = calib.analyze(calib.load(folder / "scores.csv"), {"methods": ("platt",)})
+    assert analysis.recommendation.method == "platt"
+    assert analysis.after_sentence.startswith("After Platt: ")
+    assert done.err.endswith(f"tests: {analysis.after_sentence}\n")
+    facts = {
+        each.get("name"): each.get("value") for each in ElementTree.parse(place).iter("property")
+    }
+    assert facts["tests"] == analysis.after_sentence
+
+
 @pytest.mark.parametrize("key", ["uncalibrated", "platt", "spline"])
 @pytest.mark.parametrize("limit", ["max_ks", "max_ece", "max_log_loss", "min_p"])
 def test_the_status_turns_where_the_number_of_the_library_lies(run, folder, method, key, limit):
@@ -47,7 +66,7 @@ def test_the_status_turns_where_the_number_of_the_library_lies(run, folder, meth
 def test_one_line_says_what_was_kept(run, folder, method, texts):
     done = run("check", folder / "scores.csv", *limits(method("uncalibrated"), max_ks=2, min_p=0.5))
     assert done.status == 0
-    assert done.err == READ_AS
+    assert done.err == READ_AS + found_by_tests(folder)
     value = method("uncalibrated").metrics["ks_error"].value
     assert done.out.startswith(f"pass: KS error {value:.6g} is at most ")
     texts.shown(done.out)
@@ -62,7 +81,7 @@ def test_one_line_says_which_limits_broke_and_only_those(run, folder, method):
         *limits(method("uncalibrated"), max_ks=0.5, max_ece=0.5, max_log_loss=2),
     )
     assert done.status == 1
-    assert done.err == READ_AS
+    assert done.err == READ_AS + found_by_tests(folder)
     assert done.out.startswith("fail: KS error ")
     calibrated = re.findall(
         r"; a calibrated model with this many rows shows ([0-9.]+) on average", done.out

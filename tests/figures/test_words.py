@@ -17,9 +17,10 @@ def calibrated() -> calib.Analysis:
 
 
 def test_p_values_of_sentences_are_not_adjusted_and_errors_have_one_notation():
-    scores = calibrated().uncalibrated
+    analysis = calibrated()
+    scores = analysis.uncalibrated
     ks, own = scores.ks, p_value(scores.ks.p_value)
-    assert own != p_value(scores.p_adjusted["ks"])
+    assert own != p_value(analysis.p_adjusted("uncalibrated")["ks"])
     assert evidence(scores) == f"KS {number(ks.statistic)}, {own}"
     said = errors_sentence(scores)
     assert f"KS error {number(ks.statistic)} ({own})" in said

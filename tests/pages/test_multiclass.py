@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import streamlit as st
 
+import calib
 from calib.crossfit.settings import default_methods
 from calib.loading.examples import EXAMPLES
 from tests.pages.test_matrices import csv
@@ -138,6 +139,32 @@ def test_classes_are_told_worst_first_and_by_method(texts):
     control(app, "selectbox", "classes").set_value("temperature").run()
     assert "**Temperature**:" in said(app)
     assert app.query_params["cls"] == "temperature"
+
+
+def test_overview_and_classes_count_the_same_classes_before_and_after():
+    app = start(ex="digits", m=QUICK)
+    rows = EXAMPLES["digits"].load()
+    settings = {"methods": tuple(QUICK.split("."))}
+    analysis = calib.analyze(rows, settings)
+    overview = unescaped(app)
+    assert analysis.after_sentence in overview
+    assert analysis.verdict.finding in overview
+    go(app, "classes")
+    for method, verdict in (
+        ("uncalibrated", analysis.verdict),
+        (analysis.recommendation.method, analysis.after),
+    ):
+        label = analysis.methods[method].label
+        if method != "uncalibrated":
+            control(app, "selectbox", "classes").set_value(method).run()
+        n = sum(key.startswith("class:") for key in verdict.rejected)
+        counted = f"{n} of 10 classes" if n else "none of 10 classes"
+        assert f"{label}: {counted}" in unescaped(app)
+        assert f"{n} of 10 classes" in verdict.sentence or not n
+
+
+def unescaped(app) -> str:
+    return said(app).replace("\\", "").replace("*", "")
 
 
 def test_a_class_that_is_selected_opens(monkeypatch):

@@ -210,6 +210,10 @@ def test_reports_of_earlier_versions_open_and_say_the_same(path):
     verdict = kept["analysis"]["verdict"]
     verdict.setdefault("answer", ANSWERS.get(verdict["kind"], "not calibrated"))
     verdict.setdefault("p_adjusted", {})
+    verdict.setdefault("notes", [])
+    kept["analysis"].setdefault("after", None)
+    for result in (kept["analysis"].get("multiclass") or {}).get("results", {}).values():
+        result.setdefault("class_p_values", [])
     # Until schema 5.
     kept["analysis"].pop("held_out", None)
     for name in kept["analysis"]:

@@ -28,7 +28,7 @@ def section(report: Report, title: str) -> Section:
 )
 def test_one_caveat_by_what_was_declared(analysis, declared, words):
     report = Report.from_analysis(analysis, held_out_declared=declared)
-    text = section(report, "Verdict").blocks[2]
+    text = section(report, "Verdict").blocks[3]
     assert isinstance(text, Paragraph)
     assert words in text.text
 

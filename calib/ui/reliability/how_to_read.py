@@ -100,7 +100,7 @@ def sensitivity_sentence(analysis: Analysis, sensitivity: Sensitivity, method: s
     else:
         when = "always" if sensitivity.share == 1.0 else "never"
         found = f"{STABLE} {size}, {when} above what a calibrated model would show by chance."
-    p = analysis.methods[method].p_adjusted["ks"]
+    p = analysis.p_adjusted(method)["ks"]
     rejects = "rejects" if p < SIGNIFICANCE else "does not reject"
     without_bins = (
         f"The KS test, which uses no bins, {rejects} calibration ({p_value(p)} after Holm's "
