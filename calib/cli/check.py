@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import math
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from calib.analysis import Analysis, LiveAnalysis, analyze
 from calib.analysis.verdicts import verdict_after
 from calib.calibrators import CALIBRATORS
 from calib.cli import options
+from calib.cli.streams import tell, writing
 from calib.reports.command import option_of
 from calib.text import significant
 
@@ -39,6 +39,19 @@ class Limit:
     meaning: str
     # The column of the metric table that holds it; None for the p-value.
     column: Callable[[Analysis], str] | None = None
+    # A limit beyond what there can be would always be met, or never.
+    largest: float = 1.0
+
+    def bound(self, text: str) -> float:
+        """The limit that a person gave."""
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not (0.0 <= value <= self.largest and value < math.inf):
+            most = f" and at most {self.largest:g}" if self.largest < math.inf else ""
+            raise argparse.ArgumentTypeError(f"must be a number of at least 0{most}, got {text!r}.")
+        return value
 
     def finding(self, analysis: Analysis, method: str, bound: float) -> Finding:
         result = analysis.methods[method]
@@ -57,7 +70,7 @@ LIMITS = (
         "maximum expected calibration error, with the bins of the settings",
         lambda analysis: f"ece_{analysis.settings.strategy}",
     ),
-    Limit("max_log_loss", "maximum log loss of the view", lambda _: "log_loss"),
+    Limit("max_log_loss", "maximum log loss of the view", lambda _: "log_loss", math.inf),
     Limit("min_p", "minimum p-value of the KS test alone"),
 )
 
@@ -122,7 +135,7 @@ def add(commands: options.Commands) -> None:
     limits = parser.add_argument_group("limits", "At least one must be given.")
     for limit in LIMITS:
         limits.add_argument(
-            option_of(limit.option), type=_bound, metavar="NUMBER", help=limit.meaning
+            option_of(limit.option), type=limit.bound, metavar="NUMBER", help=limit.meaning
         )
     limits.add_argument(
         "--method",
@@ -133,16 +146,6 @@ def add(commands: options.Commands) -> None:
         f"{', '.join(CALIBRATORS)}",
     )
     parser.add_argument("--junit", metavar="FILE", type=Path, help="also write JUnit XML")
-
-
-def _bound(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0.0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"must be a number of at least 0, got {text!r}.")
-    return value
 
 
 def run(given: argparse.Namespace) -> int:
@@ -163,10 +166,11 @@ def run(given: argparse.Namespace) -> int:
         facts = {"data": data.name, "fingerprint": data.fingerprint, "rows": str(data.n_rows)}
         facts |= {"columns": data.read_as, "method": given.method}
         facts |= {"tests": _tested(analysis, given.method)}
-        write_junit(given.junit, cases, facts)
+        with writing(given.junit):
+            write_junit(given.junit, cases, facts)
     for remark in predictions.remarks:
-        print(f"note: {remark}", file=sys.stderr)
-    print(f"tests: {_tested(analysis, given.method)}", file=sys.stderr)
+        tell(f"note: {remark}")
+    tell(f"tests: {_tested(analysis, given.method)}")
     broken = [finding for finding in found if not finding.kept]
     reasons = "; ".join(finding.sentence for finding in broken or found)
     of = f"({analysis.methods[given.method].label}, {analysis.data.n_rows} rows)"

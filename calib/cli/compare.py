@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from calib.cli.options import Commands, add_command, add_output, add_words, open_report, words_of
+from calib.cli.streams import save_each
 from calib.reports import Report, ReportComparison, compare_reports, pool_reports
 
 COMPARE = """examples:
@@ -57,9 +58,7 @@ def add(commands: Commands) -> None:
 
 def run_compare(given: argparse.Namespace) -> int:
     comparison = compare_reports(open_report(given.first), open_report(given.second))
-    for path in given.output:
-        comparison.save(path)
-        print(path)
+    save_each(given.output, comparison.save)
     if not given.output:
         print(comparison.markdown(), end="")
     return 0
@@ -71,7 +70,5 @@ def run_pool(given: argparse.Namespace) -> int:
         opened = {str(path): open_report(path) for path in given.reports}
     report = pool_reports(opened, **words_of(given))
     report = report.signed(given.sign) if given.sign else report
-    for path in given.output:
-        report.save(path)
-        print(path)
+    save_each(given.output, report.save)
     return 0

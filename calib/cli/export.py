@@ -9,6 +9,7 @@ from typing import Any
 from calib.analysis import analyze
 from calib.calibrators import CALIBRATORS
 from calib.cli import options
+from calib.cli.streams import save_each
 from calib.exports import DIALECTS, TARGETS, export, load_calibrator
 
 EXAMPLES = """examples:
@@ -67,7 +68,10 @@ def run(given: argparse.Namespace) -> int:
             raise ValueError(" ".join(analysis.warnings))
         classes = getattr(fitted, "n_classes_", None) and predictions.class_names
         named |= {"analysis": analysis, "classes": classes}
-    for path in given.output:
+
+    def save(path: Path) -> None:
         dialect = given.dialect if path.suffix.lower() == ".sql" else None
-        print(export(fitted, path, dialect, **named))
+        export(fitted, path, dialect, **named)
+
+    save_each(given.output, save)
     return 0

@@ -13,6 +13,7 @@ import shtab
 import calib
 from calib.cli import check, compare, export, report, reports, scan, serve, verify
 from calib.cli.options import check_outputs, complete_files, standard_input
+from calib.cli.streams import discard, prepare, tell
 
 BAD_INPUT, FAULT, INTERRUPTED = 2, 3, 130
 DESCRIPTION = """Can these probabilities be trusted? Without a command, the dashboard is opened.
@@ -61,6 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         used; 3 for an internal error of calib; 130 if a person interrupted it.
     """
     named = sys.argv[1:] if arguments is None else arguments
+    prepare()
     try:
         # The command alone opens the dashboard.
         given = parser().parse_args(named or ("serve",))
@@ -74,6 +76,7 @@ def _run(given: argparse.Namespace) -> int:
         check_outputs(given)
         with standard_input(given):
             status: int = given.run(given)
+        sys.stdout.flush()
     except (ValueError, OSError) as error:
         return _refused(given, _sentence(error))
     except Exception:
@@ -84,13 +87,17 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _sentence(error: ValueError | OSError) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename or 'A file'} cannot be written: {error.strerror}."
-    return str(error)
+    """Errors of what is written name their file themselves, except for standard output."""
+    if not isinstance(error, OSError) or not error.strerror:
+        return str(error)
+    if error.filename is None:
+        discard(sys.stdout)
+        return f"Standard output cannot be written: {error.strerror}."
+    return f"{error.filename} cannot be read: {error.strerror}."
 
 
 def _refused(given: argparse.Namespace, sentence: str) -> int:
-    print(f"calib: {sentence}", file=sys.stderr)
+    tell(f"calib: {sentence}")
     if getattr(given, "junit", None) is not None:
         # In place of an earlier result. Where this file was the trouble, the sentence has named it.
         with suppress(OSError):

@@ -19,6 +19,7 @@ import shtab
 
 from calib.analysis.decisions import Costs
 from calib.analysis.periods import UNITS
+from calib.cli.streams import piped, tell
 from calib.core.aggregate import Aggregate
 from calib.core.predictions import Predictions
 from calib.core.progress import Progress, no_progress
@@ -297,7 +298,7 @@ def predictions_of(given: argparse.Namespace) -> Predictions | Aggregate:
     One line on standard error says what the columns were read as.
     """
     found = _predictions(given)
-    print(found.read_as, file=sys.stderr)
+    tell(found.read_as)
     return found
 
 
@@ -327,7 +328,7 @@ def _doubts_said() -> Iterator[None]:
     for each in found:
         doubt = each.message
         if isinstance(doubt, InputWarning):
-            print(f"warning: {_with_options(doubt.problem, doubt.mapping)}", file=sys.stderr)
+            tell(f"warning: {_with_options(doubt.problem, doubt.mapping)}")
         else:
             warnings.warn_explicit(doubt, each.category, each.filename, each.lineno)
 
@@ -432,7 +433,7 @@ def standard_input(given: argparse.Namespace) -> Iterator[None]:
         for name in named:
             value, path = names[name], Path(folder) / PIPED
             with path.open("wb") as file:
-                shutil.copyfileobj(sys.stdin.buffer, file)
+                shutil.copyfileobj(piped(), file)
             path = path.rename(path.with_suffix(_ending(path, name)))
             setattr(given, name, [str(path)] if isinstance(value, list) else type(value)(path))
         yield
@@ -451,7 +452,7 @@ def progress_of(given: argparse.Namespace) -> Progress:
     if not (given.progress or sys.stderr.isatty()):
         return no_progress
 
-    def tell(share: float, text: str) -> None:
-        print(f"{level(round(share, 2)):>4} {text}", file=sys.stderr, flush=True)
+    def progress(share: float, text: str) -> None:
+        tell(f"{level(round(share, 2)):>4} {text}")
 
-    return tell
+    return progress

@@ -11,6 +11,7 @@ from typing import get_args
 from calib.analysis import Analysis, analyze
 from calib.analysis.decisions import Costs
 from calib.cli import options
+from calib.cli.streams import save_each
 from calib.core.aggregate import Aggregate
 from calib.core.predictions import Predictions
 from calib.reports import Declared, Parts, Report, parts_of
@@ -83,7 +84,8 @@ def run(given: argparse.Namespace) -> int:
         grade=given.grade,
     )
     report = report.signed(given.sign) if given.sign else report
-    for path in given.output:
+
+    def save(path: Path) -> None:
         if given.images and path.suffix.lower() == ".zip":
             from calib.reports.export import pictures
 
@@ -91,7 +93,8 @@ def run(given: argparse.Namespace) -> int:
             write_whole(path, archive(table_files(report) | images))
         else:
             report.save(path)
-        print(path)
+
+    save_each(given.output, save)
     return 0
 
 

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from calib.cli.options import Commands, add_command
+from calib.cli.streams import tell
 from calib.text import plural
 
 if TYPE_CHECKING:
@@ -106,5 +107,5 @@ def _verify(found: Verification) -> int:
     for problem in found.problems:
         print(problem)
     damage = "no damage" if not found.problems else plural(len(found.problems), "problem")
-    print(f"{plural(found.n_reports, 'report')} read, {damage}.", file=sys.stderr)
+    tell(f"{plural(found.n_reports, 'report')} read, {damage}.")
     return DAMAGED if found.problems else 0

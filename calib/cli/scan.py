@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import fields
 from importlib.util import find_spec
 from typing import Any
 
 from calib.cli.options import Commands, add_columns, add_command, add_output, with_options
+from calib.cli.streams import save_each, tell
 from calib.core.aggregate import Aggregate
 from calib.core.origin import Origin, read_as
 from calib.loading.name_patterns import PLAIN_PAIRS
@@ -81,16 +81,14 @@ def run_scan(given: argparse.Namespace) -> int:
         counted = scan(given.sources, table=given.table, view=given.view, **named)
     except InputError as error:
         raise with_options(error) from None
-    for path in given.output:
-        counted.save(path)
-        print(path)
-    print(_read_as(counted, named), file=sys.stderr)
+    save_each(given.output, counted.save)
+    tell(_read_as(counted, named))
     rows = f"{counted.n_rows:,} rows in {len(counted.table):,} entries"
     aside = "".join(f"; set aside: {why}, {n:,}" for why, n in counted.set_aside.items())
-    print(f"{rows}{aside}", file=sys.stderr)
-    for model, remarks in counted.noticed.items():
-        for remark in remarks:
-            print(f"{model}: {remark}" if model else remark, file=sys.stderr)
+    tell(f"{rows}{aside}")
+    for model, noticed in counted.noticed.items():
+        for sentence in noticed:
+            tell(f"{model}: {sentence}" if model else sentence)
     return 0
 
 

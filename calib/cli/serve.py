@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import fields
 from importlib.util import find_spec
 
 from calib.cli.options import Commands, add_columns, add_command, named_of, with_options
+from calib.cli.streams import tell
 from calib.loading import InputError
 from calib.loading.loader import LoadOptions
 
@@ -21,6 +21,7 @@ The data are open in every session: everybody who can open the dashboard sees th
 this machine only, unless --address is given. Other options of Streamlit are set as environment
 variables, such as STREAMLIT_SERVER_MAX_UPLOAD_SIZE.
 """
+LARGEST_PORT = 65_535
 # The Data page asks instead.
 LEFT_OUT = ("strict", "exact", "model_value", "name")
 
@@ -45,7 +46,7 @@ def add(commands: Commands) -> None:
     add_columns(parser, [f.name for f in fields(LoadOptions) if f.name not in LEFT_OUT])
     server = parser.add_argument_group("server")
     server.add_argument(
-        "--port", type=int, metavar="NUMBER", help="default: 8501, or the next free port"
+        "--port", type=_port, metavar="NUMBER", help="default: 8501, or the next free port"
     )
     server.add_argument("--address", metavar="NAME", help="default: localhost, this machine only")
     server.add_argument(
@@ -66,8 +67,24 @@ def run(given: argparse.Namespace) -> int:
 
     try:
         for line in serving.hold(given.predictions, given.table, named_of(given)):
-            print(line, file=sys.stderr)
+            tell(line)
     except InputError as error:
         raise with_options(error) from None
-    serving.serve(given.port, given.address, given.allow_host, style.css())
+    try:
+        serving.serve(given.port, given.address, given.allow_host, style.css())
+    except OSError as error:
+        port = "" if given.port is None else f", port {given.port}"
+        raise ValueError(
+            f"The server cannot listen at {given.address or 'localhost'}{port}: "
+            f"{error.strerror or error}. Name another --address or --port."
+        ) from error
     return 0
+
+
+def _port(text: str) -> int:
+    number = int(text) if text.isascii() and text.isdecimal() else -1
+    if not 0 <= number <= LARGEST_PORT:
+        raise argparse.ArgumentTypeError(
+            f"must be a whole number from 0 (any free port) to {LARGEST_PORT}, got {text!r}."
+        )
+    return number

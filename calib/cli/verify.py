@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 
 from calib.cli.options import PIPED, Commands, add_command
-from calib.exports import TARGETS, ExportError, verify
+from calib.cli.streams import tell
+from calib.exports import TARGETS, ExportError, NotExportedError, verify
 from calib.reports.verifying import NotVerified, verify_report
 
 EXAMPLES = """examples:
@@ -57,12 +57,14 @@ def run(given: argparse.Namespace) -> int:
         if _is_report(given.file):
             found = verify_report(given.file, signed_by=given.signed_by)
             for sentence in found.not_recomputed:
-                print(f"calib: not recomputed: {sentence}", file=sys.stderr)
+                tell(f"calib: not recomputed: {sentence}")
             print(found.sentence)
         elif given.signed_by:
             raise ValueError("--signed-by is for reports; leave it out for exported calibrators.")
         else:
             print(verify(given.file).sentence)
+    except NotExportedError:
+        raise
     except (ExportError, NotVerified) as error:
         print(f"fail: {error}")
         return 1

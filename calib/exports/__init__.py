@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calib.calibrators import Calibrator, MatrixCalibrator
-from calib.exports.codec import ExportError
+from calib.exports.codec import ExportError, NotExportedError
 from calib.exports.describing import describe
 from calib.exports.document import ExportedCalibrator
 from calib.exports.sql import DIALECTS
@@ -23,6 +23,7 @@ __all__ = [
     "TARGETS",
     "ExportError",
     "ExportedCalibrator",
+    "NotExportedError",
     "Offer",
     "Verified",
     "describe",

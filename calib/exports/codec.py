@@ -33,6 +33,10 @@ class ExportError(ValueError):
     """An exported calibrator is not valid. The message says what is wrong."""
 
 
+class NotExportedError(ExportError):
+    """The file is not one that calib exported."""
+
+
 def encode(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()

@@ -26,7 +26,14 @@ from calib.calibrators.forms import (
 )
 from calib.core import strict_json
 from calib.core.checks import check_score_matrix, check_scores
-from calib.exports.codec import ExportError, FormReader, Json, check_classes, encode
+from calib.exports.codec import (
+    ExportError,
+    FormReader,
+    Json,
+    NotExportedError,
+    check_classes,
+    encode,
+)
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.splines import Pieces
 from calib.numerics.threads import single_thread
@@ -229,7 +236,7 @@ def read_document(text: str | bytes) -> ExportedCalibrator:
     """A calibrator from a JSON file; every entry is checked, its test values and its seal."""
     content = parse(text)
     if content.get("format") != FORMAT:
-        raise ExportError(f"format must be {FORMAT!r}: this is no exported calibrator.")
+        raise NotExportedError(f"format must be {FORMAT!r}: this is no exported calibrator.")
     if content.get("schema") != SCHEMA:
         raise ExportError(
             f"schema must be {SCHEMA}, got {content.get('schema')!r}: another version."
@@ -282,11 +289,11 @@ def parse(text: str | bytes) -> Json:
     try:
         content = strict_json.loads(text)
     except UnicodeDecodeError as error:
-        raise ExportError("The file must be JSON in UTF-8.") from error
+        raise NotExportedError("The file must be JSON in UTF-8.") from error
     except (ValueError, RecursionError) as error:
-        raise ExportError(f"The file must be JSON: {error}.") from None
+        raise NotExportedError(f"The file must be JSON: {error}.") from None
     if not isinstance(content, dict):
-        raise ExportError(f"The file must hold a JSON object, got {type(content).__name__}.")
+        raise NotExportedError(f"The file must hold a JSON object, got {type(content).__name__}.")
     return content
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from calib.exports import onnx_file
-from calib.exports.codec import ExportError
+from calib.exports.codec import ExportError, NotExportedError
 from calib.exports.document import MAX_BYTES, ExportedCalibrator, read_document
 from calib.exports.sql import Choices
 from calib.exports.targets import (
@@ -100,7 +100,9 @@ def verify(path: str | Path) -> Verified:
     path = Path(path)
     target = TARGETS.get(path.suffix.lower())
     if target is None:
-        raise ExportError(f"The file must end in one of {', '.join(TARGETS)}, got {path.name!r}.")
+        raise NotExportedError(
+            f"The file must end in one of {', '.join(TARGETS)}, got {path.name!r}."
+        )
     content = _bytes(path)
     if target.key == "json":
         return Verified(read_document(content), "NumPy", 0)
@@ -134,7 +136,9 @@ def _text(content: bytes, target: Target) -> Verified:
     body, found, rest = text.rpartition(MADE)
     line, source, document = rest.partition(SOURCE)
     if not (found and source):
-        raise ExportError("The file must end with its source, after calib-source: it has none.")
+        raise NotExportedError(
+            "The file must end with its source, after calib-source: it has none."
+        )
     made = read_document(document.strip())
     facts = facts_of(line.rpartition("\n")[0], made)
     fresh = content_of(made, target, facts.choices, facts.run).decode()

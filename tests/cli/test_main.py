@@ -55,9 +55,9 @@ def test_bad_input_is_a_sentence_and_status_2(run, folder, tmp_path, file, optio
     [
         (("fly",), "invalid choice: 'fly'"),
         (("report", "x.csv"), "the following arguments are required: -o"),
-        (("check", "x.csv", "--max-ks", "nan"), "must be a number of at least 0, got 'nan'."),
-        (("check", "x.csv", "--max-ks", "-1"), "must be a number of at least 0, got '-1'."),
-        (("check", "x.csv", "--max-ks", "low"), "must be a number of at least 0, got 'low'."),
+        (("check", "x.csv", "--max-ks", "nan"), "at least 0 and at most 1, got 'nan'."),
+        (("check", "x.csv", "--max-ks", "-1"), "at least 0 and at most 1, got '-1'."),
+        (("check", "x.csv", "--max-ks", "low"), "at least 0 and at most 1, got 'low'."),
         (("check", "x.csv", "--max-k", "1"), "unrecognized arguments: --max-k"),
         (("check", "x.csv", "--method", "magic", "--max-ks", "1"), "invalid choice: 'magic'"),
         (("check", "x.csv", "--bins", "many", "--max-ks", "1"), "invalid int value: 'many'"),
