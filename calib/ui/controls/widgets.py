@@ -89,7 +89,17 @@ def ask(
     # It is assigned only if it differs: an assignment would replace a text being typed.
     if key not in st.session_state or st.session_state[key] != value:
         st.session_state[key] = value
-    widget(key=key, on_change=lambda: take(st.session_state[key]), **more)
+    widget(key=key, on_change=lambda: take_answer(key, take), **more)
+
+
+def take_answer(key: str, take: Callable[[Any], object]) -> None:
+    """Give the answer of a widget to `take`.
+
+    A late message of a browser can be for a page that was left. Its widget has no value any more,
+    and its answer is ignored.
+    """
+    if key in st.session_state:
+        take(st.session_state[key])
 
 
 def download(label: str, content: Any, file_name: str, key: str, **more: Any) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -17,7 +18,7 @@ from calib.reports.files import to_csv
 from calib.scanning import rows_between
 from calib.scanning.connections import COUNTS_ONLY
 from calib.text import count, level, percent, plain, probability, signed, span
-from calib.ui.controls.widgets import ask, control, download
+from calib.ui.controls.widgets import ask, control, download, take_answer
 from calib.ui.layout import tables
 from calib.ui.reliability import results
 from calib.ui.reliability.results import ChosenBin
@@ -46,7 +47,11 @@ EMPTY_RANGE = "No row has a score from {:.3g} to {:.3g}. Select another range."
 
 def pick(session: Session, analysis: LiveAnalysis, key: str) -> None:
     """Look into the bin whose dot was clicked; a second click on it looks away."""
-    points = st.session_state[key]["selection"]["points"]
+    take_answer(key, partial(_pick, session, analysis))
+
+
+def _pick(session: Session, analysis: LiveAnalysis, answer: Mapping[str, Any]) -> None:
+    points = answer["selection"]["points"]
     dots = [point["customdata"] for point in points if isinstance(point.get("customdata"), list)]
     if not dots:
         return

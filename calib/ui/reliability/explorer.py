@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,6 +12,7 @@ import streamlit as st
 from calib.analysis import LiveAnalysis
 from calib.analysis.slices import bin_of
 from calib.figures.explorer import cells_script, explorer_bytes, explorer_data, script, style
+from calib.ui.controls.widgets import take_answer
 from calib.ui.reliability import results
 from calib.ui.session import choices, state
 from calib.ui.session.choice import Choice
@@ -109,8 +110,14 @@ def _of_clusters(
 
 def _take(session: Session, analysis: LiveAnalysis, shown: tuple[str, ...]) -> None:
     """Apply the choices from the browser. They are checked like those of a link."""
+    take_answer(KEY, partial(_take_sent, session, analysis, shown))
+
+
+def _take_sent(
+    session: Session, analysis: LiveAnalysis, shown: tuple[str, ...], answer: Mapping[str, Any]
+) -> None:
     session.painted = True
-    sent = st.session_state[KEY]["sent"] or {}
+    sent = answer["sent"] or {}
     before = _chosen(session, analysis, shown)["chosen"]
     for choice in SENT:
         if choice.key in sent and sent[choice.key] != before[choice.key]:
