@@ -13,7 +13,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Response,
+    sync_playwright,
+)
 
 from tests.browser import chromium, harness
 
@@ -162,7 +169,12 @@ def _watch(context: BrowserContext) -> list[str]:
         if "Content Security Policy" in message.text:
             problems.append(message.text)
 
+    def answered(response: Response) -> None:
+        if response.status == 404 and "/_stcore/" in response.url:
+            problems.append(f"Streamlit looked for the server in vain: {response.url}")
+
     context.on("console", note)
+    context.on("response", answered)
     context.on("weberror", lambda event: problems.append(f"Script error: {event.error}"))
     context.on("request", lambda request: check(request.url))
     context.on("page", lambda page: page.on("websocket", lambda socket: check(socket.url)))

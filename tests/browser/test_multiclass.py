@@ -145,3 +145,13 @@ def test_one_score_a_row_has_neither_view_nor_classes(page: Page):
             "This page needs one score column per class. Your data have a single score."
         )
     ).to_be_visible()
+
+
+def test_no_empty_sidebar_stays_where_the_view_of_a_matrix_was(page: Page):
+    visit(page, EXAMPLE)
+    sidebar = page.locator("[data-testid=stSidebar]")
+    expect(sidebar).to_be_visible()
+    page.get_by_text("Rare event (reweighted model)").click()
+    settle(page)
+    expect(sidebar).to_be_hidden()
+    assert page.locator("[data-testid=stMain]").bounding_box()["x"] == 0

@@ -7,11 +7,13 @@ the style is in the document that a browser opens from the start.
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 from collections.abc import MutableMapping
 from contextlib import suppress
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,6 +23,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
+from calib.ui.session.pages import PAGES
 from calib.ui.session.receiving import Receiving
 
 # Streamlit's scripts are inline, made into blobs and compiled. Nothing is loaded from elsewhere.
@@ -52,6 +55,14 @@ BODY, END = b"<body>", b"</body>"
 # A browser would keep a document with another style, or none: Streamlit's tags do not know of it.
 CONDITIONS = (b"accept-encoding", b"if-none-match", b"if-modified-since")
 VALIDATORS = ("etag", "last-modified")
+HEAD = b"<head>"
+# Streamlit looks for the server below the address of every page first, and the browser's log has
+# two errors. The path of a page ends with its name, that of the app with a slash.
+BASE = """(() => {
+  const path = location.pathname, place = path.replace(/\\/+$/, "").split("/");
+  if (!path.endsWith("/") && %s.includes(place.at(-1))) place.pop();
+  window.__streamlit = { BACKEND_BASE_URL: location.origin + place.join("/") + "/" };
+})();"""
 # Every other page has controls at the side.
 WITHOUT_SIDEBAR = ("", "gallery", "methods")
 
@@ -164,12 +175,14 @@ class Guard:
 
 
 class Styled:
-    """Writes CSS into every HTML document of the app."""
+    """Writes CSS, and where the server is, into every HTML document of the app."""
 
     def __init__(self, app: ASGIApp, css: str) -> None:
         self.app = app
         # Behind Streamlit's own rules, which stand in the head: the later of equal ones holds.
         self.style = f"<style>{css}</style>".encode()
+        names = json.dumps([Path(file).stem for file in PAGES.values() if file != "app.py"])
+        self.base = f"<script>{BASE % names}</script>".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or "text/html" not in Headers(scope=scope).get("accept", ""):
@@ -193,7 +206,7 @@ class Styled:
         if not of_text or "content-encoding" in headers:
             return held
         body = b"".join(part.get("body", b"") for part in parts)
-        body = body.replace(END, self.style + END)
+        body = body.replace(END, self.style + END).replace(HEAD, HEAD + self.base, 1)
         if path.rpartition("/")[2] not in WITHOUT_SIDEBAR:
             body = body.replace(BODY, b'<body class="with-sidebar">')
         for name in VALIDATORS:
