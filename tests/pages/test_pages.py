@@ -354,23 +354,23 @@ def test_nothing_is_concluded_from_reversed_scores_before_a_person_says_which_it
         assert not app.get(kind), kind
     for words in ("Not calibrated", "Recommended", "Inconclusive", "No evidence", "Report"):
         assert not [each for each in app.markdown if words in each.value], words
-    answers = [each.key for each in app.button if (each.key or "").startswith("answer_")]
-    assert answers == ["answer_0", "answer_1", "answer_as_it_is"]
+    answers = [each.key for each in app.button if (each.key or "").startswith("choose_")]
+    assert answers == ["choose_0", "choose_1", "choose_2"]
 
 
-@pytest.mark.parametrize("answer", ["0", "1", "as_it_is"])
+@pytest.mark.parametrize("answer", [0, 1, 2])
 def test_each_answer_opens_the_analysis_and_is_asked_once(answer):
     n_positive = rows().count("\n1,")
-    n_positive = 400 - n_positive if answer == "1" else n_positive
+    n_positive = 400 - n_positive if answer == 1 else n_positive
     app = go(upload(start(m="platt"), reversed_rows()), "")
-    button(app, f"answer_{answer}").click().run()
-    assert not [each for each in app.button if (each.key or "").startswith("answer_")]
+    button(app, f"choose_{answer}").click().run()
+    assert not [each for each in app.button if (each.key or "").startswith("choose_")]
     assert app.metric[0].value == "400"
     assert f"{n_positive} positive" in said(app)
-    assert ("Positive rows have lower scores" in said(app)) == (answer == "as_it_is")
+    assert ("Positive rows have lower scores" in said(app)) == (answer == 2)
     # The page on which a person maps columns does not ask again either.
     go(app, "data")
-    assert not [each for each in app.button if (each.key or "").startswith("answer_")]
+    assert not [each for each in app.button if (each.key or "").startswith("choose_")]
 
 
 def test_a_button_is_no_advice_where_no_calibrator_is_recommended():
@@ -538,3 +538,23 @@ def test_a_third_label_is_asked_about(answer):
     button(app, f"repair_other-labels_{answer}").click().run()
     assert not app.error
     assert ("380 rows." if answer == 0 else "400 rows.") in said(app)
+
+
+@pytest.mark.parametrize("page", ["", "functions", "compare", "reports"])
+def test_notes_on_the_data_are_the_same_on_every_page(page):
+    lines = rows(100).splitlines()
+    text = "\n".join([*lines, *lines[1:6]])
+    app = go(upload(start(m="platt"), text), page)
+    (more,) = (each for each in app.expander if "more note" in each.label)
+    assert more.label == "1 more note"
+    (few,) = (each.value for each in app.warning if "The rarer class has only" in each.value)
+    assert few not in " ".join(each.value for each in more.warning)
+    (repeated,) = (each.value for each in more.caption)
+    assert "5 rows equal an earlier row" in repeated
+    assert said(app).count("rows equal an earlier row") == 1
+
+
+def test_the_line_of_the_file_says_what_its_columns_were_read_as():
+    app = go(upload(start(m="platt"), rows()), "compare")
+    line = next(each.value for each in app.caption if each.value.startswith("File: "))
+    assert "outcome: outcome, score: score, positive: 1 (guessed)" in line.replace("\\", "")

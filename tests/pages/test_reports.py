@@ -88,6 +88,13 @@ def undated(report: Report) -> str:
     return replace(report, created="2026-03-01", seal=None).json()
 
 
+def stated(report: Report) -> str:
+    """The same as what is made by a call or a command that names what was guessed at first."""
+    data = json.loads(undated(report))
+    data["analysis"]["data"]["origin"]["guessed"] = []
+    return json.dumps(data)
+
+
 def test_page_library_and_command_line_give_the_same_report(store, tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text(rows())
@@ -445,7 +452,7 @@ def test_what_a_saved_report_prints_makes_it_again(store, tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     made: dict[str, Report] = {}
     exec(library_call(saved), made)
-    assert undated(made["report"]) == undated(saved)
+    assert stated(made["report"]) == stated(saved)
     command = shlex.split(command_line(saved).replace(" \\\n    ", " "))
     assert main([*command[1:-1], "report.json"]) == 0
-    assert undated(Report.open("report.json")) == undated(saved)
+    assert stated(Report.open("report.json")) == stated(saved)

@@ -10,7 +10,7 @@ import streamlit as st
 
 from calib.core.aggregate import Aggregate
 from calib.loading import MAX_BYTES, ColumnMapping, InputError, Problem, Table, TextFormat
-from calib.loading.problems import Severity, error, refuse
+from calib.loading.problems import error, refuse
 from calib.loading.reading.apart import FileReader, Limits, is_harmless
 from calib.text import plain, sentence
 from calib.ui.controls.widgets import field
@@ -215,7 +215,7 @@ def problems(session: Session) -> None:
         answers = [(each.label, each.arguments) for each in problem.choices]
         _answers(answers, f"read_{problem.code}", _read_anew, session)
     question(session)
-    of_upload(session, "error", "warning", "note")
+    of_upload(session)
 
 
 def question(session: Session) -> bool:
@@ -225,22 +225,21 @@ def question(session: Session) -> bool:
         return False
     asked = upload.question
     st.warning(asked.sentence)
-    *answers, as_it_is = repairs(asked, upload.mapping)
     with st.container(horizontal=True, key="question"):
-        for number, (label, answer) in enumerate(answers):
-            key = f"answer_{number}"
-            repair_button(label, key, state.map_anew, session, answer)
-        label, answer = as_it_is
-        st.button(label, key="answer_as_it_is", on_click=state.map_anew, args=(session, answer))
+        for number, (label, answer) in enumerate(repairs(asked, upload.mapping)):
+            # An answer that only states what was guessed repairs nothing.
+            kind: Any = "secondary" if answer == upload.mapping else "primary"
+            given = (session, answer)
+            st.button(label, f"choose_{number}", on_click=state.map_anew, args=given, type=kind)
     return True
 
 
-def of_upload(session: Session, *severities: Severity) -> None:
+def of_upload(session: Session) -> None:
     upload, drawn = session.upload, set[str]()
     if upload is None:
         return
     for problem in upload.problems:
-        if problem.severity not in severities:
+        if problem.severity == "question":
             continue
         key = f"repair_{problem.code}"
         if key in drawn:
@@ -248,11 +247,17 @@ def of_upload(session: Session, *severities: Severity) -> None:
         drawn.add(key)
         draw = {"error": st.error, "warning": st.warning, "note": st.info}[problem.severity]
         draw(problem.sentence)
-        found = repairs(problem, upload.mapping)
-        if problem.repair is not None:
-            label, mapping = found.pop(0)
-            repair_button(label, key, state.map_anew, session, mapping)
-        _answers(found, key, state.map_anew, session)
+        repair(session, problem, key)
+
+
+def repair(session: Session, problem: Problem, key: str) -> None:
+    """Draw the buttons that repair a problem of the uploaded data, if there are any."""
+    assert session.upload is not None
+    found = repairs(problem, session.upload.mapping)
+    if problem.repair is not None:
+        label, mapping = found.pop(0)
+        repair_button(label, key, state.map_anew, session, mapping)
+    _answers(found, key, state.map_anew, session)
 
 
 def repairs(problem: Problem, mapping: ColumnMapping) -> list[tuple[str, ColumnMapping]]:

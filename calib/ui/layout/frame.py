@@ -13,13 +13,12 @@ from streamlit.delta_generator import DeltaGenerator
 
 from calib.analysis.model_comparison import ModelComparison
 from calib.analysis.run import Data
-from calib.core.cells import REVERSED
 from calib.core.predictions import Predictions
 from calib.core.progress import Progress
 from calib.loading.examples import EXAMPLES
 from calib.text import plain, sentence
 from calib.ui.controls import sources, uploaders, widgets
-from calib.ui.layout import charts, navigation, side_by_side
+from calib.ui.layout import charts, navigation, notes, side_by_side
 from calib.ui.session import identity, state
 from calib.ui.session.memory import share_heaps
 from calib.ui.session.pages import PAGES, WITHOUT_DATA, WITHOUT_VIEW
@@ -108,18 +107,15 @@ def models(session: Session, *, one_score: bool = False) -> tuple[state.Model, .
     # The slider was drawn before the data were known.
     if state.follow_auto(session, found[0].analysis):
         st.rerun()
+    notes.show(session, found)
     return found
 
 
 def show(session: Session, found: Sequence[state.Model], body: Body) -> None:
     """Draw the body of a page, once a model: several side by side."""
     if len(found) == 1:
-        _warnings(found[0])
         body(found[0])
         return
-    # Above the columns: charts that belong together stay at one height.
-    for model in found:
-        _warnings(model, f"**{plain(model.name)}**: ")
     session.pending = Pending()
     places = side_by_side.columns(len(found))
     for number, (model, place) in enumerate(zip(found, places, strict=True)):
@@ -145,7 +141,7 @@ def reading(text: str, about: str = "") -> None:
     session, key = state.current(), state.key(f"reading_{about}")
 
     def remember() -> None:
-        session.explains = st.session_state[key]
+        widgets.take_answer(key, partial(setattr, session, "explains"))
 
     def draw() -> None:
         title = f"How to read {about or 'it'}"
@@ -155,24 +151,10 @@ def reading(text: str, about: str = "") -> None:
     once(text, draw)
 
 
-def _warnings(model: state.Model, name: str = "") -> None:
-    session = state.current()
-    # The first page has the warnings about a file, with their repairs.
-    doubts = session.upload.problems if session.page == "Overview" and session.upload else ()
-    told = [problem.sentence for problem in doubts]
-    for warning in model.analysis.warnings:
-        if warning in told or (warning.startswith(REVERSED) and REVERSED in " ".join(told)):
-            continue
-        st.caption(f":material/info: {name}{plain(warning)}")
-
-
 def source(session: Session) -> None:
     if session.waits:
         _wait(session)
     _data(session)
-    # What may make the answer wrong, above it: a file is dropped without the Data page.
-    if session.page == "Overview":
-        uploaders.of_upload(session, "warning")
     rows = state.predictions(session)
     if isinstance(rows, Predictions) and rows.is_matrix and session.page not in WITHOUT_VIEW:
         st.caption(widgets.view_caption(rows, session.settings.view))
@@ -186,13 +168,22 @@ def _data(session: Session) -> None:
         return
     if session.upload.source is not None:
         what = SAMPLE if session.upload.source.sample else COUNTED
-        st.caption(f"Source: **{plain(session.upload.source.label)}**{what}")
+        label = plain(session.upload.source.label)
+        st.caption(f"Source: **{label}**{what}{_read_as(session)}")
         return
     test = session.upload.tests
     tested = f", tested on **{plain(test.name)}**" if test else ""
     files = "Files" if len(session.upload.tables or session.upload.counted) > 1 else "File"
     counted = COUNTED if session.upload.counted else ""
-    st.caption(f"{files}: **{plain(session.upload.name)}**{tested}{counted}")
+    st.caption(f"{files}: **{plain(session.upload.name)}**{tested}{counted}{_read_as(session)}")
+
+
+def _read_as(session: Session) -> str:
+    """What the columns were read as: of one model, or of those that are shown."""
+    shown = state.shown_models(session)
+    several = len(state.models(session)) > 1
+    lines = [f"{name}: {rows.read_as}" if several else rows.read_as for name, rows in shown.items()]
+    return "".join(f" · {plain(line)}" for line in lines)
 
 
 def predictions(session: Session) -> Data:

@@ -1,0 +1,56 @@
+"""The notes on the data: what may mislead, or is good to know, the same on every page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from calib.core.cells import REVERSED
+from calib.loading import Problem
+from calib.text import plain, plural
+from calib.ui.controls import uploaders
+from calib.ui.session import state
+from calib.ui.session.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    text: str  # as Markdown
+    problem: Problem | None = None  # of the uploaded data, perhaps with a repair
+
+
+def show(session: Session, found: Sequence[state.Model]) -> None:
+    """The notes on the data, the same on every page: the first one, and the others folded away."""
+    notes = notes_of(session, found)
+    for note in notes[:1]:
+        _note(session, note, "note_0")
+    if others := notes[1:]:
+        with st.expander(plural(len(others), "more note")):
+            for number, note in enumerate(others, 1):
+                _note(session, note, f"note_{number}")
+
+
+def notes_of(session: Session, found: Sequence[state.Model]) -> list[Note]:
+    """Warnings and notes about the file, then what the analyses add to them."""
+    problems = [] if session.upload is None else session.upload.problems
+    told = [problem for problem in problems if problem.severity in ("warning", "note")]
+    notes = [Note(problem.sentence, problem) for problem in told]
+    sentences = [problem.sentence for problem in told]
+    for model in found:
+        name = f"**{plain(model.name)}**: " if len(found) > 1 else ""
+        for warning in model.analysis.warnings:
+            again = warning.startswith(REVERSED) and any(REVERSED in each for each in sentences)
+            if warning not in sentences and not again:
+                notes.append(Note(f"{name}{plain(warning)}"))
+    return notes
+
+
+def _note(session: Session, note: Note, key: str) -> None:
+    if note.problem is not None and note.problem.severity == "warning":
+        st.warning(note.text)
+    else:
+        st.caption(f":material/info: {note.text}")
+    if note.problem is not None:
+        uploaders.repair(session, note.problem, key)
