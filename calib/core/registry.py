@@ -3,8 +3,10 @@
 import importlib
 import pkgutil
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from importlib.metadata import entry_points
 from typing import Any, Generic, TypeVar
 
 Entry = TypeVar("Entry")
@@ -15,7 +17,8 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
 
     `kind` is the name of an entry in messages. The modules of `package` register the entries; they
     are imported when the registry is first read, and then the entries are sorted by `order`.
-    Without it, their order is that in which their modules are imported.
+    Without it, their order is that in which their modules are imported. After them come the modules
+    that other installed packages name as entry points of the group `package`.
 
     >>> tools = Registry[str]("tool")
     >>> tools.add("hammer", "bang")
@@ -58,10 +61,24 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
                     modules = pkgutil.iter_modules(package.__path__, f"{self._package}.")
                     for name in sorted(found.name for found in modules):
                         importlib.import_module(name)
+                    self._add_installed()
                     if order := self._order:
                         self._own = dict(sorted(self._own.items(), key=lambda own: order(own[1])))
                     self._complete = True
         return self._own
+
+    def _add_installed(self) -> None:
+        for point in entry_points(group=self._package):
+            try:
+                point.load()
+            except Exception as error:
+                # A package of somebody else must not make calib unusable.
+                package = point.dist.name if point.dist else point.value
+                warnings.warn(
+                    f"The package {package} could not add its {self._kind} {point.name!r}: {error}",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
 
     def __getitem__(self, key: str) -> Entry:
         try:
