@@ -1,10 +1,9 @@
-"""Analyses and bounds that several tests need, computed once.
+"""Analyses that several tests need, computed once.
 
 Import the fixture in the conftest.py of tests that make many reports of the same rows. What is made
 of counts, as by `calib verify`, is always computed.
 """
 
-import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,8 +13,6 @@ from calib.analysis import run
 from calib.analysis.summary import names_of
 from calib.core.predictions import Predictions
 from calib.core.progress import no_progress
-from calib.reports import report
-from calib.reports.codec import encode
 
 # Each holds a few megabytes.
 MAX_KEPT = 8
@@ -25,15 +22,10 @@ MAX_KEPT = 8
 def computed_once() -> Iterator[None]:
     """Equal rows that are called and read alike, under equal settings, have one analysis.
 
-    It is frozen. The bounds of a guarded report follow from all that the report says. Only for the
-    tests of one file: others test the analysis itself.
+    It is frozen. Only for the tests of one file: others test the analysis itself.
     """
     with pytest.MonkeyPatch.context() as patch:
-        for module, name, key in (
-            (run, "_analyze", _of_rows),
-            (report, "with_bounds", _of_report),
-        ):
-            patch.setattr(module, name, _kept(getattr(module, name), key))
+        patch.setattr(run, "_analyze", _kept(run._analyze, _of_rows))
         yield
 
 
@@ -56,7 +48,3 @@ def _of_rows(data: Any, settings: Any, earlier: Any, progress: Any) -> str:
     if not isinstance(data, Predictions) or earlier is not None or progress is not no_progress:
         return ""
     return repr((data.fingerprint, names_of(data), data.time_name, data.remarks, settings))
-
-
-def _of_report(made: report.Report, evidence: Any) -> str:
-    return json.dumps([encode(each) for each in (made.analysis, made.parts, evidence)])

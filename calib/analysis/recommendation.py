@@ -94,17 +94,27 @@ def recommend(
         )
     else:
         reasons += _runner_up(losses, to_best, best, level)
+    sentence = advice_sentence(chosen, losses, changes[chosen], loss, level)
+    return Recommendation(chosen, sentence, tuple(reasons))
+
+
+def advice_sentence(
+    chosen: str,
+    losses: Mapping[str, Estimate],
+    change: Estimate,
+    loss: str = "held-out log loss",
+    level: float = 0.95,
+) -> str:
+    """The recommendation of a method in one sentence; `change` is from the uncalibrated scores."""
     if chosen == "uncalibrated":
-        sentence = f"Keep the uncalibrated scores: no calibrator lowers {loss} significantly."
-        return Recommendation(chosen, sentence, tuple(reasons))
-    digits = _digits(changes[chosen])
-    sentence = (
+        return f"Keep the uncalibrated scores: no calibrator lowers {loss} significantly."
+    digits = _digits(change)
+    return (
         f"Recommended: {CALIBRATORS[chosen].label}. {loss.capitalize()} "
         f"{number(losses['uncalibrated'].value, digits)} → "
         f"{number(losses[chosen].value, digits)} "
-        f"(change {_interval(changes[chosen], level)})."
+        f"(change {_interval(change, level)})."
     )
-    return Recommendation(chosen, sentence, tuple(reasons))
 
 
 def _runner_up(

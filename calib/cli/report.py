@@ -58,7 +58,7 @@ def add(commands: options.Commands) -> None:
         choices=GRADES,
         default="guarded",
         help="counts in the report, from which it can be recomputed. guarded: cells of at least "
-        "ten rows; numbers agree within printed bounds. exact: every distinct score with its "
+        "ten rows; calib verify counts what they cannot show. exact: every distinct score with its "
         "outcomes, readable in the file; numbers agree to the last bit (default: %(default)s)",
     )
     options.add_output(words, Report.formats, "; .zip holds the tables as CSV")

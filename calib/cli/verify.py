@@ -29,9 +29,9 @@ def add(commands: Commands) -> None:
         "verify",
         run,
         help="recompute a report, or run an exported calibrator at its test scores",
-        description="Recompute every number, band and verdict of a report from the counts that it "
+        description="Recompute the numbers of a report from the counts that it "
         "contains, or run an exported calibrator at its test scores. One line on standard output "
-        "gives the result; standard error lists what cannot be recomputed.",
+        "gives the result; standard error lists what is not verified.",
         epilog=EXAMPLES,
     )
     parser.add_argument(
@@ -56,8 +56,8 @@ def run(given: argparse.Namespace) -> int:
     try:
         if _is_report(given.file):
             found = verify_report(given.file, signed_by=given.signed_by)
-            for sentence in found.not_recomputed:
-                tell(f"calib: not recomputed: {sentence}")
+            for sentence in found.not_verified:
+                tell(f"calib: not verified: {sentence}")
             print(found.sentence)
         elif given.signed_by:
             raise ValueError("--signed-by is for reports; leave it out for exported calibrators.")

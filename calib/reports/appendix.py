@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from calib.analysis import Column, MethodResult
+from calib.analysis import MethodResult
 from calib.core.origin import Origin
 from calib.curves.reliability import ReliabilityCurve
 from calib.figures.functions import functions_chart
@@ -23,16 +23,14 @@ from calib.reports.blocks import (
 )
 from calib.reports.command import by_rule, command_line, library_call
 from calib.reports.contents import Contents, written_setting
-from calib.reports.evidence import Evidence
 from calib.reports.sealing import signer
 from calib.text import count, formula, level, percent, probability, signed, significant, span
 
 MAX_KNOTS = 24
-# Whose bounds are printed; a page has no room for more.
-BOUNDED = ("log_loss", "brier_score", "ks_error", "auc")
 GRADES = {
     "guarded": "It is a guarded report: every cell and every slice holds at least ten rows, and "
-    "each number is recomputed within a bound.",
+    "numbers are compared with what these cells allow. Numbers that depend on single rows, such as "
+    "fitted calibrators, cannot be verified; calib verify counts them.",
     "exact": "It is an exact report: every distinct score and its outcomes can be read from that "
     "file, and each number is recomputed to the last bit.",
 }
@@ -201,30 +199,10 @@ def verification(report: Contents) -> Section | None:
             f"this report carries. {GRADES[evidence.grade]}"
         )
     ]
-    if evidence.bounds:
-        blocks.append(Paragraph(_bounds(report, evidence)))
     if evidence.needs_rows:
         blocks.append(Bullets(tuple(f"Not recomputed: {each}" for each in evidence.needs_rows)))
     blocks.append(Paragraph(f"SHA-256 of its canonical JSON: {seal.sha256}.{by}"))
     return Section("How to verify this", tuple(blocks))
-
-
-def _bounds(report: Contents, evidence: Evidence) -> str:
-    """How far merged cells are from the rows, for the main metrics, in one sentence."""
-
-    def bound(method: MethodResult, column: Column) -> str:
-        place = f"analysis.methods.{method.key}.metrics.{column.key}.value"
-        return f"{column.label} {significant(evidence.bounds.get(place, 0.0), 2)}"
-
-    columns = [column for column in report.analysis.columns if column.key in BOUNDED]
-    said = "; ".join(
-        f"{method.label}: {', '.join(bound(method, column) for column in columns)}"
-        for method in report.shown
-    )
-    return (
-        f"Numbers of its cells differ from those printed here by at most: {said}. "
-        "The JSON file has the bound of every number."
-    )
 
 
 def reproduction(report: Contents) -> Section:

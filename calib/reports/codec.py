@@ -134,7 +134,7 @@ def _without_rows(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_evidence(data: dict[str, Any]) -> dict[str, Any]:
-    """6 to 7: reports carried no counts to recompute them from, and had no seal."""
+    """6 to 7: reports had no counts and no seal. 7 to 8: the counts had bounds of their own."""
     return {**data, "evidence": None, "seal": None}
 
 
@@ -151,6 +151,7 @@ STEPS: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
     4: _unchanged,
     5: _without_rows,
     6: _without_evidence,
+    7: _without_evidence,
 }
 SCHEMA_VERSION = len(STEPS) + 1
 

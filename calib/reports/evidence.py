@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -41,16 +40,16 @@ class Evidence:
     # columns "slice:0", "slice:1", ... and "time".
     methods: Aggregate
     needs_rows: tuple[str, ...] = ()  # sentences: what cannot be recomputed from counts, and why
-    # For a guarded report: largest difference between each number and the value that its cells
-    # give. Numbers that are not listed agree. Empty for an exact report.
-    bounds: Mapping[str, float] = field(default_factory=dict)
-    # For a guarded report: places at which its cells give another word or another list.
-    others: tuple[str, ...] = ()
 
     @property
     def refits(self) -> bool:
         """Whether the whole analysis can be recomputed from the cells."""
         return CLUSTERS not in self.needs_rows and MATRIX not in self.needs_rows
+
+    @property
+    def is_refitted(self) -> bool:
+        """Whether `calib verify` fits the calibrators again: merged cells would give others."""
+        return self.grade == "exact" and self.refits
 
     @property
     def columns(self) -> tuple[str, ...]:

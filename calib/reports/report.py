@@ -20,7 +20,7 @@ from calib.reports.contents import Contents, Declared, Parts
 from calib.reports.disclosure import aggregated
 from calib.reports.evidence import Grade
 from calib.reports.files import Printable
-from calib.reports.recomputing import recomputed_parts, with_bounds
+from calib.reports.recomputing import recomputed_parts
 from calib.reports.sealing import read_key, seal_of
 from calib.reports.tables import archive, table_files
 
@@ -93,7 +93,7 @@ class Report(Contents, Printable):
             Whether the predictions were made on rows on which the model was not trained.
         grade : {"guarded", "exact"}
             The counts in the report, from which others can recompute it. "guarded": cells of at
-            least ten rows, from which each number follows within a printed bound. "exact": each
+            least ten rows, with which numbers are compared as far as they decide. "exact": each
             distinct score with its outcomes, from which each number follows exactly.
         created : str, optional
             Time of creation (ISO 8601). Default: now.
@@ -108,7 +108,6 @@ class Report(Contents, Printable):
         ReportError
             If `created` or `held_out_declared` is not allowed.
         """
-        start = Settings(view=first_view(is_matrix=analysis.multiclass is not None))
         without_rows = aggregated(analysis)
         assert isinstance(analysis, LiveAnalysis)
         evidence = evidence_of(analysis, parts, grade)
@@ -124,22 +123,22 @@ class Report(Contents, Printable):
             created=created or _now(),
             held_out_declared=held_out_declared,
             versions=versions(),
-            settings_changed=tuple(analysis.settings.changed(start)),
+            settings_changed=changed_settings(analysis),
             analysis=without_rows,
             parts=parts,
             evidence=evidence,
             source=source,
         )
         # Read back what will be written: a fresh report and an opened one are then the same.
-        return cls._read(encode(cls._read(encode(made))._bounded()))._sealed()
+        data = encode(made)
+        return cls._read(data)._sealed(counts=data["evidence"])
 
-    def _bounded(self) -> Report:
-        """The same report with the bounds within which its numbers can be recomputed."""
-        assert self.evidence is not None
-        return replace(self, evidence=with_bounds(self, self.evidence))
-
-    def _sealed(self, key: Ed25519PrivateKey | None = None) -> Report:
-        return replace(self, seal=seal_of(encode(self), key))
+    def _sealed(self, key: Ed25519PrivateKey | None = None, *, counts: Any = None) -> Report:
+        """The same report with a seal. `counts` is its evidence in JSON, if that was made."""
+        if counts is None:
+            return replace(self, seal=seal_of(encode(self), key))
+        rest = encode(replace(self, evidence=None))
+        return replace(self, seal=seal_of(rest | {"evidence": counts}, key))
 
     def signed(self, key: str | bytes | Path) -> Report:
         """The same report with a signature. `calib verify` prints who signed it.
@@ -214,6 +213,12 @@ class Report(Contents, Printable):
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def changed_settings(analysis: Analysis) -> tuple[str, ...]:
+    """Names of the settings that differ from the defaults."""
+    start = Settings(view=first_view(is_matrix=analysis.multiclass is not None))
+    return tuple(analysis.settings.changed(start))
 
 
 def versions() -> dict[str, str]:

@@ -3,36 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from itertools import chain
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from calib.analysis import Analysis, LiveAnalysis, analyze
 from calib.calibrators import CALIBRATORS
-from calib.curves.reliability import reliability_curve
-from calib.numerics.cell_table import CellTable
+from calib.reports.checked_values import SLACK, CheckedValues
 from calib.reports.codec import ReportError, encode, upgraded
-from calib.reports.collecting import entry_table
-from calib.reports.disclosure import merged_curve
 from calib.reports.evidence import Evidence
-from calib.reports.recomputing import (
-    OF_CELLS,
-    ROUNDING,
-    Difference,
-    Json,
-    differences,
-    found_differences,
-    outside,
-    ranges_of,
-    recomputed,
-)
-from calib.reports.report import Report, read_json, versions
+from calib.reports.recomputing import ROUNDING, Difference, Json, refitted_differences
+from calib.reports.report import CONTAINS, Report, changed_settings, read_json, versions
 from calib.reports.sealing import broken, public_key, signer
-
-COUNTED = ("rows", "weight", "positive", "mean_score", "observed")
 
 
 class NotVerified(ReportError):
@@ -48,18 +28,21 @@ class VerifiedReport:
     report : Report
     signer : str
         Fingerprint of the key that signed the report, or "" without a signature.
-    n_numbers : int
-        Number of values and words that were compared.
-    not_recomputed : tuple of str
-        Sentences: what was not recomputed.
+    n_verified : int
+        Number of values and words that follow from the counts, or from other values of the report.
+    n_not_verified : int
+        Number of values and words that anyone could change who seals the report again.
+    not_verified : tuple of str
+        Sentences: what was not verified.
     same_versions : bool
         Whether the report was made with exactly the versions that are installed.
     """
 
     report: Report
     signer: str
-    n_numbers: int
-    not_recomputed: tuple[str, ...]
+    n_verified: int
+    n_not_verified: int
+    not_verified: tuple[str, ...]
     same_versions: bool
 
     @property
@@ -68,13 +51,16 @@ class VerifiedReport:
         evidence = self.report.evidence
         assert evidence is not None
         if evidence.grade == "guarded":
-            how = "within the printed bounds of its merged cells"
+            how = "within what its merged cells allow"
         elif not evidence.refits or not self.same_versions:
             how = f"to {ROUNDING:g}"
         else:
             how = "to the last bit"
         signed = f"signed by {self.signer}" if self.signer else "not signed"
-        return f"pass: {self.n_numbers:,} values recomputed, equal {how}; sealed, {signed}"
+        return (
+            f"pass: {self.n_verified:,} values recomputed, equal {how}; "
+            f"{self.n_not_verified:,} not verified; sealed, {signed}"
+        )
 
 
 def verify_report(
@@ -116,13 +102,14 @@ made. analysis.data.n_positive is 890; the cells give 891.
     evidence = report.evidence
     if evidence is None or report.seal is None:
         raise ReportError(
-            f"This report has schema {data.get('schema_version')}, which has no counts to "
-            "recompute it from. Make the report again from the predictions."
+            f"This report has schema {data.get('schema_version')}, without counts that this "
+            "version can recompute it from. Make the report again from the predictions."
         )
     sentences = [broken(upgraded(data), report.seal), _other_signer(report, signed_by)]
     printed = encode(report)
     try:
-        wrong = next(_wrong(report, evidence, printed), None)
+        checked = CheckedValues.of(report, evidence, printed)
+        wrong = next(_wrong(report, evidence, printed, checked), None)
         sentences.append("" if wrong is None else f"{wrong.sentence}.")
     except (ArithmeticError, LookupError, ValueError) as error:
         # No rows have such counts; what trips over them first depends on what was changed.
@@ -132,8 +119,9 @@ made. analysis.data.n_positive is 890; the cells give 891.
     return VerifiedReport(
         report=report,
         signer=signer(report.seal),
-        n_numbers=_count_compared(report, evidence, printed),
-        not_recomputed=_not_recomputed(evidence),
+        n_verified=len(checked.leaves) - len(checked.free),
+        n_not_verified=len(checked.free),
+        not_verified=(*evidence.needs_rows, checked.not_verified),
         same_versions=dict(report.versions) == versions(),
     )
 
@@ -145,27 +133,37 @@ def _other_signer(report: Report, wanted: str | bytes | Path | None) -> str:
     return f"The report must be signed by the given key, got {found or 'no signature'}."
 
 
-def _wrong(report: Report, evidence: Evidence, printed: Json) -> Iterator[Difference]:
-    """All differences between the report and its counts, differences of numbers first."""
-    yield from _contradicted(report.analysis)
-    yield from outside(printed, ranges_of(report, evidence))
-    if not evidence.refits:
-        if evidence.grade == "exact":
-            yield from _wrong_bins(report, evidence, printed)
-        return
-    analysis = analyze(evidence.cells, report.analysis.settings)
-    exact = evidence.grade == "exact"
-    to_the_bit = exact and dict(report.versions) == versions()
-    for found in found_differences(printed, recomputed(report, evidence, analysis)):
-        slack = 0.0 if to_the_bit else _slack(found)
-        if found.distance > slack and (exact or not _within(found, evidence, slack)):
-            yield found
-    if exact:
-        yield from _wrong_cells(analysis, evidence)
+def _wrong(
+    report: Report, evidence: Evidence, printed: Json, checked: CheckedValues
+) -> Iterator[Difference]:
+    """All differences between the report and its counts."""
+    yield from _contradicted(report)
+    if evidence.is_refitted:
+        same = dict(report.versions) == versions()
+        yield from refitted_differences(report, evidence, printed, to_the_bit=same)
+    else:
+        yield from checked.wrong()
+        yield from _other_totals(report, evidence)
 
 
-def _contradicted(analysis: Analysis) -> Iterator[Difference]:
-    """Sentences without the words of the verdict or method: merged cells give other numbers."""
+def _other_totals(report: Report, evidence: Evidence) -> Iterator[Difference]:
+    """All methods score the same rows. Each method ranks the classes of a matrix itself."""
+    of_matrix = report.analysis.multiclass is not None
+    reference = evidence.scores("uncalibrated")
+    for key in report.analysis.methods:
+        cells = evidence.scores(key)
+        pairs = [("rows", float(cells.n_rows), float(reference.n_rows))]
+        if not of_matrix:
+            pairs.append(("positive rows", cells.total_positive, reference.total_positive))
+        for name, own, other in pairs:
+            if abs(own - other) > SLACK * max(1.0, other):
+                yield Difference(f"evidence.methods, {name} of {key}", own, other)
+
+
+def _contradicted(report: Report) -> Iterator[Difference]:
+    """Words that do not agree with the verdict, the method, the grade or the settings."""
+    analysis, evidence = report.analysis, report.evidence
+    assert evidence is not None
     verdict, advice = analysis.verdict, analysis.recommendation
     for name, each in {"verdict": verdict, "after": analysis.after}.items():
         if each is not None and not each.sentence.startswith(each.heading):
@@ -173,83 +171,8 @@ def _contradicted(analysis: Analysis) -> Iterator[Difference]:
     label = CALIBRATORS[advice.method].label if advice.method in CALIBRATORS else ""
     if label.lower() not in advice.sentence.lower():
         yield Difference("analysis.recommendation.sentence", advice.sentence, f"... {label} ...")
-
-
-def _slack(found: Difference) -> float:
-    value = found.printed
-    return ROUNDING * max(1.0, abs(value)) if type(value) in (int, float) else 0.0
-
-
-def _within(found: Difference, evidence: Evidence, slack: float) -> bool:
-    if OF_CELLS.search(found.kind):
-        return True
-    if np.isinf(found.distance):
-        return found.kind in evidence.others
-    return found.distance <= evidence.bounds.get(found.kind, 0.0) + slack
-
-
-def _wrong_bins(report: Report, evidence: Evidence, printed: Json) -> Iterator[Difference]:
-    """Differences of bins, which need no fit, if the whole analysis cannot be recomputed."""
-    settings = report.analysis.settings
-    for key in report.analysis.methods:
-        cells = evidence.scores(key)
-        curve = reliability_curve(cells, n_bins=settings.n_bins, strategy=settings.strategy)
-        again, own = encode(merged_curve(curve, cells)), printed["analysis"]["methods"][key]
-        for name in COUNTED:
-            place = f"analysis.methods.{key}.reliability.{name}"
-            for found in differences(own["reliability"][name], again[name], place):
-                if found.distance > _slack(found):
-                    yield found
-
-
-def _wrong_cells(analysis: LiveAnalysis, evidence: Evidence) -> Iterator[Difference]:
-    """Held-out cells of an exact report are those that the fits give."""
-    for key in analysis.methods:
-        if not _same(entry_table(analysis.held_out.view(key)), evidence.table(key)[1]):
-            yield Difference(f"evidence.methods, {key}", "one set of cells", "another")
-    for column in evidence.columns:
-        if evidence.cells.fold_names:
-            continue  # which fold a row of a slice lies in is not counted
-        yield from _wrong_slices(analysis, evidence, column)
-
-
-def _wrong_slices(analysis: LiveAnalysis, evidence: Evidence, column: str) -> Iterator[Difference]:
-    rows, cut = evidence.rows("uncalibrated", column)
-    if analysis.held_out.rows.test is not None:
-        rows = replace(rows, test=np.ones(len(rows), dtype=np.bool_))
-    timed = analysis.held_out.on(rows)
-    for key in evidence.methods.models:
-        own = evidence.table(key, column)[1]
-        if len(own) and not _same(entry_table(timed.row_view(key), cut.codes), own):
-            yield Difference(f"evidence.methods, {key} by {column}", "one set of cells", "another")
-
-
-def _same(one: CellTable, other: CellTable) -> bool:
-    if len(one) != len(other):
-        return False
-    pairs = ((getattr(one, n), getattr(other, n)) for n in ("stratum", "outcome", "rows"))
-    sums = ((getattr(one, n), getattr(other, n)) for n in ("low", "weight", "weight_sq"))
-    return all(np.array_equal(*pair) for pair in pairs) and all(
-        np.allclose(*pair, rtol=ROUNDING, atol=ROUNDING) for pair in sums
-    )
-
-
-def _count_compared(report: Report, evidence: Evidence, printed: Json) -> int:
-    if not evidence.refits:
-        return len(ranges_of(report, evidence))
-    return sum(1 for _ in chain(_leaves(printed["analysis"]), _leaves(printed["parts"])))
-
-
-def _leaves(value: Any) -> Iterator[Any]:
-    if isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _leaves(each)
-    else:
-        yield value
-
-
-def _not_recomputed(evidence: Evidence) -> tuple[str, ...]:
-    if not evidence.others:
-        return evidence.needs_rows
-    named = ", ".join(evidence.others)
-    return (*evidence.needs_rows, f"Merged cells give other words or lists of: {named}.")
+    if report.contains != CONTAINS[evidence.grade]:
+        yield Difference("contains", report.contains, CONTAINS[evidence.grade])
+    changed = tuple(changed_settings(analysis))
+    if report.settings_changed != changed:
+        yield Difference("settings_changed", list(report.settings_changed), list(changed))
