@@ -1,4 +1,4 @@
-"""Layers: lines, areas, points and bars, as plain dictionaries for plotly.
+"""Layers: lines, areas, points and error bars, as plain dictionaries for plotly.
 
 Plotly's own objects check every property as it is set, which takes ten times as long as all else
 of a moved slider; `Chart.figure` has them checked where that matters.
