@@ -40,3 +40,10 @@ def test_the_examples_of_a_file_run_alone():
     alone = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=alone)
     assert done.returncode == 0, done.stdout
+
+
+def test_methods_of_similar_names_are_told_apart_where_they_stand_alone() -> None:
+    assert CALIBRATORS["platt"].name == "Platt scaling (on scores)"
+    assert CALIBRATORS["logistic"].name == "Logistic (on log-odds)"
+    names = [method.name for method in CALIBRATORS.values()]
+    assert len(set(names)) == len(names)

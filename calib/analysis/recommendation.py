@@ -110,7 +110,7 @@ def advice_sentence(
         return f"Keep the uncalibrated scores: no calibrator lowers {loss} significantly."
     digits = _digits(change)
     return (
-        f"Recommended: {CALIBRATORS[chosen].label}. {loss.capitalize()} "
+        f"Recommended: {CALIBRATORS[chosen].name}. {loss.capitalize()} "
         f"{number(losses['uncalibrated'].value, digits)} → "
         f"{number(losses[chosen].value, digits)} "
         f"(change {_interval(change, level)})."

@@ -27,6 +27,8 @@ class Method:
     # What the method assumes, in one sentence, and the reference.
     summary: str
     source: str
+    # The label with what tells it from a method of a similar name; by default the label.
+    full_label: str = ""
     # Other names in the field, for the search on the Methods page.
     aliases: str = ""
     # Makes the unfitted calibrator of one score per row. None: it calibrates only matrices.
@@ -36,6 +38,16 @@ class Method:
     # What differs for matrices.
     matrix_label: str = ""
     matrix_summary: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name in menus and sentences, where it stands without the others.
+
+        >>> from calib.calibrators import CALIBRATORS
+        >>> CALIBRATORS["platt"].name, CALIBRATORS["beta"].name
+        ('Platt scaling (on scores)', 'Beta')
+        """
+        return self.full_label or self.label
 
     def takes(self, parameter: str) -> bool:
         """Whether the calibrator of one score per row has a parameter of this name."""
@@ -51,7 +63,7 @@ class Method:
         ('Beta, one-vs-rest', 'Clip')
         """
         if not matrix:
-            return self.label, self.summary
+            return self.name, self.summary
         if self.own_matrix is not None:
             return self.matrix_label or self.label, self.matrix_summary or self.summary
         return (

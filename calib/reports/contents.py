@@ -14,6 +14,7 @@ from calib.analysis import Analysis, MethodResult
 from calib.analysis.decisions import CostCurves, DecisionTable, NetBenefit
 from calib.analysis.periods import PeriodTable
 from calib.analysis.slices import SliceGaps, SliceTests
+from calib.calibrators import CALIBRATORS
 from calib.reports.evidence import Evidence
 from calib.reports.sealing import Seal
 
@@ -184,7 +185,7 @@ def why_shown(analysis: Analysis, key: str) -> str:
     }.get(advised)
     if lead is None:
         return ""
-    label = analysis.methods[key].label
+    label = CALIBRATORS[key].name if key in CALIBRATORS else analysis.methods[key].label
     reason = "its held-out log loss is the lowest" if key == _best(analysis) else "it was chosen"
     return f"{lead} {label} is shown for comparison, because {reason}."
 

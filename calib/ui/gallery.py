@@ -126,10 +126,11 @@ ENTRIES = (
     GalleryEntry(
         "Beta calibration: one more parameter than Platt scaling",
         "Kull, Silva Filho, Flach 2017",
-        "Logistic calibration cannot represent the identity, and it cannot correct overconfident "
-        "probabilities. Beta calibration has three parameters and can do both. On six UCI data "
-        "sets, with naive Bayes and boosted trees and ten times 5-fold cross-validation, it has "
-        "the best mean rank by log loss among uncalibrated, Platt, isotonic and beta.",
+        "Platt scaling cannot represent the identity, and it cannot correct overconfident "
+        "probabilities: it is a sigmoid of the score. (Logistic calibration, a sigmoid of the "
+        "log-odds, can do both.) Beta calibration has one parameter more than either. On six UCI "
+        "data sets, with naive Bayes and boosted trees and ten times 5-fold cross-validation, it "
+        "has the best mean rank by log loss among uncalibrated, Platt, isotonic and beta.",
         (
             Opening(
                 "beta", "Compare the beta family", "Compare", "naive_bayes", {METHODS: BETA_FAMILY}

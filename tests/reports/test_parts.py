@@ -316,8 +316,8 @@ def test_decisions_of_a_method_that_the_report_does_not_have_are_refused(report,
 def test_a_calibrator_that_is_not_recommended_is_said_to_be_shown_and_why(predictions, analysis):
     for advised in ("platt", "uncalibrated", ""):
         advice = replace(analysis.recommendation, method=advised)
-        changed = replace(analysis, recommendation=advice)
+        changed = replace(analysis, recommendation=advice, after=None)
         parts = parts_of(predictions, changed, costs=Costs(1, 1))
         text = Report.from_analysis(changed, parts=parts, created=MOMENT).markdown()
-        told = "Platt is shown for comparison, because its held-out log loss is the lowest"
+        told = "Platt scaling (on scores) is shown for comparison, because its held-out log loss"
         assert text.count(told) == (0 if advised == "platt" else 2)

@@ -257,7 +257,7 @@ def repair(session: Session, problem: Problem, key: str) -> None:
     if problem.repair is not None:
         label, mapping = found.pop(0)
         repair_button(label, key, state.map_anew, session, mapping)
-    _answers(found, key, state.map_anew, session)
+    _answers(found, key, state.map_anew, session, one=problem.severity in ("warning", "note"))
 
 
 def repairs(problem: Problem, mapping: ColumnMapping) -> list[tuple[str, ColumnMapping]]:
@@ -270,17 +270,31 @@ def repairs(problem: Problem, mapping: ColumnMapping) -> list[tuple[str, ColumnM
 
 
 def _answers(
-    found: Sequence[tuple[str, Any]], key: str, on_click: Callable[..., None], session: Session
+    found: Sequence[tuple[str, Any]],
+    key: str,
+    on_click: Callable[..., None],
+    session: Session,
+    *,
+    one: bool = False,
 ) -> None:
-    if found:
-        with st.container(horizontal=True):
-            for number, (label, answer) in enumerate(found):
-                repair_button(label, f"{key}_{number}", on_click, session, answer)
+    """Draw a button per answer. `one`: only the first is in colour, since none must be chosen."""
+    if not found:
+        return
+    with st.container(horizontal=True):
+        for number, (label, answer) in enumerate(found):
+            look: Any = {"kind": "secondary"} if one and number else {}
+            repair_button(label, f"{key}_{number}", on_click, session, answer, **look)
 
 
-def repair_button(label: str, key: str, on_click: Callable[..., None], *args: object) -> None:
-    look: dict[str, Any] = {"type": "primary", "icon": ":material/build:"}
-    st.button(sentence(label), key=key, on_click=on_click, args=args, **look)
+def repair_button(
+    label: str,
+    key: str,
+    on_click: Callable[..., None],
+    *args: object,
+    kind: Literal["primary", "secondary"] = "primary",
+) -> None:
+    icon = ":material/build:"
+    st.button(sentence(label), key=key, on_click=on_click, args=args, type=kind, icon=icon)
 
 
 def _read_anew(session: Session, arguments: Mapping[str, Any]) -> None:

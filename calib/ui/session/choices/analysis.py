@@ -29,7 +29,7 @@ SEGMENTED = partial(st.segmented_control, required=True)
 
 
 def method_label(key: str) -> str:
-    return CALIBRATORS[key].label
+    return CALIBRATORS[key].name
 
 
 METHOD = one_of(*CALIBRATORS, name=method_label)
