@@ -23,6 +23,9 @@ from calib.loading.problems import InputError, InputWarning, Problem, written_ar
 from calib.loading.reading.reader import Source, read
 from calib.loading.table import Table
 
+# Warnings of which `load` and `load_models` give an InputWarning, because the result may be that of
+# another column than was meant.
+SAID_BY_LOAD = {"duplicate-columns", "other-scores", "two-classes"}
 P = ParamSpec("P")
 Data = TypeVar("Data")
 Options = TypeVar("Options")
@@ -278,7 +281,8 @@ def _assessed(
     if errors:
         raise with_arguments(errors, mapping)
     for problem in found.problems:
-        if problem.severity == "question":
+        said = problem.severity == "warning" and problem.code in SAID_BY_LOAD
+        if problem.severity == "question" or said:
             doubt = InputWarning(problem, mapping, _with_argument(problem, mapping))
             warnings.warn(doubt, stacklevel=4)
     return dict(found.models)

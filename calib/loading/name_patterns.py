@@ -56,10 +56,33 @@ POSITIVE_WORDS = (
     *("malignant", "bad", "default", "defaulted", "churned", "spam", "fraud"),
     *("won", "win", "event"),
 )
+# A column with one of these words is not that of the positive class.
+NEGATIVE_WORDS = {
+    *("0", "false", "no", "n", "not", "non", "negative", "neg", "minus", "complement", "inverse"),
+    *("benign", "good", "ham", "lost", "loss", "repaid", "paid", "stayed", "retained", "none"),
+}
+# A column with one of these words holds the bound of an interval, or a standard error.
+BOUND_WORDS = {
+    *("lo", "low", "lower", "lwr", "lb", "lcl", "hi", "high", "upper", "upr", "ub", "ucl"),
+    *("ci", "se", "sd", "std", "stderr", "sem"),
+}
+QUANTILE = r"(.*_)?(q|quantile|pct|perc|percentile)_?\d+(_\d+)?|.*_(2_5|97_5|025|975)"
 # Pairs of labels whose second one is positive by convention.
 PLAIN_PAIRS = ({"0", "1"}, {"-1", "1"}, {"false", "true"})
 TEST_WORDS = ("test", "testing", "holdout", "hold-out", "eval", "evaluation", "heldout")
 CALIBRATION_WORDS = ("cal", "calib", "calibration", "valid", "validation", "val", "dev", "train")
+
+
+def is_bound(column: str) -> bool:
+    """Whether a column holds a bound of an interval of a score, or a standard error, by its name.
+
+    >>> [is_bound(name) for name in ("p", "p_lower", "prob.upr", "q97.5", "hi95", "p_high_risk")]
+    [False, True, True, True, True, False]
+    """
+    name = plain_name(column)
+    words = [word.rstrip("0123456789") for word in name.split("_")]
+    ends = {words[0], *[word for word in words if word][-1:]}
+    return bool(ends & BOUND_WORDS) or re.fullmatch(QUANTILE, name) is not None
 
 
 def plain_name(column: str) -> str:

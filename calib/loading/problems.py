@@ -56,6 +56,9 @@ class Problem:
     def answers(self, mapping: ColumnMapping | None) -> list[Mapping[str, Any]]:
         """The arguments of `calib.load`, other than of this mapping, for each way to repair it."""
         answers = [choice.arguments for choice in self.choices]
+        if mapping is not None and not mapping.models:
+            # `load` has no argument for several models.
+            answers = [each for each in answers if "models" not in each]
         if self.repair is not None and mapping is not None:
             answers.insert(0, self.repair.changed(mapping))
         return answers

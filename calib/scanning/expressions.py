@@ -61,9 +61,13 @@ def class_scores(
         rows = rows.with_columns(nw.max_horizontal(*scores).alias("calib_most"))
         rows = rows.with_columns(*((own - nw.col("calib_most")).exp() for own in scores))
     if transform in OF_ROWS:
-        rows = rows.with_columns(total(scores).alias("calib_whole"))
+        rows = rows.with_columns(
+            total(scores).alias("calib_whole"), nw.min_horizontal(*scores).alias("calib_lowest")
+        )
         whole = nw.col("calib_whole")
-        shares = (nw.when(whole != 0.0).then(own / whole).otherwise(nw.lit(0.0)) for own in scores)
+        # A row with a negative number has no shares: it stays as it is, and is refused.
+        has_shares = (whole != 0.0) & (nw.col("calib_lowest") >= 0.0)
+        shares = (nw.when(has_shares).then(own / whole).otherwise(own) for own in scores)
         return rows.with_columns(
             *(share.alias(name) for share, name in zip(shares, names, strict=True))
         )

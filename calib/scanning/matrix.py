@@ -20,9 +20,10 @@ from calib.loading.checking.scores import (
     other_classes,
     row_sums,
     seen_classes,
+    softmax_of_probabilities,
 )
 from calib.loading.columns import as_classes
-from calib.loading.guessing.class_columns import match_classes, settled
+from calib.loading.guessing.class_columns import LOOK_ROWS, match_classes, rows_sum, settled
 from calib.loading.loader import with_arguments
 from calib.loading.options import ColumnMapping
 from calib.loading.problems import InputError, Problem, refuse
@@ -32,6 +33,7 @@ from calib.scanning.describing import (
     Description,
     check_columns,
     check_outcomes,
+    collected,
     described,
     facts_of,
     first,
@@ -57,6 +59,8 @@ def describe_view(
     kind, place = _checked(view, mapping)
     columns = named_columns(rows, mapping)
     check_outcomes(rows.select(**columns), mapping)
+    if mapping.transform == "softmax":
+        _refuse_probabilities(rows, mapping)
     plain, names = _with_scores(rows, columns, mapping)
     off = (nw.col(SUM) - 1.0).abs() > ROW_SUM_TOLERANCE
     facts = facts_of(plain, mapping, nw.col(LEAST), off=off)
@@ -104,6 +108,12 @@ def _checked(view: str, mapping: ColumnMapping) -> tuple[str, int]:
     if mapping.swap:
         raise refuse("swap", "`swap` is for one score; with one column per class leave it out.")
     return kind, place
+
+
+def _refuse_probabilities(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
+    scores = (nw.col(column).cast(nw.Float64) for column in mapping.score_columns)
+    if rows_sum(collected(rows.select(*scores).head(LOOK_ROWS)).to_pandas()):
+        raise with_arguments([softmax_of_probabilities(mapping)], mapping)
 
 
 def _with_scores(

@@ -185,8 +185,8 @@ def test_one_column_a_class(labels: list[object], texts: Texts) -> None:
 def test_labels_find_their_columns_by_name() -> None:
     frame = pd.DataFrame({"y": ["b", "a"] * 5, "b": [0.75] * 10, "a": [0.25] * 10})
     predictions = load(frame, outcome="y", score=["b", "a"])
-    assert predictions.class_names == ("b", "a")
-    np.testing.assert_array_equal(predictions.outcome, [0, 1] * 5)
+    assert (predictions.score_name, predictions.class_names) == ("b", ("a", "b"))
+    np.testing.assert_array_equal(predictions.outcome, [1, 0] * 5)
 
 
 FULL = FRAME.assign(

@@ -218,3 +218,28 @@ def test_labels_are_found_among_the_names_of_the_columns() -> None:
 def test_many_columns_are_named_by_the_first_and_the_last() -> None:
     assert shortened(["p_0", "p_1"]) == "p_0, p_1"
     assert shortened([f"p_{i}" for i in range(1000)]) == "p_0 … p_999"
+
+
+@pytest.mark.parametrize("shift", [-10.0, 0.0])
+def test_shares_of_logits_are_refused(shift, texts: Texts) -> None:
+    frame = table(LOGITS + shift)
+    scores = list(frame.columns[:4])
+    with texts.raises(InputError) as caught:
+        load(frame, score=scores, transform="normalize")
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.repair.transform) == ("outside", "none")
+
+
+@pytest.mark.parametrize("whole", [1.0, 100.0])
+def test_the_softmax_of_probabilities_is_refused(whole, texts: Texts) -> None:
+    with texts.raises(InputError, "probabilities") as caught:
+        load(table(whole * P), transform="softmax")
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.repair.transform) == ("not-logits", "none")
+
+
+def test_repeated_names_of_columns_are_said(texts: Texts) -> None:
+    text = table(labels=np.array(["ant", "ant", "cow", "dog"])[LABEL]).to_csv(index=False)
+    with pytest.warns(InputWarning) as caught:
+        assert load(text.replace("p_bee", "p_ant", 1)).class_names[:2] == ("ant", "ant (2)")
+    texts(str(caught[0].message))

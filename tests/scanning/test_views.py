@@ -163,6 +163,8 @@ CASES: list[tuple[str, Change]] = [
     ("class-order", lambda d: d.assign(y=d["y"].str.replace("cow", "emu").str[:1] + "x")),
     ("class-columns", lambda d: d.assign(y=d["y"] + np.array(["x", "y"])[d.index % 2])),
     ("one-class", lambda d: d.assign(y="ant")),
+    ("not-logits", lambda d: d),
+    ("outside", lambda d: d.assign(**LOGITS)),
     ("infinite", lambda d: d.assign(p_ant=d["p_ant"].mask(d.index < 5, np.inf))),
 ]
 
@@ -173,10 +175,11 @@ def test_problems_have_the_codes_and_repairs_that_load_gives(
     code: str, change: Change, engine: str
 ) -> None:
     rows = change(drawn())
+    transform = {"not-logits": "softmax", "outside": "normalize"}.get(code, "none")
     with pytest.raises(InputError) as expected:
-        in_memory(rows, "top:1", 200_000)
+        in_memory(rows, "top:1", 200_000, transform=transform)
     with pytest.raises(InputError) as found:
-        scanned(ENGINES[engine](rows))
+        scanned(ENGINES[engine](rows), transform=transform)
     assert found.value.problems[0].code == expected.value.problems[0].code == code
     theirs, ours = (each.value.problems[0].repair for each in (expected, found))
     assert (theirs is None) == (ours is None)

@@ -12,8 +12,9 @@ import pandas as pd
 
 from calib.core.predictions import Predictions
 from calib.loading.building.predictions import column_guess, from_rows, guesses_of, refused_guess
-from calib.loading.checking.inspection import ORDER, checklist_of, examine
+from calib.loading.checking.inspection import by_severity, checklist_of, examine
 from calib.loading.checking.mapped_rows import Rows, map_rows
+from calib.loading.checking.other_scores import other_scores
 from calib.loading.columns import Labels, as_labels
 from calib.loading.guessing.roles import guess
 from calib.loading.options import ColumnMapping
@@ -64,6 +65,8 @@ def assess(
     checklist: tuple[str, ...] = ()
     for model, source in sources.items():
         problems, rows = examine(*source)
+        if rows is not None and rows.classes is None and not mapping.models:
+            problems = by_severity([*problems, *other_scores(rows)])
         if strict:
             problems = tuple(map(_refused_question, problems))
         checklist = checklist or checklist_of(rows)
@@ -227,7 +230,7 @@ def _together(
             severity = "question" if everywhere else "warning"
             choices = _of_all(choices, mapping) if everywhere else ()
         merged.append(Problem(severity, code, sentence, repair, label, choices))
-    return tuple(sorted(merged, key=lambda problem: ORDER[problem.severity]))
+    return by_severity(merged)
 
 
 def _of_all(choices: Sequence[Choice], mapping: ColumnMapping) -> tuple[Choice, ...]:

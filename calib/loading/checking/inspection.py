@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +10,7 @@ import pandas as pd
 
 from calib.core.class_names import label_key
 from calib.loading.checking.mapped_rows import Rows, map_rows
+from calib.loading.checking.one_hot import one_hot_outcome
 from calib.loading.checking.outcomes import outcome_problems
 from calib.loading.checking.rows import row_problems
 from calib.loading.checking.scores import matrix_problems, score_problems
@@ -27,7 +28,7 @@ MAX_CELLS_COMPARED = 20
 def examine(table: Table, mapping: ColumnMapping) -> tuple[tuple[Problem, ...], Rows | None]:
     """Problems, errors first, and the mapped rows if the mapping names columns that exist."""
     found = [note for file in table.files for note in file.notes]
-    structure = list(_structure(table, mapping))
+    structure = list(_structure(table, mapping)) or list(one_hot_outcome(table, mapping))
     found += structure
     rows = None
     if not any(problem.severity == "error" for problem in structure):
@@ -39,7 +40,12 @@ def examine(table: Table, mapping: ColumnMapping) -> tuple[tuple[Problem, ...], 
         else:
             found += matrix_problems(rows)
         found += _overlap(table)
-    return tuple(sorted(found, key=lambda problem: ORDER[problem.severity])), rows
+    return by_severity(found), rows
+
+
+def by_severity(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """The problems, errors first."""
+    return tuple(sorted(problems, key=lambda problem: ORDER[problem.severity]))
 
 
 def _structure(table: Table, mapping: ColumnMapping) -> Iterator[Problem]:

@@ -329,4 +329,6 @@ def _by_row(values: NDArray[np.floating], transform: Transform) -> NDArray[np.fl
     if transform == "softmax":
         return softmax(np.array(values, dtype=np.float64, order="C"))
     sums = values.sum(axis=1, keepdims=True)
-    return np.divide(values, sums, out=np.zeros_like(values), where=sums != 0.0)
+    # A row with a negative number has no shares: it stays as it is, and is refused.
+    shares = (sums != 0.0) & (values.min(axis=1, keepdims=True) >= 0.0)
+    return np.divide(values, sums, out=values.copy(), where=shares)

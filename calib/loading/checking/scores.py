@@ -16,7 +16,7 @@ from calib.loading.checking.mapped_rows import Rows
 from calib.loading.checking.outcomes import other_label, positive_question
 from calib.loading.checking.rows import LEAVE_OUT, parts
 from calib.loading.columns import Labels
-from calib.loading.guessing.class_columns import Classes, shortened
+from calib.loading.guessing.class_columns import Classes, rows_sum, shortened
 from calib.loading.options import ColumnMapping, Transform
 from calib.loading.problems import Choice, Problem, error, question, warning
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, chunks
@@ -299,7 +299,10 @@ def seen_classes(classes: Classes, counts: IntArray, part: str) -> Iterator[Prob
 
 
 def _matrix_scores(rows: Rows) -> Iterator[Problem]:
-    matrix = rows.of_usable(rows.score)
+    matrix, mapping = rows.of_usable(rows.score), rows.mapping
+    if mapping.transform == "softmax" and rows_sum(rows.frame[list(mapping.score_columns)]):
+        yield softmax_of_probabilities(mapping)
+        return
     low, high = float(matrix.min()), float(matrix.max())
     with np.errstate(over="ignore"):
         sums = matrix.sum(axis=1, dtype=np.float64)
@@ -316,6 +319,17 @@ def _matrix_scores(rows: Rows) -> Iterator[Problem]:
             "predicted labels, not probabilities. Choose the columns of probabilities "
             "(predict_proba in scikit-learn).",
         )
+
+
+def softmax_of_probabilities(mapping: ColumnMapping) -> Problem:
+    """The softmax is of logits, and these scores are probabilities already."""
+    return error(
+        "not-logits",
+        f"The rows of the class scores {quoted(shortened(mapping.score_columns))} add up, so they "
+        "are probabilities already. The softmax is for logits, and would flatten them.",
+        replace(mapping, transform="none"),
+        "Undo the softmax",
+    )
 
 
 def _all_certain(matrix: NDArray[np.floating]) -> bool:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from calib.core.class_names import Reading, are_numbers, bare_names, read_classes, reading_of
 from calib.loading.columns import Labels, Numbers, as_labels, as_numbers, as_outcome
-from calib.loading.name_patterns import plain_name
+from calib.loading.name_patterns import is_bound, plain_name
 from calib.numerics.arrays import BoolArray, IntArray
 
 MIN_COLUMNS = 3
@@ -113,13 +113,21 @@ def find_class_columns(frame: pd.DataFrame, taken: set[str], labels: Labels | No
     """
     numbers = _numbers_of(frame, taken)
     groups = [group for group in _groups(frame, numbers) if len(group) >= MIN_COLUMNS]
-    for group in groups:
-        if rows_sum(numbers[group]):
-            return group
+    summing = [group for group in groups if rows_sum(numbers[group])]
+    if summing:
+        # Columns of zeros and ones are rather an outcome of one column per class.
+        return min(summing, key=lambda group: _zeros_and_ones(numbers[group]))
     for group in groups:
         if labels is not None and _answers(group, labels):
             return group
     return []
+
+
+def _zeros_and_ones(numbers: pd.DataFrame) -> bool:
+    # A signalling NaN, as damaged files have it, is a NaN.
+    with np.errstate(invalid="ignore"):
+        values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    return bool(((values == 0.0) | (values == 1.0)).all())
 
 
 def _numbers_of(frame: pd.DataFrame, taken: set[str]) -> pd.DataFrame:
@@ -205,6 +213,8 @@ class Guesser:
     def __init__(self, frame: pd.DataFrame, taken: set[str]) -> None:
         self.frame = frame
         self.taken = taken
+        # Columns that are not handed out, although they are nothing yet.
+        self.hidden: set[str] = set()
         self._profiles: dict[str, ColumnProfile] = {}
 
     def profile(self, column: str) -> ColumnProfile:
@@ -215,7 +225,15 @@ class Guesser:
 
     def free(self) -> list[str]:
         """Columns that are nothing yet."""
-        return [column for column in self.frame.columns if column not in self.taken]
+        away = self.taken | self.hidden
+        return [column for column in self.frame.columns if column not in away]
+
+    def hide_bounds(self) -> None:
+        """Hide bounds of intervals, if there are scores beside them."""
+        columns = self.free()[:MAX_PROFILED]
+        bounds = {column for column in columns if is_bound(column)}
+        if bounds and any(probability(self.profile(c)) for c in columns if c not in bounds):
+            self.hidden = bounds
 
     def named(self, patterns: Iterable[str], fits: Callable[[ColumnProfile], bool]) -> str | None:
         """The free column that the earliest pattern names and whose content fits."""

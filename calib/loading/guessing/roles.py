@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,7 @@ from calib.loading.guessing.class_columns import (
     rows_sum,
     two,
 )
+from calib.loading.guessing.two_classes import choose, pair_of
 from calib.loading.name_patterns import plain_name
 from calib.loading.options import ColumnMapping
 from calib.loading.table import Table
@@ -40,11 +42,14 @@ def guess(
     Only the empty fields of what is `known` are guessed. `models` says to look for several models:
     a column of their names, or one score column each.
     """
-    mapping = known or ColumnMapping()
-    guesser = Guesser(table.frame, set(mapping.columns()))
+    known = known or ColumnMapping()
+    mapping, guesser = known, Guesser(table.frame, set(known.columns()))
+    guesser.hide_bounds()
     if models:
         mapping = with_models(guesser, mapping)
     mapping = _with_outcome_and_score(guesser, mapping)
+    if known.score is None or isinstance(known.score, tuple):
+        mapping, known = _of_two_classes(guesser, mapping, known)
     mapping = _with_roles(guesser, mapping)
     binary = not isinstance(mapping.score, tuple)
     labels = None
@@ -52,7 +57,7 @@ def guess(
         labels, _ = as_outcome(table.frame[mapping.outcome])
     if binary and labels and mapping.predicted is None and mapping.positive is None:
         mapping = replace(mapping, positive=_positive(table.frame, mapping, labels))
-    return replace(mapping, guessed=_guessed(mapping, known or ColumnMapping(), labels))
+    return replace(mapping, guessed=_guessed(mapping, known, labels))
 
 
 def _guessed(
@@ -85,6 +90,30 @@ def _with_outcome_and_score(guesser: Guesser, mapping: ColumnMapping) -> ColumnM
             guesser.named(names.OUTCOME_NAMES, outcome_like) or guesser.first(two, outcome_like)
         )
     return replace(mapping, outcome=outcome, score=score)
+
+
+def _of_two_classes(
+    guesser: Guesser, mapping: ColumnMapping, known: ColumnMapping
+) -> tuple[ColumnMapping, ColumnMapping]:
+    """The score of the positive class, where columns hold those of both classes.
+
+    Two score columns that a person named, or the guessed one and another, are such columns if their
+    rows add up to 1. In what is known, one column stands for two whose names leave no doubt.
+    """
+    frame, score = guesser.frame, mapping.score
+    columns = pair_of(guesser, score) if isinstance(score, str) else score
+    there = columns is not None and {mapping.outcome, *columns} <= set(frame.columns)
+    if columns is None or len(columns) != 2 or not there or mapping.transform == "softmax":
+        return mapping, known
+    labels, _ = as_outcome(frame[mapping.outcome], mapping.positives)
+    if len(labels) > 2 or not rows_sum(frame[list(columns)]):
+        return mapping, known
+    pair = choose(mapping, columns, labels)
+    guesser.taken.update(columns)
+    one: dict[str, Any] = {"score": pair.score, "classes": ()}
+    if known.score is not None and pair.sure:
+        known = replace(known, **one)
+    return replace(mapping, **one, positive=mapping.positive or pair.positive), known
 
 
 def _score(guesser: Guesser) -> str | None:
