@@ -117,6 +117,51 @@ def test_refusals(texts):
         compare_models({"a": one, "b": matrix})
 
 
+def test_classes_are_aligned_by_name():
+    rng = np.random.default_rng(3)
+    score = rng.dirichlet(np.ones(3), 600)
+    label = (score.cumsum(axis=1) < rng.random((600, 1))).sum(axis=1)
+    order = np.array([2, 0, 1])
+    names = ("a", "b", "c")
+    models = {
+        "abc": Predictions.from_arrays(label, score, class_names=names),
+        "cab": Predictions.from_arrays(
+            np.argsort(order)[label], score[:, order], class_names=[names[i] for i in order]
+        ),
+    }
+    found = compare_models(models)
+    for change in found.models["cab"].differences["uncalibrated"].values():
+        assert (change.value, change.low, change.high) == pytest.approx((0.0, 0.0, 0.0), abs=1e-12)
+    assert found.frame()["differences"].tolist() == ["reference"] * 3 + ["paired"] * 3
+
+
+def test_rows_in_another_order_are_said_to_be_unpaired():
+    order = np.random.default_rng(0).permutation(len(Y))
+    models = {
+        "a": Predictions.from_arrays(Y, P),
+        "shuffled": Predictions.from_arrays(Y[order], P[order]),
+    }
+    found = compare_models(models, method="platt")
+    assert set(found.frame().loc["shuffled", "differences"]) == {"unpaired"}
+
+
+def test_models_of_other_classes_are_refused(texts):
+    score = np.full((9, 3), 1 / 3)
+    label = np.arange(9) % 3
+    matrices = {
+        names: Predictions.from_arrays(label, score, class_names=list(names))
+        for names in ("abc", "xyz")
+    }
+    with texts.raises(ValueError):
+        compare_models(matrices)
+    yes = Predictions.from_arrays(Y, P, class_names=("no", "yes"))
+    swapped = Predictions.from_arrays(~Y, 1.0 - P, class_names=("yes", "no"))
+    with texts.raises(ValueError):
+        compare_models({"yes": yes, "no": swapped})
+    with texts.raises(ValueError):
+        compare_models({"yes": aggregate(yes), "no": aggregate(swapped)})
+
+
 def test_progress_names_the_models():
     told = []
     models = {"a": Predictions.from_arrays(Y, P), "b": Predictions.from_arrays(Y, SURE)}

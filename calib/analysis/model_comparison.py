@@ -17,7 +17,7 @@ from calib.crossfit.estimates import LOSSES, losses, mean_estimate
 from calib.crossfit.settings import Settings, with_view
 from calib.metrics import matrix_metrics
 from calib.numerics.arrays import FloatArray
-from calib.text import numbers_of
+from calib.text import numbers_of, quoted
 
 # The paper's Figure 2 sets these two beside the calibrated scores.
 BEFORE = ("uncalibrated", "clip")
@@ -81,12 +81,22 @@ class ModelComparison:
         """Name of the first model, from which differences are computed."""
         return next(iter(self.models))
 
+    def pairing(self, name: str) -> str:
+        """How a model is compared with the first one: "paired" or "unpaired"."""
+        if name == self.reference:
+            return "reference"
+        return "paired" if self.models[name].paired else "unpaired"
+
     def frame(self) -> pd.DataFrame:
-        """One row per model and method. Columns: metric, metric_low, metric_high, _diff, ..."""
+        """One row per model and method. Columns: metric, metric_low, metric_high, _diff, ...
+
+        The column `differences` is "paired" if the model scored the rows of the first one.
+        """
         rows = []
         for name, model in self.models.items():
             for method, found in model.metrics.items():
                 row: dict[str, object] = {"model": name, "method": method}
+                row["differences"] = self.pairing(name)
                 for key, estimate in found.items():
                     row |= estimate.columns(key)
                 for key, estimate in model.differences.get(method, {}).items():
@@ -119,9 +129,9 @@ def compare_models(
     Parameters
     ----------
     models : mapping of str to Predictions or Aggregate
-        At least two models by name. Either all have one score per row, or all have the same number
-        of classes. Differences between aggregates are not paired by row, because an aggregate has
-        no rows.
+        At least two models by name. Either all have one score per row and the same positive class,
+        or all have the same classes, in any order. Differences are paired by row if the rows are in
+        the same order. Those between aggregates are not paired, because an aggregate has no rows.
     settings : Settings, optional
         Settings of all analyses. The methods are not used. Default: `calib.default_settings`.
     method : str, optional
@@ -132,8 +142,7 @@ def compare_models(
     Raises
     ------
     ValueError
-        If there are fewer than two models, they have different numbers of classes, or none can be
-        analysed.
+        If there are fewer than two models, they have different classes, or none can be analysed.
 
     References
     ----------
@@ -153,7 +162,7 @@ def compare_models(
     >>> squared.paired, squared.differences["uncalibrated"]["log_loss"].low > 0.0, found.positions
     (True, True, (1.0, 2.0))
     """
-    _check(models)
+    models = _alike(models)
     first = next(iter(models.values()))
     chosen = method or ("temperature" if first.is_matrix else "spline")
     methods = tuple(dict.fromkeys((*BEFORE, chosen)))
@@ -175,7 +184,8 @@ def compare_models(
     return ModelComparison(methods, columns, found, numbers_of(list(found)), failures, wanted)
 
 
-def _check(models: Mapping[str, Data]) -> None:
+def _alike(models: Mapping[str, Data]) -> dict[str, Data]:
+    """The same models with their classes in the order of the first one."""
     if len(models) < 2:
         raise ValueError(f"models must hold at least 2 models, got {len(models)}.")
     kinds = {
@@ -185,6 +195,37 @@ def _check(models: Mapping[str, Data]) -> None:
     if len(set(kinds.values())) > 1:
         counts = ", ".join(f"{n} of {name}" for name, n in list(kinds.items())[:3])
         raise ValueError(f"models must all have the same number of score columns, got {counts}.")
+    (reference, first), *_ = models.items()
+    return {name: _in_order(name, one, reference, first) for name, one in models.items()}
+
+
+def _in_order(name: str, data: Data, reference: str, first: Data) -> Data:
+    if not (isinstance(data, Predictions) and data.is_matrix):
+        own, others = _positive_class(data), _positive_class(first)
+        if own != others:
+            raise ValueError(
+                "models must have the same positive class, got "
+                f"{quoted(others)} of {quoted(reference)} and {quoted(own)} of {quoted(name)}."
+            )
+        return data
+    own_names, names = data.class_names, first.class_names
+    if set(own_names) != set(names):
+        unlike = next(
+            each for each in (*own_names, *names) if (each in own_names) != (each in names)
+        )
+        raise ValueError(
+            f"models must have the same classes, got {quoted(unlike)} in only one of "
+            f"{quoted(reference)} and {quoted(name)}."
+        )
+    if own_names == names:
+        return data
+    place = np.array([names.index(each) for each in own_names])
+    scores = data.scores[:, np.argsort(place)]
+    return replace(data, outcome=place[data.outcome], scores=scores, class_names=names)
+
+
+def _positive_class(data: Data) -> str:
+    return data.class_names[1] if isinstance(data, Predictions) else data.positive_name
 
 
 def _progress_of(progress: Progress, number: int, total: int, name: str) -> Progress:

@@ -184,7 +184,10 @@ def _differences(comparison: ModelComparison, *, counted: bool) -> None:
     column = comparison.columns[0]
     st.markdown(f"### {column.label} minus that of {plain(comparison.reference)}")
     head = [("Model", ""), ("Uncalibrated", ""), ("Calibrated", "")]
-    lines = [Line([(name,), *_changes(comparison, name, column)]) for name in others]
+    lines = [
+        Line([(name, comparison.pairing(name)), *_changes(comparison, name, column)])
+        for name in others
+    ]
     lines_table(f"rows_{len(lines)}_differences", f"Differences in {column.label}", head, lines)
     st.caption(COUNTED if counted else _pairing(comparison, others))
 
@@ -201,8 +204,8 @@ def _pairing(comparison: ModelComparison, others: list[str]) -> str:
         return "All models scored the same rows, so differences are paired by row."
     if not paired:
         return (
-            "The models scored different rows, so intervals are unpaired. They would be narrower "
-            "if all models had scored the same rows."
+            "The models scored different rows, or the same rows in another order, so intervals are "
+            "unpaired. They would be narrower if all models had scored the same rows in one order."
         )
     return (
         f"{len(paired)} of {len(others)} models scored the same rows as the first. Their "
