@@ -14,7 +14,15 @@ NOT_GIVEN = {
     *("repeated_rows", "repeated_ids", "guessed"),
 }
 # Arguments that say how text is written or which rows are left out, and not what a column means.
-NO_MEANING = {"class_columns", "delimiter", "header", "encoding", "decimal", "drop_missing"}
+NO_MEANING = {
+    "class_columns",
+    "delimiter",
+    "header",
+    "day_first",
+    "encoding",
+    "decimal",
+    "drop_missing",
+}
 MAX_NAME_LENGTH = 40
 # Where chance leaves so many pairs different on average, none is no chance.
 CLEARLY_COPIED = 10.0
@@ -51,6 +59,7 @@ class Origin:
     fold: str = ""
     slices: tuple[str, ...] = ()
     time: str = ""
+    day_first: bool | None = None
     model: str = ""
     model_value: str = ""
     transform: str = ""
@@ -87,7 +96,7 @@ class Origin:
         return {
             SINGULAR.get(name, name): value
             for name, value in named.items()
-            if value or (name == "header" and value is not None)
+            if value or (name in ("header", "day_first") and value is not None)
         }
 
     def stated(self) -> Origin:

@@ -1,4 +1,4 @@
-"""One column read as numbers, as times or as labels."""
+"""One column read as numbers or as labels."""
 
 from __future__ import annotations
 
@@ -161,67 +161,6 @@ def _read_cell(cell: str, decimal: str | None) -> float:
     if decimal == ",":
         plain = "" if "." in plain else plain.replace(",", ".")
     return float(plain) / divisor if NUMBER.fullmatch(plain) else float("nan")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Times:
-    """A column as times."""
-
-    # None where the cells are neither numbers nor dates, so that they are labels.
-    values: NDArray[np.generic] | None
-    unread: IntArray  # rows whose cell is neither missing nor a date, beside others that are dates
-    unclear: bool = False  # all cells are dates, by day and month as well as by month and day
-
-
-# The first that reads the most cells; periods need no time of day.
-DATES = ("ISO8601", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d %b %Y")
-TIME_OF_DAY = r"[T ]+\d{1,2}:\d{2}.*$"
-CALENDAR = (1900_01_01, 2100_12_31)  # numbers that may be days, written without marks
-
-
-def as_times(column: pd.Series) -> Times:
-    """Read a column as dates, or as numbers such as years."""
-    none = np.empty(0, dtype=np.int64)
-    if pd.api.types.is_datetime64_any_dtype(column.dtype):
-        return Times(column.to_numpy(dtype="datetime64[us]"), none)
-    if pd.api.types.is_numeric_dtype(column.dtype):
-        return Times(_days(column.to_numpy(dtype=np.float64, na_value=np.nan)), none)
-    numbers = as_numbers(column)
-    if not len(numbers.text) and bool(np.isfinite(numbers.values).any()):
-        return Times(_days(numbers.values), none)
-    codes, distinct = pd.factorize(column.astype(str), use_na_sentinel=False)
-    read = [dates for written in DATES if (dates := _parsed(distinct, written)).notna().any()]
-    if not read:
-        return Times(None, none)
-    dates = max(read, key=lambda found: found.notna().sum())
-    if any(_disagree(dates, other) for other in read):
-        return Times(None, none, unclear=True)
-    missing = column.isna() | column.astype(str).str.strip().str.casefold().isin(MISSING_WORDS)
-    values = dates.to_numpy(dtype="datetime64[us]")[codes]
-    return Times(values, np.flatnonzero(np.isnat(values) & ~missing))
-
-
-def _parsed(cells: pd.Index, written: str) -> pd.Series:
-    if written != "ISO8601":
-        cells = cells.str.strip().str.replace(TIME_OF_DAY, "", regex=True)
-    found = pd.Series(pd.to_datetime(cells, errors="coerce", format=written, utc=True))
-    return found.dt.tz_localize(None)
-
-
-def _disagree(dates: pd.Series, other: pd.Series) -> bool:
-    """Whether another way of reading takes as many cells for dates, and for other ones."""
-    same_cells = bool((dates.notna() == other.notna()).all())
-    return same_cells and bool((dates != other)[dates.notna()].any())
-
-
-def _days(values: FloatArray) -> NDArray[np.generic]:
-    """Dates if all numbers are days such as 20241231, otherwise the numbers."""
-    known = np.isfinite(values)
-    low, high = np.min(values[known], initial=np.inf), np.max(values[known], initial=-np.inf)
-    if not CALENDAR[0] <= low <= high <= CALENDAR[1]:
-        return values
-    days = pd.to_datetime(pd.Series(np.char.mod("%.12g", values)), errors="coerce", format="%Y%m%d")
-    return days.to_numpy(dtype="datetime64[us]") if bool(days[known].notna().all()) else values
 
 
 def has_commas(frame: pd.DataFrame, most: int | None = None) -> bool:

@@ -24,8 +24,11 @@ from calib.loading.reading.reader import Source, read
 from calib.loading.table import Table
 
 # Warnings of which `load` and `load_models` give an InputWarning, because the result may be that of
-# another column than was meant.
-SAID_BY_LOAD = {"duplicate-columns", "other-scores", "two-classes"}
+# another column than was meant, or have no time.
+SAID_BY_LOAD = {
+    *("duplicate-columns", "other-scores", "two-classes"),
+    *("dates", "date-order", "not-times"),
+}
 P = ParamSpec("P")
 Data = TypeVar("Data")
 Options = TypeVar("Options")

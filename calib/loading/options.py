@@ -69,6 +69,11 @@ class CountedColumns:
     )
     slices: Sequence[str] = option((), "Slice columns.", many=True)
     time: str | None = option(None, "Time column.")
+    day_first: bool | None = option(
+        None,
+        "Whether dates such as 05/06/2024 have the day first. It is required if all dates of the "
+        "time column can be read in both ways.",
+    )
     model: str | None = option(None, "Column that names the model of each row.")
     transform: Transform = option(
         "none",

@@ -37,7 +37,7 @@ from calib.scanning.watching import Steps, watched
 from calib.slicing import singles_and_pairs
 
 # Columns whose values are names.
-NAMED = ("outcome", "split", "fold", "group", "model", "slice")
+NAMED = ("outcome", "split", "fold", "group", "model", "slice", "time")
 __all__ = ["is_result", "read_result", "rows_between", "scan", "scan_sample", "scan_sql"]
 
 

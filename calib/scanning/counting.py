@@ -12,22 +12,26 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from calib.core.aggregate import Aggregate
 from calib.core.counting import joined_pieces
 from calib.core.predictions import MAX_FOLDS
 from calib.core.strata import NONE, Part, Strata, crossed_name
-from calib.loading.building.predictions import slice_values, time_values
+from calib.loading.building.predictions import slice_values
 from calib.loading.checking.rows import (
     no_dates,
     no_test_value,
+    not_times,
     one_part,
     split_values,
     unclear_dates,
     wrong_folds,
 )
-from calib.loading.columns import as_labels, as_times, folded
+from calib.loading.columns import as_labels, folded
+from calib.loading.dates import Times, as_times
 from calib.loading.guessing.class_columns import shortened
+from calib.loading.loader import with_arguments
 from calib.loading.options import ColumnMapping
 from calib.loading.problems import InputError, Problem, refuse
 from calib.numerics.arrays import FloatArray, IntArray
@@ -374,15 +378,12 @@ class _Query:
                     f"The time column {quoted(column)} holds {len(distinct):,} different values; "
                     f"at most {MAX_TIMES:,} are counted. Use a column of dates.",
                 )
-            read = as_times(distinct)
-            if read.unclear:
-                problem = unclear_dates(counter.mapping, quoted(str(distinct.iloc[0])))
-                counter.warnings[problem.code] = problem
+            read = as_times(distinct, day_first=counter.mapping.day_first)
+            times = read_times(distinct, read, counter.mapping)
             if len(read.unread):
                 odd = quoted(str(distinct.iloc[int(read.unread[0])]))
                 problem = no_dates(counter.mapping, int(counts[read.unread].sum()), odd)
                 counter.warnings[problem.code] = problem
-            times = time_values(distinct, read, slice(None))
             return *days_or_values(times), times.dtype.kind
         if self.edges is not None:
             names = (*range_names(np.array(self.edges)), MISSING)
@@ -390,6 +391,16 @@ class _Query:
             present = np.unique(codes)
             return tuple(names[i] for i in present), np.searchsorted(present, codes), ""
         return *named_slices(distinct, counts, column, counter.n_ranges), ""
+
+
+def read_times(distinct: pd.Series, read: Times, mapping: ColumnMapping) -> NDArray[np.generic]:
+    """The times of distinct values; refused if these are not dates, or in an unclear order."""
+    if read.values is None:
+        known = distinct.dropna()
+        example = quoted(str(known.iloc[0])) if len(known) else "an empty cell"
+        make = unclear_dates if read.unclear else not_times
+        raise with_arguments([make(mapping, example)], mapping)
+    return read.values
 
 
 def named_slices(

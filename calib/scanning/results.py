@@ -17,16 +17,16 @@ import pyarrow.parquet as pq
 from calib.core.aggregate import Aggregate
 from calib.core.counting import joined_pieces
 from calib.core.strata import NONE, Part, Strata, crossed_name
-from calib.loading.building.predictions import class_names, time_values
+from calib.loading.building.predictions import class_names
 from calib.loading.checking.mapped_rows import NEITHER
-from calib.loading.columns import as_times
+from calib.loading.dates import as_times
 from calib.loading.loader import as_label_texts
 from calib.loading.options import ColumnMapping
 from calib.loading.problems import refuse
 from calib.loading.reading.reader import stem
 from calib.numerics.arrays import IntArray
 from calib.numerics.cell_table import CellTable, add_tables
-from calib.scanning.counting import named_slices
+from calib.scanning.counting import named_slices, read_times
 from calib.scanning.describing import labels_of, meaning_of
 from calib.scanning.query import COLUMNS, CROSSED, VERSION
 from calib.slicing import MAX_VALUES, crossed, days_or_values, too_many
@@ -191,7 +191,7 @@ def _of_column(
     codes, distinct = pd.factorize(values, use_na_sentinel=False)
     series = pd.Series(distinct)
     if role == "time":
-        times = time_values(series, as_times(series), slice(None))
+        times = read_times(series, as_times(series), ColumnMapping(time=column))
         names, own = days_or_values(times)
         return names, own[codes], times.dtype.kind
     counts = np.bincount(codes, rows, minlength=len(distinct)).astype(np.int64)

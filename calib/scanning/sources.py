@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import narwhals as nw
 import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 
 from calib.loading.building.predictions import MAX_CODES
 from calib.loading.columns import MAX_NAMES
@@ -100,6 +102,7 @@ def _frame(
     if isinstance(source, pd.DataFrame):
         source = pa.Table.from_pandas(source, preserve_index=False)
     if isinstance(source, pa.Table | pa.RecordBatchReader | ds.Dataset):
+        _set_zone(connection, source.schema, roles)
         return nw.from_native(connection.from_arrow(source)), True
     try:
         return nw.from_native(source).lazy(), False
@@ -127,10 +130,28 @@ def _of_path(
     elif not any(mark in path for mark in "*?["):
         _check_readable(path)
     if suffix in PARQUET:
+        with suppress(pa.ArrowException, OSError, StopIteration):
+            first = next(glob.iglob(path, recursive=True))
+            _set_zone(connection, pq.read_schema(first), roles)
         return connection.sql(f"SELECT * FROM read_parquet({_text(path)})")
     if suffix in ARROW:
-        return connection.from_arrow(ds.dataset(path, format="ipc"))
+        found = ds.dataset(path, format="ipc")
+        _set_zone(connection, found.schema, roles)
+        return connection.from_arrow(found)
     return _of_csv(connection, path, roles)
+
+
+def _set_zone(
+    connection: duckdb.DuckDBPyConnection, schema: pa.Schema, roles: Mapping[str, str] | None
+) -> None:
+    """Count times to the day in their own zone, not in that of this machine."""
+    column = next((name for name, role in (roles or {}).items() if role == "time"), "")
+    zone = getattr(schema.field(column).type, "tz", None) if column in schema.names else None
+    if zone is not None:
+        try:
+            connection.execute(f"SET TimeZone = {_text(zone)}")
+        except duckdb.Error:
+            connection.execute("SET TimeZone = 'UTC'")
 
 
 def suffix_of(path: str) -> str:
@@ -162,7 +183,15 @@ def _of_csv(
         [answer] = with_texts(numbers).aggregate(", ".join(facts)).fetchall()
         each = zip(numbers, answer[0::3], answer[1::3], answer[2::3], strict=True)
         kept += [name for name, *facts in each if _as_text(known[name], *facts)]
-    return with_texts(kept) if kept else found
+    rows = with_texts(kept) if kept else found
+    days = ", ".join(_day(_identifier(name)) for name in kept if known[name] == "time")
+    return rows.project(f"* REPLACE ({days})") if days else rows
+
+
+def _day(column: str) -> str:
+    """The day of a time in ISO 8601 as it is written; other texts stay."""
+    iso = f"regexp_matches(trim({column}), '^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ].*)?$')"
+    return f"CASE WHEN {iso} THEN left(trim({column}), 10) ELSE {column} END AS {column}"
 
 
 def _written(column: str) -> tuple[str, str, str]:

@@ -69,11 +69,10 @@ def test_times_that_are_no_dates_are_told() -> None:
     assert remark.startswith("7 cells of the time column `day` are not dates, such as `someday`.")
 
 
-def test_day_and_month_that_could_be_exchanged_are_told() -> None:
+def test_day_and_month_that_could_be_exchanged_are_asked_about() -> None:
     days = pd.Series(["03/04/2024", "04/03/2024"] * 500)
-    found = calib.scan(rows().assign(day=days), outcome="y", score="p", time="day")
-    (remark,) = found.remarks
-    assert remark.startswith("The dates of the time column `day` may be day and month or month")
+    with pytest.raises(InputError, match="may be day and month or month and day"):
+        calib.scan(rows().assign(day=days), outcome="y", score="p", time="day")
 
 
 def test_a_class_of_one_row_is_told_since_other_rows_may_be_added() -> None:

@@ -14,7 +14,7 @@ from calib.core.predictions import Predictions
 from calib.loading import column_ranges
 from calib.loading.checking.classes import why_doubtful
 from calib.loading.checking.mapped_rows import Rows
-from calib.loading.columns import CODE, Labels, Times, as_labels, as_numbers
+from calib.loading.columns import CODE, Labels, as_labels, as_numbers
 from calib.loading.guessing.class_columns import shortened
 from calib.loading.options import ColumnMapping
 from calib.loading.problems import Choice, Guess, Problem, error, refuse
@@ -44,6 +44,7 @@ def from_rows(rows: Rows, name: str) -> Predictions:
     """The usable rows of a table in which no error was found."""
     mapping = rows.mapping
     keep = rows.kept
+    columns = _columns(rows, keep)
     try:
         return Predictions.from_arrays(
             rows.outcome[keep],
@@ -52,13 +53,13 @@ def from_rows(rows: Rows, name: str) -> Predictions:
             test=None if rows.test is None else rows.test[keep],
             group=_group(rows, keep),
             fold=_fold(rows, keep),
-            columns=_columns(rows, keep),
+            columns=columns,
             class_names=_class_names(rows),
             name=name,
             score_name=shortened(mapping.score_columns),
             outcome_name=mapping.outcome or "",
             set_aside={reason: int(found.sum()) for reason, found in rows.unusable.items()},
-            time_name=mapping.time or "",
+            time_name=mapping.time if mapping.time in columns else "",
             origin=origin_of(rows),
         )
     except ValueError as error:
@@ -102,14 +103,9 @@ def _fold(rows: Rows, keep: Kept) -> pd.Series | None:
 def _columns(rows: Rows, keep: Kept) -> dict[str, NDArray[np.generic]]:
     mapping = rows.mapping
     found = {column: slice_values(rows.frame[column], keep) for column in mapping.slices}
-    if mapping.time is not None and rows.times is not None:
-        found[mapping.time] = time_values(rows.frame[mapping.time], rows.times, keep)
+    if mapping.time is not None and rows.times is not None and rows.times.values is not None:
+        found[mapping.time] = rows.times.values
     return found
-
-
-def time_values(column: pd.Series, times: Times, keep: Kept) -> NDArray[np.generic]:
-    """Dates or numbers, or texts if a column has neither."""
-    return _texts(as_labels(column), keep) if times.values is None else times.values
 
 
 def slice_values(column: pd.Series, keep: Kept) -> NDArray[np.generic]:

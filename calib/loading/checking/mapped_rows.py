@@ -14,14 +14,13 @@ from calib.loading.checking.repeats import Repeats, count_repeats
 from calib.loading.columns import (
     Labels,
     Numbers,
-    Times,
     as_classes,
     as_labels,
     as_numbers,
     as_outcome,
-    as_times,
     folded,
 )
+from calib.loading.dates import Times, as_times
 from calib.loading.guessing.class_columns import Classes, match_classes, settled
 from calib.loading.options import OF_ROWS, ColumnMapping, Transform
 from calib.loading.table import Table
@@ -67,7 +66,10 @@ class Rows:
             usable &= ~rows
         object.__setattr__(self, "usable", usable)
         time = self.mapping.time
-        times = None if time is None else as_times(self.frame[time].iloc[self.kept])
+        if time is None:
+            object.__setattr__(self, "times", None)
+            return
+        times = as_times(self.frame[time].iloc[self.kept], day_first=self.mapping.day_first)
         object.__setattr__(self, "times", times)
 
     @property

@@ -160,15 +160,24 @@ def _weight_range(rows: Rows) -> Iterator[Problem]:
 
 
 def _dates(rows: Rows) -> Iterator[Problem]:
-    """Note cells of a date column that are not dates: their rows have no time."""
-    if rows.times is not None and rows.times.unclear:
-        first = rows.frame[rows.mapping.time].iloc[int(np.flatnonzero(rows.usable)[0])]
-        yield unclear_dates(rows.mapping, quoted(first))
-    if rows.times is None or not len(rows.times.unread):
+    """Problems of a time column: cells that are no dates, and dates in an unclear order."""
+    times, mapping = rows.times, rows.mapping
+    if times is None or not rows.usable.any():
         return
-    found = np.flatnonzero(rows.usable)[rows.times.unread]
-    cell = quoted(rows.frame[rows.mapping.time].iloc[int(found[0])])
-    yield no_dates(rows.mapping, len(found), f"{cell}: {rows.where(found)}")
+    cells, numbers = rows.frame[mapping.time], np.flatnonzero(rows.usable)
+    if times.values is None:
+        known = cells.iloc[numbers].dropna()
+        example = quoted(known.iloc[0]) if len(known) else "an empty cell"
+        yield unclear_dates(mapping, example) if times.unclear else not_times(mapping, example)
+    if times.zoned:
+        yield note(
+            "time-zone",
+            f"The times of {quoted(mapping.time)} have a time zone. Each row counts to the day "
+            "that was in this zone, not to that in UTC.",
+        )
+    if len(times.unread):
+        found = numbers[times.unread]
+        yield no_dates(mapping, len(found), f"{quoted(cells.iloc[found[0]])}: {rows.where(found)}")
 
 
 def no_dates(mapping: ColumnMapping, count: int, example: str) -> Problem:
@@ -183,15 +192,39 @@ def no_dates(mapping: ColumnMapping, count: int, example: str) -> Problem:
     )
 
 
+def not_times(mapping: ColumnMapping, example: str) -> Problem:
+    """The cells of the time column are neither dates nor numbers, and have no known order."""
+    return _unused_time(
+        mapping,
+        "not-times",
+        f"The cells of the time column {quoted(mapping.time)} are not dates that can be read, such "
+        f"as {example}, so their order in time is unknown",
+        "Write dates as 2024-12-31, or slice by the column.",
+    )
+
+
 def unclear_dates(mapping: ColumnMapping, example: str) -> Problem:
     """Day and month of the time column could be exchanged."""
-    return warning(
+    problem = _unused_time(
+        mapping,
         "date-order",
-        f"The dates of the time column {quoted(mapping.time)} may be day and month or month and "
-        f"day, such as {example}. They are used as texts in alphabetical order. "
-        "Write dates as 2024-12-31.",
-        *ignoring(mapping, "time"),
+        f"The dates of the time column {quoted(mapping.time)}, such as {example}, may be day and "
+        "month or month and day",
+        "Choose which.",
     )
+    choices = (
+        Choice("The day stands first", {"day_first": True}),
+        Choice("The month stands first", {"day_first": False}),
+    )
+    return replace(problem, choices=choices)
+
+
+def _unused_time(mapping: ColumnMapping, code: str, what: str, repair: str) -> Problem:
+    """A column that cannot be the time: an error if a person named it, else it is not used."""
+    guessed = "time" in mapping.guessed
+    unused = ". The column is not used as the time. " if guessed else ". "
+    make = warning if guessed else error
+    return make(code, what + unused + repair, *ignoring(mapping, "time"))
 
 
 def _words(rows: Rows) -> Iterator[Problem]:

@@ -172,6 +172,8 @@ def _more(mapped: Mapped) -> None:
     with middle:
         select("group", "Cluster ID (rows that are not independent)")
         select("time", "Time")
+        if mapping.day_first is not None:
+            _ask(mapped, "day_first", st.toggle, label="Dates have the day first")
         # An engine counts scores and labels, no predicted ones.
         if not classes and not mapped.of_source:
             select("predicted", "Predicted label")
