@@ -180,6 +180,12 @@ def _parts(report: Contents, evidence: Evidence) -> Expected:
                 found[f"{place}.confidence_level"] = level
                 tested = np.where(gaps.few, np.nan, gaps.p_value)
                 found |= every(f"{place}.p_adjusted", encode(holm(tested)))
+            for key, tests in part.tests.items():
+                place = f"parts.slices[{i}].tests.{key}"
+                found |= _picked(place, again["slices"][i]["tests"][key], OF_SLICES)
+                found[f"{place}.confidence_level"] = level
+                tested = np.where(tests.few, np.nan, tests.p_value)
+                found |= every(f"{place}.p_adjusted", encode(holm(tested)))
     if report.parts.periods is not None and TIME in evidence.columns:
         names = OF_PERIODS if evidence.refits else OF_PERIODS - {"base_rate_low", "base_rate_high"}
         for key, table in report.parts.periods.tables.items():

@@ -74,9 +74,12 @@ def sealed(data: dict) -> str:
     return json.dumps(data | {"seal": encode(seal_of(data))})
 
 
-def test_forged_tests_of_slices_do_not_pass_and_reports_without_them_do(predictions, analysis):
+@pytest.mark.parametrize("grade", ["exact", "guarded"])
+def test_forged_tests_of_slices_do_not_pass_and_reports_without_them_do(
+    predictions, analysis, grade
+):
     parts = parts_of(predictions, analysis, time="")
-    data = json.loads(Report.from_analysis(analysis, parts=parts, grade="exact").json())
+    data = json.loads(Report.from_analysis(analysis, parts=parts, grade=grade).json())
     verify_report(sealed(data))
     tests = data["parts"]["slices"][0]["tests"]["uncalibrated"]
     printed, tests["p_adjusted"] = tests["p_adjusted"], [0.9] * len(tests["p_adjusted"])
