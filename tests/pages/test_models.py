@@ -168,3 +168,23 @@ def test_an_example_shows_the_scores_of_all_its_models():
     app = go(start(ex="rounds"), "data")
     (preview,) = app.dataframe
     assert list(preview.value) == ["outcome", *(f"round {n}" for n in (1, 3, 10, 30, 100))]
+
+
+@pytest.mark.parametrize("page", ["", "reliability"])
+def test_a_second_score_is_said_above_the_answer_and_compared_by_one_click(page):
+    rng = np.random.default_rng(0)
+    forest, bayes = rng.random(400), rng.random(400)
+    outcome = (rng.random(400) < forest) * 1
+    table = {"churned": outcome, "random_forest": forest, "naive_bayes": bayes}
+    # The repeated rows are a note, which stands below what a click can settle.
+    frame = pd.DataFrame(table).round(4)
+    text = pd.concat([frame, frame[:5]]).to_csv(index=False)
+    app = go(upload(start(m="platt"), text), page)
+    line = next(each.value for each in app.caption if each.value.startswith("File: "))
+    assert "score: random_forest" in line.replace("\\", "")
+    warned = [each.value for each in app.warning if "naive_bayes" in each.value]
+    assert len(warned) == 1
+    next(each for each in app.button if each.label == "Compare both models").click().run()
+    assert not app.exception
+    assert names(app) == ["random_forest", "naive_bayes"]
+    assert not [each for each in app.warning if "was taken for the score" in each.value]
