@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -19,6 +20,7 @@ from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.numerics.arrays import IntArray
 from calib.numerics.cell_table import MAX_CELLS, CellTable, merge_entries
+from calib.numerics.sorting import run_starts
 from calib.reports.contents import Parts, shown_methods
 from calib.reports.disclosure import (
     MIN_ROWS,
@@ -27,6 +29,8 @@ from calib.reports.disclosure import (
 )
 from calib.reports.evidence import CLUSTERS, GRADES, MATRIX, SLICE, TIME, Evidence, Grade
 from calib.reports.guarding import guarded_cells, guarded_table
+
+DIGEST_DIGITS = 6  # A file with scores of fewer digits than a double must give the same digest.
 
 
 def entry_table(view: BinaryView, stratum: IntArray | None = None) -> CellTable:
@@ -69,7 +73,24 @@ def evidence_of(analysis: LiveAnalysis, parts: Parts | None, grade: Grade) -> Ev
         add(key, column, names, guarded_table(table) if guarded else table)
     methods = joined_pieces(own, counted, **_named(analysis))
     cells = _guarded_cells(analysis, uncalibrated) if guarded else _exact_cells(analysis)
-    return Evidence(grade=grade, cells=cells, methods=methods, needs_rows=tuple(needs))
+    return Evidence(grade, cells, methods, tuple(needs), _digest(analysis))
+
+
+def _digest(analysis: LiveAnalysis) -> str:
+    """SHA-256 of scores, rounded, and outcomes, which does not depend on the order of the rows."""
+    held_out, digest = analysis.held_out, hashlib.sha256()
+    counted = [held_out.cells["uncalibrated"]]
+    if held_out.protocol == "test rows":
+        counted.append(held_out.fitted_on)
+    for cells in counted:
+        score = np.round(cells.score, DIGEST_DIGITS)
+        starts = run_starts(score)
+        sums = (
+            np.add.reduceat(each, starts) for each in (cells.rows, cells.weight, cells.positive)
+        )
+        for values in (score[starts], *(np.round(own / own.sum(), 9) for own in sums)):
+            digest.update(np.asarray(values + 0.0, dtype="<f8").tobytes())
+    return digest.hexdigest()
 
 
 def _needs_rows(analysis: LiveAnalysis) -> Iterator[str]:

@@ -5,19 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from functools import reduce
+from itertools import combinations
 from operator import add
 from typing import Any
+
+import numpy as np
 
 from calib.analysis import LiveAnalysis, analyze
 from calib.analysis.summary import GROUPED
 from calib.core.aggregate import Aggregate
+from calib.numerics.arrays import FloatArray
+from calib.numerics.cell_table import CellTable
 from calib.reports.build_parts import decision_part
 from calib.reports.codec import ReportError, encode
 from calib.reports.contents import Contents, Parts
 from calib.reports.evidence import Evidence
 from calib.reports.report import Report
 from calib.reports.sealing import broken
+from calib.text import count
 
+# Scores that differ by less are equal, as those of a file that was written with fewer digits.
+SAME_SCORE = 1e-9
+# If scores and outcomes are mostly distinct, two samples share at most about 60% of them by chance.
+MAX_SHARED = 0.9
+MAX_ROWS_PER_SCORE = 1.5
 # Up to this number of reports, the name of the pooled report contains all names.
 MOST_NAMES = 3
 
@@ -42,7 +53,8 @@ def pool_reports(reports: Mapping[str, Report], **words: Any) -> Report:
     ------
     ReportError
         If there are fewer than two reports, a report is damaged or has no counts, two reports are
-        of the same data, settings or grades differ, or the counts cannot be added up.
+        of the same data, nearly all scores of two exact reports are the same, only some have
+        weights, settings or grades differ, or the counts cannot be added up.
 
     Examples
     --------
@@ -69,6 +81,12 @@ def pool_reports(reports: Mapping[str, Report], **words: Any) -> Report:
             raise ReportError(
                 "Reports must have the same grade to be pooled: "
                 f"{first} is {evidence[first].grade} and {name} is {evidence[name].grade}."
+            )
+        weighted = [each for each in (first, name) if evidence[each].cells.weighted]
+        if len(weighted) == 1:
+            raise ReportError(
+                "Reports must all have row weights to be pooled, or none: only "
+                f"{weighted[0]} of {first} and {name} has weights."
             )
         _check_alike(first, report, name, other)
     _check_disjoint(evidence)
@@ -110,15 +128,39 @@ def _check_alike(first: str, one: Contents, name: str, other: Contents) -> None:
 
 
 def _check_disjoint(evidence: Mapping[str, Evidence]) -> None:
-    seen: dict[str, str] = {}
-    for name, each in evidence.items():
-        for source in each.cells.sources:
-            if source in seen:
-                raise ReportError(
-                    f"{seen[source]} and {name} are of the same data, so rows would count twice. "
-                    "Leave one out."
-                )
-            seen[source] = name
+    """Refuse reports of the same rows, in any order and with scores of fewer digits."""
+    for (first, one), (name, other) in combinations(evidence.items(), 2):
+        same = set(one.cells.sources) & set(other.cells.sources)
+        alike = one.rows_sha256 and one.rows_sha256 == other.rows_sha256
+        if same or alike:
+            found = "of the same data" if same else "of the same scores and outcomes"
+            raise ReportError(
+                f"{first} and {name} are {found}, so rows would count twice. Leave one out."
+            )
+        if one.cells.exact and other.cells.exact:
+            _check_shared(first, one.cells.table, name, other.cells.table)
+
+
+def _check_shared(first: str, one: CellTable, name: str, other: CellTable) -> None:
+    """Refuse reports of mostly distinct scores that have nearly all of them in common."""
+    scores = [_distinct(table) for table in (one, other)]
+    n_rows = [int(table.rows.sum()) for table in (one, other)]
+    if any(n > MAX_ROWS_PER_SCORE * len(own) for n, own in zip(n_rows, scores, strict=True)):
+        return
+    fewer, more = sorted(scores, key=len)
+    after = np.searchsorted(more, fewer)
+    beside = (more[np.clip(at, 0, len(more) - 1)] for at in (after - 1, after))
+    n_shared = int(np.any([np.abs(each - fewer) < SAME_SCORE for each in beside], axis=0).sum())
+    if n_shared > MAX_SHARED * len(fewer):
+        raise ReportError(
+            f"{first} and {name} share {count(n_shared)} of {count(len(fewer))} scores with their "
+            "outcomes, so rows would count twice. Pool reports of different rows."
+        )
+
+
+def _distinct(table: CellTable) -> FloatArray:
+    """Distinct pairs of score and outcome as numbers: those of positive rows are 2 larger."""
+    return np.unique(table.low + 2.0 * table.outcome)
 
 
 def _sum(evidence: Mapping[str, Evidence]) -> Aggregate:

@@ -107,3 +107,47 @@ def test_what_does_not_go_together_is_refused(texts):
     split = report_of(rows[200:], fold=rows[200:] % 3)
     with texts.raises(ReportError):
         pool_reports(alone | {"b.json": split})
+
+
+@pytest.mark.parametrize("grade", ["exact", "guarded"])
+def test_the_same_rows_are_refused_in_any_order_and_with_fewer_digits(grade: str):
+    rng, rows = np.random.default_rng(2), np.arange(600)
+
+    def report(score, outcome):
+        found = calib.from_predictions(outcome, score, settings=SETTINGS)
+        return Report.from_analysis(found, grade=grade)
+
+    score, outcome = SCORE[rows], OUTCOME[rows]
+    order = rng.permutation(rows)
+    first = {"a.json": report(score, outcome)}
+    for other in (
+        report(score[order], outcome[order]),
+        report(score.round(12), outcome),
+        report(score[order].round(12), outcome[order]),
+    ):
+        with pytest.raises(ReportError, match=r"a\.json and b\.json .* would count twice"):
+            pool_reports(first | {"b.json": other})
+
+
+@pytest.mark.parametrize("kept", [590, 600])
+def test_exact_reports_that_share_most_rows_are_refused(kept: int):
+    first = {"a.json": report_of(np.arange(600))}
+    other = report_of(np.r_[np.arange(kept), 700:711])
+    with pytest.raises(ReportError, match=f"share {kept} of 600 scores"):
+        pool_reports(first | {"b.json": other})
+
+
+def test_sites_with_the_same_few_scores_are_pooled():
+    rng = np.random.default_rng(1)
+    reports = {}
+    for name in ("a.json", "b.json"):
+        score = rng.random(500).round(2)
+        found = calib.from_predictions(rng.random(500) < score, score, settings=SETTINGS)
+        reports[name] = Report.from_analysis(found, grade="exact")
+    assert pool_reports(reports).analysis.data.n_rows == 1000
+
+
+def test_rows_with_weights_are_not_pooled_with_rows_without():
+    first, second = report_of(np.arange(500)), report_of(np.arange(500, 1000), "weights")
+    with pytest.raises(ReportError, match=r"only b\.json of a\.json and b\.json has weights"):
+        pool_reports({"a.json": first, "b.json": second})
