@@ -41,8 +41,9 @@ def verdict_after(
     if method in ("", "uncalibrated") or method not in methods:
         return None
     found = _verdict(held_out, methods[method], settings, None, compared)
-    worse = _worse(methods, method, view_words(settings.view) if compared else None)
-    notes = (f"Held-out scores: {found.tested}.", worse)
+    words = view_words(settings.view) if compared else None
+    scores = f"Held-out scores of {words.place} and the classes" if words else "Held-out scores"
+    notes = (f"{scores}: {found.tested}.", _worse(methods, method, words))
     return replace(found, notes=tuple(filter(None, notes)))
 
 

@@ -385,6 +385,7 @@ def test_a_sentence_that_contradicts_the_verdict_is_found_under_a_new_seal(grade
     for part, sentence in (
         ("verdict", "No evidence of miscalibration."),
         ("recommendation", "Recommended: Isotonic. Held-out log loss 0.466 to 0.364."),
+        ("after", "Not calibrated: overconfident. Predictions average 20%, but 30% were positive."),
     ):
         changed = json.loads(text)
         changed["analysis"][part]["sentence"] = sentence
