@@ -98,8 +98,8 @@ def recommendation(model: state.Model) -> None:
     with st.container(border=True, key=state.key("best_fix")):
         st.markdown(f"**{text.plain(advice.sentence)}**")
         st.markdown(text.plain(" ".join(advice.reasons)))
-        if analysis.after is not None:
-            st.markdown(text.plain(analysis.after_sentence))
+        if after := analysis.after_sentence:
+            st.markdown(text.plain(after))
         st.caption(words.protocol(analysis))
         with st.container(horizontal=True, vertical_alignment="center", key=state.key("steps")):
             link = session.link()

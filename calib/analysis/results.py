@@ -224,9 +224,10 @@ class Analysis:
     @property
     def after_sentence(self) -> str:
         """What the tests of the recommended calibrator's held-out scores find, or ""."""
-        if self.after is None:
+        method = self.methods.get(self.recommendation.method)
+        if self.after is None or method is None:
             return ""
-        return self.after.after(self.methods[self.recommendation.method].label, self.verdict)
+        return self.after.after(method.label, self.verdict)
 
     def p_adjusted(self, method: str) -> dict[str, float]:
         """Holm-adjusted p-values of all tests of a method. One below 0.05 rejects calibration.

@@ -85,7 +85,7 @@ def verdict(report: Contents) -> Section:
         (
             Paragraph(analysis.verdict.sentence, lead=True),
             Paragraph(analysis.recommendation.sentence, lead=True),
-            *([Paragraph(analysis.after_sentence)] if analysis.after else []),
+            *([Paragraph(after)] if (after := analysis.after_sentence) else []),
             Paragraph(numbers),
             _table(report, caption, report.shown, columns, _metric),
             Beside(tuple(charts)),
