@@ -85,6 +85,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+# The file has other columns that look like scores, which is said.
+SEVERAL_SCORES = pytest.mark.filterwarnings("ignore:.*taken for the score:calib.InputWarning")
 # File, arguments of calib.load, settings, arguments of parts_of, words.
 CASES = {
     "plain": ("it's scores.csv", {}, PLATT, {}, {}),
@@ -216,6 +218,7 @@ def by_command(report: Report) -> str:
     return undated(Report.open("report.json"))
 
 
+@SEVERAL_SCORES
 # All methods of a matrix take three times as long as one.
 @pytest.mark.parametrize(
     "case", common_first(CASES, set(CASES) - {"classes in another order", "turned split", "odds"})
@@ -270,6 +273,7 @@ def test_an_example_is_called_by_its_name(key, tmp_path, monkeypatch):
     assert by_command(report) == stated(report)
 
 
+@SEVERAL_SCORES
 def test_a_report_without_parts(folder, monkeypatch):
     monkeypatch.chdir(folder)
     analysis = calib.analyze(calib.load(folder / "it's scores.csv", slices=("site",)), PLATT)
@@ -278,6 +282,7 @@ def test_a_report_without_parts(folder, monkeypatch):
     assert by_command(report) == stated(report)
 
 
+@SEVERAL_SCORES
 def test_slices_that_no_command_chooses_are_told(folder, monkeypatch, texts):
     monkeypatch.chdir(folder)
     predictions = calib.load(folder / "it's scores.csv", slices=("site", "age"))
