@@ -790,8 +790,9 @@ def test_what_is_recommended_has_a_verdict_of_its_own():
         f"Held-out scores: 5 tests, smallest {smallest} after Holm's correction.",
     )
     assert analysis.after_sentence.startswith(
-        "After Logistic: no evidence of miscalibration. Held-"
+        "After Logistic: no evidence of miscalibration. With 3,000 rows, "
     )
+    assert analysis.after_sentence.endswith(after.notes[0])
     # Where nothing is recommended there is nothing after it.
     right = calib.from_predictions(*sloped(np.random.default_rng(1), 3000, 1.0))
     assert (right.recommendation.method, right.after, right.after_sentence) == (

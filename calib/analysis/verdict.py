@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from calib.analysis.miscalibration import BY_CURVE, Kind, ViewWords, finding_of, kind_of
+from calib.analysis.power import shift_power
 from calib.analysis.recommendation import Recommendation, too_few
 from calib.calibrators import CALIBRATORS
 from calib.core.cells import ScoreCells
@@ -160,6 +161,7 @@ def judge(
     slope: Estimate | None = None,
     words: ViewWords | None = None,
     classes: Classwise | None = None,
+    design_effect: float = 1.0,
 ) -> Verdict:
     """Test whether the scores are calibrated, and state the result in a sentence.
 
@@ -167,13 +169,14 @@ def judge(
     (https://www.jstor.org/stable/4615733), which limits the probability of any false rejection to
     5%. The tests of `classes` are corrected together with the others. The verdict is inconclusive
     if the recommendation, if any, disagrees with the tests, or if no test rejects and there are few
-    rows. The default tests and slope are of independent rows.
+    rows. The default tests, slope and design effect (of the power that is stated if there is no
+    evidence) are of independent rows.
     """
     tests, words = tests or calibration_tests(cells), words or ViewWords()
     p_adjusted = adjusted(tests, () if classes is None else classes.tested)
     method = advice.method if advice else ""
     if not any(p < SIGNIFICANCE for p in p_adjusted.values()):
-        return _without_rejection(cells, p_adjusted, method, words)
+        return _without_rejection(cells, p_adjusted, method, words, design_effect)
     rejected = [key for key in tests if p_adjusted[key] < SIGNIFICANCE]
     if rejected:
         if slope is None:
@@ -218,7 +221,11 @@ def _worst_class(classes: Classwise, p_adjusted: Mapping[str, float]) -> str:
 
 
 def _without_rejection(
-    cells: ScoreCells, p_adjusted: Mapping[str, float], method: str, words: ViewWords
+    cells: ScoreCells,
+    p_adjusted: Mapping[str, float],
+    method: str,
+    words: ViewWords,
+    design_effect: float,
 ) -> Verdict:
     if method not in ("", "uncalibrated"):
         sentence = (
@@ -229,7 +236,10 @@ def _without_rejection(
         few = f"{rarer} {'is' if rarer.startswith('1 ') else 'are'} too few"
         sentence = f"Inconclusive: {few} to detect typical miscalibration."
     else:
-        return Verdict("calibrated", "No evidence of miscalibration.", "no evidence", p_adjusted)
+        n_tests = sum(not math.isnan(p) for p in p_adjusted.values())
+        power = shift_power(cells, design_effect, n_tests).sentence(words.scores.lower())
+        sentence = f"No evidence of miscalibration. {power}"
+        return Verdict("calibrated", sentence, "no evidence", p_adjusted)
     return Verdict("unknown", sentence, "inconclusive", p_adjusted)
 
 

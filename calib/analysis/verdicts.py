@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from calib.analysis.miscalibration import ViewWords, view_words
+from calib.analysis.power import gap_design_effect
 from calib.analysis.recommendation import Recommendation
 from calib.analysis.results import MethodResult
 from calib.analysis.verdict import SIGNIFICANCE, Verdict, judge
@@ -62,7 +63,15 @@ def _verdict(
     if compared is not None:
         words = replace(words, loss="multiclass log loss")
         classes = compared.scored[result.key].classes
-    return judge(cells, result.all_tests, advice, slope=slope, words=words, classes=classes)
+    return judge(
+        cells,
+        result.all_tests,
+        advice,
+        slope=slope,
+        words=words,
+        classes=classes,
+        design_effect=gap_design_effect(held_out.view(result.key)),
+    )
 
 
 def _worse(methods: Mapping[str, MethodResult], method: str, words: ViewWords | None) -> str:
