@@ -194,7 +194,8 @@ class Report(Contents, Printable):
         """
         created = created or _now()
         made = replace(self, title=title, author=author, note=note, created=created, seal=None)
-        return made._sealed()
+        # Read back what will be written: a text can hold half of a character, and no file can.
+        return self._read(encode(made))._sealed()
 
     def json(self) -> str:
         """The report as strict JSON. The same report always gives the same text."""

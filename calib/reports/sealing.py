@@ -124,13 +124,17 @@ def read_key(source: str | bytes | Path, called: Literal["private", "public"]) -
         content.lstrip().startswith(b"ssh-") if not secret else b"OPENSSH PRIVATE KEY" in content
     )
     form = "ssh" if of_ssh else "pem"
-    made = "openssl genpkey -algorithm ed25519 -out key.pem, or ssh-keygen -t ed25519"
+    made = {
+        "private": "openssl genpkey -algorithm ed25519 -out key.pem, or ssh-keygen -t ed25519",
+        "public": "openssl pkey -in key.pem -pubout -out key.pub makes it from the private key",
+    }[called]
+    unlocked = " without a passphrase" if secret else ""
     try:
         found = getattr(serialization, f"load_{form}_{called}_key")(content, **secret)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise ReportError(
-            f"The {called} key must be an Ed25519 key without a passphrase, in PEM or OpenSSH's "
-            f"form ({made}): {error}"
+            f"The {called} key must be an Ed25519 key{unlocked}, in PEM or OpenSSH's form "
+            f"({made}): {error}"
         ) from None
     if not isinstance(found, getattr(ed25519, f"Ed25519{called.title()}Key")):
         raise ReportError(

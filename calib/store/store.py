@@ -274,6 +274,8 @@ class Store:
         """Restore a deleted report, if it was not removed yet."""
         name = _person(by)
         with self._writing() as connection:
+            if connection.scalar(select(reports.c.id).where(known_as(report_id), THERE)):
+                raise StoreError(f"The report {report_id!r} is not deleted.")
             title = title_of(connection, report_id, ~THERE)
             connection.execute(delete(deletions).where(deletions.c.report_id == report_id))
             log(connection, report_id, "restored", title, name)

@@ -93,6 +93,22 @@ def test_what_is_no_such_key_is_refused(report: Report, key, tmp_path: Path, tex
         report.signed(b"nothing")
 
 
+def test_what_is_no_public_key_is_told_how_to_make_one(report: Report, key):
+    private = key.private_bytes(PEM, PKCS8, PLAIN)
+    made = r"openssl pkey -in key\.pem -pubout -out key\.pub"
+    for wrong in (private, b"0\x82 no PEM", private.replace(b"PRIVATE KEY", b"CERTIFICATE")):
+        with pytest.raises(ReportError, match=made) as caught:
+            verify_report(report.json(), signed_by=wrong)
+        assert "genpkey" not in str(caught.value)
+
+
+def test_half_of_a_character_in_a_text_is_replaced(report: Report, tmp_path: Path):
+    edited = report.edited(title="a\ud800", author="\udfff", note="")
+    assert (edited.title, edited.author) == ("a?", "?")
+    edited.save(tmp_path / "report.json")
+    verify_report(tmp_path / "report.json")
+
+
 def test_without_its_package_a_sentence_says_how_to_install_it(report, monkeypatch, texts):
     monkeypatch.setitem(__import__("sys").modules, "cryptography", None)
     with texts.raises(ReportError):

@@ -223,6 +223,8 @@ def test_a_deleted_report_rests_and_can_be_restored(store, report):
     ]
     with pytest.raises(StoreError, match="no saved report"):
         store.restore("nothing", by="Grace")
+    with pytest.raises(StoreError, match=f"The report '{saved}' is not deleted"):
+        store.restore(saved, by="Grace")
 
 
 def test_what_rested_long_enough_is_removed(url, report):
