@@ -72,7 +72,8 @@ def card(analysis: Analysis) -> None:
         mean, rate = text.percents(data.mean_score, data.base_rate)
         predicted, observed, positive = named(analysis)
         averages = f"{predicted} is {mean}, {observed.lower()} {rate}."
-        st.markdown(text.plain(verdict.finding or averages))
+        found = [averages] if verdict.answer == "no evidence" else []
+        st.markdown(text.plain(" ".join([*found, verdict.finding])))
         ks = f"KS error {text.number(scores.ks.statistic)}, {text.p_value(scores.ks.p_value)}"
         evidence = verdict.evidence or "; ".join(filter(None, [ks, verdict.tested]))
         counted = f"{data.n_rows:,} rows, {data.n_positive:,} {positive}"
