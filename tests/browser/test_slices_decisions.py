@@ -63,7 +63,7 @@ def test_slices_of_a_file_over_time_and_by_decision(page: Page, sites):
     visit(page, "/data")
     upload(page, sites)
     go(page, "Slices")
-    verdict = "Uncalibrated: 1 of 2 slices is miscalibrated. Strongest evidence: south"
+    verdict = "Uncalibrated: 1 of 2 tested slices is miscalibrated. Strongest evidence: south"
     expect(page.get_by_text(verdict)).to_be_visible()
     # South is judged and marked, the tiny site is drawn and not judged; its name stays text.
     forest = symbols(page, "chart_slices", "uncalibrated")
