@@ -12,6 +12,10 @@ from calib.store.errors import StoreError
 
 # SQLite refuses patterns of 50,000 bytes.
 LONGEST_SEARCH = 1000
+# A deleted report is removed this long after its time was first found to be over. A clock that was
+# wrong for a shorter time then removes nothing.
+CONFIRMED_AFTER = timedelta(days=1)
+EXPIRED = "expired"  # the change in the log
 metadata = sa.MetaData()
 
 
@@ -107,11 +111,26 @@ def remove(connection: sa.Connection, ids: sa.Select[Any]) -> None:
 
 
 def remove_rested(connection: sa.Connection, rest: timedelta) -> None:
-    """Remove reports whose time to be restored is over."""
-    # A damaged moment is none.
-    over = deletions.c.deleted < moment(datetime.now(UTC) - rest)
-    rested = sa.select(deletions.c.report_id).where(over, deletions.c.deleted.like("20%"))
-    remove(connection, rested)
+    """Remove reports whose time to be restored is over, and was found to be so a day before.
+
+    The first time is only written to the log.
+    """
+    today = datetime.now(UTC)
+    # A damaged date must not count as over, so only dates that start with "20" are compared.
+    over = (deletions.c.deleted < moment(today - rest)) & deletions.c.deleted.like("20%")
+    kept = deletions.join(reports, reports.c.id == deletions.c.report_id)
+    expired = sa.exists().where(
+        changes.c.report_id == deletions.c.report_id,
+        changes.c.change == EXPIRED,
+        changes.c.moment >= deletions.c.deleted,
+    )
+    query = sa.select(deletions.c.report_id, deletions.c.title).select_from(kept)
+    for line in connection.execute(query.where(over, ~expired)).all():
+        log(connection, line.report_id, EXPIRED, plain(str(line.title)), "calib")
+    confirmed = expired.where(
+        changes.c.moment <= moment(datetime.now(UTC) - min(rest, CONFIRMED_AFTER))
+    )
+    remove(connection, sa.select(deletions.c.report_id).where(over, confirmed))
 
 
 def unknown(connection: sa.Connection, report_id: str) -> StoreError:

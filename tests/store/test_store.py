@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import DBAPIError
 
-from calib.store import Store, StoreError
+from calib.store import Store, StoreError, entries, tables
 from calib.store.location import checked_url
 
 HOSTILE = (
@@ -237,6 +237,33 @@ def test_what_rested_long_enough_is_removed(url, report):
         assert store.resting() == ()
         assert store.deletions()[0].report_id == gone
         assert store.open(kept).title == "March"
+
+
+def test_a_clock_that_is_ahead_once_removes_nothing(store, report, monkeypatch):
+    saved, now = store.save(report), datetime.now(UTC)
+
+    def clock(**ahead):
+        class Clock(datetime):
+            @classmethod
+            def now(cls, tz=None):  # noqa: ARG003
+                return now + timedelta(**ahead)
+
+        for module in (entries, tables):
+            monkeypatch.setattr(module, "datetime", Clock)
+
+    store.delete(saved, by="Ada")
+    clock(days=31)
+    store.save(report)
+    clock(hours=1)
+    store.save(report)
+    store.restore(saved, by="Ada")
+    assert store.open(saved).title == "March"
+    store.delete(saved, by="Ada")
+    for days, kept in ((31, 1), (31.5, 1), (32.2, 0)):
+        clock(days=days)
+        store.sweep()
+        assert len(store.resting()) == kept
+    assert "expired" in {each.change for each in store.changes()}
 
 
 def test_a_sweep_removes_what_rested_long_enough_though_nobody_saves(url, report):

@@ -32,7 +32,7 @@ CONTENTS = """
 A guarded report contains only aggregates over at least 10 rows, and **no rows**. The HTML file is
 self-contained and works offline: its reader can move the bins. The JSON file has the same numbers
 for programs, and this page can open it. `calib verify report.json` recomputes its numbers from its
-counts (within printed bounds if guarded), and names what it could not recompute.
+counts (if guarded, within what these allow), and says how many values it cannot verify.
 """
 GRADES: Mapping[Grade, str] = {
     "guarded": "Guarded: cells of at least 10 rows",
@@ -93,8 +93,8 @@ def _grade(session: Session) -> None:
         options=list(GRADES),
         format_func=GRADES.__getitem__,
         horizontal=True,
-        help="Numbers of a guarded report are recomputed within printed bounds, those of an exact "
-        "one to the last bit.",
+        help="Numbers of a guarded report are compared with what its counts allow, those of an "
+        "exact one to the last bit.",
     )
     if browser.grade == "exact":
         st.warning(EXACT)
