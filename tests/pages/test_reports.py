@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 import calib
@@ -237,10 +238,16 @@ def test_the_first_look_at_the_reports_removes_what_rested_long_enough(home, rep
     with Store.from_environment() as store:
         gone = store.save(report)
         store.delete(gone, by="Ada")
-    with sqlite3.connect(home / "reports.db") as connection:
-        connection.execute("UPDATE calib_deletions SET deleted = '2020-01-01T00:00:00+00:00'")
-    connection.close()
-    opened()
+    # The time was over, and this was found, long ago.
+    for change in (
+        "calib_deletions SET deleted = '2020-01-01T00:00:00+00:00'",
+        "calib_changes SET moment = '2020-02-02T00:00:00+00:00' WHERE change = 'expired'",
+    ):
+        with sqlite3.connect(home / "reports.db") as connection:
+            connection.execute(f"UPDATE {change}")
+        connection.close()
+        st.cache_resource.clear()  # a server looks once per day
+        opened()
     with Store.from_environment() as store:
         assert store.resting() == ()
         assert store.deletions()[0].report_id == gone
