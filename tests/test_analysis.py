@@ -56,6 +56,27 @@ def test_logistic_is_recommended_where_platts_curve_does_not_fit():
     assert excess["platt"] - least > 20e-4
 
 
+@pytest.mark.parametrize("counted", [False, True], ids=["rows", "counts"])
+def test_a_change_that_few_certain_rows_cause_says_so(counted, texts):
+    rng = np.random.default_rng(0)
+    z = rng.normal(-0.5, 1.5, 1500)
+    score, y = expit(z).round(4), rng.random(1500) < expit(0.8 * z)
+
+    def reasons(wrong_positives, wrong_negatives):
+        changed = score.copy()
+        changed[np.flatnonzero(y)[:wrong_positives]] = 0.0
+        changed[np.flatnonzero(~y)[:wrong_negatives]] = 1.0
+        rows = calib.Predictions.from_arrays(y, changed)
+        methods = {"methods": ("uncalibrated", "isotonic")}
+        found = calib.analyze(calib.aggregate(rows) if counted else rows, methods)
+        return [each for each in found.recommendation.reasons if "uncertainty" in each]
+
+    assert reasons(0, 0) == []
+    for wrong in [(1, 0), (0, 2), (1, 2)]:
+        (reason,) = reasons(*wrong)
+        texts(reason, f"{wrong}")
+
+
 def _log_loss(truth, p):
     return -float(np.mean(truth * np.log(p) + (1 - truth) * np.log1p(-p)))
 

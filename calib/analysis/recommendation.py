@@ -10,11 +10,16 @@ import numpy as np
 from calib.calibrators import CALIBRATORS
 from calib.core.cells import ScoreCells
 from calib.core.estimate import Estimate
+from calib.core.views import BinaryView
 from calib.crossfit.estimates import simplest
+from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import equal_weights
-from calib.text import decimals, interval, level, number, signed
+from calib.text import decimals, interval, level, number, plural, signed
 
 FEW_OF_A_CLASS = 100
+# If rows with a score of exactly 0 or 1 that were wrong cause at least this share of the variance
+# of a change of log loss, its interval depends on how log loss clips such scores.
+MIN_DRIVING_SHARE = 0.5
 # Differences that no printed digit shows.
 SAME = 5e-9
 
@@ -96,6 +101,28 @@ def recommend(
         reasons += _runner_up(losses, to_best, best, level)
     sentence = advice_sentence(chosen, losses, changes[chosen], loss, level)
     return Recommendation(chosen, sentence, tuple(reasons))
+
+
+def driven_by_certain_rows(rows: BinaryView, change: FloatArray) -> tuple[str, ...]:
+    """A sentence if few wrong scores of exactly 0 or 1 cause most of a change's uncertainty.
+
+    `change` is that of the log loss of each entry of `rows`, from their uncalibrated scores.
+    """
+    too_low = (rows.score == 0.0) & rows.outcome
+    too_high = (rows.score == 1.0) & ~rows.outcome
+    certain = too_low | too_high
+    deviation = change - np.average(change, weights=rows.weights)
+    variance = rows.squared_weights * np.square(deviation)
+    if not certain.any() or variance[certain].sum() < MIN_DRIVING_SHARE * variance.sum():
+        return ()
+    n = round(float(rows.counts[certain].sum()))
+    score, outcome = ("0", "positive") if too_low.any() else ("1", "negative")
+    if too_low.any() and too_high.any():
+        score, outcome = "0 or 1", "wrong"
+    was = "was" if n == 1 else "were"
+    return (
+        f"Most of the uncertainty is {plural(n, 'row')} with score {score} that {was} {outcome}.",
+    )
 
 
 def advice_sentence(

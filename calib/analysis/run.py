@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from calib.analysis.methods import method_results, reliability, with_bins
 from calib.analysis.miscalibration import view_words
-from calib.analysis.recommendation import Recommendation, recommend
+from calib.analysis.recommendation import Recommendation, driven_by_certain_rows, recommend
 from calib.analysis.results import LiveAnalysis, MethodResult
 from calib.analysis.summary import names_of, summarize, table_columns, warnings_of
 from calib.analysis.verdicts import verdict_after, verdict_before
@@ -209,7 +209,13 @@ def _recommendation(
     }
     changes = {key: method.differences["log_loss"] for key, method in methods.items()}
     cells = held_out.cells["uncalibrated"]
-    return recommend(log_losses, to_best, changes, cells, level=level)
+    advice = recommend(log_losses, to_best, changes, cells, level=level)
+    if advice.method == "":
+        return advice
+    changed = best if advice.method == "uncalibrated" else advice.method
+    change = per_row[changed] - per_row["uncalibrated"]
+    driven = driven_by_certain_rows(held_out.view("uncalibrated"), change)
+    return replace(advice, reasons=(*advice.reasons, *driven))
 
 
 def _recommendation_of_matrix(
