@@ -94,6 +94,9 @@ Number = tuple[float, float]  # estimate, standard error
 NOTHING: Number = (math.nan, math.nan)
 # Mean of p (1 - p). Below it every fitted probability is 0 or 1, and nothing is estimable.
 NO_INFORMATION = 1e-12
+# The rows that are not certain have nearly one score: no slope has a standard error then. Of a
+# larger condition number of the information matrix, its inverse is rounding.
+MAX_CONDITION = 1e13
 
 
 def _wald(number: Number, z: float) -> tuple[float, float, float, float]:
@@ -127,6 +130,10 @@ def _standard_errors(cells: ScoreCells, features: FloatArray, eta: FloatArray) -
     variance = sigmoid(eta) * sigmoid(-eta)
     if cells.weight @ variance < NO_INFORMATION * cells.total_weight:
         return None
-    outer = np.linalg.inv(features.T @ (features * (cells.weight * variance)[:, None]))
+    information = features.T @ (features * (cells.weight * variance)[:, None])
+    size = np.sqrt(np.diagonal(information))
+    if np.linalg.cond(information / np.outer(size, size)) > MAX_CONDITION:
+        return None
+    outer = np.linalg.inv(information)
     inner = features.T @ (features * (cells.weight_sq * variance)[:, None])
     return np.asarray(np.sqrt(np.diag(outer @ inner @ outer)), dtype=np.float64)

@@ -76,6 +76,15 @@ def test_not_estimable(outcome, score):
         assert math.isnan(getattr(fit, name))
 
 
+def test_scores_that_differ_by_rounding_have_no_slope():
+    # The information matrix is singular, or was inverted to noise.
+    for score in (0.67405382, 0.17105167):
+        scores = np.repeat(score + np.spacing(score) * np.arange(3), 20)
+        outcome = np.arange(60) % 3 == 0
+        found = metrics.calibration_slope_intercept(outcome, scores)
+        assert np.isnan([found.slope_low, found.slope_high]).all()
+
+
 def test_the_intercept_alone_survives_separation():
     fit = metrics.calibration_slope_intercept([0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4])
     p = expit(fit.intercept_only + logit([0.1, 0.2, 0.3, 0.4]))
