@@ -10,6 +10,7 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from calib.analysis.slices import aggregate
@@ -333,3 +334,25 @@ def test_counts_are_not_read_as_rows(tmp_path, texts):
     aggregate(rows).save(path)
     with texts.raises(InputError):
         load(path)
+
+
+@pytest.mark.parametrize("n_columns", [30_000, 200_000])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_too_many_columns_are_the_reason(n_columns: int, delimiter: str) -> None:
+    header = delimiter.join(f"c{i}" for i in range(n_columns))
+    text = f"{header}\n{delimiter.join('1' * n_columns)}\n"
+    with pytest.raises(InputError) as refused:
+        read(text.encode())
+    assert [problem.code for problem in refused.value.problems] == ["too-wide"]
+
+
+def test_lists_in_lists_are_the_reason() -> None:
+    kind, value = pa.int64(), 1
+    for _ in range(60):
+        kind, value = pa.list_(kind), [value]
+    buffer = io.BytesIO()
+    columns = {"y": [0, 1], "p": [0.2, 0.7], "x": pa.array([value] * 2, kind)}
+    pq.write_table(pa.table(columns), buffer)
+    with pytest.raises(InputError) as refused:
+        read(buffer.getvalue())
+    assert [problem.code for problem in refused.value.problems] == ["too-nested"]

@@ -132,16 +132,17 @@ def _zeros_and_ones(numbers: pd.DataFrame) -> bool:
 
 def _numbers_of(frame: pd.DataFrame, taken: set[str]) -> pd.DataFrame:
     """The first rows of the columns of numbers, also of those that are written as text."""
-    found = {}
-    for column in frame.columns:
-        head = frame[column].head(LOOK_ROWS)
-        if column in taken or pd.api.types.is_bool_dtype(head.dtype):
+    head = frame.head(LOOK_ROWS)
+    kept, texts = [], {}
+    for column, dtype in head.dtypes.items():
+        if column in taken or pd.api.types.is_bool_dtype(dtype):
             continue
-        if pd.api.types.is_numeric_dtype(head.dtype):
-            found[column] = head
-        elif is_numeric(numbers := as_numbers(head)):
-            found[column] = pd.Series(numbers.values)
-    return pd.DataFrame(found)
+        if pd.api.types.is_numeric_dtype(dtype):
+            kept.append(column)
+        elif is_numeric(numbers := as_numbers(head[column])):
+            kept.append(column)
+            texts[column] = numbers.values
+    return head[kept].assign(**texts)
 
 
 def is_numeric(numbers: Numbers) -> bool:
@@ -158,7 +159,7 @@ def _groups(frame: pd.DataFrame, numbers: pd.DataFrame) -> Iterator[list[str]]:
         if found:
             stems.setdefault("".join(found.group("stem")).casefold(), []).append(column)
     yield from sorted(stems.values(), key=len, reverse=True)
-    fractions = {column for column in numbers.columns if numbers[column].dtype.kind == "f"}
+    fractions = {column for column, dtype in numbers.dtypes.items() if dtype.kind == "f"}
     for inside, run in groupby(frame.columns, key=fractions.__contains__):
         if inside:
             yield list(run)
@@ -166,12 +167,18 @@ def _groups(frame: pd.DataFrame, numbers: pd.DataFrame) -> Iterator[list[str]]:
 
 def rows_sum(scores: pd.DataFrame) -> bool:
     """Whether most of the first rows sum to 1, or to 100."""
-    head = np.column_stack(
-        [as_numbers(column).values for _, column in scores.head(LOOK_ROWS).items()]
-    )
-    sums = head.sum(axis=1)
+    head = scores.head(LOOK_ROWS)
+    texts = {
+        column: as_numbers(head[column]).values
+        for column, dtype in head.dtypes.items()
+        if not pd.api.types.is_numeric_dtype(dtype)
+    }
+    # A signalling NaN, as damaged files have it, is a NaN.
+    with np.errstate(invalid="ignore"):
+        values = head.assign(**texts).to_numpy(dtype=np.float64, na_value=np.nan)
+    sums = values.sum(axis=1)
     known = sums[np.isfinite(sums)]
-    if not len(known) or np.nanmin(head) < -1e-3:
+    if not len(known) or np.nanmin(values) < -1e-3:
         return False
     return bool(any(np.mean(np.abs(known / whole - 1.0) < 1e-2) > 0.5 for whole in (1.0, 100.0)))
 

@@ -38,7 +38,13 @@ def read_columnar(content: bytes, name: str, budget: Budget) -> Table:
         table = table.rename_columns(table.column_names)
     except (InputError, MemoryError):
         raise
-    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError):
+    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
+        if "deeply nested" in str(error):
+            raise refuse(
+                "too-nested",
+                f"A column of this {kind} file holds lists within lists, more than are read. Write "
+                "the file without this column.",
+            ) from None
         raise refuse(
             "damaged",
             f"This {kind} file cannot be read: it is damaged, cut short, or other bytes follow it. "

@@ -50,7 +50,7 @@ def _as_arrow(found: Table | InputError) -> pa.Table:
     if isinstance(found, InputError):
         about: dict[str, Any] = {"problems": [asdict(problem) for problem in found.problems]}
     else:
-        columns = [_column(found.frame.iloc[:, i]) for i in range(found.frame.shape[1])]
+        columns = [_column(column) for _, column in found.frame.items()]
         about = asdict(replace(found, frame=pd.DataFrame()))
         about["frame"] = [list(found.columns), [kind for kind, _ in columns]]
     names = [str(i) for i in range(len(columns))]

@@ -137,7 +137,7 @@ def _delimiter(sample: str) -> tuple[str, tuple[Guess, ...]]:
     best, best_share = ",", 0.0
     found: dict[str, list[Record]] = {}
     for delimiter in (*DELIMITERS, WHITESPACE):
-        records = found[delimiter] = _records(sample, delimiter)
+        records = found[delimiter] = _records_if_short(sample, delimiter)
         # A header may be one cell short, as R writes it.
         widths = [len(record) for record in records[1:] or records]
         if not widths:
@@ -148,6 +148,9 @@ def _delimiter(sample: str) -> tuple[str, tuple[Guess, ...]]:
         blanks = delimiter == WHITESPACE
         if width > 1 and share > best_share and not (blanks and (share <= 0.9 or best_share > 0.5)):
             best, best_share = delimiter, share
+    # With a delimiter that is none, a line of very many columns is one long cell.
+    if not any(found.values()):
+        raise long_cell()
     chosen = found.pop(best)
     rivals = [records for records in found.values() if _regular(records)]
     if not any(_n_numbers(records) >= _n_numbers(chosen) for records in rivals):
@@ -172,6 +175,14 @@ def _records(sample: str, delimiter: str) -> list[Record]:
         return [record for _, record in islice(read_records(sample, delimiter), SAMPLE_RECORDS)]
     except csv.Error:
         raise long_cell() from None
+
+
+def _records_if_short(sample: str, delimiter: str) -> list[Record]:
+    """The records, or none where a cell is too long."""
+    try:
+        return _records(sample, delimiter)
+    except InputError:
+        return []
 
 
 def read_records(text: str, delimiter: str) -> Iterator[tuple[int, Record]]:

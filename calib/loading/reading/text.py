@@ -18,7 +18,15 @@ from calib.loading.columns import CODE, has_commas, label_text
 from calib.loading.options import TextFormat
 from calib.loading.problems import Guess, InputError, Problem, note, refuse, warning
 from calib.loading.reading.budget import Budget
-from calib.loading.reading.layout import Layout, csv_reader, find_layout, read_records, unreadable
+from calib.loading.reading.layout import (
+    DELIMITERS,
+    SAMPLE_BYTES,
+    Layout,
+    csv_reader,
+    find_layout,
+    read_records,
+    unreadable,
+)
 from calib.loading.table import Table, make_table
 from calib.numerics.arrays import FloatArray
 from calib.text import joined, quoted
@@ -33,6 +41,7 @@ FEW_ROWS = 10_000
 MAX_NAMED_FRACTIONS = 100
 LEADING_ZERO = re.compile(rb"0[0-9]")
 OUTSIDE_CELL = np.isin(np.arange(256), list(b'\t\n\r ";,|+-'))
+FIRST_LINE = re.compile(rb"[^\r\n]*")
 QUOTED_CELL = re.compile(rb'"[^"]*"')
 EXCEL_HINT = re.compile(rb'\s*"?sep=(.)"?(\r\n?|\n)')
 
@@ -44,6 +53,7 @@ def read_text(data: bytes, name: str, given: TextFormat, budget: Budget) -> Tabl
         text = text[hint.end() :]
         if given.delimiter is None and hint[1].isascii():
             given = replace(given, delimiter=hint[1].decode())
+    budget.check_cells(0, _width(text, given))
     layout = find_layout(text, given)
     # A row with fewer cells than the longest is filled up: short lines may mean many cells.
     budget.check_cells(max(text.count(b"\n"), text.count(b"\r")), layout.n_columns)
@@ -58,6 +68,14 @@ def read_text(data: bytes, name: str, given: TextFormat, budget: Budget) -> Tabl
     first_row = 2 if layout.has_header else 1
     table = make_table(frame, names, name=name, first_row=first_row, notes=notes, commas=commas)
     return replace(table, guesses=(*guesses, *layout.guesses, *table.guesses))
+
+
+def _width(text: bytes, given: TextFormat) -> int:
+    """Number of columns of a first line that is longer than the sample of `find_layout`."""
+    first = FIRST_LINE.match(text)
+    line = b"" if first is None or first.end() < SAMPLE_BYTES else QUOTED_CELL.sub(b"", first[0])
+    delimiters = (given.delimiter,) if given.delimiter else DELIMITERS
+    return max(line.count(delimiter.encode()) for delimiter in delimiters) + 1
 
 
 def _check_end(text: bytes, layout: Layout) -> None:
