@@ -4,7 +4,7 @@
 # make test-mlflow  reports and metrics in the newest MLflow, in an environment of its own
 # make test-all     the rare combinations too, as CI does
 # make mutate       one changed operator or number at a time: does a test notice?
-# make fuzz         20,000 odd, damaged and forged inputs: read right, or refused in words (more: make fuzz ARGS="--inputs 200000")
+# make fuzz         20,000 odd, damaged and forged inputs: read right, or refused in words (more: make fuzz ARGS="--inputs 200000"; exports of other programs: ARGS="--source foreign")
 # make check        lint, format, types, who may import whom
 # make docs         the documentation site, into site/ (no network needed)
 # make wheel        the wheel, installed and used in a clean environment of each Python from 3.11 to 3.13 that is here

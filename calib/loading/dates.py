@@ -60,6 +60,7 @@ ISO_ZONE = r"(\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)\s*(?:Z|[+-]\d{2}(?::?\d{2})?)$
 NUMERIC = re.compile(r"(\d{1,4})(\s*[./\-\s]\s*)(\d{1,2})\s*[./\-\s]\s*(\d{1,4})\.?")
 MONTH_YEAR = re.compile(r"(\d{1,2})[./\-](\d{4})")
 YEAR_MONTH = re.compile(r"(\d{4})\s*[./\-m]\s*(\d{1,2})")
+MONTH_AND_YEAR = r"\s*(0?[1-9]|1[0-2])\.(19|20)\d\d\s*"
 CHINESE = re.compile(r"(\d{4})\s*[年년]\s*(\d{1,2})\s*[月월]\s*(?:(\d{1,2})\s*[日일]?)?")
 PART = r"(?P<kind>q|t|h|s|w|kw|week)"
 YEAR = r"(?P<year>\d{4}|\d{2})"
@@ -98,8 +99,10 @@ def as_times(column: pd.Series, *, day_first: bool | None = None) -> Times:
         return Times(local.to_numpy(dtype="datetime64[us]"), none, zoned=zoned)
     if pd.api.types.is_numeric_dtype(column.dtype):
         return Times(_days(column.to_numpy(dtype=np.float64, na_value=np.nan)), none)
-    # A column of a million texts is not looked at twice.
-    if not len(as_numbers(column.head(LOOK_ROWS)).text):
+    # A column of a million texts is not looked at twice, and 10.2000 may be a month.
+    head = column.head(LOOK_ROWS)
+    months = head.dropna().astype(str).str.fullmatch(MONTH_AND_YEAR).all()
+    if not months and not len(as_numbers(head).text):
         numbers = as_numbers(column)
         if not len(numbers.text) and bool(np.isfinite(numbers.values).any()):
             return Times(_days(numbers.values), none)

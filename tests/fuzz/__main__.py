@@ -10,7 +10,7 @@ from collections import Counter
 
 from tests.fuzz.cases import Result, judged
 from tests.fuzz.run import BAD, run
-from tests.fuzz.seeds import case_of, source_of
+from tests.fuzz.seeds import BY_NAME, SOURCES, case_of, source_of
 
 SHOWN = 300
 
@@ -23,37 +23,46 @@ def main() -> int:
     parser.add_argument(
         "--jobs", type=int, default=os.cpu_count() or 1, help="processes (all cores)"
     )
+    parser.add_argument(
+        "--source",
+        default="",
+        choices=[*SOURCES, *BY_NAME],
+        help="one kind of input (foreign: exports of other programs; all but these in turns)",
+    )
     parser.add_argument("--only", type=int, metavar="SEED", help="one input, with all its bytes")
     chosen = parser.parse_args()
     if chosen.only is not None:
-        return _again(chosen.only)
+        return _again(chosen.only, chosen.source)
     start = time.monotonic()
     counts: Counter[tuple[str, str]] = Counter()
     codes: Counter[str] = Counter()
-    for seed, result in run(range(chosen.first, chosen.first + chosen.inputs), chosen.jobs):
-        counts[source_of(seed), result.kind] += 1
-        if result.kind == "refused":
+    source = chosen.source
+    for seed, result in run(
+        range(chosen.first, chosen.first + chosen.inputs), chosen.jobs, chosen.source
+    ):
+        counts[source_of(seed, source), result.kind] += 1
+        if result.kind in ("asked", "refused"):
             codes[result.code] += 1
-        if result.kind in BAD:
-            print(_told(seed, result), flush=True)
+        if result.kind in (*BAD, "differs"):
+            print(_told(seed, result, source), flush=True)
     _table(counts, codes)
     print(f"{sum(counts.values()):,} inputs in {time.monotonic() - start:.0f} s")
     return int(any(kind in BAD for _, kind in counts))
 
 
-def _again(seed: int) -> int:
-    case = case_of(seed)
+def _again(seed: int, source: str) -> int:
+    case = case_of(seed, source)
     result = judged(case)
-    print(case.note, case.data, _told(seed, result), sep="\n\n")
+    print(case.note, case.data, _told(seed, result, source), sep="\n\n")
     return int(result.kind in BAD)
 
 
-def _told(seed: int, result: Result) -> str:
-    return f"seed {seed} ({source_of(seed)}): {result.kind}, {result.detail[:SHOWN]}"
+def _told(seed: int, result: Result, source: str) -> str:
+    return f"seed {seed} ({source_of(seed, source)}): {result.kind}, {result.detail[:SHOWN]}"
 
 
 def _table(counts: Counter[tuple[str, str]], codes: Counter[str]) -> None:
-    kinds = ("right", "refused", *BAD)
+    kinds = ("right", "asked", "refused", "differs", *BAD)
     print("".join([f"\n{'source':12}", *(f"{kind:>10}" for kind in kinds)]))
     for source in sorted({source for source, _ in counts}):
         print("".join([f"{source:12}", *(f"{counts[source, kind]:10,}" for kind in kinds)]))

@@ -38,6 +38,8 @@ class Case:
         Whether it must be read: there is nothing in it that could be refused.
     note : str
         How it was made, for whoever replays it.
+    told : callable, optional
+        Whether something was said when it was read. Something else than the truth may then be read.
     """
 
     data: bytes
@@ -45,6 +47,7 @@ class Case:
     wrong: Callable[[Any], str]
     plain: bool = False
     note: str = ""
+    told: Callable[[Any], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,8 @@ def _read(case: Case) -> Result:
     except Exception as error:
         return Result("raw", type(error).__name__, f"{type(error).__name__}: {error}")
     detail = case.wrong(found)
+    if detail and case.told is not None and case.told(found):
+        return Result("differs", "values", detail)
     return Result("wrong", "values", detail) if detail else Result("right")
 
 
@@ -84,7 +89,11 @@ def _refused(case: Case, error: Exception) -> Result:
     if case.plain:
         return Result("wrong", "plain", f"a plain file is refused: {message}")
     trouble = unworded(message)
-    return Result("raw", "message", f"{trouble}: {message}") if trouble else Result("refused", code)
+    if trouble:
+        return Result("raw", "message", f"{trouble}: {message}")
+    problems = getattr(error, "problems", ())
+    asked = bool(problems) and all(one.choices or one.repair for one in problems)
+    return Result("asked" if asked else "refused", code)
 
 
 def unworded(message: str) -> str:

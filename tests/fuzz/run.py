@@ -18,9 +18,9 @@ MAX_MEMORY = 8 * 2**30
 BAD = ("wrong", "raw", "hang")
 
 
-def run(seeds: range, jobs: int) -> Iterator[tuple[int, Result]]:
+def run(seeds: range, jobs: int, source: str = "") -> Iterator[tuple[int, Result]]:
     """The results of seeds, as they come."""
-    workers = [_Worker(seeds[i::jobs]) for i in range(min(jobs, len(seeds)))]
+    workers = [_Worker(seeds[i::jobs], source) for i in range(min(jobs, len(seeds)))]
     try:
         while any(worker.seeds for worker in workers):
             wait([worker.pipe for worker in workers if worker.seeds], timeout=1.0)
@@ -35,14 +35,16 @@ def run(seeds: range, jobs: int) -> Iterator[tuple[int, Result]]:
 class _Worker:
     """A process that works off its seeds; started anew behind one that it did not survive."""
 
-    def __init__(self, seeds: range) -> None:
-        self.seeds = seeds
+    def __init__(self, seeds: range, source: str) -> None:
+        self.seeds, self.source = seeds, source
         self._start()
 
     def _start(self) -> None:
         context = mp.get_context("spawn")
         self.pipe, other = context.Pipe(duplex=False)
-        self.process = context.Process(target=_work, args=(self.seeds, other), daemon=True)
+        self.process = context.Process(
+            target=_work, args=(self.seeds, self.source, other), daemon=True
+        )
         self.process.start()
         other.close()
         self.until = time.monotonic() + START
@@ -76,14 +78,14 @@ class _Worker:
         self.pipe.close()
 
 
-def _work(seeds: range, pipe: Connection) -> None:
+def _work(seeds: range, source: str, pipe: Connection) -> None:
     # What promises terabytes is to fail here, and not to take the machine along.
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     for seed in range(10):
-        case_of(seed)
+        case_of(seed, source)
     pipe.send(None)
     for seed in seeds:
-        case = case_of(seed)
+        case = case_of(seed, source)
         # The clock runs from here: making an input is no part of reading it.
         pipe.send(None)
         pipe.send(judged(case))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from tests.fuzz.cases import Case
 from tests.fuzz.counts import counts_case
 from tests.fuzz.exported import export_case
+from tests.fuzz.foreign import foreign_case
 from tests.fuzz.forged import forged_case
 from tests.fuzz.mutations import mutation_case, streams_case
 from tests.fuzz.reports import report_case, store_case
@@ -24,14 +25,17 @@ SOURCES: dict[str, tuple[int, Callable[[random.Random], Case]]] = {
     "reports": (1, report_case),
     "stores": (1, store_case),
 }
+# Only by name: among the others it would change the inputs of all seeds.
+BY_NAME: dict[str, Callable[[random.Random], Case]] = {"foreign": foreign_case}
 IN_A_ROW = [source for source, (share, _) in SOURCES.items() for _ in range(share)]
 
 
-def source_of(seed: int) -> str:
+def source_of(seed: int, source: str = "") -> str:
     """Which kind of input a seed makes."""
-    return IN_A_ROW[seed % len(IN_A_ROW)]
+    return source or IN_A_ROW[seed % len(IN_A_ROW)]
 
 
-def case_of(seed: int) -> Case:
-    """The input of a seed."""
-    return SOURCES[source_of(seed)][1](random.Random(seed))
+def case_of(seed: int, source: str = "") -> Case:
+    """The input of a seed, of one source or of all in turns."""
+    made = BY_NAME | {name: case for name, (_, case) in SOURCES.items()}
+    return made[source_of(seed, source)](random.Random(seed))

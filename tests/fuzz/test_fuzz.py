@@ -1,10 +1,11 @@
 """A short run of the fuzz suite, and the judge itself."""
 
 import warnings
+from collections import Counter
 
 import pytest
 
-from calib.loading import InputError, Problem
+from calib.loading import Choice, InputError, Problem
 from tests.fuzz.cases import Case, judged
 from tests.fuzz.run import BAD, run
 from tests.fuzz.seeds import case_of, source_of
@@ -26,6 +27,18 @@ def test_every_input_is_read_right_or_refused_in_words(inputs: int) -> None:
     assert right == {source_of(seed) for seed in range(inputs)}
 
 
+@pytest.mark.parametrize("inputs", common_first([100, 2_000], [100]))
+def test_exports_of_other_programs_are_read_right_or_asked_about(inputs: int) -> None:
+    results = dict(run(range(inputs), jobs=1 if inputs == 100 else 2, source="foreign"))
+    bad = {seed: result for seed, result in results.items() if result.kind in BAD}
+    told = [f"python -m tests.fuzz --source foreign --only {s}: {bad[s]}" for s in sorted(bad)]
+    assert not bad, "\n".join(told)
+    counts = Counter(result.kind for result in results.values())
+    # Below 100 of 11,000 may differ from the truth, with a message.
+    assert 110 * counts["differs"] <= inputs
+    assert 2 * counts["right"] >= inputs
+
+
 @pytest.mark.parametrize("seed", FAILED_ONCE)
 def test_what_failed_once(seed) -> None:
     assert judged(case_of(seed)).kind not in BAD
@@ -40,6 +53,17 @@ def refuse(sentence: str) -> None:
     raise InputError([Problem("error", "code", sentence)])
 
 
+def ask(sentence: str) -> None:
+    choices = (Choice("This", {"decimal": ","}), Choice("That", {"decimal": "."}))
+    raise InputError([Problem("error", "code", sentence, choices=choices)])
+
+
+@pytest.mark.parametrize(("told", "kind"), [(True, "differs"), (False, "wrong")])
+def test_what_differs_with_a_message_is_not_wrong(told: bool, kind: str) -> None:
+    case = Case(b"", len, lambda _: "3 for 4", told=lambda _: told)
+    assert judged(case).kind == kind
+
+
 @pytest.mark.parametrize(
     ("read", "wrong", "plain", "kind"),
     [
@@ -47,6 +71,7 @@ def refuse(sentence: str) -> None:
         (len, "3 for 4", False, "wrong"),
         (lambda _: refuse("Column `KeyError` is empty. Choose another."), "", False, "refused"),
         (lambda _: refuse("The file is empty."), "", True, "wrong"),
+        (lambda _: ask("Which of the two?"), "", False, "asked"),
         (lambda _: refuse("KeyError: 7."), "", False, "raw"),
         (lambda _: refuse("the file\nis odd"), "", False, "raw"),
         (lambda _: {}[7], "", False, "raw"),

@@ -96,6 +96,14 @@ def test_a_quarter_is_read(form: str) -> None:
     assert days(load(table(cells), time="date").columns["date"]) == firsts
 
 
+def test_months_of_the_year_2000_are_no_fractions() -> None:
+    text = table(["11.2000", "10.2000", "12.2000"] * 10)
+    assert days(load(text, time="date").columns["date"])[:2] == [
+        date(2000, 11, 1),
+        date(2000, 10, 1),
+    ]
+
+
 def test_an_unclear_order_of_day_and_month_is_asked_for(texts: Texts, tmp_path: Path) -> None:
     known = [day for day in DAYS if day.day <= 12]
     cells = [f"{day:%d/%m/%Y}" for day in (known * 30)[:30]]
