@@ -1,43 +1,71 @@
 """Forms: fitted calibrators as data. There are a few kinds of functions.
 
-`Calibrator.to_map` returns a form. `predict` evaluates it on arrays. An export records its
-operations on a column and prints them in another language, in the same order.
+`Calibrator.to_map` returns a form. `predict` evaluates it on arrays; an export evaluates the same
+form on text (calib/exports/formula.py) or on tensors of ONNX.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from calib.numerics.arrays import FloatArray
-from calib.numerics.elementary import exp, log
 from calib.numerics.splines import Pieces
-from calib.numerics.transforms import MACHINE_EPSILON, compact_slope
+from calib.numerics.transforms import MACHINE_EPSILON, compact_slope, log_odds, sigmoid
 
-# An array of floats or the record of a column: anything with arithmetic and comparisons.
+# An array of floats, the text of an expression, or a tensor: it has arithmetic and comparisons.
 Column = Any
 Scale = Literal["score", "logit", "compact_logit"]
 Link = Literal["none", "sigmoid"]
 Share = Annotated[float, 0.0, 1.0]  # from 0 to 1, which a file must keep to
+INNER = (MACHINE_EPSILON, 1.0 - MACHINE_EPSILON)  # scores of which a logarithm is taken
 
 
 class Operations:
     """What forms do with columns beyond arithmetic and comparisons: here with arrays."""
 
-    def where(self, condition: Column, yes: Column, no: Column) -> Column:
+    def let(self, name: str, *columns: Column) -> Sequence[Column]:  # noqa: ARG002
+        """The columns, each computed once and referred to by a name where an export has names."""
+        return columns
+
+    def clip(self, x: Column, low: float, high: float) -> Column:
+        """Like ``np.clip``."""
+        return np.clip(x, low, high)
+
+    def choose(self, condition: Column, yes: Column, no: Column) -> Column:
         """`yes` if the condition holds, else `no`."""
-        return np.asarray(np.where(condition, yes, no), dtype=np.float64)
+        return np.where(condition, yes, no)
+
+    def largest(self, columns: Sequence[Column]) -> Column:
+        """The largest of the columns in each row."""
+        return reduce(np.maximum, columns)
+
+    def total(self, row: Sequence[Column]) -> Column:
+        """The sum of a row of scores, which is above 0."""
+        return reduce(add, row)
 
     def log(self, x: Column) -> Column:
         """Natural logarithm of positive numbers."""
-        return log(x)
+        return np.log(x)
+
+    def logit(self, x: Column) -> Column:
+        """ln(x / (1 - x)) of numbers between 0 and 1."""
+        # The compact logit takes it of 0 and 1 too, and does not use the result.
+        with np.errstate(divide="ignore"):
+            return log_odds(x)
 
     def exp(self, x: Column) -> Column:
-        """e^x, of x brought to [-745, 709]."""
-        return exp(x)
+        """e^x of numbers of at most 0."""
+        return np.exp(x)
+
+    def sigmoid(self, x: Column, bound: float) -> Column:  # noqa: ARG002
+        """1 / (1 + e^-x) of numbers in [-bound, bound]."""
+        return sigmoid(x)
 
     def pieces(self, pieces: Pieces, x: Column) -> Column:
         """Polynomials by pieces."""
@@ -47,25 +75,37 @@ class Operations:
 ON_ARRAYS = Operations()
 
 
-def clip(do: Operations, x: Column, low: Column, high: Column) -> Column:
-    """Like ``np.clip``."""
-    raised = do.where(x < low, low, x)
-    return do.where(raised > high, high, raised)
-
-
-def sigmoid(do: Operations, x: Column) -> Column:
-    """1 / (1 + e^-x)."""
-    return 1.0 / (1.0 + do.exp(0.0 - x))
-
-
 class Form:
     """A function of one score; `kind` is its name in a file."""
 
     kind: ClassVar[str]
 
-    def __call__(self, do: Operations, s: Column) -> Column:
-        """The value at s, before it is clipped to [0, 1]."""
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The score is clipped to these first."""
+        return (0.0, 1.0)
+
+    @property
+    def leaves(self) -> bool:
+        """Whether values can lie outside of [0, 1], so that they must be clipped."""
+        return False
+
+    def of(self, do: Operations, s: Column) -> Column:
+        """The value at a score within the ends."""
         raise NotImplementedError
+
+    def __call__(self, do: Operations, s: Column) -> Column:
+        """The calibrated probability of a score in [0, 1]."""
+        if self.ends != (0.0, 1.0):
+            (s,) = do.let("s", do.clip(s, *self.ends))
+        return self.finish(do, self.of(do, s))
+
+    def finish(self, do: Operations, value: Column) -> Column:
+        """The value, clipped to [0, 1] where it could leave it."""
+        if not self.leaves:
+            return value
+        (value,) = do.let("p", value)
+        return do.clip(value, 0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +114,7 @@ class Identity(Form):
 
     kind: ClassVar[str] = "identity"
 
-    def __call__(self, do: Operations, s: Column) -> Column:  # noqa: ARG002
+    def of(self, do: Operations, s: Column) -> Column:  # noqa: ARG002
         return s
 
 
@@ -86,8 +126,12 @@ class Clipped(Form):
     high: Share
     kind: ClassVar[str] = "clip"
 
-    def __call__(self, do: Operations, s: Column) -> Column:
-        return clip(do, s, self.low, self.high)
+    @property
+    def ends(self) -> tuple[float, float]:
+        return (self.low, self.high)
+
+    def of(self, do: Operations, s: Column) -> Column:  # noqa: ARG002
+        return s
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +141,14 @@ class OddsDivided(Form):
     factor: float
     kind: ClassVar[str] = "odds"
 
-    def __call__(self, do: Operations, s: Column) -> Column:  # noqa: ARG002
+    def of(self, do: Operations, s: Column) -> Column:  # noqa: ARG002
         """The probability whose odds are those of s over the factor."""
-        return s / (s + (1.0 - s) * self.factor)
+        return s / (s + self.factor * (1 - s))
 
 
-# By the name in a file: whether s is first kept from 0 and 1, and what is taken of it.
+# By the name in a file.
 Feature = Literal["s", "ln s", "-ln(1 - s)", "ln 2s", "-ln 2(1 - s)", "logit s"]
+MAX_FEATURE = 37.0  # no logarithm or log-odds of a score in [eps, 1 - eps] is larger
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,24 +163,28 @@ class SigmoidOfFeatures(Form):
     features: tuple[Feature, ...]
     kind: ClassVar[str] = "sigmoid_of_features"
 
-    def __call__(self, do: Operations, s: Column) -> Column:
-        total: Column = self.intercept
-        inner = clip(do, s, MACHINE_EPSILON, 1.0 - MACHINE_EPSILON)
+    @property
+    def ends(self) -> tuple[float, float]:
+        return (0.0, 1.0) if self.features == ("s",) else INNER
+
+    def of(self, do: Operations, s: Column) -> Column:
+        total: Column = None
         for coefficient, name in zip(self.coefficients, self.features, strict=True):
-            total = feature(do, name, s, inner) * coefficient + total
-        return sigmoid(do, total)
+            factor = -coefficient if name.startswith("-") else coefficient
+            term = feature(do, name, s)
+            total = factor * term if total is None else total + factor * term
+        bound = abs(self.intercept) + MAX_FEATURE * sum(map(abs, self.coefficients))
+        return do.sigmoid(total + self.intercept, bound)
 
 
-def feature(do: Operations, name: Feature, s: Column, inner: Column) -> Column:
-    """One column that a sigmoid is taken of; `inner` is s kept from 0 and 1."""
+def feature(do: Operations, name: Feature, s: Column) -> Column:
+    """One column that a sigmoid is taken of, without the minus sign of its name."""
     if name == "s":
         return s
     if name == "logit s":
-        return do.log(inner / (1.0 - inner))
-    factor = 2.0 if "2" in name else 1.0
-    if name.startswith("-"):
-        return 0.0 - do.log((1.0 - inner) * factor)
-    return do.log(inner * factor)
+        return do.logit(s)
+    inner = 1 - s if "1" in name else s
+    return do.log(2 * inner if "2" in name else inner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +202,19 @@ class Axis:
         """Where s is on the axis."""
         if self.scale == "score":
             return s
-        inner = clip(do, s, self.low, self.high)
-        logit = do.log(inner / (1.0 - inner))
         if self.scale == "logit":
-            return logit
-        squeezed = logit * compact_slope(self.low) + 0.5
-        return do.where(s < self.low, s, do.where(s > self.high, s, squeezed))
+            (inner,) = do.let("s", do.clip(s, self.low, self.high))
+            return do.logit(inner)
+        squeezed = compact_slope(self.low) * do.logit(s) + 0.5
+        return do.choose(s < self.low, s, do.choose(s > self.high, s, squeezed))
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The lowest and highest place on the axis."""
+        if self.scale == "logit":
+            low, high = log_odds(np.array([self.low, self.high])).tolist()
+            return low, high
+        return (0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,9 +226,15 @@ class Piecewise(Form):
     link: Link = "none"
     kind: ClassVar[str] = "piecewise"
 
-    def __call__(self, do: Operations, s: Column) -> Column:
+    @property
+    def leaves(self) -> bool:
+        return self.link == "none" and self.pieces.coefficients.shape[1] > 2
+
+    def of(self, do: Operations, s: Column) -> Column:
         value = do.pieces(self.pieces, self.axis(do, s))
-        return sigmoid(do, value) if self.link == "sigmoid" else value
+        if self.link == "none":
+            return value
+        return do.sigmoid(value, self.pieces.bound(*self.axis.ends))
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,10 +245,10 @@ class BetweenTwo(Form):
     upper: Pieces
     kind: ClassVar[str] = "between_two"
 
-    def __call__(self, do: Operations, s: Column) -> Column:
+    def of(self, do: Operations, s: Column) -> Column:
         """The probability between p0 and p1."""
-        p0, p1 = do.pieces(self.lower, s), do.pieces(self.upper, s)
-        return p1 / (1.0 - p0 + p1)
+        p0, p1 = do.let("p", do.pieces(self.lower, s), do.pieces(self.upper, s))
+        return p1 / (1 - p0 + p1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,27 +261,23 @@ class Drift(Form):
     high: Share
     kind: ClassVar[str] = "drift"
 
-    def __call__(self, do: Operations, s: Column) -> Column:
-        value = s + do.pieces(self.slope, do.pieces(self.place, s))
-        low, high = do.where(s < self.low, s, self.low), do.where(s > self.high, s, self.high)
-        return clip(do, value, low, high)
-
-
-def within(do: Operations, form: Form, s: Column) -> Column:
-    """The form's value, clipped to [0, 1] where it could leave it."""
-    value = form(do, s)
-    if isinstance(form, Piecewise):
-        bends = form.link == "none" and form.pieces.coefficients.shape[1] > 1
-        return clip(do, value, 0.0, 1.0) if bends else value
-    return clip(do, value, 0.0, 1.0) if isinstance(form, Drift) else value
+    def of(self, do: Operations, s: Column) -> Column:
+        (place,) = do.let("x", do.pieces(self.place, s))
+        value, least, most = do.let(
+            "p",
+            s + do.pieces(self.slope, place),
+            do.choose(s < self.low, s, self.low),
+            do.choose(s > self.high, s, self.high),
+        )
+        return do.choose(value < least, least, do.choose(value > most, most, value))
 
 
 class RowsForm:
-    """A function of a row of class scores."""
+    """A function of a row of class scores that add up to 1."""
 
     kind: ClassVar[str]
 
-    def __call__(self, do: Operations, row: Sequence[Column]) -> list[Column]:
+    def __call__(self, do: Operations, row: Sequence[Column]) -> Sequence[Column]:
         """One column per class."""
         raise NotImplementedError
 
@@ -230,8 +288,8 @@ class RowsIdentity(RowsForm):
 
     kind: ClassVar[str] = "rows_identity"
 
-    def __call__(self, do: Operations, row: Sequence[Column]) -> list[Column]:  # noqa: ARG002
-        return list(row)
+    def __call__(self, do: Operations, row: Sequence[Column]) -> Sequence[Column]:  # noqa: ARG002
+        return row
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,10 +300,8 @@ class RowsClipped(RowsForm):
     high: Share
     kind: ClassVar[str] = "rows_clip"
 
-    def __call__(self, do: Operations, row: Sequence[Column]) -> list[Column]:
-        inner = [clip(do, s, self.low, self.high) for s in row]
-        total = sum_of(inner)
-        return [each / total for each in inner]
+    def __call__(self, do: Operations, row: Sequence[Column]) -> Sequence[Column]:
+        return shares(do, [do.clip(s, self.low, self.high) for s in row])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -259,21 +315,18 @@ class Softmax(RowsForm):
     intercepts: FloatArray
     kind: ClassVar[str] = "softmax"
 
-    def __call__(self, do: Operations, row: Sequence[Column]) -> list[Column]:
-        logs = [do.log(do.where(s < MACHINE_EPSILON, MACHINE_EPSILON, s)) for s in row]
-        eta = [self._of_class(k, logs) for k in range(len(logs))]
-        most = eta[0]
-        for each in eta[1:]:
-            most = do.where(each > most, each, most)
-        powers = [do.exp(each - most) for each in eta]
-        total = sum_of(powers)
-        return [each / total for each in powers]
+    def __call__(self, do: Operations, row: Sequence[Column]) -> Sequence[Column]:
+        logs = [do.log(do.choose(s < MACHINE_EPSILON, MACHINE_EPSILON, s)) for s in row]
+        if self.weights.ndim == 2:
+            logs = list(do.let("x", *logs))
+        return softmax(do, [self._of_class(k, logs) for k in range(len(logs))])
 
     def _of_class(self, k: int, logs: Sequence[Column]) -> Column:
-        if self.weights.ndim == 1:
-            return logs[k] * float(self.weights[k]) + float(self.intercepts[k])
-        terms = zip(logs, self.weights[k].tolist(), strict=True)
-        return sum_of([x * weight for x, weight in terms]) + float(self.intercepts[k])
+        row = [self.weights[k]] if self.weights.ndim == 1 else self.weights[k]
+        columns = [logs[k]] if self.weights.ndim == 1 else logs
+        terms = [float(w) * x for w, x in zip(row, columns, strict=True)]
+        total = reduce(add, terms)
+        return total + float(self.intercepts[k]) if self.intercepts.any() else total
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,41 +336,22 @@ class EachClass(RowsForm):
     classes: tuple[Form, ...]
     kind: ClassVar[str] = "one_vs_rest"
 
-    def __call__(self, do: Operations, row: Sequence[Column]) -> list[Column]:
-        """Shares of each class; a row of zeros keeps its scores, and is even without any."""
-        made = [within(do, form, s) for form, s in zip(self.classes, row, strict=True)]
-        total = sum_of(made)
-        given = sum_of(row)
-        even = 1.0 / len(row)
-        return [
-            do.where(
-                total > 0.0,
-                p / do.where(total > 0.0, total, 1.0),
-                do.where(given > 0.0, s / do.where(given > 0.0, given, 1.0), even),
-            )
-            for p, s in zip(made, row, strict=True)
-        ]
+    def __call__(self, do: Operations, row: Sequence[Column]) -> Sequence[Column]:
+        """Shares of each class; a row whose classes all become 0 keeps its scores."""
+        made = do.let("q", *(form(do, s) for form, s in zip(self.classes, row, strict=True)))
+        (total,) = do.let("t", reduce(add, made))
+        return [do.choose(total > 0, p / total, s) for p, s in zip(made, row, strict=True)]
 
 
-def sum_of(columns: Sequence[Column]) -> Column:
-    """The sum, in the order in which NumPy adds the numbers of a row.
+def shares(do: Operations, columns: Sequence[Column]) -> Sequence[Column]:
+    """Every column divided by the sum of all."""
+    named = do.let("q", *columns)
+    (total,) = do.let("t", do.total(named))
+    return [column / total for column in named]
 
-    >>> sum_of([1, 2, 3])
-    6
-    """
-    n = len(columns)
-    if n > 128:
-        half = n // 2 - n // 2 % 8
-        return sum_of(columns[:half]) + sum_of(columns[half:])
-    whole = n - n % 8
-    total, rest = columns[0], columns[1:]
-    if whole:
-        lanes = list(columns[:8])
-        for start in range(8, whole, 8):
-            lanes = [a + b for a, b in zip(lanes, columns[start : start + 8], strict=True)]
-        halves = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3])
-        total = halves + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]))
-        rest = columns[whole:]
-    for column in rest:
-        total = total + column
-    return total
+
+def softmax(do: Operations, columns: Sequence[Column]) -> Sequence[Column]:
+    """e^x of every column, divided by the sum of all."""
+    named = do.let("e", *columns)
+    most = do.largest(named)
+    return shares(do, [do.exp(x - most) for x in named])

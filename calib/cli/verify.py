@@ -15,6 +15,7 @@ EXAMPLES = """examples:
   calib verify report.json
   calib verify report.json --signed-by key.pub
   calib verify map.sql
+  calib verify map.sql --source map.json
 
 exit status:
   0  all numbers were reproduced
@@ -28,10 +29,11 @@ def add(commands: Commands) -> None:
         commands,
         "verify",
         run,
-        help="recompute a report, or run an exported calibrator at its test scores",
+        help="recompute a report, or write an exported calibrator again and compare",
         description="Recompute the numbers of a report from the counts that it "
-        "contains, or run an exported calibrator at its test scores. One line on standard output "
-        "gives the result; standard error lists what is not verified.",
+        "contains. Or write an exported calibrator again, compare the two texts, and run the new "
+        "one at test scores; the file itself is not run. One line on standard output gives the "
+        "result; standard error lists what is not verified.",
         epilog=EXAMPLES,
     )
     parser.add_argument(
@@ -44,6 +46,13 @@ def add(commands: Commands) -> None:
         metavar="KEY",
         type=Path,
         help="public Ed25519 key that must have signed the report, in PEM or OpenSSH's form",
+    )
+    parser.add_argument(
+        "--source",
+        metavar="JSON",
+        type=Path,
+        help="JSON file of the same calibrator; needed where a file has no formula as data, "
+        "such as that of a spline (default: the file of the same name that ends in .json)",
     )
 
 
@@ -62,7 +71,7 @@ def run(given: argparse.Namespace) -> int:
         elif given.signed_by:
             raise ValueError("--signed-by is for reports; leave it out for exported calibrators.")
         else:
-            print(verify(given.file).sentence)
+            print(verify(given.file, given.source).sentence)
     except NotExportedError:
         raise
     except (ExportError, NotVerified) as error:

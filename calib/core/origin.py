@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+Transform = Literal["none", "percent", "tenths", "logit", "clip", "softmax", "normalize"]
 # What is no argument of `calib.load`, and what has another name there.
 NOT_GIVEN = {
     *("file", "example", "guesses", "sampled", "sampled_of", "sample_key", "seed"),

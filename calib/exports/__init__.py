@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calib.calibrators import Calibrator, MatrixCalibrator
+from calib.core.origin import Transform
 from calib.exports.codec import ExportError, NotExportedError
+from calib.exports.conversion import Conversion
 from calib.exports.describing import describe
-from calib.exports.document import ExportedCalibrator
+from calib.exports.document import MAX_DEVIATION, ExportedCalibrator
 from calib.exports.sql import DIALECTS
 from calib.exports.targets import TARGETS, Run, choices_for, written
 from calib.exports.verifying import Verified, load_calibrator, verify
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DIALECTS",
+    "MAX_DEVIATION",
     "TARGETS",
     "ExportError",
     "ExportedCalibrator",
@@ -45,12 +48,13 @@ def export(
     columns: Sequence[str] | None = None,
     analysis: Analysis | None = None,
     classes: Sequence[str] | None = None,
+    transform: Transform | None = None,
+    swap: bool | None = None,
 ) -> Path:
     """Write a fitted calibrator to a file that gives the same numbers in another environment.
 
     The suffix selects the format: .json (which `load_calibrator` reads), .sql, .py, .js or .onnx.
-    Every file contains test scores with their calibrated scores. If an engine for the format is
-    installed, the file is run at these scores before it is written.
+    If an engine for the format is installed, the file is run at test scores before it is written.
 
     Parameters
     ----------
@@ -64,10 +68,14 @@ def export(
     columns : sequence of str, optional
         Names of the score columns in SQL. Default: "score", or the names of the classes.
     analysis : Analysis, optional
-        If given, the file also contains a summary of its data and the held-out metrics of the
-        method.
+        If given, the JSON file also contains a summary of its data and the held-out metrics of
+        the method.
     classes : sequence of str, optional
         Names of the classes of a matrix. Default: their indices.
+    transform : str, optional
+    swap : bool, optional
+        How scores of the column become probabilities, as in `calib.load`. It is the first step of
+        the file. Default: as the data of the analysis were read, or scores are probabilities.
 
     Returns
     -------
@@ -77,8 +85,8 @@ def export(
     Raises
     ------
     ExportError
-        If the file differs from the calibrator by more than 2 units in the last place at a test
-        score. The message names the score, and no file is written.
+        If the file differs from the calibrator by more than 1e-12 of the probability (1e-14 near
+        0) at a test score. The message names the score, and no file is written.
     ValueError
         If the suffix or the dialect is unknown, or the number of columns is wrong.
 
@@ -101,6 +109,8 @@ def export(
         columns=columns,
         analysis=analysis,
         classes=classes,
+        transform=transform,
+        swap=swap,
     )
     if made.missing:
         raise ExportError(made.missing)
@@ -115,15 +125,9 @@ class Offer:
     label: str
     file_name: str
     content: bytes  # of the file; empty where something must be installed first
-    code: str  # the part that a person reads: the text without its test values; empty for ONNX
+    code: str  # the text; empty for ONNX
     run: Run  # how it was tried
     missing: str = ""  # what to install, in a sentence; "" if nothing is missing
-
-    @property
-    def row(self) -> dict[str, str | int | bool]:
-        """A row of the verification table on the page."""
-        engine, ulps, here = self.run.engine, self.run.ulps, self.run.here
-        return {"form": self.label, "engine": engine, "executed here": here, "largest ulp": ulps}
 
 
 def offer(
@@ -136,6 +140,8 @@ def offer(
     columns: Sequence[str] | None = None,
     analysis: Analysis | None = None,
     classes: Sequence[str] | None = None,
+    transform: Transform | None = None,
+    swap: bool | None = None,
 ) -> Offer:
     """Make one format of a calibrator for a page: code, file content, and how it was tested.
 
@@ -147,14 +153,20 @@ def offer(
     target = TARGETS[suffix]
     label = f"{target.label} ({dialect or 'duckdb'})" if suffix == ".sql" else target.label
     if target.missing():
-        return Offer(label, name + suffix, b"", "", Run("", 0, here=False), target.missing())
+        return Offer(label, name + suffix, b"", "", Run("", 0.0, here=False), target.missing())
+    conversion = None
+    if transform is not None or swap is not None:
+        conversion = Conversion(transform or "none", bool(swap))
     made = fitted
     if not isinstance(made, ExportedCalibrator):
-        made = describe(made, analysis=analysis, classes=tuple(classes) if classes else None)
+        named = tuple(classes) if classes else None
+        made = describe(made, analysis=analysis, classes=named, conversion=conversion)
+    elif conversion not in (None, made.conversion):
+        raise ValueError("transform and swap cannot be changed in a file that was exported.")
     listed = None if columns is None else tuple(columns)
     content, run = written(made, target, choices_for(made, dialect, table, listed))
-    code = "" if suffix == ".onnx" else content.decode().partition("calib-made: ")[0]
-    return Offer(label, name + suffix, content, code.rpartition("\n")[0], run)
+    code = "" if suffix == ".onnx" else content.decode()
+    return Offer(label, name + suffix, content, code, run)
 
 
 def __dir__() -> list[str]:

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import platform
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import scipy
 
 from calib.calibrators import CALIBRATORS, Calibrator, MatrixCalibrator
+from calib.calibrators.forms import Form, RowsForm
 from calib.calibrators.one_vs_rest import OneVsRest
 from calib.core import __version__
+from calib.core.origin import Transform
 from calib.exports.codec import ExportError, Json
-from calib.exports.document import ExportedCalibrator, rows_to_test, scores_to_test, ulps
+from calib.exports.conversion import Conversion
+from calib.exports.document import MAX_DEVIATION, ExportedCalibrator, deviation
+from calib.exports.tested import rows_to_test, scores_to_test
 from calib.numerics.arrays import FloatArray
 
 if TYPE_CHECKING:
     from calib.analysis import Analysis
 
 OWN_VERSIONS = {"calib": __version__, "numpy": np.__version__, "scipy": scipy.__version__}
-# Sums of a matrix product are rounded in an order of the library's own, and e^x magnifies it.
-MAX_RELATIVE = 1e-11
 
 
 def describe(
@@ -29,10 +31,12 @@ def describe(
     *,
     analysis: Analysis | None = None,
     classes: tuple[str, ...] | None = None,
+    conversion: Conversion | None = None,
 ) -> ExportedCalibrator:
     """The contents of the file of a fitted calibrator, with test scores.
 
-    Raises ExportError if its form does not give the same numbers as the fitted calibrator. The
+    The conversion is by default the one with which the data of the analysis were read. Raises
+    ExportError if its form does not give the same numbers as the fitted calibrator. The
     message names the score.
     """
     method = method_of(fitted)
@@ -41,9 +45,8 @@ def describe(
         form = fitted.to_map()
     except NotImplementedError as error:
         raise ExportError(str(error)) from None
-    scores = (
-        rows_to_test(fitted) if isinstance(fitted, MatrixCalibrator) else scores_to_test(fitted)
-    )
+    if conversion is None:
+        conversion = _conversion_of(analysis)
     held_out = None
     if analysis is not None and method in analysis.methods:
         found = analysis.methods[method].metrics
@@ -52,12 +55,14 @@ def describe(
         classes = classes or tuple(map(str, range(fitted.n_classes_)))
         if len(classes) != fitted.n_classes_:
             raise ValueError(f"classes must name {fitted.n_classes_} classes, got {len(classes)}.")
+    scores = tests_of(form, conversion, getattr(fitted, "n_classes_", 0), _knots_of(fitted))
     made = ExportedCalibrator(
         method=method,
         label=CALIBRATORS[method].words(matrix=matrix)[0] if method in CALIBRATORS else method,
         formula=fitted.formula(),
         parameters={k: _parameter(v) for k, v in fitted.get_params(deep=False).items()},
         form=form,
+        conversion=conversion,
         classes=classes if matrix else None,
         n_rows=int(fitted.n_rows_),
         fitted_range=None if matrix else fitted.fitted_range_,
@@ -69,24 +74,41 @@ def describe(
         scores=scores,
         expected=np.empty(0),
     )
-    expected = made.predict(scores)
-    _compare_with_fitted(made, fitted.predict(scores), expected)
-    return replace(made, expected=expected)
+    made = replace(made, expected=made.predict(scores))
+    _compare_with_fitted(made, fitted)
+    return made
 
 
-def _compare_with_fitted(
-    made: ExportedCalibrator, fitted: FloatArray, expected: FloatArray
-) -> None:
-    if made.matrix:
-        wrong = np.abs(fitted - expected) > MAX_RELATIVE * np.maximum(fitted, 1e-300)
-    else:
-        wrong = ulps(fitted, expected) > 0
+def tests_of(
+    form: Form | RowsForm, conversion: Conversion, n_classes: int, knots: FloatArray
+) -> FloatArray:
+    """Test scores of a form."""
+    if isinstance(form, Form):
+        return scores_to_test(form, conversion, knots)
+    return rows_to_test(conversion, n_classes)
+
+
+def _knots_of(fitted: Calibrator | MatrixCalibrator) -> FloatArray:
+    return fitted.knots() if isinstance(fitted, Calibrator) else np.empty(0)
+
+
+def _conversion_of(analysis: Analysis | None) -> Conversion:
+    origin = None if analysis is None else analysis.data.origin
+    if origin is None:
+        return Conversion()
+    return Conversion(cast(Transform, origin.transform or "none"), origin.swap)
+
+
+def _compare_with_fitted(made: ExportedCalibrator, fitted: Calibrator | MatrixCalibrator) -> None:
+    expected = fitted.predict(made.converted(made.scores))
+    wrong = deviation(expected, made.expected) > MAX_DEVIATION
     if wrong.any():
         first = np.argwhere(wrong)[0]
         where, entry = made.scores[first[0]], tuple(first)
         raise ExportError(
             f"The exported function of {made.label} must give what the fitted one predicts, got "
-            f"{expected[entry].item()!r} instead of {fitted[entry].item()!r} at {where.tolist()}."
+            f"{made.expected[entry].item()!r} instead of {expected[entry].item()!r} at "
+            f"{where.tolist()}."
         )
 
 

@@ -4,26 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calib.calibrators import Calibrator, MatrixCalibrator
-from calib.calibrators.forms import (
-    ON_ARRAYS,
-    Axis,
-    Drift,
-    EachClass,
-    Form,
-    Piecewise,
-    RowsForm,
-    Share,
-    sum_of,
-    within,
-)
+from calib.calibrators import CALIBRATORS
+from calib.calibrators.forms import ON_ARRAYS, Form, RowsForm, Share
 from calib.core import strict_json
 from calib.core.checks import check_score_matrix, check_scores
 from calib.exports.codec import (
@@ -34,90 +24,27 @@ from calib.exports.codec import (
     check_classes,
     encode,
 )
-from calib.numerics.arrays import FloatArray, IntArray
-from calib.numerics.splines import Pieces
+from calib.exports.conversion import Conversion
+from calib.numerics.arrays import FloatArray
 from calib.numerics.threads import single_thread
-from calib.numerics.transforms import MACHINE_EPSILON
-
-ALWAYS = (0.0, 5e-324, 1e-300, 0.5, 1.0 - 2.0**-53, 1.0)
-N_RANDOM, SEED = 500, 20180924
-MAX_KNOTS = 20_000
-MAX_NUMBERS = 200_000  # of a matrix
-
-
-def scores_to_test(fitted: Calibrator) -> FloatArray:
-    """Every knot and both its neighbours, the ends of the floats, and 500 random scores."""
-    bends = np.unique(np.concatenate([fitted.knots(), bends_of(fitted.to_map())]))
-    bends = bends[np.linspace(0, len(bends) - 1, min(len(bends), MAX_KNOTS)).astype(np.int64)]
-    beside = [np.nextafter(bends, -1.0), bends, np.nextafter(bends, 2.0)]
-    drawn = np.random.default_rng(SEED).random(N_RANDOM)
-    scores = np.unique(np.concatenate([ALWAYS, *beside]))
-    return np.concatenate([scores[(scores >= 0.0) & (scores <= 1.0)], drawn])
-
-
-def bends_of(form: Form) -> FloatArray:
-    """Scores at which the formula of a form changes, read from its numbers."""
-    found = [MACHINE_EPSILON, 1.0 - MACHINE_EPSILON]
-    for part in _parts(form):
-        if isinstance(part, Pieces) and _on_scores(form, part):
-            found.extend(part.edges.tolist())
-        elif isinstance(part, float):
-            found.append(part)
-    return np.array([each for each in found if 0.0 <= each <= 1.0])
-
-
-def _parts(form: Any) -> list[Any]:
-    values = [getattr(form, field.name) for field in fields(form)]
-    inner = [v for value in values if isinstance(value, Axis) for v in _parts(value)]
-    return values + inner if is_dataclass(form) else []
-
-
-def _on_scores(form: Form, pieces: Pieces) -> bool:
-    if isinstance(form, Piecewise):
-        return form.axis.scale == "score"
-    return not (isinstance(form, Drift) and pieces is form.slope)
-
-
-def rows_to_test(fitted: MatrixCalibrator) -> FloatArray:
-    """Certain rows, an even one, random ones, and for a function per class its knots."""
-    m = fitted.n_classes_
-    n = max(20, min(N_RANDOM, MAX_NUMBERS // m))
-    drawn = np.random.default_rng(SEED).dirichlet(np.full(m, 0.5), n)
-    certain = np.eye(m)[: max(2, MAX_NUMBERS // m // 10)]
-    return np.vstack([certain, np.full((1, m), 1.0 / m), drawn, *_at_knots(fitted.to_map(), m, n)])
-
-
-def _at_knots(form: RowsForm, m: int, n: int) -> list[FloatArray]:
-    if not isinstance(form, EachClass):
-        return []
-    rows = []
-    for k, each in enumerate(form.classes):
-        bends = bends_of(each)
-        chosen = bends[np.linspace(0, len(bends) - 1, min(len(bends), n // m + 2)).astype(np.int64)]
-        row = np.repeat(((1.0 - chosen) / (m - 1))[:, None], m, axis=1)
-        row[:, k] = chosen
-        rows.append(row)
-    return rows
-
-
-def ulps(expected: FloatArray, found: FloatArray) -> IntArray:
-    """Number of floats between two non-negative numbers; a huge number for NaN.
-
-    >>> import numpy as np
-    >>> ulps(np.array([0.5, 0.5]), np.array([np.nextafter(0.5, 1.0), 0.5]))
-    array([1, 0])
-    """
-    a, b = (np.ascontiguousarray(v, dtype=np.float64) + 0.0 for v in (expected, found))
-    apart = np.abs(a.view(np.int64) - b.view(np.int64))
-    return np.where(np.isfinite(b) & (b >= 0.0), apart, np.iinfo(np.int64).max)
-
 
 FORMAT, SCHEMA = "calib calibrator", 1
 TESTS = ("scores", "expected")
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")  # of a method; it is printed in comments
 MAX_CLASSES = 10_000
 MAX_BYTES = 256 * 2**20
-# Every engine does the same basic operations; what is left is a power of two that is not exact.
-MAX_ULPS = 2
+MAX_DEVIATION = 1e-12  # relative to the probability, or to LEAST_SCALE if that is larger
+LEAST_SCALE = 0.01
+
+
+def deviation(expected: FloatArray, found: FloatArray) -> FloatArray:
+    """Distances of probabilities, relative to those expected, or absolute over 0.01 near 0.
+
+    >>> deviation(np.array([0.5, 0.0]), np.array([0.5 + 5e-13, 1e-14])).round(15)
+    array([1.e-12, 1.e-12])
+    """
+    apart = np.abs(found - expected) / np.maximum(expected, LEAST_SCALE)
+    return np.where(np.isfinite(found), apart, np.inf)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,6 +59,8 @@ class ExportedCalibrator:
         Parameters of the estimator.
     form : Form or RowsForm
         The fitted function.
+    conversion : Conversion
+        How scores become the probabilities of which the function is taken.
     classes : tuple of str or None
         Names of the classes in the order of the columns. None for one score per row.
     n_rows : int
@@ -157,6 +86,7 @@ class ExportedCalibrator:
     formula: str
     parameters: Mapping[str, Any]
     form: Form | RowsForm
+    conversion: Conversion
     classes: tuple[str, ...] | None
     n_rows: Annotated[int, 1, 2**53]
     fitted_range: tuple[Share, Share] | None
@@ -173,13 +103,19 @@ class ExportedCalibrator:
         """Whether the calibrator needs one score per class."""
         return self.classes is not None
 
+    @property
+    def printed_label(self) -> str:
+        """The registered label of the method, which can stand in a comment; else its name."""
+        known = CALIBRATORS.get(self.method)
+        return known.words(matrix=self.matrix)[0] if known else self.method
+
     def predict(self, scores: ArrayLike) -> FloatArray:
         """Calibrated probabilities, equal to those of the fitted calibrator.
 
         Parameters
         ----------
         scores : array-like of shape (n,) or (n, m)
-            Scores in [0, 1], or one column per class.
+            Scores before the conversion: in [0, 1] if there is none, or one column per class.
 
         Returns
         -------
@@ -191,22 +127,33 @@ class ExportedCalibrator:
         ValueError
             If a score is not allowed, or the number of columns is wrong.
         """
-        if self.classes is None:
-            return self._values(check_scores(scores, "scores"))
-        matrix = np.asarray(scores)
-        if matrix.ndim != 2 or matrix.shape[1] != len(self.classes):
+        given = np.asarray(scores)
+        if self.classes is not None and (given.ndim != 2 or given.shape[1] != len(self.classes)):
             shape = f"({len(self.classes)} class columns)"
-            raise ValueError(f"scores must be a matrix {shape}, got shape {matrix.shape}.")
-        check_score_matrix(matrix, "scores")
-        return self._values(np.asarray(matrix, dtype=np.float64))
+            raise ValueError(f"scores must be a matrix {shape}, got shape {given.shape}.")
+        if self.conversion.limits == (0.0, 1.0):
+            check = check_scores if self.classes is None else check_score_matrix
+            return self.values(check(given, "scores"))
+        values = np.asarray(given, dtype=np.float64)
+        low, high = self.conversion.limits
+        if values.ndim != 1 + self.matrix or not ((values >= low) & (values <= high)).all():
+            raise ValueError(f"scores must be numbers from {low:g} to {high:g}.")
+        return self.values(values)
 
-    def _values(self, scores: FloatArray) -> FloatArray:
+    def values(self, scores: FloatArray) -> FloatArray:
+        """The same for scores that were checked."""
         with single_thread(), np.errstate(all="ignore"):
+            converted = self.converted(scores)
             if isinstance(self.form, Form):
-                return np.asarray(within(ON_ARRAYS, self.form, scores))
-            columns = list(np.ascontiguousarray(scores.T))
-            total = sum_of(columns)
-            return np.column_stack(self.form(ON_ARRAYS, [column / total for column in columns]))
+                return np.asarray(self.form(ON_ARRAYS, converted))
+            return np.column_stack(list(self.form(ON_ARRAYS, list(converted.T))))
+
+    def converted(self, scores: FloatArray) -> FloatArray:
+        """The probabilities of which the function is taken."""
+        if self.classes is None:
+            return np.asarray(self.conversion(ON_ARRAYS, np.asarray(scores, dtype=np.float64)))
+        columns = list(np.ascontiguousarray(scores.T, dtype=np.float64))
+        return np.column_stack(list(self.conversion.of_row(ON_ARRAYS, columns)))
 
     def json(self) -> str:
         """The text of the file."""
@@ -241,22 +188,16 @@ def read_document(text: str | bytes) -> ExportedCalibrator:
         raise ExportError(
             f"schema must be {SCHEMA}, got {content.get('schema')!r}: another version."
         )
-    reader, (kinds, _) = FormReader(), strict_json.entries_of(ExportedCalibrator)
-    kinds = {name: kind for name, kind in kinds.items() if name not in TESTS}
+    reader = FormReader()
+    kinds = [name for name in strict_json.entries_of(ExportedCalibrator)[0] if name not in TESTS]
     names = ("format", "schema", "sha256", "tests", *kinds)
     reader.named(names, names, content, "The file")
-    classes = reader.read(kinds["classes"], content["classes"], "classes")
-    if classes is not None and not 2 <= len(classes) <= MAX_CLASSES:
-        raise ExportError("classes must be null or a list of at least 2 names.")
-    kinds["form"] = Form if classes is None else RowsForm
-    entries: Json = {name: reader.read(kind, content[name], name) for name, kind in kinds.items()}
-    if classes is not None:
-        check_classes(entries["form"], len(classes))
+    entries = read_entries(reader, {name: content[name] for name in kinds})
     tests = reader.named(TESTS, TESTS, content["tests"], "tests")
-    entries |= {name: _unhex(tests[name], f"tests.{name}", classes) for name in TESTS}
+    entries |= {name: _unhex(tests[name], f"tests.{name}", entries["classes"]) for name in TESTS}
     made = ExportedCalibrator(**entries)
-    if len(made.base_rate) != (1 if classes is None else len(classes)):
-        raise ExportError("base_rate must hold one share, or one for each class.")
+    if not ((made.expected >= 0.0).all() and (made.expected <= 1.0).all()):
+        raise ExportError("tests.expected must hold values in [0, 1].")
     try:
         found = made.predict(made.scores)
     except ValueError as error:
@@ -267,19 +208,36 @@ def read_document(text: str | bytes) -> ExportedCalibrator:
     return made
 
 
-def check_values(made: ExportedCalibrator, found: FloatArray, who: str) -> int:
-    """The largest difference from the test values in units in the last place; 2 are allowed."""
+def read_entries(reader: FormReader, content: Json) -> Json:
+    """Entries of a calibrator from JSON, which fit each other."""
+    kinds = dict(strict_json.entries_of(ExportedCalibrator)[0])
+    classes = reader.read(kinds["classes"], content["classes"], "classes")
+    if classes is not None and not 2 <= len(classes) <= MAX_CLASSES:
+        raise ExportError("classes must be null or a list of at least 2 names.")
+    kinds["form"] = Form if classes is None else RowsForm
+    entries: Json = {name: reader.read(kinds[name], v, name) for name, v in content.items()}
+    if classes is not None:
+        check_classes(entries["form"], len(classes))
+    if not NAME.fullmatch(entries["method"]):
+        raise ExportError("method must be a name of letters, digits and _.")
+    if len(entries["base_rate"]) != (1 if classes is None else len(classes)):
+        raise ExportError("base_rate must hold one share, or one for each class.")
+    return entries
+
+
+def check_values(made: ExportedCalibrator, found: FloatArray, who: str) -> float:
+    """The largest deviation from the expected values; one of more than 1e-12 is an error."""
     if found.shape != made.expected.shape:
         raise ExportError(f"{who} must give {made.expected.shape} values, got {found.shape}.")
-    apart = ulps(made.expected, found)
-    if apart.max() > MAX_ULPS:
-        first = tuple(np.argwhere(apart > MAX_ULPS)[0])
+    apart = deviation(made.expected, found)
+    if apart.max() > MAX_DEVIATION:
+        first = tuple(np.argwhere(apart > MAX_DEVIATION)[0])
         score = made.scores[first[0]].tolist()
         raise ExportError(
             f"{who} gives {found[first].item()!r} at score {score!r} where the calibrator gives "
-            f"{made.expected[first].item()!r}, more than {MAX_ULPS} units in the last place off."
+            f"{made.expected[first].item()!r}: they differ by more than {MAX_DEVIATION:g}."
         )
-    return int(apart.max())
+    return float(apart.max())
 
 
 def parse(text: str | bytes) -> Json:
@@ -304,6 +262,6 @@ def _unhex(given: Any, place: str, classes: tuple[str, ...] | None) -> FloatArra
     except (TypeError, ValueError, OverflowError):
         raise ExportError(f"{place} must hold hexadecimal floats.") from None
     right = values.ndim == 2 and (classes is None or values.shape[1] == len(classes))
-    if not (right and values.size and (values >= 0.0).all() and (values <= 1.0).all()):
-        raise ExportError(f"{place} must hold values in [0, 1], one list per row.")
+    if not (right and values.size and np.isfinite(values).all()):
+        raise ExportError(f"{place} must hold finite numbers, one list per row.")
     return values if classes else values[0]

@@ -2,61 +2,89 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from calib.exports.codec import ExportError
-from calib.exports.recording import Node, Program
+from calib.calibrators.forms import Form, Operations, RowsForm
+from calib.exports.codec import NotExportedError
+from calib.exports.conversion import Conversion
 from calib.numerics.arrays import FloatArray
-from calib.numerics.elementary import LOG2_E
 from calib.numerics.splines import Pieces
 
 OPSET = 17
 IR_VERSION = 8
 INT64 = 7  # TensorProto.INT64
-OPERATORS = {"add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "lt": "Less", "gt": "Greater"}
-OPERATORS |= {"where": "Where", "floor": "Floor"}
-# The operators that calib writes. A model with any other operator is not run.
-KNOWN = {*OPERATORS.values(), "Pow", "Log", "Gather", "Cast", "GreaterOrEqual", "Greater"}
-KNOWN |= {"LessOrEqual", "And", "Unsqueeze", "Concat"}
+METADATA_KEY = "calib"
 HOW_TO_INSTALL = 'pip install "calib[onnx]"'
 
 
-def onnx_bytes(program: Program, *, matrix: bool, metadata: dict[str, str]) -> bytes:
+def onnx_bytes(
+    form: Form | RowsForm, conversion: Conversion, n_classes: int | None, note: str
+) -> bytes:
     """The model: input "scores" of shape (n,) or (n, m), output "calibrated" of the same shape."""
     from onnx import TensorProto, checker, helper
 
-    graph = _Graph(helper)
-    names: dict[int, str] = {}
-    for node in program.order:
-        names[id(node)] = graph.of(node, [names[id(a)] for a in node.args], matrix)
-    outputs = [names[id(node)] for node in program.outputs]
-    if matrix:
-        columns = [graph.add("Unsqueeze", name, [1]) for name in outputs]
-        result = graph.add("Concat", *columns, axis=1)
+    do = Graph(helper)
+    scores = Tensor("scores", do)
+    if isinstance(form, Form):
+        result: Tensor = form(do, conversion(do, scores))
+        allowed = do.allowed(scores, conversion)
     else:
-        result = outputs[0]
-    graph.add("Where", graph.allowed(), result, np.nan, name="calibrated")
-    shape: list[Any] = ["n", program.n_inputs] if matrix else ["n"]
+        row = [do.add("Gather", scores, k, axis=1) for k in range(n_classes or 0)]
+        made = form(do, conversion.of_row(do, row))
+        result = do.add("Concat", *(do.add("Unsqueeze", column, [1]) for column in made), axis=1)
+        allowed = do.allowed(scores, conversion)
+    do.add("Where", allowed, result, np.nan, name="calibrated")
+    shape: list[Any] = ["n"] if n_classes is None else ["n", n_classes]
     model = helper.make_model(
         helper.make_graph(
-            graph.nodes,
+            do.nodes,
             "calibrator",
             [helper.make_tensor_value_info("scores", TensorProto.DOUBLE, shape)],
             [helper.make_tensor_value_info("calibrated", TensorProto.DOUBLE, shape)],
-            graph.initializers,
+            do.initializers,
         ),
         opset_imports=[helper.make_opsetid("", OPSET)],
         ir_version=IR_VERSION,
         producer_name="calib",
     )
-    helper.set_model_props(model, metadata)
+    helper.set_model_props(model, {METADATA_KEY: note})
     checker.check_model(model, full_check=True)
     return bytes(model.SerializeToString())
 
 
-class _Graph:
+def _operation(operator: str, *, swapped: bool = False) -> Callable[..., Tensor]:
+    def add(own: Tensor, other: Tensor | float) -> Tensor:
+        given = _float(other)
+        return own.graph.add(operator, *((given, own) if swapped else (own, given)))
+
+    return add
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tensor:
+    """A result of the graph by its name."""
+
+    name: str
+    graph: Graph
+
+    __add__, __radd__ = _operation("Add"), _operation("Add", swapped=True)
+    __sub__, __rsub__ = _operation("Sub"), _operation("Sub", swapped=True)
+    __mul__, __rmul__ = _operation("Mul"), _operation("Mul", swapped=True)
+    __truediv__, __rtruediv__ = _operation("Div"), _operation("Div", swapped=True)
+    __lt__, __gt__ = _operation("Less"), _operation("Greater")
+
+
+def _float(value: Tensor | float) -> Tensor | float:
+    """A whole number of a formula, such as the 1 in 1 - s, as a float like the scores."""
+    return value if isinstance(value, Tensor) else float(value)
+
+
+class Graph(Operations):
     """Nodes and constants in the order in which they are added. Each tensor has its own name."""
 
     def __init__(self, helper: Any) -> None:
@@ -77,38 +105,42 @@ class _Graph:
             self.initializers.append(numpy_helper.from_array(array, name))
         return self._constants[key]
 
-    def add(self, operator: str, *inputs: Any, name: str = "", **attributes: Any) -> str:
-        """One operator on results and constants; the name of its result."""
-        names = [each if isinstance(each, str) else self.constant(each) for each in inputs]
+    def add(self, operator: str, *inputs: Any, name: str = "", **attributes: Any) -> Tensor:
+        """One operator on results and constants."""
+        names = [each.name if isinstance(each, Tensor) else self.constant(each) for each in inputs]
         name = name or f"t{len(self.nodes)}"
         self.nodes.append(self._helper.make_node(operator, names, [name], **attributes))
-        return name
+        return Tensor(name, self)
 
-    def of(self, node: Node, inputs: list[str], matrix: bool) -> str:
-        if node.op == "constant":
-            return self.constant(node.value)
-        if node.op == "input":
-            return self.add("Gather", "scores", int(node.value), axis=1) if matrix else "scores"
-        if node.op in OPERATORS:
-            return self.add(OPERATORS[node.op], *inputs)
-        if node.op == "power":
-            return self.add("Pow", 2.0, *inputs)
-        if node.op == "exponent":
-            scaled = self.add("Mul", self.add("Log", *inputs), LOG2_E)
-            return self.add("Floor", self.add("Add", scaled, 0.5))
-        assert node.pieces is not None
-        return self._pieces(node.pieces, inputs[0])
+    def clip(self, x: Tensor, low: float, high: float) -> Tensor:
+        return self.add("Min", self.add("Max", x, low), high)
 
-    def _pieces(self, pieces: Pieces, x: str) -> str:
+    def choose(self, condition: Tensor, yes: Tensor | float, no: Tensor | float) -> Tensor:
+        return self.add("Where", condition, _float(yes), _float(no))
+
+    def largest(self, columns: Sequence[Tensor]) -> Tensor:
+        return self.add("Max", *columns)
+
+    def log(self, x: Tensor) -> Tensor:
+        return self.add("Log", x)
+
+    def logit(self, x: Tensor) -> Tensor:
+        return self.log(x / (1 - x))
+
+    def exp(self, x: Tensor) -> Tensor:
+        return self.add("Exp", x)
+
+    def sigmoid(self, x: Tensor, bound: float) -> Tensor:  # noqa: ARG002
+        return 1 / (1 + self.exp(0 - x))
+
+    def pieces(self, pieces: Pieces, x: Tensor) -> Tensor:
         """A binary search for the piece, then Horner's rule."""
         piece = self._search(pieces, x)
-        z = self.add("Sub", x, self.add("Gather", pieces.centers, piece))
-        value, *powers = (self.add("Gather", each, piece) for each in pieces.coefficients.T[::-1])
-        for coefficient in powers:
-            value = self.add("Add", self.add("Mul", value, z), coefficient)
-        return value
+        z = x - self.add("Gather", pieces.centers, piece)
+        powers = [self.add("Gather", each, piece) for each in pieces.coefficients.T[::-1]]
+        return reduce(lambda value, power: value * z + power, powers)
 
-    def _search(self, pieces: Pieces, x: str) -> str:
+    def _search(self, pieces: Pieces, x: Tensor) -> Tensor:
         bits = len(pieces.edges).bit_length()
         edges = np.full(2**bits - 1, np.inf)
         edges[: len(pieces.edges)] = pieces.edges
@@ -121,9 +153,11 @@ class _Graph:
             place = self.add("Where", self.add(beyond, x, edge), further, place)
         return place
 
-    def allowed(self) -> str:
-        low = self.add("GreaterOrEqual", "scores", 0.0)
-        return self.add("And", low, self.add("LessOrEqual", "scores", 1.0))
+    def allowed(self, scores: Tensor, conversion: Conversion) -> Tensor:
+        """Whether each score can be one."""
+        low, high = conversion.limits
+        least = self.add("GreaterOrEqual", scores, low)
+        return self.add("And", least, self.add("LessOrEqual", scores, high))
 
 
 def run_onnx(model: bytes, scores: FloatArray) -> FloatArray:
@@ -135,18 +169,12 @@ def run_onnx(model: bytes, scores: FloatArray) -> FloatArray:
     return np.asarray(session.run(None, {"scores": scores})[0])
 
 
-def metadata_of(content: bytes) -> dict[str, str]:
-    """What a model carries beside its graph, if it has no other operators and reads no files."""
+def note_of(content: bytes) -> str:
+    """The note of a model, which says how it was written. The model is not run."""
     import onnx
 
-    model = onnx.load_from_string(content)
-    outside = [t.name for t in model.graph.initializer if t.data_location or t.external_data]
-    if outside:
-        raise ExportError(f"The model's constant {outside[0]!r:.60} lies in another file.")
-    other = {node.op_type for node in model.graph.node if node.domain} | {
-        node.op_type for node in model.graph.node if node.op_type not in KNOWN
-    }
-    if other or model.functions or model.graph.sparse_initializer:
-        named = f"the operator {min(other):.60}" if other else "functions or sparse constants"
-        raise ExportError(f"The model has {named}, which calib does not write.")
-    return {entry.key: entry.value for entry in model.metadata_props}
+    try:
+        entries = onnx.load_from_string(content).metadata_props
+    except Exception as error:  # protobuf has several kinds
+        raise NotExportedError("The file is damaged, or no ONNX model.") from error
+    return next((entry.value for entry in entries if entry.key == METADATA_KEY), "")

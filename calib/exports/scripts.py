@@ -6,163 +6,202 @@ import json
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from calib.exports.recording import Expressions, Node, Program
+from calib.calibrators.forms import Form, RowsForm
+from calib.exports.conversion import Conversion
+from calib.exports.formula import CHOICE, Language, Text
 from calib.numerics.arrays import FloatArray
+from calib.numerics.splines import Pieces
 
+WIDTH = 100
 PYTHON = '''{comment}
 
 import math
-from bisect import bisect_left, bisect_right
-{tables}
-
-def _exponent(x):
-    mantissa, exponent = math.frexp(x)
-    return float(exponent - (mantissa < 0.7071067811865476))
-
-
-def _pieces(table, x):
-    edges, right, centers, coefficients = table
-    piece = (bisect_right if right else bisect_left)(edges, x)
-    value, z = coefficients[piece][-1], x - centers[piece]
-    for coefficient in coefficients[piece][-2::-1]:
-        value = value * z + coefficient
-    return value
-
+{helper}{tables}
 
 def calibrate({parameter}):
-    """{summary}"""
-    for given in {listed}:
-        if not 0.0 <= given <= 1.0:
-            raise ValueError(f"Scores must be within [0, 1], got {{given}}.")
-{steps}
-    return {result}
+    """Calibrated {what}."""
+    if not {allowed}:
+        raise ValueError(f"Scores must be within [{low}, {high}], got {{{parameter}}}.")
+{steps}    return {result}
+'''
+PYTHON_CURVE = '''from bisect import bisect_left, bisect_right
+
+
+def curve(table, x):
+    """The polynomial of the piece that x lies in."""
+    search, edges, pieces = table
+    start, *powers = pieces[search(edges, x)]
+    value = 0.0
+    for power in reversed(powers):
+        value = value * (x - start) + power
+    return value
+
 '''
 JAVASCRIPT = """{comment}
-
-const exponent = (x) => Math.floor(Math.log2(x) + 0.5);
-
-const pieces = ([edges, right, centers, coefficients], x) => {{
-  let low = 0, high = edges.length;
-  while (low < high) {{
-    const middle = (low + high) >> 1;
-    if (right ? edges[middle] <= x : edges[middle] < x) low = middle + 1;
-    else high = middle;
-  }}
-  const powers = coefficients[low], z = x - centers[low];
-  let value = powers[powers.length - 1];
-  for (let d = powers.length - 2; d >= 0; d--) value = value * z + powers[d];
-  return value;
-}};
-{tables}
-/** {summary} */
+{helper}{tables}
+/** Calibrated {what}. */
 export function calibrate({parameter}) {{
-  for (const given of {listed})
-    if (!(given >= 0 && given <= 1))
-      throw new RangeError(`Scores must be within [0, 1], got ${{given}}.`);
-{steps}
-  return {result};
+  if (!{allowed})
+    throw new RangeError(`Scores must be numbers within [{low}, {high}], got ${{{parameter}}}.`);
+{steps}  return {result};
 }}
+"""
+JAVASCRIPT_CURVE = """
+/** The polynomial of the piece that x lies in. */
+function curve([edgeIsRight, edges, pieces], x) {
+  let low = 0, high = edges.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (edgeIsRight ? edges[middle] <= x : edges[middle] < x) low = middle + 1;
+    else high = middle;
+  }
+  const [start, ...powers] = pieces[low];
+  return powers.reduceRight((value, power) => value * (x - start) + power, 0);
+}
 """
 RUN = """import {{ calibrate }} from {module};
 import {{ readFileSync }} from "node:fs";
 const rows = JSON.parse(readFileSync(0, "utf8"));
-process.stdout.write(JSON.stringify(rows.map(calibrate)));
+process.stdout.write(JSON.stringify(rows.map(row => calibrate(row))));
 """
 
 
-class _Script(Expressions):
-    """What both languages share: tables of pieces as constants."""
+class Script(Language):
+    """Each `let` is an assignment, and each curve a constant of the module."""
 
-    template: str
-    helper: str
-    one: str  # a list of the only score
-    step: str
-    table: str
+    template: ClassVar[str]
+    curve: ClassVar[str]  # the helper of pieces
+    assignment: ClassVar[str]
+    table: ClassVar[str]
+    allowed: ClassVar[str]  # whether a score can be one
+    in_row: ClassVar[str]  # the same for every score of a row
+    closed: ClassVar[tuple[str, str]]  # how a table says that an edge begins a piece, or ends one
 
-    def __init__(self, program: Program, inputs: tuple[str, ...]) -> None:
-        super().__init__(program, inputs)
-        found = {id(n.pieces): n.pieces for n in program.order if n.pieces is not None}
-        self.tables = {key: (f"TABLE_{i}", own) for i, (key, own) in enumerate(found.items(), 1)}
+    def __init__(self) -> None:
+        self.steps: list[str] = []
+        self.tables: list[str] = []
+        self._used: dict[str, int] = {}
 
-    def pieces(self, node: Node, argument: str) -> str:
-        return f"{self.helper}({self.tables[id(node.pieces)][0]}, {argument})"
-
-    def constants(self) -> str:
-        """Each table: edges, whether an edge belongs to the right, centers, coefficients."""
+    def named(self, name: str, columns: Sequence[Text]) -> Sequence[Text]:
         made = []
-        for name, p in self.tables.values():
-            content = [p.edges.tolist(), p.closed == "left", p.centers.tolist()]
-            made.append(self.table.format(name, self.of_table([*content, p.coefficients.tolist()])))
-        return "".join(made)
+        for column in columns:
+            number = self._used[name] = self._used.get(name, 0) + 1
+            named = name if len(columns) == 1 and number == 1 else f"{name}{number}"
+            self.steps.append(self.assignment.format(named, wrapped(str(column))))
+            made.append(self.atom(named))
+        return made
 
-    def of_table(self, content: list[Any]) -> str:
-        return json.dumps(content)
-
-
-class _Python(_Script):
-    template, helper, one = PYTHON, "_pieces", "(score,)"
-    step, table = "    {} = {}", "\n{} = {}\n"
-    words: ClassVar[Mapping[str, str]] = {
-        "where": "({1} if {0} else {2})",
-        "floor": "math.floor({0})",
-        "exponent": "_exponent({0})",
-        "power": "math.ldexp(1.0, int({0}))",
-    }
-
-    def of_table(self, content: list[Any]) -> str:
-        return repr(content)
+    def pieces(self, pieces: Pieces, x: Text) -> Text:
+        name = f"TABLE_{len(self.tables) + 1}"
+        rows = np.column_stack([pieces.centers, pieces.coefficients]).tolist()
+        parts = [
+            self.closed[pieces.closed == "right"],
+            listed(pieces.edges.tolist()),
+            listed(rows),
+        ]
+        self.tables.append(self.table.format(name, ",\n    ".join(parts)))
+        return self.atom(f"curve({name}, {x})")
 
 
-class _JavaScript(_Script):
-    template, helper, one = JAVASCRIPT, "pieces", "[score]"
-    step, table = "  const {} = {};", "\nconst {} = {};\n"
-    words: ClassVar[Mapping[str, str]] = {
-        "where": "({0} ? {1} : {2})",
-        "floor": "Math.floor({0})",
-        "exponent": "exponent({0})",
-        "power": "2 ** ({0})",
-    }
+class Python(Script):
+    template, curve = PYTHON, PYTHON_CURVE
+    log_name, exp_name, greatest = "math.log", "math.exp", "max"
+    assignment, table = "    {} = {}\n", "{} = (\n    {},\n)\n"
+    allowed = "{low} <= {score} <= {high}"
+    in_row = "all({low} <= score <= {high} for score in row)"
+    closed = ("bisect_right", "bisect_left")
+
+    def clip(self, x: Text, low: float, high: float) -> Text:
+        return self.atom(f"min(max({x}, {self.constant(low)}), {self.constant(high)})")
+
+    def choose(self, condition: Text, yes: Text | float, no: Text | float) -> Text:
+        first, last = (e if isinstance(e, Text) else self.constant(e) for e in (yes, no))
+        return Text(f"{first} if {condition} else {last}", CHOICE, self)
 
 
-LANGUAGES: Mapping[str, type[_Script]] = {"python": _Python, "javascript": _JavaScript}
+class JavaScript(Script):
+    template, curve = JAVASCRIPT, JAVASCRIPT_CURVE
+    log_name, exp_name, greatest = "Math.log", "Math.exp", "Math.max"
+    assignment, table = "  const {} = {};\n", "const {} = [\n    {},\n];\n"
+    allowed = '(typeof {score} === "number" && {score} >= {low} && {score} <= {high})'
+    in_row = 'row.every((score) => typeof score === "number" && score >= {low} && score <= {high})'
+    closed = ("true", "false")
+
+    def clip(self, x: Text, low: float, high: float) -> Text:
+        return self.atom(f"Math.min(Math.max({x}, {self.constant(low)}), {self.constant(high)})")
+
+    def choose(self, condition: Text, yes: Text | float, no: Text | float) -> Text:
+        first, last = (e if isinstance(e, Text) else self.constant(e) for e in (yes, no))
+        return Text(f"{condition} ? {first} : {last}", CHOICE, self)
 
 
-def script_text(language: str, program: Program, *, matrix: bool, notes: list[str]) -> str:
+LANGUAGES: dict[str, type[Script]] = {"python": Python, "javascript": JavaScript}
+
+
+def wrapped(expression: str) -> str:
+    """In parentheses over several lines, if it is long."""
+    if len(expression) < WIDTH - 20:
+        return expression
+    indent = " " * 8
+    indented = textwrap.fill(expression, WIDTH, initial_indent=indent, subsequent_indent=indent)
+    return f"(\n{indented}\n    )"
+
+
+def listed(values: list[Any]) -> str:
+    """A list of numbers, or of lists of them, in lines."""
+    indent = " " * 8
+    numbers = json.dumps(values)[1:-1]
+    lines = textwrap.fill(numbers, WIDTH, initial_indent=indent, subsequent_indent=indent)
+    return f"[\n{lines}\n    ]"
+
+
+def script_text(
+    language: str,
+    form: Form | RowsForm,
+    conversion: Conversion,
+    n_classes: int | None,
+    notes: Sequence[str],
+) -> str:
     """A file with one function, `calibrate`, of a score or of a row of class scores."""
-    inputs = tuple(f"row[{k}]" for k in range(program.n_inputs)) if matrix else ("score",)
-    code = LANGUAGES[language](program, inputs)
-    results = [code.of(node) for node in program.outputs]
-    named = (
-        "probabilities of a row of class scores" if matrix else "probability of a score in [0, 1]"
-    )
-    return code.template.format(
+    do, one = LANGUAGES[language](), isinstance(form, Form)
+    if isinstance(form, Form):
+        made = [form(do, conversion(do, do.atom("score")))]
+    else:
+        row = [do.atom(f"row[{k}]") for k in range(n_classes or 0)]
+        made = list(form(do, conversion.of_row(do, row)))
+    low, high = (str(int(e)) if abs(e) < 1e3 else repr(e) for e in conversion.limits)
+    return do.template.format(
         comment="\n".join(notes),
-        tables=code.constants(),
-        parameter="row" if matrix else "score",
-        summary=f"Calibrated {named}.",
-        listed="row" if matrix else code.one,
-        steps="\n".join(code.step.format(code.name_of(n), code.whole(n)) for n in program.named),
-        result=f"[{', '.join(results)}]" if matrix else results[0],
+        helper=do.curve if do.tables else "",
+        tables="\n" + "\n".join(do.tables) if do.tables else "",
+        parameter="score" if one else "row",
+        what="probability of a score" if one else "probabilities of a row of class scores",
+        allowed=(do.allowed if one else do.in_row).format(score="score", low=low, high=high),
+        low=low,
+        high=high,
+        steps="".join(do.steps),
+        result=wrapped(str(made[0]) if one else f"[{', '.join(map(str, made))}]"),
     )
 
 
-def run_python(content: bytes, scores: FloatArray) -> FloatArray:
+def run_python(text: str, scores: FloatArray) -> FloatArray:
     """What the Python file gives for each score or row. It is our own text, see `verifying`."""
     names: dict[str, Any] = {}
-    exec(compile(content, "<exported calibrator>", "exec"), names)
+    exec(compile(text, "<exported calibrator>", "exec"), names)
     return np.array([names["calibrate"](row) for row in scores.tolist()], dtype=np.float64)
 
 
-def run_javascript(content: bytes, scores: FloatArray) -> FloatArray:
+def run_javascript(text: str, scores: FloatArray) -> FloatArray:
     with tempfile.TemporaryDirectory() as folder:
         module = Path(folder) / "calibrator.mjs"
-        module.write_bytes(content)
+        module.write_text(text, encoding="utf-8")
         runner = Path(folder) / "run.mjs"
         runner.write_text(RUN.format(module=json.dumps(module.as_uri())), encoding="utf-8")
         done = subprocess.run(

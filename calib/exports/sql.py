@@ -1,44 +1,70 @@
-"""A calibrator as a query: a chain of CTEs whose last one has the calibrated column."""
+"""A calibrator as a query: one SELECT with the formula, after those that name its parts."""
 
 from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from calib.calibrators.forms import Form, RowsForm
 from calib.exports.codec import ExportError
-from calib.exports.recording import Expressions, Node, Program
+from calib.exports.conversion import Conversion
+from calib.exports.formula import Language, Text, polynomial
 from calib.numerics.arrays import FloatArray
-from calib.numerics.elementary import LOG2_E
 from calib.numerics.splines import Pieces
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-Dialect = Literal[
-    "duckdb", "postgres", "sqlite", "spark", "databricks", "bigquery", "snowflake", "redshift",
-    "trino", "clickhouse", "tsql", "mysql",
-]  # fmt: skip
-DIALECTS: tuple[str, ...] = get_args(Dialect)
-# Where a subquery may be merged into the one that reads it, each step would be computed again for
-# every place that it is read in.
-MATERIALIZED = ("duckdb", "postgres", "sqlite")
-# There a number such as 1e-3 is a decimal, not a double.
-DECIMAL = ("postgres", "redshift")
-TINY = "1e-307"
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What differs between databases."""
+
+    name: str
+    double: str = "DOUBLE"
+    quotes: tuple[str, str] = ('"', '"')  # around names
+    # How a table of constants is written: VALUES, VALUES without names of columns, or UNION ALL.
+    constants: Literal["values", "unnamed", "union"] = "values"
+    log: str = "LN"
+    greatest: str = "GREATEST"
+    # Whether 1e-3 is a decimal number, and a product that is rounded to 0 stops the query.
+    strict: bool = False
+
+
+BACKTICKS = ("`", "`")
+DIALECTS: Mapping[str, Engine] = {
+    "duckdb": Engine("DuckDB"),
+    "postgres": Engine("PostgreSQL", "FLOAT8", strict=True),
+    "sqlite": Engine("SQLite", "REAL", constants="unnamed", greatest="MAX"),
+    "spark": Engine("Spark SQL", quotes=BACKTICKS),
+    "databricks": Engine("Databricks", quotes=BACKTICKS),
+    "bigquery": Engine("BigQuery", "FLOAT64", BACKTICKS, "union"),
+    "snowflake": Engine("Snowflake"),
+    "redshift": Engine("Redshift", "FLOAT8", constants="union", strict=True),
+    "trino": Engine("Trino"),
+    "clickhouse": Engine("ClickHouse", "Nullable(Float64)", constants="union"),
+    "tsql": Engine("SQL Server", "FLOAT", ("[", "]"), log="LOG"),
+    "mysql": Engine("MySQL", quotes=BACKTICKS, constants="union"),
+}
 HERE = ("duckdb", "sqlite")  # engines that are always installed
-PLAIN = re.compile("[a-z_][a-z0-9_]{0,62}")
-STEP = re.compile(r"(\),|\)) ((?:calib_\d+ AS|SELECT \*,) ?)")
-SHORT_DIGITS = 15  # that every reader of numbers reads to the last bit
+PLAIN_NAME = re.compile("[a-z_][a-z0-9_]{0,62}")
+# The parts between which a line may be broken; names and strings in quotes are one part.
+TOKEN = re.compile(r"""(?:"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[^\s"`])+""")
+WIDTH = 100
+MAX_CASES = 64  # more pieces, and curved ones, are a table that is joined by the piece's number
+MAX_BRANCHES = 8  # of one CASE; the others are nested, so that a row passes few comparisons
+TINY = "1e-300"  # scores below count as 0 in strict engines
 
 
 def e_notation(value: float) -> str:
-    """A double in at most 17 digits, always with an exponent.
+    """A double in at most 17 digits, always with an exponent: without one it may be a decimal.
 
     >>> e_notation(0.5), e_notation(-2.0), e_notation(1.0 / 3.0)
     ('5e-1', '-2e0', '3.333333333333333e-1')
@@ -50,7 +76,9 @@ def e_notation(value: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    dialect: str = "duckdb"  # of SQL
+    """How a query is written."""
+
+    dialect: str = "duckdb"
     table: str = "scores"  # table that the query reads
     columns: tuple[str, ...] = ("score",)  # columns of the scores: one, or one per class
 
@@ -61,44 +89,144 @@ class Choices:
         return tuple(f"calibrated_{name}" for name in self.columns)
 
 
-class _Sql(Expressions):
-    words: ClassVar[Mapping[str, str]] = {
-        "where": "CASE WHEN {0} THEN {1} ELSE {2} END",
-        "floor": "FLOOR({0})",
-        "exponent": f"FLOOR(LN({{0}}) * {e_notation(LOG2_E)} + 5e-1)",
-        "power": "POWER(2e0, {0})",
-    }
+class Sql(Language):
+    """Each `let` is a SELECT that adds columns to those before it."""
+
+    exp_name = "EXP"
+
+    def __init__(self, choices: Choices) -> None:
+        # A query of classes has one line per SELECT, or per class.
+        self.line = "\n" if len(choices.columns) == 1 else " "
+        self.engine = DIALECTS[choices.dialect]
+        self.log_name, self.greatest = self.engine.log, self.engine.greatest  # type: ignore[misc]
+        self.choices = choices
+        self.selects: list[str] = []
+        self._source = quoted(choices.table, choices.dialect)
+        self._joins: list[str] = []
+        self._used: dict[str, int] = {}
 
     def number(self, value: float) -> str:
         return e_notation(value)
 
-    def pieces(self, node: Node, argument: str) -> str:
-        assert node.pieces is not None
-        return self._halves(node.pieces, argument, 0, len(node.pieces.centers))
+    def named(self, name: str, columns: Sequence[Text]) -> Sequence[Text]:
+        named = [self._unused(name, only=len(columns) == 1) for _ in columns]
+        self.selects.append(self.select(columns, named))
+        self._source, self._joins = f"calib_{len(self.selects)}", []
+        return [self.atom(each) for each in named]
 
-    def _halves(self, pieces: Pieces, x: str, first: int, stop: int) -> str:
-        """A balanced CASE over the pieces from the first to before the last."""
-        if stop - first == 1:
-            return self._polynomial(pieces, x, first)
-        middle = (first + stop) // 2
+    def _unused(self, name: str, *, only: bool) -> str:
+        number = self._used[name] = self._used.get(name, 0) + 1
+        return f"calib_{name}" if only and number == 1 else f"calib_{name}{number}"
+
+    def select(self, columns: Sequence[Text], names: Sequence[str]) -> str:
+        """All columns of the SELECT before, and new ones."""
+        every = f"{self._source}.*" if self._joins else "*"
+        made = [f"{text} AS {name}" for text, name in zip(columns, names, strict=True)]
+        # Of a row of classes, a long expression has a line of its own.
+        between = ",\n" if len(made) > 1 and max(map(len, made)) > WIDTH else ", "
+        source = " ".join([f"FROM {self._source}", *self._joins])
+        return f"SELECT {every}, {between.join(made)}{self.line}{source}"
+
+    def choose(self, condition: Text, yes: Text | float, no: Text | float) -> Text:
+        rest = str(no if isinstance(no, Text) else self.constant(no))
+        rest = rest.removeprefix("CASE ") if rest.startswith("CASE WHEN") else f"ELSE {rest} END"
+        first = yes if isinstance(yes, Text) else self.constant(yes)
+        return self.atom(f"CASE WHEN {condition} THEN {first} {rest}")
+
+    def clip(self, x: Text, low: float, high: float) -> Text:
+        return self.choose(x < low, low, self.choose(x > high, high, x))
+
+    def total(self, row: Sequence[Text]) -> Text:
+        return self.atom(f"NULLIF({super().total(row)}, 0)")
+
+    def exp(self, x: Text) -> Text:
+        power = super().exp(x)
+        return self.choose(x < -700, 0, power) if self.engine.strict else power
+
+    def score(self, column: str, limits: tuple[float, float], ends: tuple[float, float]) -> Text:
+        """The column as a double within the ends, or NULL if it is no score."""
+        name = quoted(column, self.choices.dialect)
+        value = f"CAST({name} AS {self.engine.double})"
+        # Text that is no number is cast to 0 in SQLite, and differs from it.
+        branches = [(f"{value} <> {name}", "NULL")] if self.choices.dialect == "sqlite" else []
+        low, high = (self._limit(each) for each in limits)
+        if ends != limits:
+            first, last = map(self.number, ends)
+            branches += [(f"{value} BETWEEN {low} AND {first}", first)]
+            branches += [(f"{value} BETWEEN {last} AND {high}", last)]
+        elif self.engine.strict and not limits[0]:
+            branches += [(f"{value} BETWEEN 0 AND {TINY}", "0")]
+        branches += [(f"{value} BETWEEN {low} AND {high}", value)]
+        cases = " ".join(f"WHEN {condition} THEN {result}" for condition, result in branches)
+        return self.atom(f"CASE {cases} END")
+
+    def _limit(self, value: float) -> str:
+        return str(int(value)) if abs(value) < 1e3 else self.number(value)
+
+    def pieces(self, pieces: Pieces, x: Text) -> Text:
+        (x,) = self.let("x", x)
+        n, powers = pieces.coefficients.shape
+        if n > MAX_CASES or powers > 2:
+            return self._joined(pieces, x)
+        leaves = [self._leaf(pieces, i, x) for i in range(n)]
+        made = f"CASE WHEN {x} IS NOT NULL THEN {self._cases(pieces, x, leaves)} END"
+        # A CASE of decimal numbers alone is a decimal number.
+        return self.atom(f"CAST({made} AS {self.engine.double})" if self.engine.strict else made)
+
+    def _leaf(self, pieces: Pieces, piece: int, x: Text) -> str:
+        """The straight line of one piece."""
+        constant, *slope = pieces.coefficients[piece].tolist()
+        if not any(slope):
+            return self.number(constant)
+        return str(slope[0] * (x - pieces.centers[piece].item()) + constant)
+
+    def _cases(self, pieces: Pieces, x: Text, leaves: Sequence[str], first: int = 0) -> str:
+        """Nested CASEs of few branches, over pieces that begin with the first."""
+        if len(leaves) == 1:
+            return leaves[0]
         relation = "<" if pieces.closed == "left" else "<="
-        edge = self.number(float(pieces.edges[middle - 1]))
-        low, high = (self._halves(pieces, x, *part) for part in ((first, middle), (middle, stop)))
-        return f"CASE WHEN {x} {relation} {edge} THEN {low} ELSE {high} END"
+        cuts = np.linspace(0, len(leaves), min(MAX_BRANCHES, len(leaves)) + 1).astype(int).tolist()
+        parts = [
+            (stop, self._cases(pieces, x, leaves[start:stop], first + start))
+            for start, stop in pairwise(cuts)
+        ]
+        edges = [self.number(pieces.edges[first + stop - 1].item()) for stop in cuts[1:-1]]
+        branches = [
+            f"WHEN {x} {relation} {edge} THEN {text}"
+            for edge, (_, text) in zip(edges, parts[:-1], strict=True)
+        ]
+        return f"CASE {' '.join(branches)} ELSE {parts[-1][1]} END"
 
-    def _polynomial(self, pieces: Pieces, x: str, piece: int) -> str:
-        powers = np.trim_zeros(pieces.coefficients[piece], "b").tolist() or [0.0]
-        text = self.number(powers[-1])
-        for coefficient in powers[-2::-1]:
-            center = self.number(float(pieces.centers[piece]))
-            text = f"({text} * ({x} - {center}) + {self.number(coefficient)})"
-        return text
+    def _joined(self, pieces: Pieces, x: Text) -> Text:
+        """Horner's rule with the coefficients of the piece's row in a table."""
+        n, powers = pieces.coefficients.shape
+        tree = self._cases(pieces, x, [str(i) for i in range(n)])
+        (number,) = self.let("piece", self.atom(f"CASE WHEN {x} IS NOT NULL THEN {tree} END"))
+        table = f"calib_table{number.text.removeprefix('calib_piece')}"
+        names = ["piece", "start", *(f"c{d}" for d in range(powers))]
+        rows = np.column_stack([pieces.centers, pieces.coefficients]).tolist()
+        constants = [[str(i), *map(self.number, row)] for i, row in enumerate(rows)]
+        if self.engine.strict:  # the first row decides of which type a column is
+            constants[0][1:] = [f"CAST({c} AS {self.engine.double})" for c in constants[0][1:]]
+        listed = self._constants(table, names, constants)
+        self._joins.append(f"LEFT JOIN {listed}\nON {table}.piece = {number}")
+        start, *coefficients = (self.atom(f"{table}.{name}") for name in names[1:])
+        return self.let("y", polynomial(coefficients, x - start if powers > 1 else x))[0]
+
+    def _constants(self, table: str, names: list[str], rows: list[list[str]]) -> str:
+        tuples = ",\n".join(f"({', '.join(row)})" for row in rows)
+        if self.engine.constants == "values":
+            return f"(VALUES\n{tuples}) AS {table}({', '.join(names)})"
+        if self.engine.constants == "unnamed":
+            renamed = ", ".join(f"column{i} AS {name}" for i, name in enumerate(names, 1))
+            return f"(SELECT {renamed} FROM (VALUES\n{tuples})) AS {table}"
+        first = ", ".join(f"{c} AS {name}" for c, name in zip(rows[0], names, strict=True))
+        others = [f"UNION ALL SELECT {', '.join(row)}" for row in rows[1:]]
+        return "\n".join([f"(SELECT {first}", *others]) + f") AS {table}"
 
 
-def sql_text(program: Program, choices: Choices) -> str:
+def sql_text(form: Form | RowsForm, conversion: Conversion, choices: Choices) -> str:
     """The query in a dialect, without comments."""
-    import sqlglot
-
     if not (choices.table and all(choices.columns)):
         raise ExportError("SQL needs a name for the table and for every column, got an empty one.")
     if len({column.casefold() for column in choices.columns}) < len(choices.columns):
@@ -106,164 +234,106 @@ def sql_text(program: Program, choices: Choices) -> str:
             "SQL does not distinguish upper and lower case: name the columns of the scores by "
             "columns, or on the command line by --column."
         )
-    query, dialect = sqlglot.parse_one(_duckdb(program, choices), read="duckdb"), choices.dialect
-    if dialect in DECIMAL:
-        query = query.transform(_as_double)
-    if dialect == "sqlite":
-        query = query.transform(_exact)
-    # One step per line; with more line breaks a formula fills pages.
-    return STEP.sub(r"\1\n\2", query.sql(dialect=dialect))
+    do, limits = Sql(choices), conversion.limits
+    if isinstance(form, Form):
+        plain = conversion == Conversion()
+        ends = form.ends if plain else limits
+        (s,) = do.let("s", do.score(choices.columns[0], limits, ends))
+        made = [form.finish(do, form.of(do, s)) if plain else form(do, conversion(do, s))]
+    else:
+        given = do.let("s", *(do.score(name, limits, limits) for name in choices.columns))
+        made = list(form(do, conversion.of_row(do, given)))
+    last = do.select(made, [quoted(name, choices.dialect) for name in choices.outputs])
+    parts = ",\n".join(f"calib_{i} AS ({each})" for i, each in enumerate(do.selects, 1))
+    query = f"WITH {parts}\n{last};"
+    return query if do.line == " " else "\n".join(map(_filled, query.splitlines()))
 
 
-def _duckdb(program: Program, choices: Choices) -> str:
-    """The query as DuckDB would read it, from which sqlglot writes the others."""
-    dialect, columns = choices.dialect, choices.columns
-    inputs = tuple(f"calib_s{k}" for k in range(program.n_inputs))
-    code = _Sql(program, inputs)
-    code._names = {key: f"calib_{name}" for key, name in code._names.items()}
-    kept = "MATERIALIZED " if dialect in MATERIALIZED else ""
-    given = ", ".join(
-        f"{_guarded(quoted(c), dialect)} AS {s}" for c, s in zip(columns, inputs, strict=True)
-    )
-    steps = [f"calib_0 AS {kept}(SELECT *, {given} FROM {quoted(choices.table)})"]
-    for i, level in enumerate(_levels(program), 1):
-        made = ", ".join(f"{code.whole(node)} AS {code.name_of(node)}" for node in level)
-        steps.append(f"calib_{i} AS {kept}(SELECT *, {made} FROM calib_{i - 1})")
-    all_given = " AND ".join(f"{s} IS NOT NULL" for s in inputs)
-    results = ", ".join(
-        f"CASE WHEN {all_given} THEN {code.of(node)} END AS {quoted(name)}"
-        for node, name in zip(program.outputs, choices.outputs, strict=True)
-    )
-    return f"WITH {', '.join(steps)} SELECT *, {results} FROM calib_{len(steps) - 1}"
+def _filled(line: str) -> str:
+    """Several lines, broken before the WHEN of a CASE where that is possible.
+
+    A row of a table is one line.
+    """
+    if line.startswith(("(", "UNION")):
+        return line
+    clauses: list[list[str]] = [[]]
+    for token in TOKEN.findall(line):
+        if token in ("WHEN", "ELSE"):
+            clauses.append([])
+        clauses[-1].append(token)
+    whole = (len(" ".join(clause)) < WIDTH - 2 for clause in clauses)
+    parts = [
+        p for c, fits in zip(clauses, whole, strict=True) for p in ([" ".join(c)] if fits else c)
+    ]
+    lines = [parts[0]]
+    for part in parts[1:]:
+        if len(lines[-1]) + len(part) < WIDTH:
+            lines[-1] += f" {part}"
+        else:
+            lines.append(f"  {part}")
+    return "\n".join(lines)
 
 
-def _guarded(column: str, dialect: str) -> str:
-    """The column as a double, or NULL if it is no score. NaN fails a comparison or is above 1."""
-    value = f"CAST({column} AS DOUBLE)"
-    scores = f"{value} >= 0e0 AND {value} <= 1e0"
-    if dialect in DECIMAL:
-        # These stop with an error where a product is rounded to 0.
-        return f"CASE WHEN {scores} THEN CASE WHEN {value} < {TINY} THEN 0e0 ELSE {value} END END"
-    return f"CASE WHEN {scores} THEN {value} END"
-
-
-def _levels(program: Program) -> list[list[Node]]:
-    """Named nodes by how many other names they stand on."""
-    named, height = {id(node) for node in program.named}, dict[int, int]()
-    levels: list[list[Node]] = []
-    for node in program.order:
-        below = max((height[id(a)] + (id(a) in named) for a in node.args), default=0)
-        height[id(node)] = below
-        if id(node) in named:
-            while len(levels) <= below:
-                levels.append([])
-            levels[below].append(node)
-    return levels
-
-
-def quoted(name: str) -> str:
+def quoted(name: str, dialect: str = "duckdb") -> str:
     """A table or column name, quoted if it must be.
 
-    >>> quoted("score"), quoted("My score")
-    ('score', '"My score"')
+    >>> quoted("score"), quoted("My score"), quoted("My score", "tsql")
+    ('score', '"My score"', '[My score]')
     """
-    return name if PLAIN.fullmatch(name) else '"' + name.replace('"', '""') + '"'
+    first, last = DIALECTS[dialect].quotes
+    return name if PLAIN_NAME.fullmatch(name) else first + name.replace(last, last * 2) + last
 
 
-def _as_double(node: exp.Expression) -> exp.Expression:
-    from sqlglot import exp
-
-    if isinstance(node, exp.Literal) and not node.is_string:
-        return exp.cast(exp.Literal.string(node.name), "DOUBLE")
-    return node
-
-
-def _exact(node: exp.Expression) -> exp.Expression:
-    """SQLite may read 17 digits wrong by the last bit: a whole number over powers of two."""
-    from sqlglot import exp
-
-    if not isinstance(node, exp.Literal) or node.is_string:
-        return node
-    if len(node.name.split("e")[0].replace(".", "")) <= SHORT_DIGITS:
-        return node
-    mantissa, exponent = np.frexp(float(node.name))
-    text, left = f"{int(float(mantissa) * 2**53)}.0", 53 - int(exponent)
-    sign = "/" if left > 0 else "*"
-    left = abs(left)
-    while left:
-        step = min(left, 60)
-        text, left = f"({text} {sign} {2**step}.0)", left - step
-    return exp.maybe_parse(text, dialect="sqlite")
-
-
-def run(content: bytes, scores: FloatArray, choices: Choices) -> FloatArray:
+def run(text: str, scores: FloatArray, choices: Choices) -> FloatArray:
     """What the query gives for each row, by SQLite in its own dialect, else by DuckDB."""
-    query = runnable(content.decode(), choices.dialect)
-    run_it = _run_sqlite if choices.dialect == "sqlite" else _run_duckdb
-    return run_it(query, scores, choices.columns, quoted(choices.table))
+    if choices.dialect == "sqlite":
+        return _run_sqlite(text, scores, choices)
+    query = text if choices.dialect == "duckdb" else read_as_duckdb(text, choices.dialect)
+    return _run_duckdb(query, scores, choices)
 
 
-def _run_duckdb(query: str, scores: FloatArray, columns: tuple[str, ...], table: str) -> FloatArray:
-    """DuckDB may read and write nothing else."""
+def _run_duckdb(query: str, scores: FloatArray, choices: Choices) -> FloatArray:
     import duckdb
     import pandas as pd
 
-    frame = pd.DataFrame(dict(zip(columns, np.atleast_2d(scores.T), strict=True)))
+    frame = pd.DataFrame(dict(zip(choices.columns, np.atleast_2d(scores.T), strict=True)))
     frame["calib_row"] = np.arange(len(frame))
     with duckdb.connect(config={"enable_external_access": "false"}) as connection:
         connection.register("calib_given", frame)
-        connection.execute(f"CREATE TABLE {table} AS SELECT * FROM calib_given")
-        connection.execute("SET lock_configuration = true")
+        connection.execute(f"CREATE TABLE {quoted(choices.table)} AS SELECT * FROM calib_given")
         made = connection.execute(query).df().sort_values("calib_row")
-    return made.iloc[:, -len(columns) :].to_numpy(np.float64).reshape(scores.shape)
+    n = len(choices.columns)
+    return made.iloc[:, -n:].to_numpy(np.float64).reshape(scores.shape)
 
 
-def _run_sqlite(query: str, scores: FloatArray, columns: tuple[str, ...], table: str) -> FloatArray:
+def _run_sqlite(query: str, scores: FloatArray, choices: Choices) -> FloatArray:
+    table, n = quoted(choices.table), len(choices.columns)
     with closing(sqlite3.connect(":memory:")) as connection:
-        named = ", ".join(f"{quoted(c)} REAL" for c in columns)
+        named = ", ".join(f"{quoted(c)} REAL" for c in choices.columns)
         connection.execute(f"CREATE TABLE {table} ({named}, calib_row INTEGER)")
         rows = np.column_stack([scores, np.arange(len(scores))]).tolist()
-        marks = ", ".join("?" * (len(columns) + 1))
-        connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+        connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * (n + 1))})", rows)
         made = connection.execute(query).fetchall()
-    made.sort(key=lambda row: row[len(columns)])
-    values = [row[-len(columns) :] for row in made]
-    return np.array(values, dtype=np.float64).reshape(scores.shape)
+    made.sort(key=lambda row: row[n])
+    return np.array([row[-n:] for row in made], dtype=np.float64).reshape(scores.shape)
 
 
-# All that an exported query consists of.
-ALLOWED = (
-    "Add", "Alias", "And", "Boolean", "Case", "Cast", "Column", "CTE", "DataType", "DataTypeParam",
-    "Div", "Floor", "From", "GT", "GTE", "Identifier", "If", "Is", "LT", "LTE", "Literal",
-    "Ln", "Log", "Mul", "Neg", "Not", "Null", "Paren", "Pow", "Select", "Star", "Sub", "Table",
-    "TableAlias", "TryCast", "With",
-)  # fmt: skip
+def computes_in_sqlite() -> bool:
+    """Whether Python's SQLite was compiled with ln and e^x."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        try:
+            connection.execute("SELECT LN(1), EXP(0)")
+        except sqlite3.OperationalError:
+            return False
+    return True
 
 
-def runnable(text: str, dialect: str) -> str:
-    """The query itself, or as DuckDB reads it, if it is one SELECT of arithmetic over the table."""
+def read_as_duckdb(text: str, dialect: str) -> str:
+    """The query of another database as sqlglot reads it, written for DuckDB."""
     import sqlglot
-    from sqlglot.errors import SqlglotError
 
-    try:
-        # A comment after the last semicolon is a statement of its own kind.
-        parsed = [each for each in sqlglot.parse(text, read=dialect) if each is not None]
-        queries = [each for each in parsed if type(each).__name__ != "Semicolon"]
-    except SqlglotError as error:
-        raise ValueError(f"The query must be readable as {dialect}.") from error
-    if len(queries) != 1:
-        raise ValueError(f"The file must hold one query, got {len(queries)}.")
-    for node in queries[0].walk():
-        if type(node).__name__ not in ALLOWED:
-            raise ValueError(
-                f"The query must be made of arithmetic alone, got {type(node).__name__}."
-            )
-        if type(node).__name__ == "Table" and (node.args.get("db") or node.args.get("catalog")):
-            raise ValueError(f"The query must read one table, got {node.sql()}.")
-    if dialect in HERE:
-        return text
-    query = queries[0].transform(_wide) if dialect == "tsql" else queries[0]
-    return query.sql(dialect="duckdb", comments=False)
+    query = sqlglot.parse_one(text, read=dialect)
+    return query.transform(_wide).sql(dialect="duckdb", comments=False)
 
 
 def _wide(node: exp.Expression) -> exp.Expression:

@@ -2,44 +2,61 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+import textwrap
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from shutil import which
+from typing import Annotated, Any
 
+import numpy as np
+
+from calib.calibrators.forms import Form, RowsForm
+from calib.core import __version__
 from calib.exports import onnx_file, scripts, sql
-from calib.exports.codec import ExportError, FormReader
-from calib.exports.document import ExportedCalibrator, canonical, check_values, parse
-from calib.exports.recording import Program, record
-from calib.exports.sql import Choices
+from calib.exports.codec import ExportError, FormReader, Json, encode
+from calib.exports.describing import tests_of
+from calib.exports.document import (
+    FORMAT,
+    SCHEMA,
+    ExportedCalibrator,
+    canonical,
+    check_values,
+    parse,
+    read_entries,
+)
+from calib.exports.sql import DIALECTS, Choices
 from calib.numerics.arrays import FloatArray
+from calib.numerics.splines import Pieces
 from calib.text import significant
 
-SOURCE, MADE = "calib-source: ", "calib-made: "
+NOTE = "calib-file: "
+MAX_NOTE = 1_000  # characters
 MAX_CLASSES, MAX_PIECES = 100, 20_000
+# Entries of a calibrator that its text depends on.
+PRINTED = (
+    *("method", "form", "conversion", "classes", "n_rows"),
+    *("fitted_range", "base_rate", "monotone"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """How a form was tried: by which engine, and how far off it was at most, in ulp."""
+    """How a form was tried: by which engine, and how far off it was at most."""
 
     engine: str
-    ulps: int
+    deviation: float
     here: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """What a file says of itself."""
-
-    choices: Choices
-    run: Run
-
-
-@dataclass(frozen=True, slots=True)
 class Target:
+    """A format of files."""
+
     key: str
     suffix: str
     label: str
@@ -71,8 +88,8 @@ def choices_for(
     made: ExportedCalibrator, dialect: str | None, table: str, columns: tuple[str, ...] | None
 ) -> Choices:
     """The choices, checked."""
-    if dialect is not None and dialect not in sql.DIALECTS:
-        raise ValueError(f"dialect must be one of {', '.join(sql.DIALECTS)}, got {dialect!r}.")
+    if dialect is not None and dialect not in DIALECTS:
+        raise ValueError(f"dialect must be one of {', '.join(DIALECTS)}, got {dialect!r}.")
     if columns is None:
         columns = ("score",) if made.classes is None else made.classes
     needed = 1 if made.classes is None else len(made.classes)
@@ -81,56 +98,126 @@ def choices_for(
     return Choices(dialect or "duckdb", table, tuple(columns))
 
 
+@dataclass(frozen=True, slots=True)
+class Note:
+    """The last line of a text, or the metadata of a model: what it was made from.
+
+    The calibrator is there without its tests if it is parametric and short.
+    """
+
+    format: str
+    schema: Annotated[int, SCHEMA, SCHEMA]
+    version: str  # of calib
+    sha256: str  # of the JSON file
+    choices: Choices
+    calibrator: Any = None
+
+    def text(self) -> str:
+        """JSON in one line, without a backslash: some languages act on one in a comment."""
+        content = {name: encode(getattr(self, name)) for name in self.__slots__}
+        return canonical(content).replace("%", "%25").replace("\\", "%5C")
+
+
+def note_for(made: ExportedCalibrator, choices: Choices) -> Note:
+    """The note of a calibrator."""
+    sha256 = hashlib.sha256(json_bytes(made)).hexdigest()
+    note = Note(FORMAT, SCHEMA, __version__, sha256, choices)
+    whole = replace(note, calibrator={name: encode(getattr(made, name)) for name in PRINTED})
+    return note if _pieces_of(made.form) or len(whole.text()) > MAX_NOTE else whole
+
+
+def read_note(text: str) -> tuple[Note, ExportedCalibrator | None]:
+    """A note and its calibrator, with test scores, if it has one; every entry is checked."""
+    content = parse(text.replace("%5C", "\\").replace("%25", "%"))
+    given = content.get("calibrator")
+    reader = FormReader()
+    note: Note = reader.read(Note, content | {"calibrator": None}, "The last line")
+    if not re.fullmatch(r"[0-9A-Za-z.+-]{1,40}", note.version):
+        raise ExportError("version must be a version of calib.")
+    if not re.fullmatch(r"[0-9a-f]{64}", note.sha256):
+        raise ExportError("sha256 must be 64 hexadecimal digits.")
+    if given is None:
+        return note, None
+    reader.named(PRINTED, PRINTED, given, "calibrator")
+    entries = read_entries(reader, given)
+    return replace(note, calibrator=given), _with_tests(entries)
+
+
+def _with_tests(entries: Json) -> ExportedCalibrator:
+    """A calibrator of a note. What the text does not depend on is empty."""
+    made = ExportedCalibrator(
+        **entries,
+        label="",
+        formula="",
+        parameters={},
+        versions={},
+        data=None,
+        held_out=None,
+        scores=np.empty(0),
+        expected=np.empty(0),
+    )
+    m = 0 if made.classes is None else len(made.classes)
+    made = replace(made, scores=tests_of(made.form, made.conversion, m, np.empty(0)))
+    return replace(made, label=made.printed_label, expected=made.predict(made.scores))
+
+
+def _pieces_of(value: Any) -> list[Pieces]:
+    """All polynomials by pieces of a form; a parametric one has none."""
+    if isinstance(value, Pieces):
+        return [value]
+    inner = value if isinstance(value, tuple) else ()
+    if isinstance(value, Form | RowsForm):
+        inner = tuple(getattr(value, field.name) for field in fields(value))  # type: ignore[arg-type]
+    return [pieces for each in inner for pieces in _pieces_of(each)]
+
+
+def json_bytes(made: ExportedCalibrator) -> bytes:
+    """The JSON file."""
+    return f"{made.json()}\n".encode()
+
+
 def written(made: ExportedCalibrator, target: Target, choices: Choices) -> tuple[bytes, Run]:
     """The file's content, and how it was tried before it was written."""
     if target.key == "json":
-        return f"{made.json()}\n".encode(), Run("NumPy", 0)
-    run = tried(made, target, choices, content_of(made, target, choices))
-    return content_of(made, target, choices, run), run
+        return json_bytes(made), Run("NumPy", 0.0)
+    content = content_of(made, target, note_for(made, choices))
+    return content, tried(made, target, choices, content)
 
 
-def content_of(
-    made: ExportedCalibrator, target: Target, choices: Choices, run: Run | None = None
-) -> bytes:
-    """The content of a file, with how it was tried; or, before that, only the part that is run."""
-    program = _program(made, target)
+def content_of(made: ExportedCalibrator, target: Target, note: Note) -> bytes:
+    """The content of a file; the same for the same calibrator and note."""
+    _check_size(made, target)
+    n_classes = None if made.classes is None else len(made.classes)
     if target.key == "onnx":
-        facts = {"calib-source": made.json(), "calib-made": canonical(asdict(run))} if run else {}
-        return onnx_file.onnx_bytes(program, matrix=made.matrix, metadata=facts)
-    notes = _notes(made, choices, target, run) if run else []
-    lines = [f"{target.mark} {note}" for note in notes]
+        return onnx_file.onnx_bytes(made.form, made.conversion, n_classes, note.text())
+    notes = _notes(made, note, target)
     if target.key in scripts.LANGUAGES:
-        body = scripts.script_text(target.key, program, matrix=made.matrix, notes=lines)
+        body = scripts.script_text(target.key, made.form, made.conversion, n_classes, notes)
     else:
-        body = "\n".join([*lines, f"{sql.sql_text(program, choices)};\n"])
-    if run is None:
-        return body.encode()
-    how = canonical(asdict(Facts(choices, run)))
-    ending = (f"{target.mark} {MADE}{how}", f"{target.mark} {SOURCE}{made.json()}", "")
-    return "\n".join((body, *ending)).encode()
+        query = sql.sql_text(made.form, made.conversion, note.choices)
+        body = "\n".join([*notes, query, ""])
+    return f"{body}{target.mark} {NOTE}{note.text()}\n".encode()
 
 
-def _program(made: ExportedCalibrator, target: Target) -> Program:
+def _check_size(made: ExportedCalibrator, target: Target) -> None:
     if made.classes is not None and len(made.classes) > MAX_CLASSES:
         raise ExportError(
             f"{target.label} is written for at most {MAX_CLASSES} classes, got "
             f"{len(made.classes):,}. Choose .json, which calib.load_calibrator reads."
         )
-    program = record(made.form, None if made.classes is None else len(made.classes))
-    pieces = sum(len(n.pieces.centers) for n in program.order if n.pieces is not None)
+    pieces = sum(len(each.centers) for each in _pieces_of(made.form))
     if target.key == "sql" and pieces > MAX_PIECES:
         raise ExportError(
             f"SQL is written for at most {MAX_PIECES:,} pieces of a curve, got {pieces:,}. "
             "Choose .onnx, .py, .js or .json, or a calibrator with fewer pieces."
         )
-    return program
 
 
 def tried(made: ExportedCalibrator, target: Target, choices: Choices, content: bytes) -> Run:
     """Run a form at every test score; an ExportError names the first that it misses."""
     engine, run = engine_of(target, choices)
     if run is None:
-        return Run(engine, 0, here=False)
+        return Run(engine, 0.0, here=False)
     most = check_values(made, run(content, made.scores), engine)
     return Run(engine, most, here=target.key != "sql" or choices.dialect in sql.HERE)
 
@@ -141,56 +228,36 @@ Runner = Callable[[bytes, FloatArray], FloatArray]
 def engine_of(target: Target, choices: Choices) -> tuple[str, Runner | None]:
     """The name of the engine that runs a form, and its function, or None if it is not installed."""
     if target.key == "python":
-        return "Python", scripts.run_python
+        return "Python", _of_text(scripts.run_python)
     if target.key == "javascript":
-        return "Node", scripts.run_javascript if which("node") else None
+        return "Node", _of_text(scripts.run_javascript) if which("node") else None
     if target.key == "onnx":
         return f"onnxruntime {version('onnxruntime')}", onnx_file.run_onnx
+    here = choices.dialect != "sqlite" or sql.computes_in_sqlite()
     engine = "SQLite" if choices.dialect == "sqlite" else f"DuckDB {version('duckdb')}"
-    return engine, partial(sql.run, choices=choices)
+    return engine, _of_text(partial(sql.run, choices=choices)) if here else None
 
 
-def _notes(made: ExportedCalibrator, choices: Choices, target: Target, run: Run) -> list[str]:
-    notes = [f"{made.label} calibration, written by calib {made.versions.get('calib')}."]
-    notes.append(f"Formula: {made.formula}.")
-    if made.classes is None:
-        rate = significant(made.base_rate[0], 6)
-        notes.append(f"Base rate of the {made.n_rows:,} fitted rows: {rate}.")
+def _of_text(run: Callable[[str, FloatArray], FloatArray]) -> Runner:
+    return lambda content, scores: run(content.decode(), scores)
+
+
+def _notes(made: ExportedCalibrator, note: Note, target: Target) -> list[str]:
+    """Comments of at most 100 characters: all words are ours, or were checked."""
+    words = f"{made.printed_label} calibration, written by calib {note.version}, fitted on "
+    words += f"{made.n_rows:,} rows"
     if made.fitted_range is not None:
-        low, high = made.fitted_range
-        notes.append(f"Fitted on scores from {low!r} to {high!r}; beyond them it is a guess.")
+        low, high = (significant(each, 3) for each in made.fitted_range)
+        words += f" with scores from {low} to {high}"
     if made.classes is None:
-        falls = "never falls" if made.monotone else "is not monotone: it falls somewhere"
-        notes.append(f"The calibrated probability {falls}.")
-    if made.data is not None:
-        notes.append(f"Data: {made.data.get('name')}, fingerprint {made.data.get('fingerprint')}.")
+        words += f" and a base rate of {significant(made.base_rate[0], 3)}"
+    sentences = [f"{words}.", made.conversion.sentence]
+    if made.classes is None and not made.monotone:
+        sentences.append("It is not monotone: it falls somewhere.")
     if target.key == "sql":
-        notes.append(f"Dialect: {choices.dialect}. Scores outside [0, 1] and NULL give NULL.")
-    notes.append(_tried(run, len(made.scores), choices))
-    return [_one_line(note) for note in notes]
-
-
-def _tried(run: Run, n: int, choices: Choices) -> str:
-    if run.here:
-        return f"Run by {run.engine} at {n:,} scores before it was written: {run.ulps} ulp off."
-    if run.engine.startswith("DuckDB"):
-        return (
-            f"Not executed here: no {choices.dialect}. Read back by sqlglot as {choices.dialect} "
-            f"and run by {run.engine} at {n:,} scores: {run.ulps} ulp off."
-        )
-    return f"Not executed here: no {run.engine}."
-
-
-def _one_line(text: str) -> str:
-    """Without line breaks of any script: a comment must end where its line ends."""
-    return " ".join(text.split()).encode("ascii", "backslashreplace").decode()
-
-
-def facts_of(line: str, made: ExportedCalibrator) -> Facts:
-    """How the file of a calibrator was written, according to its facts."""
-    try:
-        facts: Facts = FormReader().read(Facts, parse(line), "facts")
-        own = facts.choices
-        return Facts(choices_for(made, own.dialect, own.table, own.columns), facts.run)
-    except ValueError as error:
-        raise ExportError(f"The file must say how it was written, after {MADE}{error}") from None
+        sentences.append("Other scores and NULL give NULL.")
+        if note.choices.dialect not in sql.HERE:
+            name = DIALECTS[note.choices.dialect].name
+            sentences.append(f"It was run by DuckDB, not by {name}.")
+    text = " ".join(filter(None, sentences))
+    return [f"{target.mark} {line}" for line in textwrap.wrap(text, 97)]

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from calib.core import __version__
 from calib.exports import onnx_file
 from calib.exports.codec import ExportError, NotExportedError
 from calib.exports.document import MAX_BYTES, ExportedCalibrator, read_document
-from calib.exports.sql import Choices
 from calib.exports.targets import (
-    MADE,
-    SOURCE,
+    NOTE,
     TARGETS,
+    Note,
     Target,
+    choices_for,
     content_of,
-    facts_of,
+    read_note,
     tried,
 )
+from calib.text import significant
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +29,8 @@ class Verified:
 
     made: ExportedCalibrator
     engine: str  # what ran it; NumPy for JSON
-    ulps: int  # how far off it is at most at the test scores
+    deviation: float  # how far off it is at most at the test scores
     here: bool = True  # False if the engine of this format is not installed
-    # Whether the text differs from what calib writes, although its numbers are correct.
-    edited: bool = False
 
     @property
     def sentence(self) -> str:
@@ -38,8 +39,7 @@ class Verified:
         if not self.here and not self.engine.startswith("DuckDB"):
             return f"pass: the text is what calib writes; not executed here: no {self.engine}"
         how = "" if self.here else ", not executed by its own engine"
-        edited = "; the text was edited, and still gives these numbers" if self.edited else ""
-        return f"pass: {self.engine}{how}: at most {self.ulps} ulp off at {n}{edited}"
+        return f"pass: {self.engine}{how}: at most {significant(self.deviation, 1)} off at {n}"
 
 
 def load_calibrator(path: str | Path) -> ExportedCalibrator:
@@ -77,16 +77,19 @@ def load_calibrator(path: str | Path) -> ExportedCalibrator:
     return read_document(_bytes(path))
 
 
-def verify(path: str | Path) -> Verified:
-    """Run an exported calibrator at its test scores, and compare the results.
+def verify(path: str | Path, source: str | Path | None = None) -> Verified:
+    """Check that an exported file is what calib writes for its calibrator, and run that.
 
-    A changed Python or JavaScript file is never run. A changed query or ONNX model is run only if
-    it has no other operations than those that calib writes.
+    The file is not run. Its text is written again from its last line, or from the JSON file, and
+    must be equal, character by character. The new text is then run at the test scores.
 
     Parameters
     ----------
     path : str or Path
         A .json, .sql, .py, .js or .onnx file.
+    source : str or Path, optional
+        The JSON file of the same calibrator. A file with the pieces of a curve, or with many
+        classes, needs it. Default: the file of the same name that ends in .json, if it is needed.
 
     Returns
     -------
@@ -95,7 +98,7 @@ def verify(path: str | Path) -> Verified:
     Raises
     ------
     ExportError
-        If the file does not give the numbers of its calibrator. The message names the first score.
+        If the file is not what calib writes for the calibrator, or does not give its numbers.
     """
     path = Path(path)
     target = TARGETS.get(path.suffix.lower())
@@ -105,10 +108,23 @@ def verify(path: str | Path) -> Verified:
         )
     content = _bytes(path)
     if target.key == "json":
-        return Verified(read_document(content), "NumPy", 0)
+        return Verified(read_document(content), "NumPy", 0.0)
     if target.missing():
         raise ExportError(target.missing())
-    return _model(content, target) if target.key == "onnx" else _text(content, target)
+    if target.key != "onnx":
+        content = content.replace(b"\r\n", b"\n")
+    note, made = read_note(_note(content, target))
+    beside = path.with_suffix(".json")
+    if source is None and made is None and beside.exists():
+        source = beside
+    if source is not None:
+        made = _source(Path(source), note)
+    if made is None:
+        raise ExportError(
+            f"{path.name} does not hold its calibrator as data. Give the JSON file that was "
+            "exported with it: calib verify FILE --source map.json."
+        )
+    return _compared(content, target, note, made)
 
 
 def _bytes(path: Path) -> bytes:
@@ -117,45 +133,44 @@ def _bytes(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def _model(content: bytes, target: Target) -> Verified:
-    try:
-        metadata = onnx_file.metadata_of(content)
-        made = read_document(metadata["calib-source"])
-        run = tried(made, target, Choices(), content)
-    except ExportError:
-        raise
-    except Exception as error:  # of two libraries' many kinds
-        raise ExportError(
-            "The file must be a model that calib wrote: it is damaged, or no ONNX model of calib."
-        ) from error
-    return Verified(made, run.engine, run.ulps)
-
-
-def _text(content: bytes, target: Target) -> Verified:
-    text = content.decode("utf-8", "replace").replace("\r\n", "\n")
-    body, found, rest = text.rpartition(MADE)
-    line, source, document = rest.partition(SOURCE)
-    if not (found and source):
+def _note(content: bytes, target: Target) -> str:
+    """The note of a file that calib wrote."""
+    if target.key == "onnx":
+        found = onnx_file.note_of(content)
+    else:
+        last = content.decode("utf-8", "replace").rstrip("\n").rpartition("\n")[2]
+        mark = f"{target.mark} {NOTE}"
+        found = last.removeprefix(mark) if last.startswith(mark) else ""
+    if not found:
         raise NotExportedError(
-            "The file must end with its source, after calib-source: it has none."
+            f"The file must end with a line that begins with {NOTE}: it has none."
         )
-    made = read_document(document.strip())
-    facts = facts_of(line.rpartition("\n")[0], made)
-    fresh = content_of(made, target, facts.choices, facts.run).decode()
-    if fresh == text:
-        again = tried(made, target, facts.choices, fresh.encode())
-        return Verified(made, again.engine, again.ulps, again.here)
-    if target.key != "sql":
-        lines = zip(fresh.splitlines(), text.splitlines(), strict=False)
-        place = next((i for i, (a, b) in enumerate(lines, 1) if a != b), len(text.splitlines()))
-        raise ExportError(
-            f"Line {place} was changed: calib writes another line for this calibrator. "
-            "Export it again."
-        )
+    return found
+
+
+def _source(path: Path, note: Note) -> ExportedCalibrator:
+    content = _bytes(path)
+    made = read_document(content)
+    if hashlib.sha256(content).hexdigest() != note.sha256:
+        raise ExportError(f"{path.name} is not the JSON file with which the file was exported.")
+    return made
+
+
+def _compared(content: bytes, target: Target, note: Note, made: ExportedCalibrator) -> Verified:
+    given = note.choices
     try:
-        again = tried(made, target, facts.choices, body.rpartition("\n")[0].encode())
+        choices = choices_for(made, given.dialect, given.table, given.columns)
     except ValueError as error:
-        raise ExportError(f"The query was changed. {error}") from None
-    except Exception as error:  # of three libraries' many kinds
-        raise ExportError("The query was changed, and no longer runs.") from error
-    return Verified(made, again.engine, again.ulps, again.here, edited=True)
+        raise ExportError(f"The last line cannot be used: {error}") from None
+    fresh = content_of(made, target, note)
+    if fresh != content:
+        if target.key == "onnx":
+            raise ExportError("The model was changed: calib writes another one. Export it again.")
+        lines = zip(fresh.splitlines(), content.splitlines(), strict=False)
+        place = next((i for i, (a, b) in enumerate(lines, 1) if a != b), len(fresh.splitlines()))
+        raise ExportError(
+            f"Line {place} was changed: calib {__version__} writes another line for this "
+            "calibrator. Export it again."
+        )
+    run = tried(made, target, choices, fresh)
+    return Verified(made, run.engine, run.deviation, run.here)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
+from calib.core.origin import Transform as Transform
+
 Decimal = Literal[".", ","]
-Transform = Literal["none", "percent", "tenths", "logit", "clip", "softmax", "normalize"]
 # These read a whole row of class scores.
 OF_ROWS = ("softmax", "normalize")
 

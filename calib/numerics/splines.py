@@ -34,6 +34,18 @@ class Pieces(Locked):
                 value = value * z + self.coefficients[piece, d]
         return value
 
+    def bound(self, low: float, high: float) -> float:
+        """A number that no absolute value exceeds at x in [low, high].
+
+        >>> lines(np.array([0.0, 1.0]), np.array([1.0, -3.0])).bound(0.0, 1.0)
+        5.0
+        """
+        ends = np.clip(self.edges, low, high)
+        first, last = np.append(low, ends), np.append(ends, high)
+        reach = np.maximum(abs(first - self.centers), abs(last - self.centers))
+        powers = reach[:, None] ** np.arange(self.coefficients.shape[1])
+        return float((abs(self.coefficients) * powers).sum(axis=1).max())
+
 
 def steps(edges: ArrayLike, values: ArrayLike, closed: Literal["left", "right"]) -> Pieces:
     """A constant on each piece.

@@ -6,7 +6,6 @@ import numpy as np
 from scipy.special import expit, logit
 
 from calib.numerics.arrays import FloatArray
-from calib.numerics.elementary import log
 
 MACHINE_EPSILON = float(np.finfo(np.float64).eps)
 SMALLEST_EPSILON = 1e-15
@@ -43,8 +42,8 @@ def certain_logit(p: FloatArray) -> FloatArray:
 
 
 def log_odds(p: FloatArray) -> FloatArray:
-    """ln(p / (1 - p)) of 0 < p < 1, the same numbers on every machine."""
-    return log(p / (1.0 - p))
+    """ln(p / (1 - p)) of 0 < p < 1."""
+    return np.asarray(np.log(p / (1.0 - p)), dtype=np.float64)
 
 
 def sigmoid(x: FloatArray) -> FloatArray:

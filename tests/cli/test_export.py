@@ -31,11 +31,40 @@ def test_a_changed_file_fails(run, folder, tmp_path):
     data = (folder / "scores.csv", "--outcome", "y", "--score", "p")
     run("export", *data, "--method", "clip", "-o", path)
     text = path.read_text()
-    assert "calib_s0 <" in text
-    path.write_text(text.replace("calib_s0 <", "calib_s0 >", 1))
+    assert "BETWEEN 0" in text
+    path.write_text(text.replace("BETWEEN 0", "BETWEEN 1", 1))
     done = run("verify", path)
     assert (done.status, done.out[:6]) == (1, "fail: ")
-    assert "at score" in done.out
+    assert "was changed" in done.out
+
+
+def test_a_curve_is_verified_with_its_source(run, folder, tmp_path):
+    query, source = tmp_path / "map.sql", tmp_path / "source.json"
+    data = (folder / "scores.csv", "--outcome", "y", "--score", "p")
+    run("export", *data, "--method", "isotonic", "-o", query, "-o", source)
+    assert run("verify", query).status == 1
+    assert run("verify", query, "--source", source).status == 0
+
+
+def test_the_conversion_of_the_scores_is_in_every_file(run, tmp_path):
+    import numpy as np
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    p = rng.random(400)
+    y = rng.random(400) < p**2
+    pd.DataFrame({"y": y.astype(int), "p": 100.0 - 100.0 * p}).to_csv(tmp_path / "p.csv")
+    files = [tmp_path / f"map{suffix}" for suffix in (".json", ".py")]
+    outputs = [part for file in files for part in ("-o", file)]
+    data = (tmp_path / "p.csv", "--outcome", "y", "--score", "p", "--positive", "1")
+    done = run("export", *data, "--transform", "percent", "--swap", "--method", "beta", *outputs)
+    assert done.status == 0, done.err
+    expected = calib.calibrator("beta").fit(p, y).predict(p)
+    raw = 100.0 - 100.0 * p
+    assert np.allclose(calib.load_calibrator(files[0]).predict(raw), expected, rtol=1e-9)
+    names = {}
+    exec(files[1].read_text(), names)
+    assert np.allclose([names["calibrate"](each) for each in raw], expected, rtol=1e-9)
 
 
 def test_a_matrix_is_exported_with_the_names_of_its_classes(run, tmp_path):

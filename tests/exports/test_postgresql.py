@@ -7,8 +7,10 @@ import psycopg
 import pytest
 
 import calib
-from calib.exports.document import ulps
-from tests.rare import common_first
+from calib.calibrators import score_methods
+from calib.exports import describe
+from calib.exports.conversion import Conversion
+from tests.exports.test_numbers import assert_equal
 from tests.store import postgres
 
 
@@ -24,22 +26,54 @@ def server() -> Iterator[psycopg.Connection]:
         yield made
 
 
-# The query of `ks_spline` is that of `spline` with more pieces.
-KEYS = ["beta", "spline", "isotonic", "ks_spline", "venn_abers", "platt"]
+def given_by(server, path, scores, names=("score",)):
+    columns = ", ".join(f'"{name}" double precision' for name in names)
+    server.execute(f"CREATE TEMPORARY TABLE scores (place int, {columns})")
+    rows = [(i, *row) for i, row in enumerate(scores.reshape(len(scores), -1).tolist())]
+    marks = ", ".join(["%s"] * (1 + len(names)))
+    try:
+        with server.cursor() as cursor:
+            cursor.executemany(f"INSERT INTO scores VALUES ({marks})", rows)
+            found = sorted(cursor.execute(path.read_text()).fetchall())
+    finally:
+        server.execute("DROP TABLE scores")
+    last = [row[-len(names) :] for row in found]
+    assert all(isinstance(value, float | None) for row in last for value in row)
+    return np.array(last, dtype=float).reshape(scores.shape)
 
 
-@pytest.mark.parametrize("key", common_first(KEYS, set(KEYS) - {"ks_spline"}))
-def test_postgresql_gives_the_bits_that_are_predicted(key, fit, server, tmp_path):
+@pytest.mark.parametrize("key", score_methods())
+def test_postgresql_gives_what_is_predicted(key, fit, server, tmp_path):
     fitted = fit(key)
     path = calib.export(fitted, tmp_path / "map.sql", dialect="postgres")
     drawn = np.random.default_rng(4).random(2_000)
-    scores = np.concatenate([calib.exports.describe(fitted).scores, drawn])
-    server.execute("CREATE TEMPORARY TABLE scores (place int, score double precision)")
-    with server.cursor() as cursor:
-        cursor.executemany("INSERT INTO scores VALUES (%s, %s)", list(enumerate(scores.tolist())))
-        query = path.read_text().partition(";\n")[0]
-        found = sorted(cursor.execute(query).fetchall())
-    server.execute("DROP TABLE scores")
-    assert (
-        ulps(fitted.predict(scores), np.array([row[-1] for row in found])).max() <= 1
-    )  # of 5e-324
+    scores = np.concatenate([describe(fitted).scores, drawn])
+    assert_equal(given_by(server, path, scores), fitted.predict(scores))
+
+
+@pytest.mark.parametrize("key", ["temperature", "dirichlet", "spline"])
+def test_postgresql_gives_the_rows_of_a_matrix(key, fit, server, tmp_path):
+    fitted = fit(key, matrix=True)
+    path = calib.export(fitted, tmp_path / "map.sql", dialect="postgres")
+    rows = np.vstack([describe(fitted).scores[:60], np.zeros(4), np.full(4, np.nan)])
+    found = given_by(server, path, rows, ("0", "1", "2", "3"))
+    assert np.isnan(found[-2:]).all()
+    assert_equal(found[:-2], fitted.predict(rows[:-2]))
+
+
+def test_postgresql_does_not_stop_at_numbers_that_overflow_or_become_0(server, tmp_path):
+    scores, y = 0.5 + np.linspace(-1e-6, 1e-6, 400), np.arange(400) >= 200
+    fitted = calib.calibrator("platt").fit(scores, y)
+    path = calib.export(fitted, tmp_path / "map.sql", dialect="postgres")
+    hard = np.array([0.0, 5e-324, 1e-320, 1e-308, 0.5, 1.0])
+    assert_equal(given_by(server, path, hard), fitted.predict(hard))
+    none = np.array([np.nan, np.inf, -np.inf, 1e300, -1.0])
+    assert np.isnan(given_by(server, path, none)).all()
+
+
+def test_postgresql_takes_the_sigmoid_of_any_log_odds(fit, server, tmp_path):
+    conversion = Conversion("logit")
+    path = calib.export(fit("beta"), tmp_path / "map.sql", dialect="postgres", transform="logit")
+    raw = np.array([-1e6, -3.0, 0.0, 2.0, 1e6])
+    expected = describe(fit("beta"), conversion=conversion).predict(raw)
+    assert_equal(given_by(server, path, raw), expected)

@@ -42,10 +42,11 @@ def written(key: str, suffix: str, *, matrix: bool) -> bytes:
 def export_case(rng: random.Random) -> Case:
     """A damaged file, or a document in which values were changed before it was sealed."""
     if rng.random() < 0.4:
-        chosen = rng.choice([("beta", False), ("isotonic", False), ("vector", True)])
+        key, matrix = rng.choice([("beta", False), ("isotonic", False), ("vector", True)])
         suffix = rng.choice(SUFFIXES)
-        data = mutated(rng, written(chosen[0], suffix, matrix=chosen[1]))
-        return Case(data, lambda data: _verified(data, suffix), lambda _: "", note=suffix)
+        data = mutated(rng, written(key, suffix, matrix=matrix))
+        source = written(key, ".json", matrix=matrix)
+        return Case(data, lambda data: _verified(data, suffix, source), lambda _: "", note=suffix)
     key = rng.choice(sorted(CALIBRATORS))
     # The KS spline of a matrix is the one calibrator that no file can hold.
     matrix = CALIBRATORS[key].create is None or (key != "ks_spline" and rng.random() < 0.5)
@@ -57,9 +58,10 @@ def export_case(rng: random.Random) -> Case:
     return Case(sealed.encode(), _read, _implausible, note=f"{key}, {matrix=}")
 
 
-def _verified(data: bytes, suffix: str) -> Verified:
+def _verified(data: bytes, suffix: str, source: bytes) -> Verified:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"map{suffix}")
+        path.with_suffix(".json").write_bytes(source)
         path.write_bytes(data)
         return verify(path)
 

@@ -17,7 +17,7 @@ from calib.analysis.run import Data
 from calib.analysis.scored_rows import calibrated_scores
 from calib.calibrators import Calibrator, MatrixCalibrator
 from calib.core.predictions import Predictions
-from calib.exports import DIALECTS, TARGETS, ExportError, Offer, offer
+from calib.exports import DIALECTS, MAX_DEVIATION, TARGETS, ExportError, Offer, offer
 from calib.loading import ColumnMapping, InputError, read
 from calib.loading.building.calibrated_file import CalibratedTable, calibrate_table, with_calibrated
 from calib.loading.table import Table
@@ -28,31 +28,9 @@ from calib.ui.session.choices import method_label
 from calib.ui.session.memo import keep
 from calib.ui.session.session import Session
 
-ENGINES = {
-    "duckdb": "DuckDB",
-    "postgres": "PostgreSQL",
-    "sqlite": "SQLite",
-    "spark": "Spark SQL",
-    "databricks": "Databricks",
-    "bigquery": "BigQuery",
-    "snowflake": "Snowflake",
-    "redshift": "Redshift",
-    "trino": "Trino",
-    "clickhouse": "ClickHouse",
-    "tsql": "SQL Server",
-    "mysql": "MySQL",
-}
 LANGUAGES = {".sql": "sql", ".py": "python", ".js": "javascript", ".json": "json"}
-CHANGES = {
-    "percent": "divide the scores by 100",
-    "tenths": "divide the scores by 10",
-    "logit": "take the sigmoid of the scores",
-    "clip": "clip the scores to [0, 1]",
-    "softmax": "take the softmax of each row",
-    "normalize": "divide each row by its sum",
-}
-# A page shows so much of a text; the file has all of it.
-MAX_SHOWN = 20_000
+MAX_SHOWN_CHARACTERS = 20_000  # longer files are cut on the page
+MAX_WHOLE_LINES = 40  # longer code is shown in a box that scrolls
 CODE, SCORES = "Code for production", "Calibrated scores"
 FILES = (("CSV", "csv", csv.write_csv), ("Parquet", "parquet", parquet.write_table))
 keep(12)(offer)
@@ -121,7 +99,10 @@ def _code(session: Session, model: state.Model, method: str) -> None:
     if suffix == ".sql":
         with right:
             dialect = st.selectbox(
-                "SQL dialect", DIALECTS, format_func=lambda each: ENGINES[each], key="use_dialect"
+                "SQL dialect",
+                list(DIALECTS),
+                format_func=lambda each: DIALECTS[each].name,
+                key="use_dialect",
             )
     try:
         with st.spinner("Running it at its test scores"):
@@ -143,15 +124,17 @@ def _code(session: Session, model: state.Model, method: str) -> None:
         st.info(plain(made.missing))
         return
     st.markdown(_verified(made))
-    _warnings(session, model, method)
+    _facts(model, method)
     label = f"Download {made.file_name}"
     download(label, made.content, made.file_name, "use_download", type="primary")
     if made.code:
-        # The code has no fixed height: with one it would scroll, and could not be reached by key.
-        with st.container(height=320, border=False, key="use_code"):
-            st.code(made.code[:MAX_SHOWN], language=LANGUAGES[suffix], wrap_lines=True)
-        if len(made.code) > MAX_SHOWN:
-            st.caption(f"The first {MAX_SHOWN:,} of {len(made.code):,} characters.")
+        # A box scrolls, and its height is fixed: code itself could not be scrolled by key.
+        long = made.code.count("\n") > MAX_WHOLE_LINES
+        with st.container(height=320 if long else "content", border=False, key="use_code"):
+            shown = made.code[:MAX_SHOWN_CHARACTERS]
+            st.code(shown, language=LANGUAGES[suffix], wrap_lines=True)
+        if len(made.code) > MAX_SHOWN_CHARACTERS:
+            st.caption(f"The first {MAX_SHOWN_CHARACTERS:,} of {len(made.code):,} characters.")
 
 
 def _columns(session: Session, rows: Data) -> tuple[str, ...]:
@@ -166,27 +149,21 @@ def _classes(rows: Data) -> tuple[str, ...] | None:
 
 
 def _verified(made: Offer) -> str:
-    row = made.row
-    if not made.run.here:
+    engine = plain(made.run.engine)
+    if made.run.here:
         return (
-            f":material/info: **Not executed here**: no {plain(made.label)} engine is installed. "
-            "The text was parsed, and the parsed query gives the same numbers in DuckDB."
+            f":material/check: Verified: {engine} gives the same probabilities within "
+            f"{MAX_DEVIATION:g} at all test scores."
         )
-    off = row["largest ulp"]
-    exact = "exactly the same numbers" if not off else f"the same numbers within {off} ulp"
+    if not engine.startswith("DuckDB"):
+        return f":material/info: **Not executed here**: {engine} is not installed."
     return (
-        f":material/check: Verified: {plain(str(row['engine']))} gives {exact} at all test scores."
+        f":material/info: **Not executed here**: no {plain(made.label)} engine is installed. "
+        "The text was parsed, and the parsed query gives the same numbers in DuckDB."
     )
 
 
-def _warnings(session: Session, model: state.Model, method: str) -> None:
-    mapping = session.upload.mapping if session.upload else ColumnMapping()
-    steps = [CHANGES[mapping.transform]] if mapping.transform in CHANGES else []
-    if mapping.swap:
-        steps.append("take 1 minus the score")
-    if steps:
-        first = " and then ".join(steps)
-        st.warning(f"The calibrator needs probabilities: first {first}, as this app does.")
+def _facts(model: state.Model, method: str) -> None:
     made = fitted(model.analysis)[method]
     facts = f"Fitted on {plural(int(made.n_rows_), 'row')}"
     if isinstance(made, Calibrator):

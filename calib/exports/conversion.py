@@ -1,0 +1,81 @@
+"""How the scores of a file become probabilities: the first step of an exported calibrator."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from calib.calibrators.forms import Column, Operations, shares, softmax
+from calib.core.origin import Transform
+from calib.numerics.arrays import FloatArray
+from calib.numerics.transforms import clip_certain, log_odds
+
+DIVISORS = {"percent": 100, "tenths": 10}
+LARGEST = sys.float_info.max
+WORDS = {
+    "percent": "divided by 100",
+    "tenths": "divided by 10",
+    "logit": "log-odds, of which the sigmoid is taken",
+    "clip": "clipped to [0, 1]",
+    "softmax": "logits, of which the softmax is taken",
+    "normalize": "divided by their sum",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """The options `transform` and `swap` of `calib.load`.
+
+    >>> from calib.calibrators.forms import ON_ARRAYS
+    >>> Conversion("percent", swap=True)(ON_ARRAYS, np.array([20.0]))
+    array([0.8])
+    """
+
+    transform: Transform = "none"
+    swap: bool = False  # whether the score is that of the negative class
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The lowest and highest score that is allowed."""
+        if self.transform == "normalize":
+            return (0.0, LARGEST)
+        if self.transform in ("logit", "clip", "softmax"):
+            return (-LARGEST, LARGEST)
+        return (0.0, float(DIVISORS.get(self.transform, 1)))
+
+    @property
+    def sentence(self) -> str:
+        """What is done to scores first; "" if nothing is."""
+        words = [WORDS[self.transform]] if self.transform in WORDS else []
+        words += ["subtracted from 1, because they are those of the negative class"] * self.swap
+        return f"Scores are first {' and then '.join(words)}." if words else ""
+
+    def __call__(self, do: Operations, s: Column) -> Column:
+        """The probability of a score of the file."""
+        if self == Conversion():
+            return s
+        if self.transform in DIVISORS:
+            s = s / DIVISORS[self.transform]
+        elif self.transform == "logit":
+            s = do.sigmoid(s, LARGEST)
+        elif self.transform == "clip":
+            s = do.clip(s, 0.0, 1.0)
+        return do.let("s", 1 - s if self.swap else s)[0]
+
+    def of_row(self, do: Operations, row: Sequence[Column]) -> Sequence[Column]:
+        """Class scores that add up to 1."""
+        if self.transform == "softmax":
+            return softmax(do, row)
+        return shares(do, [self(do, s) for s in row])
+
+    def undone(self, probabilities: FloatArray) -> FloatArray:
+        """Scores of a file that are converted to these probabilities, up to rounding."""
+        p = 1.0 - probabilities if self.swap else probabilities
+        if self.transform == "logit":
+            return log_odds(clip_certain(p))
+        if self.transform == "softmax":
+            return np.log(clip_certain(p))
+        return p * DIVISORS.get(self.transform, 1)

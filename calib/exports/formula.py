@@ -1,0 +1,103 @@
+"""Forms as text: the expressions of a formula, and how a language writes its functions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import ClassVar
+
+from calib.calibrators.forms import Operations
+
+# How tightly the last operation of an expression binds.
+CHOICE, COMPARISON, SUM, PRODUCT, ATOM = range(5)
+NAMED = re.compile(r"[a-z_][a-z0-9_]*(\[\d+\])?")  # a name, or an entry of a list
+MAX_POWER = 700.0  # e^x of more overflows, and of less than the negative becomes 0
+
+
+def _operation(sign: str, rank: int, *, swapped: bool = False) -> Callable[..., Text]:
+    def write(own: Text, other: Text | float) -> Text:
+        given = other if isinstance(other, Text) else own.language.constant(other)
+        left, right = (given, own) if swapped else (own, given)
+        symbol, last = sign, right.text
+        if right.rank <= rank:
+            last = f"({last})"
+        elif last.startswith("-") and sign in "+-":
+            symbol, last = "-" if sign == "+" else "+", last[1:]
+        elif last.startswith("-"):
+            last = f"({last})"
+        first = f"({left.text})" if left.rank < rank else left.text
+        return Text(f"{first} {symbol} {last}", rank, own.language)
+
+    return write
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Text:
+    """An expression of a language."""
+
+    text: str
+    rank: int
+    language: Language
+
+    __add__, __radd__ = _operation("+", SUM), _operation("+", SUM, swapped=True)
+    __sub__, __rsub__ = _operation("-", SUM), _operation("-", SUM, swapped=True)
+    __mul__, __rmul__ = _operation("*", PRODUCT), _operation("*", PRODUCT, swapped=True)
+    __truediv__, __rtruediv__ = _operation("/", PRODUCT), _operation("/", PRODUCT, swapped=True)
+    __lt__, __gt__ = _operation("<", COMPARISON), _operation(">", COMPARISON)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Language(Operations):
+    """Operations on text. A subclass says how its language writes names, choices and functions."""
+
+    log_name: ClassVar[str]
+    exp_name: ClassVar[str]
+    greatest: ClassVar[str]  # of several numbers
+
+    def atom(self, text: str) -> Text:
+        return Text(text, ATOM, self)
+
+    def let(self, name: str, *columns: Text) -> Sequence[Text]:
+        if all(NAMED.fullmatch(column.text) for column in columns):
+            return columns
+        return self.named(name, columns)
+
+    def named(self, name: str, columns: Sequence[Text]) -> Sequence[Text]:
+        """New names for expressions, which are computed once."""
+        raise NotImplementedError
+
+    def constant(self, value: float) -> Text:
+        """A whole number of a formula, such as the 1 in 1 - s, or a fitted number."""
+        return self.atom(str(value) if isinstance(value, int) else self.number(value))
+
+    def number(self, value: float) -> str:
+        """A fitted number, which reads back as the same float."""
+        return repr(value)
+
+    def largest(self, columns: Sequence[Text]) -> Text:
+        return self.atom(f"{self.greatest}({', '.join(map(str, columns))})")
+
+    def log(self, x: Text) -> Text:
+        return self.atom(f"{self.log_name}({x})")
+
+    def logit(self, x: Text) -> Text:
+        return self.log(x / (1 - x))
+
+    def exp(self, x: Text) -> Text:
+        return self.atom(f"{self.exp_name}({x})")
+
+    def sigmoid(self, x: Text, bound: float) -> Text:
+        if bound > MAX_POWER:
+            (x,) = self.let("x", x)
+            (x,) = self.let("x", self.clip(x, -MAX_POWER, MAX_POWER))
+        negative = f"-{x}" if x.rank == ATOM else f"-({x})"
+        return 1 / (1 + self.atom(f"{self.exp_name}({negative})"))
+
+
+def polynomial(powers: Sequence[Text], z: Text) -> Text:
+    """Horner's rule; constant term first."""
+    return reduce(lambda value, power: value * z + power, reversed(powers))
