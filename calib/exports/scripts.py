@@ -147,7 +147,7 @@ LANGUAGES: dict[str, type[Script]] = {"python": Python, "javascript": JavaScript
 
 def wrapped(expression: str) -> str:
     """In parentheses over several lines, if it is long."""
-    if len(expression) < WIDTH - 20:
+    if len(expression) < WIDTH - 12:
         return expression
     indent = " " * 8
     indented = textwrap.fill(expression, WIDTH, initial_indent=indent, subsequent_indent=indent)

@@ -49,7 +49,7 @@ DIALECTS: Mapping[str, Engine] = {
     "snowflake": Engine("Snowflake"),
     "redshift": Engine("Redshift", "FLOAT8", constants="union", strict=True),
     "trino": Engine("Trino"),
-    "clickhouse": Engine("ClickHouse", "Nullable(Float64)", constants="union"),
+    "clickhouse": Engine("ClickHouse", "Nullable(DOUBLE)", constants="union"),
     "tsql": Engine("SQL Server", "FLOAT", ("[", "]"), log="LOG"),
     "mysql": Engine("MySQL", quotes=BACKTICKS, constants="union"),
 }
@@ -59,7 +59,7 @@ PLAIN_NAME = re.compile("[a-z_][a-z0-9_]{0,62}")
 TOKEN = re.compile(r"""(?:"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[^\s"`])+""")
 WIDTH = 100
 MAX_CASES = 64  # more pieces, and curved ones, are a table that is joined by the piece's number
-MAX_BRANCHES = 8  # of one CASE; the others are nested, so that a row passes few comparisons
+MAX_BRANCHES = 10  # of one CASE; the others are nested, so that a row passes few comparisons
 TINY = "1e-300"  # scores below count as 0 in strict engines
 
 
@@ -122,7 +122,7 @@ class Sql(Language):
         """All columns of the SELECT before, and new ones."""
         every = f"{self._source}.*" if self._joins else "*"
         made = [f"{text} AS {name}" for text, name in zip(columns, names, strict=True)]
-        # Of a row of classes, a long expression has a line of its own.
+        # A long expression of a matrix has a line of its own.
         between = ",\n" if len(made) > 1 and max(map(len, made)) > WIDTH else ", "
         source = " ".join([f"FROM {self._source}", *self._joins])
         return f"SELECT {every}, {between.join(made)}{self.line}{source}"
@@ -147,7 +147,7 @@ class Sql(Language):
         """The column as a double within the ends, or NULL if it is no score."""
         name = quoted(column, self.choices.dialect)
         value = f"CAST({name} AS {self.engine.double})"
-        # Text that is no number is cast to 0 in SQLite, and differs from it.
+        # SQLite casts text that is not a number to 0, which differs from the text.
         branches = [(f"{value} <> {name}", "NULL")] if self.choices.dialect == "sqlite" else []
         low, high = (self._limit(each) for each in limits)
         if ends != limits:
@@ -187,15 +187,14 @@ class Sql(Language):
         relation = "<" if pieces.closed == "left" else "<="
         cuts = np.linspace(0, len(leaves), min(MAX_BRANCHES, len(leaves)) + 1).astype(int).tolist()
         parts = [
-            (stop, self._cases(pieces, x, leaves[start:stop], first + start))
+            self._cases(pieces, x, leaves[start:stop], first + start)
             for start, stop in pairwise(cuts)
         ]
-        edges = [self.number(pieces.edges[first + stop - 1].item()) for stop in cuts[1:-1]]
         branches = [
-            f"WHEN {x} {relation} {edge} THEN {text}"
-            for edge, (_, text) in zip(edges, parts[:-1], strict=True)
+            f"WHEN {x} {relation} {self.number(pieces.edges[first + stop - 1].item())} THEN {part}"
+            for stop, part in zip(cuts[1:-1], parts[:-1], strict=True)
         ]
-        return f"CASE {' '.join(branches)} ELSE {parts[-1][1]} END"
+        return f"CASE {' '.join(branches)} ELSE {parts[-1]} END"
 
     def _joined(self, pieces: Pieces, x: Text) -> Text:
         """Horner's rule with the coefficients of the piece's row in a table."""
@@ -229,6 +228,8 @@ def sql_text(form: Form | RowsForm, conversion: Conversion, choices: Choices) ->
     """The query in a dialect, without comments."""
     if not (choices.table and all(choices.columns)):
         raise ExportError("SQL needs a name for the table and for every column, got an empty one.")
+    if not all(name.isprintable() for name in (choices.table, *choices.columns)):
+        raise ExportError("Names in SQL must be of printable characters: name them by columns.")
     if len({column.casefold() for column in choices.columns}) < len(choices.columns):
         raise ExportError(
             "SQL does not distinguish upper and lower case: name the columns of the scores by "
@@ -256,15 +257,10 @@ def _filled(line: str) -> str:
     """
     if line.startswith(("(", "UNION")):
         return line
-    clauses: list[list[str]] = [[]]
-    for token in TOKEN.findall(line):
-        if token in ("WHEN", "ELSE"):
-            clauses.append([])
-        clauses[-1].append(token)
-    whole = (len(" ".join(clause)) < WIDTH - 2 for clause in clauses)
-    parts = [
-        p for c, fits in zip(clauses, whole, strict=True) for p in ([" ".join(c)] if fits else c)
-    ]
+    parts: list[str] = []
+    for clause in _split(TOKEN.findall(line), "WHEN", "ELSE"):
+        for tokens in [clause] if _fits(clause) else _split(clause, "THEN"):
+            parts += [" ".join(tokens)] if _fits(tokens) else tokens
     lines = [parts[0]]
     for part in parts[1:]:
         if len(lines[-1]) + len(part) < WIDTH:
@@ -272,6 +268,16 @@ def _filled(line: str) -> str:
         else:
             lines.append(f"  {part}")
     return "\n".join(lines)
+
+
+def _split(tokens: list[str], *words: str) -> list[list[str]]:
+    """Parts that begin with one of some words."""
+    starts = [i for i, token in enumerate(tokens) if token in words and i]
+    return [tokens[i:j] for i, j in pairwise([0, *starts, len(tokens)])]
+
+
+def _fits(tokens: list[str]) -> bool:
+    return len(" ".join(tokens)) <= WIDTH - 2
 
 
 def quoted(name: str, dialect: str = "duckdb") -> str:

@@ -244,14 +244,14 @@ def _of_text(run: Callable[[str, FloatArray], FloatArray]) -> Runner:
 
 def _notes(made: ExportedCalibrator, note: Note, target: Target) -> list[str]:
     """Comments of at most 100 characters: all words are ours, or were checked."""
-    words = f"{made.printed_label} calibration, written by calib {note.version}, fitted on "
-    words += f"{made.n_rows:,} rows"
+    parts = [f"{made.printed_label}, written by calib {note.version}"]
+    parts.append(f"fitted on {made.n_rows:,} rows")
     if made.fitted_range is not None:
         low, high = (significant(each, 3) for each in made.fitted_range)
-        words += f" with scores from {low} to {high}"
+        parts.append(f"scores from {low} to {high}")
     if made.classes is None:
-        words += f" and a base rate of {significant(made.base_rate[0], 3)}"
-    sentences = [f"{words}.", made.conversion.sentence]
+        parts.append(f"base rate {significant(made.base_rate[0], 3)}")
+    sentences = [f"{', '.join(parts)}.", made.conversion.sentence]
     if made.classes is None and not made.monotone:
         sentences.append("It is not monotone: it falls somewhere.")
     if target.key == "sql":

@@ -61,12 +61,13 @@ def test_every_dialect_is_written_and_verified(dialect, beta):
     found = verify(path)
     assert found.deviation <= 1e-12
     assert found.here == (dialect in ("duckdb", "sqlite"))
-    assert ("Not executed here" in path.read_text()) != found.here
+    assert ("It was run by DuckDB, not by" in path.read_text()) != found.here
 
 
 @pytest.mark.parametrize(("classes", "sentence"), [
     (("a", "A", "b", "c"), "does not distinguish upper and lower case"),
     (("", "x", "y", "z"), "SQL needs a name"),
+    (("a\nb", "x", "y", "z"), "printable characters"),
 ])  # fmt: skip
 def test_classes_that_cannot_name_columns_are_refused_in_sql(classes, sentence, fit, tmp_path):
     fitted = fit("vector", matrix=True)
@@ -235,7 +236,7 @@ CODING = "-*- coding: raw_unicode_escape -*-\\u000aopen('ran', 'w')\\u000a#"
     (lambda c: c.update(version=CODING), "version must be"),
     (lambda c: c.update(sha256=CODING), "sha256 must be"),
     (lambda c: c["choices"].update(table=CODING), "Line"),
-    (lambda c: c["choices"].update(columns=["a\u2028b"]), "Line"),
+    (lambda c: c["choices"].update(columns=["a\u2028b"]), "Line|printable characters"),
     (lambda c: c["choices"].update(columns=["a", "b"]), "columns must name 1"),
     (lambda c: c["choices"].update(dialect="none"), "dialect must be one of"),
     (lambda c: c["choices"].update(dialect=5), "dialect must be text"),
@@ -261,11 +262,12 @@ def test_a_forged_last_line_is_refused(name, change, words, beta, tmp_path, monk
 def test_no_comment_has_a_character_that_a_language_acts_on(suffix, fit, tmp_path):
     names = ["a\\u000ab", "c\u2028d", "e\nf", "g\x85*/h"]
     fitted = fit("vector", matrix=True)
-    path = calib.export(fitted, tmp_path / f"map{suffix}", classes=names)
+    more = {"columns": ["a\\u000ab", "c*/d", "e f", '"']} if suffix == ".sql" else {}
+    path = calib.export(fitted, tmp_path / f"map{suffix}", classes=names, **more)
     mark = TARGETS[suffix].mark
     text = path.read_text(encoding="utf-8")
     lines = [line for line in text.split("\n") if line.startswith(mark)]
-    assert lines[0].startswith(f"{mark} Vector scaling calibration")
+    assert lines[0].startswith(f"{mark} Vector scaling, written by calib")
     assert len(lines) >= 2
     for line in lines:
         assert line.isascii()

@@ -1,0 +1,45 @@
+"""Use this calibrator: the code calibrates the column of the file."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import calib
+from tests.pages.test_pages import button, go, start, upload
+
+
+def swapped(n: int = 400) -> pd.DataFrame:
+    """Percentages of the negative class."""
+    rng = np.random.default_rng(0)
+    p = rng.random(n).round(5)
+    return pd.DataFrame({"outcome": (rng.random(n) < p).astype(int), "score": 100.0 - 100.0 * p})
+
+
+@pytest.mark.parametrize("form", [".py", ".sql"])
+def test_the_code_begins_with_the_conversion_of_the_scores(form):
+    import duckdb
+
+    rows = swapped()
+    app = upload(start(m="uncalibrated.beta"), rows.to_csv(index=False))
+    button(app, "repair_percent").click().run()
+    app.toggle(key="map_swap").set_value(True).run()
+    go(app, "")
+    app.session_state["use_form"] = form  # another run would close the dialog
+    button(app, "use").click().run()
+    code = app.code[0].value
+    words = re.sub(r"\n(?:#|--) ", " ", code)
+    assert "Scores are first divided by 100 and then subtracted from 1" in words
+    raw = rows["score"].to_numpy()
+    if form == ".py":
+        names: dict = {}
+        exec(code, names)
+        found = [names["calibrate"](score) for score in raw.tolist()]
+    else:
+        with duckdb.connect() as connection:
+            connection.register("scores", rows)
+            found = connection.execute(code).df()["calibrated"]
+    predictions = calib.load(rows, outcome="outcome", score="score", transform="percent", swap=True)
+    fitted = calib.calibrator("beta").fit(predictions.scores, predictions.outcome)
+    np.testing.assert_allclose(found, fitted.predict(predictions.scores), rtol=1e-9)
