@@ -29,6 +29,7 @@ class Engine:
 
     name: str
     double: str = "DOUBLE"
+    cast: str = "CAST({name} AS {double})"
     quotes: tuple[str, str] = ('"', '"')  # around names
     # How a table of constants is written: VALUES, VALUES without names of columns, or UNION ALL.
     constants: Literal["values", "unnamed", "union"] = "values"
@@ -45,12 +46,12 @@ DIALECTS: Mapping[str, Engine] = {
     "sqlite": Engine("SQLite", "REAL", constants="unnamed", greatest="MAX"),
     "spark": Engine("Spark SQL", quotes=BACKTICKS),
     "databricks": Engine("Databricks", quotes=BACKTICKS),
-    "bigquery": Engine("BigQuery", "FLOAT64", BACKTICKS, "union"),
+    "bigquery": Engine("BigQuery", "FLOAT64", quotes=BACKTICKS, constants="union"),
     "snowflake": Engine("Snowflake"),
     "redshift": Engine("Redshift", "FLOAT8", constants="union", strict=True),
     "trino": Engine("Trino"),
-    "clickhouse": Engine("ClickHouse", "Nullable(DOUBLE)", constants="union"),
-    "tsql": Engine("SQL Server", "FLOAT", ("[", "]"), log="LOG"),
+    "clickhouse": Engine("ClickHouse", "Nullable(Float64)", "{name}::{double}", constants="union"),
+    "tsql": Engine("SQL Server", "FLOAT", quotes=("[", "]"), log="LOG"),
     "mysql": Engine("MySQL", quotes=BACKTICKS, constants="union"),
 }
 HERE = ("duckdb", "sqlite")  # engines that are always installed
@@ -146,7 +147,7 @@ class Sql(Language):
     def score(self, column: str, limits: tuple[float, float], ends: tuple[float, float]) -> Text:
         """The column as a double within the ends, or NULL if it is no score."""
         name = quoted(column, self.choices.dialect)
-        value = f"CAST({name} AS {self.engine.double})"
+        value = self.engine.cast.format(name=name, double=self.engine.double)
         # SQLite casts text that is not a number to 0, which differs from the text.
         branches = [(f"{value} <> {name}", "NULL")] if self.choices.dialect == "sqlite" else []
         low, high = (self._limit(each) for each in limits)
