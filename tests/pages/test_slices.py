@@ -154,7 +154,7 @@ def test_the_rule_is_said_and_its_counts_add_up(named, rule):
     app = start("decisions", **named)
     assert rule in said(app)
     (made,) = [e.proto.body for e in app.get("html") if "true positives" in e.proto.body]
-    row = made[made.index(">Uncalibrated<") : made.index(">Platt<")]
+    row = made[made.index(">Uncalibrated<") : made.index(">Platt scaling")]
     counts = re.findall(r"([\d,.]+) (?:true|false) (?:positives|negatives)", row)
     assert len(counts) == 4
     assert sum(float(n.replace(",", "")) for n in counts) == pytest.approx(1797, abs=0.5)
