@@ -37,7 +37,7 @@ class AnyCalibrator(BaseEstimator, Generic[Exported]):
     def to_map(self) -> Exported:
         """The fitted function as data, for exports.
 
-        If a calibrator of scores has its own `_map`, this function gives exactly the same numbers.
+        If a calibrator has its own `_map`, this function gives the same numbers within 1e-12.
         """
         raise NotImplementedError(
             f"{type(self).__name__} cannot be exported: it has no to_map, which gives it as "
