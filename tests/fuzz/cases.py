@@ -10,7 +10,7 @@ from typing import Any
 
 from calib.core.predictions import Predictions
 from calib.exports import ExportError
-from calib.loading import InputError
+from calib.loading import InputError, InputWarning
 from calib.reports import ReportError
 from calib.store import StoreError
 
@@ -65,6 +65,12 @@ def judged(case: Case) -> Result:
         # As in production, where a library's warning stops nothing.
         warnings.simplefilter("always")
         result = _read(case)
+    # What calib says itself is a sentence for a reader, and not the warning of a library.
+    leaked = [
+        each
+        for each in leaked
+        if not issubclass(each.category, InputWarning) or unworded(str(each.message))
+    ]
     if leaked and result.kind in ("right", "refused"):
         return Result("raw", "warning", f"{leaked[0].category.__name__}: {leaked[0].message}")
     return result
