@@ -13,7 +13,7 @@ from calib.numerics.arrays import FloatArray
 from calib.numerics.clusters import mean_design_effects
 from calib.numerics.few_cells import bucket_starts
 from calib.numerics.transforms import safe_logit
-from calib.text import number
+from calib.text import number, percent
 
 SHIFT = 0.1  # Of the log-odds of all scores: a small error, which a person may still care about.
 SIZE = 0.05  # of all tests together
@@ -32,7 +32,7 @@ class ShiftPower:
     mean_shift : float
         The shift's mean effect on the scores, as a probability.
     power : float
-        Share of samples of so many rows in which one of the verdict's tests would reject.
+        Share of samples with this number of rows in which one of the verdict's tests would reject.
     """
 
     n_rows: int
@@ -42,7 +42,7 @@ class ShiftPower:
     def sentence(self, scores: str = "predictions") -> str:
         """The power in words, for a verdict without evidence of miscalibration."""
         points = number(100.0 * self.mean_shift, 1 if self.mean_shift >= 0.001 else 3)
-        share = "more than 99%" if self.power > 0.99 else f"{self.power:.0%}"
+        share = "more than 99%" if self.power > 0.99 else percent(self.power, 0)
         return (
             f"With {self.n_rows:,} rows, {scores} that are "
             f"{points} percentage points too low on average ({SHIFT} in log-odds) would be "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from importlib import import_module
+from textwrap import fill
 from typing import Any
 
 import pandas as pd
@@ -32,6 +33,7 @@ from calib.text import number, percent, plural
 
 # A double has no more.
 MAX_DIGITS = 17
+REPR_WIDTH = 120  # Characters; longer lines are broken by notebooks, within words.
 
 
 # What a person sees of an analysis at a prompt.
@@ -208,11 +210,10 @@ class Analysis:
             }
             for key, method in self.methods.items()
         }
+        sentences = (self.verdict.sentence, self.recommendation.sentence, self.after_sentence)
         return "\n".join(
             [
-                self.verdict.sentence,
-                self.recommendation.sentence,
-                *filter(None, [self.after_sentence]),
+                *(fill(each, REPR_WIDTH, break_on_hyphens=False) for each in sentences if each),
                 "",
                 pd.DataFrame.from_dict(metrics, orient="index").to_string(max_colwidth=24),
                 "",

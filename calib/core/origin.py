@@ -186,8 +186,9 @@ def _differing(
     first, second = order[tied], order[tied + 1]
     if (outcome[first] != outcome[second]).any():
         return None
+    # Scores that are still to be converted can be of any size.
     shares = score[first] if score.ndim > 1 else np.stack([last[first], 1.0 - last[first]], axis=1)
-    return float((1.0 - np.square(shares).sum(axis=1)).sum())
+    return float((1.0 - np.square(shares.clip(0.0, 1.0)).sum(axis=1)).sum())
 
 
 def copied_rows(count: int, n_rows: int) -> str:

@@ -276,7 +276,7 @@ def _days(values: FloatArray) -> NDArray[np.generic]:
     years = np.round((values - months) * 1e4, 6)
     of_years = _all_in(years[known], YEARS[0], YEARS[-1]) and (years[known] % 100.0).any()
     if of_years and _all_in(months[known], 1, 12):
-        texts = [f"{y:.0f}-{m:02.0f}" for y, m in zip(years[known], months[known], strict=True)]
+        texts = [f"{int(y)}-{int(m):02d}" for y, m in zip(years[known], months[known], strict=True)]
         found = np.full(len(values), np.datetime64("NaT", "us"))
         found[known] = np.array(texts, dtype="datetime64[M]").astype("datetime64[us]")
         return found

@@ -193,9 +193,12 @@ class Report(Contents, Printable):
             Time of creation (ISO 8601). Default: now.
         """
         created = created or _now()
+        # A text can hold half of a character, and no file can.
+        texts = (text.encode("utf-8", "replace").decode() for text in (title, author, note))
+        title, author, note = texts
         made = replace(self, title=title, author=author, note=note, created=created, seal=None)
-        # Read back what will be written: a text can hold half of a character, and no file can.
-        return self._read(encode(made))._sealed()
+        check_contents(made)
+        return made._sealed()
 
     def json(self) -> str:
         """The report as strict JSON. The same report always gives the same text."""

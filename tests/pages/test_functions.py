@@ -52,7 +52,7 @@ def test_all_methods_at_once_have_a_line_words_and_a_summary():
 def test_the_menu_is_sorted_by_simplicity_and_says_what_each_assumes():
     app = go(start(), "functions")
     options = app.multiselect(key="methods").options
-    by_label = {method.label: method.simplicity for method in score_methods().values()}
+    by_label = {method.name: method.simplicity for method in score_methods().values()}
     order = [by_label[label] for label in options]
     assert order == sorted(order)
     assert len(options) == len(score_methods()) - 1

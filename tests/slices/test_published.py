@@ -39,7 +39,7 @@ def test_nfl_seasons_are_slices_and_unplayed_games_are_set_aside(shared):
     per_season = games["season"].value_counts()
     # The file's games are all played: four of the last season are made unplayed here.
     games.loc[games.index[games["season"] == 2021][:4], "prob1_outcome"] = np.nan
-    predictions = load(games, positive=1, drop_missing=True)
+    predictions = load(games, score="prob1", positive=1, others_negative=True, drop_missing=True)
     assert dict(predictions.set_aside) == {"outcome missing": 4}
     view = predictions.view()
     gaps = slice_gaps(view, view.score, slice_by(predictions.columns, ["season"]))

@@ -1,9 +1,8 @@
 """Requests under a foreign name, for the metrics, or that another site made a browser send."""
 
-import asyncio
-
 import httpx
 import pytest
+from anyio.from_thread import start_blocking_portal
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -23,7 +22,9 @@ def status(app: ASGIApp, path: str = "/", **headers: str) -> int:
         async with httpx.AsyncClient(transport=transport, base_url="http://calib.lan") as client:
             return (await client.get(path, headers=written)).status_code
 
-    return asyncio.run(ask())
+    # In a thread: a worker whose browser is open has a loop of its own.
+    with start_blocking_portal() as portal:
+        return portal.call(ask)
 
 
 @pytest.mark.parametrize("address", ["::1", "[::1]", "0:0:0:0:0:0:0:1", "fd00::5", "10.0.0.7"])

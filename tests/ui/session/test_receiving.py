@@ -1,14 +1,15 @@
 """Of whom the server takes uploads, how much, and how long it keeps them."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from types import SimpleNamespace
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 import streamlit as st
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -71,8 +72,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Server:
 class Client:
     """Asks the app without a socket, in a loop of its own."""
 
-    def __init__(self, app: Starlette, runner: asyncio.Runner) -> None:
-        self._app, self._runner = app, runner
+    def __init__(self, app: Starlette, portal: BlockingPortal) -> None:
+        self._app, self._portal = app, portal
 
     def put(self, session: str, file: str, content: Any, **more: Any) -> httpx.Response:
         async def ask() -> httpx.Response:
@@ -82,7 +83,7 @@ class Client:
                     f"/_stcore/upload_file/{session}/{file}", content=content, **more
                 )
 
-        return self._runner.run(ask())
+        return self._portal.call(ask)
 
     def leave(self, session: str) -> None:
         """The connection of a session ends."""
@@ -95,10 +96,10 @@ class Client:
             pass
 
         scope = {"type": "websocket", "path": "/_stcore/stream", "headers": [], "subprotocols": []}
-        self._runner.run(self._app(scope, receive, send))
+        self._portal.call(self._app, scope, receive, send)
 
     def wait(self, seconds: float) -> None:
-        self._runner.run(asyncio.sleep(seconds))
+        self._portal.call(anyio.sleep, seconds)
 
 
 @pytest.fixture
@@ -110,8 +111,9 @@ def client(server: Server) -> Iterator[Client]:
         ]
     )
     app.add_middleware(Receiving)
-    with asyncio.Runner() as runner:
-        yield Client(app, runner)
+    # In a thread: a worker whose browser is open has a loop of its own.
+    with start_blocking_portal() as portal:
+        yield Client(app, portal)
 
 
 def sent(client: Client, session: str, file: str, size: int, **more: Any) -> int:
@@ -220,10 +222,11 @@ def test_an_upload_that_is_broken_off_is_no_error(server: Server) -> None:
         return next(messages, {"type": "http.disconnect"})
 
     scope = {"type": "http", "method": "PUT", "path": "/_stcore/upload_file/ada/1", "headers": []}
-    with pytest.raises(ClientDisconnect):
-        asyncio.run(app(scope, receive, None))
-    messages = iter([{"type": "http.request", "body": b"x", "more_body": True}])
-    asyncio.run(Receiving(app)(scope, receive, None))  # type: ignore[arg-type]
+    with start_blocking_portal() as portal:
+        with pytest.raises(ClientDisconnect):
+            portal.call(app, scope, receive, None)
+        messages = iter([{"type": "http.request", "body": b"x", "more_body": True}])
+        portal.call(Receiving(app), scope, receive, None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "many", "nan", "inf"])
