@@ -82,10 +82,10 @@ def _slice_table(report: Contents, part: SlicePart) -> Table:
 
 
 def _slice_caption(part: SlicePart, gaps: SliceGaps, n_shown: int) -> str:
-    caption = f"By {' and '.join(part.columns)}, strongest evidence first; "
-    caption += f"{level(gaps.confidence_level)} intervals and p (Holm) below the differences."
+    caption = f"By {' and '.join(part.columns)}, strongest evidence first. "
+    caption += f"Below a difference: its {level(gaps.confidence_level)} interval and p (Holm)."
     if part.tests:
-        caption += " p below slope and KS error is that of the tests of the verdict (Holm)."
+        caption += " Below a slope: KS error and p of the verdict's tests (Holm)."
     n_slices = len(gaps) + part.n_left_out
     if n_shown < n_slices:
         caption += f" The first {n_shown} of {n_slices:,} slices."
