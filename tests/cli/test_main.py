@@ -326,7 +326,8 @@ def carried(folder, tmp_path_factory):
         given = ("report", folder / file, *named, "--sign", pem, "-o", made / f"{name}.json")
         assert main([str(each) for each in given]) == 0
     given = ("export", folder / "scores.csv", *named[:4], "--method", "platt", "-o")
-    assert main([*map(str, given), str(made / "map.sql")]) == 0
+    for form in ("map.sql", "map.json"):
+        assert main([*map(str, given), str(made / form)]) == 0
     return made
 
 
