@@ -177,6 +177,8 @@ def test_a_later_version_is_named(tmp_path: Path, texts: Texts) -> None:
         {"set_aside": {"no outcome": -1}},
         {"view_key": "best"},
         {"max_scores": None},
+        {"transform": "eval"},
+        {"swap": 1},
     ],
     ids=lambda forged: next(iter(forged)),
 )
@@ -196,6 +198,8 @@ def test_what_differs_cannot_be_added(texts: Texts) -> None:
         aggregate_rows(view, {}) + aggregate_rows(view, sites(3000))
     with texts.raises(ValueError):
         aggregate_rows(view, {}) + aggregate_rows(view, {}, view_key="top:1")
+    with texts.raises(ValueError):
+        aggregate_rows(view, {}) + aggregate_rows(view, {}, transform="percent")
     clusters = BinaryView(view.outcome, view.score, group=np.arange(3000) // 5)
     with texts.raises(ValueError):
         aggregate_rows(clusters, {}) + aggregate_rows(clusters, {})

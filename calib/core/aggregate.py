@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from calib.core import aggregate_file
 from calib.core.counted import CountedRows
-from calib.core.origin import read_as
+from calib.core.origin import Origin, Transform, read_as
 from calib.core.strata import NONE, Part, Strata, crossed_name, crossing_of, joined_strata
 from calib.numerics.arrays import IntArray, Locked, arrays_of
 from calib.numerics.cell_table import MAX_CELLS, MAX_SCORES, CellTable, add_tables
@@ -58,6 +58,10 @@ class Aggregate:
         Names of the named folds, empty if there are none.
     max_scores : int
         If there are at most this many distinct scores, every cell is one score.
+    transform : str
+    swap : bool
+        How scores were converted to probabilities before they were counted, as in `calib.load`. An
+        exported calibrator begins with this conversion.
     noticed : mapping of str to tuple of str
         Remarks about the rows that `calib.scan` counted, by model. A saved file and a sum of
         aggregates have none.
@@ -79,6 +83,8 @@ class Aggregate:
     sources: tuple[str, ...] = ()
     fold_names: tuple[str, ...] = ()
     max_scores: int = MAX_SCORES
+    transform: Transform = "none"
+    swap: bool = False
     noticed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
@@ -110,9 +116,10 @@ class Aggregate:
         return bool((self.strata.test != NONE).any())
 
     @property
-    def origin(self) -> None:
-        """None: how the rows were read is not known."""
-        return None
+    def origin(self) -> Origin | None:
+        """The conversion of the scores. Counts keep nothing else of how the rows were read."""
+        made = Origin(transform=self.transform.removeprefix("none"), swap=self.swap)
+        return None if made == Origin() else made
 
     def __repr__(self) -> str:
         return f"Aggregate({self.name!r}, {self.n_rows:,} rows, {self.read_as})"
@@ -121,7 +128,10 @@ class Aggregate:
     def read_as(self) -> str:
         """What the columns were read as."""
         return read_as(
-            None, outcome=self.outcome_name, score=self.score_name, positive=self.positive_name
+            self.origin,
+            outcome=self.outcome_name,
+            score=self.score_name,
+            positive=self.positive_name,
         )
 
     @property
@@ -159,8 +169,8 @@ class Aggregate:
         Raises
         ------
         ValueError
-            If views, columns or folds differ, or rows have clusters (an aggregate does not keep
-            their names).
+            If views, columns, folds or the conversions of the scores differ, or rows have clusters
+            (an aggregate does not keep their names).
         """
         _check_addable(self, other)
         both = (self, other)
@@ -430,6 +440,13 @@ def _check_addable(one: Aggregate, other: Aggregate) -> None:
             raise ValueError(
                 f"Only aggregates of the same {name} can be added, got {own!r} and {theirs!r}."
             )
+    own, theirs = (f"transform={each.transform!r}, swap={each.swap}" for each in (one, other))
+    if own != theirs:
+        raise ValueError(
+            "Only aggregates whose scores were converted in the same way can be added, because an "
+            f"exported calibrator has one conversion; got {own} and {theirs}. Convert the scores "
+            "to probabilities in the data, and count them again."
+        )
     columns, others = ({part.column for part in each.parts} for each in (one, other))
     if columns != others:
         odd = min(columns ^ others)

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from calib.core.origin import Transform
 from calib.core.strata import Part, Strata
 from calib.core.strict_json import Reader, loads
 from calib.core.views import parse_view
@@ -61,6 +62,9 @@ class Known:
     sources: tuple[str, ...]
     fold_names: tuple[str, ...]
     max_scores: int
+    # Files of earlier versions do not have them.
+    transform: Transform = "none"
+    swap: bool = False
 
     def __post_init__(self) -> None:
         parse_view(self.view_key)

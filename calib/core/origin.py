@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Transform = Literal["none", "percent", "tenths", "logit", "clip", "softmax", "normalize"]
+# These read a whole row of class scores.
+OF_ROWS = ("softmax", "normalize")
 # What is no argument of `calib.load`, and what has another name there.
 NOT_GIVEN = {
     *("file", "example", "guesses", "sampled", "sampled_of", "sample_key", "seed"),
@@ -100,6 +102,11 @@ class Origin:
             if value or (name in ("header", "day_first") and value is not None)
         }
 
+    @property
+    def of_counts(self) -> bool:
+        """Whether it is the origin of counts, which keep only how their scores were converted."""
+        return self == Origin(transform=self.transform, swap=self.swap)
+
     def stated(self) -> Origin:
         """The same origin with every guessed argument stated; `guessed` still has its name."""
         return replace(self, guesses=())
@@ -120,6 +127,16 @@ class Origin:
         if self.repeated_ids:
             found.append(repeated_ids(self.repeated_ids))
         return tuple(found)
+
+
+def conversion_of(origin: Origin | None) -> dict[str, Any]:
+    """The arguments `transform` and `swap` of `calib.load`.
+
+    >>> conversion_of(Origin(transform="percent")), conversion_of(None)
+    ({'transform': 'percent', 'swap': False}, {'transform': 'none', 'swap': False})
+    """
+    origin = origin or Origin()
+    return {"transform": origin.transform or "none", "swap": origin.swap}
 
 
 def read_as(origin: Origin | None, *, outcome: str, score: str, positive: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
@@ -13,7 +13,7 @@ from calib.calibrators import CALIBRATORS, Calibrator, MatrixCalibrator
 from calib.calibrators.forms import Form, RowsForm
 from calib.calibrators.one_vs_rest import OneVsRest
 from calib.core import __version__
-from calib.core.origin import Transform
+from calib.core.origin import OF_ROWS, conversion_of
 from calib.exports.codec import ExportError, Json
 from calib.exports.conversion import Conversion
 from calib.exports.document import MAX_DEVIATION, ExportedCalibrator, deviation
@@ -46,7 +46,13 @@ def describe(
     except NotImplementedError as error:
         raise ExportError(str(error)) from None
     if conversion is None:
-        conversion = _conversion_of(analysis)
+        conversion = Conversion(**conversion_of(None if analysis is None else analysis.data.origin))
+    if conversion.transform in OF_ROWS and not matrix:
+        raise ExportError(
+            f"The scores were converted by transform={conversion.transform!r}, which needs the "
+            "scores of all classes, and this calibrator has one score per row. Pass "
+            'transform="none" to calib.export, and convert the scores before the file is used.'
+        )
     held_out = None
     if analysis is not None and method in analysis.methods:
         found = analysis.methods[method].metrics
@@ -90,13 +96,6 @@ def tests_of(
 
 def _knots_of(fitted: Calibrator | MatrixCalibrator) -> FloatArray:
     return fitted.knots() if isinstance(fitted, Calibrator) else np.empty(0)
-
-
-def _conversion_of(analysis: Analysis | None) -> Conversion:
-    origin = None if analysis is None else analysis.data.origin
-    if origin is None:
-        return Conversion()
-    return Conversion(cast(Transform, origin.transform or "none"), origin.swap)
 
 
 def _compare_with_fitted(made: ExportedCalibrator, fitted: Calibrator | MatrixCalibrator) -> None:

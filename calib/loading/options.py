@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
+from calib.core.origin import OF_ROWS as OF_ROWS
 from calib.core.origin import Transform as Transform
 
 Decimal = Literal[".", ","]
-# These read a whole row of class scores.
-OF_ROWS = ("softmax", "normalize")
 
 
 def option(default: Any, meaning: str, *, metavar: str = "COLUMN", many: bool = False) -> Any:

@@ -227,7 +227,7 @@ def reproduction(report: Contents) -> Section:
 
 def _where(report: Contents) -> str:
     origin = report.analysis.data.origin
-    if origin is None:
+    if origin is None or origin.of_counts:
         return (
             "This report does not record how its rows were read: read the same columns, with "
             f"the same repairs if there were any.{_more_columns(report)}"

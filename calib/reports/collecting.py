@@ -14,6 +14,7 @@ from calib.analysis.periods import timed_rows
 from calib.analysis.slices import sliced_rows
 from calib.core.aggregate import Aggregate
 from calib.core.counting import aggregate_rows, joined_pieces
+from calib.core.origin import conversion_of
 from calib.core.predictions import Predictions
 from calib.core.strata import NONE, Part, Strata, joined_strata
 from calib.core.views import BinaryView
@@ -151,6 +152,7 @@ def _named(analysis: LiveAnalysis) -> dict[str, Any]:
         "set_aside": dict(source.set_aside),
         "sources": (source.fingerprint,) if isinstance(source, Predictions) else source.sources,
         "max_scores": MAX_CELLS,
+        **conversion_of(source.origin),
     }
 
 

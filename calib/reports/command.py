@@ -26,8 +26,9 @@ LONGEST_LINE = 88
 def origin_of(report: Contents) -> Origin:
     """How the rows were read, as far as the report contains it."""
     data, parts = report.analysis.data, report.parts
-    if data.origin is not None:
-        return data.origin
+    kept = data.origin or Origin()
+    if not kept.of_counts:
+        return kept
     sliced = dict.fromkeys(name for each in parts.slice_columns for name in each) if parts else {}
     return Origin(
         outcome=data.outcome_name,
@@ -35,6 +36,8 @@ def origin_of(report: Contents) -> Origin:
         score="" if report.analysis.multiclass else data.score_name,
         slices=tuple(sliced),
         time=_time(parts) if parts else "",
+        transform=kept.transform,
+        swap=kept.swap,
     )
 
 
@@ -73,10 +76,11 @@ def _reading(report: Contents) -> list[str]:
     first = []
     if not origin.file:
         file, first = "file", [f'file = "..."  # the data called {data.name!r}']
-    if data.origin is None:
+    known = not (data.origin or Origin()).of_counts
+    if not known:
         # Whether these were rows in memory or counts is not known.
         first.append("# of counts: predictions = calib.Aggregate.load(file); add several by +")
-    named = origin.arguments() | ({"exact": True} if data.origin else {}) | _named(report)
+    named = origin.arguments() | ({"exact": True} if known else {}) | _named(report)
     drawn = _drawn(origin)
     function = "calib.scan_sample" if drawn else "calib.load"
     return [*first, _call(f"predictions = {function}", (file,), drawn | named)]

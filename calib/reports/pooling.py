@@ -164,7 +164,8 @@ def _distinct(table: CellTable) -> FloatArray:
 
 
 def _sum(evidence: Mapping[str, Evidence]) -> Aggregate:
-    cells = [each.cells for each in evidence.values()]
+    # Cells are of probabilities, so reports may differ in how scores were written before.
+    cells = [replace(each.cells, transform="none", swap=False) for each in evidence.values()]
     try:
         whole = reduce(add, cells)
     except ValueError as error:

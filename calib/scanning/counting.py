@@ -146,6 +146,8 @@ class Counter:
             weighted=mapping.weight is not None,
             set_aside=dict(self.found.set_aside),
             fold_names=self.known[FOLD_NAME].names if mapping.fold else (),
+            transform=mapping.transform,
+            swap=mapping.swap,
             **named,
         )
 

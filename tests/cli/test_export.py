@@ -57,14 +57,18 @@ def test_the_conversion_of_the_scores_is_in_every_file(run, tmp_path):
     files = [tmp_path / f"map{suffix}" for suffix in (".json", ".py")]
     outputs = [part for file in files for part in ("-o", file)]
     data = (tmp_path / "p.csv", "--outcome", "y", "--score", "p", "--positive", "1")
-    done = run("export", *data, "--transform", "percent", "--swap", "--method", "beta", *outputs)
-    assert done.status == 0, done.err
+    converted = ("--transform", "percent", "--swap")
     expected = calib.calibrator("beta").fit(p, y).predict(p)
     raw = 100.0 - 100.0 * p
-    assert np.allclose(calib.load_calibrator(files[0]).predict(raw), expected, rtol=1e-9)
-    names = {}
-    exec(files[1].read_text(), names)
-    assert np.allclose([names["calibrate"](each) for each in raw], expected, rtol=1e-9)
+    counts = tmp_path / "counts.parquet"
+    assert run("scan", *data, *converted, "-o", counts).status == 0
+    for source in ((*data, *converted), (counts,)):
+        done = run("export", *source, "--method", "beta", *outputs)
+        assert done.status == 0, done.err
+        assert np.allclose(calib.load_calibrator(files[0]).predict(raw), expected, rtol=1e-9)
+        names = {}
+        exec(files[1].read_text(), names)
+        assert np.allclose([names["calibrate"](each) for each in raw], expected, rtol=1e-9)
 
 
 def test_a_matrix_is_exported_with_the_names_of_its_classes(run, tmp_path):

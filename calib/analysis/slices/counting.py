@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from calib.core.aggregate import Aggregate
 from calib.core.counting import aggregate_rows
+from calib.core.origin import conversion_of
 from calib.core.predictions import Predictions
 from calib.core.strata import crossed_name
 from calib.core.views import BinaryView
@@ -87,6 +88,7 @@ def aggregate(
         set_aside=dict(predictions.set_aside),
         sources=(predictions.fingerprint,),
         fold_names=predictions.fold_names,
+        **conversion_of(predictions.origin),
     )
 
 

@@ -1,0 +1,93 @@
+"""A calibrator from counts is exported with the conversion of the scores that were counted."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import calib
+from calib.analysis.slices import aggregate
+from calib.core.aggregate import Aggregate
+from calib.exports import ExportError, describe
+from calib.reports import Report
+from calib.reports.command import library_call
+
+FITTED = {"methods": ("uncalibrated", "beta")}
+CONVERSIONS = {
+    ("percent", False): lambda p: 100.0 * p,
+    ("logit", False): lambda p: np.log(p / (1.0 - p)),
+    ("none", True): lambda p: 1.0 - p,
+    ("percent", True): lambda p: 100.0 - 100.0 * p,
+}
+
+
+def drawn(n: int = 600) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(5)
+    p = rng.uniform(0.01, 0.99, n)
+    return p, (rng.random(n) < p**2).astype(int)
+
+
+def saved(counts: Aggregate, folder: Path) -> Aggregate:
+    counts.save(folder / "counts.parquet")
+    return Aggregate.load(folder / "counts.parquet")
+
+
+def loaded(rows: pd.DataFrame, **named) -> Aggregate:
+    return aggregate(calib.load(rows, outcome="y", score="p", **named))
+
+
+def scanned(rows: pd.DataFrame, **named) -> Aggregate:
+    return calib.scan(rows, outcome="y", score="p", **named)
+
+
+COUNTED = {
+    "scan": lambda rows, _, named: scanned(rows, **named),
+    "aggregate": lambda rows, _, named: loaded(rows, **named),
+    "saved": lambda rows, folder, named: saved(scanned(rows, **named), folder),
+    "JSON": lambda rows, _, named: Aggregate.from_json(loaded(rows, **named).to_json()),
+    "added": lambda rows, folder, named: (
+        saved(scanned(rows[::2], **named), folder) + loaded(rows[1::2], **named)
+    ),
+    "one of two models": lambda rows, _, named: calib.scan(
+        rows.assign(q=rows["p"]), outcome="y", models=["p", "q"], **named
+    ).of_model("q"),
+}
+
+
+@pytest.mark.parametrize(("transform", "swap"), CONVERSIONS)
+@pytest.mark.parametrize("made", COUNTED)
+def test_the_file_gives_the_calibrated_scores_of_the_raw_column(made, transform, swap, tmp_path):
+    p, y = drawn()
+    raw = CONVERSIONS[transform, swap](p)
+    rows = pd.DataFrame({"y": y, "p": raw})
+    counts = COUNTED[made](rows, tmp_path, {"transform": transform, "swap": swap})
+    analysis = calib.analyze(counts, FITTED)
+    path = calib.export(analysis.held_out.maps["beta"], tmp_path / "map.py", analysis=analysis)
+    names = {}
+    exec(path.read_text(), names)
+    found = [names["calibrate"](each) for each in raw.tolist()]
+    assert found == pytest.approx(calib.calibrator("beta").fit(p, y).predict(p), rel=1e-9)
+
+
+def test_a_report_from_counts_and_its_counts_know_the_conversion(tmp_path):
+    p, y = drawn()
+    named = {"transform": "percent", "swap": True}
+    counts = scanned(pd.DataFrame({"y": y, "p": 100.0 - 100.0 * p}), **named)
+    report = Report.from_analysis(calib.analyze(counts, FITTED))
+    assert "transform='percent', swap=True" in library_call(report)
+    assert "Aggregate.load(file)" in library_call(report)
+    (tmp_path / "report.json").write_text(report.json())
+    again = Report.open(tmp_path / "report.json")
+    assert again.analysis.data.origin == again.evidence.cells.origin == counts.origin
+
+
+def test_a_conversion_of_rows_is_refused_for_a_single_score():
+    p, y = drawn()
+    rows = pd.DataFrame({"y": y, "p_0": -p, "p_1": p, "p_2": 0.0})
+    scores = ["p_0", "p_1", "p_2"]
+    counts = calib.scan(rows, outcome="y", score=scores, transform="softmax", view="class:1")
+    analysis = calib.analyze(counts, FITTED)
+    fitted = analysis.held_out.maps["beta"]
+    with pytest.raises(ExportError, match="transform='softmax', which needs the scores of all"):
+        describe(fitted, analysis=analysis)
