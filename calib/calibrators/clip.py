@@ -27,7 +27,7 @@ class Clip(Calibrator):
 
     Parameters
     ----------
-    p_min : float or None
+    p_min : float or None, default None
         Bound in (0, 0.5). None: the one of 1e-2, 1e-3, 1e-4, 1e-5 with the lowest log loss on the
         fitted rows (the smallest of equally good ones).
 
@@ -80,7 +80,7 @@ class MatrixClip(MatrixCalibrator):
 
     Parameters
     ----------
-    p_min : float or None
+    p_min : float or None, default None
         Bound in (0, 1/m) for m classes, so that the predicted class does not change. None: the one
         of 1e-2, 1e-3, 1e-4, 1e-5 with the lowest log loss on the fitted rows (the smallest of
         equally good ones).

@@ -32,6 +32,7 @@ PATIENCE = 2
     "coefficients and intercepts.",
     source="Kull et al. 2019, arXiv:1910.12656",
     aliases="Dirichlet calibration with ODIR regularisation",
+    weighs_evidence=True,
 )
 class Dirichlet(FullLinear):
     """Dirichlet calibration: softmax(W ln P + b), fitted by penalised maximum likelihood.
@@ -41,16 +42,16 @@ class Dirichlet(FullLinear):
 
     Parameters
     ----------
-    penalty : {"odir", "l2"}
+    penalty : {"odir", "l2"}, default "odir"
         What is added to the mean log loss. "odir": `strength` times the sum of squares of the
         off-diagonal entries of W, plus `intercept_strength` times the sum of squares of b. "l2":
         `strength` times the sum of all squares.
-    strength : float or None
+    strength : float or None, default None
         At least 0. None: the value with the lowest log loss in 5 random folds of at most 20,000
         rows, among the weights of 100,000 to 0.01 rows in decades.
-    intercept_strength : float or None
+    intercept_strength : float or None, default None
         At least 0. None: equal to `strength`. Not used with "l2".
-    random_state : int
+    random_state : int, default 0
         Seed of the folds.
 
     Attributes
@@ -158,4 +159,5 @@ register(
     summary="Assumes that true log-odds are linear in all log scores, with small coefficients.",
     source="Kull et al. 2019, arXiv:1910.12656",
     aliases="Dirichlet calibration with L2 regularisation",
+    weighs_evidence=True,
 )(partial(Dirichlet, "l2"))

@@ -24,6 +24,7 @@ from calib.numerics.splines import steps
     summary="Assumes nothing about the shape; each bin gets its observed rate.",
     source="Zadrozny, Elkan 2001",
     aliases="histogram binning, quantile binning",
+    weighs_evidence=True,
 )
 class Histogram(Calibrator):
     """Histogram binning: the calibrated score is the observed rate of the bin of the score.
@@ -35,11 +36,11 @@ class Histogram(Calibrator):
 
     Parameters
     ----------
-    n_bins : int
+    n_bins : int, default 15
         Largest number of bins, at least 1. Equal scores share a bin, so there can be fewer.
-    strategy : {"quantile", "uniform"}
+    strategy : {"quantile", "uniform"}, default "quantile"
         Bins of equal weight or of equal width.
-    shrink : bool
+    shrink : bool, default True
         If False, the calibrated scores are the observed rates, including 0 and 1.
 
     Attributes

@@ -20,6 +20,7 @@ from calib.numerics.splines import lines
     summary="Assumes only that the observed rate does not fall as the score rises.",
     source="Zadrozny, Elkan 2002",
     aliases="isotonic regression, pool adjacent violators (PAV, PAVA), monotone regression",
+    weighs_evidence=True,
 )
 class Isotonic(RowCalibrator):
     """Isotonic regression: the best-fitting non-decreasing function, in weighted least squares.
@@ -36,7 +37,7 @@ class Isotonic(RowCalibrator):
 
     Parameters
     ----------
-    shrink : bool
+    shrink : bool, default True
         If False, the function is the textbook function, including rates of 0 and 1.
 
     Attributes

@@ -34,6 +34,7 @@ RIDGE = 1e-3
     summary="Assumes that the log-odds are a smooth curve that increases with the score.",
     source="Richardson, Pospisil 2021; Ramsay 1988",
     aliases="monotone spline",
+    weighs_evidence=True,
 )
 class ISpline(Calibrator):
     """I-spline: sigmoid(b + sum beta_r I_r(G(s))) with all beta_r > 0, so strictly increasing.
@@ -44,11 +45,11 @@ class ISpline(Calibrator):
 
     Parameters
     ----------
-    loss : {"log", "brier"}
+    loss : {"log", "brier"}, default "log"
         Loss that is minimised: log loss or squared error.
-    n_knots : int
+    n_knots : int, default 5
         Number of inner knots, at least 0.
-    epsilon : float or None
+    epsilon : float or None, default None
         Epsilon of the compact logit, in [1e-15, 0.5). None: the rule of Lucena 2018, at the end
         of [0, 1] that scores come nearest to, so that the classes can be exchanged.
 

@@ -23,6 +23,7 @@ from calib.numerics.splines import fit_cumulative_spline, lines, of_polynomials
     summary="Assumes that the error of the scores changes smoothly along the ranking of the rows.",
     source="Gupta et al. 2021, section 4, arXiv:2006.12800",
     aliases="spline recalibration",
+    weighs_evidence=True,
 )
 class KSSpline(Calibrator):
     """KS spline: s + h'(t), where t is the fractile of the score s.
@@ -37,9 +38,9 @@ class KSSpline(Calibrator):
 
     Parameters
     ----------
-    n_knots : int
+    n_knots : int, default 6
         Number of knots, at least 2.
-    shrink : bool
+    shrink : bool, default True
         If False, the result is clipped to [0, 1], as in the paper.
 
     Attributes
@@ -125,11 +126,11 @@ class TopSpline(MatrixCalibrator):
 
     Parameters
     ----------
-    n_top : int
+    n_top : int, default 2
         Number of ranks, at least 1. Values above m - 1 count as m - 1.
-    n_knots : int
+    n_knots : int, default 6
         Number of knots, at least 2.
-    shrink : bool
+    shrink : bool, default True
         If False, a calibrated score can be exactly 0 or 1, as in the paper.
 
     Attributes

@@ -183,6 +183,7 @@ class Logistic(IncreasingSigmoid):
     summary="Assumes an S-shaped (sigmoid) curve of the score itself.",
     source="Platt 1999",
     aliases="Platt scaling, sigmoid calibration",
+    weighs_evidence=True,
 )
 class Platt(IncreasingSigmoid):
     """Platt scaling: sigmoid(gamma s + delta), fitted to softened outcomes by maximum likelihood.

@@ -73,6 +73,7 @@ def span(values: FloatArray) -> str:
     summary="One scale factor and one shift on the logits per class.",
     source="Guo et al. 2017, arXiv:1706.04599",
     aliases="diagonal matrix scaling",
+    weighs_evidence=True,
 )
 class VectorScaling(LinearSoftmax):
     """Vector scaling: softmax(w ln P + b) with w and b per class, fitted by maximum likelihood.
@@ -151,6 +152,7 @@ class FullLinear(LinearSoftmax):
     summary="Assumes only that true log-odds are linear in all log scores; overfits many classes.",
     source="Guo et al. 2017, arXiv:1706.04599",
     aliases="multinomial logistic recalibration",
+    weighs_evidence=True,
 )
 class MatrixScaling(FullLinear):
     """Matrix scaling: softmax(W ln P + b) with a full matrix W, fitted by maximum likelihood.

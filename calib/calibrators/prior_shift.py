@@ -26,9 +26,9 @@ class PriorShift(Calibrator):
 
     Parameters
     ----------
-    r : float
+    r : float, default 1.0
         The factor, above 0. With 1 nothing changes.
-    base_rate : float or None
+    base_rate : float or None, default None
         True share of positive rows, in (0, 1). If it is given, `r` is not used. The factor is then
         the odds of the base rate of the fitted rows, divided by the odds of the true base rate.
 

@@ -31,6 +31,7 @@ MIN_STEP = 1e-10
     summary="Assumes that the rate never falls, and is linear between quantiles of the scores.",
     source="Richardson, Pospisil 2021; Gupta et al. 2016, arXiv:1505.06378",
     aliases="PWL, monotone piecewise-linear calibration",
+    weighs_evidence=True,
 )
 class PiecewiseLinear(Calibrator):
     """Piecewise-linear calibration: a non-decreasing function, linear between keypoints.
@@ -43,9 +44,9 @@ class PiecewiseLinear(Calibrator):
 
     Parameters
     ----------
-    loss : {"log", "brier"}
+    loss : {"log", "brier"}, default "log"
         Loss that is minimised: log loss or squared error.
-    n_keypoints : int
+    n_keypoints : int, default 10
         Approximate maximum number of keypoints, at least 2.
 
     Attributes

@@ -31,6 +31,9 @@ class Method:
     full_label: str = ""
     # Other names in the field, for the search on the Methods page.
     aliases: str = ""
+    # Whether the fit depends on how many rows there are: three rows tell more than one row of
+    # weight 3.
+    weighs_evidence: bool = False
     # Makes the unfitted calibrator of one score per row. None: it calibrates only matrices.
     create: Callable[..., Calibrator] | None = None
     # Makes the unfitted calibrator of a matrix. None: a matrix is calibrated one-vs-rest.

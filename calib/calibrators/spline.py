@@ -28,6 +28,7 @@ from calib.numerics.transforms import default_epsilon, sigmoid
     "curvature.",
     source="Lucena 2018, equation 1, arXiv:1809.07751",
     aliases="smoothing spline, generalized additive model (GAM)",
+    weighs_evidence=True,
 )
 class Spline(Calibrator):
     """Spline calibration: sigmoid(f(G(s))) with a cubic smoothing spline f of the compact logit G.
@@ -44,9 +45,9 @@ class Spline(Calibrator):
 
     Parameters
     ----------
-    epsilon : float or None
+    epsilon : float or None, default None
         Epsilon of the compact logit, in [1e-15, 0.5). None: the rule of Lucena 2018.
-    monotone : bool
+    monotone : bool, default False
         Whether f must not decrease. lambda is that of the unconstrained fit. If that fit does not
         decrease, it is not changed.
 

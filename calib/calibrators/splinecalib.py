@@ -31,6 +31,7 @@ TRANSFORMS = {"none": "s", "compact_logit": "G(s)", "logit": "logit(s)"}
     summary="Assumes that the log-odds are a smooth curve; penalises coefficients, not curvature.",
     source="Lucena 2018, algorithms 1 and 2, arXiv:1809.07751",
     aliases="ML-Insights",
+    weighs_evidence=True,
 )
 class SplineCalib(Calibrator):
     """SplineCalib: logistic regression on a natural cubic spline basis with an L2 penalty.
@@ -44,17 +45,17 @@ class SplineCalib(Calibrator):
 
     Parameters
     ----------
-    transform : {"compact_logit", "none", "logit"}
+    transform : {"compact_logit", "none", "logit"}, default "compact_logit"
         Transformation of the scores before the spline. "logit" replaces scores of 0 and 1 by
         epsilon and 1 - epsilon, or by the nearest other score if that is nearer to 0 or 1.
-    loss : {"log", "brier"}
+    loss : {"log", "brier"}, default "log"
         "log": logistic regression. "brier": ridge regression of the outcome, clipped to [0, 1].
-    n_knots : int
+    n_knots : int, default 200
         Approximate maximum number of knots, at least 2.
-    epsilon : float or None
+    epsilon : float or None, default None
         Epsilon of the compact logit and of the logit, in [1e-15, 0.5). None: the rule of Lucena
         2018.
-    least_lambda : float
+    least_lambda : float, default 1e-14
         Smallest lambda that is tried if the loss still falls at 1e-4, where the grid of the author
         ends. With 1e-4 only that grid is used.
 

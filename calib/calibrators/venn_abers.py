@@ -23,6 +23,7 @@ from calib.numerics.splines import steps
     summary="Assumes only that the rate never falls; shows how much one more row could change it.",
     source="Vovk, Petej, Fedorova 2015, arXiv:1511.00213",
     aliases="inductive Venn-Abers predictor (IVAP)",
+    weighs_evidence=True,
 )
 class VennAbers(Calibrator):
     """Inductive Venn-Abers predictor: p1 / (1 - p0 + p1).

@@ -122,6 +122,7 @@ class SlopeIntercept:
 Result = TypeVar("Result")
 Better = Literal["lower", "higher", "zero", "one", "none"]
 Of = Literal["scores", "matrix"]
+OtherClass = Literal["same", "negated"]
 PROBLEMS: Mapping[Of, type[ScoreCells] | type[ScoreMatrix]] = {
     "scores": ScoreCells,
     "matrix": ScoreMatrix,
@@ -156,6 +157,19 @@ class Metric:
         Which number tables show if the metric returns several; "" is the first.
     of : {"scores", "matrix"}
         Whether the metric needs one score per row or one score per class.
+    perfect : float or None
+        The first number if every score is 0 or 1 and right. NaN: it is not defined then. None: it
+        depends on the rows.
+    other_class : {"same", "negated"} or None
+        What the numbers become if the other class counts as positive, with scores of 1 - s. None:
+        they can become any numbers. Not used for metrics of a matrix.
+    weighs_evidence : bool
+        Whether the numbers depend on how many rows there are: three rows tell more than one row
+        of weight 3.
+    needs_both_classes : bool
+        Whether the first number is NaN if all outcomes are equal.
+    precision : float
+        Relative precision of the numbers if the unit of the weights changes.
     """
 
     key: str
@@ -171,6 +185,11 @@ class Metric:
     part: str = ""
     aliases: str = ""
     of: Of = "scores"
+    perfect: float | None = None
+    other_class: OtherClass | None = None
+    weighs_evidence: bool = False
+    needs_both_classes: bool = False
+    precision: float = 1e-7
 
     @property
     def problem(self) -> type[ScoreCells] | type[ScoreMatrix]:
@@ -296,7 +315,14 @@ def metric(label: str, **declared: Any) -> Callable[[Callable[..., Result]], Cal
 
 
 # What calibration errors, and tests of one, have in common.
-error_metric = functools.partial(metric, bounds=(0.0, 1.0), better="lower", interval="error")
+error_metric = functools.partial(
+    metric,
+    bounds=(0.0, 1.0),
+    better="lower",
+    interval="error",
+    perfect=0.0,
+    other_class="same",
+)
 error_test = functools.partial(metric, bounds=(0.0, 1.0), better="none", interval=None)
 
 

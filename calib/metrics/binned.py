@@ -21,6 +21,7 @@ Norm = Literal["l1", "l2", "max"]
     convention="Right-closed bins, the first closed on both sides; empty bins are skipped.",
     source="Guo et al. 2017, arXiv:1706.04599",
     aliases="ECE; maximum calibration error (MCE), root mean squared calibration error",
+    other_class=None,  # a score on an edge belongs to the bin below it, for either class
 )
 def expected_calibration_error(
     cells: ScoreCells,
@@ -104,6 +105,7 @@ ROUNDING = 1e-12  # of sums over bins
     convention="Quantile bins that never split ties; at most 1,000.",
     source="Roelofs et al. 2022, arXiv:2012.08668",
     aliases="ECE-sweep, monotonic sweep",
+    other_class=None,  # a score on an edge belongs to the bin below it, for either class
 )
 def sweep_calibration_error(cells: ScoreCells) -> float:
     """ECE-sweep: ECE with the largest number of quantile bins that keeps frequencies monotone.

@@ -39,6 +39,7 @@ def _range(difference: FloatArray) -> FloatArray:
     convention="Evaluated between distinct scores: tied rows are never split.",
     source="Gupta et al. 2021, arXiv:2006.12800",
     aliases="Kolmogorov-Smirnov calibration error, ECCE-MAD",
+    other_class=None,  # the cumulative curve begins at the lowest score
 )
 def ks_error(cells: ScoreCells) -> float:
     """Kolmogorov-Smirnov (KS) calibration error: the maximum of abs(C_k) over k.
@@ -89,6 +90,8 @@ def kuiper_error(cells: ScoreCells) -> float:
     convention="Positive: the scores are too low on average.",
     source="Cox 1958, doi:10.1093/biomet/45.3-4.562",
     aliases="calibration-in-the-large, mean calibration, bias",
+    perfect=0.0,
+    other_class="negated",
 )
 def signed_calibration_error(cells: ScoreCells) -> float:
     """Weighted base rate minus weighted mean score.
@@ -109,6 +112,8 @@ def signed_calibration_error(cells: ScoreCells) -> float:
     convention="Brownian limit; below 100 distinct scores a seeded simulation of y ~ Bernoulli(s).",
     source="Arrieta-Ibarra et al. 2022, arXiv:2205.09680",
     aliases="Kolmogorov-Smirnov test",
+    perfect=0.0,
+    weighs_evidence=True,
 )
 def ks_test(cells: ScoreCells, random_state: int = 0) -> TestResult:
     """Test of calibration with the KS error as statistic.
@@ -138,6 +143,8 @@ def ks_test(cells: ScoreCells, random_state: int = 0) -> TestResult:
     convention="Brownian limit; below 100 distinct scores a seeded simulation of y ~ Bernoulli(s).",
     source="Arrieta-Ibarra et al. 2022, arXiv:2205.09680",
     aliases="ECCE-R test",
+    perfect=0.0,
+    weighs_evidence=True,
 )
 def kuiper_test(cells: ScoreCells, random_state: int = 0) -> TestResult:
     """Test of calibration with the Kuiper error as statistic.

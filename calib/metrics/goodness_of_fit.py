@@ -32,6 +32,9 @@ MAX_RUNS = 64
     aliases="Spiegelhalter test",
     interval=None,
     digits=3,
+    perfect=0.0,
+    other_class="same",
+    weighs_evidence=True,
 )
 def spiegelhalter_test(cells: ScoreCells) -> TestResult:
     """Spiegelhalter's z-test of the Brier score.
@@ -72,6 +75,8 @@ def spiegelhalter_test(cells: ScoreCells) -> TestResult:
     aliases="HL test, goodness-of-fit test",
     interval=None,
     digits=3,
+    perfect=0.0,
+    weighs_evidence=True,
 )
 def hosmer_lemeshow_test(
     cells: ScoreCells, n_groups: int = 10, random_state: int = 0

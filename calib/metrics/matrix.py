@@ -61,6 +61,7 @@ def _mean(name: str, rows: ScoreMatrix) -> float:
     convention="Natural logarithm; scores are clipped at 2.2e-16.",
     source="Good 1952, doi:10.1111/j.2517-6161.1952.tb00104.x",
     aliases="cross-entropy, negative log-likelihood (NLL)",
+    perfect=0.0,
 )
 def multiclass_log_loss(rows: ScoreMatrix) -> float:
     """Mean negative log-likelihood of the true class; scores are clipped at 2.2e-16.
@@ -82,6 +83,7 @@ def multiclass_log_loss(rows: ScoreMatrix) -> float:
     better="lower",
     source="Brier 1950",
     aliases="quadratic score",
+    perfect=0.0,
 )
 def multiclass_brier_score(rows: ScoreMatrix) -> float:
     """Mean over the rows of the sum over the classes of (score - outcome)^2.
@@ -108,6 +110,7 @@ def multiclass_brier_score(rows: ScoreMatrix) -> float:
     bounds=(0.0, 1.0),
     better="higher",
     source="",
+    perfect=1.0,
 )
 def accuracy(rows: ScoreMatrix) -> float:
     """Share of rows in which the class with the highest score is the true one.
@@ -153,6 +156,7 @@ def ece_top_label(rows: ScoreMatrix, n_bins: int = 15) -> float:
     source="Kull et al. 2019, arXiv:1910.12656",
     aliases="cwECE, marginal calibration error",
     interval=None,
+    perfect=0.0,
 )
 def ece_classwise(rows: ScoreMatrix, n_bins: int = 15) -> float:
     """Classwise ECE: the mean over the classes of the ECE of the class's own score.

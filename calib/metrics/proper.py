@@ -70,6 +70,8 @@ def _mean(
     convention="Natural log; scores clipped to [2.2e-16, 1 - 2.2e-16], as scikit-learn does.",
     source="Good 1952, doi:10.1111/j.2517-6161.1952.tb00104.x",
     aliases="cross-entropy, negative log-likelihood (NLL), logarithmic score",
+    perfect=0.0,
+    other_class="same",
 )
 def log_loss(cells: ScoreCells) -> float:
     """Mean negative log-likelihood: -(1/W) sum w [y ln s + (1 - y) ln(1 - s)].
@@ -96,6 +98,8 @@ def log_loss(cells: ScoreCells) -> float:
     convention="Binary: 0 to 1, half of the sum over both classes.",
     source="Brier 1950",
     aliases="mean squared error, quadratic score",
+    perfect=0.0,
+    other_class="same",
 )
 def brier_score(cells: ScoreCells) -> float:
     """Mean squared error of the scores: (1/W) sum w (s - y)^2.
@@ -122,6 +126,9 @@ def brier_score(cells: ScoreCells) -> float:
     aliases="certain and wrong, infinite log loss",
     interval=None,
     digits=0,
+    perfect=0.0,
+    other_class="same",
+    weighs_evidence=True,
 )
 def certain_and_wrong(cells: ScoreCells) -> int:
     """Confident errors: number of rows whose score is exactly 0 or 1 and wrong.
@@ -152,6 +159,8 @@ def certain_and_wrong(cells: ScoreCells) -> int:
     aliases="CORP decomposition: MCB, DSC, UNC; reliability, resolution",
     interval="reflected",
     part="miscalibration",
+    perfect=0.0,
+    other_class="same",
 )
 def brier_decomposition(cells: ScoreCells) -> Decomposition:
     """CORP decomposition of the Brier score: score = miscalibration - discrimination + uncertainty.
@@ -187,6 +196,8 @@ def brier_decomposition(cells: ScoreCells) -> Decomposition:
     aliases="CORP decomposition: MCB, DSC, UNC; reliability, resolution",
     interval="reflected",
     part="miscalibration",
+    perfect=0.0,
+    other_class="same",
 )
 def log_loss_decomposition(cells: ScoreCells) -> Decomposition:
     """CORP decomposition of the log loss: score = miscalibration - discrimination + uncertainty.

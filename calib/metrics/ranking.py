@@ -27,6 +27,9 @@ from calib.uncertainty import Estimate
     convention="Mann-Whitney: ties count one half.",
     source="Hanley and McNeil 1982, doi:10.1148/radiology.143.1.7063747",
     aliases="ROC AUC, area under the ROC curve, c-statistic",
+    perfect=1.0,
+    other_class="same",
+    needs_both_classes=True,
 )
 def auc(cells: ScoreCells) -> float:
     """Area under the ROC curve (AUC): P(score of a positive row > score of a negative row).
@@ -119,6 +122,7 @@ def row_auc_within(rows: BinaryView, fold: IntArray) -> FloatArray:
     aliases="unique scores, ties",
     interval=None,
     digits=0,
+    other_class="same",
 )
 def distinct_scores(cells: ScoreCells) -> int:
     """Number of distinct scores. Scores that differ in the last digit count as two.

@@ -27,6 +27,9 @@ from calib.uncertainty import fit_line
     source="Cox 1958, doi:10.1093/biomet/45.3-4.562",
     aliases="Cox recalibration, weak calibration",
     digits=3,
+    perfect=math.nan,  # the scores separate the classes
+    weighs_evidence=True,
+    needs_both_classes=True,
 )
 def calibration_slope_intercept(
     cells: ScoreCells, confidence_level: float = 0.95

@@ -155,6 +155,9 @@ def _agreeing(sums: FloatArray, least: float, most: float) -> float:
     source="Austin and Steyerberg 2019, doi:10.1002/sim.8281",
     aliases="ICI, E50, E90, Emax",
     interval=None,  # a resample costs as much as a fit
+    other_class="same",
+    weighs_evidence=True,
+    precision=1e-5,  # the log loss is exact to 1e-13, and the curve to about 1e-6
 )
 def integrated_calibration_index(cells: ScoreCells, penalty: float | None = None) -> SmoothedErrors:
     """Integrated calibration index (ICI), E50, E90 and Emax.

@@ -17,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 from calib.calibrators import Calibrator, calibrator, score_methods
 from calib.core.cells import ScoreCells
 from calib.crossfit.settings import Settings
+from tests.documented import documented_defaults
 
 METHODS = list(score_methods())
 MONOTONE = [key for key in METHODS if score_methods()[key].create().monotone]
@@ -25,11 +26,7 @@ FITTED = [key for key in METHODS if score_methods()[key].create().needs_both_cla
 PARAMETRIC = ["platt", "logistic", "temperature", "beta", "beta_am", "beta_ab"]
 # Maps made of observed rates, which are 0 or 1 where few rows are.
 BY_RATES = ["isotonic", "histogram", "venn_abers"]
-# Three rows tell more than one row of weight 3, and these depend on how much is known.
-WEIGH_EVIDENCE = {
-    "spline", "splinecalib", "ispline", "pwl", "platt", "venn_abers", "isotonic", "histogram",
-    "ks_spline",
-}  # fmt: skip
+BY_WEIGHT = [key for key in METHODS if not score_methods()[key].weighs_evidence]
 GRID = np.concatenate([[0.0, 5e-324, 1e-300, 1e-15], np.linspace(0.01, 0.99, 99), [1 - 1e-15, 1.0]])
 
 every = pytest.mark.parametrize("key", METHODS)
@@ -79,7 +76,7 @@ def test_counts_are_repeated_rows(key, data):
     assert fitted == pytest.approx(repeated, abs=1e-8)
 
 
-@pytest.mark.parametrize("key", [key for key in METHODS if key not in WEIGH_EVIDENCE])
+@pytest.mark.parametrize("key", BY_WEIGHT)
 def test_weights_are_repeated_rows(key, data):
     scores, y = data
     weight = np.random.default_rng(1).integers(1, 4, len(y))
@@ -327,26 +324,10 @@ def test_order_of_simplicity_is_that_of_the_definitions():
     assert ranks == sorted(ranks)
 
 
-# As documented; the others have no parameters.
-PARAMETERS = {
-    "clip": {"p_min": None},
-    "histogram": {"n_bins": 15, "strategy": "quantile", "shrink": True},
-    "isotonic": {"shrink": True},
-    "ispline": {"loss": "log", "n_knots": 5, "epsilon": None},
-    "ks_spline": {"n_knots": 6, "shrink": True},
-    "prior_shift": {"base_rate": None, "r": 1.0},
-    "pwl": {"loss": "log", "n_keypoints": 10},
-    "spline": {"epsilon": None, "monotone": False},
-    "splinecalib": {
-        "transform": "compact_logit", "loss": "log", "n_knots": 200, "epsilon": None,
-        "least_lambda": 1e-14,
-    },
-}  # fmt: skip
-
-
 @every
 def test_parameters_that_are_not_given_are_as_documented(key):
-    assert calibrator(key).get_params() == PARAMETERS.get(key, {})
+    method = calibrator(key)
+    assert method.get_params() == documented_defaults(type(method))
 
 
 @every

@@ -217,7 +217,8 @@ def test_documentation_adds_what_the_declaration_says(key):
     assert doc.startswith(own.split("\n\n")[0])
     assert section(doc, "Parameters").startswith("y_true : ")
     assert section(own, "Parameters") in doc
-    returned = entry.compute.__annotations__["return"]
+    # A file without `from __future__ import annotations` has the class instead of its name.
+    returned = inspect.formatannotation(entry.compute.__annotations__["return"]).strip("'")
     low, high = entry.bounds
     bounds = f"\n    In [{low:.4g}, {high:.4g}]." if returned == "float" else ""
     assert section(doc, "Returns") == (section(own, "Returns") or f"{returned}{bounds}")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from calib import metrics
 from calib.core.cells import ScoreCells
-from calib.metrics import METRICS, score_metrics
+from calib.metrics import METRICS, matrix_metrics, score_metrics
 
 # Multiples of 1/64 are exact, as are their complements, and only 0, 1/2 and 1 lie on a bin's edge.
 SCORES = st.one_of(st.integers(0, 64).map(lambda k: k / 64), st.sampled_from([0.0, 1.0]))
@@ -41,27 +41,16 @@ def drawn(seed):
 # The same for all metrics: Hypothesis would take longer to draw them than most metrics take.
 DRAWN = [drawn(seed) for seed in range(40)]
 
-# Weights are the inverse of sampling chances here, not counts: three rows tell more than one row of
-# weight 3, and these depend on how much is known.
-KNOW_THE_ROWS = {
-    "ks_test", "kuiper_test", "spiegelhalter_test", "hosmer_lemeshow_test",
-    "calibration_slope_intercept", "certain_and_wrong", "integrated_calibration_index",
-}  # fmt: skip
-# A score on an edge belongs to the bin below it, before and after the flip; the cumulative curve of
-# the KS error begins at the lowest score; and the simulated nulls draw other numbers.
-NOT_SYMMETRIC = {
-    "ks_error", "expected_calibration_error", "sweep_calibration_error", "hosmer_lemeshow_test",
-    "ks_test", "kuiper_test",
-}  # fmt: skip
-NEGATED = {"signed_calibration_error"}
-# Without a better direction a metric may be anything for perfect scores or the other class; of
-# these it is known.
-KNOWN = {
-    "ks_test", "kuiper_test", "brier_decomposition", "log_loss_decomposition", "distinct_scores",
-}  # fmt: skip
-MEASURES = [
-    key for key, metric in score_metrics().items() if metric.better != "none" or key in KNOWN
-]
+
+def keys_of(holds):
+    """Keys of the metrics whose declaration fulfils a condition."""
+    return [key for key, metric in score_metrics().items() if holds(metric)]
+
+
+# Weights are the inverse of sampling chances here, not counts.
+BY_WEIGHT = keys_of(lambda metric: not metric.weighs_evidence)
+PERFECT = keys_of(lambda metric: metric.perfect is not None)
+OF_EITHER_CLASS = keys_of(lambda metric: metric.other_class is not None)
 
 
 def numbers(result):
@@ -70,10 +59,6 @@ def numbers(result):
         return np.array([float(result)])
     values = [getattr(result, field.name) for field in dataclasses.fields(result)]
     return np.array([float(value) for value in values if not isinstance(value, str)])
-
-
-# Its Newton steps end when the log loss is exact to 1e-13; the curve is then to about 1e-6.
-ITERATED = {"integrated_calibration_index": 1e-5}
 
 
 def check_same(one, two, rows, tolerance=1e-9):
@@ -96,7 +81,7 @@ def test_row_order_does_not_matter(key):
         check_same(one, metric(outcome[order], score[order], sample_weight=weight[order]), rows)
 
 
-@pytest.mark.parametrize("key", [key for key in score_metrics() if key not in KNOW_THE_ROWS])
+@pytest.mark.parametrize("key", BY_WEIGHT)
 def test_weights_are_repeated_rows(key):
     metric = getattr(metrics, key)
     for rows in DRAWN:
@@ -106,7 +91,7 @@ def test_weights_are_repeated_rows(key):
         check_same(metric(outcome, score, sample_weight=weight), repeated, rows)
 
 
-@pytest.mark.parametrize("key", [key for key in score_metrics() if key not in KNOW_THE_ROWS])
+@pytest.mark.parametrize("key", BY_WEIGHT)
 def test_a_split_row_weighs_the_same(key):
     metric = getattr(metrics, key)
     for rows in DRAWN:
@@ -124,7 +109,7 @@ def test_the_scale_of_weights_does_not_matter(key):
         outcome, score, weight = rows[:3]
         one = metric(outcome, score, sample_weight=weight)
         two = metric(outcome, score, sample_weight=weight * rows.scale)
-        check_same(one, two, rows, ITERATED.get(key, 1e-7))
+        check_same(one, two, rows, METRICS[key].precision)
 
 
 @pytest.mark.parametrize("key", score_metrics())
@@ -134,22 +119,32 @@ def test_equal_weights_are_no_weights(key):
         outcome, score = rows[:2]
         weight = np.full(len(score), 0.3)
         one, two = metric(outcome, score), metric(outcome, score, sample_weight=weight)
-        check_same(one, two, rows, ITERATED.get(key, 1e-7))
+        check_same(one, two, rows, METRICS[key].precision)
 
 
-@pytest.mark.parametrize("key", [key for key in MEASURES if key not in NOT_SYMMETRIC])
-def test_the_other_class_gives_the_same(key):
-    metric, tolerance = getattr(metrics, key), ITERATED.get(key, 1e-7)
+def of_both_classes(key, rows):
+    """Numbers of a metric, and those if the other class counts as positive."""
+    metric, (outcome, score, weight) = getattr(metrics, key), rows[:3]
+    one = numbers(metric(outcome, score, sample_weight=weight))
+    return one, numbers(metric(~outcome, 1.0 - score, sample_weight=weight))
+
+
+@pytest.mark.parametrize("key", OF_EITHER_CLASS)
+def test_the_other_class_gives_what_is_declared(key):
+    sign, tolerance = METRICS[key].other_class, METRICS[key].precision
     for rows in DRAWN:
-        outcome, score, weight = rows[:3]
-        one = numbers(metric(outcome, score, sample_weight=weight))
-        two = numbers(metric(~outcome, 1.0 - score, sample_weight=weight))
-        if key == "calibration_slope_intercept":
-            # Intercepts change their sign, and with it their bounds their place.
-            lines = [0, 1, 2, 3, 12, 13]
-            one, two = one[lines], two[lines]
-        two, least = -two if key in NEGATED else two, max(1e-9, tolerance / 10)
+        one, two = of_both_classes(key, rows)
+        two = -two if sign == "negated" else two
+        least = max(1e-9, tolerance / 10)
         np.testing.assert_allclose(one, two, rtol=tolerance, atol=least, err_msg=f"{rows}")
+
+
+def test_the_slope_of_the_other_class_is_the_same():
+    # The slope with its error and bounds, and the test; intercepts change their sign.
+    same = [0, 1, 2, 3, 12, 13]
+    for rows in DRAWN:
+        one, two = of_both_classes("calibration_slope_intercept", rows)
+        np.testing.assert_allclose(one[same], two[same], rtol=1e-7, atol=1e-8, err_msg=f"{rows}")
 
 
 @QUICK
@@ -174,33 +169,30 @@ def test_values_keep_their_bounds(key):
             assert np.isnan(result.p_value) or 0.0 <= result.p_value <= 1.0, rows
 
 
-PERFECT = {
-    "auc": 1.0,
-    "certain_and_wrong": 0.0,
-    "distinct_scores": 2.0,
-    "calibration_slope_intercept": np.nan,  # the classes are separated
-}
-NEVER_PERFECT = {"integrated_calibration_index"}  # a smooth curve through 4 rows is not a step
-
-
 @pytest.mark.parametrize("weight", [None, [1.0, 2.0, 0.5, 1.0]])
-@pytest.mark.parametrize("key", [key for key in MEASURES if key not in NEVER_PERFECT])
+@pytest.mark.parametrize("key", PERFECT)
 def test_perfect_scores(key, weight):
     result = getattr(metrics, key)([0, 1, 1, 0], [0.0, 1.0, 1.0, 0.0], sample_weight=weight)
-    assert numbers(result)[0] == pytest.approx(PERFECT.get(key, 0.0), abs=1e-15, nan_ok=True)
+    assert numbers(result)[0] == pytest.approx(METRICS[key].perfect, abs=1e-15, nan_ok=True)
     if hasattr(result, "null"):
         assert result.p_value == 1.0
 
 
-@pytest.mark.parametrize("key", [key for key in MEASURES if key not in NEVER_PERFECT])
+@pytest.mark.parametrize("key", PERFECT)
 def test_any_certain_and_right_scores_are_perfect(key):
     for rows in DRAWN:
         outcome, weight = rows.outcome, rows.weight
         result = getattr(metrics, key)(outcome, outcome * 1.0, sample_weight=weight)
-        expected = PERFECT.get(key, 0.0)
-        if outcome.all() or not outcome.any():
-            expected = {"auc": np.nan, "distinct_scores": 1.0}.get(key, expected)
+        one_class = outcome.all() or not outcome.any()
+        missing = one_class and METRICS[key].needs_both_classes
+        expected = np.nan if missing else METRICS[key].perfect
         assert numbers(result)[0] == pytest.approx(expected, abs=1e-15, nan_ok=True), rows
+
+
+@pytest.mark.parametrize("key", [m.key for m in matrix_metrics().values() if m.perfect is not None])
+def test_perfect_scores_of_a_matrix(key):
+    found = getattr(metrics, key)([0, 1, 2, 0], np.eye(3)[[0, 1, 2, 0]])
+    assert found == pytest.approx(METRICS[key].perfect, abs=1e-15)
 
 
 @given(rows=ROWS)

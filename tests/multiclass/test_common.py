@@ -1,7 +1,8 @@
 """What holds for every multiclass calibrator of the registry."""
 
 import pickle
-from functools import cache
+from functools import cache, partial
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -14,14 +15,11 @@ from calib.calibrators import CALIBRATORS, multiclass_calibrator, score_methods
 from calib.core.cells import ScoreCells
 from calib.core.views import ScoreMatrix
 from calib.metrics import matrix_metrics, multiclass_metrics
+from tests.documented import documented_defaults
 
 METHODS = list(CALIBRATORS)
 every = pytest.mark.parametrize("key", METHODS)
-# Three rows tell more than one row of weight 3.
-WEIGH_EVIDENCE = {
-    "spline", "splinecalib", "ispline", "pwl", "platt", "venn_abers", "isotonic", "histogram",
-    "ks_spline", "vector", "matrix", "dirichlet", "dirichlet_l2",
-}  # fmt: skip
+BY_WEIGHT = [key for key in METHODS if not CALIBRATORS[key].weighs_evidence]
 # Its folds are drawn by row, so that repeated or exchanged rows fall otherwise.
 FOLDS_BY_ROW = {"dirichlet": {"strength": 0.01}, "dirichlet_l2": {"strength": 0.01}}
 
@@ -69,7 +67,7 @@ def test_accuracy_is_kept_where_that_is_promised(key, problem):
     assert not fitted.keeps_accuracy or kept.all()
 
 
-@pytest.mark.parametrize("key", [key for key in METHODS if key not in WEIGH_EVIDENCE])
+@pytest.mark.parametrize("key", BY_WEIGHT)
 def test_weights_are_repeated_rows(key, problem):
     scores, label = problem
     weight = np.random.default_rng(1).integers(1, 4, len(label))
@@ -218,20 +216,13 @@ def test_scorers_score_matrices(problem):
     assert score == -metrics.multiclass_log_loss(labels, fitted.predict_proba(scores))
 
 
-# As documented; one-vs-rest calibrators have the method's own.
-PARAMETERS = {
-    "clip": {"p_min": None},
-    "dirichlet": {"penalty": "odir"},
-    "dirichlet_l2": {"penalty": "l2"},
-    "ks_spline": {"n_top": 2, "n_knots": 6, "shrink": True},
-} | {key: {} for key in ("matrix", "temperature", "uncalibrated", "vector")}  # fmt: skip
-FOLDS = {"strength": None, "intercept_strength": None, "random_state": 0}
-
-
 @every
 def test_parameters_that_are_not_given_are_as_documented(key):
-    expected = PARAMETERS.get(key, {"method": key}) | (FOLDS if "dirichlet" in key else {})
-    assert multiclass_calibrator(key).get_params() == expected
+    method, make = multiclass_calibrator(key), CALIBRATORS[key].own_matrix
+    expected = {"method": key} if make is None else documented_defaults(type(method))
+    if isinstance(make, partial):  # the key of a variant sets some parameters of the class
+        expected |= signature(make.func).bind_partial(*make.args, **make.keywords).arguments
+    assert method.get_params() == expected
 
 
 @every
