@@ -26,7 +26,7 @@ from calib.loading.problems import Problem, refuse
 from calib.numerics.arrays import IntArray, arrays_of
 from calib.numerics.cell_table import MAX_SCORES, CellTable
 from calib.scanning.counting import Counter
-from calib.scanning.describing import Description, describe
+from calib.scanning.describing import Description, describe, has_zone
 from calib.scanning.fetching import rows_between, scan_sample
 from calib.scanning.matrix import describe_view
 from calib.scanning.models import count_models
@@ -166,6 +166,7 @@ def scan(source: Any, options: ScanOptions) -> Aggregate:
                 found = describe_view(rows, mapping, chosen, options.max_scores)
             else:
                 found = describe(rows, mapping, options.max_scores)
+            found = replace(found, zoned=has_zone(rows, mapping.time))
             counter = Counter(found, mapping, pairs, options.n_ranges, steps)
             own = options.name or called
             made = counter.count(name=own, view_key=chosen, max_scores=options.max_scores)

@@ -20,6 +20,7 @@ from calib.core.predictions import MAX_FOLDS
 from calib.core.strata import NONE, Part, Strata, crossed_name
 from calib.loading.building.predictions import slice_values
 from calib.loading.checking.rows import (
+    local_days,
     no_dates,
     no_test_value,
     not_times,
@@ -382,6 +383,10 @@ class _Query:
                 )
             read = as_times(distinct, day_first=counter.mapping.day_first)
             times = read_times(distinct, read, counter.mapping)
+            # The engine has cut times of a type with a zone to days; those in text still have it.
+            if read.zoned or counter.found.zoned:
+                problem = local_days(counter.mapping)
+                counter.warnings[problem.code] = problem
             if len(read.unread):
                 odd = quoted(str(distinct.iloc[int(read.unread[0])]))
                 problem = no_dates(counter.mapping, int(counts[read.unread].sum()), odd)

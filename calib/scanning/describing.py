@@ -52,6 +52,7 @@ class Description:
     largest: float | None  # largest weight, or None if rows have no weights
     exact: bool  # whether there are few distinct scores, so that each can be a cell
     warnings: tuple[Problem, ...] = ()  # what may mislead although the rows can be used
+    zoned: bool = False  # whether times are of a type with a zone
     sure: bool = True  # whether the labels leave no doubt which class is positive
 
 
@@ -104,6 +105,16 @@ def described(
         float(facts["largest"].max()) if mapping.weight else None,
         _few(rows, SCORE, max_scores, total),
     )
+
+
+def has_zone(rows: nw.LazyFrame[Any], column: str | None) -> bool:
+    """Whether a column has a type of times with a zone, by whose days rows are counted.
+
+    Ibis takes the day in the zone of its connection.
+    """
+    kind = rows.collect_schema().get(column or "")
+    zoned = isinstance(kind, nw.Datetime) and kind.time_zone is not None
+    return zoned and not rows.implementation.is_ibis()
 
 
 def _joined_clusters(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
@@ -164,7 +175,9 @@ def named_columns(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> dict[str, 
     for number, column in enumerate((*mapping.slices, *((mapping.time,) if mapping.time else ()))):
         own = text(column)
         if column == mapping.time and schema[column] == nw.Datetime:
-            own = own.cast(nw.Date)
+            # Polars would take the day in UTC.
+            local = own.dt.replace_time_zone(None) if has_zone(rows, column) else own
+            own = local.cast(nw.Date)
         named[f"calib_by_{number}"] = own
     return named
 

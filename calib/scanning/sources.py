@@ -189,9 +189,11 @@ def _of_csv(
 
 
 def _day(column: str) -> str:
-    """The day of a time in ISO 8601 as it is written; other texts stay."""
+    """The day of a time in ISO 8601 as it is written, and whether it has a zone; others stay."""
     iso = f"regexp_matches(trim({column}), '^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ].*)?$')"
-    return f"CASE WHEN {iso} THEN left(trim({column}), 10) ELSE {column} END AS {column}"
+    zoned = f"regexp_matches(trim({column}), '[T ].*([Zz]|[+-][0-9:]+)$')"
+    day = f"left(trim({column}), 10) || CASE WHEN {zoned} THEN 'T00:00Z' ELSE '' END"
+    return f"CASE WHEN {iso} THEN {day} ELSE {column} END AS {column}"
 
 
 def _written(column: str) -> tuple[str, str, str]:

@@ -1,6 +1,7 @@
 """What may mislead is told in the sentences of the Data page."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ def rows(n: int = 1000) -> pd.DataFrame:
     return pd.DataFrame({"y": (rng.random(n) < score).astype(int), "p": score})
 
 
+MAPPED = ColumnMapping(outcome="y", score="p", positive="1", time="day")
 Change = Callable[[pd.DataFrame], pd.DataFrame]
 CASES: dict[str, tuple[Change, dict[str, Any]]] = {
     "few": (lambda d: d.assign(y=(d["p"] > 0.95) * 1), {}),
@@ -110,3 +112,34 @@ def test_remarks_are_warnings_of_the_analysis_and_of_one_model(tmp_path: Any) ->
     kept = Aggregate.load(tmp_path / "cells.parquet")
     assert_same(kept, found)
     assert kept.remarks == ()
+
+
+def written(data: pd.DataFrame, path: Path) -> Path:
+    data.to_parquet(path) if path.suffix == ".parquet" else data.to_csv(path, index=False)
+    return path
+
+
+ZONED: dict[str, Callable[[pd.DataFrame, Path], Any]] = {
+    "frame": lambda data, _: data,
+    "polars": lambda data, _: pl.from_pandas(data).lazy(),
+    "Parquet": lambda data, folder: written(data, folder / "x.parquet"),
+    "CSV": lambda data, folder: written(data, folder / "x.csv"),
+    "text": lambda data, _: data.assign(day=data["day"].astype(str)),
+}
+
+
+@pytest.mark.parametrize("kind", ZONED)
+def test_times_with_a_zone_say_which_day_counts(kind: str, tmp_path: Path) -> None:
+    """23:30 in New York is the next day in UTC."""
+    data = rows().assign(day=pd.Timestamp("2024-03-01 23:30", tz="America/New_York"))
+    expected = [each for each in inspect(read(data), MAPPED) if each.code == "time-zone"]
+    found = calib.scan(ZONED[kind](data, tmp_path), outcome="y", score="p", time="day")
+    assert list(found.remarks) == [problem.sentence for problem in expected]
+    assert set(found.frame()["value"]) == {"", "2024-03-01"}
+
+
+@pytest.mark.parametrize("kind", ZONED)
+def test_times_without_a_zone_say_nothing_of_one(kind: str, tmp_path: Path) -> None:
+    data = rows().assign(day=pd.Timestamp("2024-03-01 23:30"))
+    found = calib.scan(ZONED[kind](data, tmp_path), outcome="y", score="p", time="day")
+    assert found.remarks == ()

@@ -170,14 +170,19 @@ def _dates(rows: Rows) -> Iterator[Problem]:
         example = quoted(known.iloc[0]) if len(known) else "an empty cell"
         yield unclear_dates(mapping, example) if times.unclear else not_times(mapping, example)
     if times.zoned:
-        yield note(
-            "time-zone",
-            f"The times of {quoted(mapping.time)} have a time zone. Each row counts to the day "
-            "that was in this zone, not to that in UTC.",
-        )
+        yield local_days(mapping)
     if len(times.unread):
         found = numbers[times.unread]
         yield no_dates(mapping, len(found), f"{quoted(cells.iloc[found[0]])}: {rows.where(found)}")
+
+
+def local_days(mapping: ColumnMapping) -> Problem:
+    """Make the note that times with a zone count to their local day."""
+    return note(
+        "time-zone",
+        f"The times of {quoted(mapping.time)} have a time zone. Each row counts to the day "
+        "that was in this zone, not to that in UTC.",
+    )
 
 
 def no_dates(mapping: ColumnMapping, count: int, example: str) -> Problem:
