@@ -14,9 +14,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec
 
-from calib.figures import Chart
+from calib.figures import CHARTS, Chart
 from calib.figures.before_after import before_after_chart
 from calib.figures.checkpoints import checkpoint_chart
 from calib.figures.cumulative import cumulative_chart
@@ -89,5 +89,22 @@ sensitivity = _figure(sensitivity_chart)
 slices = _figure(slice_chart)
 
 
+def _registered() -> dict[str, Callable[..., Chart]]:
+    """The charts that are not named above: `outcome_chart` under the name "outcome"."""
+    named = {globals()[name].__wrapped__ for name in __all__}
+    return {
+        name.removesuffix("_chart"): draw
+        for name, draw in CHARTS.items()
+        if name.endswith("_chart") and draw not in named
+    }
+
+
+def __getattr__(name: str) -> Any:
+    # Names with an underscore are asked for by Python itself, which must not import all charts.
+    if not name.startswith("_") and name in (registered := _registered()):
+        return _figure(registered[name])
+    raise AttributeError(f"module 'calib.plot' has no attribute {name!r}")
+
+
 def __dir__() -> list[str]:
-    return __all__
+    return sorted({*__all__, *_registered()})

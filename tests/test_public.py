@@ -19,6 +19,7 @@ import calib.reports
 import calib.scanning
 import calib.testing
 from calib.calibrators import CALIBRATORS
+from calib.figures import CHARTS
 from calib.metrics import METRICS
 from docs.declared import with_metrics
 from tests.rare import rare
@@ -83,9 +84,16 @@ PUBLIC += [calib.decisions, calib.periods, calib.slices, calib.exports, calib.sc
 PUBLIC += [calib.analysis, calib.calibrators, calib.loading, calib.reports]
 
 
+# What a module offers by its registration alone.
+REGISTERED = {
+    calib.metrics: METRICS,
+    calib.plot: {name.removesuffix("_chart") for name in CHARTS},
+}
+
+
 @pytest.mark.parametrize("module", PUBLIC, ids=lambda module: module.__name__)
 def test_a_public_module_shows_its_own_names_alone(module):
-    public = {*module.__all__, *(METRICS if module is calib.metrics else ())}
+    public = {*module.__all__, *REGISTERED.get(module, ())}
     shown = {name for name in dir(module) if not name.startswith("_")} - public
     foreign = [name for name in shown if not inspect.ismodule(getattr(module, name))]
     assert not foreign

@@ -1,6 +1,7 @@
 """Slices, periods and decisions of an Analysis, for the tests of their figures."""
 
 import dataclasses
+import inspect
 from collections.abc import Callable
 from functools import cache
 
@@ -20,14 +21,14 @@ from calib.curves.functions import LambdaPath
 from calib.curves.rate import corp_curve, smooth_curve
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.curves.sensitivity import ece_sensitivity
-from calib.figures import Chart
+from calib.figures import CHARTS, Chart
 from calib.figures.before_after import before_after_chart, before_after_panel
 from calib.figures.checkpoints import checkpoint_chart
 from calib.figures.cumulative import cumulative_chart
 from calib.figures.cumulative_difference import cumulative_difference_chart
 from calib.figures.decisions import cost_chart, net_benefit_chart
-from calib.figures.difference import difference_chart, matrix_difference_chart
-from calib.figures.functions import compact_logit_chart, functions_chart
+from calib.figures.difference import matrix_difference_chart
+from calib.figures.functions import functions_chart
 from calib.figures.losses import clipping_chart, epsilon_chart, lambda_path_chart
 from calib.figures.periods import period_chart
 from calib.figures.reliability import overlay_chart, reliability_chart
@@ -147,8 +148,16 @@ def matrix_like(analysis: Analysis) -> Analysis:
     return dataclasses.replace(analysis, multiclass=dataclasses.replace(compared, results=results))
 
 
-# By the name of its function, every registered chart, drawn in some ways.
+def needs_an_analysis_alone(chart: Callable[..., Chart]) -> bool:
+    parameters = inspect.signature(chart).parameters.values()
+    return [p.name for p in parameters if p.default is p.empty] == ["analysis"]
+
+
+# By the name of its function, every registered chart, drawn in some ways. A chart that needs only
+# an analysis is drawn without an entry here.
 SAMPLES: dict[str, tuple[Callable[[Analysis], Chart], ...]] = {
+    name: (chart,) for name, chart in CHARTS.items() if needs_an_analysis_alone(chart)
+} | {
     "reliability_chart": (
         lambda a: reliability_chart(a, ALL),
         lambda a: reliability_chart(a, ALL, lines=lines_of(a)),
@@ -164,10 +173,8 @@ SAMPLES: dict[str, tuple[Callable[[Analysis], Chart], ...]] = {
         lambda a: functions_chart(a, ALL, highlight_knots=True),
         lambda a: functions_chart(a, ALL, by_rule={"beta": a.methods["beta"].function}),
     ),
-    "compact_logit_chart": (compact_logit_chart,),
     "before_after_chart": (lambda a: before_after_chart(a, ALL),),
     "before_after_panel": (lambda a: before_after_panel(a, "platt"),),
-    "difference_chart": (difference_chart,),
     "matrix_difference_chart": (lambda a: matrix_difference_chart(matrix_like(a)),),
     "clipping_chart": (lambda _: clipping_chart(compare_clipping(matrix().multiclass)),),
     "lambda_path_chart": (lambda a: lambda_path_chart(with_spline(a), "spline"),),
