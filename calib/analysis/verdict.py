@@ -15,11 +15,14 @@ from calib.analysis.recommendation import Recommendation, too_few
 from calib.calibrators import CALIBRATORS
 from calib.core.cells import ScoreCells
 from calib.core.estimate import Estimate
-from calib.metrics import hosmer_lemeshow_test, ks_test, kuiper_test, spiegelhalter_test
+from calib.metrics import spiegelhalter_test
 from calib.metrics.base import TestResult
 from calib.metrics.by_class import Classwise
+from calib.metrics.cumulative import cumulative_tests
+from calib.metrics.goodness_of_fit import groups_test
 from calib.metrics.regression import calibration_slope_intercept, line_test
 from calib.numerics.arrays import FloatArray
+from calib.numerics.calibrated_null import few_scores, simulated_noise
 from calib.numerics.intervals import holm
 from calib.numerics.logistic import LogisticFit
 from calib.text import number, p_value, plural, shortened
@@ -144,11 +147,12 @@ def adjusted(
 
 def calibration_tests(cells: ScoreCells, line: LogisticFit | None = None) -> dict[str, TestResult]:
     """The five tests of calibration on which a verdict is based, for independent rows."""
+    # The simulated tests draw from one seed, so one simulation serves all of them.
+    noise = simulated_noise(cells, 0) if few_scores(cells) else None
     return {
-        "ks": ks_test(cells),
-        "kuiper": kuiper_test(cells),
+        **cumulative_tests(cells, noise),
         "spiegelhalter": spiegelhalter_test(cells),
-        "hosmer_lemeshow": hosmer_lemeshow_test(cells),
+        "hosmer_lemeshow": groups_test(cells, noise=noise),
         "line": line_test(cells, line or fit_line(cells)),
     }
 

@@ -133,8 +133,7 @@ def ks_test(cells: ScoreCells, random_state: int = 0) -> TestResult:
     >>> round(result.statistic, 4), round(result.p_value, 4), result.null
     (0.1, 0.0012, 'simulation, 4,999 draws')
     """
-    null = "supremum of Brownian motion"
-    return _test(cells, _largest, supremum_survival, null, random_state)
+    return _test(cells, KS, random_state)
 
 
 @error_test(
@@ -162,22 +161,30 @@ def kuiper_test(cells: ScoreCells, random_state: int = 0) -> TestResult:
     >>> round(result.statistic, 4), result.null
     (0.15, 'simulation, 4,999 draws')
     """
-    return _test(cells, _range, range_survival, "range of Brownian motion", random_state)
+    return _test(cells, KUIPER, random_state)
+
+
+def cumulative_tests(cells: ScoreCells, noise: FloatArray | None) -> dict[str, TestResult]:
+    """The tests "ks" and "kuiper", both from one `simulated_noise` if there are few scores."""
+    drawn = None if noise is None else simulated_differences(cells, 0, noise)
+    return {key: _test(cells, law, 0, drawn) for key, law in (("ks", KS), ("kuiper", KUIPER))}
+
+
+Law = tuple[Callable[[FloatArray], FloatArray], Callable[[float], float], str]
+KS: Law = (_largest, supremum_survival, "supremum of Brownian motion")
+KUIPER: Law = (_range, range_survival, "range of Brownian motion")
 
 
 def _test(
-    cells: ScoreCells,
-    error: Callable[[FloatArray], FloatArray],
-    survival: Callable[[float], float],
-    limit: str,
-    random_state: int,
+    cells: ScoreCells, law: Law, random_state: int, drawn: FloatArray | None = None
 ) -> TestResult:
+    error, survival, limit = law
     observed = float(error(_difference(cells)))
     sigma = null_standard_deviation(cells)
     if sigma == 0.0:
         # Scores of 0 and 1 only: calibrated ones leave no gap at all.
         return TestResult(observed, 1.0 if observed == 0.0 else 0.0, "certain scores")
     if few_scores(cells):
-        simulated = error(simulated_differences(cells, random_state))
-        return TestResult(observed, simulated_p(observed, simulated), SIMULATED)
+        drawn = simulated_differences(cells, random_state) if drawn is None else drawn
+        return TestResult(observed, simulated_p(observed, error(drawn)), SIMULATED)
     return TestResult(observed, survival(observed / sigma), limit)

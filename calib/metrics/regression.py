@@ -65,8 +65,15 @@ def calibration_slope_intercept(
     >>> round(fit.slope, 3), round(fit.intercept, 3), fit.estimable
     (0.627, 0.049, True)
     """
+    return line_estimates(cells, fit_line(cells), confidence_level)
+
+
+def line_estimates(
+    cells: ScoreCells, fit: LogisticFit | None, confidence_level: float = 0.95
+) -> SlopeIntercept:
+    """The same from an existing fit, see `line_test`."""
     z = normal_quantile(confidence_level)
-    x, fit = certain_logit(cells.score), fit_line(cells)
+    x = certain_logit(cells.score)
     slope, intercept = _joint(cells, x, fit)
     estimable = not math.isnan(slope[0])
     test = line_test(cells, fit if estimable else None)

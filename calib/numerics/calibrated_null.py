@@ -93,18 +93,29 @@ def few_scores(cells: Cells) -> bool:
     return len(cells.score) < FEW_SCORES
 
 
-def simulated_differences(cells: Cells, random_state: int) -> FloatArray:
+def simulated_noise(cells: Cells, random_state: int) -> FloatArray:
+    """Positive minus expected weight of each cell under y ~ Bernoulli(s), in 4,999 draws."""
+    rng = np.random.default_rng(random_state)
+    return draw_noise(cells.score, cells.weight, cells.weight_sq, N_SIMULATED, rng)
+
+
+def simulated_differences(
+    cells: Cells, random_state: int, noise: FloatArray | None = None
+) -> FloatArray:
     """Cumulative differences, from 0, of outcomes y ~ Bernoulli(s): 4,999 columns, each a draw.
+
+    `noise` is the `simulated_noise` of these cells; if it is not given, it is drawn.
 
     >>> from calib.core.cells import ScoreCells
     >>> cells = ScoreCells.from_arrays([0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5])
     >>> simulated_differences(cells, 0).std(axis=1).round(2)
     array([0.  , 0.25])
     """
-    rng = np.random.default_rng(random_state)
-    noise = draw_noise(cells.score, cells.weight, cells.weight_sq, N_SIMULATED, rng)
+    noise = simulated_noise(cells, random_state) if noise is None else noise
     difference = np.zeros((len(noise) + 1, N_SIMULATED))
-    np.cumsum(noise / cells.total_weight, axis=0, out=difference[1:])
+    # Adding row by row takes a quarter of the time of numpy's cumsum along the first axis.
+    for i, own in enumerate(noise):
+        np.add(difference[i], own / cells.total_weight, out=difference[i + 1])
     return difference
 
 

@@ -1,19 +1,29 @@
 """Tests of calibration in each slice, compared with values of other libraries and with counts."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
 import calib
+import calib.analysis.slices.miscalibration
+import calib.analysis.verdict
 from calib.analysis.slices import Slicing, slice_by, slice_gaps, slice_tests, sliced_rows
+from calib.analysis.verdict import calibration_tests
+from calib.core.cells import ScoreCells
+from calib.core.predictions import Predictions
 from calib.figures.slice_words import miscalibrated, with_gaps
 from calib.metrics import (
+    goodness_of_fit,
     hosmer_lemeshow_test,
     ks_test,
     kuiper_test,
+    regression,
     spiegelhalter_test,
 )
+from calib.numerics import calibrated_null
 
 RNG = np.random.default_rng(8)
 Z = RNG.normal(0, 1.5, 3000)
@@ -116,3 +126,44 @@ def test_calibrated_slices_are_no_finding(texts):
     view = calib.Predictions.from_arrays(y, P).view()
     tests = slice_tests(view, view.score, CUT)
     texts(f"{miscalibrated(tests)} {with_gaps(slice_gaps(view, view.score, CUT))}")
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_tests_that_share_a_simulation_give_the_same_values_alone(weighted):
+    rng = np.random.default_rng(9)
+    score = rng.random(50)
+    weight = rng.exponential(size=50) + 0.1 if weighted else None
+    cells = ScoreCells.from_arrays(rng.random(50) < score**2, score, weight)
+    found = calibration_tests(cells)
+    alone = {
+        "ks": ks_test(cells),
+        "kuiper": kuiper_test(cells),
+        "hosmer_lemeshow": hosmer_lemeshow_test(cells),
+    }
+    for key, test in alone.items():
+        assert test.null == "simulation, 4,999 draws"
+        assert found[key].p_value == pytest.approx(test.p_value, abs=1e-12)
+
+
+def test_a_slice_is_simulated_and_its_line_fitted_once(monkeypatch):
+    """A thousand slices of 50 rows are waited for."""
+    calls = Counter()
+
+    def counted(module, name):
+        real = getattr(module, name)
+
+        def count(*given, **named):
+            calls[name] += 1
+            return real(*given, **named)
+
+        monkeypatch.setattr(module, name, count)
+
+    for module in (calibrated_null, goodness_of_fit):
+        counted(module, "draw_noise")
+    for module in (calib.analysis.slices.miscalibration, calib.analysis.verdict, regression):
+        counted(module, "fit_line")
+    rng = np.random.default_rng(9)
+    score = rng.random(150)
+    rows = Predictions.from_arrays(rng.random(150) < score, score).view()
+    slice_tests(rows, rows.score, Slicing(("a",), tuple("abc"), np.arange(150) % 3))
+    assert calls == {"draw_noise": 3, "fit_line": 3}

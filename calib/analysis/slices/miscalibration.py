@@ -14,11 +14,13 @@ from calib.curves.reliability import FEW_ROWS
 from calib.metrics.base import TestResult
 from calib.metrics.by_cluster import clustered_tests, widened_line, widened_test
 from calib.metrics.cumulative import ks_error, ks_test
-from calib.metrics.regression import calibration_slope_intercept
+from calib.metrics.regression import line_estimates
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked, arrays_of
 from calib.numerics.intervals import holm
+from calib.numerics.logistic import LogisticFit
 from calib.numerics.threads import single_thread
 from calib.slicing import Slicing
+from calib.uncertainty import fit_line
 
 LINE = ("slope", "slope_low", "slope_high")
 
@@ -126,11 +128,13 @@ def slice_tests(
     cells = [part.cells() for part in parts]
     n_rows = np.array([each.n_rows for each in cells], dtype=np.int64)
     with single_thread():
+        fits = [fit_line(each) for each in cells]
+        own_fits = list(zip(parts, cells, fits, strict=True))
         lines = [
-            widened_line(part, calibration_slope_intercept(each, confidence_level=confidence_level))
-            for part, each in zip(parts, cells, strict=True)
+            widened_line(part, line_estimates(each, fit, confidence_level))
+            for part, each, fit in own_fits
         ]
-        p_value = np.array([_p_value(*each) for each in zip(parts, cells, strict=True)])
+        p_value = np.array([_p_value(*each) for each in own_fits])
     return SliceTests(
         names=tuple(slicing.names[i] for i in number),
         number=number,
@@ -143,14 +147,14 @@ def slice_tests(
     )
 
 
-def _p_value(rows: BinaryView, cells: ScoreCells) -> float:
+def _p_value(rows: BinaryView, cells: ScoreCells, line: LogisticFit | None) -> float:
     """The smallest adjusted p-value of the tests of one slice."""
     if cells.n_rows < FEW_ROWS:
         return float("nan")
-    return float(np.nanmin(list(adjusted(_tests(rows, cells)).values())))
+    return float(np.nanmin(list(adjusted(_tests(rows, cells, line)).values())))
 
 
-def _tests(rows: BinaryView, cells: ScoreCells) -> dict[str, TestResult]:
+def _tests(rows: BinaryView, cells: ScoreCells, line: LogisticFit | None) -> dict[str, TestResult]:
     if rows.group is None:
-        return calibration_tests(cells)
-    return {"ks": widened_test(ks_test(cells), rows, cells), **clustered_tests(rows, cells)}
+        return calibration_tests(cells, line)
+    return {"ks": widened_test(ks_test(cells), rows, cells), **clustered_tests(rows, cells, line)}
