@@ -17,6 +17,7 @@ import calib
 from calib.figures.svg import to_svg
 from calib.ui.session.choice import Choice, flag, on
 from calib.ui.session.choices import *
+from tests.choices import cases
 import streamlit as st
 
 predictions = calib.examples.EXAMPLES["naive_bayes"].load()
@@ -31,7 +32,7 @@ print(round(float((predictions.scores > 0.5).mean()), 6))
 chart = outcome_chart(analysis)
 assert calib.plot.outcome(analysis) == chart.figure and "outcome" in dir(calib.plot)
 print([layer.type for layer in chart.figure.data], to_svg(chart).count("<path"))
-print(GRID.key, GRID.default)
+print(GRID.key, GRID.default, cases(GRID))
 """
 
 
@@ -65,8 +66,8 @@ def test_the_chart_is_drawn_with_and_without_scripts(printed: list[str]) -> None
     assert int(paths) >= 2
 
 
-def test_the_control_is_declared(printed: list[str]) -> None:
-    assert printed[5] == "grid False"
+def test_the_control_has_test_cases_from_its_declaration(printed: list[str]) -> None:
+    assert printed[5] == "grid False (True,)"
 
 
 # The package of a colleague, whose two modules are the examples.

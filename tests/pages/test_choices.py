@@ -14,32 +14,27 @@ from calib.ui.session import state
 from calib.ui.session.choice import Choice, Fact, on
 from calib.ui.session.choices import AXIS, CHOICES, COST_FN
 from calib.ui.session.pages import PAGES
+from tests.choices import ANY_CHANGE
 from tests.pages.test_pages import ROOT, start, upload
 from tests.rare import common_first
 
 # What holds of these rows before a choice is made.
 FACTS: set[Fact] = {"draws folds", "sets bins", "uses epsilon", "has columns"}
-# Each a change that these rows can show.
-CHANGED: dict[str, Any] = {
+# Changes that these rows can show, if the first value that the declaration gives shows nothing.
+SHOWN_BY_THESE_ROWS: dict[str, Any] = {
     "methods": ("uncalibrated", "histogram"),
-    "strategy": "uniform",
     "n_bins": 3,
     "epsilon": 0.2,
     "n_folds": 3,
     "seed": 7,
-    "confidence_level": 0.8,
     "band": "simultaneous",
-    "axis": "logit",
     "shown": ("uncalibrated", "platt"),
     "metrics": ("kuiper_error",),
-    "lines": ("corp",),
     "bin_at": 0.5,
     "score_range": (0.25, 0.5),
     "hidden": ("band",),
     "over_epsilon": ("splinecalib",),
     "columns": ("slope", "mce"),
-    "knots": True,
-    "auto_bins": True,
     "after": "platt",
     "slice_by": "side",
     "cross": "side",
@@ -64,6 +59,9 @@ BEFORE: dict[str, Any] = {
 }
 # Shown by other data: a matrix, several models, a bin that is looked into.
 OTHERWISE = {"view", "models", "classes", "bin_of"}
+CHANGED = {
+    key: value for key, value in ANY_CHANGE.items() if key not in OTHERWISE
+} | SHOWN_BY_THESE_ROWS
 SHOWING = [title for title in PAGES if title not in ("Data", "Classes", "Gallery", "Methods")]
 
 

@@ -1,0 +1,27 @@
+"""Values of a control for tests, taken from its declaration."""
+
+from typing import Any
+
+from calib.ui.session.choice import Choice
+from calib.ui.session.choices import CHOICES
+
+
+def cases(choice: Choice[Any]) -> tuple[Any, ...]:
+    """Values other than the default that its address can hold. Empty: the data decide them."""
+    on = (True, False) if isinstance(choice.default, bool) else ()
+    found = on or choice.values.options or choice.values.bounds
+    if isinstance(choice.default, tuple):
+        found = tuple((value,) for value in found)
+    return tuple(value for value in found if value != choice.default and _is_kept(choice, value))
+
+
+def _is_kept(choice: Choice[Any], value: Any) -> bool:
+    # A widget may have a scale of its own, such as powers of ten, which the address does not read.
+    try:
+        return bool(choice.values.read(choice.values.write(value)) == value)
+    except ValueError:
+        return False
+
+
+# One changed value of every choice whose declaration gives one.
+ANY_CHANGE = {key: found[0] for key, choice in CHOICES.items() if (found := cases(choice))}
