@@ -65,6 +65,8 @@ def bins(
     settings, end = report.analysis.settings, np.cumsum(curve.rows)
     if (curve.rows < MIN_ROWS).any():
         raise ValueError(f"{place} has a bin of fewer than {MIN_ROWS} rows")
+    if abs(end[-1] - cells.rows.sum()) > ROUNDING * end[-1]:
+        raise ValueError(f"the bins of {place} do not have all rows")
     found: Expected = {
         f"{place}.strategy": settings.strategy,
         f"{place}.band": settings.band,
