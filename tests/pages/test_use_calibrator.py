@@ -1,12 +1,17 @@
 """Use this calibrator: the code calibrates the column of the file."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import calib
+from calib.loading import read
+from calib.loading.building.calibrated_file import calibrate_table
+from calib.ui.controls import use_calibrator
+from calib.ui.controls.use_calibrator import fitted
 from tests.pages.test_pages import button, go, start, upload
 
 
@@ -43,3 +48,19 @@ def test_the_code_begins_with_the_conversion_of_the_scores(form):
     predictions = calib.load(rows, outcome="outcome", score="score", transform="percent", swap=True)
     fitted = calib.calibrator("beta").fit(predictions.scores, predictions.outcome)
     np.testing.assert_allclose(found, fitted.predict(predictions.scores), rtol=1e-9)
+
+
+def test_new_scores_are_converted_as_the_counts_were(tmp_path):
+    rows = swapped()
+    given = {"outcome": "outcome", "score": "score", "transform": "percent", "swap": True}
+    calib.aggregate(calib.load(rows, **given)).save(tmp_path / "march.parquet")
+    counts = calib.Aggregate.load(tmp_path / "march.parquet")
+    analysis = calib.analyze(counts, calib.Settings(methods=("platt",)))
+    # AppTest closes a dialog before a file can be dropped in it.
+    table = read(rows[["score"]])
+    session, model = SimpleNamespace(upload=None), SimpleNamespace(rows=counts, analysis=analysis)
+    mapping = use_calibrator._mapping(session, model, table)
+    made = calibrate_table(table, mapping, fitted(analysis)["platt"].predict)
+    p = 1.0 - rows["score"].to_numpy() / 100.0
+    expected = calib.calibrator("platt").fit(p, rows["outcome"]).predict(p)
+    np.testing.assert_allclose(made.frame["calibrated"], expected, rtol=1e-9)

@@ -16,6 +16,7 @@ from calib.analysis import LiveAnalysis
 from calib.analysis.run import Data
 from calib.analysis.scored_rows import calibrated_scores
 from calib.calibrators import Calibrator, MatrixCalibrator
+from calib.core.origin import conversion_of
 from calib.core.predictions import Predictions
 from calib.exports import DIALECTS, MAX_DEVIATION, TARGETS, ExportError, Offer, offer
 from calib.loading import ColumnMapping, InputError, read
@@ -222,7 +223,9 @@ def _mapping(session: Session, model: state.Model, table: Table) -> ColumnMappin
     """The score columns as in the file of the analysis; another one where a person names it."""
     known = session.upload.mapping if session.upload else ColumnMapping()
     columns = _columns(session, model.rows)
-    mapping = known.chosen(score=columns if model.rows.is_matrix else columns[0])
+    # Counts that were saved keep the conversion of their scores, but not the columns.
+    conversion = conversion_of(model.analysis.data.origin)
+    mapping = known.chosen(score=columns if model.rows.is_matrix else columns[0], **conversion)
     if isinstance(mapping.score, str) and mapping.score not in table.columns:
         chosen = st.selectbox("Which column holds the scores?", table.columns, index=None)
         if chosen is None:
