@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import streamlit as st
@@ -37,6 +38,7 @@ COLUMNS = {
     **{name: st.column_config.TextColumn(pinned=True) for name in ("Slice", "Period")},
     **{name: whole_numbers() for name in ("Rows", "Positive")},
 }
+TOO_FEW = f"< {FEW_ROWS} rows"
 NO_COLUMNS = (
     "These data have no slice columns. On the Data page, open **More columns and conversions** and "
     "choose them under **Slice by**. Choose a **Time** column for periods."
@@ -103,33 +105,49 @@ def forest(gaps: Mapping[str, SliceGaps], tests: Mapping[str, SliceTests]) -> No
 def table(gaps: Mapping[str, SliceGaps], tests: Mapping[str, SliceTests]) -> None:
     first = tests["uncalibrated"]
     shown = [int(i) for i in first.order[:MAX_LISTED]]
+    # Two tables, because one is wider than a window of 1,024 pixels.
     tables.by_method(
         "slices",
-        {key: [_slice_row(each, tests[key], i) for i in shown] for key, each in gaps.items()},
+        {key: [_test_row(gaps[key], each, i) for i in shown] for key, each in tests.items()},
         COLUMNS,
-        alt="One row per slice: its rows, mean score, observed frequency, their difference, "
-        "calibration slope, KS error, and the p-value of the tests of calibration.",
+        alt="One row per slice: its rows, calibration slope, KS error and p-value.",
     )
     listed = f" The first {MAX_LISTED} of {len(first):,} slices." if len(first) > MAX_LISTED else ""
     st.caption(f"{TESTED}{listed}")
+    tables.by_method(
+        "gaps",
+        {key: [_gap_row(each, i) for i in shown] for key, each in gaps.items()},
+        COLUMNS,
+        alt="One row per slice: its rows, positives, observed frequency, mean score, and their "
+        "difference with its p-value.",
+    )
 
 
-def _slice_row(gaps: SliceGaps, tests: SliceTests, i: int) -> dict[str, object]:
-    low, high = signed(gaps.low[i]), signed(gaps.high[i])
-    at = level(gaps.confidence_level)
+def _test_row(gaps: SliceGaps, tests: SliceTests, i: int) -> dict[str, object]:
     slope = Estimate(tests.slope[i], tests.slope_low[i], tests.slope_high[i])
-    known, few = slope.value == slope.value, f"< {FEW_ROWS} rows"
     return {
         "Slice": gaps.names[i],
         "Rows": int(gaps.rows[i]),
-        "Calibration, p (Holm)": few if tests.few[i] else p_value(tests.p_adjusted[i]),
-        f"Slope ({at} CI)": with_interval(slope, 2) if known else "not estimable",
+        f"Slope ({level(gaps.confidence_level)} CI)": (
+            "not estimable" if math.isnan(slope.value) else with_interval(slope, 2)
+        ),
         "KS error": number(tests.ks[i]),
+        "Calibration, p (Holm)": TOO_FEW if tests.few[i] else p_value(tests.p_adjusted[i]),
+    }
+
+
+def _gap_row(gaps: SliceGaps, i: int) -> dict[str, object]:
+    low, high = signed(gaps.low[i]), signed(gaps.high[i])
+    return {
+        "Slice": gaps.names[i],
+        "Rows": int(gaps.rows[i]),
         "Positive": int(gaps.positives[i]),
         "Observed": number(gaps.observed[i]),
         "Mean score": number(gaps.mean_score[i]),
-        f"Observed − predicted ({at} CI)": f"{signed(gaps.gap[i])} ({low} to {high})",
-        "Gap, p (Holm)": few if gaps.few[i] else p_value(gaps.p_adjusted[i]),
+        f"Observed − predicted ({level(gaps.confidence_level)} CI)": (
+            f"{signed(gaps.gap[i])} ({low} to {high})"
+        ),
+        "Gap, p (Holm)": TOO_FEW if gaps.few[i] else p_value(gaps.p_adjusted[i]),
     }
 
 

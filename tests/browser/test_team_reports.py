@@ -55,7 +55,7 @@ def choose(page: Page, key: str, option: str) -> None:
 
 def points(page: Page) -> list[list]:
     """What the diagrams of before and after show."""
-    return [[t.get("name"), t["x"], t["y"]] for t in traces(page, "chart_report_0_4_0")]
+    return [[t.get("name"), t["x"], t["y"]] for t in traces(page, "chart_report_0_5_0")]
 
 
 # Charts of which a part is hidden by a clip of what is around them.

@@ -58,11 +58,11 @@ def tables(app: AppTest, first: str) -> list[pd.DataFrame]:
 def test_a_slice_that_is_off_is_named_and_a_small_one_is_not_judged():
     app = upload(made(), "slices")
     assert "Strongest evidence\\: south" in said(app)
-    gaps = table(app, "Slice")
-    assert gaps["Slice"].tolist()[0] == "south"
-    assert gaps["Slice"].tolist()[-1] == "tiny"
-    assert gaps["Gap, p (Holm)"].tolist()[-1] == "< 30 rows"
-    assert gaps["Calibration, p (Holm)"].tolist()[-1] == "< 30 rows"
+    for judged in ("Gap, p (Holm)", "Calibration, p (Holm)"):
+        shown = next(each for each in tables(app, "Slice") if judged in each)
+        assert shown["Slice"].tolist()[0] == "south"
+        assert shown["Slice"].tolist()[-1] == "tiny"
+        assert shown[judged].tolist()[-1] == "< 30 rows"
 
 
 def test_slices_that_are_too_extreme_on_both_sides_are_miscalibrated_without_a_gap():
@@ -242,7 +242,7 @@ def test_compas_error_rates_by_race(shared):
     assert not app.error
     go(app, "slices")
     app.selectbox(key="slice_by").set_value("race").run()
-    rates = tables(app, "Slice")[2].set_index("Slice")
+    rates = next(t for t in tables(app, "Slice") if "False-positive rate" in t).set_index("Slice")
     documented = {"All rows": (32.35, 37.40), "2": (44.85, 27.99), "1": (23.45, 47.72)}
     for name, (false_positive, false_negative) in documented.items():
         assert rates.loc[name, "False-positive rate"].startswith(f"{false_positive:.2f}%")
