@@ -124,8 +124,8 @@ def test_what_needs_rows_says_so_and_slices_and_periods_are_those_of_the_rows(tm
     counted, expected = (
         [table.value for table in go(each, "slices").dataframe] for each in (app, in_rows)
     )
-    # Slices, their error rates, and periods, before and after calibration.
-    assert len(counted) == len(expected) == 6
+    # Tests and gaps of slices, their error rates, and periods, before and after calibration.
+    assert len(counted) == len(expected) == 8
     for one, other in zip(counted, expected, strict=True):
         pd.testing.assert_frame_equal(one, other)
     app.session_state["calib"].change(BIN_AT, 0.5)
