@@ -80,7 +80,7 @@ Triple = tuple[str, str, str]
 class Times:
     """A column as times."""
 
-    # None where the cells are neither numbers nor dates, or their day and month may be exchanged.
+    # It is None if the cells are neither numbers nor dates, or if day and month are unclear.
     values: NDArray[np.generic] | None
     unread: IntArray  # rows whose cell is neither missing nor a date, beside others that are dates
     unclear: bool = False  # all cells are dates, by day and month as well as by month and day

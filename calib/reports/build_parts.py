@@ -34,7 +34,7 @@ from calib.reports.disclosure import (
 )
 
 MAX_SLICES = 100
-# What is known of each slice: their gaps, or their tests.
+# Gaps and tests of slices are hidden by the same rule.
 Table = TypeVar("Table", SliceGaps, SliceTests)
 NONE = Estimate(float("nan"))
 

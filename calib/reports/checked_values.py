@@ -22,7 +22,7 @@ SLACK = 1e-8
 COUNTS = ("evidence.", "seal.")
 FIXED = re.compile(r"schema_version$|contains$|settings_changed\[")
 RECOMPUTED = ("analysis.", "parts.")
-# What values are called that are not verified, by their place.
+# The names of values that are not verified, by a pattern of their place.
 KINDS = {
     r"\.function\.": "fitted calibrators",
     r"\.histogram": "histograms",

@@ -65,7 +65,7 @@ def judged(case: Case) -> Result:
         # As in production, where a library's warning stops nothing.
         warnings.simplefilter("always")
         result = _read(case)
-    # What calib says itself is a sentence for a reader, and not the warning of a library.
+    # calib's own warnings are sentences for a reader, unlike those of a library.
     leaked = [
         each
         for each in leaked

@@ -62,7 +62,7 @@ def match_classes(columns: Sequence[str], labels: Labels, given: Sequence[str] =
 def _classes(columns: Sequence[str], labels: Labels, readings: tuple[Reading, ...]) -> Classes:
     first = readings[0]
     names, bare = first.labels, bare_names(columns)
-    # Where labels are codes of classes, the columns' names say more.
+    # If labels are codes of classes, the names of the columns are more informative.
     if first.match in ("given", "index") and are_numbers(names) and not are_numbers(bare):
         names = bare
     rest = [-1] * (len(labels) - len(first.places) + 1)

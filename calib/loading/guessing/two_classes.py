@@ -60,7 +60,7 @@ def choose(mapping: ColumnMapping, columns: Sequence[str], labels: Labels) -> Pa
     """
     written, called = labels.names, mapping.classes or columns
     telling = [code for code, name in enumerate(written) if _is_positive(name)]
-    # Of numbers the larger one counts as positive, as 1 of 0 and 1, and 2 of 1 and 2.
+    # The larger of two numbers counts as positive: 1 beside 0, and 2 beside 1.
     usual = telling[0] if len(telling) == 1 and not are_numbers(written) else len(written) - 1
     given = labels.find(next(iter(mapping.positives), None))
     wanted = usual if given is None else given

@@ -311,7 +311,7 @@ def _named_labels(columns: Arrays, class_names: Sequence[str]) -> dict[str, NDAr
         is_outcome = any(re.fullmatch(each, plain_name(key)) for each in OUTCOME_NAMES[:2])
         if not is_outcome or values.ndim != 1 or values.dtype.kind not in "iu":
             continue
-        # Without a label 0, labels may count from 1.
+        # If no label is 0, labels may count from 1.
         if values.min() == 0 and values.max() < len(class_names):
             named[key] = np.array(class_names)[values]
     return named

@@ -36,7 +36,7 @@ def notes_of(session: Session, found: Sequence[state.Model]) -> list[Note]:
     """Warnings and notes about the file, then what the analyses add to them."""
     problems = [] if session.upload is None else session.upload.problems
     told = [problem for problem in problems if problem.severity in ("warning", "note")]
-    # What a click can settle is not folded away.
+    # A note that a click can settle is never folded away, because it asks for an action.
     told.sort(key=lambda problem: not (problem.choices or problem.repair))
     notes = [Note(problem.sentence, problem) for problem in told]
     sentences = [problem.sentence for problem in told]
