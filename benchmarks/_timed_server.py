@@ -29,7 +29,7 @@ PARTS = {
         "calib.figures.sensitivity:sensitivity_chart",
     ],
     CHARTS: ["streamlit:plotly_chart"],
-    EXPLORER: ["calib.ui.reliability.explorer:show"],
+    EXPLORER: ["calib.ui.pages.reliability.explorer:show"],
     "tables sent": ["streamlit:dataframe"],
     "address": ["calib.ui.session.state:write_address"],
     "navigation": ["calib.ui.layout.navigation:draw"],

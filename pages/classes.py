@@ -3,9 +3,9 @@
 import streamlit as st
 
 from calib.crossfit.matrix import MatrixFits
-from calib.ui import classes
 from calib.ui.controls import widgets
 from calib.ui.layout import frame, words
+from calib.ui.pages import classes
 from calib.ui.session import choices, state
 
 session = frame.begin("Classes")

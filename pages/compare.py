@@ -11,10 +11,10 @@ from calib.curves.reliability import FEW_ROWS
 from calib.figures.before_after import before_after_panel
 from calib.figures.difference import difference_chart
 from calib.figures.words import band_meaning
-from calib.ui import compare
 from calib.ui.controls import use_calibrator, widgets
 from calib.ui.layout import charts, frame, tables, words
 from calib.ui.layout.tables import MetricColumn
+from calib.ui.pages import compare
 from calib.ui.session import choices, state
 
 TABLE = (

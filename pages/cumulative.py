@@ -4,9 +4,9 @@ import streamlit as st
 
 from calib.figures.cumulative import PANELS, cumulative_chart
 from calib.figures.cumulative_difference import cumulative_difference_chart
-from calib.ui import cumulative
 from calib.ui.controls import widgets
 from calib.ui.layout import charts, frame, words
+from calib.ui.pages import cumulative
 from calib.ui.session import choices, state
 
 session = frame.begin("Cumulative")

@@ -4,8 +4,8 @@ import streamlit as st
 
 from calib.loading.examples import EXAMPLES
 from calib.ui.controls import sources, uploaders, widgets
-from calib.ui.data import connect, mapping
 from calib.ui.layout import frame
+from calib.ui.pages.data import connect, mapping
 from calib.ui.session import state
 
 COUNTED = (

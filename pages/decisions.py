@@ -4,9 +4,9 @@ import streamlit as st
 
 from calib.analysis.decisions import cost_curves, expected_counts, net_benefit
 from calib.figures.decisions import cost_chart, net_benefit_chart
-from calib.ui import decisions
 from calib.ui.controls import widgets
 from calib.ui.layout import charts, frame
+from calib.ui.pages import decisions
 from calib.ui.session import choices, parts, state
 
 session = frame.begin("Decisions")

@@ -7,9 +7,9 @@ import streamlit as st
 from calib.analysis import Analysis, LiveAnalysis
 from calib.figures.functions import compact_logit_chart, functions_chart
 from calib.figures.losses import lambda_path_chart, with_path
-from calib.ui import functions
 from calib.ui.controls import use_calibrator, widgets
 from calib.ui.layout import charts, frame, tables, words
+from calib.ui.pages import functions
 from calib.ui.session import choices, state
 
 LAMBDA = """

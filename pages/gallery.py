@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from calib.ui import gallery
 from calib.ui.layout import frame
+from calib.ui.pages import gallery
 from calib.ui.session.pages import PAGES
 
 session = frame.begin("Gallery")

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from calib.ui import methods
 from calib.ui.layout import frame
+from calib.ui.pages import methods
 
 session = frame.begin("Methods")
 

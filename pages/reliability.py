@@ -8,7 +8,7 @@ from calib.figures.reliability import reliability_chart
 from calib.figures.sensitivity import sensitivity_chart
 from calib.ui.controls import widgets
 from calib.ui.layout import charts, frame, tables, words
-from calib.ui.reliability import bin_view, explorer, how_to_read, results
+from calib.ui.pages.reliability import bin_view, explorer, how_to_read, results
 from calib.ui.session import choices, state
 from calib.ui.session.session import Session
 

@@ -6,7 +6,7 @@ from calib.store import StoreError
 from calib.text import plain
 from calib.ui.controls import widgets
 from calib.ui.layout import frame
-from calib.ui.reports import report_form, saved_report, saved_reports
+from calib.ui.pages.reports import report_form, saved_report, saved_reports
 from calib.ui.session import choices
 from calib.ui.session.pages import PAGES
 

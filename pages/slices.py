@@ -10,10 +10,10 @@ from calib.core.aggregate import Aggregate
 from calib.core.predictions import Predictions
 from calib.figures.reliability import overlay_chart
 from calib.text import plain
-from calib.ui import slices
 from calib.ui.controls import widgets
 from calib.ui.controls.widgets import control
 from calib.ui.layout import charts, frame
+from calib.ui.pages import slices
 from calib.ui.session import choices, parts, state
 
 HOW_TO_CROSS = (

@@ -219,11 +219,11 @@ OTHERS = {
     *(
         "calib/ui/session/links.py",
         "calib/ui/controls/widgets.py",
-        "calib/ui/classes.py",
+        "calib/ui/pages/classes.py",
     ),
     *("calib/figures/axes.py", "calib/figures/svg.py"),
     *("calib/reports/codec.py", "calib/reports/tables.py", "calib/reports/recomputing.py"),
-    *("calib/ui/gallery.py", "calib/cli/check.py"),
+    *("calib/ui/pages/gallery.py", "calib/cli/check.py"),
     *("calib/analysis/slices/bins.py", "calib/slicing.py"),
     "calib/analysis/periods/cutting.py",
     "calib/text.py",

@@ -31,10 +31,10 @@ from calib.metrics import TestResult
 from calib.metrics.by_class import class_table
 from calib.numerics.intervals import holm
 from calib.text import p_value
-from calib.ui.classes import adjusted as adjusted_table
-from calib.ui.classes import summary
-from calib.ui.cumulative import NAMES
-from calib.ui.cumulative import test_lines as lines_of
+from calib.ui.pages.classes import adjusted as adjusted_table
+from calib.ui.pages.classes import summary
+from calib.ui.pages.cumulative import NAMES
+from calib.ui.pages.cumulative import test_lines as lines_of
 from tests.rare import common_first
 
 KEEP = Recommendation("uncalibrated", "", ())

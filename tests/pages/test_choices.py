@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from calib.ui.reports.report_form import report_of
+from calib.ui.pages.reports.report_form import report_of
 from calib.ui.session import state
 from calib.ui.session.choice import Choice, Fact, on
 from calib.ui.session.choices import AXIS, CHOICES, COST_FN

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from calib.ui import gallery
-from calib.ui.gallery import ENTRIES
+from calib.ui.pages import gallery
+from calib.ui.pages.gallery import ENTRIES
 from calib.ui.session.choices import VIEW
 from calib.ui.session.links import decode, encode
 from tests.rare import common_first

@@ -17,7 +17,7 @@ from calib.cli import main
 from calib.reports import Report, compare_reports, parts_of
 from calib.reports.command import command_line, library_call
 from calib.store import Store
-from calib.ui.reports.sharing import IMAGES, who_can_open
+from calib.ui.pages.reports.sharing import IMAGES, who_can_open
 from tests.pages.test_pages import ROOT, button, go, said, start, upload
 
 KEPT = Path(__file__).parents[1] / "reports" / "fixtures" / "schema_2.json"

@@ -11,9 +11,9 @@ from calib.analysis.verdict import adjusted
 from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
 from calib.metrics import TestResult
-from calib.ui.cumulative import NAMES
-from calib.ui.cumulative import test_lines as lines_of
 from calib.ui.layout.words import errors_sentence
+from calib.ui.pages.cumulative import NAMES
+from calib.ui.pages.cumulative import test_lines as lines_of
 
 
 @pytest.fixture(scope="module")

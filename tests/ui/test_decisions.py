@@ -6,7 +6,7 @@ import pytest
 
 from calib.analysis.decisions import Costs, DecisionTable, ExpectedCounts
 from calib.core.estimate import Estimate
-from calib.ui.decisions import counts_sentence, verdict
+from calib.ui.pages.decisions import counts_sentence, verdict
 
 BY_CAPACITY = Costs(1.0, 1.0, 0.1)
 

@@ -7,7 +7,7 @@ from calib.analysis import analyze
 from calib.core.predictions import Predictions
 from calib.crossfit.epsilon import EPSILONS
 from calib.crossfit.settings import Settings
-from calib.ui import functions
+from calib.ui.pages import functions
 from calib.ui.session.session import Session
 
 

@@ -12,7 +12,7 @@ from calib.crossfit.settings import Settings
 from calib.metrics import METRICS
 from calib.ui.layout.tables import DIRECTIONS, column_help
 from calib.ui.layout.words import linked
-from calib.ui.methods import (
+from calib.ui.pages.methods import (
     FAMILIES,
     OTHER_FAMILY,
     TERMS,

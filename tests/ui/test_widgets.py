@@ -7,7 +7,7 @@ import streamlit as st
 
 from calib.analysis import LiveAnalysis
 from calib.ui.controls import widgets
-from calib.ui.reliability import bin_view, explorer
+from calib.ui.pages.reliability import bin_view, explorer
 from calib.ui.session.session import Session
 
 

@@ -9,8 +9,8 @@ from calib.core.estimate import Estimate
 from calib.core.origin import Origin
 from calib.loading.examples import EXAMPLES
 from calib.text import JOINER, interval, number, percent, plain, signed
-from calib.ui.classes import SHOWN
 from calib.ui.layout.words import formula, linked, named_folds, on_average
+from calib.ui.pages.classes import SHOWN
 from calib.ui.session.choices import CHOICES
 
 

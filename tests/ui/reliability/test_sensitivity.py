@@ -6,7 +6,7 @@ from calib.analysis import analyze
 from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
 from calib.curves.sensitivity import ece_sensitivity
-from calib.ui.reliability.how_to_read import runs, sensitivity_sentence
+from calib.ui.pages.reliability.how_to_read import runs, sensitivity_sentence
 
 KEY = "uncalibrated"
 

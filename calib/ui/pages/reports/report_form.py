@@ -14,7 +14,7 @@ from calib.reports import Declared, Grade, Report, parts_of
 from calib.store import Store, StoreError
 from calib.text import plain
 from calib.ui.controls.widgets import ask, field
-from calib.ui.reports import sharing
+from calib.ui.pages.reports import sharing
 from calib.ui.session import identity, parts, state
 from calib.ui.session.choices import CROSS, N_RANGES, SLICE_BY, TIME, UNIT, Chosen
 from calib.ui.session.pages import PAGES

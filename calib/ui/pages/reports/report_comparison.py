@@ -8,7 +8,7 @@ from calib.reports import Report, ReportComparison, compare_reports
 from calib.store import Store, moment_words
 from calib.text import plain
 from calib.ui.controls.widgets import ask, download
-from calib.ui.reports import sharing
+from calib.ui.pages.reports import sharing
 from calib.ui.session.pages import PAGES
 from calib.ui.session.report_browser import COMPARED, REPORT
 from calib.ui.session.session import Session

@@ -22,7 +22,7 @@ from calib.reports.blocks import (
 from calib.store import Entry, Store, StoreError
 from calib.text import plain
 from calib.ui.layout import charts, tables
-from calib.ui.reports import report_comparison, sharing
+from calib.ui.pages.reports import report_comparison, sharing
 from calib.ui.session import identity, state
 from calib.ui.session.choices import Chosen
 from calib.ui.session.links import FINGERPRINT_SHOWN, Link, Source

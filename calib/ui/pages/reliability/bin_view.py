@@ -20,8 +20,8 @@ from calib.scanning.connections import COUNTS_ONLY
 from calib.text import count, level, percent, plain, probability, signed, span
 from calib.ui.controls.widgets import ask, control, download, take_answer
 from calib.ui.layout import tables
-from calib.ui.reliability import results
-from calib.ui.reliability.results import ChosenBin
+from calib.ui.pages.reliability import results
+from calib.ui.pages.reliability.results import ChosenBin
 from calib.ui.session import choices, parts, state
 from calib.ui.session.session import Session
 from calib.ui.session.upload import Connected

@@ -13,7 +13,7 @@ from calib.analysis import LiveAnalysis
 from calib.analysis.slices import bin_of
 from calib.figures.explorer import cells_script, explorer_bytes, explorer_data, script, style
 from calib.ui.controls.widgets import take_answer
-from calib.ui.reliability import results
+from calib.ui.pages.reliability import results
 from calib.ui.session import choices, state
 from calib.ui.session.choice import Choice
 from calib.ui.session.memo import Keyed, keep

@@ -17,7 +17,7 @@ from calib.scanning.fetching import LEAST, MOST, USUAL
 from calib.text import plain
 from calib.ui.controls import sources
 from calib.ui.controls.widgets import ask
-from calib.ui.data import mapping
+from calib.ui.pages.data import mapping
 from calib.ui.session import state
 from calib.ui.session.choices import SEGMENTED
 from calib.ui.session.session import Session
