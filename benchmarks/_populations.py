@@ -15,9 +15,9 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 
 from calib import metrics
-from calib.core.cells import ScoreCells
-from calib.core.views import BinaryView
 from calib.crossfit.estimates import LOSSES
+from calib.data.cells import ScoreCells
+from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.binning import bin_between, bin_edges
 

@@ -16,9 +16,9 @@ import calib
 from benchmarks._clock import cpu_seconds
 from calib import metrics
 from calib.analysis import LiveAnalysis
-from calib.core.cells import ScoreCells
 from calib.crossfit.estimates import losses, mean_estimate
 from calib.curves.sensitivity import ece_sensitivity
+from calib.data.cells import ScoreCells
 from calib.metrics import score_metrics
 from calib.metrics.ranking import auc_estimate
 from calib.numerics.threads import single_thread

@@ -24,10 +24,10 @@ import pyarrow.parquet as pq
 from scipy.special import expit
 
 from calib.calibrators import calibrator
-from calib.core.counted import CountedRows
-from calib.core.predictions import Predictions
-from calib.core.views import BinaryView
 from calib.crossfit.settings import default_settings
+from calib.data.counted import CountedRows
+from calib.data.predictions import Predictions
+from calib.data.views import BinaryView
 from calib.metrics.proper import row_log_loss
 from calib.numerics.arrays import FloatArray
 

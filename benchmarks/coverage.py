@@ -40,14 +40,14 @@ from calib.analysis import Analysis
 from calib.analysis.methods import Reference
 from calib.analysis.verdict import calibration_tests, judge
 from calib.calibrators import CALIBRATORS
-from calib.core.cells import ScoreCells
-from calib.core.predictions import Predictions
-from calib.core.views import BinaryView
 from calib.crossfit.estimates import LOSSES, mean_estimate
 from calib.crossfit.fitting import cross_fit
 from calib.crossfit.settings import Settings
 from calib.curves.rate import corp_curve, smooth_curve
 from calib.curves.reliability import Band, reliability_curve
+from calib.data.cells import ScoreCells
+from calib.data.predictions import Predictions
+from calib.data.views import BinaryView
 from calib.metrics.base import TestResult
 from calib.metrics.by_cluster import clustered_tests, resampled_test
 from calib.metrics.proper import row_brier, row_log_loss

@@ -19,9 +19,9 @@ from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
 
 from benchmarks._clock import cpu_seconds
-from calib.core.cells import ScoreCells
 from calib.curves.rate import corp_curve
 from calib.curves.reliability import reliability_curve
+from calib.data.cells import ScoreCells
 from calib.numerics.threads import single_thread
 
 N_REPLICATES, THEIR_REPLICATES = 1_000, 100

@@ -14,9 +14,9 @@ import sklearn.metrics
 
 from benchmarks._clock import cpu_seconds
 from calib import metrics
-from calib.core.cells import ScoreCells
 from calib.curves.cumulative import cumulative_curve
 from calib.curves.reliability import reliability_curve
+from calib.data.cells import ScoreCells
 from calib.numerics.threads import single_thread
 
 N_ROWS = 1_000_000

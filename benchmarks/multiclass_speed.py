@@ -19,7 +19,7 @@ from sklearn.calibration import _TemperatureScaling
 
 from benchmarks._clock import cpu_seconds
 from calib.calibrators import multiclass_calibrator
-from calib.core.views import ScoreMatrix
+from calib.data.views import ScoreMatrix
 from calib.metrics.by_class import class_table
 from calib.metrics.matrix import multiclass_metrics
 from calib.numerics.threads import single_thread

@@ -12,7 +12,7 @@ import numpy as np
 
 import calib
 from benchmarks._clock import cpu_seconds
-from calib.core.predictions import Predictions
+from calib.data.predictions import Predictions
 from calib.reports import verify_report
 
 REPEATS = 7

@@ -17,7 +17,7 @@ import numpy as np
 
 import calib
 from calib.analysis.decisions import Costs
-from calib.core.predictions import Predictions
+from calib.data.predictions import Predictions
 from calib.reports import Report, ReportError, parts_of
 from calib.reports.codec import encode
 from calib.reports.recomputing import WORDS

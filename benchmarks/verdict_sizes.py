@@ -17,8 +17,8 @@ from scipy.special import expit, softmax
 from calib import Settings, analyze
 from calib.analysis.miscalibration import view_words
 from calib.analysis.verdict import judge
-from calib.core.predictions import Predictions
-from calib.core.views import ScoreMatrix
+from calib.data.predictions import Predictions
+from calib.data.views import ScoreMatrix
 from calib.metrics.by_class import class_table
 
 CALIBRATED = ((3, 1000), (3, 6000), (10, 2000), (10, 10_000), (50, 5000))

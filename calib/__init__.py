@@ -15,7 +15,7 @@ Examples
 import typing as _typing
 from importlib import import_module as _import_module
 
-from calib.core import __version__ as __version__
+from calib.data import __version__ as __version__
 
 if _typing.TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,13 +31,13 @@ if _typing.TYPE_CHECKING:
     from calib.analysis.slices import aggregate
     from calib.calibrators import calibrator, multiclass_calibrator
     from calib.calibrators.meta_estimators import CalibratedModel, ScoreCalibrator
-    from calib.core.aggregate import Aggregate
-    from calib.core.cells import ScoreCells
-    from calib.core.predictions import Predictions
-    from calib.core.progress import Progress
     from calib.crossfit.clipping import compare_clipping
     from calib.crossfit.matrix_comparison import compare_multiclass
     from calib.crossfit.settings import Settings, default_settings
+    from calib.data.aggregate import Aggregate
+    from calib.data.cells import ScoreCells
+    from calib.data.predictions import Predictions
+    from calib.data.progress import Progress
     from calib.exports import export, load_calibrator
     from calib.loading import InputError, InputWarning, examples, load, load_models
     from calib.reports import Report
@@ -55,9 +55,9 @@ _HOMES = {
     "calib.analysis.slices": ("aggregate", "slices"),
     "calib.calibrators": ("calibrator", "multiclass_calibrator"),
     "calib.calibrators.meta_estimators": ("CalibratedModel", "ScoreCalibrator"),
-    "calib.core.aggregate": ("Aggregate",),
-    "calib.core.cells": ("ScoreCells",),
-    "calib.core.predictions": ("Predictions",),
+    "calib.data.aggregate": ("Aggregate",),
+    "calib.data.cells": ("ScoreCells",),
+    "calib.data.predictions": ("Predictions",),
     "calib.exports": ("export", "load_calibrator"),
     "calib.loading": ("InputError", "InputWarning", "load", "load_models"),
     "calib.loading.examples": ("examples",),
@@ -134,7 +134,7 @@ def analyze(
     import pandas as pd
 
     from calib import analysis
-    from calib.core.progress import no_progress
+    from calib.data.progress import no_progress
     from calib.loading import InputError, load
 
     if isinstance(predictions, pd.DataFrame):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from numpy.typing import ArrayLike
 
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 from calib.metrics import expected_calibration_error, ks_error, ks_test, log_loss
 from calib.text import significant
 

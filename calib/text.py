@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
-from calib.core.estimate import Estimate
+from calib.numerics.estimate import Estimate
 
 MINUS, UNKNOWN, INFINITE = "−", "–", "∞"
 # strftime's names follow the machine's language; ours do not.

@@ -6,8 +6,8 @@ import streamlit as st
 
 from calib.analysis.run import Data
 from calib.analysis.slices import SliceTests
-from calib.core.aggregate import Aggregate
-from calib.core.predictions import Predictions
+from calib.data.aggregate import Aggregate
+from calib.data.predictions import Predictions
 from calib.figures.reliability import overlay_chart
 from calib.text import plain
 from calib.ui.controls import widgets

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
+from calib.data.views import BinaryView
 
 
 def expanded(held_out: CrossFitted) -> tuple[BinaryView, Mapping[str, np.ndarray]]:

@@ -11,8 +11,8 @@ import pytest
 
 from calib.analysis import run
 from calib.analysis.summary import names_of
-from calib.core.predictions import Predictions
-from calib.core.progress import no_progress
+from calib.data.predictions import Predictions
+from calib.data.progress import no_progress
 
 # Each holds a few megabytes.
 MAX_KEPT = 8

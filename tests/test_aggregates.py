@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calib
-from calib.core.aggregate import Aggregate
-from calib.core.counting import aggregate_rows
-from calib.core.predictions import Predictions
-from calib.core.views import BinaryView
+from calib.data.aggregate import Aggregate
+from calib.data.counting import aggregate_rows
+from calib.data.predictions import Predictions
+from calib.data.views import BinaryView
 from calib.metrics import auc, expected_calibration_error, ks_error, log_loss
 from calib.numerics.arrays import arrays_of
 from calib.numerics.cell_table import STRIDE

@@ -7,7 +7,7 @@ import pytest
 import calib
 from calib.analysis.decisions import Costs, decide
 from calib.calibrators import CALIBRATORS
-from calib.core.predictions import Predictions
+from calib.data.predictions import Predictions
 from tests.rare import common_first
 
 METHODS = [key for key, entry in CALIBRATORS.items() if entry.create is not None]

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calib.core.cells import ScoreCells
-from calib.core.checks import check_classes
+from calib.data.cells import ScoreCells
+from calib.data.checks import check_classes
 
 HOSTILE = [0.0, -0.0, 5e-324, 2.2250738585072014e-308, 1e-300, 0.5, np.nextafter(0.5, 1), 1.0]
 SCORES = st.one_of(st.sampled_from([*HOSTILE, np.nextafter(1, 0)]), st.floats(0.0, 1.0))

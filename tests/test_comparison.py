@@ -11,11 +11,11 @@ from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from calib.analysis import analyze
 from calib.analysis.methods import Reference
 from calib.calibrators import CALIBRATORS, Calibrator
-from calib.core.predictions import Predictions
-from calib.core.views import BinaryView
 from calib.crossfit.estimates import LOSSES, mean_estimate
 from calib.crossfit.fitting import cross_fit
 from calib.crossfit.settings import Settings
+from calib.data.predictions import Predictions
+from calib.data.views import BinaryView
 from tests.isotonic_peer import shrunken
 
 

@@ -16,7 +16,7 @@ from calib.analysis.slices import (
     slice_reliability,
     sliced_rows,
 )
-from calib.core.predictions import Predictions
+from calib.data.predictions import Predictions
 from calib.reports import Report, parts_of
 
 N = 2000

@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from calib.calibrators import score_methods
-from calib.core.cells import ScoreCells
-from calib.core.views import BinaryView
 from calib.crossfit.epsilon import (
     EPSILONS,
     by_rule,
@@ -18,6 +16,8 @@ from calib.crossfit.epsilon import (
 from calib.crossfit.estimates import losses
 from calib.crossfit.fitting import cross_fit
 from calib.crossfit.settings import Settings
+from calib.data.cells import ScoreCells
+from calib.data.views import BinaryView
 
 
 def overconfident(n: int, **named) -> BinaryView:

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import calib
-from calib.core.predictions import Predictions
+from calib.data.predictions import Predictions
 from calib.figures import CHARTS
 
 RNG = np.random.default_rng(3)

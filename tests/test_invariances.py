@@ -23,13 +23,13 @@ from calib.analysis.slices import (
 from calib.analysis.verdict import judge
 from calib.calibrators import CALIBRATORS, multiclass_calibrator, score_methods
 from calib.calibrators.meta_estimators import CalibratedModel
-from calib.core.cells import ScoreCells
-from calib.core.predictions import Predictions
-from calib.core.views import ScoreMatrix
 from calib.crossfit.fitting import cross_fit
 from calib.crossfit.settings import Settings
 from calib.curves.rate import corp_curve, smooth_curve
 from calib.curves.reliability import reliability_curve
+from calib.data.cells import ScoreCells
+from calib.data.predictions import Predictions
+from calib.data.views import ScoreMatrix
 from calib.metrics import score_metrics
 from calib.metrics.by_class import class_table
 from calib.metrics.by_cluster import clustered_tests, widened_line, widened_test

@@ -6,9 +6,9 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 from calib.analysis.model_comparison import compare_models
 from calib.analysis.slices import aggregate
-from calib.core.estimate import Estimate, unpaired_difference
-from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
+from calib.data.predictions import Predictions
+from calib.numerics.estimate import Estimate, unpaired_difference
 
 RNG = np.random.default_rng(5)
 P = RNG.uniform(0.02, 0.98, 1500)

@@ -8,8 +8,8 @@ from scipy.stats import norm
 import calib
 from calib.analysis.power import gap_design_effect, shift_power
 from calib.analysis.verdict import judge
-from calib.core.cells import ScoreCells
-from calib.core.views import BinaryView
+from calib.data.cells import ScoreCells
+from calib.data.views import BinaryView
 
 
 @pytest.mark.parametrize("design_effect", [1.0, 4.0])

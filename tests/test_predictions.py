@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from calib.core.predictions import Predictions
+from calib.data.predictions import Predictions
 
 MATRIX = np.array([[0.2, 0.5, 0.3], [0.4, 0.4, 0.2], [0.1, 0.1, 0.8]])
 CLASSES = [2, 1, 2]

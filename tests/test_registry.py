@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from calib.calibrators import CALIBRATORS
-from calib.core.registry import Registry
+from calib.data.registry import Registry
 from tests.rare import rare
 
 ROOT = Path(__file__).parents[1]

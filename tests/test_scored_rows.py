@@ -5,7 +5,7 @@ import pytest
 
 import calib
 from calib.analysis.scored_rows import OUT_OF_FOLD, SEEN, UNSEEN, calibrated_scores
-from calib.core.predictions import Predictions
+from calib.data.predictions import Predictions
 from calib.metrics import log_loss
 
 METHODS = ("uncalibrated", "platt", "isotonic", "beta", "spline")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from calib import text
-from calib.core.estimate import Estimate
+from calib.numerics.estimate import Estimate
 
 NAN, INF = math.nan, math.inf
 ROOT = Path(__file__).parents[1]
@@ -224,7 +224,7 @@ OTHERS = {
     *("calib/figures/axes.py", "calib/figures/svg.py"),
     *("calib/reports/codec.py", "calib/reports/tables.py", "calib/reports/recomputing.py"),
     *("calib/ui/pages/gallery.py", "calib/cli/check.py"),
-    *("calib/analysis/slices/bins.py", "calib/slicing.py"),
+    *("calib/analysis/slices/bins.py", "calib/data/slicing.py"),
     "calib/analysis/periods/cutting.py",
     "calib/text.py",
 }

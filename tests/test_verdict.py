@@ -23,12 +23,12 @@ from calib.analysis.verdict import (
 )
 from calib.analysis.verdicts import verdict_after
 from calib.calibrators import CALIBRATORS
-from calib.core.cells import ScoreCells
-from calib.core.estimate import Estimate
-from calib.core.predictions import Predictions
-from calib.core.views import ScoreMatrix
+from calib.data.cells import ScoreCells
+from calib.data.predictions import Predictions
+from calib.data.views import ScoreMatrix
 from calib.metrics import TestResult
 from calib.metrics.by_class import class_table
+from calib.numerics.estimate import Estimate
 from calib.numerics.intervals import holm
 from calib.text import p_value
 from calib.ui.pages.classes import adjusted as adjusted_table

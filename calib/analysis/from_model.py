@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from calib.analysis.results import Analysis
 from calib.analysis.run import analyze
-from calib.core.checks import check_score_matrix
-from calib.core.class_names import label_key, read_classes
-from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
+from calib.data.checks import check_score_matrix
+from calib.data.class_names import label_key, read_classes
+from calib.data.predictions import Predictions
 
 # A longer list of labels in a message would not be read.
 MAX_LISTED = 5

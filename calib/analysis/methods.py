@@ -12,14 +12,13 @@ from calib.analysis.results import MethodResult
 from calib.analysis.summary import added_metrics
 from calib.analysis.verdict import calibration_tests
 from calib.calibrators import CALIBRATORS, Calibrator, MatrixCalibrator
-from calib.core.cells import ScoreCells
-from calib.core.estimate import Estimate
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.estimates import LOSSES, losses, mean_estimate
 from calib.crossfit.settings import Settings
 from calib.curves.cumulative import CumulativeCurve, cumulative_curve
 from calib.curves.functions import CalibrationFunction, calibration_function
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
+from calib.data.cells import ScoreCells
 from calib.metrics import (
     METRICS,
     Metric,
@@ -34,6 +33,7 @@ from calib.metrics.by_cluster import clustered_tests, resampled_test
 from calib.metrics.ranking import auc, auc_difference, auc_estimate, row_auc, row_auc_within
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.binning import Strategy, bin_edges, score_histogram
+from calib.numerics.estimate import Estimate
 from calib.numerics.logistic import LogisticFit
 from calib.numerics.score_grid import edges_on_grid
 from calib.numerics.sorting import increasing_order

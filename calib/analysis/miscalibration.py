@@ -9,13 +9,13 @@ from typing import Literal
 import numpy as np
 from scipy.special import chdtrc
 
-from calib.core.cells import ScoreCells
-from calib.core.estimate import Estimate
-from calib.core.views import parse_view
+from calib.data.cells import ScoreCells
+from calib.data.views import parse_view
 from calib.metrics.goodness_of_fit import chi_square
 from calib.metrics.ranking import auc
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import bin_cells
+from calib.numerics.estimate import Estimate
 from calib.numerics.transforms import certain_logit, sigmoid
 from calib.text import number, percents, score_percents
 from calib.uncertainty import fit_line

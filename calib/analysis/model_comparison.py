@@ -10,13 +10,13 @@ import pandas as pd
 
 from calib.analysis import Analysis, Column, LiveAnalysis, analyze
 from calib.analysis.run import Data
-from calib.core.estimate import Estimate, unpaired_difference
-from calib.core.predictions import Predictions
-from calib.core.progress import Progress, no_progress
 from calib.crossfit.estimates import LOSSES, losses, mean_estimate
 from calib.crossfit.settings import Settings, with_view
+from calib.data.predictions import Predictions
+from calib.data.progress import Progress, no_progress
 from calib.metrics import matrix_metrics
 from calib.numerics.arrays import FloatArray
+from calib.numerics.estimate import Estimate, unpaired_difference
 from calib.text import numbers_of, quoted
 
 # The paper's Figure 2 sets these two beside the calibrated scores.

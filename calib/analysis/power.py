@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from calib.core.cells import ScoreCells
-from calib.core.views import BinaryView
+from calib.data.cells import ScoreCells
+from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray
 from calib.numerics.clusters import mean_design_effects
 from calib.numerics.few_cells import bucket_starts

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.calibrators import CALIBRATORS
-from calib.core.cells import ScoreCells
-from calib.core.estimate import Estimate
-from calib.core.views import BinaryView
 from calib.crossfit.estimates import simplest
+from calib.data.cells import ScoreCells
+from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import equal_weights
+from calib.numerics.estimate import Estimate
 from calib.text import decimals, interval, level, number, plural, signed
 
 FEW_OF_A_CLASS = 100

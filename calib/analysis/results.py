@@ -12,10 +12,6 @@ import pandas as pd
 
 from calib.analysis.recommendation import Recommendation
 from calib.analysis.verdict import Verdict, adjusted
-from calib.core.aggregate import Aggregate
-from calib.core.estimate import Estimate
-from calib.core.origin import Origin, read_as
-from calib.core.predictions import Predictions
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.matrix_comparison import (
     LiveMulticlassComparison,
@@ -26,9 +22,13 @@ from calib.crossfit.settings import Settings
 from calib.curves.cumulative import CumulativeCurve
 from calib.curves.functions import CalibrationFunction, CompactLogitCurve
 from calib.curves.reliability import ReliabilityCurve
+from calib.data.aggregate import Aggregate
+from calib.data.origin import Origin, read_as
+from calib.data.predictions import Predictions
 from calib.metrics import TestResult
 from calib.metrics.base import Better
 from calib.numerics.arrays import FloatArray
+from calib.numerics.estimate import Estimate
 from calib.text import number, percent, plural
 
 # A double has no more.

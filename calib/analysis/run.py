@@ -13,10 +13,6 @@ from calib.analysis.recommendation import Recommendation, driven_by_certain_rows
 from calib.analysis.results import LiveAnalysis, MethodResult
 from calib.analysis.summary import names_of, summarize, table_columns, warnings_of
 from calib.analysis.verdicts import verdict_after, verdict_before
-from calib.core.aggregate import Aggregate
-from calib.core.counted import CountedRows
-from calib.core.predictions import Predictions
-from calib.core.progress import Progress, no_progress
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.epsilon import rows_outside
 from calib.crossfit.estimates import LOSSES, losses, mean_estimate
@@ -24,6 +20,10 @@ from calib.crossfit.fitting import cross_fit
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, compare, log_losses
 from calib.crossfit.settings import Settings, default_settings, with_view
 from calib.curves.functions import compact_logit_curve
+from calib.data.aggregate import Aggregate
+from calib.data.counted import CountedRows
+from calib.data.predictions import Predictions
+from calib.data.progress import Progress, no_progress
 from calib.numerics.threads import single_thread
 from calib.numerics.transforms import default_epsilon
 

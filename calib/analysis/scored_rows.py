@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 
 from calib.analysis.results import LiveAnalysis
-from calib.core.counted import CountedRows
-from calib.core.predictions import Predictions
-from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.methods import create
+from calib.data.counted import CountedRows
+from calib.data.predictions import Predictions
+from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray, IntArray
 
 OUT_OF_FOLD = "out-of-fold"

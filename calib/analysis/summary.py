@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from calib.analysis.results import Column, DataSummary
-from calib.core.aggregate import Aggregate
-from calib.core.cells import REVERSED
-from calib.core.predictions import Predictions
-from calib.core.views import parse_view
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.estimates import LOSSES
 from calib.crossfit.folds import n_positive
 from calib.crossfit.settings import Settings
+from calib.data.aggregate import Aggregate
+from calib.data.cells import REVERSED
+from calib.data.predictions import Predictions
+from calib.data.views import parse_view
 from calib.metrics import METRICS, certain_and_wrong
 from calib.text import number, plural, significant
 

@@ -13,8 +13,7 @@ from calib.analysis.miscalibration import BY_CURVE, Kind, ViewWords, finding_of,
 from calib.analysis.power import shift_power
 from calib.analysis.recommendation import Recommendation, too_few
 from calib.calibrators import CALIBRATORS
-from calib.core.cells import ScoreCells
-from calib.core.estimate import Estimate
+from calib.data.cells import ScoreCells
 from calib.metrics import spiegelhalter_test
 from calib.metrics.base import TestResult
 from calib.metrics.by_class import Classwise
@@ -23,6 +22,7 @@ from calib.metrics.goodness_of_fit import groups_test
 from calib.metrics.regression import calibration_slope_intercept, line_test
 from calib.numerics.arrays import FloatArray
 from calib.numerics.calibrated_null import few_scores, simulated_noise
+from calib.numerics.estimate import Estimate
 from calib.numerics.intervals import holm
 from calib.numerics.logistic import LogisticFit
 from calib.text import number, p_value, plural, shortened

@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from calib.calibrators.forms import ON_ARRAYS, Form, RowsForm
-from calib.core.cells import ScoreCells
-from calib.core.checks import (
+from calib.data.cells import ScoreCells
+from calib.data.checks import (
     check_classes,
     check_outcomes,
     check_same_length,

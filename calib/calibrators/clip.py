@@ -7,7 +7,7 @@ import numpy as np
 from calib.calibrators.base import Calibrator, MatrixCalibrator
 from calib.calibrators.forms import Clipped, RowsClipped
 from calib.calibrators.registry import register, register_matrix
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray, IntArray, row_blocks
 from calib.numerics.transforms import clip_certain
 

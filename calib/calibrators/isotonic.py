@@ -7,7 +7,7 @@ import numpy as np
 from calib.calibrators.base import RowCalibrator
 from calib.calibrators.forms import Axis, Piecewise
 from calib.calibrators.registry import register
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
 from calib.numerics.isotonic import isotonic_steps, shrink_certain, steps_of_cells
 from calib.numerics.splines import lines

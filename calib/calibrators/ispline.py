@@ -10,7 +10,7 @@ from scipy.interpolate import BSpline
 from calib.calibrators.base import Calibrator
 from calib.calibrators.forms import Axis, Piecewise
 from calib.calibrators.registry import register
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import quantiles
 from calib.numerics.bounded_newton import fit_bounded, log_loss, squared_error

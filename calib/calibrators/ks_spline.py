@@ -9,7 +9,7 @@ from calib.calibrators.base import Calibrator, MatrixCalibrator
 from calib.calibrators.forms import Drift
 from calib.calibrators.registry import register, register_matrix
 from calib.calibrators.uncalibrated import Uncalibrated
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.class_scores import binary_problem, leading_classes
 from calib.numerics.isotonic import shrink_certain

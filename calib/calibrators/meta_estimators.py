@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
 
 from calib.calibrators import Calibrator
 from calib.calibrators.registry import unfitted
-from calib.core.checks import check_scores
+from calib.data.checks import check_scores
 from calib.numerics.arrays import FloatArray
 from calib.numerics.class_scores import divide_by_sum
 from calib.numerics.transforms import sigmoid

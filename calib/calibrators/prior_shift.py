@@ -7,7 +7,7 @@ import math
 from calib.calibrators.base import Calibrator
 from calib.calibrators.forms import OddsDivided
 from calib.calibrators.registry import register
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 
 
 @register(

@@ -10,7 +10,7 @@ import numpy as np
 from calib.calibrators.base import Calibrator
 from calib.calibrators.forms import Axis, Piecewise
 from calib.calibrators.registry import register
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import quantile_cells
 from calib.numerics.bounded_newton import Loss, fit_bounded

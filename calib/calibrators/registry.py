@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from sklearn.base import clone
 
 from calib.calibrators.base import Calibrator, MatrixCalibrator
-from calib.core.registry import Registry
+from calib.data.registry import Registry
 
 Made = TypeVar("Made", bound=Callable[..., Calibrator | MatrixCalibrator])
 

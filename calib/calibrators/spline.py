@@ -7,7 +7,7 @@ import numpy as np
 from calib.calibrators.base import Calibrator
 from calib.calibrators.forms import Axis, Piecewise
 from calib.calibrators.registry import register
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
 from calib.numerics.bounded_newton import increasing_coefficients
 from calib.numerics.smoothed_rate import (

@@ -9,7 +9,7 @@ import numpy as np
 from calib.calibrators.base import Calibrator
 from calib.calibrators.forms import ON_ARRAYS, Axis, Link, Piecewise
 from calib.calibrators.registry import register
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
 from calib.numerics.few_cells import into_buckets
 from calib.numerics.ridge import choose_ridge

@@ -5,7 +5,7 @@ from __future__ import annotations
 from calib.calibrators.base import Calibrator, MatrixCalibrator
 from calib.calibrators.forms import Identity, RowsIdentity
 from calib.calibrators.registry import register, register_matrix
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray, IntArray
 
 

@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 from calib.calibrators.base import Calibrator
 from calib.calibrators.forms import BetweenTwo
 from calib.calibrators.registry import register
-from calib.core.cells import ScoreCells
-from calib.core.checks import check_scores
+from calib.data.cells import ScoreCells
+from calib.data.checks import check_scores
 from calib.numerics.arrays import FloatArray
 from calib.numerics.isotonic import increasing_blocks, upper_steps
 from calib.numerics.splines import steps

@@ -20,10 +20,10 @@ import shtab
 from calib.analysis.decisions import Costs
 from calib.analysis.periods import UNITS
 from calib.cli.streams import piped, tell
-from calib.core.aggregate import Aggregate
-from calib.core.predictions import Predictions
-from calib.core.progress import Progress, no_progress
 from calib.crossfit.settings import Settings, default_settings
+from calib.data.aggregate import Aggregate
+from calib.data.predictions import Predictions
+from calib.data.progress import Progress, no_progress
 from calib.loading import ColumnMapping, InputError, InputWarning, Problem, load
 from calib.loading.examples import EXAMPLES
 from calib.loading.loader import LoadOptions, ModelOptions

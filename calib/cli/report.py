@@ -12,8 +12,8 @@ from calib.analysis import Analysis, analyze
 from calib.analysis.decisions import Costs
 from calib.cli import options
 from calib.cli.streams import save_each
-from calib.core.aggregate import Aggregate
-from calib.core.predictions import Predictions
+from calib.data.aggregate import Aggregate
+from calib.data.predictions import Predictions
 from calib.reports import Declared, Parts, Report, parts_of
 from calib.reports.evidence import GRADES
 from calib.reports.files import write_whole

@@ -9,8 +9,8 @@ from typing import Any
 
 from calib.cli.options import Commands, add_columns, add_command, add_output, with_options
 from calib.cli.streams import save_each, tell
-from calib.core.aggregate import Aggregate
-from calib.core.origin import Origin, read_as
+from calib.data.aggregate import Aggregate
+from calib.data.origin import Origin, read_as
 from calib.loading.name_patterns import PLAIN_PAIRS
 from calib.loading.options import CountedColumns
 from calib.loading.problems import InputError

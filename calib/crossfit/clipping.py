@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import pandas as pd
 
 from calib.calibrators.clip import CANDIDATES, MatrixClip
-from calib.core.estimate import Estimate
 from calib.crossfit.estimates import mean_estimate
 from calib.crossfit.matrix import MatrixFits
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison
 from calib.metrics.matrix import row_log_loss
 from calib.numerics.arrays import FloatArray
+from calib.numerics.estimate import Estimate
 from calib.text import number
 
 
@@ -92,7 +92,7 @@ def compare_clipping(compared: LiveMulticlassComparison) -> Clipping:
     --------
     >>> import numpy as np
     >>> from calib.crossfit.matrix_comparison import compare_multiclass
-    >>> from calib.core.predictions import Predictions
+    >>> from calib.data.predictions import Predictions
     >>> scores = [[0.999, 0.0005, 0.0005], [0.0005, 0.999, 0.0005], [0.0005, 0.0005, 0.999]]
     >>> label = np.append(np.arange(100) % 3, 0)
     >>> rows = Predictions.from_arrays(label, np.array(scores)[np.arange(101) % 3])

@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from calib.calibrators import Calibrator, MatrixCalibrator
-from calib.core.cells import ScoreCells
-from calib.core.counted import CountedRows
-from calib.core.views import BinaryView
 from calib.crossfit.matrix import MatrixFits
 from calib.crossfit.settings import Settings
+from calib.data.cells import ScoreCells
+from calib.data.counted import CountedRows
+from calib.data.views import BinaryView
 from calib.metrics.ranking import row_auc
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.uncertainty import (

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 
 from calib.calibrators import CALIBRATORS
-from calib.core.cells import ScoreCells
-from calib.core.progress import Progress, no_progress
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.methods import create
 from calib.crossfit.settings import Settings
 from calib.curves.functions import CalibrationFunction, calibration_function
+from calib.data.cells import ScoreCells
+from calib.data.progress import Progress, no_progress
 from calib.metrics.proper import mean_log_loss
 from calib.numerics.arrays import FloatArray, Locked, arrays_of
 from calib.numerics.few_cells import bucket_starts

@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Mapping
 
 from calib.calibrators import CALIBRATORS
-from calib.core.estimate import Estimate
-from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
+from calib.data.views import BinaryView
 from calib.metrics.proper import row_brier, row_log_loss
 from calib.numerics.arrays import FloatArray
 from calib.numerics.clusters import cluster_effect, unit_sums
+from calib.numerics.estimate import Estimate
 from calib.numerics.intervals import mean_interval, normal_quantile
 
 

@@ -10,17 +10,17 @@ import numpy as np
 
 from calib.calibrators import Calibrator
 from calib.calibrators.uncalibrated import Uncalibrated
-from calib.core.cells import ScoreCells
-from calib.core.counted import CountedRows
-from calib.core.predictions import Predictions
-from calib.core.progress import Progress, no_progress
-from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.folds import cells_outside_folds, n_positive, split_into_folds
 from calib.crossfit.matrix import fit_matrix
 from calib.crossfit.matrix_views import check_view_outcomes, view_of_matrix
 from calib.crossfit.methods import create, fit_all, merged, still_valid
 from calib.crossfit.settings import Settings, with_view
+from calib.data.cells import ScoreCells
+from calib.data.counted import CountedRows
+from calib.data.predictions import Predictions
+from calib.data.progress import Progress, no_progress
+from calib.data.views import BinaryView
 from calib.metrics.resolution import resolutions
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.cell_table import MAX_CELLS

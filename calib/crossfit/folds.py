@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 from sklearn.model_selection import PredefinedSplit, StratifiedGroupKFold, StratifiedKFold
 
-from calib.core.cells import ScoreCells
-from calib.core.views import BinaryView, ScoreMatrix
 from calib.crossfit.settings import Settings
+from calib.data.cells import ScoreCells
+from calib.data.views import BinaryView, ScoreMatrix
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.resampling import split_counts
 

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib.calibrators import CALIBRATORS, MatrixCalibrator
-from calib.core.predictions import Predictions
-from calib.core.progress import Progress, no_progress
-from calib.core.views import BinaryView, ScoreMatrix, check_view
 from calib.crossfit.folds import matrix_folds
 from calib.crossfit.methods import create_multiclass, fit_all, merged, still_valid
 from calib.crossfit.settings import Settings
+from calib.data.predictions import Predictions
+from calib.data.progress import Progress, no_progress
+from calib.data.views import BinaryView, ScoreMatrix, check_view
 from calib.metrics.by_class import Classwise, class_table
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.class_scores import binary_problem

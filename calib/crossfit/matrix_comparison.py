@@ -9,17 +9,17 @@ import numpy as np
 import pandas as pd
 
 from calib.calibrators import CALIBRATORS
-from calib.core.estimate import Estimate
-from calib.core.predictions import Predictions
-from calib.core.progress import Progress, no_progress
 from calib.crossfit.estimates import mean_estimate, simplest
 from calib.crossfit.matrix import MatrixFits, fit_matrix
 from calib.crossfit.matrix_views import replicate_view
 from calib.crossfit.settings import Settings, default_methods
+from calib.data.predictions import Predictions
+from calib.data.progress import Progress, no_progress
 from calib.metrics import ece_top_label, ks_top_1, ks_top_2, ks_within_2, matrix_metrics
 from calib.metrics.by_class import Classwise, class_table
 from calib.metrics.matrix import ROW_METRICS
 from calib.numerics.arrays import FloatArray
+from calib.numerics.estimate import Estimate
 from calib.uncertainty import fold_variance
 from calib.uncertainty.replicates import Errors
 

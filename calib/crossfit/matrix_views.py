@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 
 from calib.calibrators import CALIBRATORS
-from calib.core.cells import ScoreCells
-from calib.core.counted import CountedRows
-from calib.core.predictions import Predictions
-from calib.core.progress import Progress, no_progress
-from calib.core.views import BinaryView, check_view
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.matrix import MatrixFits
 from calib.crossfit.settings import Settings
+from calib.data.cells import ScoreCells
+from calib.data.counted import CountedRows
+from calib.data.predictions import Predictions
+from calib.data.progress import Progress, no_progress
+from calib.data.views import BinaryView, check_view
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.class_scores import binary_problem
 from calib.uncertainty import FoldScores, Replicates, replicate, replicate_clusters, resample_rows

@@ -8,8 +8,8 @@ from numbers import Integral
 from typing import Any, Literal
 
 from calib.calibrators import CALIBRATORS
-from calib.core.aggregate import Aggregate
-from calib.core.predictions import Predictions
+from calib.data.aggregate import Aggregate
+from calib.data.predictions import Predictions
 from calib.metrics import score_metrics
 from calib.numerics.intervals import check_level
 from calib.numerics.transforms import check_epsilon

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray, Locked, arrays_of, thin_indices
 from calib.numerics.calibrated_null import (
     few_scores,

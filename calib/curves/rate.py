@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 import pandas as pd
 
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray, IntArray, Locked, arrays_of
 from calib.numerics.binning import bin_cells
 from calib.numerics.few_cells import bucket_starts, into_buckets

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 from calib.numerics.arrays import BoolArray, FloatArray, Locked, arrays_of
 from calib.numerics.binning import Bins, Strategy, bin_between, bin_edges
 from calib.numerics.intervals import wilson_interval

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked, arrays_of
 from calib.numerics.binning import Strategy, bin_between, bin_edges
 from calib.uncertainty import Replicates

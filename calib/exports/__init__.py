@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calib.calibrators import Calibrator, MatrixCalibrator
-from calib.core.origin import Transform
+from calib.data.origin import Transform
 from calib.exports.codec import ExportError, NotExportedError
 from calib.exports.conversion import Conversion
 from calib.exports.describing import describe

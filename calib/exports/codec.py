@@ -13,7 +13,7 @@ import numpy as np
 
 from calib.calibrators import forms
 from calib.calibrators.forms import Form, RowsForm
-from calib.core.strict_json import Reader
+from calib.data.strict_json import Reader
 from calib.numerics.splines import Pieces
 
 Json = dict[str, Any]

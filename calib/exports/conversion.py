@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.calibrators.forms import Column, Operations, shares, softmax
-from calib.core.origin import Transform
+from calib.data.origin import Transform
 from calib.numerics.arrays import FloatArray
 from calib.numerics.transforms import clip_certain, log_odds
 

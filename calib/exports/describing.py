@@ -12,8 +12,8 @@ import scipy
 from calib.calibrators import CALIBRATORS, Calibrator, MatrixCalibrator
 from calib.calibrators.forms import Form, RowsForm
 from calib.calibrators.one_vs_rest import OneVsRest
-from calib.core import __version__
-from calib.core.origin import OF_ROWS, conversion_of
+from calib.data import __version__
+from calib.data.origin import OF_ROWS, conversion_of
 from calib.exports.codec import ExportError, Json
 from calib.exports.conversion import Conversion
 from calib.exports.document import MAX_DEVIATION, ExportedCalibrator, deviation

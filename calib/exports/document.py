@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 
 from calib.calibrators import CALIBRATORS
 from calib.calibrators.forms import ON_ARRAYS, Form, RowsForm, Share
-from calib.core import strict_json
-from calib.core.checks import check_score_matrix, check_scores
+from calib.data import strict_json
+from calib.data.checks import check_score_matrix, check_scores
 from calib.exports.codec import (
     ExportError,
     FormReader,

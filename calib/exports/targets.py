@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from calib.calibrators.forms import Form, RowsForm
-from calib.core import __version__
+from calib.data import __version__
 from calib.exports import onnx_file, scripts, sql
 from calib.exports.codec import ExportError, FormReader, Json, encode
 from calib.exports.describing import tests_of

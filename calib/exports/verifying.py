@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from calib.core import __version__
+from calib.data import __version__
 from calib.exports import onnx_file
 from calib.exports.codec import ExportError, NotExportedError
 from calib.exports.document import MAX_BYTES, ExportedCalibrator, read_document

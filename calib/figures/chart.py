@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 
-from calib.core.registry import Registry
+from calib.data.registry import Registry
 from calib.figures.layers import Trace
 from calib.figures.panels import Panels
 from calib.figures.theme import CONFIG, LIGHT

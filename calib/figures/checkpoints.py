@@ -7,13 +7,13 @@ import numpy as np
 from calib.analysis import Column
 from calib.analysis.model_comparison import ModelComparison
 from calib.calibrators import CALIBRATORS
-from calib.core.estimate import Estimate
 from calib.figures.axes import padded
 from calib.figures.chart import TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.layers import EACH, Trace, legend_entry, linked, method, whiskers
 from calib.figures.panels import axis_ids, timeline
 from calib.figures.theme import faded
 from calib.numerics.arrays import FloatArray
+from calib.numerics.estimate import Estimate
 from calib.text import escaped, number, shortened, with_interval
 
 PANEL, GAP = 130, 34

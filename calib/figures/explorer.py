@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib.analysis import Analysis, MethodResult
-from calib.core.cells import ScoreCells
 from calib.crossfit.cross_fitted import CrossFitted
+from calib.data.cells import ScoreCells
 from calib.figures.theme import OUTCOME, style_of
 from calib.figures.words import axis_titles, verdicts
 from calib.numerics.few_cells import cell_runs

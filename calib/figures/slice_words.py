@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from calib.analysis.slices import SliceGaps, SliceTests
 from calib.analysis.verdict import SIGNIFICANCE
-from calib.core.estimate import Estimate
 from calib.curves.reliability import FEW_ROWS
+from calib.numerics.estimate import Estimate
 from calib.text import interval, level, number, p_value, percent, plural, shortened
 
 

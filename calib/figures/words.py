@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from calib.analysis import Analysis, MethodResult
-from calib.core.views import parse_view
 from calib.curves.reliability import ReliabilityCurve
+from calib.data.views import parse_view
 from calib.text import escaped, level, number, p_value, shortened
 
 

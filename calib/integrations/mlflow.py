@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from calib.analysis import Analysis
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 from calib.metrics import brier_score, expected_calibration_error, ks_error, log_loss
 from calib.reports import Report
 

@@ -26,9 +26,9 @@ from sklearn.naive_bayes import BernoulliNB
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from calib.core.origin import Origin
-from calib.core.predictions import Predictions
-from calib.core.registry import Registry
+from calib.data.origin import Origin
+from calib.data.predictions import Predictions
+from calib.data.registry import Registry
 from calib.numerics.arrays import FloatArray
 from calib.numerics.threads import single_thread
 from calib.numerics.transforms import sigmoid

@@ -13,7 +13,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import pandas as pd
 
-from calib.core.predictions import Predictions
+from calib.data.predictions import Predictions
 from calib.loading import column_ranges
 from calib.loading.building.models import assess, one_model
 from calib.loading.columns import as_labels, class_text
@@ -180,7 +180,7 @@ def load(data: Source, options: LoadOptions) -> Predictions:
     See Also
     --------
     load_models : Load the scores of several models.
-    calib.core.origin.Origin : Record of the arguments and guesses, in `Predictions.origin`.
+    calib.data.origin.Origin : Record of the arguments and guesses, in `Predictions.origin`.
 
     Examples
     --------

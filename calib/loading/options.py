@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
-from calib.core.origin import OF_ROWS as OF_ROWS
-from calib.core.origin import Transform as Transform
+from calib.data.origin import OF_ROWS as OF_ROWS
+from calib.data.origin import Transform as Transform
 
 Decimal = Literal[".", ","]
 

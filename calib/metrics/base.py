@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 from numpy.typing import ArrayLike
 
-from calib.core.cells import ScoreCells
-from calib.core.registry import Registry
-from calib.core.views import ScoreMatrix
+from calib.data.cells import ScoreCells
+from calib.data.registry import Registry
+from calib.data.views import ScoreMatrix
 from calib.uncertainty.bootstrap import Kind
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 from calib.metrics.base import error_metric
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import Bins, Strategy, bin_cells

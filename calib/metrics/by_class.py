@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib.core.views import ScoreMatrix
+from calib.data.views import ScoreMatrix
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.calibrated_null import supremum_by_cluster, supremum_survival
 from calib.numerics.intervals import holm

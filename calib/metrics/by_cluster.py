@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calib.core.cells import ScoreCells
-from calib.core.views import BinaryView
+from calib.data.cells import ScoreCells
+from calib.data.views import BinaryView
 from calib.metrics.base import SlopeIntercept, TestResult
 from calib.metrics.goodness_of_fit import (
     FEW_EXPECTED,
@@ -80,7 +80,7 @@ def clustered_tests(
     independent rows does not:
 
     >>> import numpy as np
-    >>> from calib.core.predictions import Predictions
+    >>> from calib.data.predictions import Predictions
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(100)
     >>> y, five = rng.random(100) < p, np.repeat(np.arange(100), 5)

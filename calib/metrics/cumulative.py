@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 from calib.metrics.base import TestResult, error_metric, error_test, metric
 from calib.numerics.arrays import FloatArray
 from calib.numerics.calibrated_null import (

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy.special import chdtrc, ndtr
 
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 from calib.metrics.base import TestResult, metric
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import Bins, bin_cells

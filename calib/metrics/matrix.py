@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calib.core.views import ScoreMatrix
+from calib.data.views import ScoreMatrix
 from calib.metrics.base import error_metric, matrix_metrics, metric
 from calib.metrics.binned import expected_calibration_error
 from calib.metrics.by_class import class_errors

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 from calib.metrics.base import Decomposition, metric
 from calib.numerics.arrays import BoolArray, FloatArray
 from calib.numerics.isotonic import pool_adjacent_violators

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import stdtrit
 
-from calib.core.cells import ScoreCells
-from calib.core.views import BinaryView
+from calib.data.cells import ScoreCells
+from calib.data.views import BinaryView
 from calib.metrics.base import metric
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.clusters import cluster_effect, freedom, squared_half_width, unit_sums
@@ -92,7 +92,7 @@ def row_auc_within(rows: BinaryView, fold: IntArray) -> FloatArray:
     contribute 0. The contributions are NaN if every fold has only one class.
 
     >>> import numpy as np
-    >>> from calib.core.predictions import Predictions
+    >>> from calib.data.predictions import Predictions
     >>> rows = Predictions.from_arrays([0, 1, 0, 1], [0.1, 0.2, 0.6, 0.7]).view()
     >>> float(row_auc_within(rows, np.array([0, 0, 1, 1])).mean())
     1.0
@@ -174,7 +174,7 @@ def auc_estimate(
 
     Examples
     --------
-    >>> from calib.core.predictions import Predictions
+    >>> from calib.data.predictions import Predictions
     >>> estimate = auc_estimate(Predictions.from_arrays([0, 1, 0, 1], [0.1, 0.4, 0.4, 0.8]).view())
     >>> round(estimate.low, 2), estimate.value, round(estimate.high, 2)
     (0.28, 0.875, 0.99)
@@ -239,7 +239,7 @@ def auc_difference(
     Examples
     --------
     >>> import numpy as np
-    >>> from calib.core.predictions import Predictions
+    >>> from calib.data.predictions import Predictions
     >>> rows = Predictions.from_arrays([0, 1, 0, 1, 1], [0.1, 0.3, 0.4, 0.8, 0.9]).view()
     >>> own = row_auc(rows.cells(), rows.outcome, rows.score)
     >>> auc_difference(rows, own, own)

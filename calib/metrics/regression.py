@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy.special import chdtrc
 
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 from calib.metrics.base import SlopeIntercept, TestResult, metric
 from calib.metrics.proper import mean_log_loss
 from calib.numerics.arrays import FloatArray

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.core.cells import ScoreCells
-from calib.core.views import BinaryView
+from calib.data.cells import ScoreCells
+from calib.data.views import BinaryView
 from calib.metrics.proper import row_brier, row_log_loss
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.sorting import run_starts

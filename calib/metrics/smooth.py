@@ -8,7 +8,7 @@ import numpy as np
 from scipy.fft import dct
 from scipy.optimize import brentq
 
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 from calib.metrics.base import SmoothedErrors, error_metric, metric
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import quantiles

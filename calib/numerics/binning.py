@@ -130,7 +130,7 @@ def quantiles(cells: Cells, level: FloatArray) -> FloatArray:
 
     See Hyndman and Fan 1996, doi:10.1080/00031305.1996.10473566, definition 2.
 
-    >>> from calib.core.cells import ScoreCells
+    >>> from calib.data.cells import ScoreCells
     >>> quantiles(ScoreCells.from_arrays([0, 1, 1], [0.2, 0.4, 0.8], [2, 1, 1]), np.array([0.5]))
     array([0.3])
     """

@@ -106,7 +106,7 @@ def simulated_differences(
 
     `noise` is the `simulated_noise` of these cells; if it is not given, it is drawn.
 
-    >>> from calib.core.cells import ScoreCells
+    >>> from calib.data.cells import ScoreCells
     >>> cells = ScoreCells.from_arrays([0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5])
     >>> simulated_differences(cells, 0).std(axis=1).round(2)
     array([0.  , 0.25])

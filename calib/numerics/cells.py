@@ -12,7 +12,7 @@ from calib.numerics.arrays import FloatArray, Locked
 
 @dataclass(frozen=True, eq=False)
 class Cells(Locked):
-    """What `calib.core.cells.ScoreCells` has of sums: its attributes are described there."""
+    """What `calib.data.cells.ScoreCells` has of sums: its attributes are described there."""
 
     score: FloatArray
     rows: FloatArray

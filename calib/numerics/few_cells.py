@@ -110,7 +110,7 @@ def cell_runs(cells: Cells, most: int = 8192) -> CellRuns:
     while there is room, at thousandths of the score and at the points that a curve is drawn by.
     What lies within a run is not known: a consistency band counts its rows at their mean score.
 
-    >>> from calib.core.cells import ScoreCells
+    >>> from calib.data.cells import ScoreCells
     >>> rng = np.random.default_rng(0)
     >>> score = rng.random(50_000)
     >>> runs = cell_runs(ScoreCells.from_arrays(rng.random(50_000) < score, score))

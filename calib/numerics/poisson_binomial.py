@@ -43,7 +43,7 @@ def calibrated_rate_interval(
     They are independent, so that it is the product of theirs: the tails, the same for every bin,
     are as large as that allows. See Bröcker and Smith 2007, doi:10.1175/WAF993.1.
 
-    >>> from calib.core.cells import ScoreCells
+    >>> from calib.data.cells import ScoreCells
     >>> from calib.numerics.binning import bin_cells
     >>> cells = ScoreCells.from_arrays([0, 1] * 40, [0.25, 0.75] * 40)
     >>> bins = bin_cells(cells, 2, "uniform")
@@ -68,7 +68,7 @@ def calibrated_gap(cells: Cells, bins: Bins) -> FloatArray:
     Exact if the variance of the number of positives is below 25 and weights are equal, otherwise
     sqrt(2/pi) standard deviations, as of a normal number, and no more than twice the mean.
 
-    >>> from calib.core.cells import ScoreCells
+    >>> from calib.data.cells import ScoreCells
     >>> from calib.numerics.binning import bin_cells
     >>> cells = ScoreCells.from_arrays([0, 0, 1], [0.1, 0.8, 0.8])
     >>> calibrated_gap(cells, bin_cells(cells, 2, "uniform")).round(3)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import fields
 
 from calib.analysis import MethodResult
-from calib.core.origin import Origin
 from calib.curves.reliability import ReliabilityCurve
+from calib.data.origin import Origin
 from calib.figures.functions import functions_chart
 from calib.numerics.arrays import FloatArray
 from calib.reports.blocks import (

@@ -20,10 +20,10 @@ from calib.analysis.decisions import (
 from calib.analysis.periods import period_table, timed_rows
 from calib.analysis.periods.cutting import Unit
 from calib.analysis.slices import SliceGaps, SliceTests, slice_gaps, slice_tests, sliced_rows
-from calib.core.aggregate import Aggregate
-from calib.core.estimate import Estimate
-from calib.core.predictions import Predictions
+from calib.data.aggregate import Aggregate
+from calib.data.predictions import Predictions
 from calib.numerics.arrays import FloatArray, IntArray, arrays_of
+from calib.numerics.estimate import Estimate
 from calib.reports.contents import DecisionPart, Parts, PeriodPart, SlicePart, shown_methods
 from calib.reports.disclosure import (
     MIN_ROWS,

@@ -8,9 +8,9 @@ from typing import Any
 
 from calib.analysis import Analysis, MethodResult
 from calib.calibrators import CALIBRATORS
-from calib.core.views import parse_view
 from calib.crossfit.matrix_comparison import MulticlassComparison
 from calib.crossfit.settings import Settings
+from calib.data.views import parse_view
 from calib.metrics import matrix_metrics
 from calib.metrics.matrix import ROW_METRICS as OVERALL
 from calib.numerics.arrays import arrays_of

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from calib.core.aggregate import Aggregate
-from calib.core.strict_json import Reader
+from calib.data.aggregate import Aggregate
+from calib.data.strict_json import Reader
 
 Result = TypeVar("Result")
 

@@ -12,13 +12,13 @@ import numpy as np
 from calib.analysis import LiveAnalysis
 from calib.analysis.periods import timed_rows
 from calib.analysis.slices import sliced_rows
-from calib.core.aggregate import Aggregate
-from calib.core.counting import aggregate_rows, joined_pieces
-from calib.core.origin import conversion_of
-from calib.core.predictions import Predictions
-from calib.core.strata import NONE, Part, Strata, joined_strata
-from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
+from calib.data.aggregate import Aggregate
+from calib.data.counting import aggregate_rows, joined_pieces
+from calib.data.origin import conversion_of
+from calib.data.predictions import Predictions
+from calib.data.strata import NONE, Part, Strata, joined_strata
+from calib.data.views import BinaryView
 from calib.numerics.arrays import IntArray
 from calib.numerics.cell_table import MAX_CELLS, CellTable, merge_entries
 from calib.numerics.sorting import run_starts

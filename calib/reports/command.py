@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from calib.core.origin import Origin
+from calib.data.origin import Origin
 from calib.loading.examples import EXAMPLES
 from calib.loading.reading.reader import stem
 from calib.reports.contents import Contents, Parts

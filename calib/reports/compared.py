@@ -10,9 +10,9 @@ import pandas as pd
 from calib.analysis import Analysis, Column
 from calib.analysis.summary import is_error, table_metric
 from calib.calibrators import CALIBRATORS
-from calib.core.estimate import Estimate, unpaired_difference
 from calib.crossfit.settings import Settings
 from calib.metrics import METRICS
+from calib.numerics.estimate import Estimate, unpaired_difference
 from calib.reports.contents import Contents, written_setting
 from calib.text import percent
 

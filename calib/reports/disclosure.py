@@ -18,12 +18,12 @@ from calib.analysis import Analysis, LiveAnalysis, MethodResult
 from calib.analysis.decisions.curves import GRID
 from calib.analysis.periods import Periods
 from calib.analysis.slices import Slicing
-from calib.core.cells import ScoreCells
-from calib.core.estimate import Estimate
 from calib.curves.cumulative import CumulativeCurve
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
+from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.binning import score_histogram
+from calib.numerics.estimate import Estimate
 from calib.uncertainty import Replicates
 
 MIN_ROWS = 10

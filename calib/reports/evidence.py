@@ -8,9 +8,9 @@ from typing import Literal, get_args
 import numpy as np
 
 from calib.analysis.slices import Slicing
-from calib.core.aggregate import Aggregate
-from calib.core.cells import ScoreCells
-from calib.core.views import BinaryView
+from calib.data.aggregate import Aggregate
+from calib.data.cells import ScoreCells
+from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray
 from calib.numerics.cell_table import CellTable
 

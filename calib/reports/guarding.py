@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib.analysis import LiveAnalysis
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.binning import bin_edges, bin_starts
 from calib.numerics.cell_table import MAX_CELLS, STRIDE, CellTable, join_tables, merge_entries

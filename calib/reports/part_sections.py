@@ -8,11 +8,11 @@ from calib.analysis.decisions import Decision, DecisionTable
 from calib.analysis.periods import PeriodTable
 from calib.analysis.slices import SliceGaps, SliceTests
 from calib.analysis.verdict import SIGNIFICANCE
-from calib.core.estimate import Estimate
 from calib.figures.decisions import cost_chart, net_benefit_chart
 from calib.figures.periods import period_chart
 from calib.figures.slice_words import miscalibrated, with_gaps
 from calib.figures.slices import slice_chart
+from calib.numerics.estimate import Estimate
 from calib.reports.blocks import Beside, Block, Drawing, Paragraph, Section, Table, Value, row
 from calib.reports.contents import Contents, DecisionPart, SlicePart, why_shown
 from calib.text import (

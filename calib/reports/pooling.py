@@ -13,7 +13,7 @@ import numpy as np
 
 from calib.analysis import LiveAnalysis, analyze
 from calib.analysis.summary import GROUPED
-from calib.core.aggregate import Aggregate
+from calib.data.aggregate import Aggregate
 from calib.numerics.arrays import FloatArray
 from calib.numerics.cell_table import CellTable
 from calib.reports.build_parts import decision_part

@@ -13,7 +13,7 @@ import numpy as np
 from calib.analysis import LiveAnalysis, analyze
 from calib.analysis.periods import Periods, period_table
 from calib.analysis.slices import slice_gaps, slice_tests
-from calib.core.strict_json import short
+from calib.data.strict_json import short
 from calib.numerics.cell_table import CellTable
 from calib.reports.build_parts import decision_part
 from calib.reports.codec import encode

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from calib.analysis import Analysis, LiveAnalysis
-from calib.core import __version__, strict_json
 from calib.crossfit.settings import Settings, first_view
+from calib.data import __version__, strict_json
 from calib.reports.checks import check_contents
 from calib.reports.codec import SCHEMA_VERSION, ReportError, decode, encode, upgraded
 from calib.reports.collecting import evidence_of
@@ -46,7 +46,7 @@ class Report(Contents, Printable):
     --------
     >>> import numpy as np
     >>> from calib.analysis import analyze
-    >>> from calib.core.predictions import Predictions
+    >>> from calib.data.predictions import Predictions
     >>> rng = np.random.default_rng(0)
     >>> score = rng.random(500)
     >>> predictions = Predictions.from_arrays(rng.random(500) < score, score)

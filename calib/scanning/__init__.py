@@ -14,10 +14,11 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from calib.core.aggregate import Aggregate
-from calib.core.cells import ScoreCells
-from calib.core.progress import Progress
-from calib.core.strata import NONE
+from calib.data.aggregate import Aggregate
+from calib.data.cells import ScoreCells
+from calib.data.progress import Progress
+from calib.data.slicing import singles_and_pairs
+from calib.data.strata import NONE
 from calib.loading.checking.outcomes import few_rows, other_rate
 from calib.loading.checking.scores import constant, labels_only, swapped
 from calib.loading.loader import mapping_of, takes
@@ -34,7 +35,6 @@ from calib.scanning.query import scan_sql
 from calib.scanning.results import is_result, read_result
 from calib.scanning.sources import opened
 from calib.scanning.watching import Steps, watched
-from calib.slicing import singles_and_pairs
 
 # Columns whose values are names.
 NAMED = ("outcome", "split", "fold", "group", "model", "slice", "time")

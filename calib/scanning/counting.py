@@ -14,10 +14,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from calib.core.aggregate import Aggregate
-from calib.core.counting import joined_pieces
-from calib.core.predictions import MAX_FOLDS
-from calib.core.strata import NONE, Part, Strata, crossed_name
+from calib.data.aggregate import Aggregate
+from calib.data.counting import joined_pieces
+from calib.data.predictions import MAX_FOLDS
+from calib.data.slicing import (
+    MAX_VALUES,
+    MISSING,
+    crossed,
+    cut_distinct,
+    days_or_values,
+    range_levels,
+    range_names,
+    too_many,
+)
+from calib.data.strata import NONE, Part, Strata, crossed_name
 from calib.loading.building.predictions import slice_values
 from calib.loading.checking.rows import (
     local_days,
@@ -52,16 +62,6 @@ from calib.scanning.describing import (
 from calib.scanning.expressions import KEY, SCORE, sums_of, with_keys, with_whole_numbers
 from calib.scanning.quantiles import VALUE, quantiles
 from calib.scanning.watching import Steps
-from calib.slicing import (
-    MAX_VALUES,
-    MISSING,
-    crossed,
-    cut_distinct,
-    days_or_values,
-    range_levels,
-    range_names,
-    too_many,
-)
 from calib.text import quoted
 
 MAX_TIMES = 100_000

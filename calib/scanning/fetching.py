@@ -10,9 +10,9 @@ from typing import Any
 import narwhals as nw
 import pandas as pd
 
-from calib.core.origin import Origin
-from calib.core.predictions import Predictions
-from calib.core.progress import Progress
+from calib.data.origin import Origin
+from calib.data.predictions import Predictions
+from calib.data.progress import Progress
 from calib.loading import load
 from calib.loading.options import ColumnMapping, Transform
 from calib.loading.problems import refuse

@@ -7,7 +7,7 @@ import io
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from calib.core.aggregate import Aggregate
+from calib.data.aggregate import Aggregate
 from calib.loading.options import TextFormat
 from calib.loading.problems import InputError, refuse
 from calib.loading.reading import apart, reader

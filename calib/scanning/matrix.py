@@ -9,8 +9,8 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from calib.core.checks import ROW_SUM_TOLERANCE
-from calib.core.views import check_view
+from calib.data.checks import ROW_SUM_TOLERANCE
+from calib.data.views import check_view
 from calib.loading.checking.classes import class_question
 from calib.loading.checking.mapped_rows import ROUNDING
 from calib.loading.checking.outcomes import no_labels

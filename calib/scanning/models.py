@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import narwhals as nw
 import pandas as pd
 
-from calib.core.aggregate import Aggregate
-from calib.core.counting import join_models
+from calib.data.aggregate import Aggregate
+from calib.data.counting import join_models
 from calib.loading.building.models import MAX_MODELS, in_order
 from calib.loading.checking.rows import unusable
 from calib.loading.columns import as_labels

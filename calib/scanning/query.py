@@ -10,9 +10,9 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 
+from calib.data.slicing import singles_and_pairs
 from calib.numerics.cell_table import STRIDE
 from calib.numerics.score_grid import FIRST, LAST, NARROW, PER_E_FOLD, ROUNDING, STEPS, ZERO
-from calib.slicing import singles_and_pairs
 
 Dialect = Literal[
     "snowflake",

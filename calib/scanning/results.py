@@ -14,9 +14,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from calib.core.aggregate import Aggregate
-from calib.core.counting import joined_pieces
-from calib.core.strata import NONE, Part, Strata, crossed_name
+from calib.data.aggregate import Aggregate
+from calib.data.counting import joined_pieces
+from calib.data.slicing import MAX_VALUES, crossed, days_or_values, too_many
+from calib.data.strata import NONE, Part, Strata, crossed_name
 from calib.loading.building.predictions import class_names
 from calib.loading.checking.mapped_rows import NEITHER
 from calib.loading.dates import as_times
@@ -29,7 +30,6 @@ from calib.numerics.cell_table import CellTable, add_tables
 from calib.scanning.counting import named_slices, read_times
 from calib.scanning.describing import labels_of, meaning_of
 from calib.scanning.query import COLUMNS, CROSSED, VERSION
-from calib.slicing import MAX_VALUES, crossed, days_or_values, too_many
 from calib.text import quoted
 
 SUMS = {"weight": "calib_weight", "weight_sq": "calib_weight_sq", "score_sum": "calib_score_sum"}

@@ -70,7 +70,7 @@ class Store:
     --------
     >>> import tempfile, numpy as np
     >>> from calib.analysis import analyze
-    >>> from calib.core.predictions import Predictions
+    >>> from calib.data.predictions import Predictions
     >>> rng = np.random.default_rng(0)
     >>> score = rng.random(500)
     >>> predictions = Predictions.from_arrays(rng.random(500) < score, score)

@@ -1,6 +1,6 @@
 """Uncertainty: resamples of rows or clusters, and intervals."""
 
-from calib.core.estimate import Estimate
+from calib.numerics.estimate import Estimate
 from calib.uncertainty.bootstrap import Bootstrap
 from calib.uncertainty.fold_noise import (
     FoldScores,

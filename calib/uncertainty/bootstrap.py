@@ -9,11 +9,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calib.core.cells import ScoreCells
-from calib.core.estimate import Estimate
-from calib.core.predictions import Predictions
-from calib.core.views import BinaryView
+from calib.data.cells import ScoreCells
+from calib.data.predictions import Predictions
+from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray
+from calib.numerics.estimate import Estimate
 from calib.numerics.few_cells import bucket_starts
 from calib.numerics.intervals import check_level
 from calib.numerics.resampling import (

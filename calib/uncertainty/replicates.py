@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from calib.core.cells import ScoreCells
-from calib.core.estimate import Estimate
-from calib.core.views import BinaryView
+from calib.data.cells import ScoreCells
+from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray, IntArray, Locked, SmallFloatArray, SmallIntArray
 from calib.numerics.binning import Bins, bin_between
+from calib.numerics.estimate import Estimate
 from calib.numerics.few_cells import bucket_starts
 from calib.numerics.poisson_binomial import calibrated_gap
 from calib.numerics.resampling import draw_noise, error_interval, student_factor

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.core.cells import ScoreCells
-from calib.core.views import BinaryView
+from calib.data.cells import ScoreCells
+from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray, IntArray, Locked, SmallFloatArray
 from calib.numerics.few_cells import bucket_starts
 from calib.numerics.resampling import draw_cluster_sums, draw_sums

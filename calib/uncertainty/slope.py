@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from calib.core.cells import ScoreCells
-from calib.core.estimate import Estimate
-from calib.core.views import BinaryView
+from calib.data.cells import ScoreCells
+from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray
 from calib.numerics.clusters import cluster_effect, freedom, squared_half_width, unit_sums
+from calib.numerics.estimate import Estimate
 from calib.numerics.few_cells import into_buckets
 from calib.numerics.intervals import profile_bounds
 from calib.numerics.logistic import LogisticFit, fit_logistic
@@ -43,7 +43,7 @@ def slope_estimate(
     doi:10.1093/biomet/45.3-4.562; Venzon and Moolgavkar 1988, doi:10.2307/2347496; Rao and Scott
     1984, doi:10.1214/aos/1176346391 (scaled likelihood ratios).
 
-    >>> from calib.core.predictions import Predictions
+    >>> from calib.data.predictions import Predictions
     >>> rows = Predictions.from_arrays([0, 1, 0, 1, 0, 1], [0.1, 0.3, 0.4, 0.5, 0.7, 0.9]).view()
     >>> estimate = slope_estimate(rows)
     >>> round(estimate.low, 2), round(estimate.value, 2), round(estimate.high, 2)

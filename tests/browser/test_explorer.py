@@ -11,9 +11,9 @@ from playwright.sync_api import Locator, Page, expect
 from scipy.special import ndtri
 
 import calib
-from calib.core.cells import ScoreCells
-from calib.core.predictions import Predictions
 from calib.curves.reliability import reliability_curve
+from calib.data.cells import ScoreCells
+from calib.data.predictions import Predictions
 from calib.figures.explorer import packed, packed_cells, script
 from calib.loading.examples import EXAMPLES
 from calib.metrics.binned import expected_calibration_error

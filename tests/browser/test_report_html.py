@@ -12,9 +12,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from calib.analysis import Analysis, analyze
 from calib.cli.main import main
-from calib.core.cells import ScoreCells
-from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
+from calib.data.cells import ScoreCells
+from calib.data.predictions import Predictions
 from calib.loading.examples import EXAMPLES
 from calib.metrics import expected_calibration_error, ks_error
 from calib.reports import Report, parts_of

@@ -15,8 +15,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from calib.calibrators import Calibrator, calibrator, score_methods
-from calib.core.cells import ScoreCells
 from calib.crossfit.settings import Settings
+from calib.data.cells import ScoreCells
 from tests.documented import documented_defaults
 
 METHODS = list(score_methods())

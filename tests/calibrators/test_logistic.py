@@ -6,7 +6,7 @@ from scipy.special import expit
 
 from calib.calibrators.beta import BetaSymmetric
 from calib.calibrators.logistic import Logistic
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import log_loss
 
 from calib.calibrators.splinecalib import SplineCalib
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 from calib.numerics.splines import truncated_powers
 from calib.numerics.transforms import compact_logit
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import calib
-from calib.core.origin import Origin, read_as
+from calib.data.origin import Origin, read_as
 from calib.reports import Report
 
 RNG = np.random.default_rng(3)

@@ -8,9 +8,9 @@ from scipy.special import expit
 from scipy.stats import binom
 from sklearn.isotonic import IsotonicRegression
 
-from calib.core.cells import ScoreCells
-from calib.core.predictions import Predictions
 from calib.curves.rate import corp_curve, smooth_curve
+from calib.data.cells import ScoreCells
+from calib.data.predictions import Predictions
 from calib.uncertainty import replicate, resample_rows
 
 RNG = np.random.default_rng(3)

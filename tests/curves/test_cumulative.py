@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import binom
 
 from calib import metrics
-from calib.core.cells import ScoreCells
 from calib.curves.cumulative import cumulative_curve
+from calib.data.cells import ScoreCells
 
 RNG = np.random.default_rng(22)
 SCORE = RNG.random(20_000)

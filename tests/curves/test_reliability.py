@@ -5,9 +5,9 @@ import pytest
 from scipy.stats import norm
 from sklearn.calibration import calibration_curve
 
-from calib.core.cells import ScoreCells
-from calib.core.predictions import Predictions
 from calib.curves.reliability import reliability_curve
+from calib.data.cells import ScoreCells
+from calib.data.predictions import Predictions
 from calib.uncertainty import replicate, resample_rows
 
 RNG = np.random.default_rng(21)

@@ -5,8 +5,8 @@ import pytest
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
-from calib.core.cells import ScoreCells
 from calib.curves.rate import smooth_curve
+from calib.data.cells import ScoreCells
 from calib.metrics import integrated_calibration_index
 
 RNG = np.random.default_rng(8)

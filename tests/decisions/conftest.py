@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from calib.core.predictions import Predictions
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.fitting import cross_fit
 from calib.crossfit.settings import Settings
+from calib.data.predictions import Predictions
 
 
 def compared(n: int = 3000, digits: int = 3, **more) -> CrossFitted:

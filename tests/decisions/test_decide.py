@@ -7,9 +7,9 @@ from sklearn.model_selection import StratifiedKFold
 
 from calib.analysis.decisions import Costs, decide
 from calib.calibrators import calibrator
-from calib.core.predictions import Predictions
 from calib.crossfit.fitting import cross_fit
 from calib.crossfit.settings import Settings
+from calib.data.predictions import Predictions
 from tests.expanded import expanded
 
 COSTS = Costs(false_positive=1.0, false_negative=4.0)

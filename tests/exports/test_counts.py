@@ -8,7 +8,7 @@ import pytest
 
 import calib
 from calib.analysis.slices import aggregate
-from calib.core.aggregate import Aggregate
+from calib.data.aggregate import Aggregate
 from calib.exports import ExportError, describe
 from calib.reports import Report
 from calib.reports.command import library_call

@@ -8,8 +8,8 @@ import plotly.graph_objects as go
 import pytest
 
 from calib.analysis import Analysis, analyze
-from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
+from calib.data.predictions import Predictions
 
 METHODS = ("uncalibrated", "platt", "isotonic", "beta")
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from calib.analysis import analyze
-from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
+from calib.data.predictions import Predictions
 from calib.figures import same_axes
 from calib.figures.cumulative_difference import cumulative_difference_chart
 from calib.figures.difference import difference_chart

@@ -15,8 +15,8 @@ import pytest
 
 from calib.analysis import analyze
 from calib.calibrators import CALIBRATORS
-from calib.core.predictions import Predictions
 from calib.crossfit.settings import DEFAULT_METHODS, Settings
+from calib.data.predictions import Predictions
 from calib.figures import CHARTS
 from calib.figures.cumulative import cumulative_chart
 from calib.figures.difference import difference_chart

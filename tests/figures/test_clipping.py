@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from calib.analysis import analyze
-from calib.core.predictions import Predictions
 from calib.crossfit.clipping import compare_clipping
 from calib.crossfit.settings import Settings
+from calib.data.predictions import Predictions
 from calib.figures.difference import matrix_difference_chart
 from calib.figures.losses import clipping_chart
 from calib.figures.reliability import reliability_chart

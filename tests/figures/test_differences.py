@@ -3,8 +3,8 @@ import math
 
 import pytest
 
-from calib.core.estimate import Estimate
 from calib.figures.difference import difference_chart
+from calib.numerics.estimate import Estimate
 
 
 @pytest.mark.parametrize("metric", ["log_loss", "brier_score"])

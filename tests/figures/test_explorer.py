@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 import calib
-from calib.core.predictions import Predictions
+from calib.data.predictions import Predictions
 from calib.figures.explorer import explorer_bytes, explorer_data, packed
 
 

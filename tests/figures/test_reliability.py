@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from calib.analysis import analyze
-from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
 from calib.curves.rate import corp_curve, smooth_curve
+from calib.data.predictions import Predictions
 from calib.figures.reliability import reliability_chart
 from calib.figures.theme import METHOD_STYLES
 from calib.text import probability

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from calib.core.predictions import Predictions
+from calib.data.predictions import Predictions
 from calib.exports import ExportError
 from calib.loading import InputError, InputWarning
 from calib.reports import ReportError

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.core.predictions import Predictions
+from calib.data.predictions import Predictions
 from calib.loading import InputWarning, load, load_models
 from tests.fuzz.cases import Case
 from tests.fuzz.programs import COUNTRIES, PROGRAMS, Writer

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from calib.core.predictions import Predictions
+from calib.data.predictions import Predictions
 from calib.loading import InputError, assess, guess, load, read
 from tests.fuzz.cases import Case, plausible
 

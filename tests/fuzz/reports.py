@@ -16,8 +16,8 @@ from unittest.mock import patch
 import numpy as np
 
 from calib.analysis import analyze
-from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
+from calib.data.predictions import Predictions
 from calib.reports import Report, compare_reports, parts_of
 from calib.store import Store, StoreError
 from tests.fuzz.cases import Case, unworded

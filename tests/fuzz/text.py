@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.core.predictions import Predictions
+from calib.data.predictions import Predictions
 from calib.loading import load
 from tests.fuzz.cases import Case, plausible
 

@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import log_loss
 
 import calib
-from calib.core.class_names import read_classes
+from calib.data.class_names import read_classes
 from calib.loading import InputError, InputWarning, assess, guess, load, read
 from tests.golden import Texts
 

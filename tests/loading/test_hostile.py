@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from calib.analysis.slices import aggregate
-from calib.core.predictions import Predictions
+from calib.data.predictions import Predictions
 from calib.loading import InputError, guess, load, read
 from calib.loading.reading.budget import Budget
 from tests.assessed import inspect

@@ -6,7 +6,7 @@ from dataclasses import fields
 import pytest
 
 from calib.cli.main import parser
-from calib.core.origin import Origin
+from calib.data.origin import Origin
 from calib.loading import ColumnMapping, load, load_models
 from calib.loading.loader import LoadOptions, ModelOptions
 from calib.loading.options import Columns

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.core.origin import Origin
+from calib.data.origin import Origin
 from calib.loading import InputError, load, load_models
 
 N = 60

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
-from calib.core.predictions import Predictions
 from calib.crossfit.clipping import compare_clipping
 from calib.crossfit.matrix_comparison import compare_multiclass
+from calib.data.predictions import Predictions
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,11 @@ from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
 from sklearn.model_selection import PredefinedSplit
 
 from calib.calibrators import multiclass_calibrator
-from calib.core.predictions import Predictions
 from calib.crossfit.fitting import cross_fit
 from calib.crossfit.matrix import fit_matrix
 from calib.crossfit.matrix_comparison import compare, compare_multiclass
 from calib.crossfit.settings import Settings
+from calib.data.predictions import Predictions
 from calib.metrics import expected_calibration_error, ks_error, matrix_metrics
 from calib.uncertainty import Bootstrap
 

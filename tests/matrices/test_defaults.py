@@ -7,8 +7,8 @@ import pytest
 
 from calib import analyze, report
 from calib.calibrators import CALIBRATORS
-from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings, default_methods, default_settings
+from calib.data.predictions import Predictions
 from calib.metrics import matrix_metrics
 
 

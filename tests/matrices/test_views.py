@@ -8,9 +8,9 @@ import pytest
 from sklearn.metrics import log_loss, roc_auc_score
 
 from calib.analysis import analyze
-from calib.core.predictions import Predictions
 from calib.crossfit.estimates import mean_estimate
 from calib.crossfit.settings import Settings
+from calib.data.predictions import Predictions
 from calib.metrics import ks_error
 from tests.rare import common_first
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calib import metrics
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 from calib.metrics.binned import flipped
 
 

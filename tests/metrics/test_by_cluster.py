@@ -9,7 +9,7 @@ from scipy.stats import binom, norm
 from scipy.stats import f as f_distribution
 
 from calib import metrics
-from calib.core.predictions import Predictions
+from calib.data.predictions import Predictions
 from calib.metrics.by_cluster import clustered_tests, resampled_test, widened_line, widened_test
 from calib.numerics.binning import bin_cells
 from calib.numerics.calibrated_null import supremum_by_cluster

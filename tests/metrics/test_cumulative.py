@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from calib import metrics
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 
 SCORE = np.array([0.05, 0.2, 0.2, 0.4, 0.55, 0.7, 0.7, 0.9])
 

@@ -11,7 +11,7 @@ from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV
 
 from calib import metrics
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 from calib.metrics import METRICS, matrix_metrics, score_metrics
 
 RNG = np.random.default_rng(8)

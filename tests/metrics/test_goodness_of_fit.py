@@ -8,7 +8,7 @@ from scipy.special import expit
 from scipy.stats import binom, chi2
 
 from calib import metrics
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 from calib.metrics.goodness_of_fit import simulated_gaps
 from calib.numerics.binning import bin_cells
 

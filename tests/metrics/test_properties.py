@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calib import metrics
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 from calib.metrics import METRICS, matrix_metrics, score_metrics
 
 # Multiples of 1/64 are exact, as are their complements, and only 0, 1/2 and 1 lie on a bin's edge.

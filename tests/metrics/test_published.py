@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from calib import metrics
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 
 
 def test_corp_decompositions(shared):

@@ -8,7 +8,7 @@ from scipy.special import expit
 from scipy.stats import t
 from sklearn.metrics import roc_auc_score
 
-from calib.core.predictions import Predictions
+from calib.data.predictions import Predictions
 from calib.metrics import auc
 from calib.metrics.ranking import auc_difference, auc_estimate, row_auc, row_auc_within
 

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 from calib import metrics
-from calib.core.cells import ScoreCells
-from calib.core.predictions import Predictions
+from calib.data.cells import ScoreCells
+from calib.data.predictions import Predictions
 from calib.metrics.smooth import (
     absolute_integral,
     cosine_sums,

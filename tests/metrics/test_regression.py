@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit, logit
 
 from calib import metrics
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 
 RNG = np.random.default_rng(9)
 SCORE = RNG.random(400).round(2).clip(0.01, 0.99)

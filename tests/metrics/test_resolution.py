@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from calib.core.cells import ScoreCells
-from calib.core.counted import CountedRows
-from calib.core.views import BinaryView
+from calib.data.cells import ScoreCells
+from calib.data.counted import CountedRows
+from calib.data.views import BinaryView
 from calib.metrics import auc, brier_score, ks_error, log_loss
 from calib.metrics.resolution import resolutions
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from calib.core.predictions import Predictions
-from calib.core.views import ScoreMatrix
+from calib.data.predictions import Predictions
+from calib.data.views import ScoreMatrix
 from calib.metrics import expected_calibration_error, ks_error
 from calib.metrics.by_class import class_errors, class_table
 

@@ -12,8 +12,8 @@ from sklearn.linear_model import LogisticRegression
 
 from calib import metrics
 from calib.calibrators import CALIBRATORS, multiclass_calibrator, score_methods
-from calib.core.cells import ScoreCells
-from calib.core.views import ScoreMatrix
+from calib.data.cells import ScoreCells
+from calib.data.views import ScoreMatrix
 from calib.metrics import matrix_metrics, multiclass_metrics
 from tests.documented import documented_defaults
 

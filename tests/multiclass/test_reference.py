@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from calib.calibrators import calibrator, multiclass_calibrator
-from calib.core.predictions import Predictions
+from calib.data.predictions import Predictions
 from calib.metrics import expected_calibration_error, ks_error
 from calib.metrics.matrix import multiclass_metrics
 from tests.multiclass.test_by_class import classwise

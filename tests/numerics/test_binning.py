@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 from calib.numerics.binning import bin_cells, bin_edges, equal_weights, quantiles
 
 RNG = np.random.default_rng(5)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 from calib.numerics.calibrated_null import (
     few_scores,
     null_standard_deviation,

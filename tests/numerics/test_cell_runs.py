@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 from calib.metrics.cumulative import ks_error, kuiper_error
 from calib.numerics.arrays import thin_indices
 from calib.numerics.binning import bin_edges, bin_starts

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.optimize import isotonic_regression
 
-from calib.core.cells import ScoreCells
+from calib.data.cells import ScoreCells
 from calib.numerics.clusters import (
     BENDS,
     cluster_squares,

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from calib.analysis.periods import cut_periods, period_table
-from calib.core.cells import ScoreCells
-from calib.core.predictions import Predictions
+from calib.data.cells import ScoreCells
+from calib.data.predictions import Predictions
 from calib.metrics import calibration_slope_intercept, ks_test
 
 

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from calib.analysis import Analysis, analyze
-from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
+from calib.data.predictions import Predictions
 from calib.reports import Report
 from tests.once import computed_once  # noqa: F401
 

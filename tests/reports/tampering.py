@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from calib.analysis.decisions import Costs
-from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
+from calib.data.predictions import Predictions
 
 Place = tuple[str | int, ...]
 METHODS = ("platt", "logistic", "isotonic", "beta", "histogram", "temperature", "spline")

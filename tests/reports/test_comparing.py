@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from calib.analysis import analyze
-from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
+from calib.data.predictions import Predictions
 from calib.reports import Report, compare_reports
 from calib.reports.compared import BIASED
 from tests.reports.conftest import HOSTILE, MOMENT, overconfident

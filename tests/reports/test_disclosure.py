@@ -5,8 +5,9 @@ import pytest
 
 from calib.analysis import analyze
 from calib.analysis.periods import Periods
-from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
+from calib.data.predictions import Predictions
+from calib.data.slicing import Slicing
 from calib.reports import Report
 from calib.reports.disclosure import (
     MIN_ROWS,
@@ -18,7 +19,6 @@ from calib.reports.disclosure import (
 )
 from calib.reports.disclosure import _levelled as levelled
 from calib.reports.disclosure import _space as spaced
-from calib.slicing import Slicing
 from tests.reports.conftest import MOMENT, overconfident
 
 

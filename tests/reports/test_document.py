@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import calib
-from calib.core.origin import Origin
+from calib.data.origin import Origin
 from calib.reports import Report, ReportError
 from calib.reports.codec import SCHEMA_VERSION, encode
 from tests.reports.conftest import MOMENT

@@ -7,9 +7,9 @@ import pytest
 
 from calib.analysis import analyze
 from calib.analysis.decisions import Costs
-from calib.core.predictions import Predictions
 from calib.crossfit.matrix_comparison import MulticlassComparison
 from calib.crossfit.settings import Settings
+from calib.data.predictions import Predictions
 from calib.reports import Report
 from calib.reports.build_parts import parts_of
 from calib.reports.codec import ReportError

@@ -5,7 +5,7 @@ from html import unescape
 import numpy as np
 
 import calib
-from calib.core.predictions import Predictions
+from calib.data.predictions import Predictions
 
 
 def test_a_report_shows_the_same_file_in_a_sandboxed_frame(report):

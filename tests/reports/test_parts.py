@@ -11,8 +11,8 @@ import calib
 from calib.analysis.decisions import Costs, cost_curves, decide, net_benefit
 from calib.analysis.periods import cut_periods, period_table
 from calib.analysis.slices import Slicing, slice_by, slice_gaps, slice_tests
-from calib.core.cells import ScoreCells
 from calib.crossfit.fitting import cross_fit
+from calib.data.cells import ScoreCells
 from calib.reports import Report, ReportError, parts_of
 from calib.reports.blocks import Beside, Drawing, Table
 from calib.reports.codec import encode

@@ -8,7 +8,7 @@ import pytest
 
 import calib
 from calib.analysis.decisions import Costs
-from calib.core.predictions import Predictions
+from calib.data.predictions import Predictions
 from calib.reports import Report, ReportError, parts_of
 from calib.reports.codec import encode
 from calib.reports.pooling import pool_reports

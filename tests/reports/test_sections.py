@@ -1,8 +1,8 @@
 import pytest
 
 from calib.analysis import analyze
-from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
+from calib.data.predictions import Predictions
 from calib.reports import Report
 from calib.reports.blocks import Beside, Drawing, Paragraph, Section, Table
 from calib.reports.sections import sections

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from calib.analysis import analyze
-from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
+from calib.data.predictions import Predictions
 from calib.reports import Report, parts_of
 from tests.reports.conftest import HOSTILE
 

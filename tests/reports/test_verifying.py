@@ -14,7 +14,7 @@ import pytest
 
 import calib
 from calib.analysis.decisions import Costs
-from calib.core.predictions import Predictions
+from calib.data.predictions import Predictions
 from calib.metrics import expected_calibration_error, ks_error
 from calib.reports import Report, ReportError, parts_of
 from calib.reports.checked_values import CheckedValues

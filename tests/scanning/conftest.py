@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import calib
-from calib.core.aggregate import Aggregate
+from calib.data.aggregate import Aggregate
 
 SLICES = ["site", "plan", "age", "visits"]
 # A column with missing values and one that is cut in ranges are crossed.

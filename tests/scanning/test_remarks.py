@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import calib
-from calib.core.aggregate import Aggregate
+from calib.data.aggregate import Aggregate
 from calib.loading import InputError
 from calib.loading.options import ColumnMapping
 from calib.loading.reading.reader import read

@@ -14,7 +14,7 @@ import pytest
 
 import calib
 from calib.cli.main import main
-from calib.core.aggregate import Aggregate
+from calib.data.aggregate import Aggregate
 from calib.loading import InputError
 from tests.rare import common_first
 from tests.scanning.conftest import assert_same

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 import calib
 from calib.analysis.slices import bin_of, bin_rows, row_table, score_in
-from calib.core.cells import ScoreCells
 from calib.crossfit.fitting import cross_fit
 from calib.curves.reliability import reliability_curve
+from calib.data.cells import ScoreCells
 
 SCORES = st.lists(
     st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.25, 0.5, 1.0])), min_size=1, max_size=60

@@ -3,7 +3,7 @@ import pytest
 from sklearn.metrics import confusion_matrix
 
 from calib.analysis.slices import Slicing, slice_by, slice_error_rates
-from calib.core.predictions import Predictions
+from calib.data.predictions import Predictions
 from calib.numerics.intervals import wilson_interval
 
 

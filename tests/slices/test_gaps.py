@@ -5,7 +5,7 @@ from scipy import stats
 
 from calib.analysis.slices import Slicing, slice_by, slice_gaps
 from calib.analysis.slices.gaps import RARE
-from calib.core.predictions import Predictions
+from calib.data.predictions import Predictions
 
 
 def rows(n: int = 1200, seed: int = 0, **more):

@@ -5,9 +5,9 @@ from scipy.special import log_softmax, softmax
 from sklearn.model_selection import PredefinedSplit
 
 from calib.analysis.slices import calibrate_matrix_slices
-from calib.core.predictions import Predictions
 from calib.crossfit.fitting import cross_fit
 from calib.crossfit.settings import Settings
+from calib.data.predictions import Predictions
 
 SETTINGS = Settings(methods=("uncalibrated", "temperature"), n_folds=4, seed=3)
 

@@ -12,8 +12,8 @@ import calib.analysis.slices.miscalibration
 import calib.analysis.verdict
 from calib.analysis.slices import Slicing, slice_by, slice_gaps, slice_tests, sliced_rows
 from calib.analysis.verdict import calibration_tests
-from calib.core.cells import ScoreCells
-from calib.core.predictions import Predictions
+from calib.data.cells import ScoreCells
+from calib.data.predictions import Predictions
 from calib.figures.slice_words import miscalibrated, with_gaps
 from calib.metrics import (
     goodness_of_fit,

@@ -3,9 +3,9 @@ import pytest
 from scipy.special import expit, logit
 
 from calib.analysis.slices import calibrate_slices
-from calib.core.predictions import Predictions
 from calib.crossfit.fitting import cross_fit
 from calib.crossfit.settings import Settings
+from calib.data.predictions import Predictions
 from calib.metrics.proper import row_log_loss
 from tests.isotonic_peer import shrunken
 

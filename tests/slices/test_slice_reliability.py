@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from calib.analysis.slices import slice_reliability
-from calib.core.predictions import Predictions
 from calib.curves.reliability import reliability_curve
+from calib.data.predictions import Predictions
 
 RNG = np.random.default_rng(3)
 SCORE = RNG.random(1200)

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from calib.analysis.slices import slice_by
-from calib.slicing import quantiles_of_counts, range_levels, range_names, singles_and_pairs
+from calib.data.slicing import quantiles_of_counts, range_levels, range_names, singles_and_pairs
 
 
 def test_numbers_are_ordered_by_size_also_as_text():

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from calib.analysis import analyze
-from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
+from calib.data.predictions import Predictions
 from calib.reports import Report
 from calib.store import Store
 from tests.store import postgres

@@ -8,8 +8,8 @@ import pytest
 
 from calib.analysis import analyze
 from calib.analysis.verdict import adjusted
-from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
+from calib.data.predictions import Predictions
 from calib.metrics import TestResult
 from calib.ui.layout.words import errors_sentence
 from calib.ui.pages.cumulative import NAMES

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from calib.analysis.decisions import Costs, DecisionTable, ExpectedCounts
-from calib.core.estimate import Estimate
+from calib.numerics.estimate import Estimate
 from calib.ui.pages.decisions import counts_sentence, verdict
 
 BY_CAPACITY = Costs(1.0, 1.0, 0.1)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from calib.analysis import analyze
-from calib.core.predictions import Predictions
 from calib.crossfit.epsilon import EPSILONS
 from calib.crossfit.settings import Settings
+from calib.data.predictions import Predictions
 from calib.ui.pages import functions
 from calib.ui.session.session import Session
 

@@ -7,8 +7,8 @@ import pytest
 
 from calib.analysis import analyze
 from calib.calibrators import score_methods
-from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
+from calib.data.predictions import Predictions
 from calib.metrics import METRICS
 from calib.ui.layout.tables import DIRECTIONS, column_help
 from calib.ui.layout.words import linked

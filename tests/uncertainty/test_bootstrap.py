@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from calib.core.cells import ScoreCells
-from calib.core.predictions import Predictions
+from calib.data.cells import ScoreCells
+from calib.data.predictions import Predictions
 from calib.metrics import (
     auc,
     brier_decomposition,

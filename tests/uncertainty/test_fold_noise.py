@@ -5,10 +5,10 @@ import pytest
 from scipy.special import expit, logit, stdtrit
 
 from calib.calibrators import CALIBRATORS
-from calib.core.cells import ScoreCells
-from calib.core.views import BinaryView
 from calib.crossfit.fitting import cross_fit
 from calib.crossfit.settings import Settings
+from calib.data.cells import ScoreCells
+from calib.data.views import BinaryView
 from calib.uncertainty import FoldScores, function_interval, unseen_base_rate_variance
 from tests.rare import common_first
 

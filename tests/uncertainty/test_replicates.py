@@ -7,8 +7,8 @@ import pytest
 from scipy.special import expit, logit
 from scipy.stats import binom, chi2, norm
 
-from calib.core.cells import ScoreCells
-from calib.core.predictions import Predictions
+from calib.data.cells import ScoreCells
+from calib.data.predictions import Predictions
 from calib.metrics import (
     expected_calibration_error,
     ks_error,

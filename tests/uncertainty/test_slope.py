@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_expit, logit
 from scipy.stats import t
 
-from calib.core.predictions import Predictions
+from calib.data.predictions import Predictions
 from calib.metrics import calibration_slope_intercept
 from calib.numerics.intervals import best_intercept, profile_bounds
 from calib.uncertainty import fit_line, slope_estimate

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from calib.analysis.slices import Slicing, slice_gaps
-from calib.core.estimate import Estimate
-from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
+from calib.data.views import BinaryView
+from calib.numerics.estimate import Estimate
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from calib.analysis.decisions.decide import Costs, cost_from
-from calib.core.cells import ScoreCells
 from calib.crossfit.cross_fitted import CrossFitted
+from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray, Locked
 
 # Rounded, so that a score of 0.3 reaches the threshold 0.3.

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib.core.cells import ScoreCells
-from calib.core.estimate import Estimate
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.estimates import mean_estimate
+from calib.data.cells import ScoreCells
 from calib.numerics.arrays import BoolArray, FloatArray
+from calib.numerics.estimate import Estimate
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from calib.data.slicing import MAX_NUMBERS, edge_names, in_order, quantiles_of_counts, value_name
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
-from calib.slicing import MAX_NUMBERS, edge_names, in_order, quantiles_of_counts, value_name
 
 Unit = Literal["day", "week", "month", "quarter", "year"]
 UNITS: tuple[Unit, ...] = get_args(Unit)

@@ -10,12 +10,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib.analysis.periods.cutting import Periods, Unit, cut_periods
-from calib.core.aggregate import Aggregate
-from calib.core.predictions import Predictions
-from calib.core.views import BinaryView, rows_by_code
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.folds import n_positive
 from calib.curves.reliability import FEW_ROWS
+from calib.data.aggregate import Aggregate
+from calib.data.predictions import Predictions
+from calib.data.slicing import MISSING
+from calib.data.views import BinaryView, rows_by_code
 from calib.metrics.by_cluster import widened_line, widened_test
 from calib.metrics.cumulative import ks_test
 from calib.metrics.regression import calibration_slope_intercept
@@ -23,7 +24,6 @@ from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked, array
 from calib.numerics.clusters import mean_design_effects
 from calib.numerics.intervals import holm, wilson_interval
 from calib.numerics.threads import single_thread
-from calib.slicing import MISSING
 
 LINE = ("slope", "slope_low", "slope_high", "intercept", "intercept_low", "intercept_high")
 
@@ -114,7 +114,7 @@ def period_table(
     --------
     >>> import numpy as np
     >>> from calib.analysis.periods import cut_periods
-    >>> from calib.core.predictions import Predictions
+    >>> from calib.data.predictions import Predictions
     >>> rows = Predictions.from_arrays([0, 1, 0, 1], [0.2, 0.7, 0.4, 0.9]).view()
     >>> table = period_table(rows, rows.score, cut_periods(np.array([2020, 2020, 2021, 2021])))
     >>> table.names, table.base_rate

@@ -10,7 +10,7 @@ from calib.analysis.slices.counting import SlicedRows, aggregate, sliced_rows
 from calib.analysis.slices.gaps import SliceErrorRates, SliceGaps, slice_error_rates, slice_gaps
 from calib.analysis.slices.miscalibration import SliceTests, slice_tests
 from calib.analysis.slices.mix import SliceMix, slice_mix
-from calib.slicing import Slicing, slice_by
+from calib.data.slicing import Slicing, slice_by
 
 __all__ = [
     "SliceCalibration",

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib.core.predictions import Predictions
-from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
+from calib.data.predictions import Predictions
+from calib.data.views import BinaryView
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.binning import Strategy
 from calib.uncertainty import replicate_clusters
@@ -29,7 +29,7 @@ def bin_of(curve: ReliabilityCurve, score: float) -> int | None:
 
     Examples
     --------
-    >>> from calib.core.cells import ScoreCells
+    >>> from calib.data.cells import ScoreCells
     >>> from calib.curves.reliability import reliability_curve
     >>> cells = ScoreCells.from_arrays([0, 1, 1], [0.1, 0.2, 0.9])
     >>> curve = reliability_curve(cells, n_bins=4, strategy="uniform")
@@ -56,7 +56,7 @@ def score_in(curve: ReliabilityCurve, position: int) -> float:
 
     Examples
     --------
-    >>> from calib.core.cells import ScoreCells
+    >>> from calib.data.cells import ScoreCells
     >>> from calib.curves.reliability import reliability_curve
     >>> cells = ScoreCells.from_arrays([0, 1, 1], [0.1, 0.2, 0.9])
     >>> score_in(reliability_curve(cells, n_bins=4, strategy="uniform"), 1)
@@ -88,7 +88,7 @@ def bin_rows(curve: ReliabilityCurve, position: int, score: FloatArray) -> IntAr
     Examples
     --------
     >>> import numpy as np
-    >>> from calib.core.cells import ScoreCells
+    >>> from calib.data.cells import ScoreCells
     >>> from calib.curves.reliability import reliability_curve
     >>> score = np.array([0.0, 0.9, 0.5, 0.6])
     >>> cells = ScoreCells.from_arrays([0, 1, 1, 0], score)
@@ -181,7 +181,7 @@ def slice_reliability(
     Examples
     --------
     >>> import numpy as np
-    >>> from calib.core.predictions import Predictions
+    >>> from calib.data.predictions import Predictions
     >>> rows = Predictions.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]).view()
     >>> curve = slice_reliability(rows, rows.score, rows.score > 0.5, n_bins=1)
     >>> curve.mean_score, curve.observed

@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from calib.core.aggregate import Aggregate
-from calib.core.counting import aggregate_rows
-from calib.core.origin import conversion_of
-from calib.core.predictions import Predictions
-from calib.core.strata import crossed_name
-from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
+from calib.data.aggregate import Aggregate
+from calib.data.counting import aggregate_rows
+from calib.data.origin import conversion_of
+from calib.data.predictions import Predictions
+from calib.data.slicing import (
+    MAX_VALUES,
+    Slicing,
+    days_or_values,
+    singles_and_pairs,
+    slice_by,
+    too_many,
+)
+from calib.data.strata import crossed_name
+from calib.data.views import BinaryView
 from calib.numerics.cell_table import MAX_SCORES
-from calib.slicing import MAX_VALUES, Slicing, days_or_values, singles_and_pairs, slice_by, too_many
 from calib.text import quoted
 
 

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
-from calib.core.views import BinaryView
 from calib.curves.reliability import FEW_ROWS
+from calib.data.slicing import Slicing
+from calib.data.views import BinaryView
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked, arrays_of
 from calib.numerics.clusters import cluster_squares, mean_design_effects
 from calib.numerics.intervals import holm, normal_quantile, wilson_interval
-from calib.slicing import Slicing
 
 # With fewer rows of a class, the variance that is estimated from the slice is unreliable.
 RARE = 10
@@ -109,8 +109,8 @@ def slice_gaps(
     Examples
     --------
     >>> import numpy as np
-    >>> from calib.core.predictions import Predictions
-    >>> from calib.slicing import slice_by
+    >>> from calib.data.predictions import Predictions
+    >>> from calib.data.slicing import slice_by
     >>> site = np.repeat(["north", "south"], 100)
     >>> y = np.concatenate([np.tile([0, 1], 50), np.tile([0, 0, 0, 1], 25)])
     >>> rows = Predictions.from_arrays(y, np.full(200, 0.5)).view()
@@ -248,7 +248,7 @@ def slice_error_rates(
     Examples
     --------
     >>> import numpy as np
-    >>> from calib.core.predictions import Predictions
+    >>> from calib.data.predictions import Predictions
     >>> rows = Predictions.from_arrays([0, 0, 1, 1], [0.2, 0.6, 0.7, 0.4]).view()
     >>> rates = slice_error_rates(rows, (rows.score >= 0.5) * 1.0, Slicing.whole(4))
     >>> rates.false_positive, rates.false_negative

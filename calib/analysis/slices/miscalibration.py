@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 
 from calib.analysis.verdict import adjusted, calibration_tests
-from calib.core.cells import ScoreCells
-from calib.core.views import BinaryView, rows_by_code
 from calib.curves.reliability import FEW_ROWS
+from calib.data.cells import ScoreCells
+from calib.data.slicing import Slicing
+from calib.data.views import BinaryView, rows_by_code
 from calib.metrics.base import TestResult
 from calib.metrics.by_cluster import clustered_tests, widened_line, widened_test
 from calib.metrics.cumulative import ks_error, ks_test
@@ -19,7 +20,6 @@ from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked, array
 from calib.numerics.intervals import holm
 from calib.numerics.logistic import LogisticFit
 from calib.numerics.threads import single_thread
-from calib.slicing import Slicing
 from calib.uncertainty import fit_line
 
 LINE = ("slope", "slope_low", "slope_high")
@@ -112,8 +112,8 @@ def slice_tests(
     Scores that are too extreme on both sides have a slope below 1, and no gap:
 
     >>> import numpy as np
-    >>> from calib.core.predictions import Predictions
-    >>> from calib.slicing import slice_by
+    >>> from calib.data.predictions import Predictions
+    >>> from calib.data.slicing import slice_by
     >>> site = np.repeat(["north", "south"], 400)
     >>> y = np.tile([0, 0, 0, 1, 1, 1, 1, 0], 100)
     >>> score = np.where(site == "north", np.tile([0.1] * 4 + [0.9] * 4, 100), 0.5)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from calib.data.slicing import Slicing
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.clusters import cluster_squares
 from calib.numerics.intervals import wilson_interval
-from calib.slicing import Slicing
 
 
 @dataclass(frozen=True, slots=True, eq=False)

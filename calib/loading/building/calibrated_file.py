@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib.core.checks import ROW_SUM_TOLERANCE
+from calib.data.checks import ROW_SUM_TOLERANCE
 from calib.loading.building.models import rows_of_models
 from calib.loading.checking.mapped_rows import read_scores, transformed
 from calib.loading.options import ColumnMapping

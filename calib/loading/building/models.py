@@ -10,7 +10,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 import pandas as pd
 
-from calib.core.predictions import Predictions
+from calib.data.predictions import Predictions
 from calib.loading.building.predictions import column_guess, from_rows, guesses_of, refused_guess
 from calib.loading.checking.inspection import by_severity, checklist_of, examine
 from calib.loading.checking.mapped_rows import Rows, map_rows

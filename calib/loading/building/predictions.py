@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib.core.origin import Origin
-from calib.core.predictions import Predictions
+from calib.data.origin import Origin
+from calib.data.predictions import Predictions
 from calib.loading import column_ranges
 from calib.loading.checking.classes import why_doubtful
 from calib.loading.checking.mapped_rows import Rows

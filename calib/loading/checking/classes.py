@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from calib.core.class_names import Reading
+from calib.data.class_names import Reading
 from calib.loading.columns import Labels
 from calib.loading.guessing.class_columns import Classes
 from calib.loading.options import ColumnMapping

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from calib.core.class_names import label_key
+from calib.data.class_names import label_key
 from calib.loading.checking.mapped_rows import Rows, map_rows
 from calib.loading.checking.one_hot import one_hot_outcome
 from calib.loading.checking.outcomes import outcome_problems

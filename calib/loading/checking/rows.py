@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from calib.core.checks import weight_range_trouble
-from calib.core.origin import are_copies, copied_rows, repeated_ids, repeated_rows
-from calib.core.predictions import MAX_FOLDS
+from calib.data.checks import weight_range_trouble
+from calib.data.origin import are_copies, copied_rows, repeated_ids, repeated_rows
+from calib.data.predictions import MAX_FOLDS
 from calib.loading.checking.mapped_rows import NEITHER, Rows
 from calib.loading.columns import MISSING_WORDS, Numbers
 from calib.loading.guessing.class_columns import shortened

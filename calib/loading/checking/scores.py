@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calib.core.cells import REVERSED, ScoreCells, clearly_low_auc
-from calib.core.checks import ROW_SUM_TOLERANCE
+from calib.data.cells import REVERSED, ScoreCells, clearly_low_auc
+from calib.data.checks import ROW_SUM_TOLERANCE
 from calib.loading.checking.classes import class_question
 from calib.loading.checking.mapped_rows import Rows
 from calib.loading.checking.outcomes import other_label, positive_question

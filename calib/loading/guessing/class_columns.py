@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib.core.class_names import Reading, are_numbers, bare_names, read_classes, reading_of
+from calib.data.class_names import Reading, are_numbers, bare_names, read_classes, reading_of
 from calib.loading.columns import Labels, Numbers, as_labels, as_numbers, as_outcome
 from calib.loading.name_patterns import is_bound, plain_name
 from calib.numerics.arrays import BoolArray, IntArray

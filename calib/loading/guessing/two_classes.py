@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from calib.core.class_names import are_numbers, bare_names, read_classes
+from calib.data.class_names import are_numbers, bare_names, read_classes
 from calib.loading import name_patterns as names
 from calib.loading.columns import Labels
 from calib.loading.guessing.class_columns import (

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from calib.core.aggregate_file import METADATA_KEY
+from calib.data.aggregate_file import METADATA_KEY
 from calib.loading.columns import has_commas
 from calib.loading.problems import InputError, refuse
 from calib.loading.reading.budget import Budget

@@ -18,8 +18,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from calib.core.aggregate import Aggregate
-from calib.core.aggregate_file import METADATA_KEY
+from calib.data.aggregate import Aggregate
+from calib.data.aggregate_file import METADATA_KEY
 from calib.loading.options import TextFormat
 from calib.loading.problems import Choice, Guess, InputError, Problem
 from calib.loading.table import Table

@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from calib.analysis import LiveAnalysis
 from calib.analysis.run import Data
-from calib.core.progress import Progress
+from calib.data.progress import Progress
 from calib.loading import InputError
 from calib.text import number, p_value, percent, plain
 from calib.ui.controls import uploaders

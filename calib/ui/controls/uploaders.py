@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from calib.core.aggregate import Aggregate
+from calib.data.aggregate import Aggregate
 from calib.loading import MAX_BYTES, ColumnMapping, InputError, Problem, Table, TextFormat
 from calib.loading.problems import error, refuse
 from calib.loading.reading.apart import FileReader, Limits, is_harmless

@@ -16,8 +16,8 @@ from calib.analysis import LiveAnalysis
 from calib.analysis.run import Data
 from calib.analysis.scored_rows import calibrated_scores
 from calib.calibrators import Calibrator, MatrixCalibrator
-from calib.core.origin import conversion_of
-from calib.core.predictions import Predictions
+from calib.data.origin import conversion_of
+from calib.data.predictions import Predictions
 from calib.exports import DIALECTS, MAX_DEVIATION, TARGETS, ExportError, Offer, offer
 from calib.loading import ColumnMapping, InputError, read
 from calib.loading.building.calibrated_file import CalibratedTable, calibrate_table, with_calibrated

@@ -11,8 +11,8 @@ import streamlit as st
 from calib.analysis import Analysis
 from calib.analysis.run import Data
 from calib.calibrators import CALIBRATORS, score_methods
-from calib.core.predictions import Predictions
-from calib.core.views import check_view
+from calib.data.predictions import Predictions
+from calib.data.views import check_view
 from calib.loading.examples import EXAMPLES
 from calib.reports.contents import shown_methods as shown_at_first
 from calib.reports.contents import why_shown as why

@@ -13,8 +13,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from calib.analysis.model_comparison import ModelComparison
 from calib.analysis.run import Data
-from calib.core.predictions import Predictions
-from calib.core.progress import Progress
+from calib.data.predictions import Predictions
+from calib.data.progress import Progress
 from calib.loading.examples import EXAMPLES
 from calib.text import plain, sentence
 from calib.ui.controls import sources, uploaders, widgets

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from calib.core.cells import REVERSED
+from calib.data.cells import REVERSED
 from calib.loading import Problem
 from calib.text import plain, plural
 from calib.ui.controls import uploaders

@@ -13,9 +13,9 @@ import streamlit as st
 
 from calib.analysis import Analysis, Column, MethodResult
 from calib.calibrators import CALIBRATORS
-from calib.core.estimate import Estimate
 from calib.crossfit.matrix_comparison import MulticlassResult
 from calib.curves.reliability import ReliabilityCurve
+from calib.numerics.estimate import Estimate
 from calib.text import between, interval, level, noise_floor, number, plain, signed
 from calib.ui.layout.words import formula
 from calib.ui.session import state

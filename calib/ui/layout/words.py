@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from calib.analysis import Analysis, DataSummary, MethodResult
-from calib.core.estimate import Estimate
-from calib.core.origin import Origin
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
+from calib.data.origin import Origin
+from calib.numerics.estimate import Estimate
 from calib.text import SPECIAL, number, p_value, plain, plural
 from calib.text import formula as written
 

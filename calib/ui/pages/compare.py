@@ -8,13 +8,13 @@ import streamlit as st
 
 from calib.analysis import Analysis, Column
 from calib.analysis.model_comparison import ModelComparison
-from calib.core.estimate import Estimate
 from calib.crossfit.clipping import Clipping, compare_clipping
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, MulticlassComparison
 from calib.figures.checkpoints import checkpoint_chart
 from calib.figures.difference import matrix_difference_chart
 from calib.figures.losses import clipping_chart
 from calib.metrics import matrix_metrics
+from calib.numerics.estimate import Estimate
 from calib.text import interval, level, noise_floor, number, plain, plural, signed, significant
 from calib.ui.layout import charts, frame
 from calib.ui.layout.tables import (

@@ -8,8 +8,6 @@ from dataclasses import replace
 import streamlit as st
 
 from calib.analysis import Analysis, LiveAnalysis
-from calib.core.estimate import Estimate
-from calib.core.progress import Progress
 from calib.crossfit.epsilon import (
     EPSILONS,
     CrossFitFolds,
@@ -21,7 +19,9 @@ from calib.crossfit.epsilon import (
 )
 from calib.crossfit.settings import Settings
 from calib.curves.functions import CalibrationFunction, CompactLogitCurve
+from calib.data.progress import Progress
 from calib.figures.losses import epsilon_chart
+from calib.numerics.estimate import Estimate
 from calib.text import interval, level, number, significant
 from calib.ui.controls.widgets import control
 from calib.ui.layout import charts

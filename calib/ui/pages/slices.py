@@ -11,11 +11,11 @@ from calib.analysis.decisions import DecisionTable
 from calib.analysis.periods import PeriodTable
 from calib.analysis.slices import SlicedRows, SliceErrorRates, SliceGaps, SliceTests
 from calib.analysis.verdict import SIGNIFICANCE
-from calib.core.estimate import Estimate
 from calib.curves.reliability import FEW_ROWS
 from calib.figures.periods import period_chart
 from calib.figures.slice_words import miscalibrated, with_gaps
 from calib.figures.slices import MAX_ROWS, slice_chart
+from calib.numerics.estimate import Estimate
 from calib.text import (
     interval,
     level,

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, ParamSpec, TypeVar
 from weakref import ref
 
-from calib.core.predictions import Predictions
+from calib.data.predictions import Predictions
 from calib.ui.session.turns import HEAVY
 
 P = ParamSpec("P")

@@ -24,12 +24,12 @@ from calib.analysis.slices import (
     slice_tests,
     sliced_rows,
 )
-from calib.core.aggregate import Aggregate
-from calib.core.predictions import Predictions
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.matrix import MatrixFits
 from calib.crossfit.settings import Strategy
 from calib.curves.reliability import ReliabilityCurve
+from calib.data.aggregate import Aggregate
+from calib.data.predictions import Predictions
 from calib.ui.session.choices import CAPACITY, COST_FN, COST_FP, N_RANGES, UNIT, Chosen
 from calib.ui.session.memo import keep
 from calib.ui.session.session import Session

@@ -14,9 +14,9 @@ from streamlit.delta_generator import DeltaGenerator
 from calib.analysis import LiveAnalysis
 from calib.analysis.run import Data
 from calib.calibrators import CALIBRATORS
-from calib.core.predictions import Predictions
-from calib.core.views import check_view
 from calib.crossfit.settings import Settings, default_settings
+from calib.data.predictions import Predictions
+from calib.data.views import check_view
 from calib.figures import Chart
 from calib.loading import Problem
 from calib.loading.examples import EXAMPLES

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin
 import streamlit as st
 
 from calib.analysis import Analysis
-from calib.core.strict_json import Reader, loads
+from calib.data.strict_json import Reader, loads
 from calib.loading import ColumnMapping, column_ranges
 from calib.loading.problems import refuse
 from calib.text import quoted

@@ -12,12 +12,12 @@ import streamlit as st
 from calib.analysis import LiveAnalysis, analyze
 from calib.analysis.model_comparison import ModelComparison, compare_models
 from calib.analysis.run import Data
-from calib.core.aggregate import Aggregate
-from calib.core.predictions import Predictions
-from calib.core.progress import Progress, no_progress
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.epsilon import takes_epsilon
 from calib.crossfit.settings import Settings, Strategy
+from calib.data.aggregate import Aggregate
+from calib.data.predictions import Predictions
+from calib.data.progress import Progress, no_progress
 from calib.loading import ColumnMapping
 from calib.loading.examples import EXAMPLES
 from calib.metrics.binned import increasing_bins

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from calib.analysis.run import Data
-from calib.core.aggregate import Aggregate
-from calib.core.predictions import Predictions
-from calib.core.progress import Progress
+from calib.data.aggregate import Aggregate
+from calib.data.predictions import Predictions
+from calib.data.progress import Progress
 from calib.loading import (
     Choice,
     ColumnMapping,

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from calib.analysis import analyze
-from calib.core.estimate import Estimate
-from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
+from calib.data.predictions import Predictions
+from calib.numerics.estimate import Estimate
 from calib.text import between, interval, signed
 from calib.ui.layout.tables import change_lines, metric_columns
 

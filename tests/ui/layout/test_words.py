@@ -5,9 +5,9 @@ import math
 import pytest
 
 from calib import analyze
-from calib.core.estimate import Estimate
-from calib.core.origin import Origin
+from calib.data.origin import Origin
 from calib.loading.examples import EXAMPLES
+from calib.numerics.estimate import Estimate
 from calib.text import JOINER, interval, number, percent, plain, signed
 from calib.ui.layout.words import formula, linked, named_folds, on_average
 from calib.ui.pages.classes import SHOWN

@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 
-from calib.core.predictions import Predictions
+from calib.data.predictions import Predictions
 from calib.ui.session.memo import Keyed, Memo, Unkeyed
 
 

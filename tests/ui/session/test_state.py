@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from calib.core.predictions import Predictions
-from calib.core.progress import no_progress
 from calib.crossfit.settings import Settings, default_settings
+from calib.data.predictions import Predictions
+from calib.data.progress import no_progress
 from calib.loading import read
 from calib.ui.session.choices import AXIS, METHODS, MODELS, N_BINS, STRATEGY, VIEW, Chosen
 from calib.ui.session.links import Link

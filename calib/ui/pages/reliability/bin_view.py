@@ -11,8 +11,8 @@ import streamlit as st
 
 from calib.analysis import Analysis, LiveAnalysis
 from calib.analysis.slices import SliceMix, row_table, score_in
-from calib.core.predictions import Predictions
 from calib.crossfit.cross_fitted import CrossFitted
+from calib.data.predictions import Predictions
 from calib.loading import InputError
 from calib.reports.files import to_csv
 from calib.scanning import rows_between

@@ -10,8 +10,8 @@ import streamlit as st
 
 from calib.analysis.summary import TABLE
 from calib.calibrators import CALIBRATORS
-from calib.core.views import parse_view
 from calib.crossfit.settings import Settings
+from calib.data.views import parse_view
 from calib.metrics import METRICS, score_metrics
 from calib.text import level as level_words
 from calib.text import significant

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from calib.core.aggregate import Aggregate
-from calib.core.strata import NONE, Part, Strata
-from calib.core.views import BinaryView
+from calib.data.aggregate import Aggregate
+from calib.data.strata import NONE, Part, Strata
+from calib.data.views import BinaryView
 from calib.numerics.arrays import IntArray
 from calib.numerics.cell_table import MAX_SCORES, CellTable, count_rows, cut_cells, join_tables
 from calib.numerics.sorting import canonical_order

@@ -14,10 +14,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from calib.core import aggregate_file
-from calib.core.counted import CountedRows
-from calib.core.origin import Origin, Transform, read_as
-from calib.core.strata import NONE, Part, Strata, crossed_name, crossing_of, joined_strata
+from calib.data import aggregate_file
+from calib.data.counted import CountedRows
+from calib.data.origin import Origin, Transform, read_as
+from calib.data.strata import NONE, Part, Strata, crossed_name, crossing_of, joined_strata
 from calib.numerics.arrays import IntArray, Locked, arrays_of
 from calib.numerics.cell_table import MAX_CELLS, MAX_SCORES, CellTable, add_tables
 
@@ -374,7 +374,7 @@ class Aggregate:
 
         Examples
         --------
-        >>> from calib.core.predictions import Predictions
+        >>> from calib.data.predictions import Predictions
         >>> from calib.analysis.slices import aggregate
         >>> counted = aggregate(Predictions.from_arrays([0, 1], [0.2, 0.7]))
         >>> Aggregate.from_json(counted.to_json()).frame().equals(counted.frame())

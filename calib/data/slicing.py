@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib.core.strata import crossed_name
+from calib.data.strata import crossed_name
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.text import quoted
 

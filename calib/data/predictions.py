@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from calib.core.checks import (
+from calib.data.checks import (
     check_classes,
     check_outcomes,
     check_same_length,
@@ -19,8 +19,8 @@ from calib.core.checks import (
     check_scores,
     check_weights,
 )
-from calib.core.origin import Origin, are_copies, read_as
-from calib.core.views import BinaryView, check_view
+from calib.data.origin import Origin, are_copies, read_as
+from calib.data.views import BinaryView, check_view
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.class_scores import binary_problem
 

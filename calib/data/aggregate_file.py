@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from calib.core.origin import Transform
-from calib.core.strata import Part, Strata
-from calib.core.strict_json import Reader, loads
-from calib.core.views import parse_view
+from calib.data.origin import Transform
+from calib.data.strata import Part, Strata
+from calib.data.strict_json import Reader, loads
+from calib.data.views import parse_view
 from calib.numerics.arrays import arrays_of
 from calib.numerics.cell_table import CellTable
 

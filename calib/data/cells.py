@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from calib.core.checks import check_outcomes, check_same_length, check_scores, check_weights
+from calib.data.checks import check_outcomes, check_same_length, check_scores, check_weights
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.binning import equal_weights
 from calib.numerics.cells import Cells

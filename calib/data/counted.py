@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calib.core.views import BinaryView
+from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray, IntArray, Locked
 from calib.numerics.cell_table import (
     MAX_CELLS,

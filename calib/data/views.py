@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calib.core.cells import ScoreCells
-from calib.core.checks import check_classes, check_same_length, check_score_matrix, check_weights
+from calib.data.cells import ScoreCells
+from calib.data.checks import check_classes, check_same_length, check_score_matrix, check_weights
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.class_scores import leading_classes
 
