@@ -1,6 +1,7 @@
 """What people read is in plain, standard words: no phrase of `BANNED` is in it.
 
-Read are the string constants and docstrings of the code, and the Markdown documents.
+Read are the string constants and docstrings of the code, and the Markdown documents. Their lines
+are wrapped.
 """
 
 import ast
@@ -50,6 +51,9 @@ BANNED = {
     r"\b(?:twice )?as sure as\b|\bhow sure\b": "overconfident; its interval",
     r"\bunasked\b|\bout of reach in advance\b": "only if asked; chosen in hindsight",
 }
+MAX_LINE_LENGTH = 100  # Code has the same limit (pyproject.toml).
+# Tables, headings, pictures and the addresses of links cannot be wrapped.
+UNWRAPPED = re.compile(r"^ *\|.*|^#+ .*|^!\[.*|(?<=\])\([^)]*\)")
 # Files in which a phrase means something else, with the reason.
 ALLOWED = {
     "calib/store/migrations.py": "SQL that databases keep under a checksum",
@@ -58,8 +62,7 @@ ALLOWED = {
 
 def files() -> list[Path]:
     code = [ROOT / "app.py", *(p for d in ("pages", "calib") for p in (ROOT / d).rglob("*.py"))]
-    texts = [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")]
-    return sorted(code) + texts
+    return sorted(code) + documents()
 
 
 def texts(file: Path) -> Iterator[tuple[int, str]]:
@@ -98,6 +101,32 @@ def found_in(said: str) -> list[str]:
 
 def of(file: Path) -> str:
     return file.relative_to(ROOT).as_posix()
+
+
+def long_lines(text: str) -> list[int]:
+    """Numbers of the lines that are too long, outside code."""
+    is_code, long = False, []
+    for number, line in enumerate(text.splitlines(), 1):
+        is_code ^= line.lstrip().startswith("```")
+        if not is_code and len(UNWRAPPED.sub("", line)) > MAX_LINE_LENGTH:
+            long.append(number)
+    return long
+
+
+def documents() -> list[Path]:
+    return sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+
+
+@pytest.mark.parametrize("file", documents(), ids=of)
+def test_markdown_is_wrapped(file: Path) -> None:
+    assert long_lines(file.read_text(encoding="utf-8")) == []
+
+
+def test_only_prose_has_to_be_wrapped() -> None:
+    words, address = "word " * 20, f"(https://{'a' * 90})"
+    lines = [words, f"{words}w", "```", f"{words}w", "```", f"| {words} |", f"# {words}w"]
+    assert long_lines("\n".join(lines)) == [2]
+    assert long_lines(f"[a link]{address} and\n\n[a link]{address} {words}") == [3]
 
 
 @pytest.mark.parametrize("file", files(), ids=of)

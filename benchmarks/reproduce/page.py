@@ -10,8 +10,7 @@ from types import ModuleType
 from benchmarks.reproduce.published import Rows, Study, load
 from benchmarks.reproduce.tables import plain_table
 
-WIDTH = 118
-WHOLE = {"break_long_words": False, "break_on_hyphens": False}
+WIDTH = 100
 HEAD = """# Reproductions
 
 Published results and our reproductions of them. `make reproduce` writes this page, its
@@ -28,7 +27,7 @@ def write(papers: Mapping[str, ModuleType], page: Path, folder: Path) -> None:
     """Write the page from the files of rows that are in the folder."""
     parts = [HEAD, _contents(papers)]
     for paper in papers.values():
-        parts.append(f"## {paper.TITLE}\n\n{paper.SOURCE}")
+        parts.append(f"## {paper.TITLE}\n\n{_wrapped(paper.SOURCE)}")
         parts += [_study(study, folder) for study in paper.STUDIES]
     page.write_text("\n\n".join(part.strip() for part in parts) + "\n", encoding="utf-8")
 
@@ -56,13 +55,17 @@ def _study(study: Study, folder: Path) -> str:
     rows = load(file)
     table = study.table(rows) if study.table else plain_table(rows)
     parts = [f"### {study.title}", table]
-    parts += [fill(text, WIDTH, **WHOLE) for text in (*_protocols(rows), study.tell(rows))]
+    parts += [_wrapped(text) for text in (*_protocols(rows), study.tell(rows))]
     parts += [
         f"![{alt}]({folder.name}/{name}.svg)"
         for name, alt in study.pictures.items()
         if (folder / f"{name}.svg").is_file()
     ]
     return "\n\n".join(parts)
+
+
+def _wrapped(text: str) -> str:
+    return fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def _protocols(rows: Rows) -> list[str]:
