@@ -11,8 +11,8 @@ from calib.cli.options import Commands, add_columns, add_command, add_output, wi
 from calib.cli.streams import save_each, tell
 from calib.data.aggregate import Aggregate
 from calib.data.origin import Origin, read_as
+from calib.loading.file_options import CountedColumns
 from calib.loading.name_patterns import PLAIN_PAIRS
-from calib.loading.options import CountedColumns
 from calib.loading.problems import InputError
 
 SCAN = """examples:

@@ -8,9 +8,9 @@ repair of a problem, and the page calls `assess` again.
 from calib.loading import column_ranges
 from calib.loading.building.models import Assessment, assess
 from calib.loading.columns import as_classes, as_labels, folded
+from calib.loading.file_options import ColumnMapping, TextFormat
 from calib.loading.guessing.roles import guess
 from calib.loading.loader import for_test_file, load, load_models
-from calib.loading.options import ColumnMapping, TextFormat
 from calib.loading.problems import Choice, InputError, InputWarning, Problem
 from calib.loading.reading.budget import MAX_BYTES
 from calib.loading.reading.reader import read

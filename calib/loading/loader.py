@@ -17,8 +17,8 @@ from calib.data.predictions import Predictions
 from calib.loading import column_ranges
 from calib.loading.building.models import assess, one_model
 from calib.loading.columns import as_labels, class_text
+from calib.loading.file_options import ColumnMapping, Columns, CountedColumns, TextFormat, option
 from calib.loading.guessing.roles import guess
-from calib.loading.options import ColumnMapping, Columns, CountedColumns, TextFormat, option
 from calib.loading.problems import InputError, InputWarning, Problem, written_argument
 from calib.loading.reading.reader import Source, read
 from calib.loading.table import Table

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
-from calib.loading.options import ColumnMapping
+from calib.loading.file_options import ColumnMapping
 
 MAX_WRITTEN = 8  # More labels are shortened in a sentence.
 # A question stands for a doubt that only a person can settle: the rows can be used, but the answer

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
-from calib.loading.options import TextFormat
+from calib.loading.file_options import TextFormat
 from calib.loading.problems import Guess, Problem, note, warning
 from calib.numerics.arrays import IntArray
 from calib.text import listed, quoted

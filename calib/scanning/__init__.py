@@ -21,18 +21,18 @@ from calib.data.slicing import singles_and_pairs
 from calib.data.strata import NONE
 from calib.loading.checking.outcomes import few_rows, other_rate
 from calib.loading.checking.scores import constant, labels_only, swapped
+from calib.loading.file_options import ColumnMapping, CountedColumns, option
 from calib.loading.loader import mapping_of, takes
-from calib.loading.options import ColumnMapping, CountedColumns, option
 from calib.loading.problems import Problem, refuse
 from calib.numerics.arrays import IntArray, arrays_of
 from calib.numerics.cell_table import MAX_SCORES, CellTable
-from calib.scanning.counting import Counter
-from calib.scanning.describing import Description, describe, has_zone
+from calib.scanning.cell_queries import Counter
 from calib.scanning.fetching import rows_between, scan_sample
 from calib.scanning.matrix import describe_view
 from calib.scanning.models import count_models
 from calib.scanning.query import scan_sql
-from calib.scanning.results import is_result, read_result
+from calib.scanning.query_result import is_result, read_result
+from calib.scanning.screening import Description, describe, has_zone
 from calib.scanning.sources import opened
 from calib.scanning.watching import Steps, watched
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib.loading.checking.mapped_rows import DIVISORS
-from calib.loading.options import OF_ROWS, ColumnMapping, Transform
+from calib.loading.file_options import OF_ROWS, ColumnMapping, Transform
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.cell_table import STRIDE
 from calib.numerics.score_grid import FIRST, LAST, NARROW, PARTS, PER_E_FOLD, ROUNDING, STEPS, ZERO

@@ -14,10 +14,10 @@ from calib.data.origin import Origin
 from calib.data.predictions import Predictions
 from calib.data.progress import Progress
 from calib.loading import load
-from calib.loading.options import ColumnMapping, Transform
+from calib.loading.file_options import ColumnMapping, Transform
 from calib.loading.problems import refuse
-from calib.scanning.describing import check_columns, collected, first
 from calib.scanning.expressions import SCORE, hashed, probability
+from calib.scanning.screening import check_columns, collected, first
 from calib.scanning.sources import opened
 from calib.scanning.watching import Steps, watched
 from calib.text import quoted

@@ -23,11 +23,12 @@ from calib.loading.checking.scores import (
     softmax_of_probabilities,
 )
 from calib.loading.columns import as_classes
+from calib.loading.file_options import ColumnMapping
 from calib.loading.guessing.class_columns import LOOK_ROWS, match_classes, rows_sum, settled
 from calib.loading.loader import with_arguments
-from calib.loading.options import ColumnMapping
 from calib.loading.problems import InputError, Problem, refuse
-from calib.scanning.describing import (
+from calib.scanning.expressions import SCORE, class_scores, total
+from calib.scanning.screening import (
     OUTCOME,
     POSITIVE,
     Description,
@@ -41,7 +42,6 @@ from calib.scanning.describing import (
     usable_rows,
     whether,
 )
-from calib.scanning.expressions import SCORE, class_scores, total
 from calib.text import joined, significant
 
 LEAST, SUM, LACKS = "calib_least", "calib_sum", "calib_lacks"

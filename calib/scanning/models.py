@@ -14,10 +14,10 @@ from calib.data.counting import join_models
 from calib.loading.building.models import MAX_MODELS, in_order
 from calib.loading.checking.rows import unusable
 from calib.loading.columns import as_labels
+from calib.loading.file_options import ColumnMapping
 from calib.loading.loader import with_arguments
-from calib.loading.options import ColumnMapping
 from calib.loading.problems import InputError, refuse
-from calib.scanning.describing import check_columns, collected
+from calib.scanning.screening import check_columns, collected
 from calib.scanning.watching import Steps
 from calib.text import quoted
 

@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from calib.scanning.describing import collected
+from calib.scanning.screening import collected
 
 VALUE, PLACE = "calib_value", "calib_range"
 RANGES = 65_536

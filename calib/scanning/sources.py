@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from calib.loading.building.predictions import MAX_CODES
+from calib.loading.building.from_rows import MAX_CODES
 from calib.loading.columns import MAX_NAMES
 from calib.loading.problems import refuse
 from calib.loading.reading.budget import Budget

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import calib
 from calib.loading import InputError
 from calib.loading.problems import refuse
-from calib.scanning.files import read
+from calib.scanning.rows_or_counts import read
 from tests.fuzz.cases import Case
 from tests.fuzz.mutations import mutated
 from tests.fuzz.reports import change

@@ -64,7 +64,7 @@ def reader() -> Iterator[FileReader]:
 @pytest.fixture(scope="module")
 def counts_reader() -> Iterator[FileReader]:
     """The one of the pages, which knows counts too and takes twice as long to start."""
-    with FileReader(LIMITS, "calib.scanning.files") as opened:
+    with FileReader(LIMITS, "calib.scanning.rows_or_counts") as opened:
         yield opened
 
 

@@ -8,8 +8,8 @@ import pytest
 from calib.cli.main import parser
 from calib.data.origin import Origin
 from calib.loading import ColumnMapping, load, load_models
+from calib.loading.file_options import Columns
 from calib.loading.loader import LoadOptions, ModelOptions
-from calib.loading.options import Columns
 from tests.golden import Texts
 
 

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 from calib.data.class_names import Reading
 from calib.loading.columns import Labels
+from calib.loading.file_options import ColumnMapping
 from calib.loading.guessing.class_columns import Classes
-from calib.loading.options import ColumnMapping
 from calib.loading.problems import Choice, Problem, error, question
 from calib.text import joined, listed, percent, quoted
 

@@ -14,8 +14,8 @@ from calib.loading.checking.one_hot import one_hot_outcome
 from calib.loading.checking.outcomes import outcome_problems
 from calib.loading.checking.rows import row_problems
 from calib.loading.checking.scores import matrix_problems, score_problems
+from calib.loading.file_options import OF_ROWS, ColumnMapping
 from calib.loading.guessing.class_columns import shortened
-from calib.loading.options import OF_ROWS, ColumnMapping
 from calib.loading.problems import Problem, error, ignoring, note
 from calib.loading.table import Table
 from calib.text import listed, number, percent, plural, quoted

@@ -21,8 +21,8 @@ from calib.loading.columns import (
     folded,
 )
 from calib.loading.dates import Times, as_times
+from calib.loading.file_options import OF_ROWS, ColumnMapping, Transform
 from calib.loading.guessing.class_columns import Classes, match_classes, settled
-from calib.loading.options import OF_ROWS, ColumnMapping, Transform
 from calib.loading.table import Table
 from calib.numerics.arrays import BoolArray, IntArray
 from calib.numerics.class_scores import softmax

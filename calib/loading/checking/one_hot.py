@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from calib.loading.columns import as_numbers
+from calib.loading.file_options import ColumnMapping
 from calib.loading.guessing.class_columns import MAX_PROFILED
 from calib.loading.name_patterns import plain_name
-from calib.loading.options import ColumnMapping
 from calib.loading.problems import Choice, Problem, error
 from calib.loading.table import Table
 from calib.text import listed

@@ -10,9 +10,9 @@ import numpy as np
 from calib.loading.checking.mapped_rows import Rows
 from calib.loading.checking.rows import parts
 from calib.loading.columns import Labels, label_text
+from calib.loading.file_options import ColumnMapping
 from calib.loading.guessing.roles import higher_label, is_plain_pair, telling_labels
 from calib.loading.name_patterns import PLAIN_PAIRS
-from calib.loading.options import ColumnMapping
 from calib.loading.problems import Choice, Problem, error, note, warning
 from calib.text import joined, listed, percent, plural, quoted
 

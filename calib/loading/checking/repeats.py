@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from calib.loading.file_options import ColumnMapping
 from calib.loading.name_patterns import ID_NAMES, OWN_IDS, plain_name
-from calib.loading.options import ColumnMapping
 from calib.loading.table import Table
 from calib.numerics.arrays import IntArray, chunks
 

@@ -13,8 +13,8 @@ from calib.data.origin import are_copies, copied_rows, repeated_ids, repeated_ro
 from calib.data.predictions import MAX_FOLDS
 from calib.loading.checking.mapped_rows import NEITHER, Rows
 from calib.loading.columns import MISSING_WORDS, Numbers
+from calib.loading.file_options import ColumnMapping
 from calib.loading.guessing.class_columns import shortened
-from calib.loading.options import ColumnMapping
 from calib.loading.problems import Choice, Problem, error, ignoring, note, warning
 from calib.numerics.arrays import BoolArray, IntArray
 from calib.text import joined, listed, plural, quoted

@@ -16,8 +16,8 @@ from calib.loading.checking.mapped_rows import Rows
 from calib.loading.checking.outcomes import other_label, positive_question
 from calib.loading.checking.rows import LEAVE_OUT, parts
 from calib.loading.columns import Labels
+from calib.loading.file_options import ColumnMapping, Transform
 from calib.loading.guessing.class_columns import Classes, rows_sum, shortened
-from calib.loading.options import ColumnMapping, Transform
 from calib.loading.problems import Choice, Problem, error, question, warning
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, chunks
 from calib.text import joined, listed, number, percent, plural, quoted, significant

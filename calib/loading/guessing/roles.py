@@ -12,6 +12,7 @@ import pandas as pd
 
 from calib.loading import name_patterns as names
 from calib.loading.columns import Labels, as_classes, as_labels, as_numbers, as_outcome
+from calib.loading.file_options import ColumnMapping
 from calib.loading.guessing.class_columns import (
     MAX_PROFILED,
     ColumnProfile,
@@ -24,7 +25,6 @@ from calib.loading.guessing.class_columns import (
 )
 from calib.loading.guessing.two_classes import choose, pair_of
 from calib.loading.name_patterns import plain_name
-from calib.loading.options import ColumnMapping
 from calib.loading.table import Table
 
 MAX_SLICES = 8

@@ -11,6 +11,7 @@ import pandas as pd
 from calib.data.class_names import are_numbers, bare_names, read_classes
 from calib.loading import name_patterns as names
 from calib.loading.columns import Labels
+from calib.loading.file_options import ColumnMapping
 from calib.loading.guessing.class_columns import (
     MAX_PROFILED,
     ColumnProfile,
@@ -18,7 +19,6 @@ from calib.loading.guessing.class_columns import (
     rows_sum,
 )
 from calib.loading.name_patterns import plain_name
-from calib.loading.options import ColumnMapping
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from calib.loading.options import TextFormat
+from calib.loading.file_options import TextFormat
 from calib.loading.problems import InputError, refuse
 from calib.loading.reading.budget import CELL, MAX_BYTES, MAX_CELLS, Budget
 from calib.loading.reading.handover import Read, read_back, write
@@ -82,7 +82,8 @@ class FileReader:
     """
 
     limits: Limits = field(default_factory=Limits)
-    # Its `serve_one` reads a file in the process; that of `calib.scanning.files` knows counts too.
+    # Its `serve_one` reads a file in the process. That of `calib.scanning.rows_or_counts` also
+    # reads counts.
     module: str = __name__
     _spare: subprocess.Popen[bytes] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)

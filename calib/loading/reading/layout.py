@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from calib.loading.columns import mark_of
-from calib.loading.options import TextFormat
+from calib.loading.file_options import TextFormat
 from calib.loading.problems import Choice, Guess, InputError, Problem, error, refuse
 from calib.text import joined, quoted
 

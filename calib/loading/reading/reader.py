@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 
 from calib.loading.columns import has_commas
-from calib.loading.options import TextFormat
+from calib.loading.file_options import TextFormat
 from calib.loading.problems import refuse
 from calib.loading.reading.archives import UNPACKERS, is_numpy_archive, read_numpy_archive, unpack
 from calib.loading.reading.budget import Budget
@@ -23,7 +23,7 @@ from calib.loading.reading.columnar import (
     from_arrow,
     read_columnar,
 )
-from calib.loading.reading.text import read_text
+from calib.loading.reading.delimited_text import read_text
 from calib.loading.table import Table, make_table
 from calib.text import quoted
 

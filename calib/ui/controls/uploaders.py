@@ -183,14 +183,14 @@ def receive(
 
 @st.cache_resource(show_spinner=False)
 def file_reader() -> FileReader:
-    return FileReader(Limits.from_environment(), "calib.scanning.files")
+    return FileReader(Limits.from_environment(), "calib.scanning.rows_or_counts")
 
 
 def _read(
     files: Sequence[tuple[str, bytes]], written: TextFormat
 ) -> list[tuple[str, Table | Aggregate]]:
     # Engines take their time to import, which whoever drops no file need not wait for.
-    from calib.scanning.files import read
+    from calib.scanning.rows_or_counts import read
 
     cancel = Cancel("cancel_reading", _cancel)
     found = []

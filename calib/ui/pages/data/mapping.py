@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from calib.loading import ColumnMapping, Table, as_classes, as_labels, column_ranges, folded, guess
-from calib.loading.options import Transform
+from calib.loading.file_options import Transform
 from calib.ui.controls.widgets import ask
 from calib.ui.session import state
 from calib.ui.session.choices import SEGMENTED

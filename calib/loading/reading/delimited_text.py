@@ -11,10 +11,9 @@ from dataclasses import replace
 import pandas as pd
 
 from calib.loading.columns import has_commas
-from calib.loading.options import TextFormat
+from calib.loading.file_options import TextFormat
 from calib.loading.problems import Guess, InputError, Problem, note, refuse, warning
 from calib.loading.reading.budget import Budget
-from calib.loading.reading.cells import exact, in_parts, read_csv
 from calib.loading.reading.layout import (
     DELIMITERS,
     SAMPLE_BYTES,
@@ -24,6 +23,7 @@ from calib.loading.reading.layout import (
     read_records,
     unreadable,
 )
+from calib.loading.reading.text_cells import exact, in_parts, read_csv
 from calib.loading.table import Table, make_table
 from calib.text import joined, quoted
 

@@ -28,7 +28,7 @@ from calib.data.slicing import (
     too_many,
 )
 from calib.data.strata import NONE, Part, Strata, crossed_name
-from calib.loading.building.predictions import slice_values
+from calib.loading.building.from_rows import slice_values
 from calib.loading.checking.rows import (
     local_days,
     no_dates,
@@ -41,14 +41,16 @@ from calib.loading.checking.rows import (
 )
 from calib.loading.columns import as_labels, folded
 from calib.loading.dates import Times, as_times
+from calib.loading.file_options import ColumnMapping
 from calib.loading.guessing.class_columns import shortened
 from calib.loading.loader import with_arguments
-from calib.loading.options import ColumnMapping
 from calib.loading.problems import InputError, Problem, refuse
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.cell_table import STRIDE, CellTable, heavy_cells
 from calib.numerics.sorting import run_starts
-from calib.scanning.describing import (
+from calib.scanning.expressions import KEY, SCORE, sums_of, with_keys, with_whole_numbers
+from calib.scanning.quantiles import VALUE, quantiles
+from calib.scanning.screening import (
     FOLD_NAME,
     GROUP,
     POSITIVE,
@@ -59,8 +61,6 @@ from calib.scanning.describing import (
     n_distinct,
     whether,
 )
-from calib.scanning.expressions import KEY, SCORE, sums_of, with_keys, with_whole_numbers
-from calib.scanning.quantiles import VALUE, quantiles
 from calib.scanning.watching import Steps
 from calib.text import quoted
 

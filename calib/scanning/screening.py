@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from calib.loading.building.predictions import class_names
+from calib.loading.building.from_rows import class_names
 from calib.loading.checking.inspection import mapping_problems
 from calib.loading.checking.mapped_rows import NEITHER, ROUNDING, label_meaning
 from calib.loading.checking.outcomes import (
@@ -24,9 +24,9 @@ from calib.loading.checking.outcomes import (
 from calib.loading.checking.rows import unusable
 from calib.loading.checking.scores import outside_problem
 from calib.loading.columns import Labels, as_outcome
+from calib.loading.file_options import ColumnMapping
 from calib.loading.guessing.roles import is_plain_pair, telling_labels
 from calib.loading.loader import with_arguments
-from calib.loading.options import ColumnMapping
 from calib.loading.problems import InputError, Problem, error, refuse
 from calib.numerics.arrays import BoolArray, IntArray
 from calib.numerics.cell_table import MAX_SCORES

@@ -15,8 +15,8 @@ from calib.loading import column_ranges
 from calib.loading.checking.classes import why_doubtful
 from calib.loading.checking.mapped_rows import Rows
 from calib.loading.columns import CODE, Labels, as_labels, as_numbers
+from calib.loading.file_options import ColumnMapping
 from calib.loading.guessing.class_columns import shortened
-from calib.loading.options import ColumnMapping
 from calib.loading.problems import Choice, Guess, Problem, error, refuse
 from calib.loading.table import Table
 from calib.numerics.arrays import IntArray

@@ -18,18 +18,18 @@ from calib.data.aggregate import Aggregate
 from calib.data.counting import joined_pieces
 from calib.data.slicing import MAX_VALUES, crossed, days_or_values, too_many
 from calib.data.strata import NONE, Part, Strata, crossed_name
-from calib.loading.building.predictions import class_names
+from calib.loading.building.from_rows import class_names
 from calib.loading.checking.mapped_rows import NEITHER
 from calib.loading.dates import as_times
+from calib.loading.file_options import ColumnMapping
 from calib.loading.loader import as_label_texts
-from calib.loading.options import ColumnMapping
 from calib.loading.problems import refuse
 from calib.loading.reading.reader import stem
 from calib.numerics.arrays import IntArray
 from calib.numerics.cell_table import CellTable, add_tables
-from calib.scanning.counting import named_slices, read_times
-from calib.scanning.describing import labels_of, meaning_of
+from calib.scanning.cell_queries import named_slices, read_times
 from calib.scanning.query import COLUMNS, CROSSED, VERSION
+from calib.scanning.screening import labels_of, meaning_of
 from calib.text import quoted
 
 SUMS = {"weight": "calib_weight", "weight_sq": "calib_weight_sq", "score_sum": "calib_score_sum"}

@@ -8,13 +8,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from calib.data.aggregate import Aggregate
-from calib.loading.options import TextFormat
+from calib.loading.file_options import TextFormat
 from calib.loading.problems import InputError, refuse
 from calib.loading.reading import apart, reader
 from calib.loading.reading.budget import Budget
 from calib.loading.table import Table
 from calib.scanning import scan
-from calib.scanning.results import is_result
+from calib.scanning.query_result import is_result
 from calib.text import quoted
 
 
