@@ -19,10 +19,10 @@ import calib
 from calib.analysis.decisions import Costs
 from calib.data.predictions import Predictions
 from calib.reports import Report, ReportError, parts_of
-from calib.reports.codec import encode
-from calib.reports.recomputing import WORDS
-from calib.reports.sealing import seal_of
-from calib.reports.verifying import verify_report
+from calib.reports.contents.codec import encode
+from calib.reports.proof.recomputing import WORDS
+from calib.reports.proof.sealing import seal_of
+from calib.reports.verified_report import verify_report
 from tests.reports.tampering import changed_leaf, leaves, random_predictions
 
 

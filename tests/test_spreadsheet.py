@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.reports.files import to_csv
+from calib.reports.render.files import to_csv
 
 
 def cells(table: pd.DataFrame) -> list[list[str]]:

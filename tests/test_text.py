@@ -222,7 +222,11 @@ OTHERS = {
         "calib/ui/pages/classes.py",
     ),
     *("calib/figures/axes.py", "calib/figures/svg.py"),
-    *("calib/reports/codec.py", "calib/reports/tables.py", "calib/reports/recomputing.py"),
+    *(
+        "calib/reports/contents/codec.py",
+        "calib/reports/render/archive.py",
+        "calib/reports/proof/recomputing.py",
+    ),
     *("calib/ui/pages/gallery.py", "calib/cli/check.py"),
     *("calib/analysis/slices/bins.py", "calib/data/slicing.py"),
     "calib/analysis/periods/cutting.py",

@@ -15,7 +15,7 @@ from calib.analysis.verdicts import verdict_after
 from calib.calibrators import CALIBRATORS
 from calib.cli import options
 from calib.cli.streams import tell, writing
-from calib.reports.command import option_of
+from calib.reports.render.command import option_of
 from calib.text import significant
 
 EXAMPLES = """examples:

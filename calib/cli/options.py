@@ -29,7 +29,7 @@ from calib.loading.examples import EXAMPLES
 from calib.loading.loader import LoadOptions, ModelOptions
 from calib.loading.problems import MAX_WRITTEN
 from calib.reports import Parts, Report, ReportError
-from calib.reports.command import option_of, options_of
+from calib.reports.render.command import option_of, options_of
 from calib.text import level
 
 Declared = Mapping[str, Mapping[str, Any]]

@@ -15,9 +15,9 @@ from calib.cli.streams import save_each
 from calib.data.aggregate import Aggregate
 from calib.data.predictions import Predictions
 from calib.reports import Declared, Parts, Report, parts_of
-from calib.reports.evidence import GRADES
-from calib.reports.files import write_whole
-from calib.reports.tables import archive, table_files
+from calib.reports.contents.evidence import GRADES
+from calib.reports.render.archive import archive, table_files
+from calib.reports.render.files import write_whole
 
 EXAMPLES = """examples:
   calib report predictions.parquet --outcome y --score p -o report.html
@@ -87,7 +87,7 @@ def run(given: argparse.Namespace) -> int:
 
     def save(path: Path) -> None:
         if given.images and path.suffix.lower() == ".zip":
-            from calib.reports.export import pictures
+            from calib.reports.render.export import pictures
 
             images = pictures(report, given.images, options.progress_of(given))
             write_whole(path, archive(table_files(report) | images))

@@ -9,7 +9,7 @@ from pathlib import Path
 from calib.cli.options import PIPED, Commands, add_command
 from calib.cli.streams import tell
 from calib.exports import TARGETS, ExportError, NotExportedError, verify
-from calib.reports.verifying import NotVerified, verify_report
+from calib.reports.verified_report import NotVerified, verify_report
 
 EXAMPLES = """examples:
   calib verify report.json

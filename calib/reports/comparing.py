@@ -6,8 +6,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from calib.reports.codec import encode
-from calib.reports.compared import (
+from calib.reports.comparison import (
     Compared,
     changes_of,
     data_facts,
@@ -16,11 +15,12 @@ from calib.reports.compared import (
     setting_facts,
     verdict_facts,
 )
-from calib.reports.contents import Contents
-from calib.reports.files import Printable
+from calib.reports.contents.codec import encode
+from calib.reports.contents.structure import Contents
+from calib.reports.render.files import Printable
 
 if TYPE_CHECKING:
-    from calib.reports.blocks import ReportDocument
+    from calib.reports.render.blocks import ReportDocument
 
 
 class ReportComparison(Compared, Printable):
@@ -38,7 +38,7 @@ class ReportComparison(Compared, Printable):
 
     def document(self) -> ReportDocument:
         """The comparison as a document of sections."""
-        from calib.reports.comparison_document import document_of_comparison
+        from calib.reports.render.comparison_document import document_of_comparison
 
         return document_of_comparison(self)
 

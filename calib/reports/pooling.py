@@ -16,12 +16,12 @@ from calib.analysis.summary import GROUPED
 from calib.data.aggregate import Aggregate
 from calib.numerics.arrays import FloatArray
 from calib.numerics.cell_table import CellTable
-from calib.reports.build_parts import decision_part
-from calib.reports.codec import ReportError, encode
-from calib.reports.contents import Contents, Parts
-from calib.reports.evidence import Evidence
+from calib.reports.contents.codec import ReportError, encode
+from calib.reports.contents.evidence import Evidence
+from calib.reports.contents.slices_periods_decisions import decision_part
+from calib.reports.contents.structure import Contents, Parts
+from calib.reports.proof.sealing import broken
 from calib.reports.report import Report
-from calib.reports.sealing import broken
 from calib.text import count
 
 # Scores that differ by less are equal, as those of a file that was written with fewer digits.

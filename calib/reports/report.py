@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from calib.analysis import Analysis, LiveAnalysis
 from calib.crossfit.settings import Settings, first_view
 from calib.data import __version__, strict_json
-from calib.reports.checks import check_contents
-from calib.reports.codec import SCHEMA_VERSION, ReportError, decode, encode, upgraded
-from calib.reports.collecting import evidence_of
-from calib.reports.contents import Contents, Declared, Parts
-from calib.reports.disclosure import aggregated
-from calib.reports.evidence import Grade
-from calib.reports.files import Printable
-from calib.reports.recomputing import recomputed_parts
-from calib.reports.sealing import read_key, seal_of
-from calib.reports.tables import archive, table_files
+from calib.reports.contents.codec import SCHEMA_VERSION, ReportError, decode, encode, upgraded
+from calib.reports.contents.consistency import check_contents
+from calib.reports.contents.disclosure import aggregated
+from calib.reports.contents.evidence import Grade
+from calib.reports.contents.structure import Contents, Declared, Parts
+from calib.reports.proof.collecting import evidence_of
+from calib.reports.proof.recomputing import recomputed_parts
+from calib.reports.proof.sealing import read_key, seal_of
+from calib.reports.render.archive import archive, table_files
+from calib.reports.render.files import Printable
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    from calib.reports.blocks import ReportDocument
+    from calib.reports.render.blocks import ReportDocument
 
 CONTAINS = {
     "guarded": "This report contains no individual records.",
@@ -206,7 +206,7 @@ class Report(Contents, Printable):
 
     def document(self) -> ReportDocument:
         """The report as a document of sections."""
-        from calib.reports.sections import document_of
+        from calib.reports.render.sections import document_of
 
         return document_of(self)
 

@@ -8,7 +8,7 @@ import pytest
 
 import calib
 from calib.reports import Report
-from calib.reports.command import command_line, library_call
+from calib.reports.render.command import command_line, library_call
 
 RNG = np.random.default_rng(3)
 N = 400

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 import calib
 from calib.cli.main import main, parser
 from calib.crossfit.settings import Settings, default_settings
-from calib.reports.command import option_of
+from calib.reports.render.command import option_of
 
 ROOT = Path(__file__).parents[2]
 PEM, PKCS8 = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8

@@ -11,7 +11,7 @@ from calib.analysis.slices import aggregate
 from calib.data.aggregate import Aggregate
 from calib.exports import ExportError, describe
 from calib.reports import Report
-from calib.reports.command import library_call
+from calib.reports.render.command import library_call
 
 FITTED = {"methods": ("uncalibrated", "beta")}
 CONVERSIONS = {

@@ -15,7 +15,7 @@ MUTATED = (
     "calib/analysis/verdict.py",
     "calib/analysis/recommendation.py",
     "calib/analysis/slices",
-    "calib/reports/disclosure.py",
+    "calib/reports/contents/disclosure.py",
 )
 # Each has one partner: the nearest mistake that a person would make.
 PARTNERS = (

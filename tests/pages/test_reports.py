@@ -15,7 +15,7 @@ import calib
 from calib.analysis.decisions import Costs
 from calib.cli import main
 from calib.reports import Report, compare_reports, parts_of
-from calib.reports.command import command_line, library_call
+from calib.reports.render.command import command_line, library_call
 from calib.store import Store
 from calib.ui.pages.reports.sharing import IMAGES, who_can_open
 from tests.pages.test_pages import ROOT, button, go, said, start, upload

@@ -9,7 +9,7 @@ from typing_extensions import TypeAliasType
 
 from calib.curves.functions import CalibrationFunction, LambdaPath
 from calib.numerics.arrays import FloatArray
-from calib.reports.codec import ReportError, decode, encode
+from calib.reports.contents.codec import ReportError, decode, encode
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from calib.cli import main
 from calib.crossfit.settings import default_settings
 from calib.loading.examples import EXAMPLES
 from calib.reports import Report, parts_of
-from calib.reports.command import command_line, library_call
+from calib.reports.render.command import command_line, library_call
 from tests.rare import common_first
 from tests.reports.conftest import MOMENT, site_frame
 

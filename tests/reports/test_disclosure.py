@@ -9,7 +9,7 @@ from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
 from calib.data.slicing import Slicing
 from calib.reports import Report
-from calib.reports.disclosure import (
+from calib.reports.contents.disclosure import (
     MIN_ROWS,
     aggregated,
     coarse_score,
@@ -17,8 +17,8 @@ from calib.reports.disclosure import (
     merged_periods,
     merged_slices,
 )
-from calib.reports.disclosure import _levelled as levelled
-from calib.reports.disclosure import _space as spaced
+from calib.reports.contents.disclosure import _levelled as levelled
+from calib.reports.contents.disclosure import _space as spaced
 from tests.reports.conftest import MOMENT, overconfident
 
 

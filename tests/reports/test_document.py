@@ -7,7 +7,7 @@ import pytest
 import calib
 from calib.data.origin import Origin
 from calib.reports import Report, ReportError
-from calib.reports.codec import SCHEMA_VERSION, encode
+from calib.reports.contents.codec import SCHEMA_VERSION, encode
 from tests.reports.conftest import MOMENT
 
 

@@ -1,7 +1,7 @@
 import pytest
 from markdown_it import MarkdownIt
 
-from calib.reports.blocks import in_markdown
+from calib.reports.render.blocks import in_markdown
 from tests.reports.conftest import HOSTILE
 
 # Tables as GitHub reads them, HTML allowed: what is not escaped shows.

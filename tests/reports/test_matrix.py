@@ -11,8 +11,8 @@ from calib.crossfit.matrix_comparison import MulticlassComparison
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
 from calib.reports import Report
-from calib.reports.build_parts import parts_of
-from calib.reports.codec import ReportError
+from calib.reports.contents.codec import ReportError
+from calib.reports.contents.slices_periods_decisions import parts_of
 
 
 @pytest.fixture(scope="module")

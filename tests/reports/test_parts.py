@@ -14,12 +14,12 @@ from calib.analysis.slices import Slicing, slice_by, slice_gaps, slice_tests
 from calib.crossfit.fitting import cross_fit
 from calib.data.cells import ScoreCells
 from calib.reports import Report, ReportError, parts_of
-from calib.reports.blocks import Beside, Drawing, Table
-from calib.reports.codec import encode
-from calib.reports.disclosure import MIN_ROWS, merged_cells, merged_periods, merged_slices
-from calib.reports.sealing import seal_of
-from calib.reports.sections import sections
-from calib.reports.verifying import NotVerified, verify_report
+from calib.reports.contents.codec import encode
+from calib.reports.contents.disclosure import MIN_ROWS, merged_cells, merged_periods, merged_slices
+from calib.reports.proof.sealing import seal_of
+from calib.reports.render.blocks import Beside, Drawing, Table
+from calib.reports.render.sections import sections
+from calib.reports.verified_report import NotVerified, verify_report
 from tests.reports.conftest import MOMENT, site_frame
 
 COSTS = Costs(1, 4)

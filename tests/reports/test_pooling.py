@@ -10,9 +10,9 @@ import calib
 from calib.analysis.decisions import Costs
 from calib.data.predictions import Predictions
 from calib.reports import Report, ReportError, parts_of
-from calib.reports.codec import encode
+from calib.reports.contents.codec import encode
 from calib.reports.pooling import pool_reports
-from calib.reports.verifying import verify_report
+from calib.reports.verified_report import verify_report
 from tests.rare import common_first
 from tests.test_counts_alone import agree
 

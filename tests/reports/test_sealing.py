@@ -11,8 +11,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
 from calib.reports import Report, ReportError
-from calib.reports.sealing import canonical
-from calib.reports.verifying import NotVerified, verify_report
+from calib.reports.proof.sealing import canonical
+from calib.reports.verified_report import NotVerified, verify_report
 
 PEM, SSH = serialization.Encoding.PEM, serialization.Encoding.OpenSSH
 PKCS8, OPENSSH = serialization.PrivateFormat.PKCS8, serialization.PrivateFormat.OpenSSH

@@ -4,8 +4,8 @@ from calib.analysis import analyze
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
 from calib.reports import Report
-from calib.reports.blocks import Beside, Drawing, Paragraph, Section, Table
-from calib.reports.sections import sections
+from calib.reports.render.blocks import Beside, Drawing, Paragraph, Section, Table
+from calib.reports.render.sections import sections
 from tests.reports.conftest import MOMENT, overconfident
 
 

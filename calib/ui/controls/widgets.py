@@ -14,8 +14,8 @@ from calib.calibrators import CALIBRATORS, score_methods
 from calib.data.predictions import Predictions
 from calib.data.views import check_view
 from calib.loading.examples import EXAMPLES
-from calib.reports.contents import shown_methods as shown_at_first
-from calib.reports.contents import why_shown as why
+from calib.reports.contents.structure import shown_methods as shown_at_first
+from calib.reports.contents.structure import why_shown as why
 from calib.text import plain
 from calib.ui.layout.words import named_folds
 from calib.ui.session import choices, state

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from calib.analysis import Analysis, MethodResult
 from calib.analysis.verdict import SIGNIFICANCE
-from calib.reports.sections import TESTS as NAMES
+from calib.reports.render.sections import TESTS as NAMES
 from calib.text import number, p_value
 from calib.ui.layout.tables import Line, lines_table
 

@@ -20,7 +20,7 @@ from calib.data.views import check_view
 from calib.figures import Chart
 from calib.loading import Problem
 from calib.loading.examples import EXAMPLES
-from calib.reports.contents import Declared
+from calib.reports.contents.structure import Declared
 from calib.ui.session.choice import Choice
 from calib.ui.session.choices import CHOICES, MODELS, VIEW, Chosen
 from calib.ui.session.links import FINGERPRINT_SHOWN, Link, Source, decode, encode

@@ -14,7 +14,7 @@ from calib.analysis.slices import SliceMix, row_table, score_in
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.data.predictions import Predictions
 from calib.loading import InputError
-from calib.reports.files import to_csv
+from calib.reports.render.files import to_csv
 from calib.scanning import rows_between
 from calib.scanning.connections import COUNTS_ONLY
 from calib.text import count, level, percent, plain, probability, signed, span

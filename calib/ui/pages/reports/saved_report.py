@@ -8,7 +8,7 @@ from functools import partial
 import streamlit as st
 
 from calib.reports import Report
-from calib.reports.blocks import (
+from calib.reports.render.blocks import (
     Beside,
     Block,
     Bullets,

@@ -15,8 +15,8 @@ from calib.analysis.decisions import CostCurves, DecisionTable, NetBenefit
 from calib.analysis.periods import PeriodTable
 from calib.analysis.slices import SliceGaps, SliceTests
 from calib.calibrators import CALIBRATORS
-from calib.reports.evidence import Evidence
-from calib.reports.sealing import Seal
+from calib.reports.contents.evidence import Evidence
+from calib.reports.proof.sealing import Seal
 
 Declared = Literal["unknown", "yes", "no"]
 

@@ -14,8 +14,8 @@ from calib.data.views import parse_view
 from calib.metrics import matrix_metrics
 from calib.metrics.matrix import ROW_METRICS as OVERALL
 from calib.numerics.arrays import arrays_of
-from calib.reports.codec import ReportError
-from calib.reports.contents import Contents, DecisionPart, Parts, SlicePart, moment
+from calib.reports.contents.codec import ReportError
+from calib.reports.contents.structure import Contents, DecisionPart, Parts, SlicePart, moment
 
 
 def check_contents(contents: Contents) -> None:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from math import isnan
 from typing import Any
 
-from calib.reports.evidence import Evidence
-from calib.reports.expected import expected
-from calib.reports.expected_curves import RELATED
-from calib.reports.recomputing import WORDS, Difference, Json
+from calib.reports.contents.evidence import Evidence
+from calib.reports.proof.expected_curves import RELATED
+from calib.reports.proof.expected_values import expected
+from calib.reports.proof.recomputing import WORDS, Difference, Json
 from calib.reports.report import Report
 from calib.text import count, joined
 
@@ -45,7 +45,8 @@ class CheckedValues:
     """The values of a report by their place, and which of them can be verified."""
 
     leaves: Mapping[str, Any]
-    expected: Mapping[str, Any]  # see `calib.reports.expected`; empty if all is recomputed
+    # See `calib.reports.proof.expected_values`. It is empty if everything is recomputed.
+    expected: Mapping[str, Any]
     free: tuple[str, ...]  # places of values that are not verified
 
     @classmethod

@@ -10,8 +10,8 @@ from importlib.util import find_spec
 
 import pandas as pd
 
-from calib.reports.contents import Contents, Parts
-from calib.reports.files import to_csv
+from calib.reports.contents.structure import Contents, Parts
+from calib.reports.render.files import to_csv
 
 # Of ZIP's first moment: an archive has no time of its own.
 MOMENT = (1980, 1, 1, 0, 0, 0)
@@ -109,7 +109,7 @@ def table_files(report: Contents) -> dict[str, bytes]:
     # Documents draw with Plotly; the numbers alone must not need it.
     if find_spec("plotly") is None:
         return full
-    from calib.reports.export import printed_tables
+    from calib.reports.render.export import printed_tables
 
     return full | printed_tables(report)
 

@@ -9,10 +9,10 @@ import pandas as pd
 
 from calib.figures.images import ImageKind, images
 from calib.loading.table import unused
-from calib.reports.blocks import Beside, Block, Drawing, Table
-from calib.reports.contents import Contents
-from calib.reports.files import to_csv
-from calib.reports.sections import sections
+from calib.reports.contents.structure import Contents
+from calib.reports.render.blocks import Beside, Block, Drawing, Table
+from calib.reports.render.files import to_csv
+from calib.reports.render.sections import sections
 
 FOLDER = "as_printed"
 

@@ -73,7 +73,7 @@ def decode(kind: type[Result], data: Any, where: str = "the report") -> Result:
     >>> decode(tuple[float, ...], [1.5, "x"], "metrics")
     Traceback (most recent call last):
     ...
-    calib.reports.codec.ReportError: metrics[1] must be a number, got 'x'.
+    calib.reports.contents.codec.ReportError: metrics[1] must be a number, got 'x'.
     """
     found: Result = _Reader().read(kind, data, where)
     return found

@@ -13,8 +13,17 @@ from calib.figures.periods import period_chart
 from calib.figures.slice_words import miscalibrated, with_gaps
 from calib.figures.slices import slice_chart
 from calib.numerics.estimate import Estimate
-from calib.reports.blocks import Beside, Block, Drawing, Paragraph, Section, Table, Value, row
-from calib.reports.contents import Contents, DecisionPart, SlicePart, why_shown
+from calib.reports.contents.structure import Contents, DecisionPart, SlicePart, why_shown
+from calib.reports.render.blocks import (
+    Beside,
+    Block,
+    Drawing,
+    Paragraph,
+    Section,
+    Table,
+    Value,
+    row,
+)
 from calib.text import (
     count,
     interval,

@@ -14,10 +14,10 @@ from calib.metrics import TestResult
 from calib.numerics.arrays import FloatArray
 from calib.numerics.calibrated_null import range_survival, supremum_quantile, supremum_survival
 from calib.numerics.intervals import wilson_interval
-from calib.reports.contents import Contents
-from calib.reports.disclosure import MIN_ROWS
-from calib.reports.evidence import Evidence
-from calib.reports.ranges import ROUNDING, HeldOutCells
+from calib.reports.contents.disclosure import MIN_ROWS
+from calib.reports.contents.evidence import Evidence
+from calib.reports.contents.structure import Contents
+from calib.reports.proof.ranges import ROUNDING, HeldOutCells
 
 # By place: the range of a number, or a value that must be equal.
 Expected = dict[str, Any]

@@ -15,12 +15,12 @@ from calib.analysis.periods import Periods, period_table
 from calib.analysis.slices import slice_gaps, slice_tests
 from calib.data.strict_json import short
 from calib.numerics.cell_table import CellTable
-from calib.reports.build_parts import decision_part
-from calib.reports.codec import encode
-from calib.reports.collecting import entry_table
-from calib.reports.contents import Contents, Parts, PeriodPart, SlicePart
-from calib.reports.disclosure import aggregated
-from calib.reports.evidence import SLICE, TIME, Evidence
+from calib.reports.contents.codec import encode
+from calib.reports.contents.disclosure import aggregated
+from calib.reports.contents.evidence import SLICE, TIME, Evidence
+from calib.reports.contents.slices_periods_decisions import decision_part
+from calib.reports.contents.structure import Contents, Parts, PeriodPart, SlicePart
+from calib.reports.proof.collecting import entry_table
 
 Json = dict[str, Any]
 # What a person wrote or the file is called, and what was left out before anything was counted. The

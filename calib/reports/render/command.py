@@ -9,7 +9,7 @@ from typing import Any
 from calib.data.origin import Origin
 from calib.loading.examples import EXAMPLES
 from calib.loading.reading.reader import stem
-from calib.reports.contents import Contents, Parts
+from calib.reports.contents.structure import Contents, Parts
 
 # Option by the name of the argument, where the two differ.
 OPTION = {

@@ -16,8 +16,10 @@ from calib.figures.reliability import reliability_chart
 from calib.figures.words import band_meaning
 from calib.metrics import matrix_metrics
 from calib.metrics.matrix import ROW_METRICS
-from calib.reports import appendix, part_sections
-from calib.reports.blocks import (
+from calib.reports.contents.evidence import CLUSTERS
+from calib.reports.contents.structure import Contents, shown_methods
+from calib.reports.render import appendix, slices_periods_decisions
+from calib.reports.render.blocks import (
     Beside,
     Block,
     Bullets,
@@ -29,8 +31,6 @@ from calib.reports.blocks import (
     Value,
     row,
 )
-from calib.reports.contents import Contents, shown_methods
-from calib.reports.evidence import CLUSTERS
 from calib.text import (
     UNKNOWN,
     count,
@@ -261,9 +261,9 @@ SECTIONS: tuple[Callable[[Contents], Section | None], ...] = (
     whole_matrix,
     comparison,
     cumulative,
-    part_sections.slices,
-    part_sections.periods,
-    part_sections.decisions,
+    slices_periods_decisions.slices,
+    slices_periods_decisions.periods,
+    slices_periods_decisions.decisions,
     appendix.bins,
     appendix.calibrators,
     appendix.reading,

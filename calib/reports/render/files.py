@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 import pandas as pd
 
 if TYPE_CHECKING:
-    from calib.reports.blocks import ReportDocument
+    from calib.reports.render.blocks import ReportDocument
 
 
 # What starts a formula in Excel, LibreOffice or Google Sheets, a tab or line break before it
@@ -53,13 +53,13 @@ class Printable:
     def html(self) -> str:
         """The document as one self-contained HTML page."""
         # A pipeline that asks for numbers alone does not wait for charts.
-        from calib.reports.html import to_html
+        from calib.reports.render.html import to_html
 
         return to_html(self.document())
 
     def _repr_html_(self) -> str:
         """The page in a frame, for notebooks."""
-        from calib.reports.html import framed
+        from calib.reports.render.html import framed
 
         return framed(self.html())
 

@@ -17,7 +17,7 @@ from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.binning import bin_edges, bin_starts
 from calib.numerics.cell_table import MAX_CELLS, STRIDE, CellTable, join_tables, merge_entries
 from calib.numerics.score_grid import grid_keys, refined_keys
-from calib.reports.disclosure import MIN_ROWS, SCORE_DIGITS, merge_small
+from calib.reports.contents.disclosure import MIN_ROWS, SCORE_DIGITS, merge_small
 from calib.text import count
 
 MOST_CELLS = 8192  # of each method, slice and period

@@ -22,14 +22,14 @@ from calib.data.views import BinaryView
 from calib.numerics.arrays import IntArray
 from calib.numerics.cell_table import MAX_CELLS, CellTable, merge_entries
 from calib.numerics.sorting import run_starts
-from calib.reports.contents import Parts, shown_methods
-from calib.reports.disclosure import (
+from calib.reports.contents.disclosure import (
     MIN_ROWS,
     merged_periods,
     merged_slices,
 )
-from calib.reports.evidence import CLUSTERS, GRADES, MATRIX, SLICE, TIME, Evidence, Grade
-from calib.reports.guarding import guarded_cells, guarded_table
+from calib.reports.contents.evidence import CLUSTERS, GRADES, MATRIX, SLICE, TIME, Evidence, Grade
+from calib.reports.contents.structure import Parts, shown_methods
+from calib.reports.proof.guarding import guarded_cells, guarded_table
 
 DIGEST_DIGITS = 6  # A file with scores of fewer digits than a double must give the same digest.
 

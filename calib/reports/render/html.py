@@ -13,7 +13,7 @@ from string import Template
 from typing import Any
 
 from calib.figures import explorer
-from calib.reports.blocks import Paragraph, ReportDocument
+from calib.reports.render.blocks import Paragraph, ReportDocument
 
 
 def to_html(document: ReportDocument) -> str:
@@ -75,7 +75,7 @@ def _explorer(data: Mapping[str, Any]) -> str:
 
 
 def _file(name: str) -> str:
-    return (files("calib.reports") / name).read_text(encoding="utf-8")
+    return (files("calib.reports.render") / name).read_text(encoding="utf-8")
 
 
 def _for_script(value: Mapping[str, object]) -> str:

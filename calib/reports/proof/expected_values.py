@@ -20,11 +20,11 @@ from calib.calibrators import CALIBRATORS
 from calib.curves.functions import compact_logit_curve
 from calib.numerics.binning import Strategy
 from calib.numerics.intervals import holm
-from calib.reports.codec import encode
-from calib.reports.contents import Contents
-from calib.reports.disclosure import MERGED
-from calib.reports.evidence import SLICE, TIME, Evidence
-from calib.reports.expected_curves import (
+from calib.reports.contents.codec import encode
+from calib.reports.contents.disclosure import MERGED
+from calib.reports.contents.evidence import SLICE, TIME, Evidence
+from calib.reports.contents.structure import Contents
+from calib.reports.proof.expected_curves import (
     RELATED,
     Expected,
     bins,
@@ -32,8 +32,8 @@ from calib.reports.expected_curves import (
     curve_points,
     every,
 )
-from calib.reports.ranges import HeldOutCells, Range
-from calib.reports.recomputing import recomputed_parts
+from calib.reports.proof.ranges import HeldOutCells, Range
+from calib.reports.proof.recomputing import recomputed_parts
 
 STRATEGIES: tuple[Strategy, ...] = ("uniform", "quantile")
 OF_SLICES = frozenset({"columns", "names", "rows", "positives", "mean_score", "observed", "gap"})

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from calib.calibrators import CALIBRATORS
-from calib.reports.checked_values import SLACK, CheckedValues
-from calib.reports.codec import ReportError, encode, upgraded
-from calib.reports.evidence import Evidence
-from calib.reports.recomputing import ROUNDING, Difference, Json, refitted_differences
+from calib.reports.contents.codec import ReportError, encode, upgraded
+from calib.reports.contents.evidence import Evidence
+from calib.reports.proof.checked_values import SLACK, CheckedValues
+from calib.reports.proof.recomputing import ROUNDING, Difference, Json, refitted_differences
+from calib.reports.proof.sealing import broken, public_key, signer
 from calib.reports.report import CONTAINS, Report, changed_settings, read_json, versions
-from calib.reports.sealing import broken, public_key, signer
 
 
 class NotVerified(ReportError):
@@ -94,8 +94,8 @@ def verify_report(
     >>> verify_report(text.replace('"n_positive": 891', '"n_positive": 890'))
     Traceback (most recent call last):
     ...
-    calib.reports.verifying.NotVerified: The seal is broken: the report was changed after it was \
-made. analysis.data.n_positive is 890; the cells give 891.
+    calib.reports.verified_report.NotVerified: The seal is broken: the report was changed after it \
+was made. analysis.data.n_positive is 890; the cells give 891.
     """
     data = read_json(source)
     report = Report.open_json(data)

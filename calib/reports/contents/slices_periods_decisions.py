@@ -24,13 +24,19 @@ from calib.data.aggregate import Aggregate
 from calib.data.predictions import Predictions
 from calib.numerics.arrays import FloatArray, IntArray, arrays_of
 from calib.numerics.estimate import Estimate
-from calib.reports.contents import DecisionPart, Parts, PeriodPart, SlicePart, shown_methods
-from calib.reports.disclosure import (
+from calib.reports.contents.disclosure import (
     MIN_ROWS,
     coarse_score,
     merged_cells,
     merged_periods,
     merged_slices,
+)
+from calib.reports.contents.structure import (
+    DecisionPart,
+    Parts,
+    PeriodPart,
+    SlicePart,
+    shown_methods,
 )
 
 MAX_SLICES = 100

@@ -9,7 +9,9 @@ from calib.curves.reliability import ReliabilityCurve
 from calib.data.origin import Origin
 from calib.figures.functions import functions_chart
 from calib.numerics.arrays import FloatArray
-from calib.reports.blocks import (
+from calib.reports.contents.structure import Contents, written_setting
+from calib.reports.proof.sealing import signer
+from calib.reports.render.blocks import (
     Block,
     Bullets,
     Code,
@@ -21,9 +23,7 @@ from calib.reports.blocks import (
     Value,
     row,
 )
-from calib.reports.command import by_rule, command_line, library_call
-from calib.reports.contents import Contents, written_setting
-from calib.reports.sealing import signer
+from calib.reports.render.command import by_rule, command_line, library_call
 from calib.text import count, formula, level, percent, probability, signed, significant, span
 
 MAX_KNOTS = 24

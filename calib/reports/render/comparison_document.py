@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from calib.figures.reliability import overlay_chart
-from calib.reports.blocks import (
+from calib.reports.comparison import Change, Compared, MetricChange
+from calib.reports.contents.structure import Contents
+from calib.reports.render.blocks import (
     Block,
     Bullets,
     Drawing,
@@ -17,8 +19,6 @@ from calib.reports.blocks import (
     Value,
     row,
 )
-from calib.reports.compared import Change, Compared, MetricChange
-from calib.reports.contents import Contents
 from calib.text import interval, level, moment, number, signed
 
 METHOD = (

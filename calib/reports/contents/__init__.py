@@ -1,0 +1,1 @@
+"""Contents: what a report holds, from an Analysis to JSON and back."""
