@@ -37,7 +37,7 @@ from benchmarks._populations import (
 )
 from calib import analyze, metrics
 from calib.analysis import Analysis
-from calib.analysis.methods import Reference
+from calib.analysis.method_results import Reference
 from calib.analysis.verdict import calibration_tests, judge
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.estimates import LOSSES, mean_estimate

@@ -6,7 +6,7 @@ import streamlit as st
 
 from calib import text
 from calib.analysis import Analysis
-from calib.analysis.results import Result
+from calib.analysis.analysis import Result
 from calib.curves.reliability import FEW_ROWS
 from calib.figures.before_after import before_after_panel
 from calib.figures.difference import difference_chart

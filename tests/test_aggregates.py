@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import calib
 from calib.data.aggregate import Aggregate
-from calib.data.counting import aggregate_rows
+from calib.data.aggregating import aggregate_rows
 from calib.data.predictions import Predictions
 from calib.data.views import BinaryView
 from calib.metrics import auc, expected_calibration_error, ks_error, log_loss

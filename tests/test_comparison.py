@@ -9,7 +9,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
 from calib.analysis import analyze
-from calib.analysis.methods import Reference
+from calib.analysis.method_results import Reference
 from calib.calibrators import CALIBRATORS, Calibrator
 from calib.crossfit.estimates import LOSSES, mean_estimate
 from calib.crossfit.fitting import cross_fit

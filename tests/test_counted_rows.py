@@ -9,8 +9,8 @@ from calib.analysis.periods import cut_periods, period_table
 from calib.analysis.slices import Slicing, slice_error_rates, slice_gaps
 from calib.crossfit.folds import cells_outside_folds, split_into_folds
 from calib.crossfit.settings import Settings
+from calib.data.aggregating import aggregate_rows
 from calib.data.counted import CountedRows
-from calib.data.counting import aggregate_rows
 from calib.data.predictions import Predictions
 from calib.data.views import BinaryView
 from calib.uncertainty import slope_estimate

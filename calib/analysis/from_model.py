@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calib.analysis.results import Analysis
+from calib.analysis.analysis import Analysis
 from calib.analysis.run import analyze
 from calib.crossfit.settings import Settings
 from calib.data.checks import check_score_matrix

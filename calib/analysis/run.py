@@ -7,10 +7,10 @@ from dataclasses import fields, replace
 from functools import cache
 from typing import Any, TypeVar
 
-from calib.analysis.methods import method_results, reliability, with_bins
+from calib.analysis.analysis import LiveAnalysis, MethodResult
+from calib.analysis.method_results import method_results, reliability, with_bins
 from calib.analysis.miscalibration import view_words
 from calib.analysis.recommendation import Recommendation, driven_by_certain_rows, recommend
-from calib.analysis.results import LiveAnalysis, MethodResult
 from calib.analysis.summary import names_of, summarize, table_columns, warnings_of
 from calib.analysis.verdicts import verdict_after, verdict_before
 from calib.crossfit.cross_fitted import CrossFitted

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from calib.analysis.results import LiveAnalysis
+from calib.analysis.analysis import LiveAnalysis
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.methods import create
 from calib.data.counted import CountedRows

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.analysis.results import Column, DataSummary
+from calib.analysis.analysis import Column, DataSummary
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.estimates import LOSSES
 from calib.crossfit.folds import n_positive

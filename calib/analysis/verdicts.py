@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from calib.analysis.analysis import MethodResult
 from calib.analysis.miscalibration import ViewWords, view_words
 from calib.analysis.power import gap_design_effect
 from calib.analysis.recommendation import Recommendation
-from calib.analysis.results import MethodResult
 from calib.analysis.verdict import SIGNIFICANCE, Verdict, judge
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison

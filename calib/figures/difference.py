@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from calib.analysis import Analysis
-from calib.analysis.results import Result
+from calib.analysis.analysis import Result
 from calib.figures.axes import padded
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import EACH, Trace, method, points, vertical, whiskers

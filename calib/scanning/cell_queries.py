@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from calib.data.aggregate import Aggregate
-from calib.data.counting import joined_pieces
+from calib.data.aggregating import joined_pieces
 from calib.data.predictions import MAX_FOLDS
 from calib.data.slicing import (
     MAX_VALUES,

@@ -10,7 +10,7 @@ import narwhals as nw
 import pandas as pd
 
 from calib.data.aggregate import Aggregate
-from calib.data.counting import join_models
+from calib.data.aggregating import join_models
 from calib.loading.building.models import MAX_MODELS, in_order
 from calib.loading.checking.rows import unusable
 from calib.loading.columns import as_labels

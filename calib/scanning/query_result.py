@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from calib.data.aggregate import Aggregate
-from calib.data.counting import joined_pieces
+from calib.data.aggregating import joined_pieces
 from calib.data.slicing import MAX_VALUES, crossed, days_or_values, too_many
 from calib.data.strata import NONE, Part, Strata, crossed_name
 from calib.loading.building.from_rows import class_names

@@ -1,8 +1,8 @@
 """Decisions that are based on scores, and their cost before and after calibration."""
 
-from calib.analysis.decisions.counts import ExpectedCounts, expected_counts
 from calib.analysis.decisions.curves import CostCurves, NetBenefit, cost_curves, net_benefit
 from calib.analysis.decisions.decide import Costs, Decision, DecisionTable, decide
+from calib.analysis.decisions.positives import ExpectedCounts, expected_counts
 
 __all__ = [
     "CostCurves",

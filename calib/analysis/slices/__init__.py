@@ -6,10 +6,10 @@ from calib.analysis.slices.calibration import (
     calibrate_matrix_slices,
     calibrate_slices,
 )
-from calib.analysis.slices.counting import SlicedRows, aggregate, sliced_rows
 from calib.analysis.slices.gaps import SliceErrorRates, SliceGaps, slice_error_rates, slice_gaps
-from calib.analysis.slices.miscalibration import SliceTests, slice_tests
 from calib.analysis.slices.mix import SliceMix, slice_mix
+from calib.analysis.slices.rows import SlicedRows, aggregate, sliced_rows
+from calib.analysis.slices.tests import SliceTests, slice_tests
 from calib.data.slicing import Slicing, slice_by
 
 __all__ = [

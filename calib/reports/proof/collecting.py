@@ -14,7 +14,7 @@ from calib.analysis.periods import timed_rows
 from calib.analysis.slices import sliced_rows
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.data.aggregate import Aggregate
-from calib.data.counting import aggregate_rows, joined_pieces
+from calib.data.aggregating import aggregate_rows, joined_pieces
 from calib.data.origin import conversion_of
 from calib.data.predictions import Predictions
 from calib.data.strata import NONE, Part, Strata, joined_strata

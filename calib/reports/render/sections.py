@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from calib.analysis import Column, MethodResult
-from calib.analysis.results import Result
+from calib.analysis.analysis import Result
 from calib.analysis.summary import is_error
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.figures.cumulative_difference import cumulative_difference_chart

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.analysis.results import MethodResult
+from calib.analysis.analysis import MethodResult
 from calib.analysis.summary import added_metrics
 from calib.analysis.verdict import calibration_tests
 from calib.calibrators import CALIBRATORS, Calibrator, MatrixCalibrator

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.data.aggregate import Aggregate
-from calib.data.counting import aggregate_rows
+from calib.data.aggregating import aggregate_rows
 from calib.data.origin import conversion_of
 from calib.data.predictions import Predictions
 from calib.data.slicing import (
