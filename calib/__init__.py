@@ -28,13 +28,13 @@ if _typing.TYPE_CHECKING:
     from calib.analysis.from_model import from_estimator, from_predictions
     from calib.analysis.model_comparison import compare_models
     from calib.analysis.scored_rows import calibrated_scores
-    from calib.analysis.slices import aggregate
     from calib.calibrators import calibrator, multiclass_calibrator
     from calib.calibrators.meta_estimators import CalibratedModel, ScoreCalibrator
     from calib.crossfit.clipping import compare_clipping
     from calib.crossfit.matrix_comparison import compare_multiclass
     from calib.crossfit.settings import Settings, default_settings
     from calib.data.aggregate import Aggregate
+    from calib.data.aggregating import aggregate
     from calib.data.cells import ScoreCells
     from calib.data.predictions import Predictions
     from calib.data.progress import Progress
@@ -52,10 +52,11 @@ _HOMES = {
     "calib.analysis.from_model": ("from_estimator", "from_predictions"),
     "calib.analysis.model_comparison": ("compare_models",),
     "calib.analysis.periods": ("periods",),
-    "calib.analysis.slices": ("aggregate", "slices"),
+    "calib.analysis.slices": ("slices",),
     "calib.calibrators": ("calibrator", "multiclass_calibrator"),
     "calib.calibrators.meta_estimators": ("CalibratedModel", "ScoreCalibrator"),
     "calib.data.aggregate": ("Aggregate",),
+    "calib.data.aggregating": ("aggregate",),
     "calib.data.cells": ("ScoreCells",),
     "calib.data.predictions": ("Predictions",),
     "calib.exports": ("export", "load_calibrator"),

@@ -5,8 +5,8 @@ import pytest
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 from calib.analysis.model_comparison import compare_models
-from calib.analysis.slices import aggregate
 from calib.crossfit.settings import Settings
+from calib.data.aggregating import aggregate
 from calib.data.predictions import Predictions
 from calib.numerics.estimate import Estimate, unpaired_difference
 

@@ -75,7 +75,7 @@ def analyze(
     >>> analysis = analyze(predictions)
     >>> analysis.verdict.kind
     'too high'
-    >>> from calib.analysis.slices import aggregate
+    >>> from calib.data.aggregating import aggregate
     >>> counted = analyze(aggregate(predictions))
     >>> counted.table().equals(analysis.table())
     True

@@ -375,7 +375,7 @@ class Aggregate:
         Examples
         --------
         >>> from calib.data.predictions import Predictions
-        >>> from calib.analysis.slices import aggregate
+        >>> from calib.data.aggregating import aggregate
         >>> counted = aggregate(Predictions.from_arrays([0, 1], [0.2, 0.7]))
         >>> Aggregate.from_json(counted.to_json()).frame().equals(counted.frame())
         True

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import calib
-from calib.analysis.slices import aggregate
 from calib.data.aggregate import Aggregate
+from calib.data.aggregating import aggregate
 from calib.exports import ExportError, describe
 from calib.reports import Report
 from calib.reports.render.command import library_call

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from calib.analysis.slices import aggregate
+from calib.data.aggregating import aggregate
 from calib.data.predictions import Predictions
 from calib.loading import InputError, guess, load, read
 from calib.loading.reading.budget import Budget

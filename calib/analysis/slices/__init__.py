@@ -8,7 +8,7 @@ from calib.analysis.slices.calibration import (
 )
 from calib.analysis.slices.gaps import SliceErrorRates, SliceGaps, slice_error_rates, slice_gaps
 from calib.analysis.slices.mix import SliceMix, slice_mix
-from calib.analysis.slices.rows import SlicedRows, aggregate, sliced_rows
+from calib.analysis.slices.rows import SlicedRows, sliced_rows
 from calib.analysis.slices.tests import SliceTests, slice_tests
 from calib.data.slicing import Slicing, slice_by
 
@@ -20,7 +20,6 @@ __all__ = [
     "SliceTests",
     "SlicedRows",
     "Slicing",
-    "aggregate",
     "bin_of",
     "bin_rows",
     "calibrate_matrix_slices",

@@ -1,4 +1,4 @@
-"""Count predictions into an Aggregate, in total and by slice and time."""
+"""The rows of an analysis, or their counts, by slice."""
 
 from __future__ import annotations
 
@@ -7,96 +7,11 @@ from dataclasses import dataclass
 
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.data.aggregate import Aggregate
-from calib.data.aggregating import aggregate_rows
-from calib.data.origin import conversion_of
 from calib.data.predictions import Predictions
-from calib.data.slicing import (
-    MAX_VALUES,
-    Slicing,
-    days_or_values,
-    singles_and_pairs,
-    slice_by,
-    too_many,
-)
+from calib.data.slicing import Slicing, slice_by
 from calib.data.strata import crossed_name
 from calib.data.views import BinaryView
-from calib.numerics.cell_table import MAX_SCORES
 from calib.text import quoted
-
-
-def aggregate(
-    predictions: Predictions,
-    slices: Sequence[str | tuple[str, str]] | None = None,
-    *,
-    view: str = "",
-    n_ranges: int = 5,
-    max_scores: int = MAX_SCORES,
-) -> Aggregate:
-    """Count predictions into cells. The result contains no rows.
-
-    Parameters
-    ----------
-    predictions : Predictions
-    slices : sequence of str or pair of str, optional
-        Slice columns by which rows are counted. Two columns in a tuple are crossed. Default: all
-        columns, without crossings.
-    view : str
-        Binary view that is counted, see `Predictions.view`. Default: class 1 for one score per row,
-        and the top label for a matrix.
-    n_ranges : int
-        Number of ranges into which a slice column with many numbers is cut.
-    max_scores : int
-        If there are at most this many distinct scores, every cell is one score. With more, scores
-        are grouped in the cells of a fixed grid.
-
-    Raises
-    ------
-    ValueError
-        If a slice column is unknown, it or a crossing has more than 1,000 values, or the view does
-        not exist.
-
-    Examples
-    --------
-    >>> predictions = Predictions.from_arrays(
-    ...     [0, 1, 1], [0.2, 0.7, 0.7], columns={"site": ["north", "north", "south"]}
-    ... )
-    >>> aggregate(predictions).frame()[["column", "value", "score", "outcome", "rows"]]
-      column  value  score  outcome  rows
-    0                  0.2        0     1
-    1                  0.7        1     2
-    2   site  north    0.2        0     1
-    3   site  north    0.7        1     1
-    4   site  south    0.7        1     1
-    """
-    chosen = view or ("top:1" if predictions.is_matrix else "class:1")
-    known = [name for name in predictions.columns if name != predictions.time_name]
-    time = predictions.time_name
-    singles, pairs = singles_and_pairs(known if slices is None else slices, time)
-    columns = {}
-    for names in (*((name,) for name in singles), *pairs):
-        cut = slice_by(predictions.columns, names, n_ranges=n_ranges)
-        if len(cut) > MAX_VALUES:
-            raise ValueError(too_many(names, len(cut)))
-        columns[crossed_name(names)] = cut.names, cut.codes
-    if time:
-        columns[time] = days_or_values(predictions.columns[time])
-    return aggregate_rows(
-        predictions.view(chosen),
-        columns,
-        max_scores=max_scores,
-        view_key=chosen,
-        name=predictions.name,
-        score_name=predictions.score_name,
-        outcome_name=predictions.outcome_name,
-        positive_name=predictions.view_label(chosen),
-        class_names=predictions.class_names,
-        time_name=time,
-        time_kind=predictions.columns[time].dtype.kind if time else "",
-        set_aside=dict(predictions.set_aside),
-        sources=(predictions.fingerprint,),
-        fold_names=predictions.fold_names,
-        **conversion_of(predictions.origin),
-    )
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
@@ -155,6 +70,7 @@ def sliced_rows(
     >>> import numpy as np
     >>> import calib
     >>> from calib.analysis.slices import slice_gaps
+    >>> from calib.data.aggregating import aggregate
     >>> site = np.repeat(["north", "south"], 100)
     >>> y = np.concatenate([np.tile([0, 1], 50), np.tile([0, 0, 0, 1], 25)])
     >>> counted = aggregate(Predictions.from_arrays(y, np.full(200, 0.5), columns={"site": site}))
