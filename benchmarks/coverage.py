@@ -161,7 +161,7 @@ def _differences(
         return  # too few rows of a class, as the analysis says
     plain = sample.shape.population_losses(sample.shape.quantiles)
     reference = Reference.of(held_out)
-    for key, fitted in held_out.maps.items():
+    for key, fitted in held_out.calibrators.items():
         if key == "uncalibrated":
             continue
         own = reference.contributions(key)
@@ -181,8 +181,8 @@ def values(sample: Sample) -> Iterator[Finding]:
         return  # too few rows of a class
     at = np.quantile(sample.shape.quantiles, AT_SHARES, method="inverted_cdf")
     true = sample.shape.truth(at)
-    for key in held_out.maps:
-        fitted = held_out.maps[key].predict(at)
+    for key in held_out.calibrators:
+        fitted = held_out.calibrators[key].predict(at)
         bounds = held_out.function_interval(key, at, fitted, LEVEL)
         if bounds is None:
             continue

@@ -49,8 +49,10 @@ def test_logistic_is_recommended_where_platts_curve_does_not_fit():
     rows = calib.Predictions.from_arrays(rng.random(len(score)) < truth, score)
     found = calib.analyze(rows)
     assert found.recommendation.method == "logistic"
-    maps = found.held_out.maps
-    excess = {key: _log_loss(truth, maps[key].predict(score)) for key in ("platt", "logistic")}
+    calibrators = found.held_out.calibrators
+    excess = {
+        key: _log_loss(truth, calibrators[key].predict(score)) for key in ("platt", "logistic")
+    }
     least = _log_loss(truth, truth)
     assert excess["logistic"] - least < 2e-4
     assert excess["platt"] - least > 20e-4
@@ -136,7 +138,7 @@ def test_strictly_increasing_calibrators_do_not_change_auc(weighted, clustered):
 
 def test_distinct_scores_are_those_of_one_calibrator(analysis):
     """Of the one for use: the calibrators of five folds would have five times the steps."""
-    for key, fitted in analysis.held_out.maps.items():
+    for key, fitted in analysis.held_out.calibrators.items():
         expected = len(np.unique(fitted.predict(analysis.held_out.rows.score)))
         assert analysis.methods[key].metrics["distinct"].value == expected, key
 

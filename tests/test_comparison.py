@@ -59,7 +59,7 @@ def test_the_drawn_map_is_fitted_on_all_rows():
     held_out = cross_fit(view, Settings(methods=("isotonic",)))
     grid = np.linspace(0, 1, 11)
     expected = shrunken(view.score, view.outcome, grid)
-    np.testing.assert_allclose(held_out.maps["isotonic"].predict(grid), expected, atol=1e-12)
+    np.testing.assert_allclose(held_out.calibrators["isotonic"].predict(grid), expected, atol=1e-12)
     assert held_out.fitted_on.n_rows == len(view)
 
 
@@ -279,7 +279,7 @@ def test_intervals_of_cross_fitted_differences_hold_the_truth():
         held_out = cross_fit(view, settings, n_replicates=2)
         plain = Reference.of(held_out)
         for key in held:
-            given = held_out.maps[key].predict(grid)
+            given = held_out.calibrators[key].predict(grid)
             gain = grid * np.log(grid / given) + (1 - grid) * np.log((1 - grid) / (1 - given))
             own = plain.contributions(key)
             found = plain.differences(key, own, 0.95)["log_loss"]

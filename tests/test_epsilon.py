@@ -117,8 +117,12 @@ def test_the_map_by_rule_is_that_of_the_analysis_without_a_chosen_epsilon():
     chosen = cross_fit(view, Settings(methods=("spline",), epsilon=0.1, n_folds=2))
     ruled = cross_fit(view, Settings(methods=("spline",), n_folds=2))
     function = by_rule(chosen, ("spline",))["spline"]
-    np.testing.assert_array_equal(function.calibrated, ruled.maps["spline"].predict(function.score))
-    assert not np.array_equal(function.calibrated, chosen.maps["spline"].predict(function.score))
+    np.testing.assert_array_equal(
+        function.calibrated, ruled.calibrators["spline"].predict(function.score)
+    )
+    assert not np.array_equal(
+        function.calibrated, chosen.calibrators["spline"].predict(function.score)
+    )
 
 
 def test_methods_on_the_compact_logit_are_found_in_the_registry():

@@ -256,7 +256,7 @@ def test_fits_and_curves_of_an_analysis_know_the_groups():
     copied = cross_fit(rows, Settings(methods=methods))
     single = cross_fit(Predictions.from_arrays(outcome, score).view(), Settings(methods=methods))
     for key in methods:
-        close(copied.maps[key].predict(GRID), single.maps[key].predict(GRID), 1e-6)
+        close(copied.calibrators[key].predict(GRID), single.calibrators[key].predict(GRID), 1e-6)
     loss = {key: metrics.log_loss(cells) for key, cells in copied.cells.items()}
     assert loss["spline"] < min(loss["uncalibrated"], loss["beta"] + 0.005)
     ici = [

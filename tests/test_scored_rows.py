@@ -78,7 +78,7 @@ def test_no_row_is_scored_by_a_calibrator_that_has_seen_it():
     predictions = made(400, decimals=12)
     analysis = calib.analyze(predictions, {"methods": ("isotonic",)})
     own = calibrated_scores(analysis, predictions, "isotonic")["calibrated"]
-    fitted = analysis.held_out.maps["isotonic"].predict(predictions.scores)
+    fitted = analysis.held_out.calibrators["isotonic"].predict(predictions.scores)
     assert log_loss(predictions.outcome, own) > log_loss(predictions.outcome, fitted)
 
 

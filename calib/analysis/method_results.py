@@ -170,7 +170,7 @@ def _method_result(key: str, settings: Settings, reference: Reference) -> Method
         histogram=score_histogram(cells.score, cells.weight),
         cumulative=curve if drawn is None else _clustered_null(curve, drawn.ks),
         ks=tests.pop("ks"),
-        function=_function(held_out.maps[key]),
+        function=_function(held_out.calibrators[key]),
         tests=tests,
         **_binned(key, metrics, held_out, settings),
     )
@@ -181,7 +181,7 @@ def _distinct(key: str, held_out: CrossFitted) -> int:
 
     For a matrix, all held-out scores are counted.
     """
-    fitted = held_out.maps[key]
+    fitted = held_out.calibrators[key]
     if held_out.rows.fold is None or not isinstance(fitted, Calibrator):
         return distinct_scores(held_out.cells[key])
     return len(np.unique(fitted.predict(held_out.fitted_on.score)))

@@ -62,7 +62,7 @@ def calibrated_scores(
             "Analyse these rows first, or use `predict` of a fitted calibrator for new scores."
         )
     matrix = analysis.multiclass
-    known = analysis.held_out.maps if matrix is None else matrix.held_out.maps
+    known = analysis.held_out.calibrators if matrix is None else matrix.held_out.calibrators
     method = method or analysis.recommendation.method or "uncalibrated"
     if method not in known:
         raise ValueError(f"method must be one of {', '.join(known)}, got {method!r}.")
@@ -87,7 +87,7 @@ def calibrated_scores(
 
 def _of_scores(held_out: CrossFitted, rows: BinaryView, method: str) -> FloatArray:
     if held_out.protocol != "folds":
-        return np.asarray(held_out.maps[method].predict(rows.score))
+        return np.asarray(held_out.calibrators[method].predict(rows.score))
     entries, fold = held_out.rows, _fold_of_rows(held_out, rows)
     assert entries.fold is not None
     calibrated = np.empty(len(rows))

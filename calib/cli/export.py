@@ -63,7 +63,7 @@ def run(given: argparse.Namespace) -> int:
         settings = options.settings_of(given, predictions, **fixed)
         analysis = analyze(predictions, settings, progress=options.progress_of(given))
         method = given.method or (analysis.recommendation.method or "uncalibrated")
-        fitted = analysis.held_out.maps.get(method)
+        fitted = analysis.held_out.calibrators.get(method)
         if fitted is None:
             raise ValueError(" ".join(analysis.warnings))
         classes = getattr(fitted, "n_classes_", None) and predictions.class_names

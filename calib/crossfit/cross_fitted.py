@@ -41,8 +41,8 @@ class CrossFitted:
     replicates: Mapping[str, Replicates]
     # Calibrators for plots and for use, fitted on the calibration rows or on all rows. In a view
     # of a matrix they calibrate whole rows.
-    maps: Mapping[str, Calibrator | MatrixCalibrator]
-    # The cells on which `maps` were fitted.
+    calibrators: Mapping[str, Calibrator | MatrixCalibrator]
+    # The cells on which `calibrators` were fitted.
     fitted_on: ScoreCells
     # "test rows" or "folds".
     protocol: str
@@ -76,7 +76,7 @@ class CrossFitted:
 
     @property
     def fitted_clusters(self) -> Replicates | None:
-        """The same for the rows on which `maps` were fitted."""
+        """The same for the rows on which `calibrators` were fitted."""
         return self.clusters("uncalibrated") if self.protocol == "folds" else self.calibration
 
     def view(self, key: str) -> BinaryView:

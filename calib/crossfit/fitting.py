@@ -56,7 +56,7 @@ def cross_fit(
     counted = CountedRows.of_rows(data) if isinstance(data, BinaryView) else data
     kept: set[str] = set()
     if earlier is not None:
-        known, folds_by = (*earlier.maps, *earlier.failures), ("view", "n_folds", "seed")
+        known, folds_by = (*earlier.calibrators, *earlier.failures), ("view", "n_folds", "seed")
         kept = still_valid(earlier.settings, known, settings, create, folds_by)
     missing = tuple(key for key in settings.methods if key not in kept)
     if given is not None and counted.entries.group is not None:
@@ -65,7 +65,15 @@ def cross_fit(
     fresh = _evaluated(counted, given, missing, settings, progress, n_replicates)
     if earlier is None or not kept:
         return fresh
-    by_method = ("scores", "cells", "replicates", "maps", "failures", "fold_scores", "resolution")
+    by_method = (
+        "scores",
+        "cells",
+        "replicates",
+        "calibrators",
+        "failures",
+        "fold_scores",
+        "resolution",
+    )
     found: dict[str, Any] = {
         name: merged(settings, getattr(fresh, name), getattr(earlier, name)) for name in by_method
     }
@@ -91,15 +99,15 @@ def _evaluated(
         given = None if given is None or given.test is None else given.rows(given.test)
     fitted_on = training.cells()
     progress(0.0, f"Fitting on {'all' if n_folds else 'the calibration'} rows")
-    maps, failures = _fit_all(fitted_on, methods, settings)
+    calibrators, failures = _fit_all(fitted_on, methods, settings)
     if n_folds:
         cell = None if counted.cell is None else counted.cell[source]
-        scores, by_fold, failed = _in_folds(rows, cell, maps, settings, progress)
+        scores, by_fold, failed = _in_folds(rows, cell, calibrators, settings, progress)
         failures |= failed
-        maps = {key: maps[key] for key in scores}
+        calibrators = {key: calibrators[key] for key in scores}
     else:
-        by_fold = {key: [fitted] for key, fitted in maps.items()}
-        scores = {key: fitted.predict(rows.score) for key, fitted in maps.items()}
+        by_fold = {key: [fitted] for key, fitted in calibrators.items()}
+        scores = {key: fitted.predict(rows.score) for key, fitted in calibrators.items()}
     cells = _count(rows, scores)
     progress((n_folds + 1) / (n_folds + 2), f"Resampling the {'' if n_folds else 'test '}rows")
     plain = fitted_on if n_folds else cells.get("uncalibrated") or rows.cells()
@@ -111,7 +119,7 @@ def _evaluated(
         scores=scores,
         cells=cells,
         replicates=over_cores(lambda key: replicate(drawn, scores[key]), scores),
-        maps=maps,
+        calibrators=calibrators,
         fitted_on=fitted_on,
         protocol="folds" if n_folds else "test rows",
         failures=failures,
@@ -119,7 +127,7 @@ def _evaluated(
         calibration=None if n_folds else replicate_clusters(training, fitted_on, settings.seed),
         fold_scores={
             key: FoldScores.of(fitted_on, [each.predict for each in by_fold[key]])
-            for key in (maps if n_folds else ())
+            for key in (calibrators if n_folds else ())
         },
         given=given,
         counted=replace(counted, spread=None),
@@ -143,20 +151,20 @@ def _by_split(entries: BinaryView, is_test: BoolArray) -> tuple[BinaryView, Bina
 def _in_folds(
     rows: BinaryView,
     cell: IntArray | None,
-    maps: Mapping[str, Calibrator],
+    calibrators: Mapping[str, Calibrator],
     settings: Settings,
     progress: Progress,
 ) -> tuple[dict[str, FloatArray], dict[str, list[Calibrator]], dict[str, str]]:
     """Scores of the methods that were fitted in every fold, the calibrators, and the failures."""
     assert rows.fold is not None
     numbers, failures = np.unique(rows.fold), dict[str, str]()
-    scores = {key: np.empty(len(rows)) for key in maps}
-    by_fold: dict[str, list[Calibrator]] = {key: [] for key in maps}
+    scores = {key: np.empty(len(rows)) for key in calibrators}
+    by_fold: dict[str, list[Calibrator]] = {key: [] for key in calibrators}
     for step, (number, others) in enumerate(
         zip(numbers, cells_outside_folds(rows, cell), strict=True)
     ):
         progress((step + 1) / (len(numbers) + 2), f"Fold {step + 1} of {len(numbers)}")
-        fitted, failed = _fit_all(others, tuple(maps), settings)
+        fitted, failed = _fit_all(others, tuple(calibrators), settings)
         failures |= failed
         held_out = np.flatnonzero(rows.fold == number)
         for key in fitted:
@@ -164,7 +172,7 @@ def _in_folds(
             scores[key][held_out] = fitted[key].predict(rows.score[held_out])
     # A method that failed in one fold has rows without a score. The given ones are held once.
     scores = {
-        key: rows.score if isinstance(maps[key], Uncalibrated) else values
+        key: rows.score if isinstance(calibrators[key], Uncalibrated) else values
         for key, values in scores.items()
         if key not in failures
     }

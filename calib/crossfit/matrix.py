@@ -28,12 +28,12 @@ FOLD_ROWS = 1_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part(Locked):
+class Split(Locked):
     """Rows that were held out together, and the calibrators that were fitted without them."""
 
     rows: IntArray  # positions of the held-out rows among the scored rows
     train: IntArray  # positions among all rows of the rows on which the calibrators were fitted
-    maps: Mapping[str, MatrixCalibrator]
+    calibrators: Mapping[str, MatrixCalibrator]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +54,9 @@ class MatrixFits(Locked):
     weight: FloatArray | None  # shape (n,)
     group: IntArray | None  # shape (n,)
     order: IntArray  # shape (n,): positions of the rows, sorted by all their values
-    parts: tuple[Part, ...]
+    splits: tuple[Split, ...]
     # Calibrators for use, fitted on the calibration rows or on all rows.
-    maps: Mapping[str, MatrixCalibrator]
+    calibrators: Mapping[str, MatrixCalibrator]
     protocol: str
     # Classes that have no row among the rows of a fit. Their calibration has no evidence.
     unseen: tuple[int, ...]
@@ -72,8 +72,8 @@ class MatrixFits(Locked):
         if key == "uncalibrated":
             return self.scores
         calibrated = np.empty_like(self.scores)
-        for part in self.parts:
-            calibrated[part.rows] = part.maps[key].predict(self.scores[part.rows])
+        for split in self.splits:
+            calibrated[split.rows] = split.calibrators[key].predict(self.scores[split.rows])
         return calibrated
 
     def in_order(self, key: str) -> ScoreMatrix:
@@ -111,8 +111,8 @@ class MatrixFits(Locked):
         if self.protocol != "folds":
             return None
         found = np.empty(len(self), dtype=np.int64)
-        for number, part in enumerate(self.parts):
-            found[part.rows] = number
+        for number, split in enumerate(self.splits):
+            found[split.rows] = number
         return found
 
     def some(self, rows: IntArray) -> tuple[IntArray, FloatArray]:
@@ -134,8 +134,8 @@ class MatrixFits(Locked):
 
     def fold_matrices(self, key: str) -> Iterator[FloatArray]:
         """Scores of these rows by the calibrator of every fold. Without folds there are none."""
-        for part in self.parts if self.protocol == "folds" else ():
-            yield part.maps[key].predict(self.scores[self.fold_points[0]])
+        for split in self.splits if self.protocol == "folds" else ():
+            yield split.calibrators[key].predict(self.scores[self.fold_points[0]])
 
     def view(self, key: str, view: str) -> BinaryView:
         """One binary problem of the calibrated scores of a method.
@@ -165,7 +165,7 @@ def fit_matrix(
     """
     kept: set[str] = set()
     if earlier is not None:
-        known = (*earlier.maps, *earlier.failures)
+        known = (*earlier.calibrators, *earlier.failures)
         kept = still_valid(earlier.settings, known, settings, create_multiclass)
     missing = tuple(key for key in settings.methods if key not in kept)
     if earlier is not None and kept and not missing:
@@ -177,13 +177,15 @@ def fit_matrix(
 
 def _merged(fresh: MatrixFits, earlier: MatrixFits, settings: Settings) -> MatrixFits:
     """The methods of the settings, taken from both fits. Their folds are the same."""
-    parts = tuple(
-        replace(part, maps=merged(settings, part.maps, old.maps))
-        for part, old in zip(fresh.parts, earlier.parts, strict=True)
+    splits = tuple(
+        replace(split, calibrators=merged(settings, split.calibrators, old.calibrators))
+        for split, old in zip(fresh.splits, earlier.splits, strict=True)
     )
-    maps = merged(settings, fresh.maps, earlier.maps)
+    calibrators = merged(settings, fresh.calibrators, earlier.calibrators)
     failures = merged(settings, fresh.failures, earlier.failures)
-    return replace(fresh, parts=parts, maps=maps, failures=failures, settings=settings)
+    return replace(
+        fresh, splits=splits, calibrators=calibrators, failures=failures, settings=settings
+    )
 
 
 def _sorted(predictions: Predictions) -> tuple[ScoreMatrix, IntArray]:
@@ -203,33 +205,33 @@ def _fitted(
     predictions: Predictions, methods: tuple[str, ...], settings: Settings, progress: Progress
 ) -> MatrixFits:
     rows, order = _sorted(predictions)
-    train, own_order, scored, splits = order, order, rows, []
+    train, own_order, scored, folds = order, order, rows, []
     if predictions.test is None:
-        splits = [(order[fit], order[own]) for fit, own in matrix_folds(rows, order, settings)]
+        folds = [(order[fit], order[own]) for fit, own in matrix_folds(rows, order, settings)]
     else:
         train, own_order = _by_split(predictions.test, order)
         scored = rows.of(np.flatnonzero(predictions.test))
-    steps, fitted_on = _Steps(len(methods) * (len(splits) + 1), progress), rows.of(train)
-    maps, failures = _fit_all(fitted_on, methods, settings, steps)
-    parts, unseen = [], fitted_on.unseen()
-    for number, (others, held_out) in enumerate(splits):
+    steps, fitted_on = _Steps(len(methods) * (len(folds) + 1), progress), rows.of(train)
+    calibrators, failures = _fit_all(fitted_on, methods, settings, steps)
+    splits, unseen = [], fitted_on.unseen()
+    for number, (others, held_out) in enumerate(folds):
         seen = rows.of(others)
-        steps.place = f", fold {number + 1} of {len(splits)}"
-        fitted, failed = _fit_all(seen, tuple(maps), settings, steps)
+        steps.place = f", fold {number + 1} of {len(folds)}"
+        fitted, failed = _fit_all(seen, tuple(calibrators), settings, steps)
         failures |= failed
         unseen |= seen.unseen()
-        parts.append(Part(held_out, others, fitted))
+        splits.append(Split(held_out, others, fitted))
     # A method that failed in one fold has rows without a score.
-    maps = {key: fitted for key, fitted in maps.items() if key not in failures}
+    calibrators = {key: fitted for key, fitted in calibrators.items() if key not in failures}
     return MatrixFits(
         scores=scored.scores,
         label=scored.label,
         weight=scored.weight,
         group=scored.group,
         order=own_order,
-        parts=tuple(parts) or (Part(own_order, train, maps),),
-        maps=maps,
-        protocol="folds" if splits else "test rows",
+        splits=tuple(splits) or (Split(own_order, train, calibrators),),
+        calibrators=calibrators,
+        protocol="folds" if folds else "test rows",
         unseen=tuple(sorted(unseen)),
         failures=failures,
         settings=settings,

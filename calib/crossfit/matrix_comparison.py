@@ -207,12 +207,12 @@ def compare(
     added, only this method is scored.
     """
     scored = {}
-    for number, (key, fitted) in enumerate(held_out.maps.items()):
-        if earlier and earlier.held_out.maps.get(key) is fitted:
+    for number, (key, fitted) in enumerate(held_out.calibrators.items()):
+        if earlier and earlier.held_out.calibrators.get(key) is fitted:
             scored[key] = earlier.scored[key]
             continue
         label = CALIBRATORS[key].words(matrix=True)[0]
-        progress(number / len(held_out.maps), f"Scoring {label}")
+        progress(number / len(held_out.calibrators), f"Scoring {label}")
         scored[key] = _score(held_out, key)
     results = _results(held_out, scored, settings.confidence_level)
     best = min(results, key=lambda key: results[key].metrics["log_loss"].value)

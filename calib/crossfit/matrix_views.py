@@ -47,9 +47,9 @@ def view_of_matrix(
     counted, firsts = _counted(held_out, given)
     rows = counted.entries
     views, cells, replicates = {}, {}, {}
-    for number, key in enumerate(held_out.maps):
+    for number, key in enumerate(held_out.calibrators):
         label = CALIBRATORS[key].words(matrix=True)[0]
-        progress(number / len(held_out.maps), f"Evaluating {label}")
+        progress(number / len(held_out.calibrators), f"Evaluating {label}")
         own = held_out.view(key, settings.view)
         views[key] = replace(rows, outcome=own.outcome[firsts], score=own.score[firsts])
         cells[key] = views[key].cells()
@@ -59,7 +59,7 @@ def view_of_matrix(
         scores={key: own.score for key, own in views.items()},
         cells=cells,
         replicates=replicates,
-        maps=held_out.maps,
+        calibrators=held_out.calibrators,
         fitted_on=fitted_on,
         protocol=held_out.protocol,
         failures=held_out.failures,
@@ -109,7 +109,7 @@ def _fold_scores(held_out: MatrixFits, view: str) -> dict[str, FoldScores]:
     rows, share_sq = held_out.fold_points
     share = np.sqrt(share_sq) / np.sqrt(share_sq).sum()
     found = {}
-    for key in held_out.maps:
+    for key in held_out.calibrators:
         matrices = held_out.fold_matrices(key)
         both = [binary_problem(each, held_out.label[rows], kind, index) for each in matrices]
         score, outcome = (np.array(values) for values in zip(*both, strict=True))

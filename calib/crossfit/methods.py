@@ -73,11 +73,11 @@ def fit_all(
     methods: tuple[str, ...], fit: Callable[[str], Found], *, matrix: bool
 ) -> tuple[dict[str, Found], dict[str, str]]:
     """Fitted calibrators by key, and the reasons why others could not be fitted."""
-    maps, failures = {}, {}
+    calibrators, failures = {}, {}
     for key in methods:
         try:
-            maps[key] = fit(key)
+            calibrators[key] = fit(key)
         except ValueError as error:
             label = CALIBRATORS[key].words(matrix=matrix)[0]
             failures[key] = f"{label} could not be fitted: {error}"
-    return maps, failures
+    return calibrators, failures

@@ -257,7 +257,7 @@ def test_keys_move_the_range_and_the_probe_reads_the_calibrators(page: Page):
     read = explorer(page).locator(".probed tr")
     # The scores as they came are no calibrator that other rows would change.
     expect(read.nth(0)).to_have_text("Uncalibrated0.5")
-    calibrated = calib.analyze(EXAMPLE).held_out.maps["platt"].predict(np.array([0.5]))[0]
+    calibrated = calib.analyze(EXAMPLE).held_out.calibrators["platt"].predict(np.array([0.5]))[0]
     expect(read.nth(1)).to_have_text(re.compile(r"Platt0\.\d+95% CI 0\.\d+ to 0\.\d+"))
     value, low, high = map(float, re.findall(r"0\.\d+", read.nth(1).inner_text()))
     assert value == pytest.approx(calibrated, abs=6e-4)

@@ -63,7 +63,9 @@ def test_the_file_gives_the_calibrated_scores_of_the_raw_column(made, transform,
     rows = pd.DataFrame({"y": y, "p": raw})
     counts = COUNTED[made](rows, tmp_path, {"transform": transform, "swap": swap})
     analysis = calib.analyze(counts, FITTED)
-    path = calib.export(analysis.held_out.maps["beta"], tmp_path / "map.py", analysis=analysis)
+    path = calib.export(
+        analysis.held_out.calibrators["beta"], tmp_path / "map.py", analysis=analysis
+    )
     names = {}
     exec(path.read_text(), names)
     found = [names["calibrate"](each) for each in raw.tolist()]
@@ -88,6 +90,6 @@ def test_a_conversion_of_rows_is_refused_for_a_single_score():
     scores = ["p_0", "p_1", "p_2"]
     counts = calib.scan(rows, outcome="y", score=scores, transform="softmax", view="class:1")
     analysis = calib.analyze(counts, FITTED)
-    fitted = analysis.held_out.maps["beta"]
+    fitted = analysis.held_out.calibrators["beta"]
     with pytest.raises(ExportError, match="transform='softmax', which needs the scores of all"):
         describe(fitted, analysis=analysis)

@@ -36,7 +36,7 @@ def test_a_file_tells_where_the_calibrator_comes_from(rows, tmp_path):
     scores, y = rows
     predictions = calib.Predictions.from_arrays(y, scores)
     analysis = calib.analyze(predictions, {"methods": ("uncalibrated", "beta")})
-    fitted = analysis.held_out.maps["beta"]
+    fitted = analysis.held_out.calibrators["beta"]
     made = calib.load_calibrator(calib.export(fitted, tmp_path / "m.json", analysis=analysis))
     assert (made.method, made.n_rows, made.monotone) == ("beta", len(y), True)
     assert made.fitted_range == (0.0, 1.0)
@@ -385,7 +385,7 @@ def test_the_conversion_of_the_data_is_in_the_file(rows, tmp_path):
     frame = pd.DataFrame({"y": y, "p": raw})
     predictions = calib.load(frame, outcome="y", score="p", transform="percent", swap=True)
     analysis = calib.analyze(predictions, {"methods": ("uncalibrated", "beta")})
-    fitted = analysis.held_out.maps["beta"]
+    fitted = analysis.held_out.calibrators["beta"]
     names = {}
     exec(calib.export(fitted, tmp_path / "map.py", analysis=analysis).read_text(), names)
     found = [names["calibrate"](each) for each in raw.tolist()]

@@ -61,7 +61,7 @@ def test_rows_of_the_test_file_stand_below():
         "out-of-fold": 0,
         "set aside": 0,
     }
-    expected = analysis.held_out.maps["platt"].predict(made.frame["p"])
+    expected = analysis.held_out.calibrators["platt"].predict(made.frame["p"])
     np.testing.assert_allclose(made.frame["calibrated"], expected, rtol=1e-12)
 
 

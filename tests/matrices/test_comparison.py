@@ -48,15 +48,15 @@ def test_metrics_are_those_of_scikit_learn(predictions, compared):
 
 def test_no_row_is_scored_by_a_map_that_saw_it(predictions, compared):
     held_out = compared.held_out
-    rows = np.concatenate([part.rows for part in held_out.parts])
+    rows = np.concatenate([split.rows for split in held_out.splits])
     assert sorted(rows) == list(range(len(predictions)))
-    part = held_out.parts[2]
-    others = np.setdiff1d(np.arange(len(predictions)), part.rows)
+    split = held_out.splits[2]
+    others = np.setdiff1d(np.arange(len(predictions)), split.rows)
     again = multiclass_calibrator("vector").fit(
         predictions.scores[others], predictions.outcome[others]
     )
-    expected = again.predict(predictions.scores[part.rows])
-    assert held_out.matrix("vector")[part.rows] == pytest.approx(expected, abs=1e-12)
+    expected = again.predict(predictions.scores[split.rows])
+    assert held_out.matrix("vector")[split.rows] == pytest.approx(expected, abs=1e-12)
 
 
 def test_differences_are_paired(compared):
@@ -121,9 +121,9 @@ def test_groups_are_held_out_whole(problem):
     scores, label = problem
     group = np.arange(len(label)) // 8
     found = compare_multiclass(Predictions.from_arrays(label, scores, group=group), ("vector",))
-    for part in found.held_out.parts:
-        rest = np.setdiff1d(np.arange(len(label)), part.rows)
-        assert not set(group[part.rows]) & set(group[rest])
+    for split in found.held_out.splits:
+        rest = np.setdiff1d(np.arange(len(label)), split.rows)
+        assert not set(group[split.rows]) & set(group[rest])
 
 
 def test_classes_that_are_rare_or_never_seen_are_told(problem, texts):
@@ -163,8 +163,8 @@ def test_one_more_method_is_fitted_alone_and_another_view_fits_nothing(predictio
     first = fit_and_compare(predictions, Settings(methods=("temperature",)))
     more = fit_and_compare(predictions, Settings(methods=("temperature", "vector")), earlier=first)
     fresh = fit_and_compare(predictions, Settings(methods=("temperature", "vector")))
-    for part, old in zip(more.held_out.parts, first.held_out.parts, strict=True):
-        assert part.maps["temperature"] is old.maps["temperature"]
+    for split, old in zip(more.held_out.splits, first.held_out.splits, strict=True):
+        assert split.calibrators["temperature"] is old.calibrators["temperature"]
     assert more.frame().equals(fresh.frame())
     other = fit_and_compare(
         predictions, Settings(view="top:2", methods=("temperature",)), earlier=first
@@ -178,7 +178,9 @@ def test_other_folds_fit_everything_anew(predictions, changed):
     other = fit_and_compare(
         predictions, Settings(methods=("temperature",), **changed), earlier=first
     )
-    assert other.held_out.maps["temperature"] is not first.held_out.maps["temperature"]
+    assert (
+        other.held_out.calibrators["temperature"] is not first.held_out.calibrators["temperature"]
+    )
     assert other.frame()["log_loss"]["temperature"] != first.frame()["log_loss"]["temperature"]
 
 
@@ -187,9 +189,9 @@ def test_another_epsilon_refits_what_reads_it(predictions):
     second = fit_and_compare(
         predictions, Settings(methods=("temperature", "spline"), epsilon=0.05), earlier=first
     )
-    assert second.held_out.maps["temperature"] is first.held_out.maps["temperature"]
-    assert second.held_out.maps["spline"] is not first.held_out.maps["spline"]
-    assert second.held_out.maps["spline"].maps_[0].epsilon == 0.05
+    assert second.held_out.calibrators["temperature"] is first.held_out.calibrators["temperature"]
+    assert second.held_out.calibrators["spline"] is not first.held_out.calibrators["spline"]
+    assert second.held_out.calibrators["spline"].maps_[0].epsilon == 0.05
 
 
 def test_intervals_of_views_are_those_of_the_binary_problem(compared):

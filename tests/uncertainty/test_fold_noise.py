@@ -89,7 +89,7 @@ def test_folds_by_outcome_do_not_hide_the_variance_of_the_base_rate(per_cluster)
     for seed in range(120):
         rows = outcomes_of(1000, per_cluster, np.random.default_rng(seed))
         fitted = cross_fit(rows, Settings(methods=("logistic",), seed=seed), n_replicates=2)
-        calibrated = fitted.maps["logistic"].predict(at)
+        calibrated = fitted.calibrators["logistic"].predict(at)
         held.append(fitted.function_interval("logistic", at, calibrated, 0.95))
         middle.append(calibrated)
     bounds = np.array(held)[:, :, 0]

@@ -259,18 +259,18 @@ def calibrate_matrix_slices(
     Richardson and Pospisil 2021, "Why model calibration matters and how to achieve it": calibrate
     globally, and add slice-specific calibrators only if needed.
     """
-    scored = scored_rows(member, predictions.test, method, held_out.maps)
+    scored = scored_rows(member, predictions.test, method, held_out.calibrators)
     losses = np.zeros((2, len(scored)))
     chosen = held_out.order[scored[held_out.order]]
     looked_at, share_sq = held_out.some(chosen)
     by_fold, true_class_loss = [], ROW_METRICS["log_loss"]
-    for part in held_out.parts:
-        rows = part.rows[scored[part.rows]]
+    for split in held_out.splits:
+        rows = split.rows[scored[split.rows]]
         if len(rows):
-            own = _fit_matrix(predictions, part.train[member[part.train]], method, held_out)
+            own = _fit_matrix(predictions, split.train[member[split.train]], method, held_out)
             apart = own.predict(held_out.scores[looked_at])
             by_fold.append(true_class_loss(apart, held_out.label[looked_at]))
-            for kind, fitted in enumerate((part.maps[method], own)):
+            for kind, fitted in enumerate((split.calibrators[method], own)):
                 calibrated = fitted.predict(held_out.scores[rows])
                 losses[kind, rows] = true_class_loss(calibrated, held_out.label[rows])
     added = fold_variance(np.array(by_fold), share_sq)
