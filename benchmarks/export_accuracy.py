@@ -28,7 +28,7 @@ from sklearn.naive_bayes import GaussianNB
 from calib.calibrators import CALIBRATORS, calibrator, multiclass_calibrator, score_methods
 from calib.exports import MAX_DEVIATION, TARGETS, ExportError, describe, offer
 from calib.exports.document import deviation
-from calib.exports.targets import choices_for, content_of, engine_of, note_for
+from calib.exports.file_formats import choices_for, content_of, engine_of, note_for
 from calib.numerics.transforms import sigmoid
 
 N, N_ROWS, N_CLASSES = 200_000, 20_000, 4

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from calib.calibrators import Calibrator, MatrixCalibrator
 from calib.data.origin import Transform
-from calib.exports.codec import ExportError, NotExportedError
-from calib.exports.conversion import Conversion
-from calib.exports.describing import describe
 from calib.exports.document import MAX_DEVIATION, ExportedCalibrator
+from calib.exports.file_formats import TARGETS, Run, choices_for, written
+from calib.exports.form_json import ExportError, NotExportedError
+from calib.exports.from_fitted import describe
+from calib.exports.score_conversion import Conversion
 from calib.exports.sql import DIALECTS
-from calib.exports.targets import TARGETS, Run, choices_for, written
-from calib.exports.verifying import Verified, load_calibrator, verify
+from calib.exports.verified_file import Verified, load_calibrator, verify
 
 if TYPE_CHECKING:
     from calib.analysis import Analysis

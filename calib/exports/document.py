@@ -16,7 +16,7 @@ from calib.calibrators import CALIBRATORS
 from calib.calibrators.forms import ON_ARRAYS, Form, RowsForm, Share
 from calib.data import strict_json
 from calib.data.checks import check_score_matrix, check_scores
-from calib.exports.codec import (
+from calib.exports.form_json import (
     ExportError,
     FormReader,
     Json,
@@ -24,7 +24,7 @@ from calib.exports.codec import (
     check_classes,
     encode,
 )
-from calib.exports.conversion import Conversion
+from calib.exports.score_conversion import Conversion
 from calib.numerics.arrays import FloatArray
 from calib.numerics.threads import single_thread
 

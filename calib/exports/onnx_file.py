@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from calib.calibrators.forms import Form, Operations, RowsForm
-from calib.exports.codec import NotExportedError
-from calib.exports.conversion import Conversion
+from calib.exports.form_json import NotExportedError
+from calib.exports.score_conversion import Conversion
 from calib.numerics.arrays import FloatArray
 from calib.numerics.splines import Pieces
 

@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calib.calibrators.forms import Form, RowsForm
-from calib.exports.conversion import Conversion
 from calib.exports.formula import CHOICE, Language, Text
+from calib.exports.score_conversion import Conversion
 from calib.numerics.arrays import FloatArray
 from calib.numerics.splines import Pieces
 
@@ -192,7 +192,7 @@ def script_text(
 
 
 def run_python(text: str, scores: FloatArray) -> FloatArray:
-    """What the Python file gives for each score or row. It is our own text, see `verifying`."""
+    """What the Python file gives for each score or row. It is our own text, see `verified_file`."""
     names: dict[str, Any] = {}
     exec(compile(text, "<exported calibrator>", "exec"), names)
     return np.array([names["calibrate"](row) for row in scores.tolist()], dtype=np.float64)

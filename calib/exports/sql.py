@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from calib.calibrators.forms import Form, RowsForm
-from calib.exports.codec import ExportError
-from calib.exports.conversion import Conversion
+from calib.exports.form_json import ExportError
 from calib.exports.formula import Language, Text, polynomial
+from calib.exports.score_conversion import Conversion
 from calib.numerics.arrays import FloatArray
 from calib.numerics.splines import Pieces
 

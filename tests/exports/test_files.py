@@ -374,7 +374,7 @@ def test_a_page_gets_code_file_and_verification(fit):
 
 
 def test_what_is_missing_is_offered_with_its_command(fit, monkeypatch):
-    monkeypatch.setattr("calib.exports.targets.find_spec", lambda _: None)
+    monkeypatch.setattr("calib.exports.file_formats.find_spec", lambda _: None)
     assert 'pip install "calib[onnx]"' in offer(fit("platt"), ".onnx").missing
 
 

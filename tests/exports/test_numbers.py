@@ -5,8 +5,8 @@ import pytest
 
 from calib.calibrators import CALIBRATORS, calibrator, score_methods
 from calib.exports import TARGETS, describe
-from calib.exports.conversion import Conversion
-from calib.exports.targets import choices_for, content_of, engine_of, note_for
+from calib.exports.file_formats import choices_for, content_of, engine_of, note_for
+from calib.exports.score_conversion import Conversion
 from tests.rare import common_first
 
 N = 4_000

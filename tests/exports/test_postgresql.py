@@ -9,7 +9,7 @@ import pytest
 import calib
 from calib.calibrators import score_methods
 from calib.exports import describe
-from calib.exports.conversion import Conversion
+from calib.exports.score_conversion import Conversion
 from tests.exports.test_numbers import assert_equal
 from tests.rare import common_first
 from tests.store import postgres

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calib.calibrators.forms import INNER, Axis, Drift, Form, Piecewise
-from calib.exports.conversion import Conversion
+from calib.exports.score_conversion import Conversion
 from calib.numerics.arrays import FloatArray
 from calib.numerics.splines import Pieces
 

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from calib.data import __version__
 from calib.exports import onnx_file
-from calib.exports.codec import ExportError, NotExportedError
 from calib.exports.document import MAX_BYTES, ExportedCalibrator, read_document
-from calib.exports.targets import (
+from calib.exports.file_formats import (
     NOTE,
     TARGETS,
     Note,
@@ -20,6 +19,7 @@ from calib.exports.targets import (
     read_note,
     tried,
 )
+from calib.exports.form_json import ExportError, NotExportedError
 from calib.text import significant
 
 

@@ -18,8 +18,6 @@ import numpy as np
 from calib.calibrators.forms import Form, RowsForm
 from calib.data import __version__
 from calib.exports import onnx_file, scripts, sql
-from calib.exports.codec import ExportError, FormReader, Json, encode
-from calib.exports.describing import tests_of
 from calib.exports.document import (
     FORMAT,
     SCHEMA,
@@ -29,6 +27,8 @@ from calib.exports.document import (
     parse,
     read_entries,
 )
+from calib.exports.form_json import ExportError, FormReader, Json, encode
+from calib.exports.from_fitted import tests_of
 from calib.exports.sql import DIALECTS, Choices
 from calib.numerics.arrays import FloatArray
 from calib.numerics.splines import Pieces

@@ -14,10 +14,10 @@ from calib.calibrators.forms import Form, RowsForm
 from calib.calibrators.one_vs_rest import OneVsRest
 from calib.data import __version__
 from calib.data.origin import OF_ROWS, conversion_of
-from calib.exports.codec import ExportError, Json
-from calib.exports.conversion import Conversion
+from calib.exports.comparison_scores import rows_to_test, scores_to_test
 from calib.exports.document import MAX_DEVIATION, ExportedCalibrator, deviation
-from calib.exports.tested import rows_to_test, scores_to_test
+from calib.exports.form_json import ExportError, Json
+from calib.exports.score_conversion import Conversion
 from calib.numerics.arrays import FloatArray
 
 if TYPE_CHECKING:
