@@ -18,7 +18,7 @@ from calib.data.predictions import Predictions
 from calib.data.views import BinaryView
 from calib.metrics import auc, expected_calibration_error, ks_error, log_loss
 from calib.numerics.arrays import arrays_of
-from calib.numerics.cell_table import STRIDE
+from calib.numerics.cell_table import KEYS_PER_CELL
 from tests.golden import Texts
 
 
@@ -72,7 +72,7 @@ def test_bounded_cells_add_up_to_rounding() -> None:
     one, other = (aggregate_rows(view.rows(at), {}, max_scores=100) for at in (first, ~first))
     sums = [
         pd.DataFrame(arrays_of(each.table))
-        .assign(cell=each.table.key // STRIDE)
+        .assign(cell=each.table.key // KEYS_PER_CELL)
         .groupby(["cell", "outcome"])
         .agg({"rows": "sum", "score_sum": "sum", "low": "min", "high": "max"})
         for each in (one + other, whole)

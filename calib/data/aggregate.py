@@ -19,7 +19,7 @@ from calib.data.counted import CountedRows
 from calib.data.origin import Origin, Transform, read_as
 from calib.data.strata import NONE, Part, Strata, crossed_name, crossing_of, joined_strata
 from calib.numerics.arrays import IntArray, Locked, arrays_of
-from calib.numerics.cell_table import MAX_CELLS, MAX_SCORES, CellTable, add_tables
+from calib.numerics.cell_table import MAX_CELLS, MAX_EXACT_SCORES, CellTable, add_tables
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False)
@@ -82,7 +82,7 @@ class Aggregate:
     set_aside: Mapping[str, int] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
     fold_names: tuple[str, ...] = ()
-    max_scores: int = MAX_SCORES
+    max_scores: int = MAX_EXACT_SCORES
     transform: Transform = "none"
     swap: bool = False
     noticed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

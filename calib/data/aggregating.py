@@ -15,7 +15,13 @@ from calib.data.slicing import MAX_VALUES, days_or_values, singles_and_pairs, sl
 from calib.data.strata import NONE, Part, Strata, crossed_name
 from calib.data.views import BinaryView
 from calib.numerics.arrays import IntArray
-from calib.numerics.cell_table import MAX_SCORES, CellTable, count_rows, cut_cells, join_tables
+from calib.numerics.cell_table import (
+    MAX_EXACT_SCORES,
+    CellTable,
+    count_rows,
+    cut_cells,
+    join_tables,
+)
 from calib.numerics.sorting import canonical_order
 
 
@@ -25,7 +31,7 @@ def aggregate(
     *,
     view: str = "",
     n_ranges: int = 5,
-    max_scores: int = MAX_SCORES,
+    max_scores: int = MAX_EXACT_SCORES,
 ) -> Aggregate:
     """Count predictions into cells. The result contains no rows.
 
@@ -98,7 +104,7 @@ def aggregate_rows(
     rows: BinaryView,
     columns: Mapping[str, tuple[tuple[str, ...], IntArray]],
     *,
-    max_scores: int = MAX_SCORES,
+    max_scores: int = MAX_EXACT_SCORES,
     model: str = "",
     **named: Any,
 ) -> Aggregate:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray, IntArray, Locked
 from calib.numerics.cell_table import (
+    KEYS_PER_CELL,
     MAX_CELLS,
-    STRIDE,
     CellTable,
     cell_ends,
     cell_scores,
@@ -158,9 +158,9 @@ class CountedRows(Locked):
         if self.exact:
             return np.minimum(np.searchsorted(keys, (score + 0.0).view(np.int64)), last)
         key = grid_keys(score)
-        at = np.minimum(np.searchsorted(keys, key * STRIDE), last)
-        cut = np.flatnonzero(keys[at] != key * STRIDE)
-        fine = key[cut] * STRIDE + 1 + refined_keys(score[cut], key[cut])
+        at = np.minimum(np.searchsorted(keys, key * KEYS_PER_CELL), last)
+        cut = np.flatnonzero(keys[at] != key * KEYS_PER_CELL)
+        fine = key[cut] * KEYS_PER_CELL + 1 + refined_keys(score[cut], key[cut])
         at[cut] = np.minimum(np.searchsorted(keys, fine), last)
         return at
 

@@ -10,21 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked, arrays_of, chunks
-from calib.numerics.score_grid import PARTS, grid_keys, refined_keys
+from calib.numerics.score_grid import PARTS_PER_CELL, grid_keys, refined_keys
 from calib.numerics.sorting import increasing_order, run_starts, sort_labelled
 
 # With more distinct scores, cells are those of the grid.
-MAX_SCORES = 200_000
+MAX_EXACT_SCORES = 200_000
 # An analysis reads at most so many cells; more are put on the grid.
 MAX_CELLS = 50_000
 # A cell whose rows could move a metric by more than this is cut in 64 parts.
-TOLERANCE = 1e-6
+MAX_METRIC_CHANGE = 1e-6
 # Codes up to this are counted in one array; more are sorted.
-MAX_CODES = 20_000_000
+MAX_COUNTED_CODES = 20_000_000
 # Keys of the grid leave room for the parts of a cell: 0 is the cell as a whole.
-STRIDE = PARTS + 1
+KEYS_PER_CELL = PARTS_PER_CELL + 1
 # Relative variance of weights that are equal but for rounding.
-ROUNDING = 1e-12
+RELATIVE_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,11 +63,11 @@ class CellTable(Locked):
         if not self.exact:
             return self
         key = grid_keys(self.low)
-        whole = merge_entries(replace(self, exact=False, key=key * STRIDE))
-        fine = np.flatnonzero(np.isin(key * STRIDE, heavy_cells(whole)))
+        whole = merge_entries(replace(self, exact=False, key=key * KEYS_PER_CELL))
+        fine = np.flatnonzero(np.isin(key * KEYS_PER_CELL, heavy_cells(whole)))
         if not len(fine):
             return whole
-        parts = key * STRIDE
+        parts = key * KEYS_PER_CELL
         parts[fine] += 1 + refined_keys(self.low[fine], key[fine])
         return merge_entries(replace(self, exact=False, key=parts))
 
@@ -80,10 +80,10 @@ class CellTable(Locked):
         rows, n = self.pick(entry), self.rows[entry]
         mean = rows.weight / n
         variance = rows.weight_sq / n - np.square(mean)
-        spread = np.sqrt(np.where(variance > ROUNDING * np.square(mean), variance, 0.0))
+        spread = np.sqrt(np.where(variance > RELATIVE_ROUNDING * np.square(mean), variance, 0.0))
         others = np.sqrt(np.maximum(n - 1, 1))
         is_first = np.diff(entry, prepend=-1) > 0
-        small = np.maximum(mean - spread / others, ROUNDING * mean)
+        small = np.maximum(mean - spread / others, RELATIVE_ROUNDING * mean)
         weight = np.where(is_first, mean + spread * others, small)
         return replace(
             rows,
@@ -121,13 +121,13 @@ def count_rows(
         return _count(True, score.view(np.int64), starts, rows)
     key = np.empty(len(score), dtype=np.int64)
     for part in chunks(len(score)):
-        np.multiply(grid_keys(score[part]), STRIDE, out=key[part])
+        np.multiply(grid_keys(score[part]), KEYS_PER_CELL, out=key[part])
     whole = _count(False, key, run_starts(key), rows)
     heavy = heavy_cells(whole) if cut is None else cut
     if not len(heavy):
         return whole
     chosen = np.flatnonzero(np.isin(key, heavy))
-    key[chosen] += 1 + refined_keys(score[chosen], key[chosen] // STRIDE)
+    key[chosen] += 1 + refined_keys(score[chosen], key[chosen] // KEYS_PER_CELL)
     return _count(False, key, run_starts(key), rows)
 
 
@@ -205,7 +205,7 @@ def _count(exact: bool, key: IntArray, starts: NDArray[np.intp], rows: Rows) -> 
 def _without_gaps(code: IntArray) -> tuple[IntArray, IntArray]:
     """Codes 0, 1, ... in the same order, and what they stand for."""
     top = int(code.max()) + 1
-    if top > max(MAX_CODES, 4 * len(code)):
+    if top > max(MAX_COUNTED_CODES, 4 * len(code)):
         codes, dense = np.unique(code, return_inverse=True)
         return dense, codes
     present = np.zeros(top, dtype=np.bool_)
@@ -219,7 +219,7 @@ def _without_gaps(code: IntArray) -> tuple[IntArray, IntArray]:
 
 def cut_cells(table: CellTable) -> IntArray:
     """Keys, as whole cells, of the cells that were cut into parts."""
-    return np.unique(table.key[table.key % STRIDE > 0] // STRIDE) * STRIDE
+    return np.unique(table.key[table.key % KEYS_PER_CELL > 0] // KEYS_PER_CELL) * KEYS_PER_CELL
 
 
 def heavy_cells(table: CellTable) -> IntArray:
@@ -234,7 +234,7 @@ def heavy_cells(table: CellTable) -> IntArray:
     low, high = cell_ends(table, cell)
     pairs = 0.5 * one * (both - one) / max(one.sum() * (both - one).sum(), 1e-300)
     moved = both * (high - low) / both.sum()
-    return keys[(high > low) & (np.maximum(pairs, moved) > TOLERANCE)]
+    return keys[(high > low) & (np.maximum(pairs, moved) > MAX_METRIC_CHANGE)]
 
 
 def cell_scores(table: CellTable) -> FloatArray:
@@ -273,9 +273,9 @@ def join_tables(tables: Sequence[CellTable]) -> CellTable:
 
 def _of_equal_depth(table: CellTable) -> CellTable:
     """Cells that are whole in one table and cut in another become whole."""
-    cell, part = np.divmod(table.key, STRIDE)
+    cell, part = np.divmod(table.key, KEYS_PER_CELL)
     whole = np.unique(cell[part == 0])
-    return replace(table, key=np.where(np.isin(cell, whole), cell * STRIDE, table.key))
+    return replace(table, key=np.where(np.isin(cell, whole), cell * KEYS_PER_CELL, table.key))
 
 
 def merge_entries(table: CellTable) -> CellTable:

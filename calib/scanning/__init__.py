@@ -25,7 +25,7 @@ from calib.loading.file_options import ColumnMapping, CountedColumns, option
 from calib.loading.loader import mapping_of, takes
 from calib.loading.problems import Problem, refuse
 from calib.numerics.arrays import IntArray, arrays_of
-from calib.numerics.cell_table import MAX_SCORES, CellTable
+from calib.numerics.cell_table import MAX_EXACT_SCORES, CellTable
 from calib.scanning.cell_queries import Counter
 from calib.scanning.fetching import rows_between, scan_sample
 from calib.scanning.matrix import describe_view
@@ -83,7 +83,7 @@ class ScanOptions(CountedColumns):
         5, "Number of ranges into which a slice column with many numbers is cut."
     )
     max_scores: int = option(
-        MAX_SCORES, "If there are at most this many distinct scores, every cell is one score."
+        MAX_EXACT_SCORES, "If there are at most this many distinct scores, every cell is one score."
     )
     progress: Progress | None = option(
         None,

@@ -46,7 +46,7 @@ from calib.loading.guessing.class_columns import shortened
 from calib.loading.loader import with_arguments
 from calib.loading.problems import InputError, Problem, refuse
 from calib.numerics.arrays import FloatArray, IntArray
-from calib.numerics.cell_table import STRIDE, CellTable, heavy_cells
+from calib.numerics.cell_table import KEYS_PER_CELL, CellTable, heavy_cells
 from calib.numerics.sorting import run_starts
 from calib.scanning.expressions import KEY, SCORE, sums_of, with_keys, with_whole_numbers
 from calib.scanning.quantiles import VALUE, quantiles
@@ -219,7 +219,7 @@ class _Keyed:
         rows = with_keys(found.rows, exact=found.exact, cut=cut)
         rows, sums = with_whole_numbers(rows, exact=found.exact, largest=found.largest)
         rows = rows.with_columns(nw.col(SCORE).alias("low"), nw.col(SCORE).alias("high"))
-        return cls(rows, tuple(sums), 1 if found.exact or cut is not None else STRIDE)
+        return cls(rows, tuple(sums), 1 if found.exact or cut is not None else KEYS_PER_CELL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,17 @@ from numpy.typing import NDArray
 from calib.loading.checking.mapped_rows import DIVISORS
 from calib.loading.file_options import OF_ROWS, ColumnMapping, Transform
 from calib.numerics.arrays import FloatArray, IntArray
-from calib.numerics.cell_table import STRIDE
-from calib.numerics.score_grid import FIRST, LAST, NARROW, PARTS, PER_E_FOLD, ROUNDING, STEPS, ZERO
+from calib.numerics.cell_table import KEYS_PER_CELL
+from calib.numerics.score_grid import (
+    EDGE_ROUNDING,
+    GRID_STEPS,
+    KEY_OF_ZERO,
+    KEYS_PER_E_FOLD,
+    MAX_INNER_KEY,
+    MIN_INNER_KEY,
+    PARTS_PER_CELL,
+    TAIL_END,
+)
 
 # A place within a cell is a whole number of these: 2^31 rows of one cell stay within 63 bits.
 UNITS = 2.0**32
@@ -103,20 +112,20 @@ def with_keys(
         # What is added makes one zero of two.
         return rows.with_columns((nw.col(SCORE) + 0.0).alias(KEY))
     score, down, key = nw.col(SCORE), nw.col("calib_down"), nw.col("calib_inner")
-    steps, near = score * float(STEPS), nw.col("calib_near")
+    steps, near = score * float(GRID_STEPS), nw.col("calib_near")
     rows = rows.with_columns(
-        (steps + ROUNDING).floor().alias("calib_down"),
-        (steps - ROUNDING).ceil().alias("calib_up"),
+        (steps + EDGE_ROUNDING).floor().alias("calib_down"),
+        (steps - EDGE_ROUNDING).ceil().alias("calib_up"),
         nw.when(score > 0.5).then(1.0 - score).otherwise(score).alias("calib_near"),
     ).with_columns(
         (down + nw.col("calib_up")).alias("calib_inner"),
         # No logarithm of 0, which is an error in some engines.
-        nw.when((near > 0.0) & (near < NARROW))
-        .then(near / NARROW)
+        nw.when((near > 0.0) & (near < TAIL_END))
+        .then(near / TAIL_END)
         .otherwise(nw.lit(1.0))
         .alias("calib_ratio"),
     )
-    outer = (key < float(FIRST)) | (key > float(LAST))
+    outer = (key < float(MIN_INNER_KEY)) | (key > float(MAX_INNER_KEY))
     logs = nw.when(outer).then(nw.col("calib_ratio").log()).otherwise(nw.lit(0.0)).alias(LOG)
     rows = _computed_once(_computed_once(rows).with_columns(logs))
     rows = rows.with_columns(
@@ -126,8 +135,8 @@ def with_keys(
     rows = _computed_once(rows)
     if cut is None:
         return rows
-    rows = _computed_once(rows.filter(nw.col(KEY).is_in((cut // STRIDE).tolist())))
-    return rows.with_columns((nw.col(KEY) * STRIDE + 1 + _part()).alias(KEY))
+    rows = _computed_once(rows.filter(nw.col(KEY).is_in((cut // KEYS_PER_CELL).tolist())))
+    return rows.with_columns((nw.col(KEY) * KEYS_PER_CELL + 1 + _part()).alias(KEY))
 
 
 def _computed_once(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
@@ -143,38 +152,44 @@ def _computed_once(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
 
 
 def _outer_key() -> nw.Expr:
-    zero = nw.lit(float(ZERO))
-    key = nw.when(nw.col("calib_near") > 0.0).then(_e_fold() + float(FIRST - 1)).otherwise(zero)
-    return nw.when(nw.col(SCORE) > 0.5).then(2.0 * STEPS - key).otherwise(key)
+    zero = nw.lit(float(KEY_OF_ZERO))
+    key = (
+        nw.when(nw.col("calib_near") > 0.0)
+        .then(_e_fold() + float(MIN_INNER_KEY - 1))
+        .otherwise(zero)
+    )
+    return nw.when(nw.col(SCORE) > 0.5).then(2.0 * GRID_STEPS - key).otherwise(key)
 
 
 def _outer_place() -> nw.Expr:
     """How far below the cell's upper end, as a share of the cell's width up to 0.1%."""
     # The difference of logarithms is small, so that its exponential cannot overflow.
-    shrunk = (1.0 - (nw.col(LOG) - _e_fold() / PER_E_FOLD).exp()) * PER_E_FOLD
+    shrunk = (1.0 - (nw.col(LOG) - _e_fold() / KEYS_PER_E_FOLD).exp()) * KEYS_PER_E_FOLD
     return nw.when(nw.col("calib_near") > 0.0).then(shrunk).otherwise(nw.lit(0.0))
 
 
 def _e_fold() -> nw.Expr:
     """Which of the cells of equal ratio, 0 and below."""
-    return (nw.col(LOG) * PER_E_FOLD).ceil()
+    return (nw.col(LOG) * KEYS_PER_E_FOLD).ceil()
 
 
 def _part() -> nw.Expr:
     """Which of the 64 equal parts of its cell a score lies in, as `refined_keys` says."""
-    mirrored = nw.col(KEY) > LAST
-    own = nw.when(mirrored).then(2 * STEPS - nw.col(KEY)).otherwise(nw.col(KEY)).cast(nw.Float64)
-    outer = own < float(FIRST)
-    fold = nw.when(outer).then((own - (FIRST - 1)) / PER_E_FOLD).otherwise(nw.lit(0.0))
-    low = (own / 2.0).floor() / STEPS
-    high = ((own + 1.0) / 2.0).floor() / STEPS
-    low = nw.when(outer).then((fold - 1.0 / PER_E_FOLD).exp() * NARROW).otherwise(low)
-    high = nw.when(outer).then(fold.exp() * NARROW).otherwise(high)
+    mirrored = nw.col(KEY) > MAX_INNER_KEY
+    own = (
+        nw.when(mirrored).then(2 * GRID_STEPS - nw.col(KEY)).otherwise(nw.col(KEY)).cast(nw.Float64)
+    )
+    outer = own < float(MIN_INNER_KEY)
+    fold = nw.when(outer).then((own - (MIN_INNER_KEY - 1)) / KEYS_PER_E_FOLD).otherwise(nw.lit(0.0))
+    low = (own / 2.0).floor() / GRID_STEPS
+    high = ((own + 1.0) / 2.0).floor() / GRID_STEPS
+    low = nw.when(outer).then((fold - 1.0 / KEYS_PER_E_FOLD).exp() * TAIL_END).otherwise(low)
+    high = nw.when(outer).then(fold.exp() * TAIL_END).otherwise(high)
     start = nw.when(mirrored).then(1.0 - high).otherwise(low)
     width = high - low
     share = nw.when(width > 0.0).then((nw.col(SCORE) - start) / width).otherwise(nw.lit(0.0))
-    part = (share * float(PARTS)).floor()
-    return part.clip(0.0, float(PARTS - 1)).cast(nw.Int64)
+    part = (share * float(PARTS_PER_CELL)).floor()
+    return part.clip(0.0, float(PARTS_PER_CELL - 1)).cast(nw.Int64)
 
 
 def with_whole_numbers(
@@ -235,7 +250,7 @@ def sums_of(
     alone = low == found["high"]
     score_sum = low * weight
     if place is not None:
-        score_sum = np.where(alone, score_sum, _score_sums(key // STRIDE, weight, place))
+        score_sum = np.where(alone, score_sum, _score_sums(key // KEYS_PER_CELL, weight, place))
     return {"weight": weight, "weight_sq": weight_sq, "score_sum": score_sum}
 
 
@@ -245,13 +260,13 @@ def _of_limbs(found: Mapping[str, NDArray[np.generic]], name: str) -> FloatArray
 
 
 def _score_sums(key: IntArray, weight: FloatArray, place: FloatArray) -> FloatArray:
-    inner = (np.floor(key / 2.0) * weight + place) / STEPS
-    mirrored = key > LAST
-    own = np.where(mirrored, 2 * STEPS - key, key)
-    end = NARROW * np.exp((own - (FIRST - 1)) / PER_E_FOLD)
-    near = end * (weight - place / PER_E_FOLD)
+    inner = (np.floor(key / 2.0) * weight + place) / GRID_STEPS
+    mirrored = key > MAX_INNER_KEY
+    own = np.where(mirrored, 2 * GRID_STEPS - key, key)
+    end = TAIL_END * np.exp((own - (MIN_INNER_KEY - 1)) / KEYS_PER_E_FOLD)
+    near = end * (weight - place / KEYS_PER_E_FOLD)
     outer = np.where(mirrored, weight - near, near)
-    return np.where((key < FIRST) | mirrored, outer, inner)
+    return np.where((key < MIN_INNER_KEY) | mirrored, outer, inner)
 
 
 def hashed(rows: nw.LazyFrame[Any], column: str, digits: int = 3) -> nw.LazyFrame[Any]:

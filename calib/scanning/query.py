@@ -11,8 +11,16 @@ from sqlglot import exp
 from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 
 from calib.data.slicing import singles_and_pairs
-from calib.numerics.cell_table import STRIDE
-from calib.numerics.score_grid import FIRST, LAST, NARROW, PER_E_FOLD, ROUNDING, STEPS, ZERO
+from calib.numerics.cell_table import KEYS_PER_CELL
+from calib.numerics.score_grid import (
+    EDGE_ROUNDING,
+    GRID_STEPS,
+    KEY_OF_ZERO,
+    KEYS_PER_E_FOLD,
+    MAX_INNER_KEY,
+    MIN_INNER_KEY,
+    TAIL_END,
+)
 
 Dialect = Literal[
     "snowflake",
@@ -141,24 +149,24 @@ calib_sorted AS (
 calib_usable AS (
     SELECT {{kept}},
         CASE WHEN calib_score > 5e-1 THEN 1e0 - calib_score ELSE calib_score END AS calib_near,
-        FLOOR({STEPS:e} * calib_score + {ROUNDING:e})
-            + CEIL({STEPS:e} * calib_score - {ROUNDING:e}) AS calib_inner
+        FLOOR({GRID_STEPS:e} * calib_score + {EDGE_ROUNDING:e})
+            + CEIL({GRID_STEPS:e} * calib_score - {EDGE_ROUNDING:e}) AS calib_inner
     FROM calib_sorted WHERE calib_reason = ''
 ),
 calib_folds AS (
     SELECT {{kept}}, calib_inner, CASE
-        WHEN calib_inner >= {FIRST:e} AND calib_inner <= {LAST:e} THEN 0e0
-        WHEN calib_near > 0e0 THEN CEIL({PER_E_FOLD:e}
-            * LN((CASE WHEN calib_near > 0e0 THEN calib_near ELSE {NARROW:e} END) / {NARROW:e}))
-        ELSE {ZERO - FIRST + 1:e} END AS calib_fold FROM calib_usable
+        WHEN calib_inner >= {MIN_INNER_KEY:e} AND calib_inner <= {MAX_INNER_KEY:e} THEN 0e0
+        WHEN calib_near > 0e0 THEN CEIL({KEYS_PER_E_FOLD:e}
+            * LN((CASE WHEN calib_near > 0e0 THEN calib_near ELSE {TAIL_END:e} END) / {TAIL_END:e}))
+        ELSE {KEY_OF_ZERO - MIN_INNER_KEY + 1:e} END AS calib_fold FROM calib_usable
 ),
 calib_keys AS (
     SELECT {{kept}}, CAST(CASE
-        WHEN calib_inner >= {FIRST:e} AND calib_inner <= {LAST:e} THEN calib_inner
-        WHEN calib_score > 5e-1 THEN {2 * STEPS - FIRST + 1:e}
+        WHEN calib_inner >= {MIN_INNER_KEY:e} AND calib_inner <= {MAX_INNER_KEY:e} THEN calib_inner
+        WHEN calib_score > 5e-1 THEN {2 * GRID_STEPS - MIN_INNER_KEY + 1:e}
             - (CASE WHEN calib_fold > 0e0 THEN 0e0 ELSE calib_fold END)
-        ELSE {FIRST - 1:e} + (CASE WHEN calib_fold > 0e0 THEN 0e0 ELSE calib_fold END)
-        END AS BIGINT) * {STRIDE} AS calib_key FROM calib_folds
+        ELSE {MIN_INNER_KEY - 1:e} + (CASE WHEN calib_fold > 0e0 THEN 0e0 ELSE calib_fold END)
+        END AS BIGINT) * {KEYS_PER_CELL} AS calib_key FROM calib_folds
 )
 {{known}}{{none}} UNION ALL SELECT {VERSION}, 'set aside', calib_reason, CAST(NULL AS TEXT), """
     + NO_CELLS.format(rows="COUNT(*)")

@@ -29,13 +29,13 @@ from calib.loading.guessing.roles import is_plain_pair, telling_labels
 from calib.loading.loader import with_arguments
 from calib.loading.problems import InputError, Problem, error, refuse
 from calib.numerics.arrays import BoolArray, IntArray
-from calib.numerics.cell_table import MAX_SCORES
+from calib.numerics.cell_table import MAX_EXACT_SCORES
 from calib.scanning.expressions import SCORE, WEIGHT, hashed, probability
 from calib.text import listed, quoted
 
 # Distinct values are counted among so many rows first. Where nearly every score is another one,
 # these are more than can be cells of one score.
-PROBED = 2 * MAX_SCORES
+PROBED = 2 * MAX_EXACT_SCORES
 MAX_CLUSTERS = 1000
 OUTCOME, POSITIVE = "calib_outcome", "calib_positive"
 SPLIT, FOLD_NAME, GROUP = "calib_split", "calib_fold", "calib_group"

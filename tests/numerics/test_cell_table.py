@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from calib.numerics.cell_table import (
-    MAX_CODES,
-    STRIDE,
-    TOLERANCE,
+    KEYS_PER_CELL,
+    MAX_COUNTED_CODES,
+    MAX_METRIC_CHANGE,
     _without_gaps,
     cell_scores,
     count_rows,
@@ -56,13 +56,15 @@ def test_rows_are_added_up_by_score():
 @pytest.mark.parametrize("after", [False, True])
 def test_rows_are_added_up_by_cell_and_a_heavy_cell_is_cut(after):
     table = counted(2000).bounded() if after else counted(100)
-    key = grid_keys(SCORE) * STRIDE
+    key = grid_keys(SCORE) * KEYS_PER_CELL
     heavy = key == np.bincount(key).argmax()
     assert heavy.sum() >= 1000
     low, high = cell_bounds(grid_keys(SCORE[heavy]))
     key[heavy] += 1 + np.floor(64 * (SCORE[heavy] - low) / (high - low)).astype(int)
     assert not table.exact
-    np.testing.assert_array_equal(cut_cells(table), np.unique(key[heavy] // STRIDE * STRIDE))
+    np.testing.assert_array_equal(
+        cut_cells(table), np.unique(key[heavy] // KEYS_PER_CELL * KEYS_PER_CELL)
+    )
     np.testing.assert_allclose(entries(table), by_hand(key), rtol=1e-12)
     assert table.bounded() is table
     # The cell's score is the mean over both outcomes and all strata.
@@ -77,14 +79,14 @@ def test_a_cell_is_cut_where_its_rows_could_move_auc_or_ks():
     score = np.repeat(np.ravel(cells), [1, 1, 9, 9, 2, 2, 1, 1])
     outcome = np.repeat([0, 0, 0, 1, 1, 1, 0, 1], [1, 1, 9, 9, 2, 2, 1, 1]) == 1
     table = count_rows(score, outcome, max_scores=1, cut=np.empty(0, dtype=np.int64))
-    key = grid_keys(score) * STRIDE
+    key = grid_keys(score) * KEYS_PER_CELL
     expected = []
     for k in np.unique(key):
         own = key == k
         pairs = 0.5 * outcome[own].sum() * (~outcome[own]).sum()
         pairs /= outcome.sum() * (~outcome).sum()
         moved = own.mean() * np.ptp(score[own])
-        if np.ptp(score[own]) > 0.0 and max(pairs, moved) > TOLERANCE:
+        if np.ptp(score[own]) > 0.0 and max(pairs, moved) > MAX_METRIC_CHANGE:
             expected.append(k)
     # The two negatives at 0.3 are too few, and the 18 rows at 0.5 have one score.
     np.testing.assert_array_equal(np.isin(np.unique(key), expected), [False, False, True, True])
@@ -112,7 +114,7 @@ def test_rows_of_an_entry_have_its_sums_of_weights_and_squares(max_scores):
     np.testing.assert_allclose(merged.score_sum, table.score_sum)
 
 
-@pytest.mark.parametrize("largest", [8, MAX_CODES + 1])
+@pytest.mark.parametrize("largest", [8, MAX_COUNTED_CODES + 1])
 def test_codes_without_gaps_keep_their_order(largest):
     code = np.array([5, largest, 5, 0, 7])
     dense, codes = _without_gaps(code)

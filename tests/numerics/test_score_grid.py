@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calib.numerics.score_grid import (
-    FIRST,
-    NARROW,
-    ONE,
-    PARTS,
-    STEPS,
-    ZERO,
+    GRID_STEPS,
+    KEY_OF_ONE,
+    KEY_OF_ZERO,
+    MIN_INNER_KEY,
+    PARTS_PER_CELL,
+    TAIL_END,
     cell_bounds,
     grid_keys,
     refined_keys,
@@ -35,12 +35,12 @@ def test_every_score_lies_within_its_cell(score: float) -> None:
     assert low[0] - 1e-13 <= score <= high[0] + 1e-13
 
 
-@given(st.floats(NARROW, 0.5))
+@given(st.floats(TAIL_END, 0.5))
 def test_keys_are_mirrored_at_one_half(score: float) -> None:
-    assert grid_keys(np.array([1.0 - score])) == 2 * STEPS - grid_keys(np.array([score]))
+    assert grid_keys(np.array([1.0 - score])) == 2 * GRID_STEPS - grid_keys(np.array([score]))
 
 
-@given(st.floats(5e-324, NARROW, exclude_max=True, allow_subnormal=True))
+@given(st.floats(5e-324, TAIL_END, exclude_max=True, allow_subnormal=True))
 def test_near_zero_a_cell_is_a_fifth_of_a_percent_wide(score: float) -> None:
     low, high = cell_bounds(grid_keys(np.array([score])))
     assert high[0] - low[0] <= 0.002 * high[0] + 1e-300
@@ -58,9 +58,9 @@ def test_edges_of_common_bins_are_cells_of_their_own(n_bins: int) -> None:
 
 def test_certain_scores_are_alone() -> None:
     keys = grid_keys(np.array([0.0, -0.0, 5e-324, np.nextafter(1.0, 0.0), 1.0]))
-    assert keys[0] == keys[1] == ZERO
-    assert keys[4] == ONE
-    assert ZERO < keys[2] < keys[3] < ONE
+    assert keys[0] == keys[1] == KEY_OF_ZERO
+    assert keys[4] == KEY_OF_ONE
+    assert KEY_OF_ZERO < keys[2] < keys[3] < KEY_OF_ONE
 
 
 @given(st.lists(SCORES, min_size=2, max_size=20))
@@ -68,13 +68,13 @@ def test_parts_of_a_cell_are_in_order(scores: list[float]) -> None:
     score = np.sort(np.array(scores))
     key = grid_keys(score)
     part = refined_keys(score, key)
-    assert ((part >= 0) & (part < PARTS)).all()
-    assert (np.diff(key * PARTS + part) >= 0).all()
+    assert ((part >= 0) & (part < PARTS_PER_CELL)).all()
+    assert (np.diff(key * PARTS_PER_CELL + part) >= 0).all()
 
 
 def test_the_highest_score_of_a_cell_lies_in_its_last_part() -> None:
-    keys = np.arange(FIRST - 500, FIRST - 1)
+    keys = np.arange(MIN_INNER_KEY - 500, MIN_INNER_KEY - 1)
     high = cell_bounds(keys)[1]
     own = grid_keys(high) == keys  # the others are in the next cell, by rounding
     assert own.sum() > 100
-    assert (refined_keys(high[own], keys[own]) == PARTS - 1).all()
+    assert (refined_keys(high[own], keys[own]) == PARTS_PER_CELL - 1).all()

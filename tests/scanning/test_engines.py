@@ -19,7 +19,7 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 import calib
 from calib.loading import InputError
 from calib.numerics.arrays import arrays_of
-from calib.numerics.cell_table import MAX_SCORES
+from calib.numerics.cell_table import MAX_EXACT_SCORES
 from calib.scanning import rows_between
 from calib.scanning.quantiles import quantiles
 from calib.scanning.sources import rows_of
@@ -51,7 +51,7 @@ STEP = 20
 COLUMNS = {"outcome": "outcome", "slices": CUTS, "time": "day"}
 KINDS: dict[str, tuple[str, str | None, int]] = {
     "weighted, cut": ("score", "weight", 100),
-    "single precision": ("narrow", None, MAX_SCORES),
+    "single precision": ("narrow", None, MAX_EXACT_SCORES),
 }
 EACH = [(engine, kind) for engine in ENGINES for kind in KINDS]
 OFTEN = ("pandas", "pyarrow", "duckdb", "polars lazy", "ibis")

@@ -14,7 +14,7 @@ from calib.cli.main import main
 from calib.cli.scan import DIALECTS
 from calib.loading import InputError
 from calib.numerics.arrays import arrays_of
-from calib.numerics.cell_table import STRIDE
+from calib.numerics.cell_table import KEYS_PER_CELL
 from calib.reports import Report
 from calib.scanning.query import COLUMNS, CROSSED, Dialect
 from tests.rare import common_first
@@ -77,7 +77,9 @@ def of_cells(aggregate: calib.Aggregate) -> pd.DataFrame:
     table = aggregate.table
     part = aggregate.strata.part[table.stratum]
     column = np.array([each.column for each in aggregate.parts], dtype=object)[part]
-    cells = pd.DataFrame(arrays_of(table)).assign(key=table.key // STRIDE, part=part, column=column)
+    cells = pd.DataFrame(arrays_of(table)).assign(
+        key=table.key // KEYS_PER_CELL, part=part, column=column
+    )
     whole = cells.groupby(["column", "key"])
     cells = cells.assign(low=whole["low"].transform("min"), high=whole["high"].transform("max"))
     sums = {"rows": "sum", "weight": "sum", "score_sum": "sum", "low": "min", "high": "max"}

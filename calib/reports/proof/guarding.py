@@ -15,7 +15,13 @@ from calib.analysis import LiveAnalysis
 from calib.data.cells import ScoreCells
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.binning import bin_edges, bin_starts
-from calib.numerics.cell_table import MAX_CELLS, STRIDE, CellTable, join_tables, merge_entries
+from calib.numerics.cell_table import (
+    KEYS_PER_CELL,
+    MAX_CELLS,
+    CellTable,
+    join_tables,
+    merge_entries,
+)
 from calib.numerics.score_grid import grid_keys, refined_keys
 from calib.reports.contents.disclosure import MIN_ROWS, SCORE_DIGITS, merge_small
 from calib.text import count
@@ -71,7 +77,7 @@ def _merged_table(
         CellTable(
             exact=False,
             stratum=np.full(len(group), stratum, dtype=np.int64),
-            key=(grid * STRIDE + 1 + refined_keys(mean, grid))[group],
+            key=(grid * KEYS_PER_CELL + 1 + refined_keys(mean, grid))[group],
             outcome=outcome == 1,
             rows=rows.astype(np.int64),
             weight=weight,
