@@ -1,10 +1,11 @@
-"""Every class of a matrix in one table: where the error is, and the way to look closer."""
+"""Classes: which classes are miscalibrated, and in which direction."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,15 @@ import streamlit as st
 
 from calib.analysis import Analysis
 from calib.analysis.verdict import SIGNIFICANCE
+from calib.crossfit.matrix import MatrixFits
 from calib.metrics.by_class import Classwise
 from calib.text import UNKNOWN, count, number, p_value, percent, plain, plural, signed
+from calib.ui.controls import widgets
 from calib.ui.controls.widgets import plain_name
-from calib.ui.session import state
+from calib.ui.layout import frame, words
+from calib.ui.session import choices, state
 from calib.ui.session.choices import method_label
+from calib.ui.session.session import Session
 
 # Okabe and Ito's vermillion and blue: read alike by colour-blind eyes, on white and on black.
 TOO_HIGH, TOO_LOW, SIZE = "213, 94, 0", "0, 114, 178", "127, 127, 127"
@@ -59,6 +64,38 @@ READING = """
 - **Bias** is observed minus mean score. A class without bias can still be miscalibrated, with some
   scores too high and others too low; KS and ECE show this.
 """
+
+
+def page() -> None:
+    session = frame.begin("Classes")
+    if not session.is_matrix:
+        frame.source(session)
+        st.info("This page needs one score column per class. Your data have a single score.")
+        st.page_link("pages/reliability.py", label="**See the reliability diagram**")
+        st.stop()
+    with st.sidebar:
+        chosen = widgets.control(session, choices.CLASSES, session.settings.methods)
+        widgets.changed(session)
+    frame.show(session, frame.models(session), partial(body, session, chosen))
+
+
+def body(session: Session, chosen: str, model: state.Model) -> None:
+    matrix = model.analysis.multiclass
+    if matrix is None:
+        return
+    method = chosen if chosen in model.analysis.methods else "uncalibrated"
+    st.markdown("## Classes")
+    with st.spinner("Computing classes …"):
+        names = model.predictions.class_names
+        table = session.memo.heavy(MatrixFits.classwise, matrix.held_out, method, names)
+    table = adjusted(table, model.analysis, method)
+    st.markdown(summary(table, method))
+    opened = show(model, table)
+    frame.reading(READING)
+    st.caption(words.protocol(model.analysis))
+    if opened is not None:
+        session.change(choices.VIEW, f"class:{opened}")
+        st.switch_page("pages/reliability.py", query_params=session.link())
 
 
 def adjusted(table: Classwise, analysis: Analysis, method: str) -> Classwise:

@@ -1,22 +1,28 @@
-"""Parts of the Compare page: all classes of a matrix together, and several models."""
+"""Compare: which calibrator is worth it, and is the gain real?"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 import streamlit as st
 
 from calib.analysis import Analysis, Column
+from calib.analysis.analysis import Result
 from calib.analysis.model_comparison import ModelComparison
 from calib.crossfit.clipping import Clipping, compare_clipping
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, MulticlassComparison
+from calib.curves.reliability import FEW_ROWS
+from calib.figures.before_after import before_after_panel
 from calib.figures.checkpoints import checkpoint_chart
-from calib.figures.difference import matrix_difference_chart
+from calib.figures.difference import difference_chart, matrix_difference_chart
 from calib.figures.losses import clipping_chart
+from calib.figures.words import band_meaning
 from calib.metrics import matrix_metrics
 from calib.numerics.estimate import Estimate
 from calib.text import interval, level, noise_floor, number, plain, plural, signed, significant
-from calib.ui.layout import charts, frame
+from calib.ui.controls import use_calibrator, widgets
+from calib.ui.layout import charts, frame, words
 from calib.ui.layout.tables import (
     Line,
     MetricColumn,
@@ -26,11 +32,30 @@ from calib.ui.layout.tables import (
     lines_table,
     lower_first,
     metric_columns,
+    metric_table,
 )
+from calib.ui.session import choices, state
 from calib.ui.session.choices import method_label
 from calib.ui.session.memo import Keyed
 from calib.ui.session.session import Session
 
+TABLE = (
+    "Below each value: its {} confidence interval, and for calibration errors what a calibrated "
+    "model of this size shows on average. ★ Best in column. Methods are ranked by log loss, "
+    "because ECE depends on the binning."
+)
+BEFORE_AFTER = (
+    "Mean predicted probability (x) against observed frequency (y). The grey area is the "
+    f"consistency band: {{}}. Hollow dots have fewer than {FEW_ROWS} rows."
+)
+DIFFERENCE = """
+- **Left of zero** is better than the uncalibrated scores.
+- If the interval **includes zero**, the difference is inconclusive. Clipped intervals are given in
+  full in the table.
+- Differences are paired by row, so their intervals are narrower than those of the losses.
+"""
+# As many columns leave room for the changes beside the table.
+BESIDE = 5
 MATRIX_CHANGE = """
 - **All classes together**, whatever the view: multiclass log loss uses the score of the true class,
   and the multiclass Brier score sums over the classes.
@@ -58,6 +83,108 @@ LINES_READING = """
 - **Clip** only keeps scores away from 0 and 1. If it is as good as a calibrator, confident
   errors were the only problem. [Lucena 2018](https://arxiv.org/abs/1809.07751), Figure 2.
 """
+
+
+def page() -> None:
+    session = frame.begin("Compare")
+    with st.sidebar:
+        widgets.methods(session)
+        widgets.control(session, choices.ADDED_METRICS)
+        shown = widgets.columns(session)
+        below = st.container()
+        widgets.binning(session)
+        widgets.control(session, choices.CONFIDENCE_LEVEL)
+        widgets.folds(session, state.predictions(session))
+        widgets.changed(session)
+    models = frame.models(session)
+    all_models = st.container()
+    if len(state.models(session)) > 1:
+        with below:
+            compared = widgets.after_control(session, models[0].analysis)
+    frame.show(session, models, partial(body, session, shown))
+    # Last: everything above can be read while all models are fitted.
+    if len(state.models(session)) > 1:
+        with all_models:
+            counted = session.upload is not None and bool(session.upload.counted)
+            compare_models(frame.comparison(session, compared[-1]), counted=counted)
+            widgets.why_shown(models[0].analysis, compared)
+
+
+def body(session: Session, shown: tuple[str, ...], model: state.Model) -> None:
+    analysis = model.analysis
+    st.markdown("## Compare calibrators")
+    recommendation(session, model)
+    if analysis.multiclass:
+        st.markdown("### All classes, held-out rows")
+        compared = analysis.multiclass
+        columns = chosen(analysis, shown, matrix_columns(compared))
+        table("all_classes", "Metrics of all classes", analysis, columns, compared.results)
+        if len(analysis.methods) > 1:
+            matrix_forest(analysis)
+        clipped(session, compared)
+        st.markdown(f"### This view: {plain(analysis.data.positive_name)}")
+    else:
+        st.markdown("### Metrics on held-out rows")
+    metrics(analysis, shown)
+    if len(analysis.methods) > 1:
+        before_and_after(analysis)
+
+
+def metrics(analysis: Analysis, shown: tuple[str, ...]) -> None:
+    columns = chosen(analysis, shown, metric_columns(analysis.columns, analysis.methods))
+    with st.container(key=state.key("table_and_changes")):
+        # More columns need the width of the page.
+        places = (
+            st.columns([5, 3], gap="medium") if len(columns) <= BESIDE else [st.container()] * 2
+        )
+    with places[0]:
+        table("metrics", "Metrics", analysis, columns, analysis.methods)
+    if len(analysis.methods) > 1:
+        with places[1]:
+            charts.chart(difference_chart(analysis, "log_loss"), "chart_forest")
+            frame.reading(DIFFERENCE, "the changes")
+
+
+def chosen(
+    analysis: Analysis, shown: tuple[str, ...], columns: Sequence[MetricColumn]
+) -> Sequence[MetricColumn]:
+    keys = shown + analysis.settings.metrics
+    return [column for column in columns if column.key in keys] or columns[:1]
+
+
+def table(
+    name: str,
+    about: str,
+    analysis: Analysis,
+    columns: Sequence[MetricColumn],
+    methods: Mapping[str, Result],
+) -> None:
+    labels = {key: method.label for key, method in methods.items()}
+    metric_table(name, about, columns, labels, analysis.recommendation.method)
+    at = level(analysis.settings.confidence_level)
+    frame.once("stars", lambda: st.caption(TABLE.format(at)))
+
+
+def recommendation(session: Session, model: state.Model) -> None:
+    analysis = model.analysis
+    with st.container(border=True, key=state.key("recommendation")):
+        st.markdown(f"### {plain(analysis.recommendation.sentence)}")
+        for reason in analysis.recommendation.reasons:
+            st.markdown(f"- {plain(reason)}")
+        st.caption(words.protocol(analysis))
+        use_calibrator.button(session, model)
+
+
+def before_and_after(analysis: Analysis) -> None:
+    st.markdown("### Before and after")
+    if reason := words.undrawn(analysis.uncalibrated.reliability):
+        st.info(reason)
+        return
+    with st.container(horizontal=True, key=state.key("before_after"), gap="xsmall"):
+        for key in analysis.methods:
+            charts.chart(before_after_panel(analysis, key), f"chart_before_after_{key}")
+    band = band_meaning(analysis.uncalibrated.reliability)
+    frame.once("before and after", lambda: st.caption(BEFORE_AFTER.format(band)))
 
 
 def matrix_columns(compared: MulticlassComparison) -> list[MetricColumn]:
@@ -111,7 +238,7 @@ def clipping_sentence(found: Clipping, confidence_level: float) -> str:
     )
 
 
-def models(comparison: ModelComparison, *, counted: bool) -> None:
+def compare_models(comparison: ModelComparison, *, counted: bool) -> None:
     """The comparison of all models, independent of those side by side below."""
     method = comparison.methods[-1]
     st.markdown("## Compare models")

@@ -1,17 +1,29 @@
-"""What the Decisions page shows: its controls, sentences, numbers and tables."""
+"""Decisions: which threshold, what it costs, and what calibration changes about it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
-from calib.analysis.decisions import Costs, Decision, DecisionTable, ExpectedCounts, NetBenefit
+from calib.analysis.decisions import (
+    Costs,
+    Decision,
+    DecisionTable,
+    ExpectedCounts,
+    NetBenefit,
+    cost_curves,
+    expected_counts,
+    net_benefit,
+)
+from calib.figures.decisions import cost_chart, net_benefit_chart
 from calib.text import count, interval, level, number, percent, signed, significant
+from calib.ui.controls import widgets
 from calib.ui.controls.widgets import ask, control
-from calib.ui.layout import tables
+from calib.ui.layout import charts, frame, tables
 from calib.ui.layout.tables import Line, lines_table
-from calib.ui.session import choices, state
+from calib.ui.session import choices, parts, state
 from calib.ui.session.choices import method_label
 from calib.ui.session.parts import costs
 from calib.ui.session.session import Session
@@ -56,6 +68,59 @@ COUNT_READING = (
     "observed count. Rows are selected by their uncalibrated scores, so that all methods are "
     "compared on the same rows."
 )
+
+
+def page() -> None:
+    session = frame.begin("Decisions")
+    with st.sidebar:
+        costs = costs_control(session)
+        below = st.container()
+        widgets.control(session, choices.CONFIDENCE_LEVEL)
+        widgets.changed(session)
+    models = frame.models(session)
+    with below:
+        shown = widgets.after_control(session, models[0].analysis)
+    frame.show(session, models, partial(body, session, costs, shown))
+
+
+def body(session: Session, costs: Costs, shown: tuple[str, ...], model: state.Model) -> None:
+    analysis = model.analysis
+    weighted = analysis.data.weighted
+    decided = parts.decisions(session, analysis)
+    st.markdown("## Decisions")
+    with st.container(border=True, key=state.key("decision")):
+        st.markdown(verdict(decided, shown, weighted=weighted))
+        widgets.why_shown(analysis, shown)
+
+    cost = session.memo(cost_curves, analysis.held_out, costs)
+    benefit = session.memo(net_benefit, analysis.held_out)
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.markdown("### Expected cost")
+        charts.chart(cost_chart(cost, decided, shown), "chart_cost")
+        rule = "costs" if costs.capacity is None else "capacity"
+        frame.reading(COST_READINGS[rule], "the cost curve")
+    with right:
+        st.markdown("### Net benefit (decision curve)")
+        at = None if costs.capacity else costs.threshold
+        charts.chart(net_benefit_chart(benefit, shown, threshold=at), "chart_benefit")
+        st.markdown(" ".join(benefit_sentence(benefit, key) for key in shown))
+        frame.reading(BENEFIT_READING, "the decision curve")
+
+    st.markdown("### Decisions by method")
+    table(decided, weighted=weighted)
+    counted(session, shown, model)
+
+
+def counted(session: Session, shown: tuple[str, ...], model: state.Model) -> None:
+    st.markdown("### Expected and observed counts")
+    low, high = range_control(session)
+    at, held_out = session.settings.confidence_level, model.analysis.held_out
+    counts = session.memo(expected_counts, held_out, low, high, confidence_level=at)
+    st.markdown(counts_sentence(counts, shown))
+    if counts.rows:
+        counts_table(counts, at)
+    frame.once("counts", lambda: st.caption(COUNT_READING))
 
 
 def costs_control(session: Session) -> Costs:

@@ -1,9 +1,10 @@
-"""Epsilon on the Functions page: its curves, each point computed once, and whether it matters."""
+"""Functions: what every calibrator maps a score to."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -20,22 +21,135 @@ from calib.crossfit.epsilon import (
 from calib.crossfit.settings import Settings
 from calib.curves.functions import CalibrationFunction, CompactLogitCurve
 from calib.data.progress import Progress
-from calib.figures.losses import epsilon_chart
+from calib.figures.functions import compact_logit_chart, functions_chart
+from calib.figures.losses import epsilon_chart, lambda_path_chart, with_path
 from calib.numerics.estimate import Estimate
 from calib.text import interval, level, number, significant
+from calib.ui.controls import use_calibrator, widgets
 from calib.ui.controls.widgets import control
-from calib.ui.layout import charts
+from calib.ui.layout import charts, frame, tables, words
 from calib.ui.layout.words import n_folds
+from calib.ui.session import choices, state
 from calib.ui.session.choices import OVER_EPSILON, method_label
 from calib.ui.session.memo import Keyed, keep
 from calib.ui.session.session import Session
 from calib.ui.session.state import shared_memo
 
+LAMBDA = """
+- A larger **λ** gives a smoother curve. The loss is cross-validated.
+- The **large marker** is the λ in use. **Spline** adds a small penalty per degree of freedom
+  (d.f.), because the minimum of a flat curve is often noise. Its marker may therefore lie to the
+  right of the minimum.
+"""
+FUNCTIONS = """
+- Each **line** is a calibrator: it maps the model's score (x) to a calibrated probability (y).
+- The **dots** are bins of the uncalibrated scores: mean score (x) against observed frequency (y).
+  The line of a good calibrator is near the dots, also for rows on which it was not fitted.
+"""
+MAPS_OF_A_VIEW = (
+    "Calibrators of a matrix use the whole row, so a curve over one score cannot show them. The "
+    "curves below are fitted to the score of this view alone, and methods that need the matrix are "
+    "left out. All other pages show the calibrators of the matrix."
+)
 SOURCE = (
     "The compact logit and its epsilon are from "
     "[Lucena 2018](https://arxiv.org/abs/1809.07751), section 5.1."
 )
 keep(1)(cross_fit_folds)
+
+
+def page() -> None:
+    session = frame.begin("Functions")
+    with st.sidebar:
+        widgets.methods(session)
+        widgets.control(session, choices.KNOTS)
+        widgets.control(session, choices.AXIS)
+        widgets.control(session, choices.CONFIDENCE_LEVEL)
+        widgets.changed(session)
+    frame.show(session, frame.models(session, one_score=True), partial(body, session))
+
+
+def body(session: Session, model: state.Model) -> None:
+    analysis = model.analysis
+    st.markdown("## Calibration functions")
+    with st.container(key=state.key("epsilon_matters")):
+        first = st.empty()
+    used = bool(methods(analysis))
+    first.markdown(epsilon_matters(analysis, (), is_known=not used))
+    if session.is_matrix:
+        st.info(MAPS_OF_A_VIEW)
+    if reason := words.too_few(analysis):
+        first.info(reason)
+        return
+    diagrams(session, analysis)
+    beside = epsilons(session, analysis)
+    st.markdown("### Fitted parameters")
+    tables.formulas(analysis)
+    # Of a matrix these are maps of one view; the calibrators for use map whole rows.
+    if not session.is_matrix:
+        use_calibrator.button(session, model)
+    smoothness(analysis)
+    # Last: everything else can be read while its points are computed.
+    with beside:
+        curves = over_epsilon(session, analysis)
+    if curves:
+        first.markdown(epsilon_matters(analysis, curves))
+
+
+def diagrams(session: Session, analysis: LiveAnalysis) -> None:
+    by_rule = rule_maps(session, analysis)
+    axis, knots = session[choices.AXIS], session[choices.KNOTS]
+    draw = partial(functions_chart, axis=axis, highlight_knots=knots, by_rule=by_rule)
+    drawn, tested = tuple(analysis.methods), analysis.data.protocol == "test rows"
+    left, right = st.columns(2 if tested else [2, 1], gap="medium")
+    with left:
+        n = f"{analysis.data.n_calibration:,}"
+        st.markdown(f"### Fitted on {f'the {n} calibration' if tested else f'all {n}'} rows")
+        fitted = draw(analysis, drawn, rows="fitted")
+        charts.chart(fitted, "chart_functions_fitted")
+    with right:
+        if tested:
+            st.markdown(f"### Evaluated on the {analysis.data.n_rows:,} test rows")
+            scored = draw(analysis, drawn, rows="test")
+            charts.chart(scored, "chart_functions_test")
+        else:
+            frame.reading(FUNCTIONS)
+            st.caption(words.protocol(analysis))
+    if tested:
+        frame.reading(FUNCTIONS)
+
+
+def epsilons(session: Session, analysis: LiveAnalysis) -> st.delta_generator.DeltaGenerator:
+    """The slider, its charts beside it; returns the place of the last of them."""
+    st.markdown("### Epsilon")
+    control, transform, effect = st.columns([2, 3, 3], gap="medium")
+    with control:
+        # Several models share one epsilon.
+        if session.drawn == 0:
+            widgets.epsilon(session, analysis.compact_logit.rule)
+        meaning = compact_logit(analysis.compact_logit)
+        frame.reading(meaning + epsilon_reading(analysis), "epsilon")
+        frame.once("Lucena", lambda: st.caption(SOURCE))
+    with transform:
+        st.markdown("#### Compact-logit transform")
+        charts.chart(compact_logit_chart(analysis), "chart_compact_logit")
+    with effect:
+        st.markdown("#### Effect of epsilon on log loss")
+    return effect
+
+
+def smoothness(analysis: Analysis) -> None:
+    smoothed = with_path(analysis)
+    if not smoothed:
+        return
+    st.markdown("### Smoothing (lambda)")
+    columns = st.columns(2, gap="medium")
+    for column, key in zip(columns, smoothed, strict=False):
+        with column:
+            st.markdown(f"#### {choices.method_label(key)}")
+            charts.chart(lambda_path_chart(analysis, key), f"chart_lambda_{key}")
+    with columns[1] if len(smoothed) == 1 else st.container():
+        frame.reading(LAMBDA, "smoothing")
 
 
 def methods(analysis: LiveAnalysis) -> tuple[str, ...]:

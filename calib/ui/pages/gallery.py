@@ -1,4 +1,4 @@
-"""The gallery: a paper's point, its numbers beside ours, and data to open."""
+"""Gallery: published results, our reproduction of them, and data to open."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import streamlit as st
 
 from calib.text import plain
+from calib.ui.layout import frame
 from calib.ui.layout.words import linked
 from calib.ui.session.choice import Choice
 from calib.ui.session.choices import (
@@ -26,6 +27,7 @@ from calib.ui.session.choices import (
     Chosen,
 )
 from calib.ui.session.links import Link
+from calib.ui.session.pages import PAGES
 from calib.ui.session.serving import app_file
 
 FOLDER = app_file().parent / "docs" / "reproductions"
@@ -217,6 +219,25 @@ ENTRIES = (
         "Ten CORP diagrams with their bands.",
     ),
 )
+
+
+def page() -> None:
+    session = frame.begin("Gallery")
+    st.markdown("## Gallery")
+    st.markdown(
+        "Published results, reproduced. Each entry has data to open in the app, and the published "
+        "numbers beside ours. See `docs/reproductions.md` for details and deviations."
+    )
+    if session.upload is not None:
+        st.caption(
+            "An example that you open here replaces your file. Upload the file again on the Data "
+            "page."
+        )
+    for shown in ENTRIES:
+        opened = show_entry(shown)
+        if opened is not None:
+            session.follow(opened.link)
+            st.switch_page(PAGES[opened.page])
 
 
 def show_entry(shown: GalleryEntry) -> Opening | None:

@@ -1,13 +1,16 @@
-"""What every number means: the words of the registries, as the Methods page prints them."""
+"""Methods: what every number means, which convention it follows, and its source."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import streamlit as st
+
 from calib.calibrators import CALIBRATORS, score_methods
 from calib.metrics import METRICS, Metric
 from calib.text import plain, significant
+from calib.ui.layout import frame
 from calib.ui.layout.tables import DIRECTIONS
 from calib.ui.layout.words import linked
 
@@ -52,31 +55,6 @@ class Entry:
             f"- **{plain(self.name.replace(' - ', ' − '))}**{facts}  \n  {plain(self.text)}  \n"
             f"  :small[{aliases}`{self.code}`{source}]"
         )
-
-
-def metric_entries() -> dict[str, list[Entry]]:
-    found: dict[str, list[Entry]] = {title: [] for title in [*FAMILIES.values(), OTHER_FAMILY]}
-    for metric in METRICS.values():
-        module = metric.compute.__module__.rsplit(".", 1)[-1]
-        found[FAMILIES.get(module, OTHER_FAMILY)].append(_metric_entry(metric))
-    return {title: entries for title, entries in found.items() if entries}
-
-
-def calibrator_entries() -> dict[str, list[Entry]]:
-    found: dict[str, list[Entry]] = {"Calibrators, simplest first": [], "For several classes": []}
-    single, several = found.values()
-    for key, m in CALIBRATORS.items():
-        place = single if key in score_methods() else several
-        place.append(Entry(m.label, m.key, m.summary, m.source, m.aliases))
-    return found
-
-
-def kept(entries: Mapping[str, Iterable[Entry]], query: str) -> dict[str, list[Entry]]:
-    found = {
-        title: [entry for entry in group if entry.matches(query)]
-        for title, group in entries.items()
-    }
-    return {title: group for title, group in found.items() if group}
 
 
 # Words of the field that name no metric and no calibrator.
@@ -156,26 +134,6 @@ TERMS = (
         "Holm-Bonferroni, multiple testing, family-wise error rate",
     ),
 )
-
-
-def _metric_entry(metric: Metric) -> Entry:
-    return Entry(
-        metric.label,
-        metric.key,
-        " ".join(filter(None, [metric.meaning, metric.convention])),
-        metric.source,
-        metric.aliases,
-        f"{_range(*metric.bounds)}, {DIRECTIONS[metric.better]}",
-    )
-
-
-def _range(low: float, high: float) -> str:
-    if low == -float("inf"):
-        return "any number"
-    sentence = f"{low:g} or more" if high == float("inf") else f"{low:g} to {significant(high, 4)}"
-    return sentence.replace("-", "−")
-
-
 INTERVALS = """
 - **Observed frequency of a bin**: Wilson's interval. Weighted or clustered rows count by their
   effective number.
@@ -208,3 +166,74 @@ INTERVALS = """
   in the settings has no effect.
 - All random numbers are seeded: the same data and settings give the same numbers.
 """
+
+
+def page() -> None:
+    frame.begin("Methods")
+    st.markdown("## Methods")
+    query = st.text_input(
+        "Find",
+        placeholder="ECE, isotonic, arXiv, Guo …",
+        key="methods_filter",
+        help="Searches names, explanations and sources for every word.",
+    )
+    metrics = kept(metric_entries(), query)
+    calibrators = kept(calibrator_entries() | {"Terms": TERMS}, query)
+    left, right = st.columns(2, gap="large")
+    with left, st.container(key="glossary_metrics"):
+        for title, entries in metrics.items():
+            st.markdown(f"### {title}")
+            st.markdown("\n".join(entry.markdown() for entry in entries))
+    with right, st.container(key="glossary_calibrators"):
+        for title, entries in calibrators.items():
+            st.markdown(f"### {title}")
+            st.markdown("\n".join(entry.markdown() for entry in entries))
+        if not query:
+            st.caption(ONE_VS_REST)
+            st.markdown("### How intervals are computed")
+            st.markdown(INTERVALS)
+    if not metrics and not calibrators:
+        st.info("No matches.")
+
+
+def metric_entries() -> dict[str, list[Entry]]:
+    found: dict[str, list[Entry]] = {title: [] for title in [*FAMILIES.values(), OTHER_FAMILY]}
+    for metric in METRICS.values():
+        module = metric.compute.__module__.rsplit(".", 1)[-1]
+        found[FAMILIES.get(module, OTHER_FAMILY)].append(_metric_entry(metric))
+    return {title: entries for title, entries in found.items() if entries}
+
+
+def calibrator_entries() -> dict[str, list[Entry]]:
+    found: dict[str, list[Entry]] = {"Calibrators, simplest first": [], "For several classes": []}
+    single, several = found.values()
+    for key, m in CALIBRATORS.items():
+        place = single if key in score_methods() else several
+        place.append(Entry(m.label, m.key, m.summary, m.source, m.aliases))
+    return found
+
+
+def kept(entries: Mapping[str, Iterable[Entry]], query: str) -> dict[str, list[Entry]]:
+    found = {
+        title: [entry for entry in group if entry.matches(query)]
+        for title, group in entries.items()
+    }
+    return {title: group for title, group in found.items() if group}
+
+
+def _metric_entry(metric: Metric) -> Entry:
+    return Entry(
+        metric.label,
+        metric.key,
+        " ".join(filter(None, [metric.meaning, metric.convention])),
+        metric.source,
+        metric.aliases,
+        f"{_range(*metric.bounds)}, {DIRECTIONS[metric.better]}",
+    )
+
+
+def _range(low: float, high: float) -> str:
+    if low == -float("inf"):
+        return "any number"
+    sentence = f"{low:g} or more" if high == float("inf") else f"{low:g} to {significant(high, 4)}"
+    return sentence.replace("-", "−")

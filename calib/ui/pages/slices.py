@@ -1,18 +1,24 @@
-"""What the Slices page shows of slices and periods: sentences, tables, charts."""
+"""Slices and time: are the scores calibrated in every part of the data, and in every period?"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import streamlit as st
 
 from calib.analysis.decisions import DecisionTable
 from calib.analysis.periods import PeriodTable
+from calib.analysis.run import Data
 from calib.analysis.slices import SlicedRows, SliceErrorRates, SliceGaps, SliceTests
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.curves.reliability import FEW_ROWS
+from calib.data.aggregate import Aggregate
+from calib.data.predictions import Predictions
 from calib.figures.periods import period_chart
+from calib.figures.reliability import overlay_chart
 from calib.figures.slice_words import miscalibrated, with_gaps
 from calib.figures.slices import MAX_ROWS, slice_chart
 from calib.numerics.estimate import Estimate
@@ -27,12 +33,21 @@ from calib.text import (
     significant,
     with_interval,
 )
+from calib.ui.controls import widgets
+from calib.ui.controls.widgets import control
 from calib.ui.layout import charts, frame, tables
 from calib.ui.layout.tables import whole_numbers
-from calib.ui.session import parts, state
+from calib.ui.session import choices, parts, state
 from calib.ui.session.choices import method_label
 from calib.ui.session.session import Session
 
+HOW_TO_CROSS = (
+    "These rows were not counted by two columns together. Choose **Slices to cross** on the Data "
+    "page, and analyse the rows again."
+)
+MAX_PICKED = 6
+# A control cannot list thousands of slices: those with the strongest evidence are first.
+MAX_OFFERED = 200
 MAX_LISTED = 500
 COLUMNS = {
     **{name: st.column_config.TextColumn(pinned=True) for name in ("Slice", "Period")},
@@ -79,6 +94,128 @@ UNITS_SAID = {
     "quarter": "one per quarter",
     "year": "one per year",
 }
+
+
+def page() -> None:
+    session = frame.begin("Slices")
+    rows = frame.predictions(session)
+    columns: tuple[str, ...] = ()
+    with st.sidebar:
+        if rows.columns:
+            columns = columns_control(session, rows)
+            if isinstance(rows, Predictions):
+                control(session, choices.N_RANGES)
+        below = st.container()
+        widgets.binning(session)
+        control(session, choices.CONFIDENCE_LEVEL)
+        widgets.changed(session)
+    models = frame.models(session)
+    with below:
+        shown = widgets.after_control(session, models[0].analysis)
+    frame.show(session, models, partial(body, session, columns, shown))
+
+
+def columns_control(session: Session, rows: Data) -> tuple[str, ...]:
+    names = list(rows.columns)
+    first = control(session, choices.SLICE_BY, names)
+    others = parts.crossed_with(rows, first)
+    crossed = control(session, choices.CROSS, ["", *others]) if others else ""
+    of_source = session.upload is not None and session.upload.source is not None
+    if of_source and not others and len(names) > 1:
+        st.caption(HOW_TO_CROSS)
+    return (first, crossed) if crossed else (first,)
+
+
+def body(
+    session: Session, columns: tuple[str, ...], shown: tuple[str, ...], model: state.Model
+) -> None:
+    st.markdown("## Slices and time")
+    unknown_columns(session, model.rows)
+    if not columns:
+        st.info(NO_COLUMNS)
+        st.page_link("pages/data.py", label="**Go to Data**", query_params=session.link())
+        return
+    with st.spinner("Computing slices"):
+        cut = parts.sliced(session, model, columns)
+        gaps = parts.gaps(session, cut, shown)
+        tests = parts.slice_tests_of(session, cut, shown)
+        decided = parts.decisions(session, model.analysis)
+        rates = parts.error_rates(session, cut, decided, shown)
+    widgets.why_shown(model.analysis, shown)
+    forest(gaps, tests)
+    table(gaps, tests)
+
+    st.markdown(f"### {rates_title(decided)}")
+    st.page_link(
+        "pages/decisions.py", label="Chosen on the **Decisions** page", query_params=session.link()
+    )
+    rates_table(rates, decided)
+
+    st.markdown("### Compare slices")
+    overlay, alone = st.columns(2, gap="large")
+    with overlay:
+        picked = picked_control(session, tests["uncalibrated"])
+        curves = parts.curves(session, cut, picked)
+        charts.chart(overlay_chart(curves), "chart_overlay")
+    with alone:
+        first = tests["uncalibrated"]
+        apart = control(session, choices.APART, offered(first), format_func=namer(first))
+        if len(shown) > 1:
+            slice_calibrator(session, model, cut, apart, shown[1])
+    over_time(session, model, shown)
+
+
+def over_time(session: Session, model: state.Model, shown: Sequence[str]) -> None:
+    st.markdown("### Over time")
+    column, unit = st.columns(2, gap="large")
+    with column:
+        time = time_control(session, model.rows)
+    with unit:
+        if time and holds_dates(model.rows, time):
+            control(session, choices.UNIT)
+    if time:
+        show_periods(session, model, time, shown)
+    else:
+        st.caption(NO_TIME)
+
+
+def unknown_columns(session: Session, rows: Data) -> None:
+    """Say which columns of the link are not in these data."""
+    wanted = (session[choices.SLICE_BY], session[choices.CROSS], session[choices.TIME])
+    names = [name for name in dict.fromkeys(wanted) if name and name not in rows.columns]
+    if names:
+        listed = ", ".join(map(plain, names))
+        st.caption(f":material/info: The link names columns that these data do not have: {listed}.")
+
+
+def picked_control(session: Session, tests: SliceTests) -> tuple[int, ...]:
+    """Pick slices to lay over each other; returns their numbers, the two strongest at first."""
+    numbers, choice = offered(tests), choices.PICKED
+    chosen = tuple(number for number in session[choice] if number in numbers) or numbers[:2]
+    look = {"format_func": namer(tests), "max_selections": MAX_PICKED}
+    return control(session, choice, numbers, value=chosen, **look)[:MAX_PICKED]
+
+
+def offered(tests: SliceTests) -> tuple[int, ...]:
+    return tuple(int(tests.number[i]) for i in tests.order[:MAX_OFFERED])
+
+
+def namer(tests: SliceTests) -> Any:
+    names = {int(number): name for number, name in zip(tests.number, tests.names, strict=True)}
+    return lambda number: names.get(number, str(number))
+
+
+def time_control(session: Session, rows: Data) -> str:
+    names = list(rows.columns)
+    wanted = session[choices.TIME] or (session.upload.mapping.time if session.upload else None)
+    chosen = wanted if wanted in names else ""
+    return control(session, choices.TIME, names, value=chosen)
+
+
+def holds_dates(rows: Data, column: str) -> bool:
+    if isinstance(rows, Aggregate):
+        return column == rows.time_name and rows.time_kind == "M"
+    return rows.columns[column].dtype.kind == "M"
 
 
 def forest(gaps: Mapping[str, SliceGaps], tests: Mapping[str, SliceTests]) -> None:
@@ -151,7 +288,7 @@ def _gap_row(gaps: SliceGaps, i: int) -> dict[str, object]:
     }
 
 
-def rates(
+def rates_table(
     by_method: Mapping[str, tuple[SliceErrorRates, SliceErrorRates]], decided: DecisionTable
 ) -> None:
     tables.by_method(
@@ -195,15 +332,17 @@ def rates_title(decided: DecisionTable) -> str:
     return f"Error rates if the highest {percent(decided.costs.capacity, 3)} of scores are flagged"
 
 
-def own_map(session: Session, model: state.Model, cut: SlicedRows, own: int, method: str) -> None:
+def slice_calibrator(
+    session: Session, model: state.Model, cut: SlicedRows, apart: int, method: str
+) -> None:
     try:
         with st.spinner("Fitting the slice-specific calibrator"):
-            found = parts.slice_calibration(session, model, cut, own, method)
+            found = parts.slice_calibration(session, model, cut, apart, method)
     except ValueError as error:
         st.info(plain(str(error)))
         return
     at, change = level(found.confidence_level), found.difference
-    who, matrix = f"**{plain(cut.slicing.names[own])}**", model.analysis.multiclass is not None
+    who, matrix = f"**{plain(cut.slicing.names[apart])}**", model.analysis.multiclass is not None
     if change.high < 0:
         sentence = f"A separate calibrator helps {who}"
     elif change.low > 0:
@@ -221,7 +360,7 @@ def own_map(session: Session, model: state.Model, cut: SlicedRows, own: int, met
     st.caption(SLICE_CALIBRATOR_READING)
 
 
-def over_time(session: Session, model: state.Model, column: str, methods: Sequence[str]) -> None:
+def show_periods(session: Session, model: state.Model, column: str, methods: Sequence[str]) -> None:
     try:
         with st.spinner("Computing periods"):
             periods = parts.period_tables(session, model, column, methods)

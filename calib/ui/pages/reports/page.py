@@ -1,0 +1,61 @@
+"""Reports: download the analysis, share it with the team, open what others shared."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib.store import StoreError
+from calib.text import plain
+from calib.ui.controls import widgets
+from calib.ui.layout import frame
+from calib.ui.pages.reports import report_form, saved_report, saved_reports
+from calib.ui.session import choices
+from calib.ui.session.pages import PAGES
+
+
+def page() -> None:
+    session = frame.begin("Reports")
+    browser = session.report_browser
+    store, trouble = None, ""
+    try:
+        store = saved_reports.opened_store()
+    except StoreError as error:
+        trouble = str(error)
+
+    if (browser.report and store is not None) or browser.file is not None:
+        try:
+            with st.container(width=saved_report.WIDTH):
+                saved_report.page(session, store)
+        except StoreError as error:
+            st.error(plain(str(error)))
+            st.page_link(PAGES["Reports"], label="All reports", query_params=session.link())
+        st.stop()
+
+    with st.sidebar:
+        widgets.control(session, choices.CONFIDENCE_LEVEL)
+        widgets.changed(session)
+
+    if browser.message:
+        st.success(plain(browser.message))
+        browser.message = ""
+    above, below = st.container(key="report_form"), st.container(key="reports_below")
+    with below:
+        st.markdown("## Saved reports")
+        try:
+            if store is not None:
+                saved_reports.saved(session, store)
+        except StoreError as error:
+            store, trouble = None, str(error)
+        if trouble:
+            st.error(f"{plain(trouble)} The downloads above work without it.")
+        saved_report.reader(session)
+
+    with above:
+        models = frame.models(session)
+        st.markdown("## Report")
+        form, contents = st.columns([3, 2], gap="large")
+        with form:
+            report_form.form(session, report_form.chosen_model(session, models), store)
+        with contents:
+            st.markdown("### Contents")
+            st.markdown(report_form.CONTENTS)
