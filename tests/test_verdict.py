@@ -195,6 +195,7 @@ def test_a_ranking_is_judged_by_the_interval_of_the_slope(slope, kind):
                 "Not calibrated: overconfident. Predictions of at most 60% average 10.7%, but "
                 "23.2% of those rows were positive. (KS error 0.0642, p < 0.001)",
                 "not calibrated",
+                {},
             ),
             (
                 "Not calibrated: overconfident",
@@ -203,11 +204,11 @@ def test_a_ranking_is_judged_by_the_interval_of_the_slope(slope, kind):
             ),
         ),
         (
-            Verdict("calibrated", "No evidence of miscalibration.", "no evidence"),
+            Verdict("calibrated", "No evidence of miscalibration.", "no evidence", {}),
             ("No evidence of miscalibration", "", ""),
         ),
         (
-            Verdict("unknown", "Inconclusive: a test rejects (p = 0.01).", "inconclusive"),
+            Verdict("unknown", "Inconclusive: a test rejects (p = 0.01).", "inconclusive", {}),
             ("Inconclusive", "A test rejects (p = 0.01).", ""),
         ),
     ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from importlib import import_module
 from textwrap import fill
 from typing import Any
@@ -101,8 +101,8 @@ class DataSummary:
     protocol: str
     weighted: bool
     set_aside: Mapping[str, int]
-    origin: Origin | None = None
-    named_folds: int = 0
+    origin: Origin | None
+    named_folds: int
 
     @property
     def read_as(self) -> str:
@@ -150,7 +150,7 @@ class MethodResult:
     cumulative: CumulativeCurve
     ks: TestResult
     function: CalibrationFunction
-    tests: Mapping[str, TestResult] = field(default_factory=dict)
+    tests: Mapping[str, TestResult]
 
     @property
     def all_tests(self) -> dict[str, TestResult]:

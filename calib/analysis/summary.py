@@ -57,7 +57,8 @@ def table_metric(column: str) -> TableMetric:
 def is_error(column: str) -> bool:
     """Whether a column is a calibration error, which has an upward bias from noise.
 
-    The answer is False if no metric is registered for the column, for example in an old report.
+    The answer is False if no metric is registered for the column, for example because it was
+    added by a package that is not installed.
     """
     key = table_metric(column).key
     return key in METRICS and METRICS[key].interval == "error"

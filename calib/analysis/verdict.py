@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -72,8 +72,7 @@ class Verdict:
         no test rejects but there are too few rows, or if tests and recommendation disagree.
     p_adjusted : mapping of str to float
         Holm-adjusted p-value of each test, NaN if there is no test. For a matrix these are the
-        tests of the view, and the KS test of each class, "class:0", "class:1", ... Empty in reports
-        of earlier versions, whose verdict uses only the KS test.
+        tests of the view, and the KS test of each class, "class:0", "class:1", ...
     notes : tuple of str
         Further sentences.
     """
@@ -81,7 +80,7 @@ class Verdict:
     kind: Kind
     sentence: str
     answer: Answer
-    p_adjusted: Mapping[str, float] = field(default_factory=dict)
+    p_adjusted: Mapping[str, float]
     notes: tuple[str, ...] = ()
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 
 import numpy as np
 import pandas as pd
@@ -38,9 +38,8 @@ class MulticlassResult:
     # Difference of log_loss, brier_score and accuracy from the uncalibrated scores, paired by row.
     differences: Mapping[str, Estimate]
     to_best: Estimate  # log loss minus the log loss of the best method, paired by row
-    # p-values of the KS tests of the classes, NaN for classes that are not tested. Empty in reports
-    # of earlier versions.
-    class_p_values: FloatArray = field(default_factory=lambda: np.empty(0))
+    # p-values of the KS tests of the classes, NaN for classes that are not tested.
+    class_p_values: FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

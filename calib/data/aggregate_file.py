@@ -62,9 +62,8 @@ class Known:
     sources: tuple[str, ...]
     fold_names: tuple[str, ...]
     max_scores: int
-    # Files of earlier versions do not have them.
-    transform: Transform = "none"
-    swap: bool = False
+    transform: Transform
+    swap: bool
 
     def __post_init__(self) -> None:
         parse_view(self.view_key)
@@ -135,7 +134,7 @@ def _damaged(called: str) -> ValueError:
 def from_arrow(table: pa.Table, called: str) -> dict[str, Any]:
     """What `to_arrow` made, by name.
 
-    Raises ValueError if it is something else, contradicts itself, or is of a later version.
+    Raises ValueError if it is something else, contradicts itself, or is of another version.
     """
     try:
         known = loads((table.schema.metadata or {})[METADATA_KEY])

@@ -105,11 +105,6 @@ def pool_reports(reports: Mapping[str, Report], **words: Any) -> Report:
 
 
 def _evidence(name: str, report: Report) -> Evidence:
-    if report.evidence is None or report.seal is None:
-        raise ReportError(
-            f"{name} has no counts, because it is of an earlier schema. Make it again from "
-            "the predictions."
-        )
     if trouble := broken(encode(report), report.seal):
         raise ReportError(f"{name}: {trouble}")
     if not report.evidence.refits:
@@ -131,7 +126,7 @@ def _check_disjoint(evidence: Mapping[str, Evidence]) -> None:
     """Refuse reports of the same rows, in any order and with scores of fewer digits."""
     for (first, one), (name, other) in combinations(evidence.items(), 2):
         same = set(one.cells.sources) & set(other.cells.sources)
-        alike = one.rows_sha256 and one.rows_sha256 == other.rows_sha256
+        alike = one.rows_sha256 == other.rows_sha256
         if same or alike:
             found = "of the same data" if same else "of the same scores and outcomes"
             raise ReportError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -20,7 +20,7 @@ from calib.reports.contents.evidence import Grade
 from calib.reports.contents.structure import Contents, Declared, Parts
 from calib.reports.proof.collecting import evidence_of
 from calib.reports.proof.recomputing import recomputed_parts
-from calib.reports.proof.sealing import read_key, seal_of
+from calib.reports.proof.sealing import Seal, read_key, seal_of
 from calib.reports.render.archive import archive, table_files
 from calib.reports.render.files import Printable
 
@@ -127,6 +127,7 @@ class Report(Contents, Printable):
             analysis=without_rows,
             parts=parts,
             evidence=evidence,
+            seal=Seal(""),
             source=source,
         )
         # Read back what will be written: a fresh report and an opened one are then the same.
@@ -135,9 +136,9 @@ class Report(Contents, Printable):
 
     def _sealed(self, key: Ed25519PrivateKey | None = None, *, counts: Any = None) -> Report:
         """The same report with a seal. `counts` is its evidence in JSON, if that was made."""
-        if counts is None:
-            return replace(self, seal=seal_of(encode(self), key))
-        rest = encode(replace(self, evidence=None))
+        counts = encode(self.evidence) if counts is None else counts
+        names = (field.name for field in fields(self) if field.name != "evidence")
+        rest = {name: encode(getattr(self, name)) for name in names}
         return replace(self, seal=seal_of(rest | {"evidence": counts}, key))
 
     def signed(self, key: str | bytes | Path) -> Report:
@@ -157,7 +158,7 @@ class Report(Contents, Printable):
 
     @classmethod
     def open(cls, source: str | bytes | Path) -> Report:
-        """Read a report.json of this version or an earlier one.
+        """Read a report.json.
 
         Parameters
         ----------
@@ -167,7 +168,8 @@ class Report(Contents, Printable):
         Raises
         ------
         ReportError
-            If the source is not a report, is damaged, or was written by a newer version of calib.
+            If the source is not a report, is damaged, or was written by a version of calib whose
+            schema this version does not read.
         """
         return cls.open_json(read_json(source))
 
@@ -196,7 +198,7 @@ class Report(Contents, Printable):
         # A text can hold half of a character, and no file can.
         texts = (text.encode("utf-8", "replace").decode() for text in (title, author, note))
         title, author, note = texts
-        made = replace(self, title=title, author=author, note=note, created=created, seal=None)
+        made = replace(self, title=title, author=author, note=note, created=created)
         check_contents(made)
         return made._sealed()
 

@@ -49,7 +49,6 @@ class VerifiedReport:
     def sentence(self) -> str:
         """The result in words."""
         evidence = self.report.evidence
-        assert evidence is not None
         if evidence.grade == "guarded":
             how = "within what its merged cells allow"
         elif not evidence.refits or not self.same_versions:
@@ -81,7 +80,7 @@ def verify_report(
         If a number, a band or the verdict differs (the message names it), the seal is broken, or
         another key signed.
     ReportError
-        If the report cannot be read, or has an earlier schema without counts.
+        If the report cannot be read.
 
     Examples
     --------
@@ -100,11 +99,6 @@ was made. analysis.data.n_positive is 890; the cells give 891.
     data = read_json(source)
     report = Report.open_json(data)
     evidence = report.evidence
-    if evidence is None or report.seal is None:
-        raise ReportError(
-            f"This report has schema {data.get('schema_version')}, without counts that this "
-            "version can recompute it from. Make the report again from the predictions."
-        )
     sentences = [broken(upgraded(data), report.seal), _other_signer(report, signed_by)]
     printed = encode(report)
     try:
@@ -127,7 +121,7 @@ was made. analysis.data.n_positive is 890; the cells give 891.
 
 
 def _other_signer(report: Report, wanted: str | bytes | Path | None) -> str:
-    if wanted is None or (report.seal and report.seal.public_key == public_key(wanted)):
+    if wanted is None or report.seal.public_key == public_key(wanted):
         return ""
     found = signer(report.seal)
     return f"The report must be signed by the given key, got {found or 'no signature'}."
@@ -163,7 +157,6 @@ def _other_totals(report: Report, evidence: Evidence) -> Iterator[Difference]:
 def _contradicted(report: Report) -> Iterator[Difference]:
     """Words that do not agree with the verdict, the method, the grade or the settings."""
     analysis, evidence = report.analysis, report.evidence
-    assert evidence is not None
     verdict, advice = analysis.verdict, analysis.recommendation
     for name, each in {"verdict": verdict, "after": analysis.after}.items():
         if each is not None and not each.sentence.startswith(each.heading):

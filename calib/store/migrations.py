@@ -24,7 +24,7 @@ LOCK = int.from_bytes(b"calib")
 BYTES = {"sqlite": "BLOB", "postgresql": "BYTEA"}
 SCHEMA = "CREATE TABLE calib_schema (version INTEGER PRIMARY KEY, applied TEXT NOT NULL)"
 
-REPORTS_AND_TAGS: Step = (
+FIRST_TABLES: Step = (
     """
     CREATE TABLE calib_reports (
         id TEXT PRIMARY KEY,
@@ -49,9 +49,12 @@ REPORTS_AND_TAGS: Step = (
         PRIMARY KEY (report_id, tag)
     )
     """,
-)
-
-LOG_OF_DELETIONS: Step = (
+    """
+    CREATE TABLE calib_owners (
+        report_id TEXT PRIMARY KEY REFERENCES calib_reports (id),
+        owner TEXT NOT NULL
+    )
+    """,
     """
     CREATE TABLE calib_deletions (
         report_id TEXT PRIMARY KEY,
@@ -60,10 +63,17 @@ LOG_OF_DELETIONS: Step = (
         deleted_by TEXT NOT NULL
     )
     """,
-)
-
-# No path of ours changes a report; this refuses those of others.
-NO_CHANGE: Step = (
+    """
+    CREATE TABLE calib_changes (
+        report_id TEXT NOT NULL,
+        moment TEXT NOT NULL,
+        change TEXT NOT NULL,
+        title TEXT NOT NULL,
+        person TEXT NOT NULL,
+        PRIMARY KEY (report_id, moment, change)
+    )
+    """,
+    # calib never changes a saved report. The trigger refuses changes by other programs.
     {
         "sqlite": """
             CREATE TRIGGER calib_reports_stay BEFORE UPDATE ON calib_reports
@@ -82,26 +92,7 @@ NO_CHANGE: Step = (
     },
 )
 
-OWNERS_AND_CHANGES: Step = (
-    """
-    CREATE TABLE calib_owners (
-        report_id TEXT PRIMARY KEY REFERENCES calib_reports (id),
-        owner TEXT NOT NULL
-    )
-    """,
-    """
-    CREATE TABLE calib_changes (
-        report_id TEXT NOT NULL,
-        moment TEXT NOT NULL,
-        change TEXT NOT NULL,
-        title TEXT NOT NULL,
-        person TEXT NOT NULL,
-        PRIMARY KEY (report_id, moment, change)
-    )
-    """,
-)
-
-STEPS: tuple[Step, ...] = (REPORTS_AND_TAGS, LOG_OF_DELETIONS, NO_CHANGE, OWNERS_AND_CHANGES)
+STEPS: tuple[Step, ...] = (FIRST_TABLES,)
 
 
 def migrate(engine: Engine, steps: Sequence[Step] = STEPS) -> None:
@@ -117,8 +108,9 @@ def migrate(engine: Engine, steps: Sequence[Step] = STEPS) -> None:
         version = _version(connection)
         if version > len(steps):
             raise StoreError(
-                f"The reports were saved by a newer version of calib (schema {version}, this one "
-                f"knows up to {len(steps)}): update calib to use them."
+                f"The reports were saved by another version of calib (schema {version}; this one "
+                f"reads up to {len(steps)}). Use that version, or update calib. The reports were "
+                "not changed."
             )
         if version == 0:
             connection.execute(text(SCHEMA))

@@ -54,7 +54,7 @@ class Store:
     ----------
     url : str or URL
         ``sqlite:///path/to/file.db`` or ``postgresql://user:password@host/database``. Missing
-        tables are created, and old ones are upgraded.
+        tables are created.
     patience : float
         Seconds to wait for other writers, or for a server that does not answer.
     rest : timedelta

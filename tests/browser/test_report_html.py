@@ -19,9 +19,9 @@ from calib.loading.examples import EXAMPLES
 from calib.metrics import expected_calibration_error, ks_error
 from calib.reports import Report, parts_of
 from tests.rare import common_first, rare
+from tests.reports.kept import KEPT
 
 HOSTILE = "<img src=x onerror=window.hacked=1></script><script>window.hacked=1</script>"
-KEPT = Path(__file__).parents[1] / "reports" / "fixtures" / "schema_2.json"
 WIDEST = "() => document.documentElement.scrollWidth"
 
 

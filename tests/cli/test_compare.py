@@ -57,7 +57,7 @@ def test_the_json_holds_every_number_and_every_refusal(two):
     ("content", "sentence"),
     [
         (b"{", "broken.json: This is not a report: it is not valid JSON"),
-        (b'{"schema_version": 99}', "broken.json: This report was written by a newer version"),
+        (b'{"schema_version": 99}', "broken.json: This report was written by another version"),
         (None, "broken.json: No report can be read from"),
     ],
 )

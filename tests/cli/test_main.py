@@ -19,11 +19,11 @@ import calib
 from calib.cli.main import main, parser
 from calib.crossfit.settings import Settings, default_settings
 from calib.reports.render.command import option_of
+from tests.reports.kept import KEPT
 
 ROOT = Path(__file__).parents[2]
 PEM, PKCS8 = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
 SUBJECT = serialization.PublicFormat.SubjectPublicKeyInfo
-KEPT = ROOT / "tests" / "reports" / "fixtures" / "schema_3.json"
 
 
 @pytest.mark.parametrize(

@@ -69,13 +69,13 @@ def report() -> Report:
 
 @cache
 def written() -> tuple[str, ...]:
-    """Reports as files: this one, one of a matrix, and those of earlier schemas."""
+    """Reports as files: this one, one of a matrix, and the kept one of every schema."""
     rng = np.random.default_rng(0)
     scores = rng.dirichlet(np.ones(3), 90)
     rows = Predictions.from_arrays(rng.integers(0, 3, 90), scores, class_names=("a", "b", "c"))
     analysis = analyze(rows, Settings(methods=("temperature",), n_bins=4))
-    earlier = (path.read_text() for path in sorted(FIXTURES.glob("*.json")))
-    return (report().json(), Report.from_analysis(analysis, created=MOMENT).json(), *earlier)
+    kept = (path.read_text() for path in sorted(FIXTURES.glob("*.json")))
+    return (report().json(), Report.from_analysis(analysis, created=MOMENT).json(), *kept)
 
 
 def report_case(rng: random.Random) -> Case:

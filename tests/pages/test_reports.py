@@ -19,8 +19,7 @@ from calib.reports.render.command import command_line, library_call
 from calib.store import Store
 from calib.ui.pages.reports.sharing import IMAGES, who_can_open
 from tests.pages.test_pages import ROOT, button, go, said, start, upload
-
-KEPT = Path(__file__).parents[1] / "reports" / "fixtures" / "schema_2.json"
+from tests.reports.kept import KEPT
 
 
 @pytest.fixture(autouse=True)
@@ -407,9 +406,9 @@ def test_a_file_is_opened_and_a_broken_one_is_told(report, texts):
     texts.shown(said(app))
     assert "### Verdict" in said(app)
     button(app, "close_file").click().run()
-    newer = json.loads(KEPT.read_text()) | {"schema_version": 99}
+    other = json.loads(KEPT.read_text()) | {"schema_version": 99}
     for content, sentence in (
-        (json.dumps(newer).encode(), "written by a newer version of calib"),
+        (json.dumps(other).encode(), "written by another version of calib"),
         (b"{", "not valid JSON"),
         (b"\xff\xfe", "not UTF-8 text"),
     ):

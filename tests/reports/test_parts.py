@@ -75,20 +75,20 @@ def sealed(data: dict) -> str:
 
 
 @pytest.mark.parametrize("grade", ["exact", "guarded"])
-def test_forged_tests_of_slices_do_not_pass_and_reports_without_them_do(
-    predictions, analysis, grade
-):
+def test_forged_or_missing_tests_of_slices_do_not_pass(predictions, analysis, grade):
     parts = parts_of(predictions, analysis, time="")
     data = json.loads(Report.from_analysis(analysis, parts=parts, grade=grade).json())
     verify_report(sealed(data))
-    tests = data["parts"]["slices"][0]["tests"]["uncalibrated"]
+    tests_by_method = data["parts"]["slices"][0]["tests"]
+    tests = tests_by_method["uncalibrated"]
     printed, tests["p_adjusted"] = tests["p_adjusted"], [0.9] * len(tests["p_adjusted"])
     assert printed != tests["p_adjusted"]
     with pytest.raises(NotVerified, match=r"tests\.uncalibrated\.p_adjusted"):
         verify_report(sealed(data))
-    for part in data["parts"]["slices"]:
-        del part["tests"]
-    verify_report(sealed(data))
+    missing = next(key for key in tests_by_method if key != "uncalibrated")
+    del tests_by_method[missing]
+    with pytest.raises(ReportError, match=rf"tests\.{missing} must hold the slices of its gaps"):
+        verify_report(sealed(data))
 
 
 def test_by_rule_every_column_but_time_is_sliced_by_and_time_is_cut(report):

@@ -4,7 +4,6 @@ import csv
 import io
 import zipfile
 from html.parser import HTMLParser
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,9 +14,9 @@ from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
 from calib.reports import Report, parts_of
 from tests.reports.conftest import HOSTILE
+from tests.reports.kept import KEPT
 
 PRINTED = ("metrics", "tests", "bins_uncalibrated", "bins_platt", "settings", "maps")
-KEPT = Path(__file__).parent / "fixtures" / "schema_3.json"
 
 
 @pytest.fixture(scope="module")

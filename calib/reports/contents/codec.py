@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,68 +106,25 @@ class _Reader(Reader):
         return math.nan if data is None else super().number(data, where)
 
 
-def _without_parts(data: dict[str, Any]) -> dict[str, Any]:
-    """1 to 2: reports could not yet hold slices, periods and decisions."""
-    return {**data, "parts": None}
-
-
-def _with_answers(data: dict[str, Any]) -> dict[str, Any]:
-    """3 to 4: verdicts did not yet have an answer beside their kind."""
-    answers = {"calibrated": "no evidence", "unknown": "inconclusive"}
-    try:
-        verdict = data["analysis"]["verdict"]
-        answer = answers.get(verdict["kind"], "not calibrated")
-    except (KeyError, TypeError):
-        return data  # damaged: the reader reports the place
-    return {**data, "analysis": {**data["analysis"], "verdict": {**verdict, "answer": answer}}}
-
-
-def _without_rows(data: dict[str, Any]) -> dict[str, Any]:
-    """5 to 6: analyses had empty places for the scores of rows, which no report holds."""
-    try:
-        analysis = {key: value for key, value in data["analysis"].items() if key != "held_out"}
-        matrix = analysis.get("multiclass") or {}
-        kept = {key: value for key, value in matrix.items() if key not in ("held_out", "scored")}
-    except (KeyError, TypeError, AttributeError):
-        return data  # damaged: the reader reports the place
-    return {**data, "analysis": {**analysis, "multiclass": kept or None}}
-
-
-def _without_evidence(data: dict[str, Any]) -> dict[str, Any]:
-    """6 to 7: reports had no counts and no seal. 7 to 8: the counts had bounds of their own."""
-    return {**data, "evidence": None, "seal": None}
-
-
-def _unchanged(data: dict[str, Any]) -> dict[str, Any]:
-    """What is new has a default: 3, how the file was read; 5, the band and the noise floors."""
-    return data
-
-
-# A step that was released is never edited: a change is a new step.
-STEPS: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
-    1: _without_parts,
-    2: _unchanged,
-    3: _with_answers,
-    4: _unchanged,
-    5: _without_rows,
-    6: _without_evidence,
-    7: _without_evidence,
-}
+# A step turns a report of one schema into the next. The first is that of schema 1. A step that was
+# released is never edited: a change is a new step.
+Step: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
+STEPS: tuple[Step, ...] = ()
 SCHEMA_VERSION = len(STEPS) + 1
 
 
-def upgraded(data: Any) -> dict[str, Any]:
-    """The same report in today's schema, from what `json.loads` returned."""
+def upgraded(data: Any, steps: Sequence[Step] = STEPS) -> dict[str, Any]:
+    """The same report in the schema after the last step, from what `json.loads` returned."""
     if not isinstance(data, dict) or "schema_version" not in data:
         raise ReportError("This is not a report: it has no schema_version.")
-    version = data["schema_version"]
+    version, last = data["schema_version"], len(steps) + 1
     if type(version) is not int or version < 1:
         raise ReportError(f"schema_version must be a whole number above 0, got {version!r:.60}.")
-    if version > SCHEMA_VERSION:
+    if version > last:
         raise ReportError(
-            f"This report was written by a newer version of calib (schema {version}, this one "
-            f"reads up to {SCHEMA_VERSION}): update calib to open it."
+            f"This report was written by another version of calib (schema {version}; this one "
+            f"reads up to {last}). Open it with that version, or update calib."
         )
-    for number in range(version, SCHEMA_VERSION):
-        data = STEPS[number](data) | {"schema_version": number + 1}
+    for number, step in enumerate(steps[version - 1 :], version + 1):
+        data = step(data) | {"schema_version": number}
     return data

@@ -37,10 +37,9 @@ def _problems(contents: Contents) -> Iterator[str]:
     yield from _of_analysis(contents.analysis)
     if contents.parts is not None:
         yield from _of_parts(contents.parts, contents.analysis.methods)
-    if contents.evidence is not None:
-        for key in contents.analysis.methods:
-            if not len(contents.evidence.table(key)[1]):
-                yield f"evidence.methods must hold the scores of {key!r:.60}, got none."
+    for key in contents.analysis.methods:
+        if not len(contents.evidence.table(key)[1]):
+            yield f"evidence.methods must hold the scores of {key!r:.60}, got none."
 
 
 def _of_analysis(analysis: Analysis) -> Iterator[str]:
@@ -90,9 +89,8 @@ def _of_method(key: str, method: MethodResult, columns: list[str]) -> Iterator[s
 def _of_parts(parts: Parts, methods: Iterable[str]) -> Iterator[str]:
     for number, part in enumerate(parts.slices):
         yield from _of_tables(f"parts.slices[{number}].gaps", part.gaps, methods)
-        if part.tests:
-            yield from _of_tables(f"parts.slices[{number}].tests", part.tests, methods)
-            yield from _of_same_slices(f"parts.slices[{number}].tests", part)
+        yield from _of_tables(f"parts.slices[{number}].tests", part.tests, methods)
+        yield from _of_same_slices(f"parts.slices[{number}].tests", part)
     if parts.periods is not None:
         yield from _of_tables("parts.periods.tables", parts.periods.tables, methods)
     if parts.decisions is not None:
@@ -124,8 +122,8 @@ def _of_tables(where: str, tables: Mapping[str, Any], methods: Iterable[str]) ->
 
 
 def _of_same_slices(where: str, part: SlicePart) -> Iterator[str]:
-    for key, table in part.tests.items():
-        if key not in part.gaps or table.names != part.gaps[key].names:
+    for key, gaps in part.gaps.items():
+        if key not in part.tests or part.tests[key].names != gaps.names:
             yield f"{where}.{key} must hold the slices of its gaps, got others."
 
 

@@ -39,10 +39,9 @@ class Evidence:
     # shown as before and after are also counted by the slices and periods of the report, in the
     # columns "slice:0", "slice:1", ... and "time".
     methods: Aggregate
-    needs_rows: tuple[str, ...] = ()  # sentences: what cannot be recomputed from counts, and why
+    needs_rows: tuple[str, ...]  # sentences: what cannot be recomputed from counts, and why
     # SHA-256 of the scores, rounded to six digits, and outcomes: the same in any order of the rows.
-    # Empty if the report was made before it was recorded.
-    rows_sha256: str = ""
+    rows_sha256: str
 
     @property
     def refits(self) -> bool:

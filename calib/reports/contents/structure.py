@@ -6,7 +6,7 @@ Its parts are slices, periods and decisions, each computed from at least ten row
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -31,8 +31,7 @@ class SlicePart:
     n_merged: int
     # Number of slices that are left out: only the 100 with the strongest evidence are shown.
     n_left_out: int
-    # Tests by method, of the same slices as the gaps. Empty in reports of earlier versions.
-    tests: Mapping[str, SliceTests] = field(default_factory=dict)
+    tests: Mapping[str, SliceTests]  # tests by method, of the same slices as the gaps
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -115,10 +114,12 @@ class Contents:
         The analysis without scores of rows.
     parts : Parts or None
         Slices, periods and decisions, if they were requested.
-    evidence : Evidence or None
-        Counts from which the numbers can be recomputed. Reports of earlier schemas have None.
-    seal : Seal or None
-        SHA-256 of the rest of the report, signed or not. Reports of earlier schemas have None.
+    evidence : Evidence
+        Counts from which the numbers can be recomputed.
+    seal : Seal
+        SHA-256 of the rest of the report, signed or not.
+    source : str
+        The named source from which the dashboard can count the rows again, as in its links.
     """
 
     schema_version: int
@@ -131,11 +132,10 @@ class Contents:
     versions: Mapping[str, str]
     settings_changed: tuple[str, ...]
     analysis: Analysis
-    parts: Parts | None = None
-    evidence: Evidence | None = None
-    seal: Seal | None = None
-    # How a source that the dashboard's operator named can count the rows again, as links say it.
-    source: str = ""
+    parts: Parts | None
+    evidence: Evidence
+    seal: Seal
+    source: str
 
     @property
     def heading(self) -> str:

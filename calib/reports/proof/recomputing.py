@@ -86,8 +86,7 @@ def _slices(part: SlicePart, evidence: Evidence, column: str) -> SlicePart:
         rows, cut = evidence.rows(key, column)
         cut, level = replace(cut, columns=part.columns), own.confidence_level
         gaps[key] = slice_gaps(rows, rows.score, cut, confidence_level=level)
-        if key in part.tests:
-            tests[key] = slice_tests(rows, rows.score, cut, confidence_level=level)
+        tests[key] = slice_tests(rows, rows.score, cut, confidence_level=level)
     return replace(part, gaps=gaps, tests=tests)
 
 

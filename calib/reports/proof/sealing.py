@@ -76,14 +76,14 @@ def broken(data: Mapping[str, Any], seal: Seal) -> str:
     return ""
 
 
-def signer(seal: Seal | None) -> str:
+def signer(seal: Seal) -> str:
     """The fingerprint of the public key that signed, as in OpenSSH, or "" without a signature.
 
     >>> import base64
     >>> signer(Seal("", base64.b64encode(bytes(32)).decode(), "signed"))
     'SHA256:kmYcvdi2GkPeWxB6XLjrZB8JHsy2Hm8luHMFp9GMvqk'
     """
-    if seal is None or not seal.public_key:
+    if not seal.public_key:
         return ""
     kind = b"ssh-ed25519"
     try:

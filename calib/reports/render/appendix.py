@@ -186,11 +186,9 @@ def reading(report: Contents) -> Section:
     return Section("How to read this", (Paragraph(general), Facts(meanings)))
 
 
-def verification(report: Contents) -> Section | None:
-    """What the report can be recomputed from, how nearly, and its seal; None of earlier schemas."""
+def verification(report: Contents) -> Section:
+    """What the report can be recomputed from, how nearly, and its seal."""
     evidence, seal = report.evidence, report.seal
-    if evidence is None or seal is None:
-        return None
     signed = signer(seal)
     by = f" It is signed with the key {signed}." if signed else " It is not signed."
     blocks: list[Block] = [

@@ -59,7 +59,6 @@ def _parts(parts: Parts) -> dict[str, pd.DataFrame]:
     found |= {
         f"slice_tests_{number}": _stacked({key: each.frame() for key, each in part.tests.items()})
         for number, part in enumerate(parts.slices, 1)
-        if part.tests
     }
     if parts.periods is not None:
         periods = {key: table.frame() for key, table in parts.periods.tables.items()}

@@ -35,7 +35,7 @@ def origin_of(report: Contents) -> Origin:
         # A matrix has more score columns than its name shows.
         score="" if report.analysis.multiclass else data.score_name,
         slices=tuple(sliced),
-        time=_time(parts) if parts else "",
+        time=parts.time if parts else "",
         transform=kept.transform,
         swap=kept.swap,
     )
@@ -110,14 +110,8 @@ def _words(report: Contents) -> dict[str, str]:
     words = {name: getattr(report, name) for name in ("title", "author", "note")}
     declared = report.held_out_declared
     words["held_out_declared"] = "" if declared == "unknown" else declared
-    exact = report.evidence is not None and report.evidence.grade == "exact"
-    words["grade"] = "exact" if exact else ""
+    words["grade"] = "exact" if report.evidence.grade == "exact" else ""
     return {name: text for name, text in words.items() if text}
-
-
-def _time(parts: Parts) -> str:
-    """The time column. Reports of earlier versions name it only if they have periods."""
-    return parts.periods.column if parts.periods else parts.time
 
 
 def _known_columns(report: Contents) -> tuple[tuple[str, ...], str]:
@@ -134,7 +128,7 @@ def by_rule(report: Contents) -> bool:
     if report.parts is None:
         return True
     known, _ = _known_columns(report)
-    single = [(name,) for name in known if name != _time(report.parts)]
+    single = [(name,) for name in known if name != report.parts.time]
     found = list(report.parts.slice_columns)
     return found[: len(single)] == single and all(len(each) > 1 for each in found[len(single) :])
 
@@ -145,7 +139,7 @@ def _taken(report: Contents, parts: Parts) -> dict[str, Any]:
     chosen = crossed or not by_rule(report)
     taken: dict[str, Any] = {"slices": list(parts.slice_columns)} if chosen else {}
     taken |= {} if parts.n_ranges == Parts().n_ranges else {"n_ranges": parts.n_ranges}
-    taken |= {} if _time(parts) == _known_columns(report)[1] else {"time": _time(parts)}
+    taken |= {} if parts.time == _known_columns(report)[1] else {"time": parts.time}
     taken |= {"unit": parts.unit} if parts.unit else {}
     return taken | ({"costs": parts.decisions.table.costs} if parts.decisions else {})
 

@@ -296,7 +296,7 @@ def document_of(report: Contents) -> ReportDocument:
 def _explorer(report: Contents) -> dict[str, Any] | None:
     """The cells that the report carries. Intervals by cluster need resamples of rows."""
     evidence, settings = report.evidence, report.analysis.settings
-    if evidence is None or CLUSTERS in evidence.needs_rows:
+    if CLUSTERS in evidence.needs_rows:
         return None
     cells = {key: evidence.scores(key) for key in report.analysis.methods}
     chosen = {

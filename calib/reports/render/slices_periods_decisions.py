@@ -50,7 +50,7 @@ def slices(report: Contents) -> Section | None:
     )
     blocks: list[Block] = [Paragraph(text), *_why(report, report.parts.slices[0].gaps)]
     for part in report.parts.slices:
-        blocks += [Paragraph(_slices_found(report, part))] if part.tests else []
+        blocks.append(Paragraph(_slices_found(report, part)))
         blocks += [Drawing(slice_chart(part.gaps)), _slice_table(report, part)]
     return Section("Slices", tuple(blocks))
 
@@ -93,8 +93,7 @@ def _slice_table(report: Contents, part: SlicePart) -> Table:
 def _slice_caption(part: SlicePart, gaps: SliceGaps, n_shown: int) -> str:
     caption = f"By {' and '.join(part.columns)}, strongest evidence first. "
     caption += f"Below a difference: its {level(gaps.confidence_level)} interval and p (Holm)."
-    if part.tests:
-        caption += " Below a slope: KS error and p of the verdict's tests (Holm)."
+    caption += " Below a slope: KS error and p of the verdict's tests (Holm)."
     n_slices = len(gaps) + part.n_left_out
     if n_shown < n_slices:
         caption += f" The first {n_shown} of {n_slices:,} slices."

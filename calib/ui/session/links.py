@@ -16,8 +16,6 @@ from calib.ui.session.sources import Query, Seen
 
 VERSION = "1"
 FINGERPRINT_SHOWN = 12
-# Names in older links that no choice has any more: Cumulative shows all chosen methods.
-RETIRED = ("cum",)
 MAX_NAME = 80
 MAX_ROWS = 10**10
 
@@ -97,7 +95,7 @@ def _with(link: Link, name: str, text: str) -> Link:
         field_name, read = OF_SOURCE[name]
         changed: dict[str, Any] = {field_name: read(text)}
         return replace(link, source=replace(link.source, **changed))
-    if name not in ("v", REPORT, COMPARED, *RETIRED):
+    if name not in ("v", REPORT, COMPARED):
         raise ValueError("there is no such setting")
     return link
 
