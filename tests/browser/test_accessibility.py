@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 import calib
-from calib.ui.session.pages import PAGES
+from calib.ui.session.page_list import PAGES
 from tests.browser.harness import settle, visit
 from tests.rare import common_first, rare
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from calib.ui.session.pages import PAGES
+from calib.ui.session.page_list import PAGES
 from tests.browser.conftest import Tab, used
 from tests.browser.harness import by_key, settle, visit
 from tests.browser.test_accessibility import violations

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from calib.ui.session.choices import CHOICES, LINK_NAMES
-from calib.ui.session.pages import OF_A_MATRIX, PAGES
+from calib.ui.session.page_list import OF_A_MATRIX, PAGES
 from tests.browser.actions import go
 from tests.browser.harness import by_key, open_static, settle, traces, visit
 from tests.choices import ANY_CHANGE

@@ -15,7 +15,7 @@ from calib.scanning.connections import Connection
 from calib.ui.controls import uploaders
 from calib.ui.session import session, state
 from calib.ui.session.memo import Memo
-from calib.ui.session.sources import Query
+from calib.ui.session.source_links import Query
 from tests.once import computed_once  # noqa: F401
 
 # Results of each function that are kept, analyses of a few megabytes among them.

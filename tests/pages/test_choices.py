@@ -11,9 +11,9 @@ from streamlit.testing.v1 import AppTest
 
 from calib.ui.pages.reports.report_form import report_of
 from calib.ui.session import state
-from calib.ui.session.choice import Choice, Fact, on
 from calib.ui.session.choices import AXIS, CHOICES, COST_FN
-from calib.ui.session.pages import PAGES
+from calib.ui.session.choices.choice import Choice, Fact, on
+from calib.ui.session.page_list import PAGES
 from tests.choices import ANY_CHANGE
 from tests.pages.test_pages import ROOT, start, upload
 from tests.rare import common_first

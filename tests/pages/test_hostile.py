@@ -15,7 +15,7 @@ from google.protobuf.json_format import MessageToDict
 from streamlit.testing.v1 import AppTest
 
 from calib.text import JOINER, plain, sentence
-from calib.ui.session.pages import PAGES
+from calib.ui.session.page_list import PAGES
 from tests.pages.test_pages import ROOT
 
 # What a browser would load, follow, set in bold, or replace by an icon.

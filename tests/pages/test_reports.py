@@ -213,7 +213,7 @@ def test_a_list_with_a_damaged_entry_names_it_and_shows_the_others(store, report
 
 def own(app: AppTest, report_id: str) -> AppTest:
     """As if this session had saved the report."""
-    app.session_state["calib"].report_browser.own.add(report_id)
+    app.session_state["calib"].team_reports.own.add(report_id)
     return app.run()
 
 
@@ -257,7 +257,7 @@ def test_another_session_cannot_delete_an_anonymous_report(store, report):
     app = opened(report=report_id)
     assert not [each for each in app.button if each.key == "delete"]
     # Not even by the dialog of before.
-    app.session_state["calib"].report_browser.asking = "delete"
+    app.session_state["calib"].team_reports.asking = "delete"
     app.run()
     assert not [each for each in app.button if each.key == "delete_confirmed"]
 

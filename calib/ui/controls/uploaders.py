@@ -16,7 +16,7 @@ from calib.text import plain, sentence
 from calib.ui.controls.widgets import field
 from calib.ui.session import state
 from calib.ui.session.choices import MODELS
-from calib.ui.session.pages import PAGES
+from calib.ui.session.page_list import PAGES
 from calib.ui.session.receiving import release
 from calib.ui.session.session import Session, source_of
 from calib.ui.session.turns import FILES, Cancel

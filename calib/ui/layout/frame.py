@@ -17,11 +17,11 @@ from calib.data.predictions import Predictions
 from calib.data.progress import Progress
 from calib.loading.examples import EXAMPLES
 from calib.text import plain, sentence
-from calib.ui.controls import sources, uploaders, widgets
+from calib.ui.controls import connected_tables, uploaders, widgets
 from calib.ui.layout import charts, navigation, notes, side_by_side
 from calib.ui.session import identity, state
-from calib.ui.session.memory import share_heaps
-from calib.ui.session.pages import PAGES, WITHOUT_DATA, WITHOUT_VIEW
+from calib.ui.session.free_memory import share_heaps
+from calib.ui.session.page_list import PAGES, WITHOUT_DATA, WITHOUT_VIEW
 from calib.ui.session.session import Pending, Session
 from calib.ui.session.turns import Cancel
 
@@ -83,7 +83,7 @@ def _wait(session: Session) -> NoReturn:
     if session.awaited.query is None:
         uploaders.awaited(session)
     else:
-        sources.reopen(session)
+        connected_tables.reopen(session)
     st.stop()
 
 

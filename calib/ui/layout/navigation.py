@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from calib.ui.session.pages import GROUPS, OF_A_MATRIX
+from calib.ui.session.page_list import GROUPS, OF_A_MATRIX
 
 PRODUCT = "calib"
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")

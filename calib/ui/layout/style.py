@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from calib.ui.session.pages import GROUPS
+from calib.ui.session.page_list import GROUPS
 
 # The links of a group are drawn late: it is as wide before as with them.
 WIDTHS = {

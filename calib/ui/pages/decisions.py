@@ -23,9 +23,9 @@ from calib.ui.controls import widgets
 from calib.ui.controls.widgets import ask, control
 from calib.ui.layout import charts, frame, tables
 from calib.ui.layout.tables import Line, lines_table
-from calib.ui.session import choices, parts, state
+from calib.ui.session import choices, results, state
 from calib.ui.session.choices import method_label
-from calib.ui.session.parts import costs
+from calib.ui.session.results import costs
 from calib.ui.session.session import Session
 
 BY_COSTS, BY_CAPACITY = "Costs", "Capacity"
@@ -86,7 +86,7 @@ def page() -> None:
 def body(session: Session, costs: Costs, shown: tuple[str, ...], model: state.Model) -> None:
     analysis = model.analysis
     weighted = analysis.data.weighted
-    decided = parts.decisions(session, analysis)
+    decided = results.decisions(session, analysis)
     st.markdown("## Decisions")
     with st.container(border=True, key=state.key("decision")):
         st.markdown(verdict(decided, shown, weighted=weighted))

@@ -13,7 +13,6 @@ import streamlit as st
 from calib.text import plain
 from calib.ui.layout import frame
 from calib.ui.layout.words import linked
-from calib.ui.session.choice import Choice
 from calib.ui.session.choices import (
     AXIS,
     EPSILON,
@@ -26,8 +25,9 @@ from calib.ui.session.choices import (
     STRATEGY,
     Chosen,
 )
+from calib.ui.session.choices.choice import Choice
 from calib.ui.session.links import Link
-from calib.ui.session.pages import PAGES
+from calib.ui.session.page_list import PAGES
 from calib.ui.session.serving import app_file
 
 FOLDER = app_file().parent / "docs" / "reproductions"

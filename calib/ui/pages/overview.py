@@ -15,7 +15,7 @@ from calib.loading.examples import EXAMPLES
 from calib.ui.controls import uploaders, use_calibrator, widgets
 from calib.ui.layout import charts, frame, words
 from calib.ui.session import state
-from calib.ui.session.pages import PAGES
+from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session
 
 # The look of an answer. The symbol has the same meaning as the colour.

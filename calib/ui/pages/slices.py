@@ -37,7 +37,7 @@ from calib.ui.controls import widgets
 from calib.ui.controls.widgets import control
 from calib.ui.layout import charts, frame, tables
 from calib.ui.layout.tables import whole_numbers
-from calib.ui.session import choices, parts, state
+from calib.ui.session import choices, results, state
 from calib.ui.session.choices import method_label
 from calib.ui.session.session import Session
 
@@ -118,7 +118,7 @@ def page() -> None:
 def columns_control(session: Session, rows: Data) -> tuple[str, ...]:
     names = list(rows.columns)
     first = control(session, choices.SLICE_BY, names)
-    others = parts.crossed_with(rows, first)
+    others = results.crossed_with(rows, first)
     crossed = control(session, choices.CROSS, ["", *others]) if others else ""
     of_source = session.upload is not None and session.upload.source is not None
     if of_source and not others and len(names) > 1:
@@ -136,11 +136,11 @@ def body(
         st.page_link("pages/data.py", label="**Go to Data**", query_params=session.link())
         return
     with st.spinner("Computing slices"):
-        cut = parts.sliced(session, model, columns)
-        gaps = parts.gaps(session, cut, shown)
-        tests = parts.slice_tests_of(session, cut, shown)
-        decided = parts.decisions(session, model.analysis)
-        rates = parts.error_rates(session, cut, decided, shown)
+        cut = results.sliced(session, model, columns)
+        gaps = results.gaps(session, cut, shown)
+        tests = results.slice_tests_of(session, cut, shown)
+        decided = results.decisions(session, model.analysis)
+        rates = results.error_rates(session, cut, decided, shown)
     widgets.why_shown(model.analysis, shown)
     forest(gaps, tests)
     table(gaps, tests)
@@ -155,7 +155,7 @@ def body(
     overlay, alone = st.columns(2, gap="large")
     with overlay:
         picked = picked_control(session, tests["uncalibrated"])
-        curves = parts.curves(session, cut, picked)
+        curves = results.curves(session, cut, picked)
         charts.chart(overlay_chart(curves), "chart_overlay")
     with alone:
         first = tests["uncalibrated"]
@@ -337,7 +337,7 @@ def slice_calibrator(
 ) -> None:
     try:
         with st.spinner("Fitting the slice-specific calibrator"):
-            found = parts.slice_calibration(session, model, cut, apart, method)
+            found = results.slice_calibration(session, model, cut, apart, method)
     except ValueError as error:
         st.info(plain(str(error)))
         return
@@ -363,7 +363,7 @@ def slice_calibrator(
 def show_periods(session: Session, model: state.Model, column: str, methods: Sequence[str]) -> None:
     try:
         with st.spinner("Computing periods"):
-            periods = parts.period_tables(session, model, column, methods)
+            periods = results.period_tables(session, model, column, methods)
     except ValueError as error:
         st.info(plain(str(error)))
         return

@@ -69,5 +69,5 @@ def may_change(session: Session, report_id: str, whose: str) -> bool:
     if is_read_only():
         return False
     if here is None:
-        return report_id in session.report_browser.own
+        return report_id in session.team_reports.own
     return here.is_admin or (bool(whose) and whose == here.identity)

@@ -23,7 +23,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
-from calib.ui.session.pages import PAGES
+from calib.ui.session.page_list import PAGES
 from calib.ui.session.receiving import Receiving
 
 # Streamlit's scripts are inline, made into blobs and compiled. Nothing is loaded from elsewhere.

@@ -22,7 +22,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from calib.ui.session import sign_in
-from calib.ui.session.memory import give_back
+from calib.ui.session.free_memory import give_back
 
 # A file counts as at least so much: a million of one byte take memory too.
 MIN_COUNTED_BYTES = 2**16

@@ -21,13 +21,13 @@ from calib.figures import Chart
 from calib.loading import Problem
 from calib.loading.examples import EXAMPLES
 from calib.reports.contents.structure import Declared
-from calib.ui.session.choice import Choice
 from calib.ui.session.choices import CHOICES, MODELS, VIEW, Chosen
+from calib.ui.session.choices.choice import Choice
 from calib.ui.session.links import FINGERPRINT_SHOWN, Link, Source, decode, encode
 from calib.ui.session.memo import Memo
-from calib.ui.session.report_browser import ReportBrowser
 from calib.ui.session.serving import of_server
-from calib.ui.session.sources import Query, Seen
+from calib.ui.session.source_links import Query, Seen
+from calib.ui.session.team_reports import TeamReports
 from calib.ui.session.upload import Connected, Upload
 
 T = TypeVar("T")
@@ -79,7 +79,7 @@ class Session:
     named: set[Choice[Any]] = field(default_factory=set)
     is_matrix: bool = False  # whether the shown data have one score per class
     # What of the team's reports is open, and what is looked for.
-    report_browser: ReportBrowser = field(default_factory=ReportBrowser)
+    team_reports: TeamReports = field(default_factory=TeamReports)
     page: str = ""  # title of the page that is shown
     drawn: int = 0  # number of the model that the body of the page is being drawn for
     answered: Chosen | None = None  # choices that the whole page was last drawn for

@@ -21,11 +21,11 @@ from calib.data.progress import Progress, no_progress
 from calib.loading import ColumnMapping
 from calib.loading.examples import EXAMPLES
 from calib.metrics.binned import increasing_bins
-from calib.ui.session.choice import Fact
 from calib.ui.session.choices import AUTO_BINS, BIN_AT, MODELS, N_BINS, SCORE_RANGE
+from calib.ui.session.choices.choice import Fact
+from calib.ui.session.free_memory import give_back, trim
 from calib.ui.session.links import Source
 from calib.ui.session.memo import Memo, Unkeyed, keep
-from calib.ui.session.memory import give_back, trim
 from calib.ui.session.serving import of_server
 from calib.ui.session.session import MAX_SHOWN, SESSION, Session, one_score_settings, source_of
 
@@ -108,7 +108,7 @@ def on_page_enter(session: Session, page: str) -> None:
     is drawn with its default instead; without it, it is given the session's value.
     """
     named = st.query_params.to_dict() if page == "Reports" else {}
-    session.report_browser.read(named, again=session.page == page)
+    session.team_reports.read(named, again=session.page == page)
     if session.page == page:
         return
     session.page = page
@@ -121,8 +121,8 @@ def write_address(session: Session) -> None:
     """Make the address say what is shown, and let a reload of it find these data."""
     if session.upload is not None and browser():
         _open_sessions()[_place(source_of(session.upload))] = session
-    named = session.report_browser.address() or session.link()
-    if session.report_browser.moved or st.query_params.to_dict() != named:
+    named = session.team_reports.address() or session.link()
+    if session.team_reports.moved or st.query_params.to_dict() != named:
         st.query_params.from_dict(named)
 
 

@@ -8,7 +8,7 @@ from calib.calibrators import score_methods
 from calib.loading import ColumnMapping
 from calib.ui.session.choices import AXIS, CHOICES, EPSILON_RANGE, N_BINS, Chosen
 from calib.ui.session.links import Link, Source, decode, encode
-from calib.ui.session.sources import Query, Seen
+from calib.ui.session.source_links import Query, Seen
 from calib.ui.session.upload import named
 from tests.choices import cases
 

@@ -15,13 +15,13 @@ from calib.loading import InputError, guess
 from calib.scanning.connections import COUNTS_ONLY, Connection
 from calib.scanning.fetching import LEAST, MOST, USUAL
 from calib.text import plain
-from calib.ui.controls import sources
+from calib.ui.controls import connected_tables
 from calib.ui.controls.widgets import ask
 from calib.ui.pages.data import mapping
 from calib.ui.session import state
 from calib.ui.session.choices import SEGMENTED
 from calib.ui.session.session import Session
-from calib.ui.session.sources import named
+from calib.ui.session.source_links import named
 from calib.ui.session.upload import Connected
 
 COUNT, DRAW = "Count all rows", "Draw a sample"
@@ -62,10 +62,10 @@ def show(session: Session) -> None:
     mapped = mapping.Mapped.of(session, mapping.SOURCE)
     mapping.columns(mapped)
     _rows(connected)
-    sources.refused(session, connected, _put)
+    connected_tables.refused(session, connected, _put)
     label = "Analyse the sample" if connected.sample else "Analyse all rows"
     if st.button(label, key="connect_scan", type="primary"):
-        sources.analyse(session, connected)
+        connected_tables.analyse(session, connected)
     if connected.source.rows:
         with st.expander("First rows"):
             st.dataframe(mapped.table.frame.head(8), hide_index=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.loading.examples import EXAMPLES
-from calib.ui.controls import sources, uploaders, widgets
+from calib.ui.controls import connected_tables, uploaders, widgets
 from calib.ui.layout import frame
 from calib.ui.pages.data import connect, mapping
 from calib.ui.session import state
@@ -39,10 +39,10 @@ def page() -> None:
     if upload.counted:
         st.markdown("### What was counted")
         st.markdown(COUNTED if upload.source is None else OF_SOURCE)
-        sources.refresh(session)
+        connected_tables.refresh(session)
     elif upload.source is not None:
         st.markdown("### The sample")
-        sources.refresh(session)
+        connected_tables.refresh(session)
     else:
         st.markdown("### What the columns mean")
         mapping.columns(mapping.Mapped.of(session, mapping.UPLOAD))

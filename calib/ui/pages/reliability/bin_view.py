@@ -20,9 +20,9 @@ from calib.scanning.connections import COUNTS_ONLY
 from calib.text import count, level, percent, plain, probability, signed, span
 from calib.ui.controls.widgets import ask, control, download, take_answer
 from calib.ui.layout import tables
-from calib.ui.pages.reliability import results
-from calib.ui.pages.reliability.results import ChosenBin
-from calib.ui.session import choices, parts, state
+from calib.ui.pages.reliability import chosen_bin
+from calib.ui.pages.reliability.chosen_bin import ChosenBin
+from calib.ui.session import choices, results, state
 from calib.ui.session.session import Session
 from calib.ui.session.upload import Connected
 
@@ -56,7 +56,7 @@ def _pick(session: Session, analysis: LiveAnalysis, answer: Mapping[str, Any]) -
     if not dots:
         return
     position, method = int(dots[0][0]), str(dots[0][1])
-    again = results.chosen(session, analysis, (method,)).ring == (method, position)
+    again = chosen_bin.chosen(session, analysis, (method,)).ring == (method, position)
     _look_into(session, analysis, method, None if again else position)
 
 
@@ -70,7 +70,7 @@ def _look_into(session: Session, analysis: Analysis, method: str, position: int 
 
 def show(session: Session, model: state.Model, shown: Sequence[str]) -> None:
     st.markdown("### Inspect a bin")
-    picked = results.chosen(session, model.analysis, shown)
+    picked = chosen_bin.chosen(session, model.analysis, shown)
     _control(session, model.analysis, picked, shown)
     position = picked.position
     if position is None:
@@ -181,7 +181,7 @@ def _sentence(picked: ChosenBin, i: int) -> str:
 def _rows(
     session: Session, rows: Predictions, held_out: CrossFitted, picked: ChosenBin, position: int
 ) -> None:
-    found = session.memo(results.rows, held_out, picked.method, picked.curve, position)
+    found = session.memo(chosen_bin.rows, held_out, picked.method, picked.curve, position)
     slot = st.container()
     page = st.pagination(
         -(-len(found) // PAGE), key=state.key(f"rows_{picked.method}_{found[0]}_{len(found)}")
@@ -213,13 +213,13 @@ def _mix(session: Session, model: state.Model, picked: ChosenBin, position: int)
         key="mix_by",
         label="Compare this bin with all other rows by",
     )
-    cut = parts.scored(session, parts.sliced(session, model, (column,)))
+    cut = results.scored(session, results.sliced(session, model, (column,)))
     if picked.curve.rows[position] == len(cut.codes):
         st.caption("All rows are in this bin, so there are no other rows to compare it with.")
         return
     chosen = (picked.method, picked.curve, position)
     level = session.settings.confidence_level
-    _mix_table(session.memo(results.mix, model.analysis.held_out, *chosen, cut, level))
+    _mix_table(session.memo(chosen_bin.mix, model.analysis.held_out, *chosen, cut, level))
 
 
 def _mix_table(found: SliceMix) -> None:

@@ -13,9 +13,9 @@ from calib.analysis import LiveAnalysis
 from calib.analysis.slices import bin_of
 from calib.figures.explorer import cells_script, explorer_bytes, explorer_data, script, style
 from calib.ui.controls.widgets import take_answer
-from calib.ui.pages.reliability import results
+from calib.ui.pages.reliability import chosen_bin
 from calib.ui.session import choices, state
-from calib.ui.session.choice import Choice
+from calib.ui.session.choices.choice import Choice
 from calib.ui.session.memo import Keyed, keep
 from calib.ui.session.session import Session
 
@@ -66,7 +66,7 @@ def _data(analysis: LiveAnalysis, shown: tuple[str, ...]) -> tuple[str, bytes]:
 
 
 def _chosen(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> dict[str, Any]:
-    picked = results.chosen(session, analysis, shown)
+    picked = chosen_bin.chosen(session, analysis, shown)
     ends = session[choices.SCORE_RANGE]
     if picked.ring:
         at, curve = picked.ring[1], picked.curve
@@ -95,7 +95,7 @@ def _of_clusters(
             "band": np.column_stack([curve.band_low, curve.band_high]).tolist(),
         }
         if ends:
-            of_range = session.memo(results.range_curve, held_out, key, ends, level)
+            of_range = session.memo(chosen_bin.range_curve, held_out, key, ends, level)
             i, bounds = bin_of(of_range, ends[1]), (of_range.low, of_range.high)
             found[key]["difference"] = (
                 None if i is None else [float(end[i] - of_range.mean_score[i]) for end in bounds]

@@ -8,24 +8,24 @@ from calib.store import StoreError
 from calib.text import plain
 from calib.ui.controls import widgets
 from calib.ui.layout import frame
-from calib.ui.pages.reports import report_form, saved_report, saved_reports
+from calib.ui.pages.reports import opened_report, report_form, report_list
 from calib.ui.session import choices
-from calib.ui.session.pages import PAGES
+from calib.ui.session.page_list import PAGES
 
 
 def page() -> None:
     session = frame.begin("Reports")
-    browser = session.report_browser
+    browser = session.team_reports
     store, trouble = None, ""
     try:
-        store = saved_reports.opened_store()
+        store = report_list.opened_store()
     except StoreError as error:
         trouble = str(error)
 
     if (browser.report and store is not None) or browser.file is not None:
         try:
-            with st.container(width=saved_report.WIDTH):
-                saved_report.page(session, store)
+            with st.container(width=opened_report.WIDTH):
+                opened_report.page(session, store)
         except StoreError as error:
             st.error(plain(str(error)))
             st.page_link(PAGES["Reports"], label="All reports", query_params=session.link())
@@ -43,12 +43,12 @@ def page() -> None:
         st.markdown("## Saved reports")
         try:
             if store is not None:
-                saved_reports.saved(session, store)
+                report_list.saved(session, store)
         except StoreError as error:
             store, trouble = None, str(error)
         if trouble:
             st.error(f"{plain(trouble)} The downloads above work without it.")
-        saved_report.reader(session)
+        opened_report.reader(session)
 
     with above:
         models = frame.models(session)

@@ -9,9 +9,9 @@ from calib.store import Store, moment_words
 from calib.text import plain
 from calib.ui.controls.widgets import ask, download
 from calib.ui.pages.reports import sharing
-from calib.ui.session.pages import PAGES
-from calib.ui.session.report_browser import COMPARED, REPORT
+from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session
+from calib.ui.session.team_reports import COMPARED, REPORT
 
 MAX_OFFERED = 200
 
@@ -22,13 +22,13 @@ def offer(session: Session, store: Store | None) -> None:
         _offer_saved(session, store)
     given = sharing.uploader(session, "A file (report.json)", "other_file")
     if given is not None:
-        session.report_browser.other, _ = given
+        session.team_reports.other, _ = given
         st.rerun()
 
 
 def _offer_saved(session: Session, store: Store) -> None:
     found = [
-        each for each in store.list(limit=MAX_OFFERED) if each.id != session.report_browser.report
+        each for each in store.list(limit=MAX_OFFERED) if each.id != session.team_reports.report
     ]
     if not found:
         return
@@ -38,7 +38,7 @@ def _offer_saved(session: Session, store: Store) -> None:
     }
 
     def choose(second: str | None) -> None:
-        browser = session.report_browser
+        browser = session.team_reports
         if second and browser.report:
             st.query_params.from_dict({REPORT: browser.report, COMPARED: second})
         elif second:
@@ -62,7 +62,7 @@ def _offer_saved(session: Session, store: Store) -> None:
 def together(session: Session, *reports: Report) -> ReportComparison:
     """Two reports compared, the earlier one first, with the ways to either and the sharing."""
     comparison = compare_reports(*sorted(reports, key=lambda each: each.date))
-    browser = session.report_browser
+    browser = session.team_reports
     with st.container(horizontal=True):
         for report_id, report in zip((browser.report, browser.compared), reports, strict=True):
             if report_id and browser.other is None:

@@ -15,12 +15,12 @@ from calib.store import Store, StoreError
 from calib.text import plain
 from calib.ui.controls.widgets import ask, field
 from calib.ui.pages.reports import sharing
-from calib.ui.session import identity, parts, state
+from calib.ui.session import identity, results, state
 from calib.ui.session.choices import CROSS, N_RANGES, SLICE_BY, TIME, UNIT, Chosen
-from calib.ui.session.pages import PAGES
-from calib.ui.session.report_browser import REPORT
+from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session
-from calib.ui.session.sources import Query
+from calib.ui.session.source_links import Query
+from calib.ui.session.team_reports import REPORT
 
 CONTENTS = """
 - the verdict, the recommendation and its reasons
@@ -48,7 +48,7 @@ def chosen_model(session: Session, found: tuple[state.Model, ...]) -> state.Mode
     if len(found) == 1:
         return found[0]
     names = [model.name for model in found]
-    browser = session.report_browser
+    browser = session.team_reports
     wanted = browser.model if browser.model in names else names[0]
     choose = partial(setattr, browser, "model")
     ask(st.selectbox, "reported", wanted, choose, label="Report on", options=names)
@@ -84,7 +84,7 @@ def form(session: Session, model: state.Model, store: Store | None) -> None:
 
 
 def _grade(session: Session) -> None:
-    browser = session.report_browser
+    browser = session.team_reports
     field(
         browser,
         "grade",
@@ -109,25 +109,25 @@ def report_of(session: Session, model: state.Model) -> Report:
     slices: list[tuple[str, ...]] = [
         (name,) for name in dict.fromkeys((first, *known)) if name and name != time
     ]
-    if cross in parts.crossed_with(rows, first):
+    if cross in results.crossed_with(rows, first):
         slices.append((first, cross))
     query = Query.of(session.upload.source) if session.upload else None
     # The examples are made with cross-validation: every score is out of fold.
     declared = session.unseen if session.upload else "yes"
-    costs = parts.costs(session.chosen)
+    costs = results.costs(session.chosen)
     made = session.memo.heavy(
         _report,
         rows,
         model.analysis,
         declared,
-        session.report_browser.grade,
+        session.team_reports.grade,
         # How the rows can be counted again, where a source has them; without path and address.
         "" if query is None else query.written(),
         slices=tuple(slices),
         n_ranges=session[N_RANGES],
         time=time,
         unit=unit or None,
-        costs=None if costs == parts.costs(Chosen()) else costs,
+        costs=None if costs == results.costs(Chosen()) else costs,
     )
     return made.edited(title=session.title, author=session.author, note=session.note)
 
@@ -145,7 +145,7 @@ def _saving(session: Session, store: Store, report: Report) -> None:
     if identity.is_read_only() or store.read_only:
         st.caption("This server is read-only: it shows reports, and none can be saved.")
         return
-    browser = session.report_browser
+    browser = session.team_reports
     field(browser, "tags", "Tags", st.text_input, placeholder="Separated by commas")
     if st.button("Save", key="save", type="primary", icon=":material/save:"):
         try:

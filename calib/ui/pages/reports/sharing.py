@@ -12,8 +12,8 @@ from calib.store import Store
 from calib.text import plain
 from calib.ui.controls.widgets import download
 from calib.ui.session import identity
-from calib.ui.session.report_browser import REPORT
 from calib.ui.session.session import Session
+from calib.ui.session.team_reports import REPORT
 
 # Text of a saved report. Two equal texts of the same time are shown as one.
 ONCE = "2000-01-01"
@@ -48,12 +48,12 @@ def save(session: Session, store: Store, report: Report, tags: str) -> str:
     author = report.author if here is None else here.name
     words = {"title": report.title, "author": author, "note": report.note}
     content = hash((report.edited(**words, created=ONCE).json(), tags))
-    if session.report_browser.saved[0] != content:
+    if session.team_reports.saved[0] != content:
         owner = "" if here is None else here.identity
         report_id = store.save(report.edited(**words), tags=tags.split(","), owner=owner)
-        session.report_browser.saved = (content, report_id)
-        session.report_browser.own.add(report_id)
-    return session.report_browser.saved[1]
+        session.team_reports.saved = (content, report_id)
+        session.team_reports.own.add(report_id)
+    return session.team_reports.saved[1]
 
 
 def link(report_id: str) -> None:
@@ -86,7 +86,7 @@ def downloads(report: Report, stem: str) -> None:
 
 def uploader(session: Session, label: str, key: str) -> tuple[Report, str] | None:
     """A place to drop report.json; returns the report and the file's name once it is read."""
-    browser = session.report_browser
+    browser = session.team_reports
     given = st.file_uploader(
         label, key=f"{key}_{browser.n_reads}", type="json", max_upload_size=MAX_MB
     )
@@ -102,7 +102,7 @@ def uploader(session: Session, label: str, key: str) -> tuple[Report, str] | Non
 
 def _read(session: Session, content: bytes, name: str) -> Report | None:
     """The report, or None; the reason is kept for the page."""
-    browser = session.report_browser
+    browser = session.team_reports
     # A file kept by the widget is copied at every rerun: each read makes a new one.
     browser.n_reads += 1
     browser.file_problem = ""

@@ -1,4 +1,4 @@
-"""Every choice that a link carries, each declared once; see `calib.ui.session.choice`."""
+"""Every choice that a link carries, each declared once; see `calib.ui.session.choices.choice`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from calib.crossfit.settings import Settings
-from calib.ui.session.choice import Choice
 from calib.ui.session.choices.analysis import *  # noqa: F403
 from calib.ui.session.choices.charts import *  # noqa: F403
-from calib.ui.session.choices.parts import *  # noqa: F403
+from calib.ui.session.choices.choice import Choice
+from calib.ui.session.choices.slices import *  # noqa: F403
+
+# isort: split
+# Links and chips list the choices in the order of these imports.
+from calib.ui.session.choices.decisions import *  # noqa: F403
 
 T = TypeVar("T")
 CHOICES: Mapping[str, Choice[Any]] = {

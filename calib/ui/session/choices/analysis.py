@@ -15,8 +15,17 @@ from calib.data.views import parse_view
 from calib.metrics import METRICS, score_metrics
 from calib.text import level as level_words
 from calib.text import significant
-from calib.ui.session.choice import Choice, Values, level, number, on, one_of, several, whole
-from calib.ui.session.pages import WITH_ANALYSIS
+from calib.ui.session.choices.choice import (
+    Choice,
+    Values,
+    level,
+    number,
+    on,
+    one_of,
+    several,
+    whole,
+)
+from calib.ui.session.page_list import WITH_ANALYSIS
 
 LEVELS = (0.8, 0.9, 0.95, 0.99)
 EPSILON_RANGE = (1e-15, 0.32)

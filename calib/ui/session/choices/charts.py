@@ -10,9 +10,18 @@ import streamlit as st
 from calib.curves.rate import RateKind
 from calib.figures.axes import AxisKind
 from calib.text import significant, span
-from calib.ui.session.choice import Choice, Values, flag, number, on, one_of, several, stretch
 from calib.ui.session.choices.analysis import BINNED, METHOD, SEGMENTED, method_label
-from calib.ui.session.pages import WITH_ANALYSIS
+from calib.ui.session.choices.choice import (
+    Choice,
+    Values,
+    flag,
+    number,
+    on,
+    one_of,
+    several,
+    stretch,
+)
+from calib.ui.session.page_list import WITH_ANALYSIS
 
 PILLS = partial(st.pills, selection_mode="multi")
 # What the table of the Compare page can show, besides the added metrics.

@@ -26,10 +26,10 @@ from calib.ui.pages.reports import report_comparison, sharing
 from calib.ui.session import identity, state
 from calib.ui.session.choices import Chosen
 from calib.ui.session.links import FINGERPRINT_SHOWN, Link, Source
-from calib.ui.session.pages import PAGES
-from calib.ui.session.report_browser import REPORT
+from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session
-from calib.ui.session.sources import Query, Seen
+from calib.ui.session.source_links import Query, Seen
+from calib.ui.session.team_reports import REPORT
 
 # Lines that are not too long to read.
 WIDTH = 980
@@ -50,7 +50,7 @@ def _opened(report_id: str, _store: Store) -> Report:
 
 def page(session: Session, store: Store | None) -> None:
     """Raises StoreError if there is no report with this id, or the store cannot be reached."""
-    browser, entry = session.report_browser, None
+    browser, entry = session.team_reports, None
     if store is not None and browser.report:
         entry = store.entry(browser.report)
         report, other = _opened(entry.id, store), browser.other
@@ -98,7 +98,7 @@ def _count_again(session: Session, report: Report) -> None:
 
 
 def _close_file() -> None:
-    browser = state.current().report_browser
+    browser = state.current().team_reports
     browser.file, browser.file_name, browser.file_problem = None, "", ""
     browser.other = None
 
@@ -195,14 +195,14 @@ def _acts(session: Session, store: Store, report: Report, entry: Entry) -> None:
     if not may_delete:
         whose = plain(entry.owner) or "the session that saved it"
         st.caption(f"It can be deleted by {whose}, or by an operator of this server.")
-    if session.report_browser.asking == "edit":
+    if session.team_reports.asking == "edit":
         _edit(session, store, report, entry)
-    if session.report_browser.asking == "delete" and may_delete:
+    if session.team_reports.asking == "delete" and may_delete:
         _delete(session, store, entry)
 
 
 def _ask(act: str = "") -> None:
-    state.current().report_browser.asking = act
+    state.current().team_reports.asking = act
 
 
 @st.dialog("Edit as a new report", on_dismiss=_ask)
@@ -244,7 +244,7 @@ def _delete(session: Session, store: Store, entry: Entry) -> None:
     except StoreError as error:
         st.error(plain(str(error)))
         return
-    session.report_browser.message = f"Deleted: {entry.title}."
+    session.team_reports.message = f"Deleted: {entry.title}."
     _ask()
     st.query_params.from_dict(session.link())
     st.rerun()
@@ -253,5 +253,5 @@ def _delete(session: Session, store: Store, entry: Entry) -> None:
 def reader(session: Session) -> None:
     given = sharing.uploader(session, "Open a report from a file (report.json)", "report_file")
     if given is not None:
-        session.report_browser.file, session.report_browser.file_name = given
+        session.team_reports.file, session.team_reports.file_name = given
         st.rerun()

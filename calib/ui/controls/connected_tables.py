@@ -18,7 +18,7 @@ from calib.ui.session import state
 from calib.ui.session.choices import MODELS
 from calib.ui.session.links import FINGERPRINT_SHOWN, Source
 from calib.ui.session.session import Session
-from calib.ui.session.sources import Query, Seen
+from calib.ui.session.source_links import Query, Seen
 from calib.ui.session.turns import HEAVY
 from calib.ui.session.upload import Connected, Upload
 

@@ -8,7 +8,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from calib.crossfit.settings import Settings
 from calib.text import level as level_words
-from calib.ui.session.pages import PAGES
+from calib.ui.session.page_list import PAGES
 
 T = TypeVar("T")
 

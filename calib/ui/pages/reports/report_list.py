@@ -14,9 +14,9 @@ from calib.text import plain
 from calib.ui.controls.widgets import ask
 from calib.ui.layout import tables
 from calib.ui.session import identity, state
-from calib.ui.session.pages import PAGES
-from calib.ui.session.report_browser import COMPARED, REPORT, ReportBrowser
+from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session
+from calib.ui.session.team_reports import COMPARED, REPORT, TeamReports
 
 # Seconds: a page must not hang for a server that is away.
 PATIENCE = 4.0
@@ -60,7 +60,7 @@ def saved(session: Session, store: Store) -> None:
         st.caption("No reports are saved yet.")
         _deleted(session, store)
         return
-    browser = session.report_browser
+    browser = session.team_reports
     _filters(session, store)
     chosen = {name: getattr(browser, name) or None for name in FILTERS}
     total = store.count(browser.search, **chosen)
@@ -77,7 +77,7 @@ def saved(session: Session, store: Store) -> None:
 
 
 def _filters(session: Session, store: Store) -> None:
-    browser = session.report_browser
+    browser = session.team_reports
 
     def filter_by(name: str, value: str | None) -> None:
         setattr(browser, name, value or "")
@@ -108,7 +108,7 @@ def _shown(name: str, value: str) -> str:
     return KIND_WORDS.get(value, value) if name == "verdict" else value
 
 
-def _entry(browser: ReportBrowser, entry: Entry, number: int) -> None:
+def _entry(browser: TeamReports, entry: Entry, number: int) -> None:
     with st.container(border=True, key=f"entry_{number}", gap="xxsmall"):
         st.page_link(
             PAGES["Reports"], label=f"**{plain(entry.title)}**", query_params={REPORT: entry.id}
@@ -122,12 +122,12 @@ def _entry(browser: ReportBrowser, entry: Entry, number: int) -> None:
         ask(st.checkbox, key, picked, partial(_pick, browser, entry.id), **look)
 
 
-def _pick(browser: ReportBrowser, report_id: str, chosen: bool) -> None:
+def _pick(browser: TeamReports, report_id: str, chosen: bool) -> None:
     others = tuple(each for each in browser.picked if each != report_id)
     browser.picked = (*others, report_id)[:2] if chosen else others
 
 
-def _comparing(browser: ReportBrowser) -> None:
+def _comparing(browser: TeamReports) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="comparing"):
         if len(browser.picked) < 2:
             st.caption("Select **Compare** at two reports to compare them.")
@@ -141,7 +141,7 @@ def _comparing(browser: ReportBrowser) -> None:
         )
 
 
-def _turning(browser: ReportBrowser, total: int) -> None:
+def _turning(browser: TeamReports, total: int) -> None:
     if total <= PER_PAGE:
         return
     page, turn = browser.page, partial(st.button, on_click=setattr)
@@ -195,6 +195,6 @@ def _restore(store: Store, line: Deletion) -> None:
     try:
         store.restore(line.report_id, by=identity.actor())
     except StoreError as error:
-        session.report_browser.message = str(error)
+        session.team_reports.message = str(error)
         return
-    session.report_browser.message = f"Restored: {line.title}."
+    session.team_reports.message = f"Restored: {line.title}."

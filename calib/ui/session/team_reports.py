@@ -1,4 +1,4 @@
-"""ReportBrowser: what of the team's reports is open in a session, and what is looked for."""
+"""TeamReports: what of the team's reports is open in a session, and what is looked for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_ID = 200
 
 
 @dataclass(slots=True)
-class ReportBrowser:
+class TeamReports:
     # Ids of the open saved report, and of the report with which it is compared, or "".
     report: str = ""
     compared: str = ""

@@ -1,0 +1,63 @@
+"""Choices of costs, capacity, and the range of scores whose outcomes are counted."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from calib.text import percent
+from calib.ui.session.choices.choice import Choice, number, on
+
+DECIDING = ("Slices", "Decisions", "Reports")
+FIRST_CAPACITY = 0.1
+COST = partial(st.number_input, step=1.0, format="%.6g")
+
+
+def _cost(key: str, link: str, outcome: str) -> Choice[float]:
+    return Choice(
+        key=key,
+        link=link,
+        default=1.0,
+        values=number(1e-6, 1e9),
+        label=f"Cost of a false {outcome}",
+        help="In any unit. The threshold depends only on the ratio of the two costs.",
+        chip=f"False {outcome} costs {{:g}}",
+        acts_on=on(*DECIDING),
+        widget=COST,
+    )
+
+
+COST_FP = _cost("cost_fp", "fp", "positive")
+COST_FN = _cost("cost_fn", "fn", "negative")
+
+CAPACITY = Choice[float | None](
+    key="capacity",
+    link="cap",
+    default=None,  # the costs decide
+    values=number(1e-6, 1.0, offered=(1e-4, 100.0)),
+    label="Rows that can be flagged, in %",
+    chip=lambda share: f"Capacity {percent(share or 0.0)}",
+    acts_on=on(*DECIDING),
+    widget=COST,
+    shown=lambda share: 100.0 * (share or 0.0),
+    taken=lambda share: share / 100.0,
+)
+
+
+def _count(end: str, default: float) -> Choice[float]:
+    """One end of the range of scores over which positives are counted."""
+    return Choice(
+        key=f"count_{end}",
+        link=end,
+        default=default,
+        values=number(0.0, 1.0),
+        label="Range of uncalibrated scores",
+        chip=f"Scores {end} {{:g}}",
+        acts_on=on("Decisions"),
+        widget=partial(st.slider, step=0.01),
+    )
+
+
+COUNT_FROM = _count("from", 0.5)
+COUNT_TO = _count("to", 1.0)
