@@ -11,7 +11,7 @@ from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
 from calib.numerics.bounded_newton import increasing_coefficients
 from calib.numerics.smoothed_rate import (
-    SHORTEST_AXIS,
+    MIN_AXIS_LENGTH,
     choose_smoothness,
     compact_axis,
     penalized_spline,
@@ -90,7 +90,7 @@ class Spline(Calibrator):
         self.epsilon_ = default_epsilon(cells.score) if self.epsilon is None else self.epsilon
         x = compact_axis(cells.score, self.epsilon_)
         length = float(x[-1] - x[0])
-        if length < SHORTEST_AXIS:
+        if length < MIN_AXIS_LENGTH:
             self._fit_constant(cells, x)
             return
         knots, self._spline, problem = penalized_spline(x, cells)

@@ -13,7 +13,7 @@ from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
 from calib.numerics.few_cells import into_buckets
 from calib.numerics.ridge import choose_ridge
-from calib.numerics.smoothed_rate import SHORTEST_AXIS
+from calib.numerics.smoothed_rate import MIN_AXIS_LENGTH
 from calib.numerics.splines import NaturalSpline, choose_knots, truncated_powers
 from calib.numerics.transforms import check_epsilon, default_epsilon
 
@@ -132,7 +132,7 @@ class SplineCalib(Calibrator):
             self._axis = Axis()
         # Where the compact logit changes at epsilon, rounding may swap two neighbours.
         x = np.maximum.accumulate(self._axis(ON_ARRAYS, cells.score))
-        if x[-1] - x[0] < SHORTEST_AXIS:
+        if x[-1] - x[0] < MIN_AXIS_LENGTH:
             self._fit_constant(cells, x)
             return
         buckets = into_buckets(x, cells.weight, cells.positive)

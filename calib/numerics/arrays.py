@@ -1,4 +1,4 @@
-"""Array types, parts of large arrays, and the habit that every frozen result follows."""
+"""Array types, parts of large arrays, and the base class of frozen results."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,17 +11,17 @@ SmallFloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
 SmallIntArray = NDArray[np.int16]
 BoolArray = NDArray[np.bool_]
-CHUNK = 1 << 17  # numbers
+CHUNK_NUMBERS = 1 << 17  # One megabyte of floats stays in the processor's cache.
 
 
 def arrays_of(result: Any) -> dict[str, NDArray[Any]]:
     """The arrays that a dataclass holds, by name."""
     values = {name: getattr(result, name) for name in result.__dataclass_fields__}
-    return {name: each for name, each in values.items() if isinstance(each, np.ndarray)}
+    return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
 
 
 class Locked:
-    """Base of frozen results. Their arrays become read-only when they are made: they are shared."""
+    """Base class of frozen results. Their arrays are shared, so they become read-only."""
 
     __slots__ = ()
 
@@ -30,7 +30,7 @@ class Locked:
             array.flags.writeable = False
 
 
-def chunks(n: int, size: int = CHUNK) -> Iterator[slice]:
+def chunks(n: int, size: int = CHUNK_NUMBERS) -> Iterator[slice]:
     """Parts of n rows whose temporaries stay in the processor's cache.
 
     >>> list(chunks(200_000))
@@ -70,4 +70,4 @@ def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
     >>> list(row_blocks(300, 1000))
     [slice(0, 131, None), slice(131, 262, None), slice(262, 300, None)]
     """
-    return chunks(n_rows, max(1, CHUNK // n_columns))
+    return chunks(n_rows, max(1, CHUNK_NUMBERS // n_columns))

@@ -86,7 +86,8 @@ def gram_products(basis: csr_array, bands: int) -> csr_array:
     m, k = basis.shape
     table = basis.tocoo()
     first = np.minimum.reduceat(basis.indices, basis.indptr[:-1]).astype(np.int64)
-    local = np.zeros((m, 2 * bands))  # the second half stays 0: partners beyond a row's last entry
+    # The second half stays 0: it pairs the last entries of a row with columns beyond them.
+    local = np.zeros((m, 2 * bands))
     local[table.row, table.col - first[table.row]] = table.data
     rows, values = [], []
     for offset in range(bands):

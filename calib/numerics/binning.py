@@ -14,31 +14,29 @@ from calib.numerics.cells import Cells
 
 Strategy = Literal["uniform", "quantile", "fd"]
 STRATEGIES = ("uniform", "quantile", "fd")
-# Freedman and Diaconis ask for any number of bins when half of the scores nearly coincide.
+# If half of the scores nearly coincide, the rule of Freedman and Diaconis has no upper limit.
 MAX_FD_BINS = 10_000
-# Relative, of prefix sums.
-ROUNDING = 1e-12
+RELATIVE_ROUNDING = 1e-12  # Prefix sums that differ by less are equal.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bins(Locked):
     """The occupied bins of some cells, in increasing order of score; arrays of shape (b,)."""
 
-    # Bounds of each bin: right-closed, the first bin closed on both sides.
+    # Bins are right-closed, and the first bin is closed on both sides.
     low_edge: FloatArray
     high_edge: FloatArray
-    # A bin holds the cells ``first:last``.
+    # A bin has the cells ``first:last``.
     first: IntArray
     last: IntArray
-    # Sums over the bin.
+    # These are sums over the rows of the bin.
     rows: FloatArray
     weight: FloatArray
     weight_sq: FloatArray
     positive: FloatArray
-    # Mean score, and observed frequency.
     mean_score: FloatArray
     observed: FloatArray
-    n_empty: int  # bins without rows, which are left out
+    n_empty: int  # Bins without rows are only counted.
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -52,7 +50,8 @@ class Bins(Locked):
     def effective_rows(self) -> FloatArray:
         """Number of equally weighted rows that would vary as much: (sum w)^2 / sum w^2."""
         square = self.weight**2
-        # Differences of prefix sums lose weights that are far smaller than others.
+        # Differences of prefix sums lose weights that are far smaller than others. No number of
+        # rows varies less than equally weighted rows.
         least = np.maximum(self.weight_sq, square / self.rows)
         return np.divide(square, least, out=np.ones(len(self)), where=least > 0.0)
 
@@ -81,7 +80,7 @@ def bin_between(cells: Cells, edges: FloatArray) -> Bins:
         weight=weight,
         weight_sq=total(cells.cumulative_weight_sq),
         positive=positive,
-        # Differences of prefix sums carry their rounding: a mean may leave [0, 1] by 1e-16.
+        # Prefix sums are rounded, so a mean of their differences may leave [0, 1] by 1e-16.
         mean_score=np.clip(total(cells.cumulative_score) / weight, 0.0, 1.0),
         observed=np.clip(positive / weight, 0.0, 1.0),
         n_empty=int((~kept).sum()),
@@ -124,9 +123,9 @@ def bin_starts(score: FloatArray, edges: FloatArray) -> IntArray:
 def quantiles(cells: Cells, level: FloatArray) -> FloatArray:
     """Quantiles of the score over rows: the scores at which the weighted ECDF reaches each level.
 
-    Where it reaches one exactly, the mean of that score and the next one: the numbers of NumPy's
-    method "averaged_inverted_cdf", without unfolding the rows. Neither the unit of the weights
-    matters nor whether a weight of 2 is two rows, which is not so of NumPy's default.
+    If it reaches a level exactly, the quantile is the mean of that score and the next one, as in
+    NumPy's method "averaged_inverted_cdf". In contrast to NumPy's default, a weight of 2 has the
+    same effect as two rows, and the unit of the weights does not matter.
 
     See Hyndman and Fan 1996, doi:10.1080/00031305.1996.10473566, definition 2.
 
@@ -136,8 +135,8 @@ def quantiles(cells: Cells, level: FloatArray) -> FloatArray:
     """
     reached = cells.cumulative_weight[1:]
     low = quantile_cells(cells, level)
-    # The same prefix sum, up to rounding, as the level asks for.
-    met = reached[low] <= level * reached[-1] * (1.0 + ROUNDING)
+    # A level is met exactly if the prefix sum equals it up to rounding.
+    met = reached[low] <= level * reached[-1] * (1.0 + RELATIVE_ROUNDING)
     high = np.where(met & (level > 0.0), np.minimum(low + 1, len(reached) - 1), low)
     return 0.5 * (cells.score[low] + cells.score[high])
 
@@ -145,8 +144,8 @@ def quantiles(cells: Cells, level: FloatArray) -> FloatArray:
 def quantile_cells(cells: Cells, level: FloatArray) -> IntArray:
     """Positions of the first cells at which the weighted ECDF reaches each level."""
     reached = cells.cumulative_weight[1:]
-    # The prefix sums' rounding must not push a level that is met exactly to the next score.
-    wanted = level * reached[-1] * (1.0 - ROUNDING)
+    # Without the factor, rounding could move a level that is met exactly to the next score.
+    wanted = level * reached[-1] * (1.0 - RELATIVE_ROUNDING)
     at = np.searchsorted(reached, wanted, side="left")
     return np.minimum(at, len(reached) - 1).astype(np.int64)
 
@@ -167,7 +166,7 @@ def _freedman_diaconis(cells: Cells) -> FloatArray:
     return np.linspace(low, high, n_bins + 1)
 
 
-N_BARS = 50
+N_HISTOGRAM_BINS = 50
 
 
 def score_histogram(score: FloatArray, weight: FloatArray) -> FloatArray:
@@ -177,4 +176,4 @@ def score_histogram(score: FloatArray, weight: FloatArray) -> FloatArray:
     array([3., 0., 4.])
     """
     prefix = np.concatenate([[0.0], np.cumsum(weight)])
-    return np.diff(prefix[bin_starts(score, np.linspace(0.0, 1.0, N_BARS + 1))])
+    return np.diff(prefix[bin_starts(score, np.linspace(0.0, 1.0, N_HISTOGRAM_BINS + 1))])

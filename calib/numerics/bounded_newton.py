@@ -12,13 +12,13 @@ from calib.numerics.banded import dense
 from calib.numerics.penalized_logistic import PenalizedLogistic
 from calib.numerics.transforms import sigmoid
 
-# Value of a loss at f (one number a cell), and its first and second derivative by f.
+# A loss maps f, which has one number per cell, to its value and its first two derivatives by f.
 Loss = Callable[[FloatArray], tuple[float, FloatArray, FloatArray]]
 
 MAX_STEPS = 200
-SHORTEST_STEP = 1e-10
-TOLERANCE = 1e-13
-SINGULAR = 1e-14  # Curvatures below this share of the largest one are rounding.
+MIN_STEP_SHARE = 1e-10
+RELATIVE_TOLERANCE = 1e-13
+MIN_RELATIVE_CURVATURE = 1e-14  # Smaller shares of the largest curvature are rounding.
 
 
 def log_loss(weight: FloatArray, positive: FloatArray) -> Loss:
@@ -75,17 +75,18 @@ def fit_bounded(
         hessian = (design.T * second) @ design + ridge
         move = _bounded_minimum(hessian, hessian @ c - gradient, least) - c
         gain, before, share = -float(gradient @ move), value, 1.0
-        # The step is halved until it lowers the objective.
+        # A full Newton step may raise the objective; a short one in its direction lowers it.
         while True:
             tried = np.maximum(c + share * move, least)
             value, first, second = objective(tried)
             if value < before:
                 break
             share *= 0.5
-            if share <= SHORTEST_STEP:
+            if share <= MIN_STEP_SHARE:
                 return c
         c = tried
-        if gain <= TOLERANCE * max(1.0, abs(value)) and before - value <= TOLERANCE * abs(value):
+        tolerance = RELATIVE_TOLERANCE * abs(value)
+        if gain <= max(RELATIVE_TOLERANCE, tolerance) and before - value <= tolerance:
             break
     return c
 
@@ -97,11 +98,11 @@ def _bounded_minimum(hessian: FloatArray, linear: FloatArray, least: FloatArray)
     not negative. A free coefficient is the difference of two that are not negative. See Lawson,
     Hanson 1974, "Solving least squares problems", chapter 23.
     """
-    # In units in which each coefficient has curvature 1, a steep one hides no flat one.
+    # In units in which each coefficient has curvature 1, steep coefficients cannot hide flat ones.
     steepness = np.diagonal(hessian)
     unit = 1.0 / np.sqrt(np.where(steepness > 0.0, steepness, 1.0))
     curvature, axes = np.linalg.eigh(hessian * np.outer(unit, unit))
-    seen = curvature > SINGULAR * curvature[-1]
+    seen = curvature > MIN_RELATIVE_CURVATURE * curvature[-1]
     root = (axes[:, seen] * np.sqrt(curvature[seen])).T
     target = (axes[:, seen].T @ (linear * unit)) / np.sqrt(curvature[seen])
     free = np.isinf(least)
@@ -127,7 +128,8 @@ def increasing_coefficients(problem: PenalizedLogistic, lam: float, free: FloatA
     if (steps >= 0.0).all():
         return free
     k = len(free)
-    sums = np.tril(np.ones((k, k)))  # from the first coefficient and the steps to the coefficients
+    # The matrix maps the first coefficient and the steps to the coefficients.
+    sums = np.tril(np.ones((k, k)))
     ridge = lam * (sums.T @ dense(problem.penalty) @ sums)
     start = np.append(problem.constant()[0], np.maximum(steps, 0.0))
     least = np.append(-np.inf, np.zeros(k - 1))

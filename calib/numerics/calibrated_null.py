@@ -1,4 +1,4 @@
-"""What chance does to calibrated scores: Brownian motion in the limit, or a simulation."""
+"""Distributions of test statistics if scores are calibrated: Brownian limits and simulation."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from calib.numerics.arrays import FloatArray
 from calib.numerics.cells import Cells
 from calib.numerics.resampling import draw_noise
 
-# Each law has two series: one converges for small arguments, one for large. At the switch both
-# need fewer than TERMS terms for full precision.
-SWITCH = 1.5
-TERMS = np.arange(12)
+# Each distribution has two series: one converges for small arguments, one for large arguments. At
+# MAX_SMALL_ARGUMENT twelve terms of either give full precision.
+MAX_SMALL_ARGUMENT = 1.5
+SERIES_TERMS = np.arange(12)
 
 
 def null_standard_deviation(cells: Cells) -> float:
@@ -34,15 +34,17 @@ def supremum_survival(x: float) -> float:
     """
     if x <= 0.0:
         return 1.0
-    odd, sign = 2.0 * TERMS + 1.0, (-1.0) ** TERMS
-    if x > SWITCH:
+    odd, sign = 2.0 * SERIES_TERMS + 1.0, (-1.0) ** SERIES_TERMS
+    if x > MAX_SMALL_ARGUMENT:
         return 4.0 * float(sign @ ndtr(-odd * x))
     below = 4.0 / math.pi * float(sign / odd @ np.exp(-((odd * math.pi / x) ** 2) / 8.0))
     return 1.0 - below
 
 
 def supremum_by_cluster(x: float, n_clusters: int) -> float:
-    """The same with Student's tails, for a standard deviation from clusters; NaN of one cluster.
+    """`supremum_survival` with Student's tails, because clusters estimate the standard deviation.
+
+    NaN if there is only one cluster.
 
     >>> round(supremum_by_cluster(2.2414027276, 100_000), 3)
     0.05
@@ -64,10 +66,10 @@ def range_survival(x: float) -> float:
     """
     if x <= 0.0:
         return 1.0
-    if x > SWITCH:
-        k = TERMS + 1.0
-        return 8.0 * float((-1.0) ** TERMS * k @ ndtr(-k * x))
-    half = ((TERMS + 0.5) * math.pi) ** 2
+    if x > MAX_SMALL_ARGUMENT:
+        k = SERIES_TERMS + 1.0
+        return 8.0 * float((-1.0) ** SERIES_TERMS * k @ ndtr(-k * x))
+    half = ((SERIES_TERMS + 0.5) * math.pi) ** 2
     return 1.0 - float((8.0 / x**2 + 2.0 / half) @ np.exp(-2.0 * half / x**2))
 
 
@@ -84,13 +86,13 @@ def supremum_quantile(level: float) -> float:
 
 N_SIMULATED = 4_999
 SIMULATED = f"simulation, {N_SIMULATED:,} draws"
-# A walk of fewer steps stays within a Brownian motion's extremes noticeably too often.
-FEW_SCORES = 100
+# A walk of fewer steps exceeds the extremes of a Brownian motion noticeably too rarely.
+MIN_SCORES_OF_LIMIT = 100
 
 
 def few_scores(cells: Cells) -> bool:
     """Whether the cumulative difference has too few steps for its Brownian limit."""
-    return len(cells.score) < FEW_SCORES
+    return len(cells.score) < MIN_SCORES_OF_LIMIT
 
 
 def simulated_noise(cells: Cells, random_state: int) -> FloatArray:
@@ -113,18 +115,18 @@ def simulated_differences(
     """
     noise = simulated_noise(cells, random_state) if noise is None else noise
     difference = np.zeros((len(noise) + 1, N_SIMULATED))
-    # Adding row by row takes a quarter of the time of numpy's cumsum along the first axis.
-    for i, own in enumerate(noise):
-        np.add(difference[i], own / cells.total_weight, out=difference[i + 1])
+    # Adding row by row takes a quarter of the time of NumPy's cumsum along the first axis.
+    for i, row in enumerate(noise):
+        np.add(difference[i], row / cells.total_weight, out=difference[i + 1])
     return difference
 
 
 def simulated_p(observed: float, simulated: FloatArray) -> float:
-    """How often as large a statistic was drawn, the observed one among the draws.
+    """Share of the draws, the observed statistic included, that are at least as large as it.
 
     >>> simulated_p(2.0, np.array([1.0, 2.0, 3.0]))
     0.75
     """
-    # Equal statistics that differ by their rounding are ties, and ties count.
+    # Statistics that differ only by rounding are ties, and ties count as reached.
     reached = int((simulated >= observed - 1e-12 * max(1.0, abs(observed))).sum())
     return (reached + 1) / (len(simulated) + 1)

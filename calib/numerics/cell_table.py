@@ -13,36 +13,36 @@ from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked, array
 from calib.numerics.score_grid import PARTS_PER_CELL, grid_keys, refined_keys
 from calib.numerics.sorting import increasing_order, run_starts, sort_labelled
 
-# With more distinct scores, cells are those of the grid.
+# With more distinct scores, rows are counted in the cells of the grid.
 MAX_EXACT_SCORES = 200_000
-# An analysis reads at most so many cells; more are put on the grid.
+# An analysis reads at most this many cells; if there are more, they are joined on the grid.
 MAX_CELLS = 50_000
-# A cell whose rows could move a metric by more than this is cut in 64 parts.
+# If the rows of a cell could change AUC or KS by more than this, the cell is cut into 64 parts.
 MAX_METRIC_CHANGE = 1e-6
-# Codes up to this are counted in one array; more are sorted.
+# Codes are counted in one array of this length; larger codes are sorted.
 MAX_COUNTED_CODES = 20_000_000
-# Keys of the grid leave room for the parts of a cell: 0 is the cell as a whole.
+# Key 0 is the cell as a whole, and the others are its parts.
 KEYS_PER_CELL = PARTS_PER_CELL + 1
-# Relative variance of weights that are equal but for rounding.
+# Weights with a smaller relative variance differ only by rounding.
 RELATIVE_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellTable(Locked):
-    """Entries of a common stratum, score cell and outcome; arrays of shape (e,)."""
+    """Rows summed by stratum, score cell and outcome; arrays of shape (e,)."""
 
-    exact: bool  # whether each cell holds one score
-    stratum: IntArray  # the part of the data to which the entry belongs
-    # Cell: the bits of its score where cells are exact, else 65 times the key of the grid, plus 1 +
-    # the part of a cell that is cut in 64.
+    exact: bool  # If True, each cell has one score.
+    stratum: IntArray  # The stratum is the part of the data to which the entry belongs.
+    # If cells are exact, the key has the bits of the score. Otherwise it is 65 times the key of the
+    # grid, plus 1 + the number of the part if the cell is cut into 64 parts.
     key: IntArray
     outcome: BoolArray
     rows: IntArray
-    # Sums of the rows' weights and of their squares.
     weight: FloatArray
     weight_sq: FloatArray
-    score_sum: FloatArray  # sum of weight times score
-    # Least and largest score; where `calib.scan` counted, those of the whole cell.
+    score_sum: FloatArray  # The sum is that of weight times score.
+    # The bounds are the entry's lowest and highest score. Entries of `calib.scan` have the bounds
+    # of their whole cell.
     low: FloatArray
     high: FloatArray
 
@@ -160,9 +160,9 @@ def _ties_in_order(
     starts = run_starts(score[order])
     length = np.diff(starts, append=len(order))
     tied = np.flatnonzero(np.repeat(length > 1, length))
-    own = order[tied]
+    rows = order[tied]
     run = _numbered(starts, len(order))[tied]
-    order[tied] = own[np.lexsort((weight[own], outcome[own], run))]
+    order[tied] = rows[np.lexsort((weight[rows], outcome[rows], run))]
     return order
 
 
@@ -180,22 +180,22 @@ def _count(exact: bool, key: IntArray, starts: NDArray[np.intp], rows: Rows) -> 
     code, codes = _without_gaps(code)
     count = np.bincount(code)
     low, high = np.empty(len(codes)), np.empty(len(codes))
-    high[code] = score  # of equal codes the last one stays
+    high[code] = score  # NumPy keeps the last value of equal codes, which is the highest score.
     low[code[::-1]] = score[::-1]
 
     def total(values: FloatArray) -> FloatArray:
         return np.bincount(code, values).astype(np.float64)
 
-    own = count.astype(np.float64) if weight is None else total(weight)
-    sums = low * own if exact else total(score if weight is None else weight * score)
+    weights = count.astype(np.float64) if weight is None else total(weight)
+    sums = low * weights if exact else total(score if weight is None else weight * score)
     return CellTable(
         exact=exact,
         stratum=codes // (2 * len(keys)),
         key=keys[(codes // 2) % len(keys)],
         outcome=(codes % 2).astype(np.bool_),
         rows=count,
-        weight=own,
-        weight_sq=own if weight is None else total(weight * weight),
+        weight=weights,
+        weight_sq=weights if weight is None else total(weight * weight),
         score_sum=sums,
         low=low,
         high=high,
@@ -267,7 +267,7 @@ def add_tables(first: CellTable, second: CellTable) -> CellTable:
 def join_tables(tables: Sequence[CellTable]) -> CellTable:
     """The entries of all tables, one after another."""
     columns = [arrays_of(table) for table in tables]
-    joined = {name: np.concatenate([own[name] for own in columns]) for name in columns[0]}
+    joined = {name: np.concatenate([arrays[name] for arrays in columns]) for name in columns[0]}
     return CellTable(tables[0].exact, **joined)
 
 
@@ -302,5 +302,5 @@ def merge_entries(table: CellTable) -> CellTable:
         high=np.maximum.reduceat(table.high, starts),
         **add,
     )
-    # A product, as when rows are counted: a sum of products is rounded differently.
+    # `count_rows` multiplies too, and a sum of products would be rounded differently.
     return replace(merged, score_sum=merged.low * merged.weight) if merged.exact else merged

@@ -12,7 +12,7 @@ from calib.numerics.arrays import FloatArray, Locked
 
 @dataclass(frozen=True, eq=False)
 class Cells(Locked):
-    """What `calib.data.cells.ScoreCells` has of sums: its attributes are described there."""
+    """The sums of `calib.data.cells.ScoreCells`, where the attributes are described."""
 
     score: FloatArray
     rows: FloatArray

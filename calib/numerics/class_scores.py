@@ -1,4 +1,4 @@
-"""Rows of one score per class: logarithms, softmax, sums of 1, ranks, and the views of a class."""
+"""Class scores: logarithms, softmax, normalization, ranks, and binary views."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import numpy as np
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, row_blocks
 from calib.numerics.transforms import MACHINE_EPSILON
 
-COLDEST, HOTTEST = 0.01, 100.0  # temperatures
-STEP_TOLERANCE = 1e-4  # relative; Newton's error is about its square
-FLAT = 1e-13
+MIN_TEMPERATURE, MAX_TEMPERATURE = 0.01, 100.0
+RELATIVE_STEP_TOLERANCE = 1e-4  # The error of Newton's method is about its square.
+FLAT_GRADIENT_PER_ROW = 1e-13
 MAX_STEPS = 60
-SAMPLE_SHARE, SMALLEST_SAMPLE = 16, 2_000
+ROWS_PER_SAMPLED_ROW, MIN_SAMPLED_ROWS = 16, 2_000
 
 
 def log_scores(scores: FloatArray) -> FloatArray:
@@ -53,9 +53,9 @@ def fit_inverse_temperature(
     """
     n = len(scores)
     start = 1.0
-    size = max(n // SAMPLE_SHARE, SMALLEST_SAMPLE)
+    size = max(n // ROWS_PER_SAMPLED_ROW, MIN_SAMPLED_ROWS)
     if n > 2 * size:
-        # Random, so that no period in the order of the rows can fool it.
+        # The sample is random, because the order of the rows may have a period.
         some = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
         some_weight = None if weight is None else weight[some]
         start = _root(scores[some], label[some], some_weight, start)
@@ -63,13 +63,13 @@ def fit_inverse_temperature(
 
 
 def _root(scores: FloatArray, label: IntArray, weight: FloatArray | None, start: float) -> float:
-    """Where the gradient, which increases, is 0; Newton's steps kept within what brackets it."""
-    low, high = 1.0 / HOTTEST, 1.0 / COLDEST
+    """The b at which the increasing gradient is 0, by Newton's method within a bracket."""
+    low, high = 1.0 / MAX_TEMPERATURE, 1.0 / MIN_TEMPERATURE
     b = start
     for _ in range(MAX_STEPS):
         gradient, curvature = _derivatives(scores, label, weight, b)
-        # Equal scores, or perfectly separated classes: every T is optimal.
-        if abs(gradient) <= FLAT * len(scores):
+        # If all scores are equal, or classes are perfectly separated, every T is optimal.
+        if abs(gradient) <= FLAT_GRADIENT_PER_ROW * len(scores):
             break
         if gradient > 0.0:
             high = b
@@ -79,7 +79,7 @@ def _root(scores: FloatArray, label: IntArray, weight: FloatArray | None, start:
         following = b + step
         if not low <= following <= high:
             following = float(np.sqrt(low * high))
-        done = abs(following - b) <= STEP_TOLERANCE * b
+        done = abs(following - b) <= RELATIVE_STEP_TOLERANCE * b
         b = following
         if done:
             break
@@ -120,8 +120,8 @@ def divide_by_sum(calibrated: FloatArray, scores: FloatArray) -> FloatArray:
     return np.divide(rows, total, out=even, where=total > 0.0)
 
 
-# Up to here as many searches for the largest cost less than sorting a row of any length.
-FEW = 5
+# Up to this number, searching repeatedly for the largest score is faster than sorting a row.
+MAX_SEARCHED_CLASSES = 5
 
 
 def leading_classes(scores: FloatArray, n_first: int) -> IntArray:
@@ -133,7 +133,7 @@ def leading_classes(scores: FloatArray, n_first: int) -> IntArray:
     """
     if n_first == 1:
         return scores.argmax(axis=1)[:, None]
-    if n_first > FEW:
+    if n_first > MAX_SEARCHED_CLASSES:
         return np.argsort(-scores, axis=1, kind="stable")[:, :n_first]
     ranked = np.empty((len(scores), n_first), dtype=np.int64)
     for part in row_blocks(*scores.shape):

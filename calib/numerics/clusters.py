@@ -1,4 +1,4 @@
-"""What rows that come in clusters change: their sums, design effects, and moderated variances."""
+"""Clusters of rows: their sums, design effects, and moderated variances."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from calib.numerics.few_cells import into_buckets
 from calib.numerics.intervals import upper_end
 from calib.numerics.isotonic import pool_adjacent_violators
 
-STRETCHES = 10  # of scores, of equal weight
-# Beyond a straight line over the ranges: the part that a smooth curve must separate from noise.
-_LINE = np.linalg.qr(np.vander(np.arange(STRETCHES), 2).astype(np.float64))[0]
-BENDS = np.eye(STRETCHES) - _LINE @ _LINE.T
+N_RANGES = 10  # Ranges of scores have equal weight.
+# BENDS removes a straight line over the ranges. The rest is the part that a smooth curve must
+# separate from noise.
+_LINE = np.linalg.qr(np.vander(np.arange(N_RANGES), 2).astype(np.float64))[0]
+BENDS = np.eye(N_RANGES) - _LINE @ _LINE.T
 
 
 def cluster_squares(
@@ -57,10 +58,11 @@ def mean_design_effects(
         return effect
     squares, n = cluster_squares(residual, part, group, n_parts)
     alone = np.bincount(part, residual * residual, minlength=n_parts)
-    known = (alone > 0.0) & (n > 1.0)
-    effect[known] = np.maximum(1.0, squares[known] / alone[known] * n[known] / (n[known] - 1.0))
-    if known.any():
-        effect[~known] = np.average(effect[known], weights=n[known])
+    varies = (alone > 0.0) & (n > 1.0)
+    ratio = squares[varies] / alone[varies] * n[varies] / (n[varies] - 1.0)
+    effect[varies] = np.maximum(1.0, ratio)
+    if varies.any():
+        effect[~varies] = np.average(effect[varies], weights=n[varies])
     return effect
 
 
@@ -86,12 +88,13 @@ def curve_design_effect(
     curve = pool_adjacent_violators(buckets.positive / buckets.weight, buckets.weight)
     bucket = np.searchsorted(cells.score[buckets.starts], score, side="right") - 1
     middle = np.cumsum(buckets.weight) - 0.5 * buckets.weight
-    stretch = (STRETCHES * middle / cells.total_weight).astype(np.int64)[bucket]
+    stretch = (N_RANGES * middle / cells.total_weight).astype(np.int64)[bucket]
     residual = outcome - curve[bucket]
-    if np.abs(residual).max() < 1e-9:  # scores separate the outcomes
+    # If the scores separate the outcomes, the curve leaves no residuals.
+    if np.abs(residual).max() < 1e-9:
         residual = outcome - outcome.mean()
-    size = (int(group.max()) + 1, STRETCHES)
-    total = np.bincount(group * STRETCHES + stretch, weight * residual, minlength=size[0] * size[1])
+    size = (int(group.max()) + 1, N_RANGES)
+    total = np.bincount(group * N_RANGES + stretch, weight * residual, minlength=size[0] * size[1])
     together = np.einsum(
         "gi,ij,gj->", total.reshape(size), BENDS, total.reshape(size), optimize=True
     )
@@ -103,14 +106,13 @@ def curve_design_effect(
 class DesignEffect:
     """Spread of a sum of d squares, against that of d independent standard normal ones."""
 
-    mean: float  # how many times as large it is on average, at least 1
-    freedom: float  # degrees of freedom of the chi-square that varies alike, from 1 to d
-    # d, and the number of clusters.
-    n_squares: int
+    mean: float  # The ratio of the means is at least 1.
+    freedom: float  # A chi-square with 1 to d degrees of freedom has the same spread.
+    n_squares: int  # The number is called d in formulas.
     n_clusters: int
 
     def p_value(self, statistic: float) -> float:
-        """How often calibrated scores would give so large a sum of squares; NaN of one cluster."""
+        """P(a sum of squares is at least this large) of calibrated scores; NaN for one cluster."""
         if self.n_clusters < 2:
             return float("nan")
         f = statistic / (self.mean * self.n_squares)
@@ -150,20 +152,20 @@ def design_effect(
     root = np.linalg.cholesky(scale)
     z = np.linalg.solve(root, sums.T).T
     d = z.shape[1]
-    own = float(np.trace(np.linalg.solve(scale, products)))
+    within_rows = float(np.trace(np.linalg.solve(scale, products)))
     total = float(np.square(z).sum())
-    # Scores of nearly 0 make squares of squares too large for a float.
+    # If scores are near 0, squares of squares could overflow.
     unit = z / math.sqrt(total) if total > 0.0 else z
     square = np.einsum("gd,gd->g", unit, unit)
     between = float(square.sum() ** 2 - square @ square)
     aligned = float(np.sum(np.square(unit.T @ unit)) - square @ square)
     freedom = float(np.clip(between / aligned, 1.0, d)) if aligned > 0.0 else float(d)
-    return DesignEffect(max(1.0, 1.0 + (total - own) / d), freedom, d, n_clusters)
+    return DesignEffect(max(1.0, 1.0 + (total - within_rows) / d), freedom, d, n_clusters)
 
 
-# Degrees of freedom that the model's variance counts for. With 10 intervals of AUC and slope are
-# wider and hold no better, without any they hold 53 to 67% with two or three positive rows.
-PRIOR = 20.0
+# The model's variance counts for this many degrees of freedom. With 10, intervals of AUC and slope
+# are wider without better coverage; with 0, they cover 53 to 67% with two or three positive rows.
+PRIOR_FREEDOM = 20.0
 
 
 def unit_sums(values: FloatArray, group: IntArray | None) -> FloatArray:
@@ -226,6 +228,6 @@ def squared_half_width(
     >>> round(squared_half_width(4.0, 1.0, 0.0, 0.95) ** 0.5, 2)
     2.09
     """
-    total = PRIOR + freedom
-    moderated = max(1.0, effect) * (PRIOR + freedom * ratio) / total
+    total = PRIOR_FREEDOM + freedom
+    moderated = max(1.0, effect) * (PRIOR_FREEDOM + freedom * ratio) / total
     return moderated * math.pow(float(stdtrit(total, upper_end(confidence_level))), 2)

@@ -39,9 +39,9 @@ class Estimate:
     def columns(self, name: str) -> dict[str, float]:
         """Columns of a table row: the number, its bounds and its noise floor, if they exist."""
         others = {"low": self.low, "high": self.high, "noise_floor": self.noise_floor}
-        known = {f"{name}_{end}": value for end, value in others.items() if not math.isnan(value)}
+        finite = {f"{name}_{end}": value for end, value in others.items() if not math.isnan(value)}
         grouped = {f"{name}_resolution": self.resolution} if self.resolution > 0.0 else {}
-        return {name: self.value} | known | grouped
+        return {name: self.value} | finite | grouped
 
     def with_bounds(self, name: str) -> dict[str, float]:
         """Columns of a table row: the number and both bounds, even if they are NaN."""

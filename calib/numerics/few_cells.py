@@ -1,4 +1,4 @@
-"""Many cells into few: buckets that keep what a fit needs, and runs of which bins are exact."""
+"""Fewer cells: buckets for fits, and runs of cells from which bins are exact."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from calib.numerics.arrays import FloatArray, IntArray, Locked, thin_indices
 from calib.numerics.binning import quantile_cells
 from calib.numerics.cells import Cells
 
-ROUNDING = 1e-12
+RELATIVE_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Buckets(Locked):
-    """Runs of neighbouring cells."""
+    """Runs of neighbouring cells; arrays of shape (m,)."""
 
-    x: FloatArray  # shape (m,): weighted mean position
-    # shape (m,): total and positive weight.
+    x: FloatArray  # The position is the weighted mean of the cells' positions.
     weight: FloatArray
     positive: FloatArray
-    starts: IntArray  # shape (m,): first cell of each bucket
+    starts: IntArray  # A bucket starts with this cell.
 
     def row_weight(self, weight_sq: FloatArray) -> FloatArray:
         """Weight of a typical row of each bucket, from the sums of squared row weights by cell."""
@@ -41,7 +40,7 @@ def into_buckets(
     if len(starts) == len(x):
         return Buckets(x, weight, positive, starts)
     total = np.add.reduceat(weight, starts)
-    # The mean of equal numbers may round to one just beyond them.
+    # The mean of equal numbers may be rounded to a number just beyond them.
     mean = np.clip(np.add.reduceat(weight * x, starts) / total, x[0], x[-1])
     alone = np.diff(starts, append=len(x)) == 1
     mean[alone] = x[starts[alone]]
@@ -60,37 +59,33 @@ def bucket_starts(x: FloatArray, weight: FloatArray, most: int) -> IntArray:
     if len(x) <= most:
         return np.arange(len(x))
     half = most // 2
-    # Steps between scores of 1e-320 are rounded, and would lead beyond the last.
+    # Steps between scores of 1e-320 are rounded, and would lead beyond the last position.
     cuts = np.minimum(np.linspace(x[0], x[-1], half, endpoint=False), x[-1])
     even = np.searchsorted(x, cuts)
     cumulative = np.cumsum(weight)
-    # Sums equal a share up to rounding, in any unit of the weights.
-    shares = np.arange(half) * (cumulative[-1] / half) * (1.0 + ROUNDING)
+    # The factor makes sums that equal a share up to rounding independent of the weights' unit.
+    shares = np.arange(half) * (cumulative[-1] / half) * (1.0 + RELATIVE_ROUNDING)
     heavy = np.searchsorted(cumulative, shares, side="right")
     return np.unique(np.concatenate([even, heavy]))
 
 
-MAX_BINS = 100
-# A brush on a linear axis moves in these steps.
-BRUSH_STEPS = 1000
-CURVE_POINTS = 900
+MAX_EXACT_BINS = 100
+N_BRUSH_STEPS = 1000  # A brush on a linear axis moves in thousandths of the score.
+MAX_CURVE_POINTS = 900
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellRuns(Locked):
     """Sums over runs of neighbouring cells, in increasing order of score; arrays of shape (r,)."""
 
-    # Lowest and highest score of each run.
-    low: FloatArray
+    low: FloatArray  # The bounds are the lowest and the highest score of the run.
     high: FloatArray
-    # Sums over its cells.
     rows: FloatArray
     weight: FloatArray
     weight_sq: FloatArray
     positive: FloatArray
-    # Sum of weight times score, and the variance of `positive` under y ~ Bernoulli(s).
-    score_sum: FloatArray
-    variance: FloatArray
+    score_sum: FloatArray  # The sum is that of weight times score.
+    variance: FloatArray  # The variance is that of `positive` under y ~ Bernoulli(s).
 
     def __len__(self) -> int:
         return len(self.low)
@@ -142,13 +137,13 @@ def _starts(cells: Cells, most: int) -> IntArray:
     n = len(cells.score)
     difference = (cells.cumulative_positive - cells.cumulative_score)[1:]
     needed = [np.array([0, difference.argmax() + 1, difference.argmin() + 1])]
-    for n_bins in range(2, MAX_BINS + 1):
+    for n_bins in range(2, MAX_EXACT_BINS + 1):
         share = np.linspace(0.0, 1.0, n_bins + 1)[1:-1]
         needed.append(np.searchsorted(cells.score, share, side="right"))
         needed.append(quantile_cells(cells, share) + 1)
-    found = np.unique(np.concatenate(needed))
-    steps = np.searchsorted(cells.score, np.linspace(0.0, 1.0, BRUSH_STEPS + 1), side="right")
-    for more in (steps, thin_indices(difference, CURVE_POINTS) + 1):
-        wider = np.union1d(found, more)
-        found = wider if len(wider) <= most else found
-    return found[found < n].astype(np.int64)
+    starts = np.unique(np.concatenate(needed))
+    steps = np.searchsorted(cells.score, np.linspace(0.0, 1.0, N_BRUSH_STEPS + 1), side="right")
+    for more in (steps, thin_indices(difference, MAX_CURVE_POINTS) + 1):
+        wider = np.union1d(starts, more)
+        starts = wider if len(wider) <= most else starts
+    return starts[starts < n].astype(np.int64)

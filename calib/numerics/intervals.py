@@ -52,7 +52,7 @@ def wilson_interval(
     z2 = normal_quantile(confidence_level) ** 2
     centre = (rate + z2 / (2.0 * n)) / (1.0 + z2 / n)
     half = np.sqrt(z2 * (rate * (1.0 - rate) / n + z2 / (4.0 * n * n))) / (1.0 + z2 / n)
-    # At a rate of 0 or 1 the bound is that rate, exactly.
+    # At a rate of 0 or 1 one bound is exactly that rate, without rounding.
     low = np.where(rate <= 0.0, 0.0, np.maximum(centre - half, 0.0))
     return low, np.where(rate >= 1.0, 1.0, np.minimum(centre + half, 1.0))
 
@@ -86,14 +86,14 @@ def mean_interval(
     n = float(len(residual) if multiplicity is None else multiplicity.sum())
     if n < 2:
         return math.nan, math.nan
-    each = residual if multiplicity is None else residual / multiplicity
-    square = residual * each
+    per_row = residual if multiplicity is None else residual / multiplicity
+    square = residual * per_row
     spread = float(square.sum())
     if spread == 0.0:
         return mean, mean
     error = math.sqrt(spread * n / (n - 1.0)) / total_weight
-    # Skewness over the root of n: of the mean, not of the values.
-    skewness = float(square @ each) / spread**1.5
+    # The skewness is that of the mean: that of the values, divided by the root of n.
+    skewness = float(square @ per_row) / spread**1.5
     t = float(stdtrit(n - 1.0, upper_end(confidence_level)))
     above, below = _unskewed(t, skewness), _unskewed(-t, skewness)
     return mean - max(0.0, above) * error, mean - min(0.0, below) * error
@@ -104,7 +104,7 @@ def _unskewed(t: float, skewness: float) -> float:
     if skewness == 0.0:
         return t
     x = skewness * (t - skewness / 6.0)
-    # Near 0 the cube root of 1 + x would lose the digits of x.
+    # Near x = 0 the cube root of 1 + x would lose the digits of x.
     root = math.expm1(math.log1p(x) / 3.0) if x > -0.5 else math.cbrt(1.0 + x) - 1.0
     return 3.0 * root / skewness
 
@@ -147,9 +147,10 @@ def profile_bounds(
 def best_intercept(
     offset: FloatArray, positive: FloatArray, weight: FloatArray, *, xtol: float = 1e-12
 ) -> float:
-    """The one beside an offset at which the mean probability is the observed frequency."""
+    """The intercept at which the mean probability is the observed frequency, given an offset."""
     total = float(positive.sum())
-    # At the ends of the bracket every probability is below, or above, that frequency, rounded too.
+    # At one end of the bracket every probability is below the frequency, at the other above it.
+    # The margin of 1 covers rounding.
     base = float(logit(total / weight.sum()))
     apart = 1.0 + 1e-12 * float(np.abs(offset).max())
     low, high = base - float(offset.max()) - apart, base - float(offset.min()) + apart
@@ -157,7 +158,7 @@ def best_intercept(
     def excess(a: float) -> float:
         return float(weight @ expit(a + offset)) - total
 
-    # Between distant offsets the sum is flat, and the root takes many halvings.
+    # If offsets are far from each other, the sum is flat between them, and the search is long.
     return _root(excess, low, high, xtol=xtol, maxiter=1000)
 
 
@@ -170,12 +171,12 @@ def _beyond(fallen: Callable[[float], float], start: float, step: float) -> floa
     return math.copysign(math.inf, step)
 
 
-def _root(function: Callable[[float], float], low: float, high: float, **named: Any) -> float:
+def _root(function: Callable[[float], float], low: float, high: float, **options: Any) -> float:
     """Where the function is 0 between two values at which its signs differ."""
-    # Takes a fifth of a second to import, and whoever reads files needs no root.
+    # The import takes a fifth of a second, and programs that only read files do not need it.
     from scipy.optimize import brentq
 
-    return float(brentq(function, low, high, **named))
+    return float(brentq(function, low, high, **options))
 
 
 def holm(p_value: FloatArray) -> FloatArray:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from calib.numerics.arrays import BoolArray, FloatArray
 from calib.numerics.sorting import increasing_order, run_starts, sort_labelled
 
-BUCKETS = 65_536
+N_BUCKETS = 65_536
 
 
 def pool_adjacent_violators(rate: FloatArray, weight: FloatArray) -> FloatArray:
@@ -32,7 +32,7 @@ def increasing_blocks(rate: FloatArray, weight: FloatArray) -> NDArray[np.intp]:
 
 
 def _fitted(rate: FloatArray, weight: FloatArray) -> Any:
-    # Takes a fifth of a second to import, and whoever reads files needs no fit.
+    # The import takes a fifth of a second, and programs that only read files do not need it.
     from scipy.optimize import isotonic_regression
 
     return isotonic_regression(rate, weights=weight)
@@ -53,7 +53,7 @@ def isotonic_steps(
     >>> isotonic_steps(score, positive, np.ones(4))
     (array([0.1, 0.4, 0.9]), array([0.1, 0.6, 0.9]), array([0. , 0.5, 1. ]), array([1., 2., 1.]))
     """
-    merged = _keep_buckets_whole if len(score) > 2 * BUCKETS else _merge_ties
+    merged = _keep_buckets_whole if len(score) > 2 * N_BUCKETS else _merge_ties
     return steps_of_cells(*merged(score, positive, weight))
 
 
@@ -66,8 +66,8 @@ def steps_of_cells(
     >>> steps_of_cells(score, positive, np.ones(4))
     (array([0.1, 0.4, 0.9]), array([0.1, 0.6, 0.9]), array([0. , 0.5, 1. ]), array([1., 2., 1.]))
     """
-    # A run of cells whose rates do not rise is one block, or a part of one: three quarters of all
-    # cells are gone before blocks are pooled one by one.
+    # A run of cells whose rates do not rise lies within one block. Adding up such runs first
+    # removes three quarters of the cells before blocks are pooled one by one.
     rate = positive / weight
     runs = np.concatenate([[0], np.flatnonzero(rate[1:] > rate[:-1]) + 1])
     run_positive, run_weight = np.add.reduceat(positive, runs), np.add.reduceat(weight, runs)
@@ -100,15 +100,15 @@ def _keep_buckets_whole(
 
     A whole bucket has no score of its own, but it is never the first or the last of its block.
     """
-    bucket = (score * (BUCKETS - 1)).astype(np.intp)
+    bucket = (score * (N_BUCKETS - 1)).astype(np.intp)
     bucket_positive, bucket_weight = (
-        np.bincount(bucket, values, BUCKETS).astype(np.float64) for values in (positive, weight)
+        np.bincount(bucket, values, N_BUCKETS).astype(np.float64) for values in (positive, weight)
     )
     opened = _may_hold_an_edge(bucket_positive, bucket_weight)
     chosen = opened[bucket]
     cells = _merge_ties(score[chosen], positive[chosen], weight[chosen])
     whole = np.flatnonzero((bucket_weight > 0.0) & ~opened)
-    place = np.concatenate([(cells[0] * (BUCKETS - 1)).astype(np.intp), whole])
+    place = np.concatenate([(cells[0] * (N_BUCKETS - 1)).astype(np.intp), whole])
     order = np.argsort(place.astype(np.uint16), kind="stable")
     return (
         np.concatenate([cells[0], np.full(len(whole), np.nan)])[order],
@@ -124,12 +124,12 @@ def _may_hold_an_edge(positive: FloatArray, weight: FloatArray) -> BoolArray:
     x = np.concatenate([[0.0], np.cumsum(weight)])
     y = np.concatenate([[0.0], np.cumsum(positive)])
     minorant = np.interp(x[:-1] + (weight - positive), x[edges], y[edges])
-    # The tolerance covers the rounding of the prefix sums; it can only open more buckets.
+    # The tolerance covers the rounding of the prefix sums, and can only open more buckets.
     inside = y[:-1] <= minorant + 1e-10 * x[-1]
-    # An edge between two buckets is also an edge of the buckets' fit, which needs both scores.
+    # If an edge lies between two buckets, the scores on both sides of it are needed.
     inside[edges[:-1]] = True
     inside[edges[1:] - 1] = True
-    opened = np.zeros(BUCKETS, dtype=np.bool_)
+    opened = np.zeros(N_BUCKETS, dtype=np.bool_)
     opened[occupied[inside]] = True
     return opened
 
@@ -169,7 +169,7 @@ def upper_steps(x: FloatArray, y: FloatArray, ends: Places) -> tuple[Places, Flo
     ]
     first = np.concatenate([*(places for places, _ in steps), [len(x) - 1]])
     value = np.concatenate([*(values for _, values in steps), [1.0]])
-    # Equal fits may differ in the last digit, since each slope is rounded by itself.
+    # Equal fits may differ in the last digit, because each slope is rounded separately.
     value = np.minimum(np.maximum.accumulate(value), 1.0)
     rises = np.concatenate([[True], value[1:] > value[:-1]])
     return first[rises], value[rises]

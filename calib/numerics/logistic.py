@@ -9,20 +9,22 @@ import numpy as np
 
 from calib.numerics.arrays import FloatArray, Locked, chunks
 
-MAX_STEPS = 30  # a separated fit moves by 1 a step for ever; after 37 steps it would round to rest
-STEP_TOLERANCE = 1e-6  # the error left is about its square
-COLLINEAR = 1e-12
-SMALLEST_COLUMN = 1e-290  # the coefficient of a smaller one could overflow
-CHUNK = 8192  # cells whose temporaries stay in the processor's cache
-MIN_GROUPED = 16_384  # fewer cells are fitted without grouping
+# If the classes are separated, each step moves the fit by 1, and after 37 steps rounding would make
+# it look converged.
+MAX_STEPS = 30
+STEP_TOLERANCE = 1e-6  # The remaining error is about its square.
+MAX_COLLINEAR_SHARE = 1e-12
+MIN_COLUMN = 1e-290  # The coefficient of a smaller column could overflow.
+CHUNK_CELLS = 8192  # Temporaries of this many cells stay in the processor's cache.
+MIN_GROUPED_CELLS = 16_384  # Fewer cells are fitted without grouping.
 MAX_GROUPS = 16_384
-# Cells of one group have nearly the same value of a single column; of several only the same sum,
-# and as exact a fit needs smaller groups.
-CELLS_OF_ONE, CELLS_OF_SEVERAL = 32, 8
-GROUPED_AT_ONCE = 32_768  # sums of all groups are added after so many cells
+# Cells of a group have nearly the same value of a single column. If there are several columns, only
+# the sum of their values is nearly the same, and groups must be smaller for an equally exact fit.
+CELLS_PER_GROUP, CELLS_PER_GROUP_OF_SEVERAL_COLUMNS = 32, 8
+CELLS_GROUPED_AT_ONCE = 32_768
 
-# Part of the cells to their features, shape (d, k): computed where they are read, columns of a
-# million rows need not be held.
+# Features map a slice of the cells to columns of shape (d, k). They are computed when they are
+# read, so the columns of a million rows need not be kept in memory.
 Features = Callable[[slice], FloatArray]
 
 
@@ -30,13 +32,13 @@ Features = Callable[[slice], FloatArray]
 class LogisticFit(Locked):
     """A logistic regression of outcomes on features."""
 
-    # shape (d,): a column that is a combination of earlier ones has coefficient 0.
+    # The shape is (d,). A column that is a combination of earlier columns has coefficient 0.
     coefficients: FloatArray
-    # shape (d, d): inverse of the Fisher information; 0 for columns that were left out.
+    # The inverse of the Fisher information, shape (d, d), is 0 for columns that were left out.
     covariance: FloatArray
     log_likelihood: float
-    # False where no maximum exists: the features separate the two classes, wholly or in part, and
-    # the coefficients are only where the search stopped.
+    # If the features separate the two classes, wholly or in part, there is no maximum. Then it is
+    # False, and the coefficients are those at which the search stopped.
     converged: bool
 
 
@@ -63,13 +65,13 @@ def fit_logistic(
     (True, False)
     """
     columns = features if callable(features) else _parts_of(features)
-    found, basis, kept, d = _maximise(columns, positive, weight)
+    fit, basis, kept, d = _maximise(columns, positive, weight)
     coefficients = np.zeros(d)
-    coefficients[kept] = np.linalg.solve(basis, found.coefficients)
+    coefficients[kept] = np.linalg.solve(basis, fit.coefficients)
     covariance = np.zeros((d, d))
-    half = np.linalg.solve(basis, found.covariance)
+    half = np.linalg.solve(basis, fit.covariance)
     covariance[np.ix_(kept, kept)] = np.linalg.solve(basis, half.T)
-    return LogisticFit(coefficients, covariance, found.log_likelihood, found.converged)
+    return LogisticFit(coefficients, covariance, fit.log_likelihood, fit.converged)
 
 
 def _parts_of(features: FloatArray) -> Features:
@@ -84,14 +86,14 @@ def _maximise(
 
     In them log-scores that hardly vary no longer drown in the intercept.
 
-    ``inv(basis) @ found.coefficients`` are the coefficients of the columns that were `kept`, of d
+    ``inv(basis) @ fit.coefficients`` are the coefficients of the columns that were `kept`, of d
     in all.
     """
-    if len(weight) > MIN_GROUPED:
+    if len(weight) > MIN_GROUPED_CELLS:
         groups = _grouped(features, positive, weight)
         _, basis, kept = _orthonormal(groups[0], groups[2])
         if len(kept) == len(groups[0]):
-            # Groups show the units well enough.
+            # Units need not be exact, so those of the groups are used.
             units = np.asarray(np.linalg.inv(basis), dtype=np.float64)
             problem = _Problem(features, units, positive, weight)
             return _from_groups(problem, *groups), basis, kept, len(kept)
@@ -104,14 +106,14 @@ def _maximise(
 def _from_groups(
     problem: _Problem, columns: FloatArray, positive: FloatArray, weight: FloatArray
 ) -> LogisticFit:
-    """From the fit of groups one or two passes over all cells are enough."""
+    """Fit groups first; from their fit one or two passes over all cells are enough."""
     zero = np.zeros(len(columns))
     few = _Problem(lambda part: columns[:, part], problem.units, positive, weight)
     start = _newton(few, zero)
     if start.converged:
-        found = _newton(problem, start.coefficients)
-        if found.converged:
-            return found
+        fit = _newton(problem, start.coefficients)
+        if fit.converged:
+            return fit
     return _newton(problem, zero)
 
 
@@ -119,20 +121,20 @@ def _grouped(
     features: Features, positive: FloatArray, weight: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Cells whose columns have nearly the same sum, added up at the means of their columns."""
-    parts = list(chunks(len(weight), GROUPED_AT_ONCE))
+    parts = list(chunks(len(weight), CELLS_GROUPED_AT_ONCE))
     ends = [(rows.min(axis=1), rows.max(axis=1)) for rows in map(features, parts)]
     low, high = np.min([end[0] for end in ends], axis=0), np.max([end[1] for end in ends], axis=0)
-    # Each column counts in units of its range; the intercept has none.
-    varies = np.flatnonzero(high - low > SMALLEST_COLUMN)
-    per_group = CELLS_OF_ONE if len(varies) == 1 else CELLS_OF_SEVERAL
+    # Columns are added up in units of their ranges. The intercept has no range, and is left out.
+    varies = np.flatnonzero(high - low > MIN_COLUMN)
+    per_group = CELLS_PER_GROUP if len(varies) == 1 else CELLS_PER_GROUP_OF_SEVERAL_COLUMNS
     n_groups = min(len(weight) // per_group, MAX_GROUPS)
     unit = n_groups / (max(len(varies), 1) * (high - low)[varies])
     sums = np.zeros((2 + len(varies), n_groups))
     for part in parts:
-        rows, own = features(part)[varies], weight[part]
+        rows, weights = features(part)[varies], weight[part]
         group = (unit @ rows - unit @ low[varies]).astype(np.int64)
         np.clip(group, 0, n_groups - 1, out=group)
-        for total, values in zip(sums, (own, positive[part], *(own * rows)), strict=True):
+        for total, values in zip(sums, (weights, positive[part], *(weights * rows)), strict=True):
             total += np.bincount(group, values, minlength=n_groups)
     sums = sums[:, sums[0] > 0.0]
     columns = np.repeat(low[:, None], sums.shape[1], axis=1)
@@ -149,9 +151,9 @@ def _orthonormal(
     basis = np.zeros((d, d))
     kept: list[int] = []
     for j in range(d):
-        # Squares of scores near 1e-300 would underflow.
+        # Without the scale, squares of scores near 1e-300 would underflow.
         scale = float(np.abs(rows[j]).max())
-        if scale < SMALLEST_COLUMN:
+        if scale < MIN_COLUMN:
             continue
         rows[j] /= scale
         size = np.sqrt(share @ (rows[j] * rows[j]))
@@ -159,7 +161,7 @@ def _orthonormal(
             basis[i, j] = share @ (rows[i] * rows[j])
             rows[j] -= basis[i, j] * rows[i]
         basis[j, j] = np.sqrt(share @ (rows[j] * rows[j]))
-        if basis[j, j] > COLLINEAR * size:
+        if basis[j, j] > MAX_COLLINEAR_SHARE * size:
             rows[j] /= basis[j, j]
             basis[:, j] *= scale
             kept.append(j)
@@ -174,8 +176,8 @@ class _Problem:
     ) -> None:
         self.features, self.units = features, units
         self.positive, self.weight = positive, weight
-        self.parts = list(chunks(len(weight), CHUNK))
-        # A cell that holds both outcomes cannot be separated.
+        self.parts = list(chunks(len(weight), CHUNK_CELLS))
+        # Features cannot separate the classes if a cell has both outcomes.
         self.separable = all(
             bool(((positive[part] <= 0.0) | (positive[part] >= weight[part])).all())
             for part in self.parts
@@ -183,28 +185,28 @@ class _Problem:
 
     def evaluate(self, coefficients: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """Log-likelihood, gradient, and information."""
-        own = self.units @ coefficients
-        value, gradient, information = 0.0, np.zeros(len(own)), np.zeros((len(own), len(own)))
+        slopes, d = self.units @ coefficients, len(self.units)
+        value, gradient, information = 0.0, np.zeros(d), np.zeros((d, d))
         for part in self.parts:
             rows, weight, positive = self.features(part), self.weight[part], self.positive[part]
-            eta = own @ rows
+            eta = slopes @ rows
             small = np.exp(-np.abs(eta))
             large = 1.0 / (1.0 + small)
-            small *= large  # the smaller of p and 1 - p, to full precision
+            small *= large  # It is the smaller of p and 1 - p, to full precision.
             value += float(positive @ eta - weight @ (np.maximum(eta, 0.0) - np.log(large)))
             gradient += rows @ (positive - weight * np.where(eta >= 0.0, large, small))
             small *= large
             small *= weight
-            # Products of vectors: BLAS multiplies such flat matrices at a third of their speed.
+            # Products of vectors are three times as fast as a product of such flat matrices.
             for i, row in enumerate(rows):
                 information[i, : i + 1] += rows[: i + 1] @ (row * small)
         information += np.tril(information, -1).T
         return value, self.units.T @ gradient, self.units.T @ information @ self.units
 
     def is_separated_by(self, coefficients: FloatArray) -> bool:
-        own = self.units @ coefficients
+        slopes = self.units @ coefficients
         return self.separable and all(
-            bool(((own @ self.features(part) > 0.0) == (self.positive[part] > 0.0)).all())
+            bool(((slopes @ self.features(part) > 0.0) == (self.positive[part] > 0.0)).all())
             for part in self.parts
         )
 

@@ -1,4 +1,4 @@
-"""Penalised logistic regression on a banded basis, and what leaving rows out of it costs."""
+"""Penalised logistic regression on a banded basis, and its leave-one-out loss."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from calib.numerics.banded import (
 )
 
 MAX_STEPS = 50
-SHORTEST_STEP = 1e-6
-# Relative to the largest diagonal entry of a Hessian that is singular up to rounding.
-JITTER = 1e-15
-# Newton's decrement relative to the weight of all rows: the log loss is then exact to about 1e-14.
+MIN_STEP_SHARE = 1e-6
+# If a Hessian is singular up to rounding, this share of its largest diagonal entry is added.
+RELATIVE_JITTER = 1e-15
+# At this Newton decrement, relative to the weight of all rows, the log loss is exact to about
+# 1e-14.
 TOLERANCE = 1e-14
-NO_GAIN = 1e-10
-ROUNDING = 1e-14
+MIN_VISIBLE_GAIN = 1e-10
+RELATIVE_ROUNDING = 1e-14
 
 
 class PenalizedLogistic:
@@ -44,19 +45,19 @@ class PenalizedLogistic:
         row: FloatArray | None = None,
     ) -> None:
         share = weight / weight.sum()
-        # shape (m, k): the entries of a row lie within `bands` neighbouring columns; and transposed
+        # The basis has shape (m, k). The entries of a row lie within `bands` neighbouring columns.
         self.basis, self.transposed = basis, csr_array(basis.T)
-        # shape (m,): total and positive weight of each cell, without the extra row.
+        # The weights of the cells, shape (m,), do not include the extra row.
         self.weight, self.positive = weight, positive
-        # shape (m,): weight of one row of each cell, which is left out at once; 1 if none is given.
+        # Leaving a row out removes this weight from its cell, shape (m,).
         self.row = np.ones(len(weight)) if row is None else row
-        # shape (m,): `weight` and `positive` with the extra row.
+        # The sums t and q are `weight` and `positive` with the extra row.
         self.t, self.q = weight + share, positive + share * (positive.sum() / weight.sum())
-        self.penalty = penalty  # shape (bands, k): P, in lower banded storage
-        # shape (bands * k, m): maps cell weights w to basis' diag(w) basis in lower banded storage.
+        self.penalty = penalty  # The matrix P has shape (bands, k), in lower banded storage.
+        # The products, shape (bands * k, m), map cell weights w to basis' diag(w) basis in lower
+        # banded storage.
         self.products = gram_products(basis, len(penalty))
-        # shape (m, bands * k): the same transposed: maps an `inverse_band` to the leverage of a row
-        # of weight 1.
+        # The transposed matrix maps an `inverse_band` to the leverages of rows of weight 1.
         self.leverages = csr_array(self.products.T)
 
     @property
@@ -78,9 +79,9 @@ class LogisticFit(Locked):
     """The minimiser at one lambda."""
 
     lam: float
-    coefficients: FloatArray  # shape (k,)
-    value: FloatArray  # shape (m,): f at every cell
-    n_iter: int  # Newton steps
+    coefficients: FloatArray
+    value: FloatArray  # The values are those of f at every cell.
+    n_iter: int  # Iterations are Newton steps.
 
 
 def fit_logistic(
@@ -97,9 +98,9 @@ def fit_logistic(
         gradient = problem.transposed @ (problem.t * p - problem.q) + rough
         move = banded_solve(_factor(problem, lam, problem.t * p * (1.0 - p)), gradient)
         gain = gradient @ move
-        if gain <= max(NO_GAIN * problem.total_weight, _rounding(problem, lam, c)):
-            # The sum cannot tell a whole step from half of it here. The whole one is right, and
-            # without it the curve is exact to the root of the rounding only.
+        if gain <= max(MIN_VISIBLE_GAIN * problem.total_weight, _rounding(problem, lam, c)):
+            # Rounding hides so small a gain, so the step cannot be tested. The whole step is right,
+            # and without it the curve would be exact only to the root of the rounding.
             c, f = c - move, f - problem.basis @ move
             break
         reached = _search(problem, lam, (c, f, value), move)
@@ -112,9 +113,9 @@ def fit_logistic(
 
 
 def _rounding(problem: PenalizedLogistic, lam: float, c: FloatArray) -> float:
-    """Of the penalty: where knots are near each other it is a small difference of large numbers."""
+    """Rounding of the penalty, which is a small difference of large numbers if knots are close."""
     size = np.abs(c)
-    return ROUNDING * lam * float(size @ banded_times(np.abs(problem.penalty), size))
+    return RELATIVE_ROUNDING * lam * float(size @ banded_times(np.abs(problem.penalty), size))
 
 
 def leave_out(problem: PenalizedLogistic, fit: LogisticFit) -> tuple[float, float]:
@@ -123,9 +124,9 @@ def leave_out(problem: PenalizedLogistic, fit: LogisticFit) -> tuple[float, floa
     The result is the mean log loss of a row under the fit to all others, and the effective degrees
     of freedom of the fit: the sum of all rows' leverages.
 
-    Whole rows are left out, whatever they weigh; where rows come in groups `row` is the weight of
-    as many as tell what one independent row tells. Rows of one cell and outcome share their loss,
-    so that nothing depends on the order of the rows and no random folds are drawn.
+    Whole rows are left out, whatever they weigh. If rows come in groups, `row` is the weight of as
+    many rows as have the information of one independent row. Rows of one cell and outcome share
+    their loss, so that nothing depends on the order of the rows and no random folds are drawn.
 
     See Rad and Maleki 2020, "A scalable estimate of the out-of-sample prediction error via
     approximate leave-one-out cross-validation", arXiv:1801.10243.
@@ -137,9 +138,9 @@ def leave_out(problem: PenalizedLogistic, fit: LogisticFit) -> tuple[float, floa
     leverage = problem.leverages @ inverse_band(_factor(problem, fit.lam, t * variance))
     degrees = float((t * variance) @ leverage)
     # A row's share of its own curvature is below 1, up to rounding. The rows of a group may weigh
-    # more than their cell: only what is in the cell is taken from its curvature.
-    own = np.minimum(problem.row, problem.weight)
-    step = problem.row * leverage / np.maximum(1.0 - own * leverage * variance, 1e-9)
+    # more than their cell, but its curvature loses at most the weight of the cell.
+    removed = np.minimum(problem.row, problem.weight)
+    step = problem.row * leverage / np.maximum(1.0 - removed * leverage * variance, 1e-9)
     loss = problem.positive @ np.logaddexp(0.0, step * (1.0 - p) - f)
     loss += (problem.weight - problem.positive) @ np.logaddexp(0.0, step * p + f)
     return float(loss) / problem.total_weight, degrees
@@ -174,7 +175,7 @@ def _search(
     c, f, before = at
     along = problem.basis @ move
     share = 1.0
-    while share > SHORTEST_STEP:
+    while share > MIN_STEP_SHARE:
         tried, f_tried = c - share * move, f - share * along
         p, value = _state(problem, lam, tried, f_tried)
         if value <= before:
@@ -186,8 +187,9 @@ def _search(
 def _factor(problem: PenalizedLogistic, lam: float, curvature: FloatArray) -> FloatArray:
     """Cholesky factor of the Hessian, in lower banded storage.
 
-    Where weights differ by many powers of ten the Hessian is singular up to rounding. As little as
-    makes it positive definite is then added: Newton's steps get shorter, and end at the same place.
+    If weights differ by many powers of ten, the Hessian is singular up to rounding. Then the least
+    that makes it positive definite is added to its diagonal. Newton's steps get shorter, and end at
+    the same place.
     """
     gram = (problem.products @ curvature).reshape(problem.penalty.shape)
     hessian = gram + lam * problem.penalty
@@ -196,5 +198,5 @@ def _factor(problem: PenalizedLogistic, lam: float, curvature: FloatArray) -> Fl
         try:
             return banded_factor(hessian)
         except np.linalg.LinAlgError:
-            jitter = max(100.0 * jitter, JITTER * float(hessian[0].max()))
+            jitter = max(100.0 * jitter, RELATIVE_JITTER * float(hessian[0].max()))
             hessian[0] += jitter

@@ -1,4 +1,4 @@
-"""The consistency band: what a bin's observed frequency does if its scores are calibrated."""
+"""The consistency band: the distribution of a bin's observed frequency if it is calibrated."""
 
 from __future__ import annotations
 
@@ -14,21 +14,19 @@ from calib.numerics.binning import Bins, equal_weights
 from calib.numerics.cells import Cells
 from calib.numerics.intervals import normal_quantile
 
-# Above, the normal approximation is nearer to the exact quantiles than a plot can show,
+# With more rows and at least this variance of the number of positives, the normal approximation is
+# nearer to the exact quantiles than a plot can show.
 MAX_EXACT_ROWS = 1000
-# but not where the number of positives varies by less.
 MIN_NORMAL_VARIANCE = 100.0
-# Of a bin whose count varies by more the mean absolute gap is that of a normal number, to 1%.
+# At a larger variance the mean absolute gap is that of a normal number, to 1%.
 MAX_EXACT_GAP_VARIANCE = 25.0
-# A count that varies by less than 100 and whose mean is below 200 stays below, to 1e-16.
+# If the variance is below 100 and the mean below 200, P(count >= MAX_COUNTS) is below 1e-16.
 MAX_COUNTS = 512
-# Rows of a large bin that are taken together, as trials of their mean probability.
-RUNS = 32
-# Polynomials multiplied at once: bounds the memory of a plot with very many small bins.
-BINS_AT_ONCE = 64
-# Shorter polynomials are multiplied term by term, in half the time of FFTs.
-SHORT = 5
-HALVINGS = 30
+N_RUNS = 32  # Rows of a large bin are joined into this many runs of equal probability.
+BINS_AT_ONCE = 64  # Fewer bins at once need less memory if a plot has very many small bins.
+# Polynomials of at most this length are multiplied term by term, in half the time of FFTs.
+MAX_SHORT_LENGTH = 5
+N_HALVINGS = 30
 
 
 def calibrated_rate_interval(
@@ -74,7 +72,7 @@ def calibrated_gap(cells: Cells, bins: Bins) -> FloatArray:
     >>> calibrated_gap(cells, bin_cells(cells, 2, "uniform")).round(3)
     array([0.18 , 0.256])
     """
-    # E abs(X - EX) is at most 2 EX where X is at least 0, and rare positives come near that.
+    # If X is at least 0, E abs(X - EX) is at most 2 EX, and rare positives come near that bound.
     rarer = np.minimum(bins.mean_score, 1.0 - bins.mean_score)
     gap = np.minimum(math.sqrt(2.0 / math.pi) * calibrated_spread(cells, bins), 2.0 * rarer)
     for position, count in _exact_counts(cells, bins, MAX_EXACT_GAP_VARIANCE).items():
@@ -96,7 +94,7 @@ class _Count:
         return self.first + low, self.first + high
 
     def coverage(self, tail: float) -> float:
-        """Probability between those, both included."""
+        """Probability between the bounds, which are included."""
         low, high = self._positions(tail)
         return float(self.cdf[high] - (self.cdf[low - 1] if low else 0.0))
 
@@ -111,7 +109,7 @@ class _Count:
 
 
 def _tail_of_all(counts: Collection[_Count], n_normal: int, confidence_level: float) -> float:
-    """The largest tail of each bin at which all are within their bounds often enough."""
+    """The largest tail per bin at which all bins are within their bounds with this probability."""
 
     def enough(tail: float) -> bool:
         return (
@@ -124,7 +122,7 @@ def _tail_of_all(counts: Collection[_Count], n_normal: int, confidence_level: fl
         return high
     # Bonferroni's tail is always small enough.
     low = high / (len(counts) + n_normal)
-    for _ in range(HALVINGS):
+    for _ in range(N_HALVINGS):
         middle = math.sqrt(low * high)
         low, high = (middle, high) if enough(middle) else (low, middle)
     return low
@@ -139,14 +137,14 @@ def poisson_binomial_pmf(p: FloatArray) -> FloatArray:
     >>> poisson_binomial_pmf(np.array([0.5, 0.5])).round(3)
     array([0.25, 0.5 , 0.25])
     """
-    # The generating functions 1 - p + p x are multiplied pairwise: log2(n) rounds, the first three
-    # without FFTs. Trials that cannot succeed fill up to a power of two and change nothing.
+    # The generating functions 1 - p + p x are multiplied in pairs, in log2(n) rounds. Trials that
+    # cannot succeed fill up to a power of two, because they do not change the distribution.
     size = 1 << max(0, p.shape[-1] - 1).bit_length()
     padded = np.zeros((*p.shape[:-1], size))
     padded[..., : p.shape[-1]] = p
     factors = np.stack([1.0 - padded, padded], axis=-1)
     while factors.shape[-2] > 1:
-        multiply = _short_products if factors.shape[-1] <= SHORT else _products
+        multiply = _short_products if factors.shape[-1] <= MAX_SHORT_LENGTH else _products
         factors = multiply(factors, 2 * factors.shape[-1] - 1)
     return factors[..., 0, :]
 
@@ -176,18 +174,18 @@ def _exact_counts(
     chosen = (bins.rows <= rows) | (np.square(spread) < variance)
     small = np.flatnonzero(chosen & (bins.rows <= MAX_EXACT_ROWS))
     large = np.flatnonzero(chosen & (bins.rows > MAX_EXACT_ROWS))
-    found = {}
+    counts = {}
     for part in _of_like_size(small, bins.rows[small]):
         pmf = poisson_binomial_pmf(_trials(cells, bins.first[part], bins.last[part]))
         cdf = np.cumsum(pmf, axis=-1)
         for row, position in enumerate(part.tolist()):
             size = int(bins.rows[position]) + 1
-            found[position] = _Count(0, pmf[row, :size], cdf[row, :size])
-    return found | {position: _large_count(cells, bins, position) for position in large.tolist()}
+            counts[position] = _Count(0, pmf[row, :size], cdf[row, :size])
+    return counts | {position: _large_count(cells, bins, position) for position in large.tolist()}
 
 
 def _of_like_size(positions: IntArray, rows: FloatArray) -> Iterator[IntArray]:
-    """Runs of bins that are filled up to the same number of trials."""
+    """Groups of bins that are filled up to the same number of trials."""
     doublings = np.ceil(np.log2(rows))
     for number in np.unique(doublings):
         alike = positions[doublings == number]
@@ -196,20 +194,20 @@ def _of_like_size(positions: IntArray, rows: FloatArray) -> Iterator[IntArray]:
 
 
 def _large_count(cells: Cells, bins: Bins, position: int) -> _Count:
-    """Of a bin of many rows and few positives, or few negatives, from its generating function.
+    """Distribution in a bin of many rows and few positives, or few negatives.
 
-    Neighbouring rows are trials of their mean probability: their number is exact, the variance of
-    the sum too high by the little that scores differ within a run.
+    It is computed from the generating function. Neighbouring rows count as trials of their mean
+    probability, so the mean is exact, and the variance is slightly too high.
     """
     first, last = int(bins.first[position]), int(bins.last[position])
-    ends = np.unique(np.linspace(first, last, RUNS + 1).round().astype(np.int64))
+    ends = np.unique(np.linspace(first, last, N_RUNS + 1).round().astype(np.int64))
     rows = np.diff(cells.cumulative_rows[ends])
     mean = np.diff(cells.cumulative_score[ends]) / np.diff(cells.cumulative_weight[ends])
     mirrored = bool(bins.mean_score[position] > 0.5)
     p = np.clip(1.0 - mean if mirrored else mean, 0.0, 1.0)
     turn = 2.0 * np.pi * np.arange(MAX_COUNTS // 2 + 1) / MAX_COUNTS
-    # The product of (1 + p (wave - 1)) to the power of the rows, by real logarithms of its size and
-    # by its angle: powers of complex numbers take twenty times as long.
+    # The spectrum is the product of (1 + p (wave - 1)) to the power of the rows. It is computed
+    # from sizes and angles, because powers of complex numbers take twenty times as long.
     across, upward = 1.0 - p[:, None] * (1.0 - np.cos(turn)), -p[:, None] * np.sin(turn)
     size = 0.5 * (rows @ np.log(np.square(across) + np.square(upward)))
     spectrum = np.exp(size + 1j * (rows @ np.arctan2(upward, across)))

@@ -1,4 +1,4 @@
-"""Resampling sums instead of rows, intervals of resamples, and counts split as shuffled rows."""
+"""Resampled sums of rows, intervals from resamples, and random splits of counts."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import numpy as np
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, SmallFloatArray
 from calib.numerics.intervals import check_level
 
-# More clusters are first lumped at random: the variance that the lumps show is theirs, to 5%.
+# More clusters are merged at random into this many groups; the variance changes by at most 5%.
 MAX_CLUSTERS = 1000
-# The skewness of such a count is below 0.1, that of a sum of them below that: it is drawn as normal
-# in a tenth of the time.
-NORMAL_FROM = 100.0
-# Number of positive rows of such a variance: normal but for its skewness, which is kept.
-NEARLY_NORMAL_FROM = 25.0
+# The skewness of a Poisson count with a larger mean is below 0.1, and that of sums is smaller. They
+# are drawn from a normal distribution, in a tenth of the time.
+MAX_POISSON_MEAN = 100.0
+# If a number of positive rows has a larger variance, a normal distribution with its skewness is
+# accurate enough.
+MAX_BINOMIAL_VARIANCE = 25.0
 
 
 def draw_sums(
@@ -21,9 +22,9 @@ def draw_sums(
 ) -> SmallFloatArray:
     """Total weight of each atom, a set of rows, in resamples of the rows.
 
-    A row's number of copies is Poisson with mean 1: the multinomial of the bootstrap but for the
-    number of rows, which varies too and which no ratio of sums notices. Rows of an atom are drawn
-    together, exactly where their weights are equal, with their mean and variance where not.
+    A row's number of copies is Poisson with mean 1. In contrast to the multinomial bootstrap, the
+    number of rows varies too, which does not affect ratios of sums. Rows of an atom are drawn
+    together: exactly if their weights are equal, otherwise with their mean and variance.
 
     `weight` and `weight_sq` are 0 where an atom has no rows. The result has a column per resample.
     See Hanley and MacGibbon 2006, doi:10.1016/j.cmpb.2006.04.006 (Poisson bootstrap).
@@ -33,16 +34,16 @@ def draw_sums(
     >>> drawn.mean(axis=1).round(), drawn.std(axis=1).round()
     (array([400.,   0.], dtype=float32), array([20.,  0.], dtype=float32))
     """
-    # Equal weights w: the sum is w times a count of mean n = (sum w)^2 / sum w^2.
+    # If all weights are w, the sum is w times a count of mean n = (sum w)^2 / sum w^2.
     unit = np.divide(weight_sq, weight, out=np.zeros(len(weight)), where=weight > 0.0)
     mean = np.divide(weight, unit, out=np.zeros(len(weight)), where=unit > 0.0)
-    many = mean > NORMAL_FROM
+    many = mean > MAX_POISSON_MEAN
     count = np.empty((len(weight), n_replicates), dtype=np.float32)
     few = mean[~many, None]
     count[~many] = rng.poisson(few, (len(few), n_replicates))
-    own = mean[many, None].astype(np.float32)
-    normal = rng.standard_normal((len(own), n_replicates), dtype=np.float32)
-    count[many] = own + np.sqrt(own) * normal
+    large = mean[many, None].astype(np.float32)
+    normal = rng.standard_normal((len(large), n_replicates), dtype=np.float32)
+    count[many] = large + np.sqrt(large) * normal
     count *= unit[:, None].astype(np.float32)
     return count
 
@@ -55,7 +56,7 @@ def draw_cluster_sums(
     n_replicates: int,
     rng: np.random.Generator,
 ) -> SmallFloatArray:
-    """The same with whole clusters of rows drawn, not rows.
+    """Total weight of each atom in resamples of whole clusters of rows.
 
     A cluster's rows may lie in any atoms. See Field and Welsh 2007,
     doi:10.1111/j.1467-9868.2007.00593.x (cluster bootstrap); Wolter 2007,
@@ -77,7 +78,7 @@ def draw_cluster_sums(
 
 
 def student_factor(n: int, n_replicates: int, rng: np.random.Generator) -> FloatArray:
-    """Factors that give what n resampled clusters show the tails of what is known of them.
+    """Factors that give the noise of n resampled clusters the tails of Student's distribution.
 
     A normal number of the resamples' variance times its factor is Student's t with n - 1 degrees of
     freedom, in units of the clusters' standard error. One cluster shows no spread: its factor is 1.
@@ -102,8 +103,8 @@ def draw_noise(
 ) -> FloatArray:
     """Positive weight minus expected weight, cell by cell, of outcomes y ~ Bernoulli(s).
 
-    What calibrated scores would show. A resample does not show it: a cell without any positive row
-    has none in its resamples either.
+    This is the noise of calibrated scores. Resamples do not have it: if a cell has no positive row,
+    its resamples have none either.
 
     Where the weights of a cell's rows differ, it counts as (sum w)^2 / sum w^2 equal ones. The
     result has a column per draw.
@@ -112,11 +113,11 @@ def draw_noise(
     >>> draw_noise(np.array([0.25]), one, one, 4, np.random.default_rng(1))
     array([[-0.25,  0.75, -0.25,  0.75]])
     """
-    # The unit of the weights must not decide which way a half is rounded.
+    # The small number rounds halves up in any unit of the weights.
     n = np.maximum(1, np.floor(np.square(weight) / weight_sq + 0.5 + 1e-9).astype(np.int64))
     variance = n * score * (1.0 - score)
-    few = np.flatnonzero(variance <= NEARLY_NORMAL_FROM)
-    many = np.flatnonzero(variance > NEARLY_NORMAL_FROM)
+    few = np.flatnonzero(variance <= MAX_BINOMIAL_VARIANCE)
+    many = np.flatnonzero(variance > MAX_BINOMIAL_VARIANCE)
     deviation = np.empty((len(score), n_replicates))
     expected, chance = (n * score)[few, None], score[few, None]
     deviation[few] = _positives(n[few, None], chance, n_replicates, rng) - expected
@@ -128,11 +129,11 @@ def draw_noise(
 def _positives(
     n: IntArray, chance: FloatArray, n_replicates: int, rng: np.random.Generator
 ) -> IntArray | BoolArray:
-    """Binomial numbers, a row of each."""
+    """Binomial numbers, one row per cell."""
     shape = (len(n), n_replicates)
     if (n > 1).any() or (chance == 0.0).any():
         return rng.binomial(n, chance, shape)
-    # What NumPy draws of one row, in a quarter of the time.
+    # For single rows this draws the same numbers as NumPy, in a quarter of the time.
     rarer = rng.random(shape) > np.maximum(chance, 1.0 - chance)
     return rarer ^ (chance > 0.5)
 
@@ -140,9 +141,9 @@ def _positives(
 def _skewed(
     variance: FloatArray, chance: FloatArray, n_replicates: int, rng: np.random.Generator
 ) -> SmallFloatArray:
-    """Numbers of the mean 0, the variance and the skewness of binomial ones, a row of each.
+    """Numbers with mean 0 and the variance and skewness of binomial numbers, one row per cell.
 
-    Cornish and Fisher's first term beyond the normal one.
+    They have the first term of the Cornish-Fisher expansion beyond the normal one.
     """
     normal = rng.standard_normal((len(chance), n_replicates), dtype=np.float32)
     bent = np.square(normal)
@@ -173,14 +174,14 @@ def error_interval(
 ) -> tuple[float, float]:
     """Interval of a calibration error, which is a norm of gaps and at least 0.
 
-    Noise makes an error larger, and that of a resample larger once more. The lower bound is the
-    error minus what noise alone makes: by the triangle inequality no error exceeds the true one by
-    more than the norm of the noise. It is above 0 where calibrated scores would hardly err as much,
-    and so agrees with a test. The upper bound is as far above the error as resamples come to lie
-    above their mean. Percentile and reflected intervals do worse: see docs/uncertainty.md.
+    Noise increases an error, and a resample contains noise twice. The lower bound is the error
+    minus a quantile of the norm of the noise alone: by the triangle inequality no error exceeds the
+    true one by more than this norm. It is above 0 if calibrated scores rarely show such an error,
+    so it agrees with a test. The upper bound is as far above the error as the resamples' quantile
+    is above their mean. Percentile and reflected intervals do worse: see docs/uncertainty.md.
 
-    `deviation` has the resamples' errors minus the value, `distance` the same norm of noise alone,
-    such as outcomes of calibrated scores show.
+    `deviation` has the resamples' errors minus the value. `distance` has the same norm of noise
+    alone, such as that of outcomes drawn from calibrated scores.
 
     >>> noise = np.linspace(0.0, 1.0, 101)
     >>> error_interval(2.0, noise - 0.5, noise, 0.9)
@@ -208,10 +209,9 @@ def _tails(confidence_level: float) -> FloatArray:
     return np.array([0.5 - confidence_level / 2.0, 0.5 + confidence_level / 2.0])
 
 
-# NumPy draws from urns of fewer balls than this.
-MAX_URN = 1_000_000_000
-# With fewer rows per cell it is quicker to shuffle them than to draw each cell's number.
-FEW_PER_CELL = 20
+MAX_URN_ROWS = 1_000_000_000  # NumPy draws from urns with fewer balls than this.
+# With fewer rows per cell, shuffling them is faster than drawing each cell's number.
+MAX_SHUFFLED_ROWS_PER_CELL = 20
 
 
 def split_counts(
@@ -219,10 +219,9 @@ def split_counts(
 ) -> IntArray:
     """Split the rows of each cell at random into folds of equal size.
 
-    Rows of a cell are exchangeable: which of them lies in which fold does not matter, only how
-    many do. Their numbers are multivariate hypergeometric, as if all rows had been shuffled. From a
-    thousand million rows on, every fold first gets an equal share of each cell, and only what
-    is left over is drawn.
+    Rows of a cell are exchangeable, so only their numbers per fold matter. These are multivariate
+    hypergeometric, as if all rows had been shuffled. From a thousand million rows on, every fold
+    first gets an equal share of each cell, and only the rest is drawn.
 
     If rows do not divide evenly, the first folds or the last ones get one more row. Columns of the
     result sum to `count`, and its rows to numbers that differ by at most one.
@@ -232,14 +231,14 @@ def split_counts(
     (array([5, 0, 2]), array([4, 3]))
     """
     total = int(count.sum())
-    if total >= MAX_URN:
+    if total >= MAX_URN_ROWS:
         even, rest = np.divmod(count, n_folds)
         return even + split_counts(rest, n_folds, rng, extra_first=extra_first)
     size = np.full(n_folds, total // n_folds)
     more = total % n_folds
     size[:more] += extra_first
     size[n_folds - more :] += not extra_first
-    if total <= FEW_PER_CELL * len(count):
+    if total <= MAX_SHUFFLED_ROWS_PER_CELL * len(count):
         return _shuffle(count, size, rng)
     parts = np.empty((n_folds, len(count)), dtype=np.int64)
     left = count.astype(np.int64)
@@ -251,7 +250,7 @@ def split_counts(
 
 
 def _shuffle(count: IntArray, size: IntArray, rng: np.random.Generator) -> IntArray:
-    """The same numbers, by shuffling the rows themselves."""
+    """Numbers of each cell's rows per fold, from shuffled rows."""
     cell = rng.permutation(np.repeat(np.arange(len(count)), count))
     parts = np.split(cell, np.cumsum(size)[:-1])
     return np.array([np.bincount(part, minlength=len(count)) for part in parts], dtype=np.int64)

@@ -12,24 +12,23 @@ from calib.numerics.transforms import sigmoid
 
 MAX_STEPS = 100
 TOLERANCE = 1e-13
-ROUNDING = 1e-14
-NO_GAIN = 1e-10
-# Fits that are much rougher than the best follow noise, which the one Newton step that stands for
-# leaving a row out does not see.
-PATIENCE = 4
-# Directions of the basis in which the penalty is this much stronger than all rows together.
-NEGLIGIBLE = 1e-12
+RELATIVE_ROUNDING = 1e-14
+MIN_VISIBLE_GAIN = 1e-10
+# Fits that are much rougher than the best fit follow noise. Leaving a row out by one Newton step
+# does not show this, so the search ends after this many fits without a lower loss.
+MAX_WORSE_FITS = 4
+# If all rows together have a smaller share of the penalty in a direction, it is left out.
+MIN_INFORMATION_SHARE = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RidgePath(Locked):
-    """Fits over lambda, and the best."""
+    """Fits for decreasing lambda, and the best of them; arrays over lambda have shape (p,)."""
 
     intercept: float
-    coefficients: FloatArray  # shape (k,): at the chosen lambda, for the columns as they were given
-    # shape (p,): cross-validated loss of a row by lambda.
+    coefficients: FloatArray  # They belong to the chosen lambda and the columns as given.
     lambdas: FloatArray
-    losses: FloatArray
+    losses: FloatArray  # The losses are cross-validated, per row.
     chosen: int
 
 
@@ -45,20 +44,20 @@ def choose_ridge(
 ) -> RidgePath:
     """Minimise the loss of all rows plus (lambda / 2) |coefficients|^2; the intercept is free.
 
-    The loss is the log loss of sigmoid(f), or half the squared error of f. lambda has the least
-    loss when every row is left out in turn: exactly for the squared error, by
-    one Newton step for the log loss.
+    The loss is the log loss of sigmoid(f), or half the squared error of f. The chosen lambda has
+    the least loss when every row is left out in turn: exactly for the squared error, by one Newton
+    step for the log loss.
 
     The lambdas decrease and are above 0. `further` are smaller ones; they are tried if the last of
-    `lambdas` has the lowest loss, until PATIENCE of them have not lowered it. `row` is the weight
-    of one row of each cell, which is left out at once.
+    `lambdas` has the lowest loss, until MAX_WORSE_FITS of them have not lowered it. `row` is the
+    weight of one row of each cell, which is left out at once.
     """
-    # In the basis' own axes, each scaled to length 1, the penalty is diagonal, all but a few dozen
-    # columns vanish, and the Hessian is as well conditioned as the weights.
+    # In the singular vectors of the columns the penalty is diagonal, only a few dozen columns are
+    # left, and the Hessian is as well conditioned as the weights.
     left, size, right = np.linalg.svd(columns, full_matrices=False)
     lambdas = lambdas if further is None else np.concatenate([lambdas, further])
     n_always = len(lambdas) if further is None else len(lambdas) - len(further)
-    kept = size**2 * weight.sum() > NEGLIGIBLE * lambdas[-1]
+    kept = size**2 * weight.sum() > MIN_INFORMATION_SHARE * lambdas[-1]
     design = np.column_stack([np.ones(len(weight)), left[:, kept]])
     relative = np.append(0.0, 1.0 / size[kept] ** 2)
     leave_out = _logistic_left_out if logistic else _linear_left_out
@@ -67,7 +66,7 @@ def choose_ridge(
     losses: list[float] = []
     for lam in lambdas.tolist():
         since = len(losses) - 1 - int(np.argmin(losses)) if losses else 0
-        if (len(fits) == n_always and since) or (len(fits) > n_always and since >= PATIENCE):
+        if (len(fits) == n_always and since) or (len(fits) > n_always and since >= MAX_WORSE_FITS):
             break
         if logistic:
             c, factor = _logistic_fit(design, weight, positive, lam * relative, c)
@@ -92,8 +91,8 @@ def _cholesky(design: FloatArray, curvature: FloatArray, penalty: FloatArray) ->
     hessian = (design.T * curvature) @ design
     diagonal = np.diag_indices_from(hessian)
     hessian[diagonal] += penalty
-    # Weights that differ by many powers of ten leave it singular up to rounding.
-    hessian[diagonal] += ROUNDING * hessian[0, 0]
+    # If weights differ by many powers of ten, the Hessian is singular up to rounding.
+    hessian[diagonal] += RELATIVE_ROUNDING * hessian[0, 0]
     return np.asarray(np.linalg.cholesky(hessian), dtype=np.float64)
 
 
@@ -124,9 +123,9 @@ def _logistic_fit(
         gradient = design.T @ (weight * p - positive) + penalty * c
         move = cho_solve((factor, True), gradient)
         share = 1.0
-        # A gain within the rounding of the sum cannot be seen in it: the whole step is right then.
-        seen = gradient @ move > NO_GAIN * weight.sum()
-        while seen and value(c - share * move) > reached and share > 1e-8:
+        # Rounding hides a smaller gain, so the step cannot be tested. The whole step is right then.
+        visible = gradient @ move > MIN_VISIBLE_GAIN * weight.sum()
+        while visible and value(c - share * move) > reached and share > 1e-8:
             share *= 0.5
         c = c - share * move
         before, reached = reached, value(c)
@@ -143,8 +142,8 @@ def _logistic_left_out(
     row: FloatArray | float,
 ) -> float:
     p = sigmoid(f)
-    own = np.minimum(row, weight)
-    step = row * leverage / np.maximum(1.0 - own * leverage * p * (1.0 - p), 1e-9)
+    removed = np.minimum(row, weight)
+    step = row * leverage / np.maximum(1.0 - removed * leverage * p * (1.0 - p), 1e-9)
     loss = positive @ np.logaddexp(0.0, step * (1.0 - p) - f)
     return float(loss + (weight - positive) @ np.logaddexp(0.0, step * p + f))
 
@@ -156,6 +155,6 @@ def _linear_left_out(
     positive: FloatArray,
     row: FloatArray | float,
 ) -> float:
-    own = np.minimum(row, weight)
-    stretch = (1.0 + row * leverage / np.maximum(1.0 - own * leverage, 1e-9)) ** 2
+    removed = np.minimum(row, weight)
+    stretch = (1.0 + row * leverage / np.maximum(1.0 - removed * leverage, 1e-9)) ** 2
     return float(positive @ (stretch * (1.0 - f) ** 2) + (weight - positive) @ (stretch * f * f))

@@ -6,21 +6,22 @@ import numpy as np
 
 from calib.numerics.arrays import FloatArray, IntArray
 
-# 25,200 is divisible by 10, 12, 15, 20, 25 and 50: uniform bins of these numbers have their edges
-# on the grid. An even key is such an edge itself, an odd one the open interval between two.
+# 25,200 is divisible by 10, 12, 15, 20, 25 and 50, so the edges of these numbers of uniform bins
+# are on the grid. An even key is such an edge, and an odd key is the open interval between two
+# edges.
 GRID_STEPS = 25_200
-# Nearer to 0 or 1 than this, cells get narrower with the distance: a relative width of 0.2%.
+# If a score is nearer to 0 or 1 than this, the width of its cell is 0.2% of the distance.
 TAIL_END = 0.02
 KEYS_PER_E_FOLD = 504.0
-# Edges are recognised through the rounding of the multiplication.
+# A score is an edge if it is this near to it, because products are rounded.
 EDGE_ROUNDING = 1e-9
-MIN_INNER_KEY = 2 * int(GRID_STEPS * TAIL_END + 0.5)  # key of the score 0.02 itself
+MIN_INNER_KEY = 2 * int(GRID_STEPS * TAIL_END + 0.5)  # The score 0.02 has this key.
 MAX_INNER_KEY = 2 * GRID_STEPS - MIN_INNER_KEY
-# Below the key of the smallest number above 0: ln(5e-324 / 0.02) * 504 is -373,227.
+# The key of 0 is below that of the smallest float above 0, because ln(5e-324 / 0.02) * 504 is
+# -373,227.
 KEY_OF_ZERO = -400_000
 KEY_OF_ONE = 2 * GRID_STEPS - KEY_OF_ZERO
-# A cell that holds too many rows is cut in so many.
-PARTS_PER_CELL = 64
+PARTS_PER_CELL = 64  # Cells with too many rows are cut into this many parts.
 
 
 def edges_on_grid(n_bins: int) -> bool:
@@ -42,7 +43,7 @@ def grid_keys(score: FloatArray) -> IntArray:
     steps = GRID_STEPS * score
     key = np.floor(steps + EDGE_ROUNDING)
     key += np.ceil(steps - EDGE_ROUNDING)
-    # The two branches meet at 0.02, whose even key belongs to the upper branch.
+    # The two ranges of keys meet at 0.02, whose even key belongs to the inner range.
     outer = np.flatnonzero((key < MIN_INNER_KEY) | (key > MAX_INNER_KEY))
     key = key.astype(np.int64)
     if len(outer):
@@ -55,7 +56,7 @@ def _outer_keys(score: FloatArray) -> IntArray:
     distance = np.where(above, 1.0 - score, score)
     certain = distance <= 0.0
     fold = np.ceil(KEYS_PER_E_FOLD * np.log(np.where(certain, TAIL_END, distance) / TAIL_END))
-    # A distance of 0.02 up to rounding stays in the outermost cell but one.
+    # A distance that is 0.02 up to rounding stays in the cell beside the inner range.
     key = MIN_INNER_KEY - 1 + np.minimum(fold, 0.0).astype(np.int64)
     key[certain] = KEY_OF_ZERO
     return np.where(above, 2 * GRID_STEPS - key, key)
@@ -82,11 +83,11 @@ def cell_bounds(key: IntArray) -> tuple[FloatArray, FloatArray]:
     (array([0.5, 0.5, 0. ]), array([0.5    , 0.50004, 0.     ]))
     """
     mirrored = key > MAX_INNER_KEY
-    own = np.where(mirrored, 2 * GRID_STEPS - key, key)
-    low, high = (own // 2) / GRID_STEPS, ((own + 1) // 2) / GRID_STEPS
-    outer = own < MIN_INNER_KEY
-    fold = (own[outer] - (MIN_INNER_KEY - 1)) / KEYS_PER_E_FOLD
+    lower = np.where(mirrored, 2 * GRID_STEPS - key, key)
+    low, high = (lower // 2) / GRID_STEPS, ((lower + 1) // 2) / GRID_STEPS
+    outer = lower < MIN_INNER_KEY
+    fold = (lower[outer] - (MIN_INNER_KEY - 1)) / KEYS_PER_E_FOLD
     low[outer] = TAIL_END * np.exp(fold - 1.0 / KEYS_PER_E_FOLD)
     high[outer] = TAIL_END * np.exp(fold)
-    low[own == KEY_OF_ZERO] = high[own == KEY_OF_ZERO] = 0.0
+    low[lower == KEY_OF_ZERO] = high[lower == KEY_OF_ZERO] = 0.0
     return np.where(mirrored, 1.0 - high, low), np.where(mirrored, 1.0 - low, high)

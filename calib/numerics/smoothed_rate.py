@@ -20,36 +20,36 @@ from calib.numerics.splines import NaturalSpline, choose_knots
 from calib.numerics.threads import single_thread
 from calib.numerics.transforms import compact_logit, sigmoid, symmetric_epsilon
 
-# Relative to the information of the rows and to the length of the axis, cubed: from a straight line
-# to as many degrees of freedom as there are knots, in half decades.
+# Lambda is relative to the information of the rows times the cubed length of the axis. In steps of
+# half a decade, fits go from a straight line to as many degrees of freedom as there are knots.
 RELATIVE_LAMBDAS = 10.0 ** np.arange(0.0, -11.1, -0.5)
-# Leaving rows out charges a degree of freedom once, and one fit in ten follows noise. Kim and Gu
-# charge 1.4 times; with 1.6 a true straight line comes out as one (benchmarks/spline_quality.py).
-EXTRA_CHARGE = 0.6
+# Leaving rows out costs 1 per degree of freedom, and then one fit in ten follows noise. Kim and Gu
+# use 1.4. With 1.6 the fit to a true straight line is one (benchmarks/spline_quality.py).
+EXTRA_COST_PER_DEGREE = 0.6
 ROWS_PER_DEGREE = 20.0
-# On the way only the loss is read: it is then exact to about this.
+# Along the path only the loss is needed, and this tolerance is enough for it.
 PATH_TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SmoothnessPath(Locked):
-    """Fits from smooth to rough, and the one that is chosen."""
+    """Fits from smooth to rough, and the one that is chosen; arrays of shape (p,)."""
 
-    lambdas: FloatArray  # shape (p,): decreasing
-    losses: FloatArray  # shape (p,): cross-validated log loss of a row
-    degrees: FloatArray  # shape (p,): effective degrees of freedom; 2 is a straight line
-    chosen: int  # position of the lambda that is chosen
-    fit: LogisticFit  # the fit at that lambda
-    n_iter: int  # Newton steps along the whole path
+    lambdas: FloatArray  # The lambdas decrease.
+    losses: FloatArray  # The log losses are cross-validated, per row.
+    degrees: FloatArray  # A straight line has two effective degrees of freedom.
+    chosen: int  # The number is a position in `lambdas`.
+    fit: LogisticFit  # It is the fit at the chosen lambda.
+    n_iter: int  # Newton steps of all fits are counted.
 
 
 def choose_smoothness(problem: PenalizedLogistic, length: float) -> SmoothnessPath:
     """Choose lambda by approximate leave-one-out cross-validation of the log loss.
 
     The chosen lambda has the least cross-validated loss of all rows plus 0.6 for every degree of
-    freedom. The path ends where the fit has more degrees of freedom beyond a straight line than
-    one for 20 rows of the rarer outcome: a rougher fit could not be told from noise, and the one
-    Newton step that stands for leaving a row out would not see how far such a fit moves.
+    freedom. The path ends if the fit has more degrees of freedom beyond a straight line than one
+    per 20 rows of the rarer outcome. A rougher fit would follow noise, which leaving a row out by
+    one Newton step does not show.
 
     The penalty of the problem is the integral of f''^2, and `length` that of the axis that the
     spline lives on. See Kim and Gu 2004, "Smoothing spline Gaussian regression: more scalable
@@ -72,8 +72,8 @@ def choose_smoothness(problem: PenalizedLogistic, length: float) -> SmoothnessPa
         fits.append(fit)
         losses.append(loss)
         degrees.append(freedom)
-    cost = np.array(losses) * total + EXTRA_CHARGE * np.array(degrees)
-    # The smoothest of those that differ by rounding only.
+    cost = np.array(losses) * total + EXTRA_COST_PER_DEGREE * np.array(degrees)
+    # If costs differ only by rounding, the smoothest fit is chosen.
     chosen = int(np.flatnonzero(cost <= cost.min() + PATH_TOLERANCE * total)[0])
     exact = fit_logistic(problem, fits[chosen].lam, fits[chosen].coefficients)
     return SmoothnessPath(
@@ -87,8 +87,8 @@ def choose_smoothness(problem: PenalizedLogistic, length: float) -> SmoothnessPa
 
 
 MAX_KNOTS = 100
-# Scores in a range smaller than this on the axis count as one score: a slope has no meaning.
-SHORTEST_AXIS = 1e-12
+# If the axis is shorter, all scores count as equal, because a slope has no meaning.
+MIN_AXIS_LENGTH = 1e-12
 
 
 def penalized_spline(
@@ -112,14 +112,14 @@ def penalized_spline(
 class SmoothFit:
     """A natural cubic spline of the compact logit, fitted to outcomes on the log-odds scale."""
 
-    epsilon: float  # of the compact logit
+    epsilon: float  # It is the parameter of the compact logit.
     spline: NaturalSpline
     problem: PenalizedLogistic
     fit: LogisticFit
 
     @property
     def penalty(self) -> float:
-        """Lambda over the total weight: what makes another sample's fit as smooth."""
+        """Lambda over the total weight. It makes the fit to another sample as smooth."""
         return self.fit.lam / self.problem.total_weight
 
     def log_odds(self, score: FloatArray) -> FloatArray:
@@ -127,10 +127,10 @@ class SmoothFit:
         return self.spline.evaluate(self.fit.coefficients, compact_axis(score, self.epsilon))
 
     def error(self, score: FloatArray) -> FloatArray:
-        """Its standard error, at scores within the range that was fitted.
+        """Standard error of the log-odds at scores within the range that was fitted.
 
-        That of a posterior: the penalty is read as a prior. Averaged over the points, plus or minus
-        1.96 of it covers the true log-odds about 95% of the time, smoothing bias included.
+        It is that of a posterior with the penalty as prior. Averaged over the points, plus or minus
+        1.96 standard errors cover the true log-odds about 95% of the time, smoothing bias included.
 
         See Nychka 1988, doi:10.1080/01621459.1988.10478711. Marra and Wood 2012,
         doi:10.1111/j.1467-9469.2011.00760.x.
@@ -154,13 +154,13 @@ def fit_smooth(cells: Cells, penalty: float | None = None) -> SmoothFit | None:
     is chosen by leaving rows out. The result is None if all scores or all outcomes are equal. See
     Lucena 2018, equation 1, arXiv:1809.07751.
     """
-    # The paper's rule sees 1. Rare events, whose scores are all near 0 where the log-odds of the
-    # truth fall steeply, need it there: without it curves of 50,000 such rows missed the truth by
+    # The paper's rule uses only the distance from 1. The scores of rare events are near 0, where
+    # the true log-odds are steep: with that rule, curves of 50,000 such rows missed the truth by
     # four times as much.
     epsilon = symmetric_epsilon(cells.score)
     x = compact_axis(cells.score, epsilon)
     length = float(x[-1] - x[0])
-    if length < SHORTEST_AXIS or not 0.0 < float(cells.positive.sum()) < cells.total_weight:
+    if length < MIN_AXIS_LENGTH or not 0.0 < float(cells.positive.sum()) < cells.total_weight:
         return None
     with single_thread():
         _, spline, problem = penalized_spline(x, cells)
@@ -173,5 +173,5 @@ def fit_smooth(cells: Cells, penalty: float | None = None) -> SmoothFit | None:
 
 def compact_axis(score: FloatArray, epsilon: float) -> FloatArray:
     """The compact logit of scores that do not decrease."""
-    # Where the transform changes at epsilon, rounding may swap two neighbours.
+    # At epsilon the transform changes its form, and rounding may swap two neighbours.
     return np.maximum.accumulate(compact_logit(score, epsilon))

@@ -12,14 +12,15 @@ from scipy.optimize import minimize
 from calib.numerics.arrays import FloatArray, IntArray, Locked, row_blocks
 from calib.numerics.class_scores import softmax
 
-# Above, the Hessian costs more than the hundred gradients that L-BFGS takes.
+# With more parameters a Hessian takes longer than the hundred gradients of L-BFGS.
 MAX_NEWTON_PARAMETERS = 700
 MAX_STEPS = 100
-TOLERANCE = 1e-13  # of the mean log loss, that one more Newton step would gain
-SAMPLE = 4_000  # rows that show the blocks well enough
-# Relative: directions that change nothing (a constant added to all classes) stay solvable.
-DAMPING = 1e-12
-BLOCK_DAMPING = 1e-9
+TOLERANCE = 1e-13  # One more Newton step would lower the mean log loss by at most this much.
+N_BLOCK_ROWS = 4_000  # A sample of this size is enough for the blocks of the Hessian.
+# Without damping, directions that change nothing (a constant added to all classes) would make the
+# Hessian singular.
+RELATIVE_DAMPING = 1e-12
+RELATIVE_BLOCK_DAMPING = 1e-9
 
 
 class Full:
@@ -47,9 +48,9 @@ class Full:
         n, m = x.shape
         d = m + 1
         features = np.column_stack([x, np.ones(n)])
-        own = (p[:, :, None] * features[:, None, :]).reshape(n, m * d)
-        weighted = own if weight is None else own * weight[:, None]
-        hessian = -(weighted.T @ own)
+        products = (p[:, :, None] * features[:, None, :]).reshape(n, m * d)
+        weighted = products if weight is None else products * weight[:, None]
+        hessian = -(weighted.T @ products)
         for start in range(0, m * d, d):
             block = slice(start, start + d)
             hessian[block, block] += weighted[:, block].T @ features
@@ -101,9 +102,11 @@ Design = Full | Diagonal
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuadraticPenalty(Locked):
-    """A penalty: the sum of strength times (theta - centre)^2, added to the mean log loss."""
+    """A penalty: the sum of strength times (theta - centre)^2, added to the mean log loss.
 
-    # shape (d,)
+    The arrays have the shape of theta.
+    """
+
     strength: FloatArray
     centre: FloatArray
 
@@ -125,10 +128,10 @@ class QuadraticPenalty(Locked):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SoftmaxRegression:
-    """The rows of a fit."""
+    """Rows to which a softmax regression is fitted."""
 
     design: Design
-    x: FloatArray  # shape (n, m): ln P
+    x: FloatArray  # These are logarithms of class scores, shape (n, m).
     label: IntArray
     weight: FloatArray | None = None
 
@@ -195,8 +198,8 @@ def fit_softmax(
 ) -> FloatArray:
     """Minimise mean log loss + penalty, which is convex.
 
-    When the search ends, one more Newton step would gain `tolerance` at most; for L-BFGS, above 700
-    coefficients, it is what the last step gained, relatively.
+    When the search ends, one more Newton step would gain at most `tolerance`. L-BFGS, for more than
+    700 coefficients, ends if the relative gain of its last step is at most `tolerance`.
 
     Two classes and a constant score: the calibrator can only learn the share of each class.
 
@@ -223,7 +226,7 @@ def _newton(
         if gain <= tolerance:
             return theta + step
         reached = _penalised(problem, penalty, theta + step)
-        while reached[0] > value and np.abs(step).max() > DAMPING:
+        while reached[0] > value and np.abs(step).max() > RELATIVE_DAMPING:
             step = step / 2.0
             reached = _penalised(problem, penalty, theta + step)
         theta = theta + step
@@ -242,7 +245,7 @@ def _penalised(
 def _solve(hessian: FloatArray, gradient: FloatArray) -> FloatArray:
     diagonal = np.diag_indices_from(hessian)
     damped = hessian.copy()
-    damped[diagonal] += DAMPING * hessian[diagonal].max()
+    damped[diagonal] += RELATIVE_DAMPING * hessian[diagonal].max()
     return np.asarray(cho_solve(cho_factor(damped), gradient), dtype=np.float64)
 
 
@@ -268,15 +271,15 @@ def _descend(
 
     options = {"maxiter": 500, "maxcor": 20, "ftol": tolerance, "gtol": 1e-7}
     white = times(start, factor)
-    found = minimize(objective, white, jac=True, method="L-BFGS-B", options=options)
-    return times(found.x, inverse)
+    result = minimize(objective, white, jac=True, method="L-BFGS-B", options=options)
+    return times(result.x, inverse)
 
 
 def _blocks(problem: SoftmaxRegression, penalty: QuadraticPenalty, theta: FloatArray) -> FloatArray:
     """Each class's own block of the penalised Hessian at theta, from a sample of the rows."""
-    x = problem.x[:: max(1, len(problem.x) // SAMPLE)]
+    x = problem.x[:: max(1, len(problem.x) // N_BLOCK_ROWS)]
     blocks = problem.design.blocks(softmax(problem.design.eta(theta, x)), x)
-    own = np.arange(blocks.shape[1])
-    blocks[:, own, own] *= 1.0 + BLOCK_DAMPING
-    blocks[:, own, own] += 2.0 * penalty.strength.reshape(len(blocks), -1)
+    diagonal = np.arange(blocks.shape[1])
+    blocks[:, diagonal, diagonal] *= 1.0 + RELATIVE_BLOCK_DAMPING
+    blocks[:, diagonal, diagonal] += 2.0 * penalty.strength.reshape(len(blocks), -1)
     return blocks

@@ -17,10 +17,9 @@ def sort_labelled(score: FloatArray, label: BoolArray) -> tuple[FloatArray, Floa
     >>> sort_labelled(np.array([0.7, 0.2, 0.5]), np.array([True, True, False]))
     (array([0.2, 0.5, 0.7]), array([1., 0., 1.]))
     """
-    # Floats in [0, 1] sort as their bits do and leave the two highest bits free: shifted by
-    # one they make room for the label, and one sort of integers replaces an argsort and two
-    # gathers.
-    # Adding 0.0 turns -0.0 into 0.0. The bits of -0.0 would be sorted last.
+    # Floats in [0, 1] have the order of their bits, and the two highest bits are 0. Shifted by one,
+    # they have room for the label, and one sort of integers replaces an argsort and two gathers.
+    # Adding 0.0 turns -0.0 into 0.0, because the bits of -0.0 would be sorted last.
     key = (score + 0.0).view(np.uint64)
     key <<= np.uint64(1)
     key |= label.view(np.uint8)
@@ -36,7 +35,7 @@ def increasing_order(score: FloatArray) -> IntArray:
     >>> increasing_order(np.array([0.7, 0.2, 0.7, 0.5]))
     array([1, 3, 0, 2])
     """
-    # A radix sort by 16 bits leaves short runs, which a stable sort then finishes quickly.
+    # After a radix sort by 16 bits, a stable sort has only short runs to order and is fast.
     nearly = np.argsort((score * 65535.0).astype(np.uint16), kind="stable")
     return nearly[np.argsort(score[nearly], kind="stable")]
 
@@ -59,7 +58,7 @@ Words = NDArray[np.uint64]
 def canonical_order(
     columns: Sequence[NDArray[Any] | None], outcome: NDArray[Any], group: IntArray | None = None
 ) -> tuple[IntArray, IntArray | None]:
-    """Sort rows by all that is known of them, and number their clusters likewise.
+    """Sort rows by all of their columns, and number their clusters in the same way.
 
     `columns` are scores, or `row_words` of a matrix, then weights, named folds and the like, of 64
     bits each; those that are None are passed over. The codes of the clusters are at least 0, in any
@@ -71,15 +70,15 @@ def canonical_order(
     >>> score[order], group
     (array([0.2, 0.5, 0.5]), array([1, 0, 1]))
     """
-    # Added to 0.0, which makes one zero of two.
-    known = [column + column.dtype.type(0) for column in columns if column is not None]
-    keys = [*reversed(known[1:]), outcome, known[0]]
+    # Adding 0 turns -0.0 into 0.0.
+    present = [column + column.dtype.type(0) for column in columns if column is not None]
+    keys = [*reversed(present[1:]), outcome, present[0]]
     if group is None:
         return np.lexsort(keys), None
     word = outcome.astype(np.uint64)
-    for column in known:
+    for column in present:
         word = _mixed(word + column.view(np.uint64))
-    # A sum of mixed words is the same in any order of a cluster's rows.
+    # A sum of mixed words does not depend on the order of a cluster's rows.
     signature = np.zeros(int(group.max()) + 1, dtype=np.uint64)
     np.add.at(signature, group, _mixed(word))
     by_signature = np.argsort(signature, kind="stable")
@@ -97,12 +96,12 @@ def row_words(matrix: FloatArray) -> Words:
     >>> bool(first == third), bool(first == second)
     (True, False)
     """
-    found = np.empty(len(matrix), dtype=np.uint64)
-    # The same number in another column is another word.
+    words = np.empty(len(matrix), dtype=np.uint64)
+    # The same number gives another word in another column.
     column = _mixed(np.arange(matrix.shape[1], dtype=np.uint64))
     for rows in row_blocks(*matrix.shape):
-        found[rows] = _mixed((matrix[rows] + 0.0).view(np.uint64) + column).sum(axis=1)
-    return found
+        words[rows] = _mixed((matrix[rows] + 0.0).view(np.uint64) + column).sum(axis=1)
+    return words
 
 
 def _mixed(word: Words) -> Words:

@@ -18,11 +18,12 @@ from calib.numerics.few_cells import Buckets, bucket_starts
 class Pieces(Locked):
     """Piece i is sum over d of coefficients[i, d] (x - centers[i])^d, by Horner's rule."""
 
-    edges: FloatArray  # shape (k,), not decreasing: where one piece ends and the next begins
-    # Whether an edge belongs to the piece that begins there ("left") or that ends there.
+    edges: FloatArray  # Edges, shape (k,), do not decrease.
+    # An edge belongs to the piece that begins there if "left", and to the one that ends there if
+    # "right".
     closed: Literal["left", "right"]
-    centers: FloatArray  # shape (k + 1,)
-    coefficients: FloatArray  # shape (k + 1, d + 1): constant terms first
+    centers: FloatArray
+    coefficients: FloatArray  # Constant terms come first; the shape is (k + 1, d + 1).
 
     def __call__(self, x: FloatArray) -> FloatArray:
         """The values at x, an array of any length."""
@@ -58,14 +59,15 @@ def steps(edges: ArrayLike, values: ArrayLike, closed: Literal["left", "right"])
 
 
 def lines(knots: FloatArray, values: FloatArray) -> Pieces:
-    """Straight lines between knots and constants beyond them: the very numbers of ``np.interp``.
+    """Straight lines between knots and constants beyond them, with the numbers of ``np.interp``.
 
     >>> lines(np.array([0.0, 1.0]), np.array([1.0, 3.0]))(np.array([-1.0, 0.5, 2.0]))
     array([1., 2., 3.])
     """
     with np.errstate(over="ignore"):
         slope = np.diff(values) / np.diff(knots)
-    # Knots that are neighbours among the smallest floats have no score between them.
+    # The slope is infinite if knots are neighbours among the smallest floats. No score lies between
+    # them, so any finite slope gives the same values.
     slopes = np.concatenate([[0.0], np.where(np.isfinite(slope), slope, 0.0), [0.0]])
     constants = np.concatenate([values[:1], values])
     centers = np.concatenate([knots[:1], knots])
@@ -94,7 +96,7 @@ def of_bspline(spline: BSpline) -> Pieces:
 
 
 def constant_beyond(pieces: Pieces, low: float, high: float) -> Pieces:
-    """The same within [low, high], and beyond what it is at that end."""
+    """The same pieces within [low, high], and constant beyond these bounds."""
     ends = pieces(np.array([low, high]))
     table = np.zeros((len(pieces.centers) + 2, pieces.coefficients.shape[1]))
     table[1:-1], table[[0, -1], 0] = pieces.coefficients, ends
@@ -102,7 +104,7 @@ def constant_beyond(pieces: Pieces, low: float, high: float) -> Pieces:
     return Pieces(edges, pieces.closed, np.concatenate([[low], pieces.centers, [high]]), table)
 
 
-ORDER = 4  # of a cubic; also the number of bands (diagonal included) of every Gram matrix
+CUBIC_ORDER = 4  # Every Gram matrix has as many bands, the diagonal included.
 
 
 class NaturalSpline:
@@ -132,7 +134,7 @@ class NaturalSpline:
 
     def basis(self, x: FloatArray) -> csr_array:
         """Value of every basis function at `x`, from the first knot to the last: sparse, (n, k)."""
-        return csr_array(BSpline.design_matrix(x, self._padded, ORDER - 1) @ self._fold)
+        return csr_array(BSpline.design_matrix(x, self._padded, CUBIC_ORDER - 1) @ self._fold)
 
     def evaluate(self, coefficients: FloatArray, x: FloatArray) -> FloatArray:
         """The spline at `x`; beyond the end knots it goes on as a straight line."""
@@ -140,11 +142,11 @@ class NaturalSpline:
 
     def pieces(self, coefficients: FloatArray) -> Pieces:
         """The spline as cubics between the knots and straight lines beyond them."""
-        curve = BSpline(self._padded, self._fold @ coefficients, ORDER - 1)
+        curve = BSpline(self._padded, self._fold @ coefficients, CUBIC_ORDER - 1)
         at_ends = self.knots[[0, -1]]
         ends, slopes = curve(at_ends), self._derivative(1, at_ends) @ coefficients
         inner = of_bspline(curve).coefficients
-        table = np.zeros((len(inner) + 2, ORDER))
+        table = np.zeros((len(inner) + 2, CUBIC_ORDER))
         table[1:-1], table[[0, -1], 0], table[[0, -1], 1] = inner, ends, slopes
         return Pieces(self.knots, "left", np.concatenate([self.knots[:1], self.knots]), table)
 
@@ -164,22 +166,22 @@ class NaturalSpline:
         k = len(self)
         inner = csr_array(np.diag(diagonal) + np.diag(gap / 6.0, 1) + np.diag(gap / 6.0, -1))
         dense = (second.T @ inner @ second).toarray()
-        banded = np.zeros((ORDER, k))
-        for offset in range(min(ORDER, k)):
+        banded = np.zeros((CUBIC_ORDER, k))
+        for offset in range(min(CUBIC_ORDER, k)):
             banded[offset, : k - offset] = np.diagonal(dense, -offset)
         return banded
 
     def _derivative(self, order: int, x: FloatArray) -> FloatArray:
         """Dense (n, k): the derivative at `x` of every basis function."""
         identity = np.eye(len(self) + 2)
-        found = BSpline(self._padded, identity, ORDER - 1).derivative(order)(x)
-        return np.asarray(found @ self._fold.toarray(), dtype=np.float64)
+        derivatives = BSpline(self._padded, identity, CUBIC_ORDER - 1).derivative(order)(x)
+        return np.asarray(derivatives @ self._fold.toarray(), dtype=np.float64)
 
     def _natural_ends(self) -> csr_array:
         """Matrix (k + 2, k) from our coefficients to those of the B-splines."""
         k = len(self)
         identity = np.eye(k + 2)
-        second = BSpline(self._padded, identity, ORDER - 1).derivative(2)(self.knots[[0, -1]])
+        second = BSpline(self._padded, identity, CUBIC_ORDER - 1).derivative(2)(self.knots[[0, -1]])
         fold = identity[:, 1:-1].copy()
         fold[0, :2] = -second[0, 1:3] / second[0, 0]
         fold[-1, -2:] = -second[1, -3:-1] / second[1, -1]
@@ -219,8 +221,8 @@ def truncated_powers(x: FloatArray, knots: FloatArray) -> FloatArray:
     return np.column_stack([x, scaled[:, :-1] - scaled[:, -1:]])
 
 
-# The cumulative curve is read at this many even fractiles: a long curve costs no more than a short
-# one, and a run of tied scores (a straight piece of the curve) counts by its length.
+# The cumulative curve is read at this many even fractiles. A curve of many rows takes no more time,
+# and a run of tied scores (a straight piece of the curve) counts by its length.
 N_READINGS = 2000
 
 
@@ -237,7 +239,7 @@ def fit_cumulative_spline(
         raise ValueError(f"n_knots must be at least 2, got {n_knots}.")
     knots = np.linspace(0.0, 1.0, n_knots)
     t = np.linspace(0.0, 1.0, N_READINGS + 1)
-    # A natural spline is linear in its values at the knots: one column for each.
+    # A natural spline is linear in its values at the knots, so each knot has a column.
     basis = CubicSpline(knots, np.eye(n_knots), bc_type="natural")(t)
     values = np.linalg.lstsq(basis, np.interp(t, fractile, cumulative), rcond=None)[0]
     return CubicSpline(knots, values, bc_type="natural")

@@ -12,14 +12,14 @@ from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-# More wait for each other: a third saves little time and costs a tenth more of the processor.
-MAX_AT_ONCE = 2
-Found = TypeVar("Found")
+# Threads wait for each other: a third one saves little time and costs a tenth more processor time.
+MAX_THREADS = 2
+Result = TypeVar("Result")
 
 
 @cache
 def _controller() -> ThreadpoolController:
-    # Looking for the loaded libraries costs milliseconds, so it is done once.
+    # Looking for the loaded libraries takes milliseconds, so the controller is made once.
     return ThreadpoolController()
 
 
@@ -28,14 +28,15 @@ def single_thread() -> AbstractContextManager[Any]:
     return _controller().limit(limits=1, user_api="blas")
 
 
-def over_cores(make: Callable[[str], Found], keys: Iterable[str]) -> dict[str, Found]:
-    """What is made of every key, several at once: NumPy's long loops leave Python to others.
+def over_cores(make: Callable[[str], Result], keys: Iterable[str]) -> dict[str, Result]:
+    """Results of a function for all keys, computed in threads.
 
-    Not for fits: `single_thread` is for the whole process.
+    This saves time because long loops of NumPy release Python's lock. It is not for fits, because
+    `single_thread` applies to the whole process.
 
     >>> over_cores(len, ["one", "three"])
     {'one': 3, 'three': 5}
     """
     keys = tuple(keys)
-    with ThreadPoolExecutor(min(MAX_AT_ONCE, os.cpu_count() or 1)) as pool:
+    with ThreadPoolExecutor(min(MAX_THREADS, os.cpu_count() or 1)) as pool:
         return dict(zip(keys, pool.map(make, keys), strict=True))

@@ -65,7 +65,8 @@ def default_epsilon(scores: FloatArray) -> float:
     below = scores[scores < 1.0]
     if not len(below):
         return SMALLEST_EPSILON
-    # 1 - p of a decimal such as 0.9 is 0.0999..98: without the nudge it would fall a decade lower.
+    # If p is a decimal such as 0.9, 1 - p is 0.0999..98. Without the small number it would be in
+    # the decade below.
     r = math.floor(math.log10(1.0 - float(below.max())) + 1e-9)
     return max(10.0 ** (r - 1), SMALLEST_EPSILON)
 

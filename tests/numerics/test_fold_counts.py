@@ -33,7 +33,7 @@ def test_a_cell_varies_over_folds_as_shuffled_rows_do(
     few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Mean and variance of a hypergeometric number, from their textbook formulas."""
-    monkeypatch.setattr(resampling, "FEW_PER_CELL", few)
+    monkeypatch.setattr(resampling, "MAX_SHUFFLED_ROWS_PER_CELL", few)
     count, n_folds, repeats = np.array([30, 70, 100]), 4, 4000
     rng = np.random.default_rng(1)
     drawn = np.array([split_counts(count, n_folds, rng) for _ in range(repeats)])
@@ -45,7 +45,7 @@ def test_a_cell_varies_over_folds_as_shuffled_rows_do(
 
 
 def test_more_rows_than_one_urn_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resampling, "MAX_URN", 100)
+    monkeypatch.setattr(resampling, "MAX_URN_ROWS", 100)
     count = np.array([500, 3, 1001])
     parts = split_counts(count, 4, np.random.default_rng(0))
     assert (parts.sum(axis=0) == count).all()

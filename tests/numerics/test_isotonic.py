@@ -31,7 +31,7 @@ def assert_is_the_fit(score, positive, weight):
 def test_buckets_do_not_change_the_fit(buckets, rows):
     score, y, weight = map(np.array, zip(*rows, strict=True))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(isotonic, "BUCKETS", buckets)
+        patch.setattr(isotonic, "N_BUCKETS", buckets)
         assert_is_the_fit(score / 64, y * weight, weight)
         assert_is_the_fit(score / 64, y.astype(float), np.ones(len(y)))
 

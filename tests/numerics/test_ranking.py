@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from calib.numerics.class_scores import FEW, binary_problem, leading_classes
+from calib.numerics.class_scores import MAX_SEARCHED_CLASSES, binary_problem, leading_classes
 
 
-@pytest.mark.parametrize("n_first", [1, 2, FEW, FEW + 1, 9])
+@pytest.mark.parametrize("n_first", [1, 2, MAX_SEARCHED_CLASSES, MAX_SEARCHED_CLASSES + 1, 9])
 def test_equal_scores_rank_by_class_index(n_first):
     scores = np.random.default_rng(0).integers(0, 4, (200, 9)) / 4
     expected = [sorted(range(9), key=lambda k, row=row: (-row[k], k))[:n_first] for row in scores]

@@ -16,7 +16,7 @@ import numpy as np
 from calib.metrics.proper import row_brier, row_log_loss
 from calib.numerics.arrays import BoolArray, FloatArray
 from calib.numerics.binning import Strategy, bin_edges, bin_starts
-from calib.numerics.calibrated_null import FEW_SCORES
+from calib.numerics.calibrated_null import MIN_SCORES_OF_LIMIT
 from calib.numerics.cell_table import CellTable
 from calib.numerics.cells import Cells
 
@@ -184,7 +184,7 @@ class HeldOutCells:
     @property
     def brownian(self) -> bool:
         """Whether there certainly are enough distinct scores for the limit of the KS test."""
-        return len(self.mean) >= FEW_SCORES
+        return len(self.mean) >= MIN_SCORES_OF_LIMIT
 
     @property
     def null_deviation(self) -> Range:
