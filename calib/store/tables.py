@@ -19,11 +19,15 @@ EXPIRED = "expired"  # the change in the log
 metadata = sa.MetaData()
 
 
-def _table(name: str, keys: str, texts: str = "", *others: sa.Column[Any]) -> sa.Table:
+def _table(name: str, keys: str, texts: str = "", *others: sa.schema.SchemaItem) -> sa.Table:
     """A table of texts, none of them null: those of its primary key, and the others."""
     columns = [sa.Column(each, sa.Text, primary_key=True) for each in keys.split()]
     columns += [sa.Column(each, sa.Text, nullable=False) for each in texts.split()]
     return sa.Table(f"calib_{name}", metadata, *columns, *others)
+
+
+def _of_report() -> sa.ForeignKeyConstraint:
+    return sa.ForeignKeyConstraint(["report_id"], ["calib_reports.id"])
 
 
 # Moments are texts of one width in UTC, which sort as time does in every database.
@@ -33,11 +37,22 @@ reports = _table(
     "saved created title data_name fingerprint author note verdict sentence searched",
     sa.Column("content", sa.LargeBinary, nullable=False),
 )
-report_tags = _table("report_tags", "report_id tag")
+sa.Index("calib_reports_saved", reports.c.saved)
+# A saved report never changes: this trigger refuses changes by other programs too.
+REFUSED_CHANGES = {
+    "sqlite": "CREATE TRIGGER calib_reports_stay BEFORE UPDATE ON calib_reports "
+    "BEGIN SELECT RAISE(ABORT, 'a saved report never changes'); END",
+    "postgresql": "CREATE FUNCTION calib_refuse_change() RETURNS trigger LANGUAGE plpgsql AS "
+    "'BEGIN RAISE EXCEPTION ''a saved report never changes''; END'; "
+    "CREATE TRIGGER calib_reports_stay BEFORE UPDATE ON calib_reports "
+    "FOR EACH ROW EXECUTE FUNCTION calib_refuse_change()",
+}
+
+report_tags = _table("report_tags", "report_id tag", "", _of_report())
 # A report that is named here and still there rests: it can be restored.
 deletions = _table("deletions", "report_id", "title deleted deleted_by")
 # Who saved a report, as a sign-in verified it; anonymous reports have none.
-owners = _table("owners", "report_id", "owner")
+owners = _table("owners", "report_id", "owner", _of_report())
 changes = _table("changes", "report_id moment change", "title person")
 schema = sa.Table(
     "calib_schema",
