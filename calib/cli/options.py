@@ -27,7 +27,7 @@ from calib.data.progress import Progress, no_progress
 from calib.loading import ColumnMapping, InputError, InputWarning, Problem, load
 from calib.loading.examples import EXAMPLES
 from calib.loading.loader import LoadOptions, ModelOptions
-from calib.loading.problems import MAX_WRITTEN
+from calib.loading.problems import MAX_WRITTEN_LABELS
 from calib.reports import Parts, Report, ReportError
 from calib.reports.render.command import option_of, options_of
 from calib.text import level
@@ -417,7 +417,7 @@ def _with_options(problem: Problem, base: ColumnMapping | None) -> str:
 
 
 def _option(name: str, value: object) -> str:
-    if isinstance(value, tuple) and name == "classes" and len(value) > MAX_WRITTEN:
+    if isinstance(value, tuple) and name == "classes" and len(value) > MAX_WRITTEN_LABELS:
         return ""
     return " ".join(options_of(name, value, " ")) if isinstance(value, bool | str | tuple) else ""
 

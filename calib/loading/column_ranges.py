@@ -1,4 +1,4 @@
-"""Many columns in few words, to be read and typed: "p_0 … p_99", "p_*", "cat, dog"."""
+"""A short notation for many columns, to be read and typed: "p_0 … p_99", "p_*", "cat, dog"."""
 
 from __future__ import annotations
 
@@ -17,27 +17,23 @@ def written(columns: Sequence[str], names: Sequence[str]) -> str:
             runs[-1].append(column)
         else:
             runs.append([column])
-    return ", ".join(_run(run) for run in runs)
-
-
-def _run(run: list[str]) -> str:
-    return f"{run[0]} {TO} {run[-1]}" if len(run) > 2 else ", ".join(run)
+    return ", ".join(f"{run[0]} {TO} {run[-1]}" if len(run) > 2 else ", ".join(run) for run in runs)
 
 
 def read(text: str, names: Sequence[str]) -> tuple[str, ...]:
-    """The columns that a text means; a part that means none is kept, so that it is told."""
-    found: dict[str, None] = {}
+    """The columns that a text means. A part that means none is kept, so that it is reported."""
+    columns: dict[str, None] = {}
     for part in text.replace("...", TO).split(","):
         plain = part.strip()
         if plain:
-            found |= dict.fromkeys(_part(plain, names))
-    return tuple(found)
+            columns |= dict.fromkeys(_part(plain, names))
+    return tuple(columns)
 
 
 def _part(part: str, names: Sequence[str]) -> Sequence[str]:
     if part in names:
         return [part]
-    first, to, last = (each.strip() for each in part.partition(TO))
+    first, to, last = (text.strip() for text in part.partition(TO))
     if to and first in names and last in names:
         start, end = sorted((names.index(first), names.index(last)))
         return names[start : end + 1]

@@ -16,10 +16,10 @@ from calib.numerics.arrays import BoolArray, FloatArray, IntArray, chunks
 MISSING_WORDS = {"", "na", "n/a", "#n/a", "nan", "null", "none", "-", "."}
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|[-+]?(inf|infinity)", re.IGNORECASE)
 DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+(e[-+]?\d+)?", re.IGNORECASE)
-# These marks are used only to separate thousands.
+# Blanks, apostrophes and underscores only separate thousands; they are never decimal marks.
 GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}([ '’_\u00a0\u202f]\d{3})+([.,]\d+)?")
 GROUP_MARK = re.compile(r"[ '’_\u00a0\u202f]")
-# 1,234 is 1234 or 1.234; 0,234 and 12,34 can only be fractions.
+# 1,234 means 1234 or 1.234, whereas 0,234 and 12,34 can only be fractions.
 UNCLEAR = {mark: re.compile(rf"[-+]?[1-9]\d{{0,2}}{mark}\d{{3}}") for mark in (",", r"\.")}
 THOUSANDS = {
     ".": re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?"),
@@ -29,29 +29,32 @@ THOUSANDS = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbers:
-    """A column as numbers."""
+    """A column as numbers.
 
-    values: FloatArray  # NaN where a cell is missing or not a number
-    text: IntArray  # rows whose cell is neither missing nor a number
-    cells: tuple[str, ...] = ()  # the first of those cells
-    # Rows whose cell was understood by its percent sign or decimal comma.
+    `values` are NaN where a cell is missing or not a number. The others are rows: `text` with cells
+    that are neither missing nor numbers (`cells` are the first of these), `rewritten` with a
+    percent sign or a decimal comma, `unclear` with a comma or point that may separate thousands.
+    An unclear mark is read as a decimal mark.
+    """
+
+    values: FloatArray
+    text: IntArray
+    cells: tuple[str, ...] = ()
     rewritten: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    # Rows whose cell has a comma or point that may be a decimal mark or separate thousands; it was
-    # read as a decimal mark for the time being.
     unclear: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
 
 def as_numbers(column: pd.Series, decimal: str | None = None, *, commas: bool = False) -> Numbers:
     """Read a column as numbers; "12%" and "0,12" are understood.
 
-    With a decimal mark, the other mark separates thousands. Where other columns of the same table
-    have numbers with commas, 1.234 is unclear.
+    With a decimal mark, the other mark separates thousands. If other columns of the same table have
+    numbers with commas, 1.234 is unclear.
     """
     none = np.empty(0, dtype=np.int64)
     if isinstance(column.dtype, pd.CategoricalDtype):
-        return _of_categories(column, decimal, commas=commas)
+        return _numbers_of_categories(column, decimal, commas=commas)
     if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_complex_dtype(column):
-        # A signalling NaN of single precision, as damaged files have it, is a NaN.
+        # A damaged file may contain a signalling NaN, whose conversion would warn.
         with np.errstate(invalid="ignore"):
             return Numbers(column.to_numpy(dtype=np.float64, na_value=np.nan), none)
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
@@ -61,22 +64,22 @@ def as_numbers(column: pd.Series, decimal: str | None = None, *, commas: bool = 
     return _from_cells(column, decimal, commas=commas)
 
 
-def _of_categories(column: pd.Series, decimal: str | None, *, commas: bool) -> Numbers:
-    """Each distinct cell is read once."""
+def _numbers_of_categories(column: pd.Series, decimal: str | None, *, commas: bool) -> Numbers:
+    """Read each distinct cell once."""
     codes, distinct = pd.factorize(column)
     cells = pd.Series(np.asarray(distinct))
-    own = as_numbers(_plain(cells), decimal, commas=commas)
+    numbers = as_numbers(_plain(cells), decimal, commas=commas)
 
-    def rows(found: IntArray) -> IntArray:
-        return np.flatnonzero(np.isin(codes, found))
+    def rows(categories: IntArray) -> IntArray:
+        return np.flatnonzero(np.isin(codes, categories))
 
-    text = rows(own.text)
+    text = rows(numbers.text)
     return Numbers(
-        np.append(own.values, np.nan)[codes],
+        np.append(numbers.values, np.nan)[codes],
         text,
         tuple(str(cell) for cell in column.iloc[text[:3]]),
-        rows(own.rewritten),
-        rows(own.unclear),
+        rows(numbers.rewritten),
+        rows(numbers.unclear),
     )
 
 
@@ -87,10 +90,10 @@ def _from_cells(column: pd.Series, decimal: str | None, *, commas: bool) -> Numb
         parsed = pd.to_numeric(column.map(str), errors="coerce")
     values = parsed.to_numpy(dtype=np.float64, na_value=np.nan).copy()
     there = column.notna().to_numpy()
-    # Where a point may separate thousands, text that looks like a number has to be looked at too.
-    every = decimal == "," or commas
-    unread = np.flatnonzero((np.isnan(values) | every) & there)
-    # Whole columns of text repeat few values or are hopeless: each distinct cell is read once.
+    # If a point may separate thousands, cells that pandas has read as numbers are read again.
+    reread_all = decimal == "," or commas
+    unread = np.flatnonzero((np.isnan(values) | reread_all) & there)
+    # Text usually repeats, so each distinct cell is read once.
     codes, distinct = pd.factorize(column.iloc[unread].map(str))
     if not len(unread):
         return Numbers(values, unread)
@@ -113,12 +116,12 @@ def _from_cells(column: pd.Series, decimal: str | None, *, commas: bool) -> Numb
 
 
 def _unclear(cells: list[str], decimal: str | None, commas: bool, *, points: bool) -> list[bool]:
-    """Which cells have a mark that nothing in the column explains."""
+    """Which cells have a mark whose meaning no other cell of the column shows."""
     if decimal is not None:
         return [False] * len(cells)
     kinds = [mark_of(cell) for cell in cells]
     point = points or "." in kinds
-    # Numbers that must be fractions show the decimal mark of a column, if there is only one mark.
+    # A number that can only be a fraction shows the decimal mark of its column.
     doubtful = {"thousands"}
     if point or "," not in kinds:
         doubtful.add("comma")
@@ -128,7 +131,7 @@ def _unclear(cells: list[str], decimal: str | None, commas: bool, *, points: boo
 
 
 def mark_of(cell: str) -> str:
-    """Decimal mark of a fraction; or what is unclear in it."""
+    """The decimal mark of a fraction, or the name of its unclear mark, or ""."""
     plain = cell.removesuffix("%").strip()
     if UNCLEAR[","].fullmatch(plain):
         return "comma"
@@ -152,7 +155,7 @@ def _read_cell(cell: str, decimal: str | None) -> float:
     if decimal is None:
         grouped = next((mark for mark in THOUSANDS if THOUSANDS[mark].fullmatch(plain)), None)
         # A single mark is read as a decimal mark unless a person states the opposite.
-        if grouped and not any(each.fullmatch(plain) for each in UNCLEAR.values()):
+        if grouped and not any(pattern.fullmatch(plain) for pattern in UNCLEAR.values()):
             decimal = grouped
         else:
             decimal = "," if DECIMAL_COMMA.fullmatch(plain) else "."
@@ -163,35 +166,39 @@ def _read_cell(cell: str, decimal: str | None) -> float:
     return float(plain) / divisor if NUMBER.fullmatch(plain) else float("nan")
 
 
-def has_commas(frame: pd.DataFrame, most: int | None = None) -> bool:
-    """Whether a column of text holds numbers with a comma, in its first `most` rows."""
+def has_commas(frame: pd.DataFrame, max_rows: int | None = None) -> bool:
+    """Whether a column of text holds numbers with a comma, in its first `max_rows` rows."""
     for i, dtype in enumerate(frame.dtypes):
         if pd.api.types.is_string_dtype(dtype):
-            cells = frame.iloc[: most or len(frame), i].astype("str")
+            cells = frame.iloc[: max_rows or len(frame), i].astype("str")
             if cells.str.fullmatch(r"\s*[-+]?[0-9.]*,[0-9]+%?\s*", na=False).any():
                 return True
     return False
 
 
-# Labels that mean "unknown outcome".
+# These labels mean that the outcome is unknown.
 UNKNOWN_WORDS = (MISSING_WORDS - {""}) | {
     *("?", "??", "unknown", "unk", "undefined", "undetermined", "missing", "(missing)"),
     *("n.a.", "not available", "not known", "nil"),
 }
 MAX_NAMES = 1_000
 KINDS = {"i": np.int64, "u": np.uint64, "f": np.float64}
-# How a whole number looks in a column of fractions that was written as text.
+# Whole numbers look like this in a column of floats that was written as text.
 WHOLE = re.compile(r"(-?[1-9]\d{0,14}|0)\.0+")
-# A code with leading zeros, which no number has.
+# Numbers have no leading zeros, so a text with one is a code.
 CODE = re.compile(r"[-+]?0[0-9]")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labels:
-    """A column as labels."""
+    """A column as labels.
 
-    codes: IntArray  # index into `values`; -1 where a cell is missing
-    values: NDArray[Any]  # the distinct values, in increasing order if they have an order
+    `values` are the distinct values, in increasing order if they have an order. `codes` are their
+    indices, and -1 where a cell is missing.
+    """
+
+    codes: IntArray
+    values: NDArray[Any]
 
     def __len__(self) -> int:
         return len(self.values)
@@ -202,21 +209,21 @@ class Labels:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All labels as text; of a column with very many values only the first ones."""
+        """All labels as text, or the first 1,000 of a column with more values."""
         return tuple(label_text(value) for value in self.values[:MAX_NAMES])
 
     def find(self, name: str | None) -> int | None:
-        """Code of a label given as text; letter case decides only between two that fit."""
+        """Code of a label given as text. Letter case matters only if two labels differ by it."""
         names = self.names
         if name is None:
             return None
         if name in names:
             return names.index(name)
-        folded = [known.casefold() for known in names]
+        folded = [label.casefold() for label in names]
         if name.casefold() in folded:
             return folded.index(name.casefold())
         # A person may write 1 for the label 1.0, if no other label is the same number.
-        same = [code for code, known in enumerate(names) if _same_number(name, known)]
+        same = [code for code, label in enumerate(names) if _same_number(name, label)]
         return same[0] if len(same) == 1 else None
 
     def counts(self) -> IntArray:
@@ -224,13 +231,13 @@ class Labels:
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self)).astype(np.int64)
 
 
-def _same_number(one: str, other: str) -> bool:
-    numbers = all(NUMBER.fullmatch(text) and not CODE.match(text) for text in (one, other))
-    return numbers and float(one) == float(other)
+def _same_number(first: str, second: str) -> bool:
+    are_numbers = all(NUMBER.fullmatch(text) and not CODE.match(text) for text in (first, second))
+    return are_numbers and float(first) == float(second)
 
 
 def label_text(value: object) -> str:
-    """A label as text: text as it is written, without blanks around it, and the number 1.0 as 1."""
+    """A label as text, without blanks around it; the number 1.0 is "1"."""
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
     return str(value).strip()
@@ -260,7 +267,9 @@ def as_classes(column: pd.Series) -> Labels:
     if isinstance(column.dtype, pd.CategoricalDtype):
         cells = pd.Series(distinct)
         plain = _plain(cells)
-        if plain.dtype != cells.dtype and not _codes_among(cells, plain):
+        # Texts such as 007 are codes, but 00 and 01 are the numbers 0 and 1.
+        are_codes = cells.str.strip().str.match(CODE).any() and (plain.abs() > 1.0).any()
+        if plain.dtype != cells.dtype and not are_codes:
             merged, distinct = pd.factorize(plain.to_numpy())
             codes = np.append(merged, -1).astype(np.int64)[codes]
     if distinct.dtype.kind not in "iufbM":
@@ -269,20 +278,20 @@ def as_classes(column: pd.Series) -> Labels:
 
 
 def _distinct(column: pd.Series) -> tuple[IntArray, NDArray[Any]]:
-    """A code for each row, -1 where its cell is missing, and the value of each code."""
+    """A code for each row, or -1 if its cell is missing, and the value of each code."""
     try:
         codes, values = pd.factorize(column)
     except TypeError:
         codes, values = pd.factorize(column.map(str))
     codes, distinct = codes.astype(np.int64, copy=False), np.asarray(values)
     if isinstance(column.dtype, pd.api.extensions.ExtensionDtype) and column.dtype.kind in "iuf":
-        # The distinct values have none of the column's empty cells.
+        # Missing cells are not among the distinct values, so a plain dtype can hold these.
         distinct = distinct.astype(KINDS[column.dtype.kind])
     return codes, distinct
 
 
 def _plain(cells: pd.Series) -> pd.Series:
-    """Truth values or numbers, if all cells are these and written with a point; else the same."""
+    """Text as truth values or numbers, if all cells are; otherwise the cells are unchanged."""
     if not len(cells) or not all(isinstance(cell, str) for cell in cells):
         return cells
     texts = cells.str.strip()
@@ -292,13 +301,8 @@ def _plain(cells: pd.Series) -> pd.Series:
     return texts.astype(np.float64) if texts.str.fullmatch(NUMBER).all() else cells
 
 
-def _codes_among(cells: pd.Series, numbers: pd.Series) -> bool:
-    """Whether a text is a code such as 007; 00 and 01 are the numbers 0 and 1."""
-    return bool(cells.str.strip().str.match(CODE).any() and (numbers.abs() > 1.0).any())
-
-
 def _merged(codes: IntArray, names: list[str]) -> tuple[IntArray, NDArray[Any]]:
-    """The same codes and names with each name once, and no code for the empty name."""
+    """Join codes of equal names. The empty name is missing, with the code -1."""
     texts = pd.Series(names, dtype=object)
     merged, distinct = pd.factorize(texts.where(texts != ""))
     lookup = np.append(merged, -1).astype(np.int64)
@@ -306,7 +310,7 @@ def _merged(codes: IntArray, names: list[str]) -> tuple[IntArray, NDArray[Any]]:
 
 
 def _ordered(codes: IntArray, values: NDArray[Any]) -> Labels:
-    """Labels in order; the codes are changed in place."""
+    """Make labels in increasing order. The codes are changed in place."""
     order = np.argsort(values, kind="stable")
     rank = np.empty(len(values) + 1, dtype=np.int64)
     rank[order] = np.arange(len(values))
@@ -317,14 +321,14 @@ def _ordered(codes: IntArray, values: NDArray[Any]) -> Labels:
 
 
 def folded(labels: Labels) -> Labels:
-    """The same with labels that differ in letter case alone as one, in their commonest spelling."""
+    """Join labels that differ only in letter case, under their commonest spelling."""
     if labels.values.dtype.kind != "O":
         return labels
     merged, distinct = pd.factorize(np.array([str(v).casefold() for v in labels.values], object))
     if len(distinct) == len(labels):
         return labels
     spelled = np.zeros(len(distinct), dtype=np.int64)
-    # The last assignment wins: the most common one.
+    # The commonest spelling is assigned last, so it remains.
     for code in np.argsort(labels.counts(), kind="stable"):
         spelled[merged[code]] = code
     lookup = np.append(merged, -1).astype(np.int64)

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from calib.loading.columns import MISSING_WORDS, as_numbers
 from calib.numerics.arrays import FloatArray, IntArray
 
-CALENDAR = (1900_01_01, 2100_12_31)  # numbers that may be days, written without marks
+CALENDAR = (1900_01_01, 2100_12_31)  # Whole numbers in this range may be days, such as 20241231.
 YEARS = range(1900, 2101)
 LOOK_ROWS = 1_000
-PIVOT = 69  # As in POSIX, 68 is 2068 and 69 is 1969.
-# Full names without accents: English, German, French, Spanish, Italian, Portuguese, Dutch, Swedish,
-# Danish, Polish (both cases), Turkish and Russian, and abbreviations that begin no name.
+PIVOT_YEAR = 69  # POSIX reads the year 68 as 2068 and 69 as 1969.
+# These are names without accents, in English, German, French, Spanish, Italian, Portuguese, Dutch,
+# Swedish, Danish, Polish (both cases), Turkish and Russian, and abbreviations that begin no name.
 MONTHS = tuple(
     map(
         str.split,
@@ -78,19 +78,24 @@ Triple = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Times:
-    """A column as times."""
+    """A column as times.
 
-    # It is None if the cells are neither numbers nor dates, or if day and month are unclear.
+    `values` is None if the cells are neither numbers nor dates, or if they are `unclear`: dates
+    both with the day first and with the month first. `unread` are rows whose cell is neither
+    missing nor a date, although others are dates. If the times are `zoned`, the values are the
+    local days and times in their zone.
+    """
+
     values: NDArray[np.generic] | None
-    unread: IntArray  # rows whose cell is neither missing nor a date, beside others that are dates
-    unclear: bool = False  # all cells are dates, by day and month as well as by month and day
-    zoned: bool = False  # Times have a zone. The values are the days and times in it.
+    unread: IntArray
+    unclear: bool = False
+    zoned: bool = False
 
 
 def as_times(column: pd.Series, *, day_first: bool | None = None) -> Times:
     """Read a column as dates, or as numbers such as years.
 
-    `day_first` says whether the day stands before the month where both are possible.
+    `day_first` says whether the day stands before the month if both are possible.
     """
     none = np.empty(0, dtype=np.int64)
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
@@ -99,7 +104,8 @@ def as_times(column: pd.Series, *, day_first: bool | None = None) -> Times:
         return Times(local.to_numpy(dtype="datetime64[us]"), none, zoned=zoned)
     if pd.api.types.is_numeric_dtype(column.dtype):
         return Times(_days(column.to_numpy(dtype=np.float64, na_value=np.nan)), none)
-    # A column of a million texts is not looked at twice, and 10.2000 may be a month.
+    # Only the first rows show whether a column of texts has numbers, because reading all of a
+    # million texts takes long. Numbers such as 10.2000 may be months.
     head = column.head(LOOK_ROWS)
     months = head.dropna().astype(str).str.fullmatch(MONTH_AND_YEAR).all()
     if not months and not len(as_numbers(head).text):
@@ -108,64 +114,62 @@ def as_times(column: pd.Series, *, day_first: bool | None = None) -> Times:
             return Times(_days(numbers.values), none)
     codes, distinct = pd.factorize(column.astype(str), use_na_sentinel=False)
     cells = pd.Series(distinct, dtype=str).str.strip().str.casefold()
-    missing = cells.isin(MISSING_WORDS).to_numpy() | column.isna().to_numpy()[_first(codes)]
-    dates, unclear, zoned = _read(cells, missing, day_first)
-    known = ~np.isnat(dates)
-    if unclear or 2 * known.sum() < (~missing).sum() or not known.any():
+    first_rows = np.unique(codes, return_index=True)[1]
+    missing = cells.isin(MISSING_WORDS).to_numpy() | column.isna().to_numpy()[first_rows]
+    dates, unclear, zoned = _read_cells(cells, missing, day_first)
+    is_date = ~np.isnat(dates)
+    if unclear or 2 * is_date.sum() < (~missing).sum() or not is_date.any():
         return Times(None, none, unclear=unclear)
-    return Times(dates[codes], np.flatnonzero((~known & ~missing)[codes]), zoned=zoned)
+    return Times(dates[codes], np.flatnonzero((~is_date & ~missing)[codes]), zoned=zoned)
 
 
-def _first(codes: IntArray) -> IntArray:
-    """The first row of each code."""
-    return np.unique(codes, return_index=True)[1]
-
-
-def _read(
+def _read_cells(
     cells: pd.Series, missing: NDArray[np.bool_], day_first: bool | None
 ) -> tuple[NDArray[np.datetime64], bool, bool]:
     """Dates of distinct cells, whether their order is unclear, and whether they have a zone."""
     local = cells.str.upper().str.replace(ISO_ZONE, r"\1", regex=True)
     zoned = bool((local.str.len() != cells.str.len()).any())
     dates = pd.to_datetime(local, errors="coerce", format="ISO8601").to_numpy("datetime64[us]")
-    left = np.flatnonzero(np.isnat(dates) & ~missing)
-    if not len(left):
+    other = np.flatnonzero(np.isnat(dates) & ~missing)
+    if not len(other):
         return dates, False, zoned
-    # Many times are few days.
-    short = cells.iloc[left].str.replace(CLOCK, "", regex=True)
-    codes, distinct = pd.factorize(short)
+    # Without the time of day there are few distinct cells to read.
+    without_clock = cells.iloc[other].str.replace(CLOCK, "", regex=True)
+    codes, distinct = pd.factorize(without_clock)
     times = [TIME_OF_DAY.search(cell) for cell in distinct]
-    zoned |= any(found is not None and found["zone"] is not None for found in times)
+    zoned |= any(time is not None and time["zone"] is not None for time in times)
     plain = [TIME_OF_DAY.sub("", cell).strip() for cell in distinct]
     days = {cell: _day(cell) for cell in plain}
     triples = {cell: parts for cell, parts in days.items() if isinstance(parts, tuple)}
-    of_triples, unclear = _in_order(triples, day_first)
-    chosen = [of_triples.get(cell, days[cell]) for cell in plain]
-    found = [np.datetime64(day if isinstance(day, date) else "NaT", "us") for day in chosen]
+    triple_days, unclear = _ordered_days(triples, day_first)
+    read = [triple_days.get(cell, days[cell]) for cell in plain]
+    values = [np.datetime64(day if isinstance(day, date) else "NaT", "us") for day in read]
     dates = dates.copy()
-    dates[left] = np.array(found, dtype="datetime64[us]")[codes]
+    dates[other] = np.array(values, dtype="datetime64[us]")[codes]
     return dates, unclear, zoned
 
 
 def _day(cell: str) -> date | Triple | None:
     """The day that a cell means, its parts if their order is unclear, or None."""
-    if found := NUMERIC.fullmatch(cell):
-        first, mark, second, third = found.groups()
+    if match := NUMERIC.fullmatch(cell):
+        first, mark, second, third = match.groups()
         if len(first) == 4:
             return _date(first, second, third)
         if len(first) > 2 or len(third) not in (2, 4):
             return None
         return _date(third, second, first) if mark.strip() == "." else (first, second, third)
-    if found := MONTH_YEAR.fullmatch(cell):
-        return _date(found[2], found[1], "1")
-    if found := YEAR_MONTH.fullmatch(cell):
-        return _date(found[1], found[2], "1") or _season(found[1], found[2])
-    if found := CHINESE.fullmatch(cell):
-        return _date(found[1], found[2], found[3] or "1")
+    if match := MONTH_YEAR.fullmatch(cell):
+        return _date(match[2], match[1], "1")
+    if match := YEAR_MONTH.fullmatch(cell):
+        # A season such as 2019/20 begins in its first year.
+        is_season = (int(match[1]) + 1) % 100 == int(match[2])
+        return _date(match[1], match[2], "1") or (_date(match[1], "1", "1") if is_season else None)
+    if match := CHINESE.fullmatch(cell):
+        return _date(match[1], match[2], match[3] or "1")
     for pattern in PARTS:
-        if found := pattern.fullmatch(cell):
-            return _part(found["kind"], int(found["part"]), _year(found["year"]))
-    return _named(cell)
+        if match := pattern.fullmatch(cell):
+            return _part(match["kind"], int(match["part"]), _year(match["year"]))
+    return _day_of_named_month(cell)
 
 
 def _date(year: str, month: str, day: str) -> date | None:
@@ -177,12 +181,7 @@ def _date(year: str, month: str, day: str) -> date | None:
 
 def _year(text: str) -> int:
     year = int(text)
-    return year if len(text) == 4 else year + (2000 if year < PIVOT else 1900)
-
-
-def _season(year: str, end: str) -> date | None:
-    """A season such as 2019/20."""
-    return date(int(year), 1, 1) if (int(year) + 1) % 100 == int(end) else None
+    return year if len(text) == 4 else year + (2000 if year < PIVOT_YEAR else 1900)
 
 
 def _part(kind: str, part: int, year: int) -> date | None:
@@ -195,18 +194,18 @@ def _part(kind: str, part: int, year: int) -> date | None:
         return None
 
 
-def _named(cell: str) -> date | None:
+def _day_of_named_month(cell: str) -> date | None:
     """A date with the name of its month, such as 1 Jul 2023, July 1, 2023, 01JUL2023 or Jul-23."""
     tokens = WORD_OR_NUMBER.findall(cell)
     words = [plain for token in tokens if (plain := _plain(token)) and not token.isdigit()]
     numbers = [token for token in tokens if token.isdigit()]
     if len(words) > 1 and _is_weekday(words[0]):
         words = words[1:]
-    months = [NAMED[word] for word in words if word in NAMED]
-    if len(months) != 1 or any(word not in NAMED and word not in FILLERS for word in words):
+    months = [MONTH_NUMBERS[word] for word in words if word in MONTH_NUMBERS]
+    if len(months) != 1 or any(w not in MONTH_NUMBERS and w not in FILLERS for w in words):
         return None
     if len(numbers) == 1:
-        # Jul-23 is a month, and 23-Jul a day without a year.
+        # Jul-23 is a month, but 23-Jul is a day without a year.
         short = len(numbers[0]) == 2 and not tokens[0].isdigit()
         return _date(numbers[0], str(months[0]), "1") if len(numbers[0]) == 4 or short else None
     if len(numbers) != 2:
@@ -226,24 +225,26 @@ def _is_weekday(word: str) -> bool:
 
 
 def _prefixes(names: Iterable[Iterable[str]]) -> dict[str, int]:
-    """Names of months and their beginnings of three letters or more that begin no other month."""
-    found: dict[str, set[int]] = {}
+    """Numbers of months by their names and the beginnings of these that begin no other month."""
+    months_of: dict[str, set[int]] = {}
     for month, words in enumerate(names, 1):
         for word in map(_plain, words):
             for length in range(3, len(word) + 1):
-                found.setdefault(word[:length], set()).add(month)
-    # Russian dates have the genitive: 5 января.
-    found |= {f"{stem}я": months for stem, months in found.items() if stem + "ь" in found}
-    return {prefix: months.pop() for prefix, months in found.items() if len(months) == 1}
+                months_of.setdefault(word[:length], set()).add(month)
+    # Russian dates have the month in the genitive: 5 января.
+    months_of |= {
+        f"{stem}я": numbers for stem, numbers in months_of.items() if stem + "ь" in months_of
+    }
+    return {prefix: numbers.pop() for prefix, numbers in months_of.items() if len(numbers) == 1}
 
 
-NAMED = _prefixes(MONTHS)
+MONTH_NUMBERS = _prefixes(MONTHS)
 
 
-def _in_order(
+def _ordered_days(
     triples: dict[str, Triple], day_first: bool | None
 ) -> tuple[dict[str, date | None], bool]:
-    """Days of cells of three numbers, in the order that reads most; whether it is unclear."""
+    """Days of cells of three numbers, in the order that fits most cells; whether it is unclear."""
     if not triples:
         return {}, False
     read = {
@@ -262,28 +263,30 @@ def _in_order(
 
 
 def _years_first(triples: list[Triple]) -> bool:
-    """Whether the first of three numbers may be a year of two digits: it has fewer values."""
+    """Whether the first of three numbers may be a year: it has fewer values than the last."""
     first, last = ({parts[i] for parts in triples} for i in (0, 2))
     return all(len(parts[2]) == 2 for parts in triples) and len(first) < len(last)
 
 
 def _days(values: FloatArray) -> NDArray[np.generic]:
     """Dates, if all numbers are days such as 20241231 or months such as 07.2023."""
-    known = np.isfinite(values)
-    if not known.any():
+    finite = np.isfinite(values)
+    if not finite.any():
         return values
     months = np.floor(values)
     years = np.round((values - months) * 1e4, 6)
-    of_years = _all_in(years[known], YEARS[0], YEARS[-1]) and (years[known] % 100.0).any()
-    if of_years and _all_in(months[known], 1, 12):
-        texts = [f"{int(y)}-{int(m):02d}" for y, m in zip(years[known], months[known], strict=True)]
-        found = np.full(len(values), np.datetime64("NaT", "us"))
-        found[known] = np.array(texts, dtype="datetime64[M]").astype("datetime64[us]")
-        return found
-    if not _all_in(values[known], *CALENDAR):
+    of_years = _all_in(years[finite], YEARS[0], YEARS[-1]) and (years[finite] % 100.0).any()
+    if of_years and _all_in(months[finite], 1, 12):
+        texts = [
+            f"{int(y)}-{int(m):02d}" for y, m in zip(years[finite], months[finite], strict=True)
+        ]
+        dates = np.full(len(values), np.datetime64("NaT", "us"))
+        dates[finite] = np.array(texts, dtype="datetime64[M]").astype("datetime64[us]")
+        return dates
+    if not _all_in(values[finite], *CALENDAR):
         return values
     days = pd.to_datetime(pd.Series(np.char.mod("%.12g", values)), errors="coerce", format="%Y%m%d")
-    return days.to_numpy(dtype="datetime64[us]") if bool(days[known].notna().all()) else values
+    return days.to_numpy(dtype="datetime64[us]") if bool(days[finite].notna().all()) else values
 
 
 def _all_in(values: FloatArray, low: float, high: float) -> bool:

@@ -37,18 +37,21 @@ __all__ = ["EXAMPLES", "Example"]
 
 N_FOLDS = 5
 EVENT_WEIGHT = 40.0
-ROUNDS = (1, 3, 10, 30, 100)
+BOOSTING_ROUNDS = (1, 3, 10, 30, 100)
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A built-in data set with the predictions of one or more models."""
+    """A built-in data set with the predictions of one or more models.
 
-    # Name in code, and name on the pages.
+    `key` is its name in code and `title` that on the pages. `story` describes the model, and what
+    to look for. `load_models` returns the predictions of each model by its name; every call returns
+    the same objects.
+    """
+
     key: str
     title: str
-    story: str  # description of the model, and what to look for
-    # Returns the predictions of each model by its name. Every call returns the same objects.
+    story: str
     load_models: Callable[[], Mapping[str, Predictions]]
 
     def load(self) -> Predictions:
@@ -64,12 +67,12 @@ def _example(
 ) -> Callable[[Callable[[], Predictions | Mapping[str, Predictions]]], None]:
     def register(make: Callable[[], Predictions | Mapping[str, Predictions]]) -> None:
         def models() -> dict[str, Predictions]:
-            made = make()
-            if isinstance(made, Predictions):
-                return {title: replace(made, name=key, origin=Origin(example=key))}
+            loaded = make()
+            if isinstance(loaded, Predictions):
+                return {title: replace(loaded, name=key, origin=Origin(example=key))}
             return {
                 name: replace(rows, origin=Origin(example=key, model_value=name))
-                for name, rows in made.items()
+                for name, rows in loaded.items()
             }
 
         EXAMPLES.add(key, Example(key, title, story, cache(models)))
@@ -147,7 +150,7 @@ def _logistic() -> Predictions:
     malignant = benign == 0
     score = _held_out(LogisticRegression(max_iter=1000), cells[:, :2], malignant)
     large = cells[:, 0] > np.median(cells[:, 0])
-    # Smoothness is not among the model's features: a slice over which it cannot be right.
+    # The model does not use smoothness, so it may be miscalibrated in slices of it.
     columns = {"smoothness": cells[:, 4], "radius": np.where(large, "large", "small")}
     return Predictions.from_arrays(malignant, score, columns=columns)
 
@@ -176,7 +179,7 @@ def _digits() -> Predictions:
 def _rare_event() -> Predictions:
     rng = np.random.default_rng(0)
     features = rng.normal(size=(60_000, 3))
-    # The curve is what the model, a logistic regression, cannot see.
+    # A logistic regression cannot fit the quadratic term.
     log_odds = features @ [1.0, 0.8, 0.5] + 0.25 * features[:, 0] ** 2 - 4.9
     event = rng.random(len(features)) < sigmoid(log_odds)
     train, scored = slice(0, 30_000), slice(30_000, None)
@@ -205,17 +208,17 @@ def _rare_event() -> Predictions:
 def _rounds() -> dict[str, Predictions]:
     features, progress = load_diabetes(return_X_y=True)
     fast = progress > np.median(progress)
-    scores = {number: np.empty(len(fast)) for number in ROUNDS}
+    scores = {number: np.empty(len(fast)) for number in BOOSTING_ROUNDS}
     folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
     with single_thread():
         for train, held_out in folds.split(features, fast):
             model = GradientBoostingClassifier(
-                n_estimators=max(ROUNDS), learning_rate=0.3, max_depth=2, random_state=0
+                n_estimators=max(BOOSTING_ROUNDS), learning_rate=0.3, max_depth=2, random_state=0
             ).fit(features[train], fast[train])
             stages = enumerate(model.staged_predict_proba(features[held_out]), 1)
-            for number, made in stages:
+            for number, stage_scores in stages:
                 if number in scores:
-                    scores[number][held_out] = made[:, 1]
+                    scores[number][held_out] = stage_scores[:, 1]
     columns = {
         "age": features[:, 0],
         "sex": np.where(features[:, 1] > 0.0, "one", "other"),
@@ -237,7 +240,8 @@ def _rounds() -> dict[str, Predictions]:
     "model often has an error this large.",
 )
 def _ten_rows() -> Predictions:
-    # Means 0.235, 0.514 and 0.837 of 2, 5 and 3 rows; observed 0, 4/5 and 2/3.
+    # The bins have 2, 5 and 3 rows, mean scores of 0.235, 0.514 and 0.837, and observed rates of 0,
+    # 4/5 and 2/3.
     score = [0.19, 0.28, 0.38, 0.44, 0.52, 0.58, 0.65, 0.72, 0.84, 0.95]
     outcome = [0, 0, 1, 0, 1, 1, 1, 1, 0, 1]
     return Predictions.from_arrays(outcome, score)
@@ -251,14 +255,15 @@ def _ten_rows() -> Predictions:
     "how much of it comes from three underconfident rows.",
 )
 def _ten_labels() -> Predictions:
-    # Sums of confidence 0.82, 1.51 and 3.25 of 3, 3 and 4 rows; 2, 1 and 3 of them right.
+    # The bins have 3, 3 and 4 rows, sums of confidence of 0.82, 1.51 and 3.25, and 2, 1 and 3
+    # correct labels.
     confidence = [0.25, 0.27, 0.30, 0.42, 0.50, 0.59, 0.70, 0.78, 0.86, 0.91]
     right = [1, 0, 1, 0, 0, 1, 1, 0, 1, 1]
     return Predictions.from_arrays(right, confidence)
 
 
 def _ink(pixels: FloatArray) -> dict[str, NDArray[Any]]:
-    """Slices of the digits that do not give the outcome away: how much ink, and where."""
+    """Slices of the digits that do not reveal the outcome: the amount of ink, and its position."""
     images = pixels.reshape(-1, 8, 8)
     upper, left = images[:, :4].sum(axis=(1, 2)), images[:, :, :4].sum(axis=(1, 2))
     ink = images.sum(axis=(1, 2))
@@ -278,8 +283,8 @@ def _held_out(
     """Each row's score, or its scores of many classes, by a model not trained on the row."""
     folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
     with single_thread():
-        made = cross_val_predict(model, features, outcome, cv=folds, method=method)
-    return made[:, 1] if made.shape[1:] == (2,) else made
+        scores = cross_val_predict(model, features, outcome, cv=folds, method=method)
+    return scores[:, 1] if scores.shape[1:] == (2,) else scores
 
 
 def __dir__() -> list[str]:

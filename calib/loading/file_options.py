@@ -91,7 +91,7 @@ class CountedColumns:
 
 @dataclass(frozen=True, kw_only=True)
 class Columns(CountedColumns):
-    """The same for rows that are read."""
+    """The meaning of the columns for rows that are read, which more options describe."""
 
     predicted: str | None = option(
         None,
@@ -108,7 +108,9 @@ class Columns(CountedColumns):
 class ColumnMapping(Columns):
     """The meaning of the columns, and the conversions to apply. It is hashable.
 
-    The fields are those of `Columns`, with labels as text and sequences as tuples, and two others.
+    The fields are those of `Columns`, with labels as text and sequences as tuples, and two others:
+    `models` are score columns of several models, in place of `score`; `guessed` are the names of
+    fields that were guessed, which does not matter when mappings are compared.
 
     >>> ColumnMapping(outcome="y", score="p").changed()
     {'outcome': 'y', 'score': 'p'}
@@ -120,15 +122,13 @@ class ColumnMapping(Columns):
     negative: str | tuple[str, ...] | None = None
     test_value: str | None = None
     slices: tuple[str, ...] = ()
-    # Score columns of several models, one column per model. `score` is then not used.
     models: tuple[str, ...] = ()
-    # Names of the fields that were guessed. It is ignored when mappings are compared.
     guessed: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
-        known = get_args(Transform)
-        if self.transform not in known:
-            names = ", ".join(map(repr, known))
+        transforms = get_args(Transform)
+        if self.transform not in transforms:
+            names = ", ".join(map(repr, transforms))
             raise ValueError(f"transform must be one of {names}, got {self.transform!r}.")
         if self.decimal not in (None, *get_args(Decimal)):
             raise ValueError(f"decimal must be '.' or ',', got {self.decimal!r}.")
@@ -150,8 +150,8 @@ class ColumnMapping(Columns):
 
     def chosen(self, **choices: Any) -> ColumnMapping:
         """The same mapping with fields that a person chose, which are then not guesses."""
-        known = tuple(name for name in self.guessed if name not in choices)
-        return replace(self, **choices, guessed=known)
+        guessed = tuple(name for name in self.guessed if name not in choices)
+        return replace(self, **choices, guessed=guessed)
 
     def changed(self, base: ColumnMapping | None = None) -> dict[str, Any]:
         """The fields that differ from another mapping (from the empty one by default)."""
@@ -164,14 +164,17 @@ class ColumnMapping(Columns):
 
     def columns(self) -> dict[str, str]:
         """The role of each column that is named."""
-        one = ("outcome", "model", "predicted", "weight", "group", "split", "fold", "time")
-        roles = {getattr(self, role): role for role in one}
-        known = {
+        single = ("outcome", "model", "predicted", "weight", "group", "split", "fold", "time")
+        single_roles = {
+            getattr(self, role): "predicted label" if role == "predicted" else role
+            for role in single
+        }
+        roles = {
             **dict.fromkeys(self.slices, "slice"),
-            **{c: "predicted label" if role == "predicted" else role for c, role in roles.items()},
+            **single_roles,
             **dict.fromkeys(self.score_columns, "score"),
         }
-        return {column: role for column, role in known.items() if column}
+        return {column: role for column, role in roles.items() if column}
 
 
 def _as_tuple(names: str | tuple[str, ...] | None) -> tuple[str, ...]:
@@ -180,7 +183,7 @@ def _as_tuple(names: str | tuple[str, ...] | None) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class TextFormat:
-    """The format of a delimited text. What is None is guessed from the text.
+    """The format of a delimited text. Fields that are None are guessed from the text.
 
     >>> TextFormat(delimiter=";", header=False)
     TextFormat(delimiter=';', header=False, encoding=None)

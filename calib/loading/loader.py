@@ -23,9 +23,9 @@ from calib.loading.problems import InputError, InputWarning, Problem, written_ar
 from calib.loading.reading.reader import Source, read
 from calib.loading.table import Table
 
-# Warnings of which `load` and `load_models` give an InputWarning, because the result may be that of
-# another column than was meant, or have no time.
-SAID_BY_LOAD = {
+# `load` and `load_models` issue an InputWarning for these, because another column may have been
+# meant, or the time is not used.
+ISSUED_WARNINGS = {
     *("duplicate-columns", "other-scores", "two-classes"),
     *("dates", "date-order", "not-times"),
 }
@@ -85,18 +85,18 @@ class ModelOptions(_Options):
 def mapping_of(options: CountedColumns, **others: Any) -> ColumnMapping:
     """The mapping of the columns, with labels as text and sequences as tuples."""
     names = {f.name for f in fields(ColumnMapping)}
-    named = {f.name: getattr(options, f.name) for f in fields(options) if f.name in names}
+    values = {f.name: getattr(options, f.name) for f in fields(options) if f.name in names}
     score = options.score
-    named |= {
+    values |= {
         "score": score if score is None or isinstance(score, str) else tuple(score),
         "classes": tuple(map(class_text, options.classes)),
         "slices": tuple(options.slices),
-        "models": tuple(named.get("models", ())),
+        "models": tuple(values.get("models", ())),
         "positive": as_label_texts(options.positive),
         "negative": as_label_texts(options.negative),
         "test_value": as_label_text(options.test_value),
     }
-    return ColumnMapping(**named | others)
+    return ColumnMapping(**values | others)
 
 
 def takes(
@@ -109,36 +109,36 @@ def takes(
     ) -> Callable[Concatenate[Data, P], Result]:
         signature = inspect.signature(function)
         first = next(iter(signature.parameters.values()))
-        known = inspect.signature(options).parameters
+        parameters = inspect.signature(options).parameters
 
         @wraps(function)
-        def called(data: Data, /, *args: P.args, **given: P.kwargs) -> Result:
-            for name in given:
-                if name not in known:
-                    near = get_close_matches(name, known, n=1, cutoff=0.0)[0]
+        def with_options(data: Data, /, *args: P.args, **keywords: P.kwargs) -> Result:
+            for name in keywords:
+                if name not in parameters:
+                    nearest = get_close_matches(name, parameters, n=1, cutoff=0.0)[0]
                     raise TypeError(
-                        f"{function.__name__} has no option {name!r}. The nearest is {near!r}."
+                        f"{function.__name__} has no option {name!r}. The nearest is {nearest!r}."
                     )
-            return function(data, options(*args, **given))
+            return function(data, options(*args, **keywords))
 
-        called.__signature__ = signature.replace(  # type: ignore[attr-defined]
-            parameters=[first, *known.values()]
+        with_options.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=[first, *parameters.values()]
         )
-        # Python 3.13 takes the indentation off docstrings, earlier ones leave it.
-        words = inspect.cleandoc(function.__doc__ or "")
-        called.__doc__ = words.replace("{options}\n", _described(options))
-        return called
+        # Only Python 3.13 and later remove the indentation of docstrings themselves.
+        docstring = inspect.cleandoc(function.__doc__ or "")
+        with_options.__doc__ = docstring.replace("{options}\n", _options_docstring(options))
+        return with_options
 
     return decorate
 
 
-def _described(options: Any) -> str:
+def _options_docstring(options: Any) -> str:
     """The options as the parameters of a docstring."""
     indent = " " * 4
     return "".join(
-        f"{each.name} : {each.type}\n"
-        f"{fill(each.metadata['meaning'], 100, initial_indent=indent, subsequent_indent=indent)}\n"
-        for each in fields(options)
+        f"{f.name} : {f.type}\n"
+        f"{fill(f.metadata['meaning'], 100, initial_indent=indent, subsequent_indent=indent)}\n"
+        for f in fields(options)
     )
 
 
@@ -194,7 +194,7 @@ def load(data: Source, options: LoadOptions) -> Predictions:
 first in rows 2, 3, 4 and 1 more. They look like percentages: divide them by 100. In Python: \
 transform='percent'.
     """
-    known = mapping_of(options, model=None)
+    given = mapping_of(options, model=None)
     table = _read(data, options)
     if options.class_columns is not None:
         if options.score is not None:
@@ -202,13 +202,13 @@ transform='percent'.
                 f"score and class_columns must not both be named, got {options.score!r} and "
                 f"{options.class_columns!r}."
             )
-        chosen = column_ranges.read(options.class_columns, table.columns)
-        known = replace(known, score=chosen)
+        columns = column_ranges.read(options.class_columns, table.columns)
+        given = replace(given, score=columns)
     if options.model is not None:
         value = as_label_text(options.model_value)
         table = one_model(options.model, value, table)
-    mapping = known if options.exact else guess(table, known)
-    return next(iter(_assessed([table], mapping, known, options).values()))
+    mapping = given if options.exact else guess(table, given)
+    return next(iter(_assessed([table], mapping, given, options).values()))
 
 
 @takes(ModelOptions)
@@ -248,20 +248,20 @@ def load_models(
     --------
     >>> text = "model,y,p\\nold,0,0.2\\nold,1,0.7\\nold,1,0.9\\nold,0,0.4\\n"
     >>> text += "new,0,0.1\\nnew,1,0.8\\nnew,1,0.9\\nnew,0,0.3\\n"
-    >>> found = load_models(text, model="model")
-    >>> {name: predictions.scores.tolist() for name, predictions in found.items()}
+    >>> models = load_models(text, model="model")
+    >>> {name: predictions.scores.tolist() for name, predictions in models.items()}
     {'old': [0.2, 0.7, 0.9, 0.4], 'new': [0.1, 0.8, 0.9, 0.3]}
     """
-    known = mapping_of(options)
+    given = mapping_of(options)
     if isinstance(data, Mapping):
-        tables = [replace(_read(each, options), name=name) for name, each in data.items()]
+        tables = [replace(_read(file, options), name=name) for name, file in data.items()]
     else:
         files = data if isinstance(data, list | tuple) else [data]
-        tables = [_read(each, options) for each in files]
+        tables = [_read(file, options) for file in files]
     if not tables:
         raise ValueError(f"data must hold at least one file, got {data!r}.")
-    mapping = guess(tables[0], known, models=len(tables) == 1)
-    return _assessed(tables, mapping, known, options)
+    mapping = guess(tables[0], given, models=len(tables) == 1)
+    return _assessed(tables, mapping, given, options)
 
 
 def _read(data: Source, options: _Options) -> Table:
@@ -276,26 +276,26 @@ def _read(data: Source, options: _Options) -> Table:
 
 
 def _assessed(
-    tables: list[Table], mapping: ColumnMapping, known: ColumnMapping, options: _Options
+    tables: list[Table], mapping: ColumnMapping, given: ColumnMapping, options: _Options
 ) -> dict[str, Predictions]:
-    mapping = for_test_file(mapping, tables[0].tests, known)
-    found = assess(tables, mapping, name=options.name, strict=options.strict)
-    errors = [problem for problem in found.problems if problem.severity == "error"]
+    mapping = for_test_file(mapping, tables[0].tests, given)
+    assessment = assess(tables, mapping, name=options.name, strict=options.strict)
+    errors = [problem for problem in assessment.problems if problem.severity == "error"]
     if errors:
         raise with_arguments(errors, mapping)
-    for problem in found.problems:
-        said = problem.severity == "warning" and problem.code in SAID_BY_LOAD
-        if problem.severity == "question" or said:
-            doubt = InputWarning(problem, mapping, _with_argument(problem, mapping))
-            warnings.warn(doubt, stacklevel=4)
-    return dict(found.models)
+    for problem in assessment.problems:
+        issued = problem.severity == "warning" and problem.code in ISSUED_WARNINGS
+        if problem.severity == "question" or issued:
+            message = _with_argument(problem, mapping)
+            warnings.warn(InputWarning(problem, mapping, message), stacklevel=4)
+    return dict(assessment.models)
 
 
 def as_label_texts(value: object) -> str | tuple[str, ...] | None:
     """Convert one or several labels that a person gave to texts."""
     if not isinstance(value, list | tuple | set | frozenset):
         return as_label_text(value)
-    names = tuple(name for each in value if (name := as_label_text(each)) is not None)
+    names = tuple(name for label in value if (name := as_label_text(label)) is not None)
     return names[0] if len(names) == 1 else names or None
 
 
@@ -305,23 +305,23 @@ def as_label_text(value: object) -> str | None:
 
 
 def for_test_file(
-    mapping: ColumnMapping, tests: Table | None, known: ColumnMapping | None = None
+    mapping: ColumnMapping, tests: Table | None, given: ColumnMapping | None = None
 ) -> ColumnMapping:
     """A guessed mapping without the optional columns that a test file does not have.
 
-    Columns that a person chose (`known`) are kept, so that a missing one is reported.
+    Columns that a person named (`given`) are kept, so that a missing one is reported.
     """
     if tests is None:
         return mapping
-    there = {*tests.columns, *(known.columns() if known else ())}
+    present = {*tests.columns, *(given.columns() if given else ())}
     optional = ("predicted", "weight", "group", "time")
     lacking: dict[str, Any] = {
-        role: None for role in optional if getattr(mapping, role) not in there
+        role: None for role in optional if getattr(mapping, role) not in present
     }
-    # Test rows and folds do not go together.
+    # Cross-fitting by folds is not used with test rows.
     if "fold" in mapping.guessed:
         lacking["fold"] = None
-    slices = tuple(column for column in mapping.slices if column in there)
+    slices = tuple(column for column in mapping.slices if column in present)
     return replace(mapping, slices=slices, **lacking)
 
 
@@ -335,5 +335,8 @@ def _with_argument(problem: Problem, mapping: ColumnMapping) -> str:
     answers = problem.answers(mapping)
     if not answers:
         return problem.sentence
-    calls = [", ".join(written_argument(*given) for given in each.items()) for each in answers]
+    calls = [
+        ", ".join(written_argument(name, value) for name, value in arguments.items())
+        for arguments in answers
+    ]
     return f"{problem.sentence} In Python: {' or '.join(calls)}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-# Strongest patterns first.
+# Each list begins with its strongest pattern.
 OUTCOME_NAMES = (
     r"y_?true|true_?(label|class|y)|ground_?truth|gt",
     r"y|labels?|targets?|outcomes?|actuals?|truth|observed|obs|response|class|event|observation",
@@ -21,7 +21,7 @@ SCORE_NAMES = (
     r".*(score|pred|risk|logit).*|p_.*",
 )
 PREDICTED_NAMES = (r"(y_?)?pred(icted|iction)?s?(_(label|class))?|(top_?1|label_pred|class_pred)",)
-# Arrays of one score per class; an array of class names; columns that name the model of a row.
+# Arrays with one score per class have these names in a NumPy archive.
 SCORE_ARRAYS = (
     r"(y_?)?(probs?|probas?|probabilities|softmax)|y_?(scores?|hat)|scores|p",
     r"(y_?)?(logits|preds?|predictions|outputs?)|log_?probs?",
@@ -42,10 +42,10 @@ TIME_NAMES = (
     r"(valid_?)?(date|time|datetime)|timestamp|ts|.*_(date|time|at)",
     r"year|month|season|period",
 )
-# Ids: of rows, and those that many rows may share.
+# These ids are of single rows. Any other name that ends in "_id" may be shared by many rows.
 OWN_IDS = r"(row|case|sample|record|obs|observation|example|instance|prediction)?_?id|uuid|guid"
 ID_NAMES = rf"{OWN_IDS}|.*_id"
-# Numeric codes are slices only if the name shows it.
+# Columns of numbers are slices only if they have one of these names.
 SLICE_NAMES = (
     r"race|ethnicity|sex|gender|region|country|state|site|segment|cohort|class|category|type",
     r"season|year|quarter|month|weekday",
@@ -56,7 +56,7 @@ POSITIVE_WORDS = (
     *("malignant", "bad", "default", "defaulted", "churned", "spam", "fraud"),
     *("won", "win", "event"),
 )
-# A column with one of these words is not that of the positive class.
+# A column with one of these words has the score of the negative class.
 NEGATIVE_WORDS = {
     *("0", "false", "no", "n", "not", "non", "negative", "neg", "minus", "complement", "inverse"),
     *("benign", "good", "ham", "lost", "loss", "repaid", "paid", "stayed", "retained", "none"),
@@ -67,7 +67,7 @@ BOUND_WORDS = {
     *("ci", "se", "sd", "std", "stderr", "sem"),
 }
 QUANTILE = r"(.*_)?(q|quantile|pct|perc|percentile)_?\d+(_\d+)?|.*_(2_5|97_5|025|975)"
-# Pairs of labels whose second one is positive by convention.
+# In these pairs of labels, one is positive by convention.
 PLAIN_PAIRS = ({"0", "1"}, {"-1", "1"}, {"false", "true"})
 TEST_WORDS = ("test", "testing", "holdout", "hold-out", "eval", "evaluation", "heldout")
 CALIBRATION_WORDS = ("cal", "calib", "calibration", "valid", "validation", "val", "dev", "train")
@@ -87,5 +87,5 @@ def is_bound(column: str) -> bool:
 
 def plain_name(column: str) -> str:
     """A column's name in lower-case words joined by underscores: P(yes) is p_yes."""
-    # At most 80 characters: the patterns look for words, and a name may be a whole book.
+    # Names can be very long, and the patterns need only their first words.
     return re.sub(r"[^0-9a-z+]+", "_", column[:80].casefold()).strip("_")

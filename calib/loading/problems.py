@@ -13,27 +13,33 @@ from typing import Any, Literal
 
 from calib.loading.file_options import ColumnMapping
 
-MAX_WRITTEN = 8  # More labels are shortened in a sentence.
-# A question stands for a doubt that only a person can settle: the rows can be used, but the answer
-# may be wrong.
+MAX_WRITTEN_LABELS = 8  # More labels are abbreviated in a sentence.
+# A question is a doubt that only a person can settle: the rows can be used, but the results may be
+# wrong.
 Severity = Literal["error", "question", "warning", "note"]
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of several answers to a question that the file does not answer."""
+    """One of several answers to a question that the file does not answer.
 
-    label: str  # text of the button
-    arguments: Mapping[str, Any]  # the arguments of `calib.load` for this answer
+    `label` is the text of its button, and `arguments` are those of `calib.load` for this answer.
+    """
+
+    label: str
+    arguments: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """Something that was guessed about a file."""
+    """A value that was guessed about a file, and a sentence that says so.
 
-    argument: str  # the argument of `calib.load` that replaces the guess, or "" if there is none
-    value: object  # the guessed value
-    sentence: str  # the guess in words
+    `argument` is the argument of `calib.load` that replaces the guess, or "" if there is none.
+    """
+
+    argument: str
+    value: object
+    sentence: str
 
     def __str__(self) -> str:
         return written_argument(self.argument, self.value) if self.argument else self.sentence
@@ -41,24 +47,27 @@ class Guess:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What there is to say about a file. Rows with an error cannot be used."""
+    """An error, question, warning or note about a file. Rows with an error cannot be used.
+
+    `code` is a short, stable name, such as "percent". `sentence` says what is wrong, where (with
+    row numbers as in a spreadsheet), and how to repair it. `repair` is the mapping after the
+    repair, and `repair_label` the text of its button. `choices` are the possible answers, if only a
+    person can know which is right.
+    """
 
     severity: Severity
-    code: str  # a short, stable name, such as "percent"
-    # What is wrong, where (with row numbers as in a spreadsheet), and how to repair it.
+    code: str
     sentence: str
-    # The mapping after the repair, and the text of the button for it.
     repair: ColumnMapping | None = None
     repair_label: str = ""
-    # The possible answers, if only a person can know which is right.
     choices: tuple[Choice, ...] = ()
 
     def answers(self, mapping: ColumnMapping | None) -> list[Mapping[str, Any]]:
-        """The arguments of `calib.load`, other than of this mapping, for each way to repair it."""
+        """The arguments of `calib.load` to change in this mapping, for each possible repair."""
         answers = [choice.arguments for choice in self.choices]
         if mapping is not None and not mapping.models:
             # `load` has no argument for several models.
-            answers = [each for each in answers if "models" not in each]
+            answers = [arguments for arguments in answers if "models" not in arguments]
         if self.repair is not None and mapping is not None:
             answers.insert(0, self.repair.changed(mapping))
         return answers
@@ -122,14 +131,14 @@ note = partial(Problem, "note")
 
 
 def ignoring(mapping: ColumnMapping, role: str) -> tuple[ColumnMapping, str]:
-    """The repair that a column has no role any more, and the text of its button."""
-    none: dict[str, Any] = {role: None} | ({"test_value": None} if role == "split" else {})
-    return replace(mapping, **none), f"Ignore the {role} column"
+    """The mapping without the column of a role, and the text of the button for it."""
+    removed: dict[str, Any] = {role: None} | ({"test_value": None} if role == "split" else {})
+    return replace(mapping, **removed), f"Ignore the {role} column"
 
 
 def written_argument(name: str, value: object) -> str:
-    """An argument as in a call: of labels that are numbers in a row, and many others, in short."""
-    if name == "classes" and isinstance(value, tuple) and len(value) > MAX_WRITTEN:
+    """An argument as in a call. Consecutive numbers are a range, and other long lists are cut."""
+    if name == "classes" and isinstance(value, tuple) and len(value) > MAX_WRITTEN_LABELS:
         first = int(value[0]) if value[0].isdecimal() else 0
         numbers = range(first, first + len(value))
         if value == tuple(map(str, numbers)):

@@ -16,25 +16,44 @@ from calib.text import listed, quoted
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """Columns of a file, with unique names."""
+    """Columns of a file, with unique names.
 
-    frame: pd.DataFrame  # the columns as they were read. They must not be changed.
+    Attributes
+    ----------
+    frame : DataFrame
+        The columns as they were read. They must not be changed.
+    name : str
+        Name of the data.
+    first_row : int
+        Number of the first data row as in a spreadsheet: 2 below a header line, otherwise 1.
+    notes : tuple of Problem
+        Remarks from reading, for example about a guessed encoding or renamed columns.
+    places : array of int, optional
+        Positions of the rows in the file, from 0, if only some of its rows were selected.
+    file : str
+        Name of the file without its folder, or "" if there is none.
+    model : pair of str, optional
+        Column and name of the model, if its rows were selected.
+    guesses : tuple of Guess
+        What was guessed while the file was read.
+    format : TextFormat
+        Format of the text as a person stated it.
+    commas : bool
+        Whether any column has numbers with a comma. A point can then separate thousands.
+    tests : Table, optional
+        Test rows from a second file with the same columns. They follow these rows.
+    """
+
+    frame: pd.DataFrame
     name: str = "data"
-    # Number of the first data row as in a spreadsheet: 2 below a header line, otherwise 1.
     first_row: int = 1
-    # Remarks from reading, for example about a guessed encoding or renamed columns.
     notes: tuple[Problem, ...] = ()
-    # Positions of the rows in the file, from 0, if only some of its rows were selected.
     places: IntArray | None = None
-    file: str = ""  # name of the file without its folder, or "" if there is none
-    # Column and name of the model by which rows were selected, if they were.
+    file: str = ""
     model: tuple[str, str] | None = None
     guesses: tuple[Guess, ...] = ()
-    # Format of the text as a person stated it.
     format: TextFormat = field(default_factory=TextFormat)
-    # Whether any column has numbers with a comma. A point can then separate thousands.
     commas: bool = False
-    # Test rows from a second file with the same columns; they follow these rows.
     tests: Table | None = None
 
     def __len__(self) -> int:
@@ -74,23 +93,23 @@ def make_table(
     notes: Iterable[Problem] = (),
     commas: bool = False,
 ) -> Table:
-    """Make a table whose columns have unique names, with a warning about names that had not."""
-    plain = [str(given).strip() or f"column {i}" for i, given in enumerate(names, 1)]
-    repeated = [given for given, count in Counter(plain).items() if count > 1]
+    """Make a table. Repeated names of columns get a number, and a warning says so."""
+    plain = [str(column).strip() or f"column {i}" for i, column in enumerate(names, 1)]
+    repeated = [column for column, count in Counter(plain).items() if count > 1]
     unique = frame.set_axis(unique_names(plain), axis=1)
-    found, guesses = list(notes), []
+    problems, guesses = list(notes), []
     if repeated:
         sentence = (
             f"More than one column is called {listed(repeated, 3)}. The later ones were "
             f"renamed, such as {quoted(repeated[0] + ' (2)')}: check that the right one is used."
         )
-        found.append(warning("duplicate-columns", sentence))
+        problems.append(warning("duplicate-columns", sentence))
         guesses.append(Guess("", None, sentence))
-    return Table(unique, name, first_row, tuple(found), guesses=tuple(guesses), commas=commas)
+    return Table(unique, name, first_row, tuple(problems), guesses=tuple(guesses), commas=commas)
 
 
 def left_out_columns(names: Sequence[str], why: str) -> tuple[Problem, ...]:
-    """A note about columns that a table cannot hold."""
+    """Make a note about columns that a table cannot hold."""
     if not names:
         return ()
     return (note("left-out-columns", f"{listed(names, 3)} {why}, and were left out."),)

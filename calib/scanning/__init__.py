@@ -26,18 +26,18 @@ from calib.loading.loader import mapping_of, takes
 from calib.loading.problems import Problem, refuse
 from calib.numerics.arrays import IntArray, arrays_of
 from calib.numerics.cell_table import MAX_EXACT_SCORES, CellTable
-from calib.scanning.cell_queries import Counter
+from calib.scanning.cell_queries import CellCounter
 from calib.scanning.fetching import rows_between, scan_sample
-from calib.scanning.matrix import describe_view
+from calib.scanning.matrix import screen_view
 from calib.scanning.models import count_models
 from calib.scanning.query import scan_sql
 from calib.scanning.query_result import is_result, read_result
-from calib.scanning.screening import Description, describe, has_zone
+from calib.scanning.screening import ScreenedRows, has_zone, screen
 from calib.scanning.sources import opened
 from calib.scanning.watching import Steps, watched
 
-# Columns whose values are names.
-NAMED = ("outcome", "split", "fold", "group", "model", "slice", "time")
+# Columns with these roles hold names, so their values are read as they are written: 007, 1.10.
+NAME_ROLES = ("outcome", "split", "fold", "group", "model", "slice", "time")
 __all__ = ["is_result", "read_result", "rows_between", "scan", "scan_sample", "scan_sql"]
 
 
@@ -143,8 +143,8 @@ def scan(source: Any, options: ScanOptions) -> Aggregate:
     4   site  south    0.7        1     1
     """
     if is_result(source):
-        made = read_result(source, options.positive, options.negative, options.others_negative)
-        return replace(made, name=options.name or made.name, sources=(_fingerprint(made),))
+        result = read_result(source, options.positive, options.negative, options.others_negative)
+        return replace(result, name=options.name or result.name, sources=(_fingerprint(result),))
     try:
         singles, pairs = singles_and_pairs(options.slices, options.time)
     except ValueError as error:
@@ -153,60 +153,60 @@ def scan(source: Any, options: ScanOptions) -> Aggregate:
     if isinstance(mapping.score, tuple) and len(mapping.score) == 1:
         mapping = replace(mapping, score=mapping.score[0])
     one_score = not isinstance(mapping.score, tuple)
-    chosen = options.view or ("class:1" if one_score else "top:1")
-    if one_score and chosen != "class:1":
+    view = options.view or ("class:1" if one_score else "top:1")
+    if one_score and view != "class:1":
         raise refuse("view", f"view={options.view!r} needs one score column per class: `score`.")
     steps = Steps()
-    roles = {name: role for name, role in mapping.columns().items() if role in NAMED}
-    with opened(source, options.table, roles) as (rows, called, engine):
+    roles = {name: role for name, role in mapping.columns().items() if role in NAME_ROLES}
+    with opened(source, options.table, roles) as (rows, source_name, engine):
 
         def count(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> Aggregate:
             steps(0.0, 0.1, "Checking the columns")
             if isinstance(mapping.score, tuple):
-                found = describe_view(rows, mapping, chosen, options.max_scores)
+                screened = screen_view(rows, mapping, view, options.max_scores)
             else:
-                found = describe(rows, mapping, options.max_scores)
-            found = replace(found, zoned=has_zone(rows, mapping.time))
-            counter = Counter(found, mapping, pairs, options.n_ranges, steps)
-            own = options.name or called
-            made = counter.count(name=own, view_key=chosen, max_scores=options.max_scores)
-            remarks = _remarks(made, found, mapping, counter.warnings.values())
-            return replace(made, noticed={"": remarks} if remarks else {})
+                screened = screen(rows, mapping, options.max_scores)
+            screened = replace(screened, zoned=has_zone(rows, mapping.time))
+            counter = CellCounter(screened, mapping, pairs, options.n_ranges, steps)
+            name = options.name or source_name
+            counted = counter.count(name=name, view_key=view, max_scores=options.max_scores)
+            remarks = _remarks(counted, screened, mapping, counter.warnings.values())
+            return replace(counted, noticed={"": remarks} if remarks else {})
 
         work = partial(count_models, rows, mapping, count, steps)
-        made = watched(work, engine, steps, options.progress, options.cancel)
-    return replace(made, sources=(_fingerprint(made),))
+        result = watched(work, engine, steps, options.progress, options.cancel)
+    return replace(result, sources=(_fingerprint(result),))
 
 
 def _remarks(
-    counted: Aggregate, found: Description, mapping: ColumnMapping, noticed: Iterable[Problem]
+    counted: Aggregate, screened: ScreenedRows, mapping: ColumnMapping, warnings: Iterable[Problem]
 ) -> tuple[str, ...]:
     """Sentences of the Data page about rows that are usable but can be misleading.
 
-    A class of a single row is no error here: counts of other rows may be added.
+    A class with a single row is not refused, because counts of other rows may be added later.
     """
-    problems = [*found.warnings, *noticed]
+    problems = [*screened.warnings, *warnings]
     if isinstance(mapping.score, str):
         stratum = counted.table.stratum
-        own = np.flatnonzero(counted.strata.part[stratum] == 0)
-        cells = counted.table.pick(own)
-        named = replace(mapping, positive=mapping.positive or counted.positive_name)
-        problems += _of_rows(cells, counted.strata.test[stratum[own]])
-        problems += _of_scores(cells, named, sure=found.sure)
+        all_rows = np.flatnonzero(counted.strata.part[stratum] == 0)
+        cells = counted.table.pick(all_rows)
+        known_positive = replace(mapping, positive=mapping.positive or counted.positive_name)
+        problems += _row_problems(cells, counted.strata.test[stratum[all_rows]])
+        problems += _score_problems(cells, known_positive, sure=screened.sure)
     return tuple(problem.sentence for problem in problems)
 
 
-def _of_rows(cells: CellTable, test: IntArray) -> Iterator[Problem]:
+def _row_problems(cells: CellTable, test: IntArray) -> Iterator[Problem]:
     names = {NONE: "the rows", 0: "the calibration rows", 1: "the test rows"}
     for value, part in names.items():
-        chosen = test == value
-        total = int(cells.rows[chosen].sum())
-        n_positive = int(cells.rows[chosen & cells.outcome].sum())
+        in_part = test == value
+        total = int(cells.rows[in_part].sum())
+        n_positive = int(cells.rows[in_part & cells.outcome].sum())
         if 0 < n_positive < total:
             yield from few_rows(part, total, min(n_positive, total - n_positive))
 
 
-def _of_scores(cells: CellTable, mapping: ColumnMapping, *, sure: bool) -> Iterator[Problem]:
+def _score_problems(cells: CellTable, mapping: ColumnMapping, *, sure: bool) -> Iterator[Problem]:
     low, high = float(cells.low.min()), float(cells.high.max())
     if low == high:
         yield constant(mapping, low)
@@ -225,9 +225,9 @@ def _fingerprint(aggregate: Aggregate) -> str:
     """SHA-256 of the counts, because engines do not return the bytes of the rows."""
     digest = hashlib.sha256(repr([astuple(part) for part in aggregate.parts]).encode())
     table, strata = aggregate.table, aggregate.strata
-    whole = strata.part[table.stratum] == 0
+    all_rows = strata.part[table.stratum] == 0
     counts = (table.stratum, table.key, table.outcome, table.rows)
-    ends = (table.low[whole], table.high[whole])
+    ends = (table.low[all_rows], table.high[all_rows])
     for values in (*arrays_of(strata).values(), *counts, *ends):
         digest.update(np.ascontiguousarray(values).view(np.uint8).data)
     return digest.hexdigest()

@@ -53,10 +53,10 @@ from calib.scanning.quantiles import VALUE, quantiles
 from calib.scanning.screening import (
     FOLD_NAME,
     GROUP,
+    MAX_PROBED_ROWS,
     POSITIVE,
-    PROBED,
     SPLIT,
-    Description,
+    ScreenedRows,
     collected,
     n_distinct,
     whether,
@@ -68,226 +68,236 @@ MAX_TIMES = 100_000
 OTHER = "calib_other"
 TEST_WORDS = ("test", "testing", "holdout", "true", "1")
 
-# What a query returns is a table of entries, one per value, split, fold and cluster, cell and
-# outcome: these codes, in order of which they are, counts and whole numbers; of the first query on
-# the grid also least and largest scores.
+# A query returns one entry per combination of these codes, in their order, with counts and sums of
+# whole numbers. The first query on the grid also returns least and largest scores.
 KEYS = (VALUE, SPLIT, FOLD_NAME, GROUP, KEY, POSITIVE)
 ENDS = {"low": np.minimum, "high": np.maximum}
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """The values of a column, which the first query of the column tells all others."""
+class _ColumnCodes:
+    """The codes of a column's values, made by its first query and used by all later ones.
 
-    names: tuple[str, ...]  # of slices, times and folds
+    `names` are those of slices, times or folds, and `kind` is NumPy's ``dtype.kind`` of times.
+    """
+
+    names: tuple[str, ...]
     codes: Mapping[Any, int]
-    kind: str = ""  # of times, as NumPy's ``dtype.kind``
+    kind: str = ""
 
 
-class Counter:
-    """Asks an engine for the cells of all rows, and apart by each column.
+class CellCounter:
+    """Counts cells in an engine: of all rows, and separately by the values of each column.
 
     `pairs` are columns of the mapping to count by together. A column of many numbers is cut into
-    `n_ranges` ranges. `steps` is told how far the work is.
+    `n_ranges` ranges. `steps` receives the progress.
     """
 
     def __init__(
         self,
-        found: Description,
+        screened: ScreenedRows,
         mapping: ColumnMapping,
         pairs: Sequence[tuple[str, str]],
         n_ranges: int,
         steps: Steps,
     ) -> None:
-        self.found, self.mapping, self.n_ranges, self.steps = found, mapping, n_ranges, steps
+        self.screened, self.mapping, self.n_ranges, self.steps = screened, mapping, n_ranges, steps
         self.pairs = pairs
-        # By code: the split is met in the query of every column.
+        # The query of every column reads the split, so its warnings are kept once per code.
         self.warnings: dict[str, Problem] = {}
-        self.known: dict[str, _Known] = {}
+        self.codes: dict[str, _ColumnCodes] = {}
 
-    def count(self, **named: Any) -> Aggregate:
-        """Ask for all that was named, part by part.
+    def count(self, **attributes: Any) -> Aggregate:
+        """Run all queries.
 
-        `named` are attributes of the Aggregate that do not follow from the rows.
+        `attributes` are those of the Aggregate that do not follow from the rows.
         """
         mapping = self.mapping
         places = [f"calib_by_{i}" for i in range(len(mapping.slices))]
-        distinct = n_distinct(self.found.rows, *places, among=PROBED) if places else []
-        own = {name: _Query.of(self, i, name, distinct[i]) for i, name in enumerate(mapping.slices)}
-        queries = own | {
-            crossed_name(pair): replace(own[pair[0]], other=own[pair[1]]) for pair in self.pairs
+        distinct = n_distinct(self.screened.rows, *places, among=MAX_PROBED_ROWS) if places else []
+        slices = {
+            name: _Query.of(self, i, name, distinct[i]) for i, name in enumerate(mapping.slices)
+        }
+        queries = slices | {
+            crossed_name((first, second)): replace(slices[first], other=slices[second])
+            for first, second in self.pairs
         }
         if mapping.time:
-            queries[mapping.time] = _Query(self, len(own), mapping.time)
-        asked = list(queries.values()) or [_Query(self, None, None)]
-        answers = self._asked(asked, 0.2, 0.8)
-        # Cells add up without rounding: all rows need no query where a column has been counted.
+            queries[mapping.time] = _Query(self, len(slices), mapping.time)
+        to_run = list(queries.values()) or [_Query(self, None, None)]
+        answers = self._answers(to_run, 0.2, 0.8)
+        # Sums of cells are not rounded, so the counts of all rows follow from those by a column.
         whole = _joined(answers[0].assign(**{VALUE: 0}))
-        if not self.found.exact and len(cut := heavy_cells(self._table(whole, _ends(whole)))):
-            parted = self._asked(asked, 0.8, 1.0, cut)
-            whole = _replaced(whole, cut, parted[0].assign(**{VALUE: 0}))
-            answers = [_replaced(one, cut, more) for one, more in zip(answers, parted, strict=True)]
-        ends = None if self.found.exact else _ends(whole)
+        if not self.screened.exact and len(cut := heavy_cells(self._table(whole, _ends(whole)))):
+            cut_answers = self._answers(to_run, 0.8, 1.0, cut)
+            whole = _replaced(whole, cut, cut_answers[0].assign(**{VALUE: 0}))
+            answers = [
+                _replaced(entries, cut, parts)
+                for entries, parts in zip(answers, cut_answers, strict=True)
+            ]
+        ends = None if self.screened.exact else _ends(whole)
         parts, pieces = [Part()], [self._piece(whole, ends, 0)]
         for column, query in queries.items():
-            # Answers take as much memory as what is made of them.
-            one = answers.pop(0)
-            names, codes = query.named(one[VALUE].to_numpy())
-            pieces.append(self._piece(one.assign(**{VALUE: codes}), ends, len(parts)))
+            # An answer takes as much memory as its cells, so it is freed once they are made.
+            entries = answers.pop(0)
+            names, codes = query.names_and_codes(entries[VALUE].to_numpy())
+            pieces.append(self._piece(entries.assign(**{VALUE: codes}), ends, len(parts)))
             parts += [Part("", column, name) for name in names]
         return joined_pieces(
             parts,
             pieces,
             score_name=shortened(mapping.score_columns),
             outcome_name=str(mapping.outcome),
-            positive_name=self.found.positive_name,
-            class_names=self.found.class_names,
+            positive_name=self.screened.positive_name,
+            class_names=self.screened.class_names,
             time_name=mapping.time or "",
-            time_kind=self.known[f"calib_by_{len(own)}"].kind if mapping.time else "",
+            time_kind=self.codes[f"calib_by_{len(slices)}"].kind if mapping.time else "",
             weighted=mapping.weight is not None,
-            set_aside=dict(self.found.set_aside),
-            fold_names=self.known[FOLD_NAME].names if mapping.fold else (),
+            set_aside=dict(self.screened.set_aside),
+            fold_names=self.codes[FOLD_NAME].names if mapping.fold else (),
             transform=mapping.transform,
             swap=mapping.swap,
-            **named,
+            **attributes,
         )
 
-    def _asked(
+    def _answers(
         self,
         queries: Sequence[_Query],
         low: float,
         high: float,
         cut: IntArray | None = None,
     ) -> list[pd.DataFrame]:
-        """The answers of all queries, which take the work from one share to another."""
+        """Run the queries. Meanwhile the progress goes from `low` to `high`."""
         answers: list[pd.DataFrame] = []
-        each = (high - low) / len(queries)
-        keyed = _Keyed.of(self.found, cut)
+        width = (high - low) / len(queries)
+        keyed = _KeyedRows.of(self.screened, cut)
         for i, query in enumerate(queries):
-            by = f" by {query.called}" if query.column else ""
+            by = f" by {query.name}" if query.column else ""
             text = f"Counting{by}" if cut is None else f"Counting crowded cells{by}"
-            self.steps(low + i * each, low + (i + 1) * each, text)
+            self.steps(low + i * width, low + (i + 1) * width, text)
             if cut is None:
                 query.check()
-            answers.append(query.run(keyed, ends=i == 0 and not self.found.exact))
+            answers.append(query.run(keyed, ends=i == 0 and not self.screened.exact))
         return answers
 
     def _piece(
         self, entries: pd.DataFrame, ends: pd.DataFrame | None, first_part: int
     ) -> tuple[Strata, CellTable]:
-        kept = [entries[name].to_numpy() for name in KEYS[:4]]
-        code = _packed(kept)
+        columns = [entries[name].to_numpy() for name in KEYS[:4]]
+        code = _packed(columns)
         starts = run_starts(code)
-        part, *apart = (codes[starts].astype(np.int64) for codes in kept)
+        part, split, fold, group = (codes[starts].astype(np.int64) for codes in columns)
         stratum = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(code)))
-        return Strata(part + first_part, *apart), self._table(entries, ends, stratum)
+        strata = Strata(part + first_part, split, fold, group)
+        return strata, self._table(entries, ends, stratum)
 
     def _table(
         self, entries: pd.DataFrame, ends: pd.DataFrame | None, stratum: IntArray | None = None
     ) -> CellTable:
-        """Entries in order of stratum, cell and outcome, as they have been merged."""
-        own = {name: values.to_numpy() for name, values in entries.items()}
-        key, exact = own[KEY], self.found.exact
+        """Make cells of entries, which are in order of stratum, cell and outcome."""
+        columns = {name: values.to_numpy() for name, values in entries.items()}
+        key, exact = columns[KEY], self.screened.exact
         if ends is None:
-            own["low"] = own["high"] = key.view(np.float64)
+            columns["low"] = columns["high"] = key.view(np.float64)
         else:
             place = ends.index.get_indexer(key)
-            own |= {name: ends[name].to_numpy()[place] for name in ends}
+            columns |= {name: ends[name].to_numpy()[place] for name in ends}
         return CellTable(
             exact,
             np.zeros_like(key) if stratum is None else stratum,
             key,
-            own[POSITIVE] == 1,
-            own["rows"],
-            low=own["low"],
-            high=own["high"],
-            **sums_of(own, key, exact=exact, largest=self.found.largest),
+            columns[POSITIVE] == 1,
+            columns["rows"],
+            low=columns["low"],
+            high=columns["high"],
+            **sums_of(columns, key, exact=exact, largest=self.screened.largest),
         )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Keyed:
-    """Rows with their cells and what is summed, made once for the queries of all columns."""
+class _KeyedRows:
+    """Rows with their cells and the numbers to sum, made once for the queries of all columns."""
 
     rows: nw.LazyFrame[Any]
     sums: tuple[str, ...]
     stride: int
 
     @classmethod
-    def of(cls, found: Description, cut: IntArray | None) -> _Keyed:
-        """Make it of all cells, or of the cells that are cut into parts."""
-        rows = with_keys(found.rows, exact=found.exact, cut=cut)
-        rows, sums = with_whole_numbers(rows, exact=found.exact, largest=found.largest)
+    def of(cls, screened: ScreenedRows, cut: IntArray | None) -> _KeyedRows:
+        """Take all cells, or those that are cut into parts."""
+        exact = screened.exact
+        rows = with_keys(screened.rows, exact=exact, cut=cut)
+        rows, sums = with_whole_numbers(rows, exact=exact, largest=screened.largest)
         rows = rows.with_columns(nw.col(SCORE).alias("low"), nw.col(SCORE).alias("high"))
-        return cls(rows, tuple(sums), 1 if found.exact or cut is not None else KEYS_PER_CELL)
+        return cls(rows, tuple(sums), 1 if exact or cut is not None else KEYS_PER_CELL)
 
 
 @dataclass(frozen=True, slots=True)
 class _Query:
     """One GROUP BY: by cells, or also by a column, which can be cut into ranges.
 
-    With `other`, by the columns of both.
+    With `other`, rows are grouped by the columns of both queries.
     """
 
-    counter: Counter
+    counter: CellCounter
     number: int | None
     column: str | None
     edges: tuple[float, ...] | None = None
     other: _Query | None = None
 
     @classmethod
-    def of(cls, counter: Counter, number: int, column: str, distinct: int) -> _Query:
-        """By a column, which is cut if its first rows have too many distinct values."""
-        rows, name = counter.found.rows, f"calib_by_{number}"
+    def of(cls, counter: CellCounter, number: int, column: str, distinct: int) -> _Query:
+        """Group by a column, which is cut if its first rows have too many distinct values."""
+        rows, name = counter.screened.rows, f"calib_by_{number}"
         query = cls(counter, number, column)
         if distinct <= MAX_VALUES:
             return query
         if not rows.collect_schema()[name].is_numeric():
             raise refuse("many-values", too_many([column], distinct))
-        known = rows.select(nw.col(name).cast(nw.Float64).alias(VALUE))
-        edges = quantiles(known, range_levels(counter.n_ranges).tolist())
+        values = rows.select(nw.col(name).cast(nw.Float64).alias(VALUE))
+        edges = quantiles(values, range_levels(counter.n_ranges).tolist())
         return replace(query, edges=tuple(sorted(set(edges))))
 
     @property
-    def called(self) -> str:
+    def name(self) -> str:
         """Name of the column, or of two that are crossed."""
-        own = str(self.column)
-        return own if self.other is None else crossed_name((own, str(self.other.column)))
+        column = str(self.column)
+        return column if self.other is None else crossed_name((column, str(self.other.column)))
 
     @property
-    def place(self) -> str:
-        """What the column is called in the described rows."""
+    def alias(self) -> str:
+        """Name of the column in the screened rows."""
         return f"calib_by_{self.number}"
 
     def check(self) -> None:
         """Refuse to cross two columns if too many combinations of their values have rows."""
         if self.other is None:
             return
-        one, other = (self.counter.known[each.place] for each in (self, self.other))
-        # Of cities and their countries, most combinations have no rows.
-        if len(one.names) * len(other.names) > MAX_VALUES:
-            rows = self._with_value(self.counter.found.rows)
-            found = collected(rows.select(VALUE, OTHER).unique())
-            codes = _packed([self._codes(name, found[name]) for name in (VALUE, OTHER)])
+        first, second = (self.counter.codes[query.alias] for query in (self, self.other))
+        # Most combinations of two columns, such as city and country, may have no rows.
+        if len(first.names) * len(second.names) > MAX_VALUES:
+            rows = self._with_value(self.counter.screened.rows)
+            present = collected(rows.select(VALUE, OTHER).unique())
+            codes = _packed([self._codes(name, present[name]) for name in (VALUE, OTHER)])
             if (n := len(np.unique(codes))) > MAX_VALUES:
                 pair = (str(self.column), str(self.other.column))
                 raise refuse("many-values", too_many(pair, n))
 
-    def named(self, value: IntArray) -> tuple[tuple[str, ...], IntArray]:
+    def names_and_codes(self, value: IntArray) -> tuple[tuple[str, ...], IntArray]:
         """Names of the values that have rows, and which one each entry has."""
-        names = self.counter.known[self.place].names
+        names = self.counter.codes[self.alias].names
         if self.other is None:
             return names, value
-        others = self.counter.known[self.other.place].names
+        others = self.counter.codes[self.other.alias].names
         return crossed((names, value // len(others)), (others, value % len(others)))
 
-    def run(self, keyed: _Keyed, *, ends: bool) -> pd.DataFrame:
-        """Ask, and read the answer."""
+    def run(self, keyed: _KeyedRows, *, ends: bool) -> pd.DataFrame:
+        """Run the query, and read its answer."""
         mapping = self.counter.mapping
-        kept = {"split": SPLIT, "fold": FOLD_NAME, "group": GROUP}
-        apart = [name for role, name in kept.items() if getattr(mapping, role) is not None]
+        aliases = {"split": SPLIT, "fold": FOLD_NAME, "group": GROUP}
+        strata = [name for role, name in aliases.items() if getattr(mapping, role) is not None]
         by = [VALUE] if self.column else []
-        by += [*([OTHER] if self.other else []), *apart, KEY, POSITIVE]
+        by += [*([OTHER] if self.other else []), *strata, KEY, POSITIVE]
         answer = collected(
             self._with_value(keyed.rows)
             .group_by(*by)
@@ -296,7 +306,7 @@ class _Query:
                 *(nw.col(name).sum() for name in keyed.sums),
                 *((nw.col("low").min(), nw.col("high").max()) if ends else ()),
             )
-            # DuckDB's sums have 128 bits, Polars' counts 32.
+            # Sums of DuckDB have 128 bits, and counts of Polars 32.
             .with_columns(*(nw.col(name).cast(nw.Int64) for name in ("rows", *keyed.sums)))
         )
         return self._read(answer, keyed)
@@ -308,8 +318,8 @@ class _Query:
 
     def _value(self) -> nw.Expr:
         if self.edges is None:
-            return nw.col(self.place)
-        value = nw.col(self.place).cast(nw.Float64)
+            return nw.col(self.alias)
+        value = nw.col(self.alias).cast(nw.Float64)
         code = nw.lit(0)
         for edge in self.edges:
             code = code + whether(value > edge)
@@ -317,11 +327,11 @@ class _Query:
         none = nw.lit(len(self.edges) + 1)
         return nw.when(missing).then(none).otherwise(code)
 
-    def _read(self, answer: pa.Table, keyed: _Keyed) -> pd.DataFrame:
+    def _read(self, answer: pa.Table, keyed: _KeyedRows) -> pd.DataFrame:
         n = answer.num_rows
         values = {name: _numbers(answer[name]) for name in ("rows", *keyed.sums)}
         ends = {n: _scores(answer[n]) for n in ("low", "high") if n in answer.column_names}
-        exact = self.counter.found.exact
+        exact = self.counter.screened.exact
         key = _scores(answer[KEY]).view(np.int64) if exact else _numbers(answer[KEY])
         none = np.full(n, NONE, dtype=np.int8)
         keys = {VALUE: np.zeros(n, dtype=np.int64), SPLIT: none, FOLD_NAME: none, GROUP: none}
@@ -330,48 +340,49 @@ class _Query:
             if name in answer.column_names:
                 keys[name] = self._codes(name, answer[name], values["rows"])
         if self.other is not None:
-            width = len(self.counter.known[self.other.place].names)
+            width = len(self.counter.codes[self.other.alias].names)
             keys[VALUE] = keys[VALUE] * width + keys.pop(OTHER)
         return _joined(pd.DataFrame({**keys, **values, **ends}, copy=False))
 
     def _codes(self, name: str, values: pa.ChunkedArray, rows: IntArray | None = None) -> IntArray:
-        """The code of each entry's value. `rows` are counted where the column is new."""
-        coded = pc.dictionary_encode(values.combine_chunks(), null_encoding="encode")
-        if isinstance(coded, pa.ChunkedArray):
-            coded = coded.combine_chunks()
-        # Missing values are one or two of them.
-        distinct = coded.dictionary.to_pandas()
-        if pa.types.is_date(coded.dictionary.type):
+        """The code of each entry's value. The first query of a column needs the numbers of rows."""
+        encoded = pc.dictionary_encode(values.combine_chunks(), null_encoding="encode")
+        if isinstance(encoded, pa.ChunkedArray):
+            encoded = encoded.combine_chunks()
+        distinct = encoded.dictionary.to_pandas()
+        if pa.types.is_date(encoded.dictionary.type):
             distinct = pd.to_datetime(distinct)
-        at = np.array(coded.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
+        at = np.array(encoded.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
+        # Null and NaN are both missing values, and a NaN is not found in a dictionary.
         hashable = [None if pd.isna(value) else value for value in distinct]
         query = self.other if name == OTHER and self.other else self
-        known, place = self.counter.known, query.place if name in (VALUE, OTHER) else name
-        if place not in known:
+        by_alias, alias = self.counter.codes, query.alias if name in (VALUE, OTHER) else name
+        if alias not in by_alias:
             counts = np.bincount(at, rows, minlength=len(distinct)).astype(np.int64)
-            names, codes, kind = self._coded(name, distinct, counts)
-            known[place] = _Known(names, dict(zip(hashable, codes.tolist(), strict=True)), kind)
-        return np.array([known[place].codes[value] for value in hashable])[at]
+            names, codes, kind = self._new_codes(name, distinct, counts)
+            code_of = dict(zip(hashable, codes.tolist(), strict=True))
+            by_alias[alias] = _ColumnCodes(names, code_of, kind)
+        return np.array([by_alias[alias].codes[value] for value in hashable])[at]
 
-    def _coded(
+    def _new_codes(
         self, name: str, distinct: pd.Series, counts: IntArray
     ) -> tuple[tuple[str, ...], IntArray, str]:
-        """What codes are called, the code of each distinct value, and the kind of times."""
+        """Names of the codes, the code of each distinct value, and the kind of times."""
         mapping = self.counter.mapping
         if name == SPLIT:
-            codes, noticed = _test(distinct, mapping)
-            self.counter.warnings |= {problem.code: problem for problem in noticed}
+            codes, problems = _test(distinct, mapping)
+            self.counter.warnings |= {problem.code: problem for problem in problems}
             return (), codes, ""
         if name == GROUP:
             return (), as_labels(distinct).codes, ""
         if name == FOLD_NAME:
             return *_folds(distinct, mapping), ""
-        return self._named(distinct, counts)
+        return self._slice_or_time_codes(distinct, counts)
 
-    def _named(
+    def _slice_or_time_codes(
         self, distinct: pd.Series, counts: IntArray
     ) -> tuple[tuple[str, ...], IntArray, str]:
-        """Names of a column's values, which one each value as it was grouped has, their kind."""
+        """Names of slices or times, the code of each distinct value, and the kind of times."""
         counter = self.counter
         column = str(self.column)
         if column == counter.mapping.time:
@@ -383,13 +394,13 @@ class _Query:
                 )
             read = as_times(distinct, day_first=counter.mapping.day_first)
             times = read_times(distinct, read, counter.mapping)
-            # The engine has cut times of a type with a zone to days; those in text still have it.
-            if read.zoned or counter.found.zoned:
+            # The engine cuts times whose type has a zone to days. Times in text still have theirs.
+            if read.zoned or counter.screened.zoned:
                 problem = local_days(counter.mapping)
                 counter.warnings[problem.code] = problem
             if len(read.unread):
-                odd = quoted(str(distinct.iloc[int(read.unread[0])]))
-                problem = no_dates(counter.mapping, int(counts[read.unread].sum()), odd)
+                example = quoted(str(distinct.iloc[int(read.unread[0])]))
+                problem = no_dates(counter.mapping, int(counts[read.unread].sum()), example)
                 counter.warnings[problem.code] = problem
             return *days_or_values(times), times.dtype.kind
         if self.edges is not None:
@@ -401,12 +412,12 @@ class _Query:
 
 
 def read_times(distinct: pd.Series, read: Times, mapping: ColumnMapping) -> NDArray[np.generic]:
-    """The times of distinct values; refused if these are not dates, or in an unclear order."""
+    """Times of distinct values. Raises InputError if they are not dates, or in unclear order."""
     if read.values is None:
-        known = distinct.dropna()
-        example = quoted(str(known.iloc[0])) if len(known) else "an empty cell"
-        make = unclear_dates if read.unclear else not_times
-        raise with_arguments([make(mapping, example)], mapping)
+        present = distinct.dropna()
+        example = quoted(str(present.iloc[0])) if len(present) else "an empty cell"
+        problem = unclear_dates if read.unclear else not_times
+        raise with_arguments([problem(mapping, example)], mapping)
     return read.values
 
 
@@ -415,11 +426,11 @@ def named_slices(
 ) -> tuple[tuple[str, ...], IntArray]:
     """Names of the slices of a column, and the slice of each of its distinct values."""
     codes, unique = pd.factorize(slice_values(distinct, slice(None)), use_na_sentinel=False)
-    own = np.bincount(codes, counts, minlength=len(unique)).astype(np.int64)
-    names, of_unique = cut_distinct(np.asarray(unique), own, n_ranges)
+    rows = np.bincount(codes, counts, minlength=len(unique)).astype(np.int64)
+    names, slice_of = cut_distinct(np.asarray(unique), rows, n_ranges)
     if len(names) > MAX_VALUES:
         raise refuse("many-values", too_many([column], len(names)))
-    return names, of_unique[codes]
+    return names, slice_of[codes]
 
 
 def _numbers(column: pa.ChunkedArray) -> IntArray:
@@ -427,22 +438,22 @@ def _numbers(column: pa.ChunkedArray) -> IntArray:
 
 
 def _scores(column: pa.ChunkedArray) -> FloatArray:
-    """Of two zeros one."""
+    # Adding 0 turns -0.0 into 0.0, whose bits differ.
     return column.to_numpy().astype(np.float64) + 0.0
 
 
 def _test(distinct: pd.Series, mapping: ColumnMapping) -> tuple[IntArray, tuple[Problem, ...]]:
-    """1 for test rows, 0 for calibration rows; and what may mislead."""
+    """1 for test rows, 0 for calibration rows; and warnings about the values."""
     labels = folded(as_labels(distinct))
     words = TEST_WORDS if mapping.test_value is None else (mapping.test_value,)
-    code = next((found for word in words if (found := labels.find(word)) is not None), None)
+    code = next((code for word in words if (code := labels.find(word)) is not None), None)
     if code is None:
         raise InputError([no_test_value(mapping, labels.names)])
     test = (labels.codes == code).astype(np.int64)
     if test.all():
         raise InputError([one_part(mapping, test=True)])
-    named = replace(mapping, test_value=labels.name(code))
-    return test, tuple(split_values(named, labels.names))
+    with_value = replace(mapping, test_value=labels.name(code))
+    return test, tuple(split_values(with_value, labels.names))
 
 
 def _folds(distinct: pd.Series, mapping: ColumnMapping) -> tuple[tuple[str, ...], IntArray]:
@@ -464,10 +475,10 @@ def _packed(columns: Sequence[IntArray]) -> IntArray:
 
 
 def _joined(entries: pd.DataFrame) -> pd.DataFrame:
-    """The entries in order; those whose codes have become the same are added up."""
+    """Sort the entries, and add up those whose codes are now equal."""
     columns = [entries[name].to_numpy() for name in KEYS]
     if math.prod(int(np.ptp(codes)) + 1 for codes in columns) >= 2**63:
-        # The bits of a score leave no room beside them.
+        # The key of an exact cell has all 64 bits of its score, so it is replaced by its rank.
         columns[-2] = np.unique(columns[-2], return_inverse=True)[1]
     code = _packed(columns)
     order = np.argsort(code)
@@ -482,13 +493,14 @@ def _joined(entries: pd.DataFrame) -> pd.DataFrame:
 
 
 def _replaced(entries: pd.DataFrame, cells: IntArray, parts: pd.DataFrame) -> pd.DataFrame:
-    """The entries, with the parts of these cells in place of the cells."""
+    """Replace the entries of these cells by those of their parts."""
     return _joined(pd.concat([entries[~entries[KEY].isin(cells)], parts]))
 
 
 def _ends(entries: pd.DataFrame) -> pd.DataFrame:
-    """Least and largest score of each cell of the grid, whatever the entry.
+    """Least and largest score of each cell of the grid, over all entries.
 
-    They take a third of a query's time, and no analysis reads them by entry: one query asks.
+    They take a third of a query's time, and no analysis reads them by entry, so only the first
+    query computes them.
     """
     return entries.groupby(KEY).agg({"low": "min", "high": "max"})

@@ -25,14 +25,16 @@ COUNTS_ONLY = "The operator of this server allows only counts of this source, no
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """One source."""
+    """One source.
+
+    `kind` is one of `KINDS`: files (a folder, a glob or a file), a DuckDB database, Spark Connect,
+    or any database to which Ibis connects. `where` is its path or address. `rows` says whether
+    people may see rows: a sample, the rows of a bin, the first rows.
+    """
 
     name: str
-    # A folder, a glob or a file; a DuckDB database; Spark Connect; or any database that Ibis
-    # connects to by an address.
     kind: str
-    where: str  # path or address
-    # Whether people may see rows: a sample, rows of a bin, the first rows.
+    where: str
     rows: bool = True
 
     @classmethod
@@ -58,12 +60,12 @@ class Connection:
 
     @classmethod
     def of_path(cls, path: str) -> Connection:
-        """A folder, a glob, a file or a DuckDB database that is named by its path."""
+        """The source of a path: a folder, a glob, a file or a DuckDB database."""
         database = Path(path).suffix.lower() in DATABASES
         return cls(Path(path).name, "duckdb" if database else "files", path)
 
     def tables(self) -> tuple[str, ...]:
-        """Names of what can be scanned. Raises InputError if the source does not answer."""
+        """Names of the tables of the source. Raises InputError if it does not answer."""
         try:
             return self._tables()
         except InputError:
@@ -73,7 +75,7 @@ class Connection:
 
     def _tables(self) -> tuple[str, ...]:
         if self.kind == "files":
-            return _entries(self.where)
+            return _folder_entries(self.where)
         if self.kind == "duckdb":
             return tables_of_database(self.where)
         if self.kind == "spark":
@@ -81,13 +83,14 @@ class Connection:
         return tuple(self._ibis().list_tables())
 
     def source(self, table: str) -> tuple[Any, str | None]:
-        """What `calib.scan` is given for a table: its source, and `table`.
+        """The arguments `source` and `table` of `calib.scan` for a table.
 
-        Raises InputError if the source has no such table: nothing else on the server can be opened.
+        Raises InputError if the source has no such table, so that nothing else on the server can be
+        opened.
         """
-        known = self.tables()
-        if table not in known:
-            shown = listed(known, 10) or "none"
+        tables = self.tables()
+        if table not in tables:
+            shown = listed(tables, 10) or "none"
             raise refuse(
                 "no-table", f"{quoted(self.name)} has no table {quoted(table)}: it has {shown}."
             )
@@ -111,11 +114,11 @@ class Connection:
             )
 
     def first_rows(self, table: str) -> Table:
-        """At most 1,000 rows, to see the columns by."""
-        source, named = self.source(table)
-        with opened(source, named) as (rows, *_):
-            found = rows.head(FIRST_ROWS).collect(backend="pyarrow").to_native()
-        frame: pd.DataFrame = found.to_pandas()
+        """At most 1,000 rows, for a preview of the columns."""
+        source, table_name = self.source(table)
+        with opened(source, table_name) as (rows, *_):
+            arrow = rows.head(FIRST_ROWS).collect(backend="pyarrow").to_native()
+        frame: pd.DataFrame = arrow.to_pandas()
         return make_table(frame, list(frame.columns), name=f"{self.name}: {table}")
 
     def _spark(self) -> Any:
@@ -137,22 +140,22 @@ class Connection:
         return ibis.connect(self.where)
 
     def _refused(self, error: Exception) -> InputError:
-        # Addresses may hold a password, and the engine may repeat them.
+        # An engine may repeat the address, which can contain a password.
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         reason = reason.replace(self.where, self.name)[:300]
         return refuse("connection", f"{quoted(self.name)} does not answer: {quoted(reason)}.")
 
 
-def _entries(where: str) -> tuple[str, ...]:
-    """The whole of a folder, and its own files and folders one by one."""
+def _folder_entries(where: str) -> tuple[str, ...]:
+    """The folder as a whole, and each of its files and folders."""
     if not os.path.isdir(where):
         return (Path(where).name,)
     inside = sorted(os.scandir(where), key=lambda entry: entry.name)
-    # Folders such as day=2026-11-01 are parts of one table.
-    named = [
+    # Folders such as day=2026-11-01 are partitions of one table.
+    entries = [
         entry.name
         for entry in inside
         if not entry.name.startswith((".", "_"))
         and ("=" not in entry.name if entry.is_dir() else suffix_of(entry.name) in FILES)
     ]
-    return (ALL_FILES, *named)
+    return (ALL_FILES, *entries)

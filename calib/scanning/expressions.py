@@ -1,7 +1,7 @@
-"""The expressions that an engine runs: cells of the grid, sums that round in one way, hashes.
+"""The expressions that an engine runs: cells of the grid, exact sums, hashes.
 
-Sums of floating-point numbers depend on the order of the rows, which engines do not keep. Here they
-are sums of whole numbers: of a score, its place within its cell; of a weight, its first 62 bits.
+Sums of floating-point numbers depend on the order of the rows, which engines do not keep. So whole
+numbers are summed: for a score its place within its cell, for a weight its first 62 bits.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from calib.numerics.score_grid import (
     TAIL_END,
 )
 
-# A place within a cell is a whole number of these: 2^31 rows of one cell stay within 63 bits.
+# A place within a cell is rounded to 2^-32 of its width, so that the sum over 2^31 rows has at most
+# 63 bits.
 UNITS = 2.0**32
 HALF = 2.0**31
 SCORE, KEY, LOG, PLACE = "calib_score", "calib_key", "calib_log", "calib_place"
@@ -47,7 +48,7 @@ def probability(mapping: ColumnMapping, *, rounded: bool = False) -> nw.Expr:
     """
     score = nw.col(str(mapping.score)).cast(nw.Float64)
     if mapping.transform == "logit":
-        # Of the two forms the one that cannot overflow.
+        # The exponential of a positive number can overflow.
         size = nw.when(score < 0.0).then(score).otherwise(-score).exp()
         score = nw.when(score < 0.0).then(size / (1.0 + size)).otherwise(1.0 / (1.0 + size))
     elif mapping.transform == "clip":
@@ -68,24 +69,25 @@ def class_scores(
     scores = [nw.col(name) for name in names]
     if transform == "softmax":
         rows = rows.with_columns(nw.max_horizontal(*scores).alias("calib_most"))
-        rows = rows.with_columns(*((own - nw.col("calib_most")).exp() for own in scores))
+        rows = rows.with_columns(*((score - nw.col("calib_most")).exp() for score in scores))
     if transform in OF_ROWS:
         rows = rows.with_columns(
             total(scores).alias("calib_whole"), nw.min_horizontal(*scores).alias("calib_lowest")
         )
         whole = nw.col("calib_whole")
-        # A row with a negative number has no shares: it stays as it is, and is refused.
+        # Shares of a row with a negative number are undefined. It is unchanged, and refused later.
         has_shares = (whole != 0.0) & (nw.col("calib_lowest") >= 0.0)
-        shares = (nw.when(has_shares).then(own / whole).otherwise(own) for own in scores)
+        shares = (nw.when(has_shares).then(score / whole).otherwise(score) for score in scores)
         return rows.with_columns(
             *(share.alias(name) for share, name in zip(shares, names, strict=True))
         )
-    found = (probability(ColumnMapping(score=name, transform=transform)) for name in names)
-    return rows.with_columns(*(own.alias(name) for own, name in zip(found, names, strict=True)))
+    return rows.with_columns(
+        *(probability(ColumnMapping(score=name, transform=transform)).alias(name) for name in names)
+    )
 
 
 def total(values: Sequence[nw.Expr]) -> nw.Expr:
-    """Sum of columns in the order in which NumPy adds a row, so that it rounds in the same way."""
+    """Sum of columns in the order in which NumPy adds a row, so that both round equally."""
     n = len(values)
     if n < 8:
         return reduce(add, values)
@@ -95,7 +97,7 @@ def total(values: Sequence[nw.Expr]) -> nw.Expr:
     whole = n - n % 8
     eight = [reduce(add, values[i:whole:8]) for i in range(8)]
     while len(eight) > 1:
-        eight = [one + other for one, other in zip(eight[::2], eight[1::2], strict=True)]
+        eight = [first + second for first, second in zip(eight[::2], eight[1::2], strict=True)]
     return reduce(add, values[whole:], eight[0])
 
 
@@ -104,12 +106,12 @@ def with_keys(
 ) -> nw.LazyFrame[Any]:
     """Add the cell of each score and, on the grid, the score's place within it.
 
-    `exact` says whether each cell is one score. `cut` are the keys of the cells whose rows are
-    wanted, cut in 64 parts. Without it all cells are wanted, as a whole: their keys are then those
-    of the grid, which are narrow, before they are times 65.
+    `exact` says whether each cell is one score. With `cut`, the keys of some cells, only their rows
+    are returned, with the keys of the 64 parts of each cell. Otherwise the keys are those of the
+    grid, not yet multiplied by 65, because engines group faster by narrow numbers.
     """
     if exact:
-        # What is added makes one zero of two.
+        # Adding 0 turns -0.0 into 0.0, whose bits differ.
         return rows.with_columns((nw.col(SCORE) + 0.0).alias(KEY))
     score, down, key = nw.col(SCORE), nw.col("calib_down"), nw.col("calib_inner")
     steps, near = score * float(GRID_STEPS), nw.col("calib_near")
@@ -119,7 +121,7 @@ def with_keys(
         nw.when(score > 0.5).then(1.0 - score).otherwise(score).alias("calib_near"),
     ).with_columns(
         (down + nw.col("calib_up")).alias("calib_inner"),
-        # No logarithm of 0, which is an error in some engines.
+        # The logarithm of 0 is an error in some engines.
         nw.when((near > 0.0) & (near < TAIL_END))
         .then(near / TAIL_END)
         .otherwise(nw.lit(1.0))
@@ -140,10 +142,10 @@ def with_keys(
 
 
 def _computed_once(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """The same rows, whose columns PostgreSQL computes before it goes on.
+    """The same rows, as a subquery that PostgreSQL runs once.
 
-    It writes subqueries into each other, and so computes a column as often as others name it. A
-    limit, which keeps all rows, stops that.
+    Otherwise it merges subqueries, and computes a column again for each column that uses it. A
+    limit above any number of rows prevents this.
     """
     if rows.implementation is not nw.Implementation.IBIS:
         return rows
@@ -162,27 +164,27 @@ def _outer_key() -> nw.Expr:
 
 
 def _outer_place() -> nw.Expr:
-    """How far below the cell's upper end, as a share of the cell's width up to 0.1%."""
-    # The difference of logarithms is small, so that its exponential cannot overflow.
+    """Distance from the cell's upper end, as a share of the cell's width, within 0.1%."""
+    # The difference of logarithms is small, so its exponential cannot overflow.
     shrunk = (1.0 - (nw.col(LOG) - _e_fold() / KEYS_PER_E_FOLD).exp()) * KEYS_PER_E_FOLD
     return nw.when(nw.col("calib_near") > 0.0).then(shrunk).otherwise(nw.lit(0.0))
 
 
 def _e_fold() -> nw.Expr:
-    """Which of the cells of equal ratio, 0 and below."""
+    """Number of the cell of equal ratio, 0 or negative."""
     return (nw.col(LOG) * KEYS_PER_E_FOLD).ceil()
 
 
 def _part() -> nw.Expr:
-    """Which of the 64 equal parts of its cell a score lies in, as `refined_keys` says."""
+    """Which of the 64 equal parts of its cell a score is in, as in `refined_keys`."""
     mirrored = nw.col(KEY) > MAX_INNER_KEY
-    own = (
+    key = (
         nw.when(mirrored).then(2 * GRID_STEPS - nw.col(KEY)).otherwise(nw.col(KEY)).cast(nw.Float64)
     )
-    outer = own < float(MIN_INNER_KEY)
-    fold = nw.when(outer).then((own - (MIN_INNER_KEY - 1)) / KEYS_PER_E_FOLD).otherwise(nw.lit(0.0))
-    low = (own / 2.0).floor() / GRID_STEPS
-    high = ((own + 1.0) / 2.0).floor() / GRID_STEPS
+    outer = key < float(MIN_INNER_KEY)
+    fold = nw.when(outer).then((key - (MIN_INNER_KEY - 1)) / KEYS_PER_E_FOLD).otherwise(nw.lit(0.0))
+    low = (key / 2.0).floor() / GRID_STEPS
+    high = ((key + 1.0) / 2.0).floor() / GRID_STEPS
     low = nw.when(outer).then((fold - 1.0 / KEYS_PER_E_FOLD).exp() * TAIL_END).otherwise(low)
     high = nw.when(outer).then(fold.exp() * TAIL_END).otherwise(high)
     start = nw.when(mirrored).then(1.0 - high).otherwise(low)
@@ -195,9 +197,9 @@ def _part() -> nw.Expr:
 def with_whole_numbers(
     rows: nw.LazyFrame[Any], *, exact: bool, largest: float | None
 ) -> tuple[nw.LazyFrame[Any], list[str]]:
-    """Add the whole numbers to sum; return their names too.
+    """Add columns of the whole numbers to sum, and return their names too.
 
-    If `exact`, each cell is one score, so that places need no sum. `largest` is the largest weight,
+    If `exact`, each cell is one score and places are not summed. `largest` is the largest weight,
     or None if rows have no weights.
     """
     if largest is None:
@@ -225,45 +227,45 @@ def _whole(value: nw.Expr) -> nw.Expr:
 
 
 def scale_of(largest: float) -> float:
-    """The power of two that weights are divided by: not below the largest."""
+    """The least power of two above the largest weight, by which weights are divided."""
     return math.ldexp(1.0, math.frexp(largest)[1])
 
 
 def sums_of(
-    found: Mapping[str, NDArray[np.generic]], key: IntArray, *, exact: bool, largest: float | None
+    columns: Mapping[str, NDArray[np.generic]], key: IntArray, *, exact: bool, largest: float | None
 ) -> dict[str, FloatArray]:
-    """Weights and scores as `CellTable` holds them, of sums of whole numbers.
+    """Convert sums of whole numbers to sums of weights and scores, as in `CellTable`.
 
-    `found` are counts, sums, least and largest scores, and `key` has the key of each cell in the
-    table. The others are those of `with_whole_numbers`.
+    `columns` are counts, sums, least and largest scores. `key` has the key of each cell. The other
+    arguments are those of `with_whole_numbers`.
     """
-    rows = np.asarray(found["rows"], dtype=np.float64)
+    rows = np.asarray(columns["rows"], dtype=np.float64)
     if largest is None:
         weight = weight_sq = rows
-        place = None if exact else np.asarray(found["place"], dtype=np.float64) / UNITS
+        place = None if exact else np.asarray(columns["place"], dtype=np.float64) / UNITS
     else:
         scale = scale_of(largest)
-        parts = [_of_limbs(found, name) for name in (LIMBS[:2] if exact else LIMBS)]
+        parts = [_join_limbs(columns, name) for name in (LIMBS[:2] if exact else LIMBS)]
         weight, weight_sq = parts[0] * scale, parts[1] * scale * scale
         place = None if exact else parts[2] * scale
-    low = np.asarray(found["low"], dtype=np.float64)
-    alone = low == found["high"]
+    low = np.asarray(columns["low"], dtype=np.float64)
     score_sum = low * weight
     if place is not None:
-        score_sum = np.where(alone, score_sum, _score_sums(key // KEYS_PER_CELL, weight, place))
+        one_score = low == columns["high"]
+        score_sum = np.where(one_score, score_sum, _score_sums(key // KEYS_PER_CELL, weight, place))
     return {"weight": weight, "weight_sq": weight_sq, "score_sum": score_sum}
 
 
-def _of_limbs(found: Mapping[str, NDArray[np.generic]], name: str) -> FloatArray:
-    high, low = (np.asarray(found[f"{name}_{limb}"], dtype=np.float64) for limb in (0, 1))
+def _join_limbs(columns: Mapping[str, NDArray[np.generic]], name: str) -> FloatArray:
+    high, low = (np.asarray(columns[f"{name}_{limb}"], dtype=np.float64) for limb in (0, 1))
     return high / HALF + low / (HALF * HALF)
 
 
 def _score_sums(key: IntArray, weight: FloatArray, place: FloatArray) -> FloatArray:
     inner = (np.floor(key / 2.0) * weight + place) / GRID_STEPS
     mirrored = key > MAX_INNER_KEY
-    own = np.where(mirrored, 2 * GRID_STEPS - key, key)
-    end = TAIL_END * np.exp((own - (MIN_INNER_KEY - 1)) / KEYS_PER_E_FOLD)
+    mirrored_key = np.where(mirrored, 2 * GRID_STEPS - key, key)
+    end = TAIL_END * np.exp((mirrored_key - (MIN_INNER_KEY - 1)) / KEYS_PER_E_FOLD)
     near = end * (weight - place / KEYS_PER_E_FOLD)
     outer = np.where(mirrored, weight - near, near)
     return np.where((key < MIN_INNER_KEY) | mirrored, outer, inner)
@@ -276,23 +278,23 @@ def hashed(rows: nw.LazyFrame[Any], column: str, digits: int = 3) -> nw.LazyFram
     if kind.is_duckdb():
         native = native.project(f"* REPLACE (substr(md5({column}), 1, {digits}) AS {column})")
     elif kind.is_pyspark() or kind.is_pyspark_connect():
-        made = f"substr(md5({column}), 1, {digits}) AS {column}"
-        native = native.selectExpr(f"* EXCEPT ({column})", made)
+        md5 = f"substr(md5({column}), 1, {digits}) AS {column}"
+        native = native.selectExpr(f"* EXCEPT ({column})", md5)
     elif kind.is_ibis():
-        native = native.mutate(**{column: _of_ibis(native[column]).substr(0, digits)})
+        native = native.mutate(**{column: _ibis_md5(native[column]).substr(0, digits)})
     elif kind.is_dask():
-        own = native[column].map(partial(_digits, digits), meta=(column, "string"))
-        native = native.assign(**{column: own})
+        hashes = native[column].map(partial(_digits, digits), meta=(column, "string"))
+        native = native.assign(**{column: hashes})
     else:
         import polars as pl
 
-        own = pl.col(column).map_elements(partial(_digits, digits), return_dtype=pl.String)
-        native = native.with_columns(own)
+        hashes = pl.col(column).map_elements(partial(_digits, digits), return_dtype=pl.String)
+        native = native.with_columns(hashes)
     return nw.from_native(native).lazy()
 
 
-def _of_ibis(text: Any) -> Any:
-    """MD5, which Ibis does not know of PostgreSQL by its own name."""
+def _ibis_md5(text: Any) -> Any:
+    # Ibis has no MD5 for PostgreSQL, although PostgreSQL has one.
     if text.get_backend().name != "postgres":
         return text.hexdigest("md5")
     import ibis

@@ -17,16 +17,14 @@ from calib.loading import load
 from calib.loading.file_options import ColumnMapping, Transform
 from calib.loading.problems import refuse
 from calib.scanning.expressions import SCORE, hashed, probability
-from calib.scanning.screening import check_columns, collected, first
+from calib.scanning.screening import check_columns, collected, single_row
 from calib.scanning.sources import opened
 from calib.scanning.watching import Steps, watched
 from calib.text import quoted
 
 TEXT = "calib_text"
-# Rows of a sample: the fewest, those drawn by default, and the most.
-LEAST, USUAL, MOST = 100, 200_000, 1_000_000
-# Of 8 hexadecimal digits.
-HASHES = 2**32
+MIN_SAMPLE_ROWS, DEFAULT_SAMPLE_ROWS, MAX_SAMPLE_ROWS = 100, 200_000, 1_000_000
+N_HASHES = 2**32  # A hash has 8 hexadecimal digits.
 
 
 def rows_between(
@@ -88,7 +86,7 @@ def rows_between(
 def scan_sample(
     source: Any,
     *,
-    n: int = USUAL,
+    n: int = DEFAULT_SAMPLE_ROWS,
     seed: int = 0,
     key: str | None = None,
     table: str | None = None,
@@ -134,35 +132,36 @@ def scan_sample(
     >>> len(drawn), drawn.remarks[0]
     (100, 'These are 100 of 1,000 rows, drawn at random (seed 0). All numbers are of this sample.')
     """
-    drawn = sampled_rows(source, n, seed=seed, key=key, table=table)
-    made = load(drawn.frame, **{"name": drawn.name, **columns})
+    sample = sampled_rows(source, n, seed=seed, key=key, table=table)
+    predictions = load(sample.frame, **{"name": sample.name, **columns})
     if isinstance(source, str | Path) and table is None:
-        made = replace(made, origin=replace(made.origin or Origin(), file=Path(source).name))
-    return drawn.told(made)
+        origin = replace(predictions.origin or Origin(), file=Path(source).name)
+        predictions = replace(predictions, origin=origin)
+    return sample.with_origin(predictions)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """Rows that were drawn, with all their columns."""
+    """Rows that were drawn, with all their columns. `name` and `n_rows` are those of the source."""
 
     frame: pd.DataFrame
-    name: str  # of the source
-    total: int  # rows of the source
+    name: str
+    n_rows: int
     seed: int
     key: str
 
-    def told(self, made: Predictions) -> Predictions:
+    def with_origin(self, predictions: Predictions) -> Predictions:
         """Predictions of these rows, whose remarks say that they are a sample."""
-        if len(self.frame) == self.total:
-            return made
+        if len(self.frame) == self.n_rows:
+            return predictions
         origin = replace(
-            made.origin or Origin(),
+            predictions.origin or Origin(),
             sampled=len(self.frame),
-            sampled_of=self.total,
+            sampled_of=self.n_rows,
             sample_key=self.key,
             seed=self.seed,
         )
-        return replace(made, origin=origin)
+        return replace(predictions, origin=origin)
 
 
 def sampled_rows(
@@ -175,43 +174,46 @@ def sampled_rows(
     progress: Progress | None = None,
 ) -> Sample:
     """Draw rows; the arguments are those of `scan_sample` and `scan`."""
-    if not LEAST <= n <= MOST:
-        raise refuse("sample", f"n must be from {LEAST:,} to {MOST:,}, got {n:,}.")
+    if not MIN_SAMPLE_ROWS <= n <= MAX_SAMPLE_ROWS:
+        raise refuse(
+            "sample", f"n must be from {MIN_SAMPLE_ROWS:,} to {MAX_SAMPLE_ROWS:,}, got {n:,}."
+        )
     steps = Steps()
-    with opened(source, table) as (rows, called, engine):
+    with opened(source, table) as (rows, name, engine):
 
         def work() -> Sample:
             steps(0.0, 0.2, "Counting the rows")
-            total = int(first(rows.select(nw.len().alias("rows")))["rows"])
+            total = int(single_row(rows.select(nw.len().alias("rows")))["rows"])
             steps(0.2, 1.0, "Drawing the sample")
-            frame = _drawn(rows, n, total, seed, key) if total > n else collected(rows).to_pandas()
-            return Sample(frame, called, total, seed, key or "")
+            all_fit = total <= n
+            frame = collected(rows).to_pandas() if all_fit else _drawn(rows, n, total, seed, key)
+            return Sample(frame, name, total, seed, key or "")
 
         return watched(work, engine, steps, progress, None)
 
 
 def _drawn(rows: nw.LazyFrame[Any], n: int, total: int, seed: int, key: str | None) -> pd.DataFrame:
-    """The rows with the smallest hashes, in order of these."""
+    """The rows with the smallest hashes, in order of their hashes."""
     schema = rows.collect_schema()
     if key is not None and key not in schema:
         raise refuse("no-column", f"The column {quoted(key)} of `key` is not in the source.")
-    # Lists and structures have no text that every engine writes.
-    named = [key] if key else [name for name, kind in schema.items() if not kind.is_nested()]
-    texts = (nw.col(name).cast(nw.String).fill_null("") for name in named)
+    # Engines do not write lists and structures as the same text.
+    columns = [key] if key else [name for name, kind in schema.items() if not kind.is_nested()]
+    texts = (nw.col(name).cast(nw.String).fill_null("") for name in columns)
     text = nw.concat_str(nw.lit(str(seed)), *texts, separator="|")
-    # A little more than wanted, so that there are enough.
+    # Six standard deviations more than n rows are drawn, so that n of them remain.
     share = (n + 6.0 * math.sqrt(n)) / total
-    most = f"{min(int(share * HASHES), HASHES - 1):08x}"
-    some = hashed(rows.with_columns(text.alias(TEXT)), TEXT, digits=8).filter(nw.col(TEXT) < most)
-    most_rows = n + int(12.0 * math.sqrt(n))
-    found = collected(some.head(most_rows + 1)).to_pandas()
-    # Drawn together, equal rows are no random sample of their rows.
-    if not n <= len(found) <= most_rows or 2 * found[TEXT].nunique() < len(found):
+    bound = f"{min(int(share * N_HASHES), N_HASHES - 1):08x}"
+    query = hashed(rows.with_columns(text.alias(TEXT)), TEXT, digits=8).filter(nw.col(TEXT) < bound)
+    max_rows = n + int(12.0 * math.sqrt(n))
+    drawn = collected(query.head(max_rows + 1)).to_pandas()
+    # Equal rows have the same hash and are drawn together, so they are not a random sample.
+    if not n <= len(drawn) <= max_rows or 2 * drawn[TEXT].nunique() < len(drawn):
         raise refuse(
             "no-sample",
             "The rows repeat each other too often to draw some of them at random. Name a column "
             "that identifies each row: `key` in Python, `--sample-key` of a command, or **Row ID** "
             "on the Data page.",
         )
-    found = found.sort_values(TEXT, kind="stable").drop(columns=TEXT)
-    return found.head(n).reset_index(drop=True)
+    drawn = drawn.sort_values(TEXT, kind="stable").drop(columns=TEXT)
+    return drawn.head(n).reset_index(drop=True)

@@ -22,11 +22,10 @@ from calib.scanning.watching import Steps
 from calib.text import quoted
 
 MODEL = "calib_model"
-# Several spellings may be one name.
-MOST = 10 * MAX_MODELS
+# Several spellings may be one name, so more values than models are read.
+MAX_SPELLINGS = 10 * MAX_MODELS
 
-
-# Rows of one model, and their mapping, with one score and no model.
+# The rows of one model, and a mapping that has one score and no model.
 ModelRows: TypeAlias = tuple[nw.LazyFrame[Any], ColumnMapping]
 
 
@@ -36,47 +35,49 @@ def count_models(
     count: Callable[[nw.LazyFrame[Any], ColumnMapping], Aggregate],
     steps: Steps,
 ) -> Aggregate:
-    """Count each model by itself, and put the counts together."""
+    """Count each model separately, and join the counts."""
     if not mapping.models and mapping.model is None:
         return count(rows, mapping)
     if mapping.models:
-        sources, unnamed = _of_columns(rows, mapping), 0
+        sources, n_unnamed = _by_score_column(rows, mapping), 0
     else:
-        sources, unnamed = _of_values(rows, mapping)
-    found = {}
+        sources, n_unnamed = _by_model_name(rows, mapping)
+    counts = {}
     for number, (model, source) in enumerate(sources.items()):
         steps.begin(number, len(sources), model)
         try:
-            found[model] = count(*source)
+            counts[model] = count(*source)
         except InputError as error:
-            raise _of_model(error, model, mapping) from None
+            raise _with_model(error, model, mapping) from None
     try:
-        made = join_models(found)
+        joined = join_models(counts)
     except ValueError as error:
         raise refuse("models", str(error)) from None
-    if unnamed:
-        made = replace(made, set_aside={"model missing": unnamed, **made.set_aside})
-    return made
+    if n_unnamed:
+        joined = replace(joined, set_aside={"model missing": n_unnamed, **joined.set_aside})
+    return joined
 
 
-def _of_columns(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> dict[str, ModelRows]:
+def _by_score_column(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> dict[str, ModelRows]:
     if mapping.score or mapping.model is not None:
         other = "score" if mapping.score else "model"
         raise refuse("models", f"`models` names the score columns: leave out `{other}`.")
-    alone = replace(mapping, models=())
-    return {column: (rows, replace(alone, score=column)) for column in mapping.models}
+    of_one_model = replace(mapping, models=())
+    return {column: (rows, replace(of_one_model, score=column)) for column in mapping.models}
 
 
-def _of_values(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> tuple[dict[str, ModelRows], int]:
-    """The rows of each model by its name, and how many rows name none."""
+def _by_model_name(
+    rows: nw.LazyFrame[Any], mapping: ColumnMapping
+) -> tuple[dict[str, ModelRows], int]:
+    """The rows of each model by its name, and the number of rows without a name."""
     check_columns(rows, mapping)
     column = str(mapping.model)
-    own = nw.col(column)
+    name = nw.col(column)
     if rows.collect_schema()[column] in (nw.Categorical, nw.Enum):
-        own = own.cast(nw.String)
-    # A column of names of rows is not fetched.
-    some = rows.select(own.alias(MODEL)).group_by(MODEL).agg(nw.len().alias("rows")).head(MOST)
-    counts = collected(some)
+        name = name.cast(nw.String)
+    # The limit keeps a column with a different name in every row from being fetched.
+    query = rows.select(name.alias(MODEL)).group_by(MODEL).agg(nw.len().alias("rows"))
+    counts = collected(query.head(MAX_SPELLINGS))
     values = pd.Series(counts[MODEL].to_pylist(), dtype=object)
     labels = as_labels(values)
     if not 1 <= len(labels) <= MAX_MODELS:
@@ -87,19 +88,19 @@ def _of_values(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> tuple[dict[st
             "Choose another column, or none.",
         )
     size = counts["rows"].to_pandas()
-    unnamed = int(size[labels.codes < 0].sum())
-    if unnamed and not mapping.drop_missing:
-        problem = unusable(mapping, "model missing", unnamed, int(size.sum()))
+    n_unnamed = int(size[labels.codes < 0].sum())
+    if n_unnamed and not mapping.drop_missing:
+        problem = unusable(mapping, "model missing", n_unnamed, int(size.sum()))
         raise with_arguments([problem], mapping)
-    alone = replace(mapping, model=None)
-    of_name = {
-        name: (rows.filter(own.is_in(values[labels.codes == code].tolist())), alone)
-        for code, name in enumerate(labels.names)
+    of_one_model = replace(mapping, model=None)
+    sources = {
+        model: (rows.filter(name.is_in(values[labels.codes == code].tolist())), of_one_model)
+        for code, model in enumerate(labels.names)
     }
-    return in_order(of_name), unnamed
+    return in_order(sources), n_unnamed
 
 
-def _of_model(error: InputError, model: str, mapping: ColumnMapping) -> InputError:
+def _with_model(error: InputError, model: str, mapping: ColumnMapping) -> InputError:
     """The same error with the name of the model, and with repairs of the mapping of all models."""
     if error.mapping is None:
         return InputError(error.problems, f"Model {quoted(model)}: {error}")

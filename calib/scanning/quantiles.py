@@ -13,20 +13,22 @@ from calib.scanning.screening import collected
 
 VALUE, PLACE = "calib_value", "calib_range"
 RANGES = 65_536
-# So many rows are fetched by value.
-FEW = 100_000
+# Once a range has at most this many rows, their values are fetched and sorted here.
+MAX_FETCHED_ROWS = 100_000
 
 
 def quantiles(rows: nw.LazyFrame[Any], levels: Sequence[float]) -> list[float]:
     """Quantiles of the finite values of the column `VALUE`, as `numpy.quantile` gives them."""
-    known = rows.select(VALUE).filter(nw.col(VALUE).is_finite())
-    first = _counts(known)
-    total = int(first["rows"].sum())
-    return [_quantile(known, first, level * (total - 1)) for level in levels] if total else []
+    values = rows.select(VALUE).filter(nw.col(VALUE).is_finite())
+    ranges = _counted_ranges(values)
+    total = int(ranges["rows"].sum())
+    return [_quantile(values, ranges, level * (total - 1)) for level in levels] if total else []
 
 
-def _counts(rows: nw.LazyFrame[Any], low: float = np.nan, high: float = np.nan) -> pd.DataFrame:
-    """Rows of equal ranges between two values, and the least and largest of each; increasing."""
+def _counted_ranges(
+    rows: nw.LazyFrame[Any], low: float = np.nan, high: float = np.nan
+) -> pd.DataFrame:
+    """Rows, least and largest value of equal ranges between two values, in increasing order."""
     value = nw.col(VALUE)
     if np.isnan(low):
         ends = collected(rows.select(value.min().alias("low"), value.max().alias("high")))
@@ -35,10 +37,10 @@ def _counts(rows: nw.LazyFrame[Any], low: float = np.nan, high: float = np.nan) 
             return pd.DataFrame({"rows": [], "low": [], "high": []})
     else:
         rows = rows.filter((value >= low) & (value <= high))
-    # Halves, since the distance of two numbers may overflow.
+    # The values are halved, because the difference of two numbers can overflow.
     width = max(high / 2.0 - low / 2.0, 5e-324)
     place = ((value / 2.0 - low / 2.0) / width * float(RANGES)).floor()
-    found = (
+    ranges = (
         rows.with_columns(place.alias(PLACE), value.alias("calib_high"))
         .group_by(PLACE)
         .agg(
@@ -47,29 +49,29 @@ def _counts(rows: nw.LazyFrame[Any], low: float = np.nan, high: float = np.nan) 
             nw.col("calib_high").max().alias("high"),
         )
     )
-    return collected(found).to_pandas().sort_values("low", ignore_index=True)
+    return collected(ranges).to_pandas().sort_values("low", ignore_index=True)
 
 
-def _quantile(rows: nw.LazyFrame[Any], counts: pd.DataFrame, place: float) -> float:
+def _quantile(rows: nw.LazyFrame[Any], ranges: pd.DataFrame, place: float) -> float:
     below = int(np.floor(place))
-    low, high = _pair(rows, counts, below)
+    low, high = _pair(rows, ranges, below)
     share, step = place - below, high - low
     return float(high - step * (1.0 - share) if share >= 0.5 else low + step * share)
 
 
-def _pair(rows: nw.LazyFrame[Any], counts: pd.DataFrame, rank: int) -> tuple[float, float]:
+def _pair(rows: nw.LazyFrame[Any], ranges: pd.DataFrame, rank: int) -> tuple[float, float]:
     """The values of a rank and of the next one."""
     after = np.inf
     while True:
-        up_to = counts["rows"].to_numpy().cumsum()
+        up_to = ranges["rows"].to_numpy().cumsum()
         at = int(np.searchsorted(up_to, rank, "right"))
-        if at + 1 < len(counts):
-            after = float(counts["low"][at + 1])
+        if at + 1 < len(ranges):
+            after = float(ranges["low"][at + 1])
         rank -= int(up_to[at - 1]) if at else 0
-        n, low, high = int(counts["rows"][at]), float(counts["low"][at]), float(counts["high"][at])
-        if low == high or n <= FEW:
+        n, low, high = int(ranges["rows"][at]), float(ranges["low"][at]), float(ranges["high"][at])
+        if low == high or n <= MAX_FETCHED_ROWS:
             break
-        counts = _counts(rows, low, high)
+        ranges = _counted_ranges(rows, low, high)
     if low < high:
         inside = rows.filter((nw.col(VALUE) >= low) & (nw.col(VALUE) <= high))
         values = np.sort(collected(inside)[VALUE].to_numpy())

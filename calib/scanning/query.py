@@ -40,7 +40,7 @@ COLUMNS = (
     *("calib_rows", "calib_weight", "calib_weight_sq", "calib_score_sum"),
     *("calib_low", "calib_high"),
 )
-# Only if two columns are crossed.
+# The result has these columns only if two columns are crossed.
 CROSSED = ("calib_column2", "calib_value2")
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -98,28 +98,28 @@ def scan_sql(
     if dialect not in get_args(Dialect):
         raise ValueError(f"dialect must be one of {', '.join(get_args(Dialect))}, got {dialect!r}.")
     singles, pairs = singles_and_pairs(slices, time)
-    by = [("slice", name) for name in singles] + ([("time", time)] if time else [])
+    roles = [("slice", name) for name in singles] + ([("time", time)] if time else [])
     chosen = [
         f"CAST({_column(outcome, dialect)} AS TEXT) AS calib_outcome",
         f"{_number(score, dialect)} AS calib_score",
         f"{_number(weight, dialect) if weight else '1e0'} AS calib_w",
-        *(f"{_value(role, name, dialect)} AS calib_by_{i}" for i, (role, name) in enumerate(by)),
+        *(f"{_value(role, name, dialect)} AS calib_by_{i}" for i, (role, name) in enumerate(roles)),
     ]
-    names = [f"calib_by_{i}" for i in range(len(by))]
-    kept = ", ".join(["calib_outcome", "calib_score", "calib_w", *names])
-    named = {name: own for (_, name), own in zip(by, names, strict=True)}
-    cuts = [("all", ()), *((role, (name,)) for role, name in by)]
+    aliases = [f"calib_by_{i}" for i in range(len(roles))]
+    columns = ", ".join(["calib_outcome", "calib_score", "calib_w", *aliases])
+    alias_of = {name: alias for (_, name), alias in zip(roles, aliases, strict=True)}
+    cuts = [("all", ()), *((role, (name,)) for role, name in roles)]
     cuts += [("crossing", pair) for pair in pairs]
     query = TEMPLATE.format(
         chosen=", ".join(chosen),
         table=_table(table, dialect),
-        kept=kept,
-        known=f"SELECT {VERSION} AS calib_version, 'names' AS calib_role, {_text(score)} AS "
+        columns=columns,
+        names_row=f"SELECT {VERSION} AS calib_version, 'names' AS calib_role, {_text(score)} AS "
         f"calib_column, {_text(outcome)} AS calib_value, "
         + NO_CELLS.format(rows="CAST(0 AS BIGINT)"),
         none=NOT_CROSSED if pairs else "",
         groups=" UNION ALL ".join(
-            _group(role, {name: named[name] for name in cut}, crossed=bool(pairs))
+            _group(role, {name: alias_of[name] for name in cut}, crossed=bool(pairs))
             for role, cut in cuts
         ),
     )
@@ -133,12 +133,12 @@ NO_CELLS = (
     "CAST(NULL AS DOUBLE) AS calib_high"
 )
 NOT_CROSSED = ", CAST(NULL AS TEXT) AS calib_column2, CAST(NULL AS TEXT) AS calib_value2"
-# Every step has a SELECT of its own: no engine needs to read an alias where it was made.
+# Every step is a SELECT, because not all engines can use an alias in the SELECT that defines it.
 TEMPLATE = (
     f"""
 WITH calib_source AS (SELECT {{chosen}} FROM {{table}} AS calib_rows_of),
 calib_sorted AS (
-    SELECT {{kept}}, CASE
+    SELECT {{columns}}, CASE
         WHEN calib_outcome IS NULL OR TRIM(calib_outcome) = '' THEN 'outcome missing'
         WHEN calib_score IS NULL THEN 'score missing'
         WHEN NOT (calib_score >= 0e0 AND calib_score <= 1e0) THEN 'score outside'
@@ -147,28 +147,28 @@ calib_sorted AS (
         ELSE '' END AS calib_reason FROM calib_source
 ),
 calib_usable AS (
-    SELECT {{kept}},
+    SELECT {{columns}},
         CASE WHEN calib_score > 5e-1 THEN 1e0 - calib_score ELSE calib_score END AS calib_near,
         FLOOR({GRID_STEPS:e} * calib_score + {EDGE_ROUNDING:e})
             + CEIL({GRID_STEPS:e} * calib_score - {EDGE_ROUNDING:e}) AS calib_inner
     FROM calib_sorted WHERE calib_reason = ''
 ),
 calib_folds AS (
-    SELECT {{kept}}, calib_inner, CASE
+    SELECT {{columns}}, calib_inner, CASE
         WHEN calib_inner >= {MIN_INNER_KEY:e} AND calib_inner <= {MAX_INNER_KEY:e} THEN 0e0
         WHEN calib_near > 0e0 THEN CEIL({KEYS_PER_E_FOLD:e}
             * LN((CASE WHEN calib_near > 0e0 THEN calib_near ELSE {TAIL_END:e} END) / {TAIL_END:e}))
         ELSE {KEY_OF_ZERO - MIN_INNER_KEY + 1:e} END AS calib_fold FROM calib_usable
 ),
 calib_keys AS (
-    SELECT {{kept}}, CAST(CASE
+    SELECT {{columns}}, CAST(CASE
         WHEN calib_inner >= {MIN_INNER_KEY:e} AND calib_inner <= {MAX_INNER_KEY:e} THEN calib_inner
         WHEN calib_score > 5e-1 THEN {2 * GRID_STEPS - MIN_INNER_KEY + 1:e}
             - (CASE WHEN calib_fold > 0e0 THEN 0e0 ELSE calib_fold END)
         ELSE {MIN_INNER_KEY - 1:e} + (CASE WHEN calib_fold > 0e0 THEN 0e0 ELSE calib_fold END)
         END AS BIGINT) * {KEYS_PER_CELL} AS calib_key FROM calib_folds
 )
-{{known}}{{none}} UNION ALL SELECT {VERSION}, 'set aside', calib_reason, CAST(NULL AS TEXT), """
+{{names_row}}{{none}} UNION ALL SELECT {VERSION}, 'set aside', calib_reason, CAST(NULL AS TEXT), """
     + NO_CELLS.format(rows="COUNT(*)")
     + """{none}
 FROM calib_sorted WHERE calib_reason <> '' GROUP BY calib_reason UNION ALL {groups}
@@ -177,7 +177,7 @@ FROM calib_sorted WHERE calib_reason <> '' GROUP BY calib_reason UNION ALL {grou
 
 
 def _group(role: str, cut: Mapping[str, str], *, crossed: bool) -> str:
-    """Cells by the columns of a cut, one or two; `cut` says what their values are called."""
+    """Count cells by one or two columns. `cut` maps each column to the alias of its values."""
     columns, values = [*map(_text, cut)] or ["''"], [*cut.values()] or ["CAST(NULL AS TEXT)"]
     more = f", {columns[1]}, {values[1]}" if len(cut) > 1 else NOT_CROSSED if crossed else ""
     return (
@@ -215,11 +215,11 @@ def _table(name: str, dialect: str) -> str:
     parts = re.findall(r'"[^"]*"|[^.]+', name)
     # Names of tables keep their case in BigQuery.
     keep = dialect == "bigquery"
-    found = [
+    identifiers = [
         exp.to_identifier(part.strip('"'), quoted=True) if keep else _identifier(part, dialect)
         for part in parts
     ]
-    return ".".join(each.sql(dialect="duckdb") for each in found)
+    return ".".join(identifier.sql(dialect="duckdb") for identifier in identifiers)
 
 
 def _text(value: str) -> str:

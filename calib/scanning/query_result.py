@@ -65,22 +65,22 @@ def read_result(
 ) -> Aggregate:
     """Read a saved result of the query of `scan_sql` as an Aggregate.
 
-    The file is CSV with commas and a header, or Parquet. Which label is positive is guessed if it
-    is not given. Raises InputError if scores are outside [0, 1], it is unclear which label is
-    positive, or the file is from another version.
+    The file is CSV with commas and a header, or Parquet. The positive label is guessed if it is not
+    given. Raises InputError if scores are outside [0, 1], it is unclear which label is positive, or
+    the file is from another version.
     """
-    called = Path(path).name if isinstance(path, str | Path) else "The file"
-    found = _frame(path)
-    versions = set(found["calib_version"])
+    file_name = Path(path).name if isinstance(path, str | Path) else "The file"
+    frame = _frame(path)
+    versions = set(frame["calib_version"])
     if versions != {VERSION}:
         raise refuse(
             "version",
-            f"{quoted(called)} has version {sorted(versions)}; this calib reads version "
+            f"{quoted(file_name)} has version {sorted(versions)}; this calib reads version "
             f"{VERSION}. Print the query again by calib.scan_sql, and run it again.",
         )
-    names = found[found["calib_role"] == "names"].iloc[0]
-    aside = found[found["calib_role"] == "set aside"]
-    set_aside = dict(zip(aside["calib_column"], map(int, aside["calib_rows"]), strict=True))
+    names = frame[frame["calib_role"] == "names"].iloc[0]
+    reasons = frame[frame["calib_role"] == "set aside"]
+    set_aside = dict(zip(reasons["calib_column"], map(int, reasons["calib_rows"]), strict=True))
     if outside := set_aside.get("score outside", 0):
         raise refuse(
             "outside",
@@ -94,29 +94,29 @@ def read_result(
         negative=as_label_texts(negative),
         others_negative=others_negative,
     )
-    cells, names_of_classes, unused = _with_outcomes(found, mapping)
+    cells, class_names, unused = _with_outcomes(frame, mapping)
     set_aside |= unused
     cells = cells.assign(exact=_lossless(cells))
     parts: list[Part] = []
-    pieces, kind = [], ""
+    pieces, time_kind = [], ""
     groups = dict(iter(cells.groupby(["calib_role", "calib_column", "calib_column2"], sort=False)))
     for role, *columns in sorted(groups, key=lambda names: ROLES.index(names[0])):
-        own, column = groups[role, *columns], crossed_name(filter(None, columns))
-        values, codes, of_time = _values(own, role, columns)
-        kind = of_time or kind
-        pieces.append(_piece(own, codes, len(parts)))
+        entries, column = groups[role, *columns], crossed_name(filter(None, columns))
+        values, codes, kind = _values(entries, role, columns)
+        time_kind = kind or time_kind
+        pieces.append(_piece(entries, codes, len(parts)))
         parts += [Part("", column if values else "", value) for value in (values or ("",))]
     time = next((column for role, column, _ in groups if role == "time"), "")
     return joined_pieces(
         parts,
         pieces,
-        name=stem(called),
+        name=stem(file_name),
         score_name=names["calib_column"],
         outcome_name=names["calib_value"],
-        positive_name=names_of_classes[1],
-        class_names=names_of_classes,
+        positive_name=class_names[1],
+        class_names=class_names,
         time_name=time,
-        time_kind=kind,
+        time_kind=time_kind,
         weighted=bool((cells["calib_weight"] != cells["calib_rows"]).any()),
         set_aside=set_aside,
     )
@@ -128,42 +128,42 @@ def _frame(path: str | Path | BufferedIOBase) -> pd.DataFrame:
         file.seek(0)
         packed = file.read(4) == b"PAR1"
         file.seek(0)
-        # Texts stay texts: a slice may be called 007, or NA.
-        found = (
+        # Pandas must not convert texts, because a slice can be called 007 or NA.
+        frame = (
             pd.read_parquet(file)
             if packed
             else pd.read_csv(file, dtype=str, keep_default_na=False, encoding="utf-8-sig")
         )
-    found.columns = found.columns.str.casefold()
-    found = found.reindex(columns=[*COLUMNS, *CROSSED])
+    frame.columns = frame.columns.str.casefold()
+    frame = frame.reindex(columns=[*COLUMNS, *CROSSED])
     numbers = [name for name in COLUMNS if name not in texts]
-    found = found.replace("", None)
-    found[numbers] = found[numbers].apply(pd.to_numeric)
-    names = found[["calib_column", "calib_column2"]].astype(object).fillna("").astype(str)
-    return found.assign(**names)
+    frame = frame.replace("", None)
+    frame[numbers] = frame[numbers].apply(pd.to_numeric)
+    names = frame[["calib_column", "calib_column2"]].astype(object).fillna("").astype(str)
+    return frame.assign(**names)
 
 
 def _with_outcomes(
-    found: pd.DataFrame, mapping: ColumnMapping
+    frame: pd.DataFrame, mapping: ColumnMapping
 ) -> tuple[pd.DataFrame, tuple[str, str], dict[str, int]]:
-    """Cells of known outcomes, what the classes are called, and by reason the other rows."""
-    cells = found[found["calib_key"].notna()]
+    """Cells with usable outcomes, names of the classes, and numbers of other rows by reason."""
+    cells = frame[frame["calib_key"].notna()]
     if cells.empty:
         raise refuse("no-rows", "The query counted no rows. Choose another table.")
-    whole = cells[cells["calib_role"] == "all"]
-    counts = whole.groupby("calib_outcome")["calib_rows"].sum().sort_values(kind="stable")
+    all_rows = cells[cells["calib_role"] == "all"]
+    counts = all_rows.groupby("calib_outcome")["calib_rows"].sum().sort_values(kind="stable")
     labels, codes, _ = labels_of(counts.index.to_series(), counts, mapping)
     mapping, meaning = meaning_of(labels, mapping, counts.reset_index(drop=True), codes)
-    code = cells["calib_outcome"].map(dict(zip(counts.index, meaning, strict=True)))
-    known = code >= 0
-    cells = cells[known].assign(positive=code[known] == 1)
+    meaning_of_cell = cells["calib_outcome"].map(dict(zip(counts.index, meaning, strict=True)))
+    usable = meaning_of_cell >= 0
+    cells = cells[usable].assign(positive=meaning_of_cell[usable] == 1)
     reasons = {"unknown": codes < 0, NEITHER: (codes >= 0) & (meaning < 0)}
     unused = {f"outcome {why}": int(counts[rows].sum()) for why, rows in reasons.items()}
     return cells, class_names(labels, mapping), {why: n for why, n in unused.items() if n}
 
 
 def _lossless(cells: pd.DataFrame) -> bool:
-    """Whether no cell holds two scores, so that each can be called by its own."""
+    """Whether no cell holds two scores, so that each cell can have its score as its key."""
     ends = cells.groupby("calib_key").agg(low=("calib_low", "min"), high=("calib_high", "max"))
     return bool((ends["low"] == ends["high"]).all())
 
@@ -171,38 +171,38 @@ def _lossless(cells: pd.DataFrame) -> bool:
 def _values(
     cells: pd.DataFrame, role: str, columns: Sequence[str]
 ) -> tuple[tuple[str, ...], IntArray, str]:
-    """Names of the values of a cut, the position of each entry's value, and the kind of time."""
+    """Names of the values of a column or of two, the code of each entry, and the kind of times."""
     if role == "all":
         return (), np.zeros(len(cells), dtype=np.int64), ""
     rows = cells["calib_rows"]
-    names, codes, kind = _of_column(cells["calib_value"], rows, role, columns[0])
+    names, codes, kind = _column_values(cells["calib_value"], rows, role, columns[0])
     if role != "crossing":
         return names, codes, kind
-    others, own, _ = _of_column(cells["calib_value2"], rows, role, columns[1])
-    names, codes = crossed((names, codes), (others, own))
+    others, other_codes, _ = _column_values(cells["calib_value2"], rows, role, columns[1])
+    names, codes = crossed((names, codes), (others, other_codes))
     if len(names) > MAX_VALUES:
         raise refuse("many-values", too_many(columns, len(names)))
     return names, codes, kind
 
 
-def _of_column(
+def _column_values(
     values: pd.Series, rows: pd.Series, role: str, column: str
 ) -> tuple[tuple[str, ...], IntArray, str]:
     codes, distinct = pd.factorize(values, use_na_sentinel=False)
     series = pd.Series(distinct)
     if role == "time":
         times = read_times(series, as_times(series), ColumnMapping(time=column))
-        names, own = days_or_values(times)
-        return names, own[codes], times.dtype.kind
+        names, code_of = days_or_values(times)
+        return names, code_of[codes], times.dtype.kind
     counts = np.bincount(codes, rows, minlength=len(distinct)).astype(np.int64)
-    names, own = named_slices(series, counts, column)
-    return names, own[codes], ""
+    names, code_of = named_slices(series, counts, column)
+    return names, code_of[codes], ""
 
 
 def _piece(cells: pd.DataFrame, codes: IntArray, first_part: int) -> tuple[Strata, CellTable]:
     exact = bool(cells["exact"].iloc[0])
     low = cells["calib_low"].to_numpy(np.float64) + 0.0
-    columns = {name: cells[own].to_numpy(np.float64) for name, own in (SUMS | ENDS).items()}
+    columns = {name: cells[column].to_numpy(np.float64) for name, column in (SUMS | ENDS).items()}
     table = CellTable(
         exact,
         codes,
@@ -211,8 +211,10 @@ def _piece(cells: pd.DataFrame, codes: IntArray, first_part: int) -> tuple[Strat
         cells["calib_rows"].to_numpy(np.int64),
         **columns,
     )
-    # Labels in several spellings, and values of one range, become one entry.
+    # Spellings of one label, and values of one range, may leave several entries to be joined.
     table = add_tables(table, table.pick(np.zeros(0, dtype=np.int64)))
     present, stratum = np.unique(table.stratum, return_inverse=True)
-    none = np.full(len(present), NONE, dtype=np.int64)
-    return Strata(present + first_part, none, none, none), replace(table, stratum=stratum)
+    not_counted = np.full(len(present), NONE, dtype=np.int64)
+    return Strata(present + first_part, not_counted, not_counted, not_counted), replace(
+        table, stratum=stratum
+    )

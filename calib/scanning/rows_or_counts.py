@@ -1,4 +1,4 @@
-"""Files that a person drops, with rows or counts. They are read here or in a separate process."""
+"""Uploaded files, with rows or with counts. They are read here or in a separate process."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def read(
 
 
 def _check(data: bytes, budget: Budget) -> None:
-    """Refuse what declares too much, before it is decoded; a text declares nothing."""
+    """Refuse a Parquet file that declares too many cells, before it is decoded."""
     try:
-        found = pq.read_metadata(io.BytesIO(data))
+        metadata = pq.read_metadata(io.BytesIO(data))
     except pa.ArrowException:
         return
-    budget.check_cells(found.num_rows, found.num_columns)
+    budget.check_cells(metadata.num_rows, metadata.num_columns)
 
 
 def serve_one() -> None:
-    """What a process does that reads one file; see `calib.loading.reading.apart`."""
+    """Read one file in a separate process; see `calib.loading.reading.apart`."""
     apart.serve_one(read)

@@ -1,4 +1,4 @@
-"""The describing query: what the columns hold, and the checks of the Data page that follow."""
+"""One query over all rows: the checks of the Data page, and the rows that can be counted."""
 
 from __future__ import annotations
 
@@ -33,31 +33,39 @@ from calib.numerics.cell_table import MAX_EXACT_SCORES
 from calib.scanning.expressions import SCORE, WEIGHT, hashed, probability
 from calib.text import listed, quoted
 
-# Distinct values are counted among so many rows first. Where nearly every score is another one,
-# these are more than can be cells of one score.
-PROBED = 2 * MAX_EXACT_SCORES
+# Distinct values are first counted among this many rows. If most scores differ, these rows already
+# have more distinct scores than can each be a cell, and the other rows are not read.
+MAX_PROBED_ROWS = 2 * MAX_EXACT_SCORES
 MAX_CLUSTERS = 1000
 OUTCOME, POSITIVE = "calib_outcome", "calib_positive"
 SPLIT, FOLD_NAME, GROUP = "calib_split", "calib_fold", "calib_group"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Description:
-    """What the describing query found."""
+class ScreenedRows:
+    """The rows that can be counted, and what one query over all rows showed.
 
-    rows: nw.LazyFrame[Any]  # usable, with score, outcome and weight as the analysis takes them
-    class_names: tuple[str, ...]  # negative and positive; of one score per class all classes
+    `rows` have the score, outcome and weight that the analysis uses. `class_names` are the names of
+    the negative and the positive class; with one score per class, of all classes. `set_aside` has
+    the number of unusable rows by reason. `largest` is the largest weight, or None without weights.
+    If `exact`, there are few distinct scores, and each is a cell. `warnings` are about rows that
+    can be used but may mislead. `zoned` says whether the type of the times has a zone, and `sure`
+    whether the labels alone show which class is positive.
+    """
+
+    rows: nw.LazyFrame[Any]
+    class_names: tuple[str, ...]
     positive_name: str
     set_aside: Mapping[str, int]
-    largest: float | None  # largest weight, or None if rows have no weights
-    exact: bool  # whether there are few distinct scores, so that each can be a cell
-    warnings: tuple[Problem, ...] = ()  # what may mislead although the rows can be used
-    zoned: bool = False  # whether times are of a type with a zone
-    sure: bool = True  # whether the labels leave no doubt which class is positive
+    largest: float | None
+    exact: bool
+    warnings: tuple[Problem, ...] = ()
+    zoned: bool = False
+    sure: bool = True
 
 
-def describe(rows: nw.LazyFrame[Any], mapping: ColumnMapping, max_scores: int) -> Description:
-    """Look at rows once, and refuse what cannot be counted, with the problems of the Data page.
+def screen(rows: nw.LazyFrame[Any], mapping: ColumnMapping, max_scores: int) -> ScreenedRows:
+    """Read the rows once, and refuse what cannot be counted, with the problems of the Data page.
 
     The mapping has an outcome and one score. Up to `max_scores` distinct scores, each is a cell.
     """
@@ -73,18 +81,18 @@ def describe(rows: nw.LazyFrame[Any], mapping: ColumnMapping, max_scores: int) -
     if float(facts["low"].min()) < 0.0 or float(facts["high"].max()) > 1.0:
         usable = usable.with_columns(nw.col(SCORE).clip(0.0, 1.0).alias(SCORE))
     usable = usable.with_columns(
-        # The narrower what is grouped by, the faster.
+        # Engines group faster by a narrow type.
         whether(nw.col(OUTCOME).is_in(facts[OUTCOME][meaning == 1].tolist()))
         .cast(nw.Int8)
         .alias(POSITIVE)
     )
     names = class_names(labels, mapping)
-    made = described(usable, mapping, facts, set_aside, names, names[1], max_scores)
+    screened = screened_rows(usable, mapping, facts, set_aside, names, names[1], max_scores)
     repaired = mapping.transform != "none" or mapping.swap or mapping.drop_missing
-    return replace(made, sure=not repaired and is_plain_pair(labels))
+    return replace(screened, sure=not repaired and is_plain_pair(labels))
 
 
-def described(
+def screened_rows(
     rows: nw.LazyFrame[Any],
     mapping: ColumnMapping,
     facts: pd.DataFrame,
@@ -92,25 +100,25 @@ def described(
     class_names: tuple[str, ...],
     positive_name: str,
     max_scores: int,
-) -> Description:
-    """What is known of rows whose score and outcome are those of the analysis."""
+) -> ScreenedRows:
+    """Join clusters if there are too many, and see whether each distinct score can be a cell."""
     total = int(facts["rows"].sum())
-    if mapping.group is not None and not _few(rows, GROUP, MAX_CLUSTERS, total):
+    if mapping.group is not None and not _has_at_most(MAX_CLUSTERS, rows, GROUP, total):
         rows = _joined_clusters(rows)
-    return Description(
+    return ScreenedRows(
         rows,
         class_names,
         positive_name,
         set_aside,
         float(facts["largest"].max()) if mapping.weight else None,
-        _few(rows, SCORE, max_scores, total),
+        _has_at_most(max_scores, rows, SCORE, total),
     )
 
 
 def has_zone(rows: nw.LazyFrame[Any], column: str | None) -> bool:
-    """Whether a column has a type of times with a zone, by whose days rows are counted.
+    """Whether rows are counted by the days of a column in the zone of its type.
 
-    Ibis takes the day in the zone of its connection.
+    It is False for Ibis, which takes the day in the zone of its connection.
     """
     kind = rows.collect_schema().get(column or "")
     zoned = isinstance(kind, nw.Datetime) and kind.time_zone is not None
@@ -118,9 +126,9 @@ def has_zone(rows: nw.LazyFrame[Any], column: str | None) -> bool:
 
 
 def _joined_clusters(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """Groups, joined at random.
+    """Join clusters at random into 512 larger ones.
 
-    Intervals from random groups of groups are as valid (Wolter 2007,
+    Intervals from random groups of clusters are as valid (Wolter 2007,
     doi:10.1007/978-0-387-35099-8, chapter 2).
     """
     digits = hashed(rows.with_columns(nw.col(GROUP).cast(nw.String)), GROUP)
@@ -128,7 +136,7 @@ def _joined_clusters(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
         nw.col(GROUP).str.slice(0, 2).alias(GROUP),
         nw.col(GROUP).str.slice(2, 1).is_in(list("01234567")).alias("calib_half"),
     )
-    # 512 clusters: two digits, and half of a third.
+    # Two hexadecimal digits and half of a third make 512 clusters.
     return half.with_columns(
         nw.concat_str(
             nw.col(GROUP), nw.when(nw.col("calib_half")).then(nw.lit("0")).otherwise(nw.lit("8"))
@@ -137,7 +145,7 @@ def _joined_clusters(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
 
 
 def check_columns(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
-    """Refuse columns that are not there, or are none of numbers where numbers are needed."""
+    """Refuse columns that do not exist, or that do not hold numbers although they must."""
     schema = rows.collect_schema()
     names = list(schema)
     where = f"the source ({listed(names, 10)})"
@@ -155,36 +163,36 @@ def check_columns(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
 
 
 def named_columns(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> dict[str, nw.Expr]:
-    """Every named column as a column of ours, so that no name of the data is in the way."""
+    """Every mapped column under a name of ours, so that names of the data cannot conflict."""
     schema = rows.collect_schema()
 
     def text(column: str) -> nw.Expr:
-        own = nw.col(column)
+        value = nw.col(column)
         if schema[column] in (nw.Categorical, nw.Enum):
-            return own.cast(nw.String)
-        return own
+            return value.cast(nw.String)
+        return value
 
-    named: dict[str, nw.Expr] = {OUTCOME: text(str(mapping.outcome))}
+    columns: dict[str, nw.Expr] = {OUTCOME: text(str(mapping.outcome))}
     if isinstance(mapping.score, str):
-        named[SCORE] = probability(mapping)
+        columns[SCORE] = probability(mapping)
     if mapping.weight is not None:
-        named[WEIGHT] = nw.col(mapping.weight).cast(nw.Float64)
+        columns[WEIGHT] = nw.col(mapping.weight).cast(nw.Float64)
     for name, column in ((SPLIT, mapping.split), (FOLD_NAME, mapping.fold), (GROUP, mapping.group)):
         if column is not None:
-            named[name] = text(column)
+            columns[name] = text(column)
     for number, column in enumerate((*mapping.slices, *((mapping.time,) if mapping.time else ()))):
-        own = text(column)
+        value = text(column)
         if column == mapping.time and schema[column] == nw.Datetime:
-            # Polars would take the day in UTC.
-            local = own.dt.replace_time_zone(None) if has_zone(rows, column) else own
-            own = local.cast(nw.Date)
-        named[f"calib_by_{number}"] = own
-    return named
+            # Polars would cast to the day in UTC, so the zone is dropped first.
+            local = value.dt.replace_time_zone(None) if has_zone(rows, column) else value
+            value = local.cast(nw.Date)
+        columns[f"calib_by_{number}"] = value
+    return columns
 
 
 def check_outcomes(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
     """Refuse an outcome with too many values for a label, and a source without rows."""
-    [distinct] = n_distinct(rows, OUTCOME, among=PROBED)
+    [distinct] = n_distinct(rows, OUTCOME, among=MAX_PROBED_ROWS)
     if distinct > 2 * max(MAX_LABELS, len(mapping.score_columns)):
         raise InputError([many_labels(mapping, distinct)])
     if not distinct:
@@ -194,17 +202,17 @@ def check_outcomes(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
 def facts_of(
     rows: nw.LazyFrame[Any], mapping: ColumnMapping, least: nw.Expr | None = None, **tests: nw.Expr
 ) -> pd.DataFrame:
-    """By outcome: rows, least and largest score and weight, and rows that cannot be used.
+    """Per outcome value: rows, least and largest score, largest weight, and unusable rows.
 
     `least` is the lowest score of each row, if rows have several. Rows that fulfil one of `tests`
-    are counted as well.
+    are counted too.
     """
     score, weight = nw.col(SCORE), nw.col(WEIGHT)
     finite = score.is_finite()
     reason, reasons = nw.lit(0), _reasons(mapping)
     for i, test in reversed([*enumerate(reasons.values(), 1)]):
         reason = nw.when(test).then(nw.lit(i)).otherwise(reason)
-    # A row that cannot be used has its first reason alone.
+    # A row is counted only under the first reason that makes it unusable.
     rows = rows.with_columns(reason.alias("calib_reason"))
     sums = {name: nw.col("calib_reason") == i for i, name in enumerate(reasons, 1)}
     sums |= {name: finite & test for name, test in tests.items()}
@@ -216,52 +224,52 @@ def facts_of(
         values["largest"] = nw.when(weight.is_finite()).then(weight)
     rows = rows.select(
         OUTCOME,
-        *(whether(found).alias(f"calib_n_{i}") for i, found in enumerate(sums.values())),
+        *(whether(test).alias(f"calib_n_{i}") for i, test in enumerate(sums.values())),
         *(value.alias(f"calib_v_{name}") for name, value in values.items()),
     )
     ends = {"low": nw.Expr.min}
-    found = collected(
+    answer = collected(
         rows.group_by(OUTCOME).agg(
             nw.len().alias("rows"),
             *(nw.col(f"calib_n_{i}").sum().alias(name) for i, name in enumerate(sums)),
             *(ends.get(n, nw.Expr.max)(nw.col(f"calib_v_{n}")).alias(n) for n in values),
         )
     )
-    # As objects: a label that is 1 must not become 1.0 beside one that is missing.
-    labels = pd.Series(found[OUTCOME].to_pylist(), dtype=object)
+    # Labels are kept as objects, because beside a missing one the label 1 would become 1.0.
+    labels = pd.Series(answer[OUTCOME].to_pylist(), dtype=object)
     numbers = {
-        name: pd.Series(found[name].to_pylist(), dtype=np.float64)
-        for name in found.column_names
+        name: pd.Series(answer[name].to_pylist(), dtype=np.float64)
+        for name in answer.column_names
         if name in ("rows", *sums, *values)
     }
-    # In an order that does not depend on the engine.
+    # Engines return the values in any order.
     order = sorted(range(len(labels)), key=lambda i: (numbers["rows"][i], str(labels[i])))
     return pd.DataFrame({OUTCOME: labels, **numbers}).iloc[order].reset_index(drop=True)
 
 
 def collected(rows: nw.LazyFrame[Any]) -> pa.Table:
     """Run a query, whose result is small."""
-    found: pa.Table = rows.collect(backend="pyarrow").to_native()
-    return found
+    table: pa.Table = rows.collect(backend="pyarrow").to_native()
+    return table
 
 
-def first(rows: nw.LazyFrame[Any]) -> dict[str, Any]:
+def single_row(rows: nw.LazyFrame[Any]) -> dict[str, Any]:
     """The only row of a query's result."""
-    found: dict[str, Any] = collected(rows).to_pylist()[0]
-    return found
+    row: dict[str, Any] = collected(rows).to_pylist()[0]
+    return row
 
 
 def n_distinct(rows: nw.LazyFrame[Any], *columns: str, among: int | None = None) -> list[int]:
     """Distinct values of columns, missing ones counted as one, among the first rows or all."""
     some = rows.select(*columns)
     some = some if among is None else some.head(among)
-    # One query, whose planning and first rows cost more than the counting. Not through Ibis, whose
-    # n_unique PostgreSQL refuses, and not of one column, which Spark then takes longer for.
+    # Planning a query costs more than counting, so several columns share one. PostgreSQL refuses
+    # Ibis's n_unique, and Spark counts a single column faster by `unique`.
     if len(columns) > 1 and not rows.implementation.is_ibis():
-        found = first(some.select(nw.col(name).n_unique() for name in columns))
-        return [int(found[name]) for name in columns]
-    each = (some.select(name).unique().select(nw.len().alias("values")) for name in columns)
-    return [int(first(one)["values"]) for one in each]
+        counts = single_row(some.select(nw.col(name).n_unique() for name in columns))
+        return [int(counts[name]) for name in columns]
+    queries = (some.select(name).unique().select(nw.len().alias("values")) for name in columns)
+    return [int(single_row(query)["values"]) for query in queries]
 
 
 def whether(test: nw.Expr) -> nw.Expr:
@@ -273,7 +281,7 @@ def labels_of(
     values: pd.Series, counts: pd.Series, mapping: ColumnMapping
 ) -> tuple[Labels, IntArray, BoolArray]:
     """Labels as in a file of all rows, the code of each value, and which values are unknown."""
-    # Which spelling is the commonest depends on the order of the counts alone.
+    # `as_outcome` needs only the order of the counts to find the commonest spelling of a label.
     times = np.argsort(np.argsort(counts.to_numpy(), kind="stable")) + 1
     wanted = (*mapping.positives, *mapping.negatives)
     labels, unknown = as_outcome(pd.Series(values.repeat(times).tolist()), wanted=wanted)
@@ -286,7 +294,7 @@ def meaning_of(
 ) -> tuple[ColumnMapping, IntArray]:
     """The mapping with its positive labels; and for each value 1, 0 (negative) or -1 (neither).
 
-    Refused if no label counts as positive, or it is not known which of several are negative.
+    Raises InputError if no label counts as positive, or if it is not known which are negative.
     """
     if not len(labels):
         raise InputError([no_labels(mapping)])
@@ -300,33 +308,33 @@ def meaning_of(
             "compares both: scan rows of both classes, or choose another outcome column.",
         )
     wanted = mapping.positives or telling_labels(labels)
-    named = replace(mapping, positive=wanted)
-    meaning = label_meaning(labels, named)
+    with_positive = replace(mapping, positive=wanted)
+    meaning = label_meaning(labels, with_positive)
     if meaning is None:
         raise with_arguments([no_positive(mapping, labels, labels.names[-1])], mapping)
-    problems = [each for each in other_labels(named, labels) if each.severity == "error"]
+    problems = [p for p in other_labels(with_positive, labels) if p.severity == "error"]
     if problems:
-        raise with_arguments(problems, named)
-    return named, meaning[codes]
+        raise with_arguments(problems, with_positive)
+    return with_positive, meaning[codes]
 
 
 def usable_rows(
     rows: nw.LazyFrame[Any],
     mapping: ColumnMapping,
     facts: pd.DataFrame,
-    known: BoolArray,
+    usable: BoolArray,
     odd: Mapping[str, BoolArray],
 ) -> tuple[nw.LazyFrame[Any], dict[str, int]]:
-    """Rows that can be used, and the number of others by reason, if these are to be left out.
+    """The usable rows, and the number of the others by reason. Without `drop_missing` these raise.
 
-    `known` are the outcomes of `facts` that can be used, and `odd` by reason those that cannot; all
-    others are missing.
+    `usable` marks the usable outcomes among those of `facts`, and `odd` has unusable ones by
+    reason; all others are missing.
     """
     tests, n_rows = _reasons(mapping), facts["rows"]
-    missing = ~known & ~np.any([*odd.values()], axis=0)
-    counts = {reason: n_rows[found].sum() for reason, found in odd.items()}
+    missing = ~usable & ~np.any([*odd.values()], axis=0)
+    counts = {reason: n_rows[outcomes].sum() for reason, outcomes in odd.items()}
     counts = {"outcome missing": n_rows[missing].sum()} | counts
-    counts |= {reason: facts[reason][known].sum() for reason in tests}
+    counts |= {reason: facts[reason][usable].sum() for reason in tests}
     set_aside = {reason: int(count) for reason, count in counts.items() if count}
     if not set_aside:
         return rows, {}
@@ -336,7 +344,7 @@ def usable_rows(
         raise with_arguments(problems, mapping)
     if sum(set_aside.values()) == total:
         raise refuse("no-rows", "No usable row is left.")
-    kept = [nw.col(OUTCOME).is_in(facts[OUTCOME][known].tolist())]
+    kept = [nw.col(OUTCOME).is_in(facts[OUTCOME][usable].tolist())]
     return rows.filter(*kept, *(~tests[why] for why in set_aside if why in tests)), set_aside
 
 
@@ -361,22 +369,22 @@ def _check_scores(rows: nw.LazyFrame[Any], mapping: ColumnMapping, facts: pd.Dat
     if low >= -ROUNDING and high <= 1.0 + ROUNDING:
         return
     score = nw.col(SCORE)
-    counted = rows.with_columns(
+    query = rows.with_columns(
         whether((score < 0.0) | (score > 1.0)).alias("calib_out"),
         whether(score.floor() != score).alias("calib_odd"),
     ).select(nw.col("calib_out").sum(), nw.col("calib_odd").sum())
-    found = first(counted)
-    if not int(found["calib_out"]):
+    counts = single_row(query)
+    if not int(counts["calib_out"]):
         raise refuse(
             "damaged",
             f"Values of column {quoted(mapping.score)} contradict the file's own statistics, so a "
             "file is damaged. Copy it again from where it was made, or write it again.",
         )
-    n, whole = int(found["calib_out"]), int(found["calib_odd"]) == 0
+    n, whole = int(counts["calib_out"]), int(counts["calib_odd"]) == 0
     raise with_arguments([outside_problem(mapping, n, low, high, whole=whole)], mapping)
 
 
-def _few(rows: nw.LazyFrame[Any], column: str, most: int, total: int) -> bool:
-    """Whether a column has few distinct values. Often the first rows show that it has not."""
-    sizes = (PROBED, None) if total > PROBED else (None,)
-    return all(n_distinct(rows, column, among=size)[0] <= most for size in sizes)
+def _has_at_most(n_values: int, rows: nw.LazyFrame[Any], column: str, total: int) -> bool:
+    """Whether a column has at most `n_values` distinct values. Often the first rows show more."""
+    sizes = (MAX_PROBED_ROWS, None) if total > MAX_PROBED_ROWS else (None,)
+    return all(n_distinct(rows, column, among=size)[0] <= n_values for size in sizes)

@@ -26,23 +26,23 @@ from calib.loading.reading.reader import stem
 from calib.scanning.watching import DuckEngine, Engine, engine_of
 from calib.text import joined, listed, quoted
 
-# DuckDB writes to disk what does not fit.
-MEMORY = "400MB"
+MEMORY_LIMIT = "400MB"  # DuckDB writes to disk what does not fit.
 PARQUET = (".parquet", ".pq", ".parq")
 ARROW = (".arrow", ".feather", ".ipc")
 DATABASES = (".duckdb", ".db", ".ddb")
-# What DuckDB and Arrow say of files that are cut off or have other bytes than were written.
+# DuckDB and Arrow use these words for files that are cut off or were changed.
 DAMAGED = re.compile(
     "No magic bytes|too small to be|TProtocolException|ecompression failure|Unexpected end of|"
     "not a GZIP stream|not a valid DuckDB database|Not an Arrow file"
 )
-# And Spark Connect of a server that is gone.
+# Spark Connect uses these words if its server does not answer any more.
 LOST = re.compile(r"RETRIES_EXCEEDED|StatusCode\.UNAVAILABLE|failed to connect to all addresses")
 NAMED_FILE = re.compile(r"""['"]([^'"]+\.\w+)['"]|: (\S+\.\w+)$""")
-# Without Boolean: "yes" stays "yes".
-SPARK_SAYS = re.compile(r"\[[A-Z][A-Z_.]+\] .*")
-# A sign, an exponent, infinity, and a zero or nothing behind or before the point.
+SPARK_MESSAGE = re.compile(r"\[[A-Z][A-Z_.]+\] .*")
+# A number is unusually written with a plus sign, an exponent, infinity, a zero at the end of its
+# fraction, or no digit on one side of its point.
 UNUSUAL = r"^[+]|[eEiI]|[.][0-9]*0$|[.]$|^-?[.]"
+# Boolean is not among the types, so that "yes" stays "yes".
 CSV_TYPES = ["NULL", "BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "VARCHAR"]
 
 
@@ -50,25 +50,25 @@ CSV_TYPES = ["NULL", "BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "VARCHAR"]
 def opened(
     source: Any, table: str | None = None, roles: Mapping[str, str] | None = None
 ) -> Iterator[tuple[nw.LazyFrame[Any], str, Engine]]:
-    """Rows as a lazy frame, what they are called, and their engine, whose errors become sentences.
+    """Rows as a lazy frame, their name, and their engine, whose errors become sentences.
 
     The source is a path, a glob, a folder, several paths, or a frame; `table` is one of a DuckDB
-    database. `roles` says what columns are for, or None that each may be for anything: columns of a
-    CSV file that name groups, slices, folds or models are read as they are written.
+    database. Columns of a CSV file that name groups, slices, folds or models are read as they are
+    written: those with such a role in `roles`, or without `roles` all columns.
     """
     with tempfile.TemporaryDirectory(prefix="calib-scan-") as scratch:
-        limits = {"memory_limit": MEMORY, "temp_directory": scratch}
+        limits = {"memory_limit": MEMORY_LIMIT, "temp_directory": scratch}
         connection = duckdb.connect(config={**limits, "preserve_insertion_order": False})
         try:
             connection.execute("SET enable_progress_bar = false")
-            rows, own = _frame(connection, source, table, roles)
-            engine = DuckEngine(connection) if own else engine_of(rows)
+            rows, by_duckdb = _frame(connection, source, table, roles)
+            engine = DuckEngine(connection) if by_duckdb else engine_of(rows)
             yield rows, _name(source, table), engine
         except Exception as error:
             if isinstance(error, ValueError) and not isinstance(error, pa.ArrowException):
                 raise
             code = "damaged" if DAMAGED.search(str(error)) else "engine"
-            raise refuse(code, _said(error, source)) from error
+            raise refuse(code, _error_sentence(error, source)) from error
         finally:
             connection.close()
 
@@ -80,11 +80,11 @@ def is_file_of_rows(path: str) -> bool:
 
 
 def rows_of(source: str, table: str | None = None) -> tuple[pa.Table, str]:
-    """All rows of a folder, glob or table of a database, in memory, and what they are called."""
-    with opened(source, table) as (rows, called, _):
+    """All rows of a folder, glob or table of a database, in memory, and their name."""
+    with opened(source, table) as (rows, name, _):
         n_rows = int(rows.select(nw.len()).collect().item())
         Budget().check_cells(n_rows, len(rows.collect_schema()))
-        return rows.collect(backend="pyarrow").to_native(), called
+        return rows.collect(backend="pyarrow").to_native(), name
 
 
 def _frame(
@@ -93,12 +93,14 @@ def _frame(
     table: str | None,
     roles: Mapping[str, str] | None,
 ) -> tuple[nw.LazyFrame[Any], bool]:
-    """Rows as a lazy frame, and whether the connection reads them."""
+    """Rows as a lazy frame, and whether the DuckDB connection reads them."""
     if isinstance(source, str | Path):
         source = [source]
-    if isinstance(source, list | tuple) and all(isinstance(one, str | Path) for one in source):
-        found = [nw.from_native(_of_path(connection, str(one), table, roles)) for one in source]
-        return found[0] if len(found) == 1 else nw.concat(found), True
+    if isinstance(source, list | tuple) and all(isinstance(path, str | Path) for path in source):
+        frames = [
+            nw.from_native(_read_path(connection, str(path), table, roles)) for path in source
+        ]
+        return frames[0] if len(frames) == 1 else nw.concat(frames), True
     if isinstance(source, pd.DataFrame):
         source = pa.Table.from_pandas(source, preserve_index=False)
     if isinstance(source, pa.Table | pa.RecordBatchReader | ds.Dataset):
@@ -114,7 +116,7 @@ def _frame(
         ) from None
 
 
-def _of_path(
+def _read_path(
     connection: duckdb.DuckDBPyConnection,
     path: str,
     table: str | None,
@@ -122,7 +124,7 @@ def _of_path(
 ) -> duckdb.DuckDBPyRelation:
     suffix = suffix_of(path)
     if suffix in DATABASES:
-        return _of_database(connection, path, table)
+        return _read_table(connection, path, table)
     if table is not None:
         raise refuse("no-table", f"{quoted(path)} is not a DuckDB database: leave out `table`.")
     if os.path.isdir(path):
@@ -135,10 +137,10 @@ def _of_path(
             _set_zone(connection, pq.read_schema(first), roles)
         return connection.sql(f"SELECT * FROM read_parquet({_text(path)})")
     if suffix in ARROW:
-        found = ds.dataset(path, format="ipc")
-        _set_zone(connection, found.schema, roles)
-        return connection.from_arrow(found)
-    return _of_csv(connection, path, roles)
+        dataset = ds.dataset(path, format="ipc")
+        _set_zone(connection, dataset.schema, roles)
+        return connection.from_arrow(dataset)
+    return _read_csv(connection, path, roles)
 
 
 def _set_zone(
@@ -159,44 +161,44 @@ def suffix_of(path: str) -> str:
     return Path(path.removesuffix(".gz").removesuffix(".zst")).suffix.lower()
 
 
-def _of_csv(
+def _read_csv(
     connection: duckdb.DuckDBPyConnection, path: str, roles: Mapping[str, str] | None
 ) -> duckdb.DuckDBPyRelation:
-    """A CSV file. Columns of names stay text if one of them is no usual number: 007, 1.10, 1e1."""
-    found = connection.read_csv(path, auto_type_candidates=CSV_TYPES, comment="")
-    types = dict(zip(found.columns, map(str, found.types), strict=True))
-    known = dict.fromkeys(found.columns, "") if roles is None else roles
-    # To DuckDB "inf" is a date.
-    kept = [name for name in known if types.get(name) in ("DATE", "TIMESTAMP")]
+    """A CSV file. A column of names is read as text if one is an unusual number: 007, 1.10, 1e1."""
+    typed = connection.read_csv(path, auto_type_candidates=CSV_TYPES, comment="")
+    types = dict(zip(typed.columns, map(str, typed.types), strict=True))
+    role_of = dict.fromkeys(typed.columns, "") if roles is None else roles
+    # DuckDB takes "inf" for a date, so columns of dates are read as text.
+    texts = [name for name in role_of if types.get(name) in ("DATE", "TIMESTAMP")]
     numbers = [
         name
-        for name, role in known.items()
+        for name, role in role_of.items()
         if types.get(name) == "BIGINT" or (types.get(name) == "DOUBLE" and role != "outcome")
     ]
 
-    def with_texts(texts: Sequence[str]) -> duckdb.DuckDBPyRelation:
-        kinds = dict.fromkeys(texts, "VARCHAR")
+    def with_texts(columns: Sequence[str]) -> duckdb.DuckDBPyRelation:
+        kinds = dict.fromkeys(columns, "VARCHAR")
         return connection.read_csv(path, auto_type_candidates=CSV_TYPES, comment="", dtype=kinds)
 
     if numbers:
-        facts = (fact for name in numbers for fact in _written(_identifier(name)))
+        facts = (fact for name in numbers for fact in _spelling_facts(_identifier(name)))
         [answer] = with_texts(numbers).aggregate(", ".join(facts)).fetchall()
-        each = zip(numbers, answer[0::3], answer[1::3], answer[2::3], strict=True)
-        kept += [name for name, *facts in each if _as_text(known[name], *facts)]
-    rows = with_texts(kept) if kept else found
-    days = ", ".join(_day(_identifier(name)) for name in kept if known[name] == "time")
+        facts_by_column = zip(numbers, answer[0::3], answer[1::3], answer[2::3], strict=True)
+        texts += [name for name, *facts in facts_by_column if _is_text(role_of[name], *facts)]
+    rows = with_texts(texts) if texts else typed
+    days = ", ".join(_day(_identifier(name)) for name in texts if role_of[name] == "time")
     return rows.project(f"* REPLACE ({days})") if days else rows
 
 
 def _day(column: str) -> str:
-    """The day of a time in ISO 8601 as it is written, and whether it has a zone; others stay."""
+    """The written day of a time in ISO 8601, with T00:00Z if it has a zone. Other texts stay."""
     iso = f"regexp_matches(trim({column}), '^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ].*)?$')"
     zoned = f"regexp_matches(trim({column}), '[T ].*([Zz]|[+-][0-9:]+)$')"
     day = f"left(trim({column}), 10) || CASE WHEN {zoned} THEN 'T00:00Z' ELSE '' END"
     return f"CASE WHEN {iso} THEN {day} ELSE {column} END AS {column}"
 
 
-def _written(column: str) -> tuple[str, str, str]:
+def _spelling_facts(column: str) -> tuple[str, str, str]:
     """Whether a column has a code, or an unusual number, and how many cells are distinct."""
     cell = f"trim({column})"
     return (
@@ -206,15 +208,16 @@ def _written(column: str) -> tuple[str, str, str]:
     )
 
 
-def _as_text(role: str, code: bool, unusual: bool, distinct: int) -> bool:
+def _is_text(role: str, code: bool, unusual: bool, distinct: int) -> bool:
     if code:
         return True
-    # As in a file that is loaded: many numbers are a quantity, and 1.0 is the outcome 1.
-    most = {"slice": MAX_CODES, "": MAX_NAMES, "outcome": 0}.get(role, distinct)
-    return unusual and distinct <= most
+    # A file that is loaded is read in the same way: many numbers are a quantity, and the outcome
+    # 1.0 is 1.
+    max_names = {"slice": MAX_CODES, "": MAX_NAMES, "outcome": 0}.get(role, distinct)
+    return unusual and distinct <= max_names
 
 
-def _of_database(
+def _read_table(
     connection: duckdb.DuckDBPyConnection, path: str, table: str | None
 ) -> duckdb.DuckDBPyRelation:
     _check_readable(path)
@@ -233,14 +236,14 @@ def _of_database(
 
 
 def _tables_in(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str]]:
-    """Tables and views of the database that is attached, by the names that may be given."""
-    known = connection.execute(
+    """Schema and name of each table and view of the attached database, by all names for it."""
+    tables = connection.execute(
         "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'source' "
         "UNION ALL SELECT schema_name, view_name FROM duckdb_views() "
         "WHERE database_name = 'source' AND NOT internal ORDER BY ALL"
     ).fetchall()
-    names = {f"{schema}.{name}": (schema, name) for schema, name in known}
-    return {name: (schema, name) for schema, name in known if schema == "main"} | names
+    names = {f"{schema}.{name}": (schema, name) for schema, name in tables}
+    return {name: (schema, name) for schema, name in tables if schema == "main"} | names
 
 
 def tables_of_database(path: str) -> tuple[str, ...]:
@@ -254,26 +257,27 @@ def tables_of_database(path: str) -> tuple[str, ...]:
 def _pattern_of_folder(path: str) -> tuple[str, str]:
     """A glob of all files below a folder, and their suffix."""
     _check_readable(path)
-    found = sorted(
+    suffixes = sorted(
         {
-            each.suffix.lower()
-            for each in Path(path).rglob("*")
-            if each.is_file() and not each.name.startswith(("_", "."))
+            file.suffix.lower()
+            for file in Path(path).rglob("*")
+            if file.is_file() and not file.name.startswith(("_", "."))
         }
         & {*PARQUET, ".csv"}
     )
-    if not found:
+    if not suffixes:
         raise refuse(
             "empty-folder",
             f"The folder {quoted(path)} holds no Parquet and no CSV file. Choose another folder.",
         )
-    if len(found) > 1:
+    pattern = os.path.join(path, "**", "*" + suffixes[0])
+    if len(suffixes) > 1:
         raise refuse(
             "mixed-folder",
-            f"The folder {quoted(path)} holds files that end in {joined(found)}. Name those to "
-            f"read, such as {quoted(os.path.join(path, '**', '*' + found[0]))}.",
+            f"The folder {quoted(path)} holds files that end in {joined(suffixes)}. Name those to "
+            f"read, such as {quoted(pattern)}.",
         )
-    return os.path.join(path, "**", "*" + found[0]), found[0]
+    return pattern, suffixes[0]
 
 
 def _check_readable(path: str) -> None:
@@ -287,33 +291,33 @@ def _check_readable(path: str) -> None:
         )
 
 
-def _said(error: Exception, source: Any) -> str:
-    """The message of an engine as a sentence, with the place."""
+def _error_sentence(error: Exception, source: Any) -> str:
+    """The error of an engine as a sentence that names the source."""
     path = isinstance(source, str | Path)
     where = quoted(source, 200) if path else f"The {type(source).__name__}"
     lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
-    # Spark prints the place before the message, which has a code.
-    coded = (found.group() for line in lines if (found := SPARK_SAYS.search(line)))
-    first = next(coded, lines[0])
+    # Spark prints the place first; its message begins with a code in brackets.
+    of_spark = (match.group() for line in lines if (match := SPARK_MESSAGE.search(line)))
+    message = next(of_spark, lines[0])
     if LOST.search(str(error)):
         return (
             f"{where} lost the connection to its server. Nothing was kept. When the server runs "
             "again, open a new session and scan again."
         )
     if damage := next(filter(DAMAGED.search, lines), None):
-        named = NAMED_FILE.search(damage)
-        which = quoted(named[1] or named[2], 200) if named else where
+        match = NAMED_FILE.search(damage)
+        which = quoted(match[1] or match[2], 200) if match else where
         return (
             f"{which} is cut off or damaged, so it cannot be read. Copy it again from where it was "
             "made, write it again, or leave it out."
         )
     if "permission denied" in str(error).lower():
         return f"{where} cannot be read: permission denied. Ask for the right to read it."
-    told = f"{where} could not be scanned. The engine says {quoted(first, 200)}."
-    alone = path and os.path.isfile(source)
-    if (isinstance(error, duckdb.Error) and not alone) or "TYPE_MISMATCH" in first:
-        return f"{told} All files must have the same columns of the same types."
-    return told
+    sentence = f"{where} could not be scanned. The engine says {quoted(message, 200)}."
+    single_file = path and os.path.isfile(source)
+    if (isinstance(error, duckdb.Error) and not single_file) or "TYPE_MISMATCH" in message:
+        return f"{sentence} All files must have the same columns of the same types."
+    return sentence
 
 
 def _name(source: Any, table: str | None) -> str:

@@ -15,8 +15,7 @@ from calib.data.progress import Progress
 from calib.loading.problems import InputError, refuse
 
 Result = TypeVar("Result")
-# Seconds between two looks.
-EVERY = 0.1
+POLL_SECONDS = 0.1  # A person sees Cancel work at once, and polling costs no time.
 
 
 class Steps:
@@ -40,7 +39,7 @@ class Steps:
 
 
 def cancelled() -> InputError:
-    """What a scan that was cancelled raises."""
+    """The error of a scan that was cancelled."""
     return refuse("cancelled", "The scan was cancelled. Nothing was kept.")
 
 
@@ -77,8 +76,8 @@ class DuckEngine(Engine):
 class SparkEngine(Engine):
     """A Spark session. Its jobs get a tag, so that only they are interrupted."""
 
-    def __init__(self, session: Any, *, tells: bool) -> None:
-        self.session, self.tells = session, tells
+    def __init__(self, session: Any, *, reports: bool) -> None:
+        self.session, self.reports = session, reports
         self.tag = f"calib-{uuid.uuid4().hex}"
         self.done = 0.0
 
@@ -91,38 +90,38 @@ class SparkEngine(Engine):
         self.session.interruptTag(self.tag)
 
     def run(self, work: Callable[[], Result]) -> Result:
-        """With the tag, and a listener where Spark has one."""
+        """Do the work under the tag, and listen to the progress if Spark reports it."""
         self.session.addTag(self.tag)
         try:
-            return self._with_listener(work) if self.tells else work()
+            return self._with_listener(work) if self.reports else work()
         finally:
             self.session.removeTag(self.tag)
 
     def _with_listener(self, work: Callable[[], Result]) -> Result:
-        """Also give up a silent server after 25 seconds, where Spark would wait ten minutes."""
+        """Listen to the progress. Give up after 25 seconds without an answer, not after 600."""
         from pyspark.sql.connect.client.retries import DefaultPolicy
 
         client, session = self.session.client, self.session
         before = client.get_retry_policies()
         client.set_retry_policies([DefaultPolicy(max_retries=8, max_backoff=5_000)])
-        session.registerProgressHandler(self._told)
+        session.registerProgressHandler(self._set_share)
         try:
             return work()
         finally:
-            session.removeProgressHandler(self._told)
+            session.removeProgressHandler(self._set_share)
             client.set_retry_policies(before)
 
-    def _told(self, stages: Any, done: bool = False, **_: Any) -> None:
+    def _set_share(self, stages: Any, done: bool = False, **_: Any) -> None:
         total = sum(stage.num_tasks for stage in stages or ())
         finished = sum(stage.num_completed_tasks for stage in stages or ())
         self.done = 0.0 if done or not total else finished / total
 
 
 def engine_of(rows: nw.LazyFrame[Any]) -> Engine:
-    """What runs the queries of a frame that a person holds."""
+    """The engine of a frame that was passed to `scan`."""
     connect = rows.implementation.is_pyspark_connect()
     if connect or rows.implementation.is_pyspark():
-        return SparkEngine(rows.to_native().sparkSession, tells=connect)
+        return SparkEngine(rows.to_native().sparkSession, reports=connect)
     return Engine()
 
 
@@ -142,7 +141,7 @@ def watched(
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(engine.run, work)
         try:
-            while not wait([future], EVERY).done:
+            while not wait([future], POLL_SECONDS).done:
                 if progress is not None:
                     share = steps.low + (steps.high - steps.low) * engine.share()
                     progress(min(share, steps.high), steps.text)
@@ -150,8 +149,8 @@ def watched(
                     raise cancelled()
         except BaseException:
             steps.ended = True
-            # Again and again: between two queries there is none to end.
-            while not wait([future], EVERY).done:
+            # Interrupt repeatedly, because between two queries there is nothing to interrupt.
+            while not wait([future], POLL_SECONDS).done:
                 with suppress(Exception):
                     engine.interrupt()
             raise

@@ -35,9 +35,9 @@ def refused_guess(guess: Guess) -> Problem:
     if not guess.argument:
         sentence = f"{guess.sentence} Strict mode does not guess: repair the file."
         return error(code, sentence)
-    settled = Choice("if this is correct", {guess.argument: guess.value})
+    in_likeliest_reading = Choice("if this is correct", {guess.argument: guess.value})
     sentence = f"{guess.sentence} Strict mode does not guess: give the argument."
-    return error(code, sentence, choices=(settled,))
+    return error(code, sentence, choices=(in_likeliest_reading,))
 
 
 def from_rows(rows: Rows, name: str) -> Predictions:

@@ -22,7 +22,7 @@ from calib.loading.columns import (
 )
 from calib.loading.dates import Times, as_times
 from calib.loading.file_options import OF_ROWS, ColumnMapping, Transform
-from calib.loading.guessing.class_columns import Classes, match_classes, settled
+from calib.loading.guessing.class_columns import Classes, in_likeliest_reading, match_classes
 from calib.loading.table import Table
 from calib.numerics.arrays import BoolArray, IntArray
 from calib.numerics.class_scores import softmax
@@ -111,7 +111,7 @@ def map_rows(table: Table, mapping: ColumnMapping) -> Rows:
     classes = None
     if isinstance(mapping.score, tuple):
         classes = match_classes(mapping.score, labels, mapping.classes)
-        classes = settled(classes, mapping.score, labels, score)
+        classes = in_likeliest_reading(classes, mapping.score, labels, score)
     outcome = _outcome(frame, mapping, labels, classes)
     found = _unknown_outcomes(frame, mapping, labels, outcome, unknown)
     for numbers in raw.values():

@@ -22,8 +22,8 @@ from calib.loading.problems import Choice, Problem, error, question, warning
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, chunks
 from calib.text import joined, listed, number, percent, plural, quoted, significant
 
-# So far outside [0, 1] a score may lie and still be meant as a probability.
-LITTLE = 0.05
+# A score this far outside [0, 1] may still be meant as a probability.
+OUTSIDE_TOLERANCE = 0.05
 # By code: the conversion that repairs it, the text of its button, and the sentence.
 CONVERSIONS: dict[str, tuple[Transform, str, str]] = {
     "slightly-outside": (
@@ -90,7 +90,9 @@ def outside_problem(
     lead = (
         f"Column {quoted(mapping.score)} has {plural(n, 'value')} outside [0, 1] ({ends}){where}. "
     )
-    if unfit := _of_any_form(mapping, lead, near=low >= -LITTLE and high <= 1.0 + LITTLE):
+    if unfit := _of_any_form(
+        mapping, lead, near=low >= -OUTSIDE_TOLERANCE and high <= 1.0 + OUTSIDE_TOLERANCE
+    ):
         return unfit
     if low < 0.0:
         return _converted(mapping, "logit", lead)
@@ -337,7 +339,7 @@ def _all_certain(matrix: NDArray[np.floating]) -> bool:
 
 
 def _matrix_outside(rows: Rows, low: float, high: float, sums: FloatArray) -> Problem:
-    near = bool(np.abs(sums - 1.0).max() <= LITTLE)
+    near = bool(np.abs(sums - 1.0).max() <= OUTSIDE_TOLERANCE)
     percents = float(np.mean(np.abs(sums - 100.0) < 1.0)) > 0.5
     return matrix_outside(rows.mapping, low, high, near=near, percents=percents)
 
@@ -353,7 +355,7 @@ def matrix_outside(
         f"The class scores {quoted(shortened(mapping.score_columns))} go from "
         f"{significant(low, 4)} to {significant(high, 4)}, so they are not probabilities. "
     )
-    near = near and low >= -LITTLE and high <= 1.0 + LITTLE
+    near = near and low >= -OUTSIDE_TOLERANCE and high <= 1.0 + OUTSIDE_TOLERANCE
     if unfit := _of_any_form(mapping, lead, near=near):
         return unfit
     if low >= 0.0 and percents:

@@ -1,4 +1,4 @@
-"""One column per class: which columns, which class each is, and which each label means."""
+"""Find the score columns of classes, and the class of each column and of each label."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from calib.numerics.arrays import BoolArray, IntArray
 
 MIN_COLUMNS = 3
 LOOK_ROWS = 1_000
-CLEARLY = 3.0  # standard errors
+CLEAR_STANDARD_ERRORS = 3.0  # McNemar's test then has p = 0.003, which chance rarely gives.
 SCORE_WORDS = (
     r"(y_?)?(probs?|probas?|probabilit(y|ies)|p|scores?|logits?|log_?probs?|pred(ict(ion|ed))?s?"
     r"|softmax|confidence|conf|outputs?|class)([ _.-]class)?"
@@ -29,15 +29,17 @@ NUMBERED = re.compile(r"(?P<stem>.*?)\d+[)\]]?")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Classes:
-    """Which class every score column and every label is."""
+    """Which class every score column and every label is.
 
-    names: tuple[str, ...]  # what the classes are called
-    # Class of each label code, -1 for a label that is none of the classes; one more entry, also -1,
-    # for a missing label.
+    `names` are those of the classes. `index` has the class of each label code, -1 for a label that
+    is none of the classes, and a last -1 for a missing label. `readings` are all ways to assign the
+    labels to the columns; the first is used. If they are doubtful and scores are known,
+    `accuracies` are the shares of rows that each reading gets right.
+    """
+
+    names: tuple[str, ...]
     index: IntArray
-    # All ways to assign the labels to the columns; the first one is used.
     readings: tuple[Reading, ...]
-    # If they are doubtful and scores are known, the share of rows that each reading gets right.
     accuracies: tuple[float, ...] = ()
 
     @property
@@ -54,7 +56,7 @@ def match_classes(columns: Sequence[str], labels: Labels, given: Sequence[str] =
     written = labels.names
     if given:
         return _classes(columns, labels, (replace(reading_of(given, written), match="given"),))
-    # Beyond the labels that have names there are too many to be classes.
+    # A column with more labels than `names` returns has too many for classes.
     readings = read_classes(columns, written) if len(written) == len(labels) else ()
     return _classes(columns, labels, readings or (reading_of(bare_names(columns), written),))
 
@@ -62,76 +64,80 @@ def match_classes(columns: Sequence[str], labels: Labels, given: Sequence[str] =
 def _classes(columns: Sequence[str], labels: Labels, readings: tuple[Reading, ...]) -> Classes:
     first = readings[0]
     names, bare = first.labels, bare_names(columns)
-    # If labels are codes of classes, the names of the columns are more informative.
+    # Labels that are only numbers are less informative than the names of the columns.
     if first.match in ("given", "index") and are_numbers(names) and not are_numbers(bare):
         names = bare
     rest = [-1] * (len(labels) - len(first.places) + 1)
     return Classes(names, np.array([*first.places, *rest], dtype=np.int64), readings)
 
 
-def settled(
+def in_likeliest_reading(
     classes: Classes,
     columns: Sequence[str],
     labels: Labels,
     scores: NDArray[np.floating] | None = None,
 ) -> Classes:
-    """The classes in the likeliest of several readings, by the rows that each gets right.
+    """Choose the likeliest of several readings, by the rows that each gets right.
 
-    Names that hold all labels are believed, unless the scores are clearly right more often in
-    another reading.
+    A reading by names that hold all labels is kept, unless the scores are clearly right more often
+    in another reading.
     """
     first, *others = classes.readings
-    named = first.match == "name" and first.complete
+    by_name = first.match == "name" and first.complete
     if scores is None:
-        kept = [each for each in others if not named or each.match == "name"]
+        kept = [reading for reading in others if not by_name or reading.match == "name"]
         return replace(classes, readings=(first, *kept))
     if not classes.doubtful:
         return classes
-    known = (labels.codes >= 0) & np.isfinite(scores).all(axis=1)
-    highest, codes = scores[known].argmax(axis=1), labels.codes[known]
-    right = {each: np.array(each.places)[codes] == highest for each in classes.readings}
-    kept = [each for each in others if not named or _is_clearly_more(right[each], right[first])]
+    usable = (labels.codes >= 0) & np.isfinite(scores).all(axis=1)
+    highest, codes = scores[usable].argmax(axis=1), labels.codes[usable]
+    right = {reading: np.array(reading.places)[codes] == highest for reading in classes.readings}
+    kept = [
+        reading
+        for reading in others
+        if not by_name or _is_clearly_better(right[reading], right[first])
+    ]
     readings = [first, *kept]
-    # A reading by name that lacks a label is a question: no other reading takes its place.
+    # If the names lack a label, a person is asked, so the reading by name stays the first.
     if first.complete:
-        readings.sort(key=lambda each: -int(right[each].sum()))
-    accuracies = tuple(int(right[each].sum()) / max(len(codes), 1) for each in readings)
+        readings.sort(key=lambda reading: -int(right[reading].sum()))
+    accuracies = tuple(int(right[reading].sum()) / max(len(codes), 1) for reading in readings)
     return replace(_classes(columns, labels, tuple(readings)), accuracies=accuracies)
 
 
-def _is_clearly_more(first: BoolArray, second: BoolArray) -> bool:
-    """Whether more rows are right, beyond what chance would explain (McNemar's test)."""
-    more, fewer = int((first & ~second).sum()), int((second & ~first).sum())
-    return more - fewer > CLEARLY * np.sqrt(more + fewer)
+def _is_clearly_better(first: BoolArray, second: BoolArray) -> bool:
+    """Whether more rows are right than chance would explain (McNemar's test)."""
+    better, worse = int((first & ~second).sum()), int((second & ~first).sum())
+    return better - worse > CLEAR_STANDARD_ERRORS * np.sqrt(better + worse)
 
 
 def find_class_columns(frame: pd.DataFrame, taken: set[str], labels: Labels | None) -> list[str]:
-    """Columns that have one score per class, if their names show it.
+    """Columns that have one score per class, or none if there are no such columns.
 
-    Columns of like names, or standing side by side, whose rows sum to 1 (or to 100); else, as
-    logits do not, those after which the labels are named.
+    They have similar names, or are neighbours, and their rows sum to 1 (or to 100). Rows of logits
+    do not; their columns are found if they are named after the labels.
     """
     numbers = _numbers_of(frame, taken)
     groups = [group for group in _groups(frame, numbers) if len(group) >= MIN_COLUMNS]
     summing = [group for group in groups if rows_sum(numbers[group])]
     if summing:
-        # Columns of zeros and ones are rather an outcome of one column per class.
+        # Columns of zeros and ones are more likely an outcome with one column per class.
         return min(summing, key=lambda group: _zeros_and_ones(numbers[group]))
     for group in groups:
-        if labels is not None and _answers(group, labels):
+        if labels is not None and _are_named_after(labels, group):
             return group
     return []
 
 
 def _zeros_and_ones(numbers: pd.DataFrame) -> bool:
-    # A signalling NaN, as damaged files have it, is a NaN.
+    # A damaged file may contain a signalling NaN, whose conversion would warn.
     with np.errstate(invalid="ignore"):
         values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
     return bool(((values == 0.0) | (values == 1.0)).all())
 
 
 def _numbers_of(frame: pd.DataFrame, taken: set[str]) -> pd.DataFrame:
-    """The first rows of the columns of numbers, also of those that are written as text."""
+    """The first rows of the columns of numbers, and of those with numbers in text."""
     head = frame.head(LOOK_ROWS)
     kept, texts = [], {}
     for column, dtype in head.dtypes.items():
@@ -152,12 +158,12 @@ def is_numeric(numbers: Numbers) -> bool:
 
 
 def _groups(frame: pd.DataFrame, numbers: pd.DataFrame) -> Iterator[list[str]]:
-    """Columns of numbers with the same beginning, the most first; then runs of fractions."""
+    """Columns with the same beginning, the largest group first; then neighbours with fractions."""
     stems: dict[str, list[str]] = {}
     for column in numbers.columns:
-        found = SPELLED.fullmatch(column[:200]) or NUMBERED.fullmatch(column[:200])
-        if found:
-            stems.setdefault("".join(found.group("stem")).casefold(), []).append(column)
+        match = SPELLED.fullmatch(column[:200]) or NUMBERED.fullmatch(column[:200])
+        if match:
+            stems.setdefault("".join(match.group("stem")).casefold(), []).append(column)
     yield from sorted(stems.values(), key=len, reverse=True)
     fractions = {column for column, dtype in numbers.dtypes.items() if dtype.kind == "f"}
     for inside, run in groupby(frame.columns, key=fractions.__contains__):
@@ -173,26 +179,26 @@ def rows_sum(scores: pd.DataFrame) -> bool:
         for column, dtype in head.dtypes.items()
         if not pd.api.types.is_numeric_dtype(dtype)
     }
-    # A signalling NaN, as damaged files have it, is a NaN.
+    # A damaged file may contain a signalling NaN, whose conversion would warn.
     with np.errstate(invalid="ignore"):
         values = head.assign(**texts).to_numpy(dtype=np.float64, na_value=np.nan)
     sums = values.sum(axis=1)
-    known = sums[np.isfinite(sums)]
-    if not len(known) or np.nanmin(values) < -1e-3:
+    finite = sums[np.isfinite(sums)]
+    if not len(finite) or np.nanmin(values) < -1e-3:
         return False
-    return bool(any(np.mean(np.abs(known / whole - 1.0) < 1e-2) > 0.5 for whole in (1.0, 100.0)))
+    return bool(any(np.mean(np.abs(finite / whole - 1.0) < 1e-2) > 0.5 for whole in (1.0, 100.0)))
 
 
-def _answers(columns: Sequence[str], labels: Labels) -> bool:
-    """Whether more than two labels all have a column."""
+def _are_named_after(labels: Labels, columns: Sequence[str]) -> bool:
+    """Whether there are more than two labels, and all have a column."""
     if not 2 < len(labels) <= len(columns):
         return False
     readings = match_classes(columns, labels).readings
-    return any(each.match != "order" and each.complete for each in readings)
+    return any(reading.match != "order" and reading.complete for reading in readings)
 
 
 def shortened(columns: Sequence[str]) -> str:
-    """Names of columns in few words: "p_0 … p_999"."""
+    """Names of columns, abbreviated if there are many: "p_0 … p_999"."""
     if len(columns) <= MIN_COLUMNS:
         return ", ".join(columns)
     return f"{columns[0]} … {columns[-1]}"
@@ -204,7 +210,7 @@ PROFILED_ROWS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class ColumnProfile:
-    """What a few thousand cells of a column show."""
+    """Facts about the first rows of a column, from which its meaning is guessed."""
 
     distinct: int
     outcomes: int
@@ -215,25 +221,26 @@ class ColumnProfile:
 
 
 class Guesser:
-    """Looks at columns once, and hands each out once."""
+    """Finds columns by name and content. A column that is taken is not offered again.
+
+    Columns that are `hidden` are not offered either, although they have no meaning yet.
+    """
 
     def __init__(self, frame: pd.DataFrame, taken: set[str]) -> None:
         self.frame = frame
         self.taken = taken
-        # Columns that are not handed out, although they are nothing yet.
         self.hidden: set[str] = set()
         self._profiles: dict[str, ColumnProfile] = {}
 
     def profile(self, column: str) -> ColumnProfile:
-        """What a column shows."""
+        """The profile of a column, which is computed once."""
         if column not in self._profiles:
             self._profiles[column] = _profile_of(self.frame[column])
         return self._profiles[column]
 
     def free(self) -> list[str]:
-        """Columns that are nothing yet."""
-        away = self.taken | self.hidden
-        return [column for column in self.frame.columns if column not in away]
+        """Columns that have no meaning yet."""
+        return [c for c in self.frame.columns if c not in self.taken and c not in self.hidden]
 
     def hide_bounds(self) -> None:
         """Hide bounds of intervals, if there are scores beside them."""
@@ -242,7 +249,9 @@ class Guesser:
         if bounds and any(probability(self.profile(c)) for c in columns if c not in bounds):
             self.hidden = bounds
 
-    def named(self, patterns: Iterable[str], fits: Callable[[ColumnProfile], bool]) -> str | None:
+    def find_by_name(
+        self, patterns: Iterable[str], fits: Callable[[ColumnProfile], bool]
+    ) -> str | None:
         """The free column that the earliest pattern names and whose content fits."""
         plain = {column: plain_name(column) for column in self.free()}
         for pattern in patterns:
@@ -251,13 +260,13 @@ class Guesser:
                     return column
         return None
 
-    def taken_by_name(
+    def take_by_name(
         self, patterns: Iterable[str], fits: Callable[[ColumnProfile], bool]
     ) -> str | None:
-        """The same column, which then is something."""
-        return self.take(self.named(patterns, fits))
+        """The same column, which is then taken."""
+        return self.take(self.find_by_name(patterns, fits))
 
-    def first(self, *tests: Callable[[ColumnProfile], bool]) -> str | None:
+    def first_that_fits(self, *tests: Callable[[ColumnProfile], bool]) -> str | None:
         """The first free column whose content fits the earliest test."""
         columns = self.free()[:MAX_PROFILED]
         for fits in tests:
@@ -267,7 +276,7 @@ class Guesser:
         return None
 
     def take(self, column: str | None) -> str | None:
-        """Say that a column is something."""
+        """Mark a column as taken, and return it."""
         if column is not None:
             self.taken.add(column)
         return column
@@ -290,7 +299,7 @@ def _profile_of(column: pd.Series) -> ColumnProfile:
 
 
 def probability(profile: ColumnProfile) -> bool:
-    """Fractions within 0 and 1."""
+    """Whether a column has fractions, and only numbers from 0 to 1."""
     return profile.unit and profile.fractional
 
 
@@ -300,6 +309,6 @@ def two(profile: ColumnProfile) -> bool:
 
 
 def outcome_like(profile: ColumnProfile) -> bool:
-    """Few values, as labels have."""
-    # Outcomes 0, 1/2 and 1 (a draw) are labels still.
+    """Whether a column has few values, as labels have."""
+    # The outcome 1/2 can be a draw beside 0 and 1, so five fractions are allowed.
     return 1 <= profile.distinct <= 50 and (not profile.fractional or profile.distinct <= 5)

@@ -1,4 +1,4 @@
-"""guess: which column means what, by names first and by contents second."""
+"""guess: find the meaning of each column, first by its name and then by its content."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from calib.loading.table import Table
 MAX_SLICES = 8
 MAX_SLICE_VALUES = 20
 MAX_GUESSED_FOLDS = 20
-# In some fields 1 is yes and 2 is no, in others 2 is the event: a person must choose.
+# In some fields 1 is yes and 2 is no, in others 2 is the event, so a person must choose.
 ONE_AND_TWO = {"1", "2"}
 
 
 def guess(
     table: Table, known: ColumnMapping | None = None, *, models: bool = False
 ) -> ColumnMapping:
-    """Guess what the columns mean. Fields without a fitting column stay None.
+    """Guess the meaning of the columns. Fields without a fitting column stay None.
 
-    Only the empty fields of what is `known` are guessed. `models` says to look for several models:
-    a column of their names, or one score column each.
+    Only the empty fields of `known` are guessed. With `models`, also look for several models: a
+    column of their names, or a score column for each.
     """
     known = known or ColumnMapping()
     mapping, guesser = known, Guesser(table.frame, set(known.columns()))
@@ -49,7 +49,7 @@ def guess(
         mapping = with_models(guesser, mapping)
     mapping = _with_outcome_and_score(guesser, mapping)
     if known.score is None or isinstance(known.score, tuple):
-        mapping, known = _of_two_classes(guesser, mapping, known)
+        mapping, known = _with_one_of_two_scores(guesser, mapping, known)
     mapping = _with_roles(guesser, mapping)
     binary = not isinstance(mapping.score, tuple)
     labels = None
@@ -63,11 +63,11 @@ def guess(
 def _guessed(
     mapping: ColumnMapping, known: ColumnMapping, labels: Labels | None
 ) -> tuple[str, ...]:
-    """What was guessed, except the positive one of two common labels."""
-    found = dict.fromkeys((*known.guessed, *mapping.changed(known)))
+    """Names of the guessed fields. The positive label of a common pair such as 0 and 1 is sure."""
+    names_of_fields = dict.fromkeys((*known.guessed, *mapping.changed(known)))
     if labels is not None and is_plain_pair(labels):
-        found.pop("positive", None)
-    return tuple(found)
+        names_of_fields.pop("positive", None)
+    return tuple(names_of_fields)
 
 
 def _with_outcome_and_score(guesser: Guesser, mapping: ColumnMapping) -> ColumnMapping:
@@ -76,73 +76,78 @@ def _with_outcome_and_score(guesser: Guesser, mapping: ColumnMapping) -> ColumnM
         score = class_columns(guesser, outcome)
     if isinstance(score, tuple):
         if outcome is None:
-            # A label that is not a class is reported; the column is still not a slice column.
-            fits, nearly = _class_like(len(score)), _class_like(MAX_CLASSES)
-            named = guesser.named(names.OUTCOME_NAMES, nearly)
-            outcome = guesser.take(named or guesser.first(fits, nearly))
+            # A column with more labels than classes is still the outcome: the checks then report
+            # the labels that are not classes.
+            fits, nearly_fits = _class_like(len(score)), _class_like(MAX_CLASSES)
+            by_name = guesser.find_by_name(names.OUTCOME_NAMES, nearly_fits)
+            outcome = guesser.take(by_name or guesser.first_that_fits(fits, nearly_fits))
         return replace(mapping, outcome=outcome, score=score)
     if outcome is None:
-        outcome = guesser.taken_by_name(names.OUTCOME_NAMES, two)
+        outcome = guesser.take_by_name(names.OUTCOME_NAMES, two)
     if score is None and not mapping.models:
         score = guesser.take(_score(guesser))
     if outcome is None:
         outcome = guesser.take(
-            guesser.named(names.OUTCOME_NAMES, outcome_like) or guesser.first(two, outcome_like)
+            guesser.find_by_name(names.OUTCOME_NAMES, outcome_like)
+            or guesser.first_that_fits(two, outcome_like)
         )
     return replace(mapping, outcome=outcome, score=score)
 
 
-def _of_two_classes(
+def _with_one_of_two_scores(
     guesser: Guesser, mapping: ColumnMapping, known: ColumnMapping
 ) -> tuple[ColumnMapping, ColumnMapping]:
-    """The score of the positive class, where columns hold those of both classes.
+    """Use the score of the positive class, if two columns hold the scores of both classes.
 
     Two score columns that a person named, or the guessed one and another, are such columns if their
-    rows add up to 1. In what is known, one column stands for two whose names leave no doubt.
+    rows add up to 1. If their names leave no doubt, the one that is used also replaces both in
+    `known`, so that it does not count as a guess.
     """
     frame, score = guesser.frame, mapping.score
     columns = pair_of(guesser, score) if isinstance(score, str) else score
-    there = columns is not None and {mapping.outcome, *columns} <= set(frame.columns)
-    if columns is None or len(columns) != 2 or not there or mapping.transform == "softmax":
+    exist = columns is not None and {mapping.outcome, *columns} <= set(frame.columns)
+    if columns is None or len(columns) != 2 or not exist or mapping.transform == "softmax":
         return mapping, known
     labels, _ = as_outcome(frame[mapping.outcome], mapping.positives)
     if len(labels) > 2 or not rows_sum(frame[list(columns)]):
         return mapping, known
     pair = choose(mapping, columns, labels)
     guesser.taken.update(columns)
-    one: dict[str, Any] = {"score": pair.score, "classes": ()}
+    single: dict[str, Any] = {"score": pair.score, "classes": ()}
     if known.score is not None and pair.sure:
-        known = replace(known, **one)
-    return replace(mapping, **one, positive=mapping.positive or pair.positive), known
+        known = replace(known, **single)
+    return replace(mapping, **single, positive=mapping.positive or pair.positive), known
 
 
 def _score(guesser: Guesser) -> str | None:
     return (
-        guesser.named(names.SCORE_NAMES, probability)
-        or guesser.first(lambda profile: probability(profile) and not profile.missing, probability)
-        or guesser.named(names.SCORE_NAMES, lambda profile: profile.numeric)
+        guesser.find_by_name(names.SCORE_NAMES, probability)
+        or guesser.first_that_fits(
+            lambda profile: probability(profile) and not profile.missing, probability
+        )
+        or guesser.find_by_name(names.SCORE_NAMES, lambda profile: profile.numeric)
         or _only_fraction(guesser)
-        or guesser.named(names.SCORE_NAMES, lambda profile: profile.distinct > 0)
+        or guesser.find_by_name(names.SCORE_NAMES, lambda profile: profile.distinct > 0)
     )
 
 
 def _only_fraction(guesser: Guesser) -> str | None:
-    """The single column of fractions: of several none is likelier to be the score than another."""
+    """The only column of fractions. If there are several, any of them may be the score."""
     columns = guesser.free()[:MAX_PROFILED]
-    found = [column for column in columns if guesser.profile(column).fractional]
-    return found[0] if len(found) == 1 else None
+    fractions = [column for column in columns if guesser.profile(column).fractional]
+    return fractions[0] if len(fractions) == 1 else None
 
 
 def _with_roles(guesser: Guesser, mapping: ColumnMapping) -> ColumnMapping:
-    # A name that is not in the table is kept: `examine` reports it.
-    there = mapping.outcome if mapping.outcome in guesser.frame else None
+    # An outcome that is not in the table is kept, because `examine` reports it.
+    outcome = mapping.outcome if mapping.outcome in guesser.frame else None
     binary = not isinstance(mapping.score, tuple)
-    many = binary and there is not None and guesser.profile(there).distinct > 2
+    many = binary and outcome is not None and guesser.profile(outcome).distinct > 2
     predicted = mapping.predicted
     if predicted is None and many and mapping.positive is None:
-        predicted = guesser.taken_by_name(names.PREDICTED_NAMES, outcome_like)
-    weight = mapping.weight or guesser.taken_by_name(names.WEIGHT_NAMES, lambda p: p.numeric)
-    group = mapping.group or guesser.taken_by_name(names.GROUP_NAMES, lambda p: p.distinct > 2)
+        predicted = guesser.take_by_name(names.PREDICTED_NAMES, outcome_like)
+    weight = mapping.weight or guesser.take_by_name(names.WEIGHT_NAMES, lambda p: p.numeric)
+    group = mapping.group or guesser.take_by_name(names.GROUP_NAMES, lambda p: p.distinct > 2)
     split, test_value = _split(guesser, mapping)
     no_fold = mapping.fold is not None or split is not None
     return replace(
@@ -153,7 +158,7 @@ def _with_roles(guesser: Guesser, mapping: ColumnMapping) -> ColumnMapping:
         split=split,
         test_value=test_value,
         fold=mapping.fold if no_fold else _fold(guesser),
-        time=mapping.time or guesser.taken_by_name(names.TIME_NAMES, _time_like),
+        time=mapping.time or guesser.take_by_name(names.TIME_NAMES, _time_like),
         slices=mapping.slices or _slices(guesser),
     )
 
@@ -164,26 +169,28 @@ def _time_like(profile: ColumnProfile) -> bool:
 
 def _split(guesser: Guesser, mapping: ColumnMapping) -> tuple[str | None, str | None]:
     if mapping.split is not None:
-        known = mapping.test_value or mapping.split not in guesser.frame
-        guessed = None if known else _test_value(as_labels(guesser.frame[mapping.split]))
-        return mapping.split, mapping.test_value or guessed
-    column = guesser.named(names.SPLIT_NAMES, lambda profile: 2 <= profile.distinct <= 5)
-    # Test rows and folds do not go together.
+        if mapping.test_value or mapping.split not in guesser.frame:
+            return mapping.split, mapping.test_value or None
+        return mapping.split, _test_value(as_labels(guesser.frame[mapping.split]))
+    column = guesser.find_by_name(names.SPLIT_NAMES, lambda profile: 2 <= profile.distinct <= 5)
+    # Cross-fitting by folds is not used with test rows.
     if column is None or mapping.fold is not None:
         return None, None
     labels = as_labels(guesser.frame[column])
     words = {name.casefold() for name in labels.names}
-    # A column of folds, or of sets 1 and 2, does not identify test rows.
+    # Only words identify test rows; the numbers 1 and 2 of sets or folds do not.
     if not (words & set(names.TEST_WORDS) and words & set(names.CALIBRATION_WORDS)):
         return None, None
     return guesser.take(column), _test_value(labels)
 
 
 def _fold(guesser: Guesser) -> str | None:
-    column = guesser.named(names.FOLD_NAMES, lambda profile: profile.distinct <= MAX_GUESSED_FOLDS)
+    column = guesser.find_by_name(
+        names.FOLD_NAMES, lambda profile: profile.distinct <= MAX_GUESSED_FOLDS
+    )
     if column is None:
         return None
-    # All rows: those of a file that is sorted by fold begin with one fold.
+    # All rows are read, because a file that is sorted by fold begins with a single fold.
     labels = as_labels(guesser.frame[column])
     fits = 2 <= len(labels) <= MAX_GUESSED_FOLDS and labels.codes.min() >= 0
     return guesser.take(column) if fits else None
@@ -203,19 +210,19 @@ def _slices(guesser: Guesser) -> tuple[str, ...]:
 def _slice_like(column: str, profile: ColumnProfile) -> bool:
     if not 2 <= profile.distinct <= MAX_SLICE_VALUES:
         return False
-    named = any(re.fullmatch(pattern, plain_name(column)) for pattern in names.SLICE_NAMES)
-    return named or not profile.numeric
+    by_name = any(re.fullmatch(pattern, plain_name(column)) for pattern in names.SLICE_NAMES)
+    return by_name or not profile.numeric
 
 
 def _positive(frame: pd.DataFrame, mapping: ColumnMapping, labels: Labels) -> str | None:
-    """The label that counts as positive: a telling word, else the one with the higher scores."""
+    """The label that counts as positive: a word such as "yes", or the one with higher scores."""
     if not 1 <= len(labels) <= 2:
         return None
     if telling := telling_labels(labels):
         return telling[0]
     if set(labels.names) == ONE_AND_TWO:
         return None
-    # The only label of a column that holds one class: 0 and -1 are negative.
+    # If a column has a single label, 0 and -1 are negative, and any other is positive.
     if len(labels) == 1:
         return "1" if labels.name(0) in ("0", "-1") else labels.name(0)
     if labels.values.dtype.kind in "iuf":
@@ -225,16 +232,16 @@ def _positive(frame: pd.DataFrame, mapping: ColumnMapping, labels: Labels) -> st
 
 def is_plain_pair(labels: Labels) -> bool:
     """Whether these are 0 and 1, -1 and 1, or false and true."""
-    found = {name.casefold() for name in labels.names}
-    return any(found <= pair for pair in names.PLAIN_PAIRS)
+    words = {name.casefold() for name in labels.names}
+    return any(words <= pair for pair in names.PLAIN_PAIRS)
 
 
 def telling_labels(labels: Labels) -> tuple[str, ...]:
     """All labels whose names mean "positive", unless all labels do."""
     if set(labels.names) == ONE_AND_TWO:
         return ()
-    found = tuple(name for name in labels.names if name.casefold() in names.POSITIVE_WORDS)
-    return found if len(found) < len(labels) else ()
+    positives = tuple(name for name in labels.names if name.casefold() in names.POSITIVE_WORDS)
+    return positives if len(positives) < len(labels) else ()
 
 
 def higher_label(frame: pd.DataFrame, mapping: ColumnMapping, labels: Labels) -> str:
@@ -242,9 +249,9 @@ def higher_label(frame: pd.DataFrame, mapping: ColumnMapping, labels: Labels) ->
     if not isinstance(mapping.score, str) or mapping.score not in frame.columns:
         return labels.name(len(labels) - 1)
     scores = as_numbers(frame[mapping.score]).values
-    known = np.isfinite(scores) & (labels.codes >= 0)
-    codes = labels.codes[known]
-    total = np.bincount(codes, scores[known], minlength=len(labels))
+    usable = np.isfinite(scores) & (labels.codes >= 0)
+    codes = labels.codes[usable]
+    total = np.bincount(codes, scores[usable], minlength=len(labels))
     count = np.bincount(codes, minlength=len(labels))
     mean = np.divide(total, count, out=np.full(len(labels), -np.inf), where=count > 0)
     return labels.name(int(np.argmax(mean)))
@@ -255,50 +262,52 @@ MAX_MODELS = 50
 
 
 def with_models(guesser: Guesser, mapping: ColumnMapping) -> ColumnMapping:
-    """Look for a column that names models; else for score columns of like names."""
+    """Look for a column that names models, or for score columns with similar names."""
     if mapping.model or mapping.models or mapping.score:
         return mapping
     n_rows = len(guesser.frame)
-    sure, perhaps = names.MODEL_NAMES
-    found = guesser.named(
-        (sure,),
+    certain, possible = names.MODEL_NAMES
+    column = guesser.find_by_name(
+        (certain,),
         lambda profile: 2 <= profile.distinct <= MAX_MODELS and 10 * profile.distinct <= n_rows,
     )
-    if found is None:
-        # Words of many meanings: only where every model has scored the same number of rows.
-        found = guesser.named((perhaps,), lambda profile: 2 <= profile.distinct <= MAX_MODELS)
-        if found is not None and len(set(as_labels(guesser.frame[found]).counts().tolist())) > 1:
-            found = None
-    if found is not None:
-        return replace(mapping, model=guesser.take(found))
+    if column is None:
+        # These names have other meanings too, so all models must have equally many rows.
+        column = guesser.find_by_name(
+            (possible,), lambda profile: 2 <= profile.distinct <= MAX_MODELS
+        )
+        if column is not None and len(set(as_labels(guesser.frame[column]).counts().tolist())) > 1:
+            column = None
+    if column is not None:
+        return replace(mapping, model=guesser.take(column))
     if class_columns(Guesser(guesser.frame, set(guesser.taken)), mapping.outcome):
         return mapping
     return replace(mapping, models=_score_columns(guesser))
 
 
 def _score_columns(guesser: Guesser) -> tuple[str, ...]:
-    """Score columns of several models: a score word, then a name; none if there is only one."""
-    named: dict[str, list[str]] = {}
+    """Score columns of several models, named by a score word and a model; none if there is one."""
+    by_word: dict[str, list[str]] = {}
     for column in guesser.free()[:MAX_PROFILED]:
-        found = re.fullmatch(names.MODEL_SCORE, plain_name(column))
-        if found and probability(guesser.profile(column)):
-            named.setdefault(found["word"], []).append(column)
-    several = max(named.values(), key=len, default=[])
-    if len(several) < 2 or rows_sum(guesser.frame[several]):
+        match = re.fullmatch(names.MODEL_SCORE, plain_name(column))
+        if match and probability(guesser.profile(column)):
+            by_word.setdefault(match["word"], []).append(column)
+    columns = max(by_word.values(), key=len, default=[])
+    if len(columns) < 2 or rows_sum(guesser.frame[columns]):
         return ()
-    guesser.taken.update(several)
-    return tuple(several)
+    guesser.taken.update(columns)
+    return tuple(columns)
 
 
 def class_columns(guesser: Guesser, outcome: str | None) -> tuple[str, ...] | None:
     """The columns of one score per class, if there are any."""
-    known = outcome or guesser.named(names.OUTCOME_NAMES, _class_like(MAX_CLASSES))
-    labels = as_classes(guesser.frame[known]) if known in guesser.frame else None
-    taken = guesser.taken if known is None else guesser.taken | {known}
-    found = find_class_columns(guesser.frame, taken, labels)
-    guesser.taken.update(found)
-    return tuple(found) or None
+    label_column = outcome or guesser.find_by_name(names.OUTCOME_NAMES, _class_like(MAX_CLASSES))
+    labels = as_classes(guesser.frame[label_column]) if label_column in guesser.frame else None
+    taken = guesser.taken if label_column is None else guesser.taken | {label_column}
+    columns = find_class_columns(guesser.frame, taken, labels)
+    guesser.taken.update(columns)
+    return tuple(columns) or None
 
 
-def _class_like(most: int) -> Callable[[ColumnProfile], bool]:
-    return lambda profile: 1 <= profile.distinct <= most and not profile.fractional
+def _class_like(max_labels: int) -> Callable[[ColumnProfile], bool]:
+    return lambda profile: 1 <= profile.distinct <= max_labels and not profile.fractional

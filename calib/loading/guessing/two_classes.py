@@ -23,19 +23,20 @@ from calib.loading.name_patterns import plain_name
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The score of the positive class, and that of the other class."""
+    """The score columns of the positive class and of the other class.
+
+    `positive` is the label of the positive class, if the names or the order of the columns show it.
+    `sure` says whether the names do. If not, the second column is used, as in scikit-learn.
+    """
 
     score: str
     other: str
-    # The label that the score is of, if the names or the order of the columns say it.
     positive: str | None
-    # Whether the names of the columns say it. Otherwise the second one is taken, as scikit-learn
-    # has the columns.
     sure: bool
 
 
 def pair_of(guesser: Guesser, score: str) -> tuple[str, ...] | None:
-    """The score and the first column that adds up to 1, or to 100, with it; as they stand."""
+    """The score and the first column that adds up to 1, or to 100, with it, in their order."""
     columns = [name for name in guesser.free()[:MAX_PROFILED] if score_like(guesser.profile(name))]
     for other in complements(guesser.frame, score, columns):
         return tuple(name for name in guesser.frame.columns if name in (score, other))
@@ -43,7 +44,7 @@ def pair_of(guesser: Guesser, score: str) -> tuple[str, ...] | None:
 
 
 def score_like(profile: ColumnProfile) -> bool:
-    """Fractions, of more than two values."""
+    """Whether a column has fractions, and more than two values."""
     return profile.numeric and profile.fractional and profile.distinct > 2
 
 
@@ -55,44 +56,41 @@ def complements(frame: pd.DataFrame, score: str, others: Sequence[str]) -> Itera
 def choose(mapping: ColumnMapping, columns: Sequence[str], labels: Labels) -> Pair:
     """Which of two columns holds the score of the positive class.
 
-    The labels are one or two. If none counts as positive, it is the one with a telling name, else
-    the last one.
+    There are one or two labels. If no label was named as positive, it is the one with a name such
+    as "yes", or else the last one.
     """
-    written, called = labels.names, mapping.classes or columns
-    telling = [code for code, name in enumerate(written) if _is_positive(name)]
+    names_of_labels, class_names = labels.names, mapping.classes or columns
+    positives = [code for code, name in enumerate(names_of_labels) if _is_positive(name)]
     # The larger of two numbers counts as positive: 1 beside 0, and 2 beside 1.
-    usual = telling[0] if len(telling) == 1 and not are_numbers(written) else len(written) - 1
+    by_word = len(positives) == 1 and not are_numbers(names_of_labels)
+    default = positives[0] if by_word else len(names_of_labels) - 1
     given = labels.find(next(iter(mapping.positives), None))
-    wanted = usual if given is None else given
-    reading = next(iter(read_classes(called, written)), None)
-    numbered = are_numbers(bare_names(called))
+    positive = default if given is None else given
+    reading = next(iter(read_classes(class_names, names_of_labels)), None)
+    numbered = are_numbers(bare_names(class_names))
     if reading is not None and reading.complete and (reading.match == "name" or numbered):
-        place = reading.places[wanted]
-        return Pair(columns[place], columns[1 - place], written[wanted], sure=True)
-    meant = _positive_place(called, mapping.outcome or "")
-    place = 1 if meant is None else meant
-    place = place if wanted == usual else 1 - place
-    return Pair(columns[place], columns[1 - place], None, sure=meant is not None)
+        place = reading.places[positive]
+        return Pair(columns[place], columns[1 - place], names_of_labels[positive], sure=True)
+    place_by_name = _positive_place(class_names, mapping.outcome or "")
+    place = 1 if place_by_name is None else place_by_name
+    place = place if positive == default else 1 - place
+    return Pair(columns[place], columns[1 - place], None, sure=place_by_name is not None)
 
 
 def _positive_place(columns: Sequence[str], outcome: str) -> int | None:
-    """The place of the column whose name says that it is of the positive class."""
+    """The place of the only column whose name shows the positive class."""
     bare = bare_names(columns)
     tests = (
         [_is_positive(name) for name in bare],
-        [not _is_negative(name) for name in bare],
+        [not _words(name) & names.NEGATIVE_WORDS for name in bare],
         [bool(_words(name) & _words(outcome)) for name in bare],
         [re.fullmatch(names.SCORE_NAMES[0], plain_name(name)) is not None for name in columns],
     )
-    return next((found.index(True) for found in tests if sum(found) == 1), None)
+    return next((passed.index(True) for passed in tests if sum(passed) == 1), None)
 
 
 def _is_positive(name: str) -> bool:
     return name.strip().casefold() in names.POSITIVE_WORDS
-
-
-def _is_negative(name: str) -> bool:
-    return bool(_words(name) & names.NEGATIVE_WORDS)
 
 
 def _words(name: str) -> set[str]:

@@ -169,11 +169,11 @@ class Upload:
         if wrong := [each for each in made.problems if each.severity == "error"]:
             raise with_arguments(wrong, source.mapping)
         told = {
-            name: drawn.told(rows)
+            name: drawn.with_origin(rows)
             for name, rows in made.models.items()
             if isinstance(rows, Predictions)
         }
-        many = drawn.total > len(drawn.frame)
+        many = drawn.n_rows > len(drawn.frame)
         what = next(iter(told.values())).remarks[0] if many else ALL_DRAWN
         return replace(made, models=told, checklist=(what, *made.checklist))
 

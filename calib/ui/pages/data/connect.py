@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from calib.data.strata import crossed_name
 from calib.loading import InputError, guess
 from calib.scanning.connections import COUNTS_ONLY, Connection
-from calib.scanning.fetching import LEAST, MOST, USUAL
+from calib.scanning.fetching import DEFAULT_SAMPLE_ROWS, MAX_SAMPLE_ROWS, MIN_SAMPLE_ROWS
 from calib.text import plain
 from calib.ui.controls import connected_tables
 from calib.ui.controls.widgets import ask
@@ -106,7 +106,7 @@ def _rows(connected: Connected) -> None:
                 SEGMENTED,
                 "connect_rows",
                 DRAW if connected.sample else COUNT,
-                lambda chosen: _change(sample=USUAL if chosen == DRAW else 0),
+                lambda chosen: _change(sample=DEFAULT_SAMPLE_ROWS if chosen == DRAW else 0),
                 label="Rows",
                 options=(COUNT, DRAW),
                 help=ROWS_HELP,
@@ -127,7 +127,11 @@ def _rows(connected: Connected) -> None:
 
 def _sample(connected: Connected, left: DeltaGenerator, right: DeltaGenerator) -> None:
     with left:
-        look = {"label": "Rows of the sample", "min_value": LEAST, "max_value": MOST}
+        look = {
+            "label": "Rows of the sample",
+            "min_value": MIN_SAMPLE_ROWS,
+            "max_value": MAX_SAMPLE_ROWS,
+        }
         _ask("sample", st.number_input, connected.sample, step=10_000, **look)
     with right:
         _ask(
