@@ -116,3 +116,9 @@ def test_equal_rows_of_rounded_scores_are_no_warning() -> None:
     sure = np.where(np.arange(N) % 4 == 0, P, (np.arange(N) % 4 == 1).astype(float))
     right = np.where(np.arange(N) % 4 == 0, FRAME["y"], sure)
     assert not copied(pd.DataFrame({"y": right.astype(int), "p": sure}))
+
+
+def test_lists_are_compared_by_their_text() -> None:
+    frame = pd.DataFrame({"id": [[1], [2], [2]], "p": [0.1, 0.2, 0.2]})
+    repeats = count_repeats(read(frame), ColumnMapping(score="p"))
+    assert (repeats.rows, repeats.ids) == (1, 1)
