@@ -15,7 +15,6 @@ import duckdb
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
-from streamlit.web.server.app_discovery import discover_asgi_app
 
 from benchmarks._person import Person
 from calib.loading.reading import budget
@@ -114,12 +113,6 @@ def test_an_address_of_version_6_is_printed_in_brackets(elsewhere):
     assert (known["server.address"], known["browser.serverAddress"]) == ("::1", "[::1]")
     assert known["server.allowedHosts"] == ["localhost", "127.0.0.1", "::1"]
     assert plain["browser.serverAddress"] == "localhost"
-
-
-def test_streamlit_run_finds_the_same_server_in_the_script():
-    """Else it serves the script alone: without the style in its documents, and the shield."""
-    found = discover_asgi_app(ROOT / "app.py")
-    assert found.import_string == "app:app"
 
 
 def listening(port):

@@ -17,10 +17,10 @@ from calib.ui.controls.widgets import field
 from calib.ui.session import state
 from calib.ui.session.choices import MODELS
 from calib.ui.session.page_list import PAGES
-from calib.ui.session.receiving import release
 from calib.ui.session.session import Session, source_of
 from calib.ui.session.turns import FILES, Cancel
 from calib.ui.session.upload import Upload
+from calib.ui.streamlit_private import remove_files
 
 Place = Literal["data", "test"]
 UNREADABLE = error(
@@ -116,7 +116,7 @@ def uploader(session: Session, place: Place, label: str) -> None:
     files = found if isinstance(found, list) else [found]
     with st.spinner("Reading the file" if len(files) == 1 else "Reading the files"):
         receive(session, [(file.name, file.getvalue()) for file in files], place)
-    release(files)
+    remove_files(files)
     session.n_reads += 1
     if session.page == "Overview" and _asks(session):
         st.switch_page(PAGES["Data"])

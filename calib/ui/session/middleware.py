@@ -7,7 +7,6 @@ the style is in the document that a browser opens from the start.
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 from collections.abc import MutableMapping
@@ -21,10 +20,15 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.receiving import Receiving
+from calib.ui.streamlit_private import (
+    METRICS_PATH,
+    SIGN_OUT_PATH,
+    is_host_allowed,
+    styled_document,
+)
 
 # Streamlit's scripts are inline, made into blobs and compiled. Nothing is loaded from elsewhere.
 POLICY = "; ".join(
@@ -49,20 +53,10 @@ HEADERS = {
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-METRICS, SIGN_OUT = "/_stcore/metrics", "/auth/logout"
 HERE = ("localhost", "127.0.0.1", "::1")
-BODY, END = b"<body>", b"</body>"
 # A browser would keep a document with another style, or none: Streamlit's tags do not know of it.
 CONDITIONS = (b"accept-encoding", b"if-none-match", b"if-modified-since")
 VALIDATORS = ("etag", "last-modified")
-HEAD = b"<head>"
-# Streamlit looks for the server below the address of every page first, and the browser's log has
-# two errors. The path of a page ends with its name, that of the app with a slash.
-BASE = """(() => {
-  const path = location.pathname, place = path.replace(/\\/+$/, "").split("/");
-  if (!path.endsWith("/") && %s.includes(place.at(-1))) place.pop();
-  window.__streamlit = { BACKEND_BASE_URL: location.origin + place.join("/") + "/" };
-})();"""
 # Every other page has controls at the side.
 WITHOUT_SIDEBAR = ("", "gallery", "methods")
 
@@ -156,10 +150,10 @@ class Guard:
             return
         # A path with more slashes may be redirected to the one that is meant.
         path = "/" + "/".join(filter(None, scope["path"].split("/")))
-        if path.endswith(METRICS) and not self._shows_metrics:
+        if path.endswith(METRICS_PATH) and not self._shows_metrics:
             await PlainTextResponse("Not found", 404)(scope, receive, send)
             return
-        if path.endswith(SIGN_OUT) and is_from_elsewhere(Headers(scope=scope)):
+        if path.endswith(SIGN_OUT_PATH) and is_from_elsewhere(Headers(scope=scope)):
             words = "Another site asked to sign you out. Sign out on a page of the dashboard."
             await PlainTextResponse(words, 403)(scope, receive, send)
             return
@@ -179,10 +173,8 @@ class Styled:
 
     def __init__(self, app: ASGIApp, css: str) -> None:
         self.app = app
-        # Behind Streamlit's own rules, which stand in the head: the later of equal ones holds.
-        self.style = f"<style>{css}</style>".encode()
-        names = json.dumps([Path(file).stem for file in PAGES.values() if file != "app.py"])
-        self.base = f"<script>{BASE % names}</script>".encode()
+        self.css = css
+        self.pages = [Path(file).stem for file in PAGES.values() if file != "app.py"]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or "text/html" not in Headers(scope=scope).get("accept", ""):
@@ -206,9 +198,8 @@ class Styled:
         if not of_text or "content-encoding" in headers:
             return held
         body = b"".join(part.get("body", b"") for part in parts)
-        body = body.replace(END, self.style + END).replace(HEAD, HEAD + self.base, 1)
-        if path.rpartition("/")[2] not in WITHOUT_SIDEBAR:
-            body = body.replace(BODY, b'<body class="with-sidebar">')
+        has_sidebar = path.rpartition("/")[2] not in WITHOUT_SIDEBAR
+        body = styled_document(body, self.css, self.pages, has_sidebar=has_sidebar)
         for name in VALIDATORS:
             del headers[name]
         headers["content-length"] = str(len(body))

@@ -16,11 +16,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit import runtime
-from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
-from streamlit.runtime.scriptrunner import get_script_run_ctx
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
+from calib.ui import streamlit_private
 from calib.ui.session import sign_in
 from calib.ui.session.free_memory import give_back
 
@@ -80,8 +77,8 @@ class Receiving:
         if sign_in.is_configured() and not sign_in.is_signed_in(Request(scope).cookies):
             await PlainTextResponse(SIGN_IN, 403)(scope, receive, send)
             return
-        session = session_of(scope["path"])
-        if runtime.exists() and runtime.get_instance().is_active_session(session):
+        session = streamlit_private.session_of_upload(scope["path"])
+        if streamlit_private.is_connected(session):
             self._sessions.add(session)
         taken = 0
 
@@ -102,7 +99,7 @@ class Receiving:
             self._arriving += Counter()
 
     def _check(self, session: str) -> None:
-        held = held_bytes()
+        held = streamlit_private.uploaded_bytes(MIN_COUNTED_BYTES)
         for limit, whose, variable, kept in (
             (self._of_session, "per person", "CALIB_SESSION_UPLOAD_GB", [session]),
             (self._of_server, "in all", "CALIB_SERVER_UPLOAD_GB", [*held, *self._arriving]),
@@ -121,47 +118,16 @@ class Receiving:
 
     def _end(self, sessions: Sequence[str]) -> None:
         for session in _gone(sessions):
-            runtime.get_instance().close_session(session)
+            streamlit_private.end_session(session)
             self._sessions.discard(session)
         give_back()
 
 
-def session_of(path: str) -> str:
-    """The session in the address of an upload, which ends with the ids of session and file."""
-    return ("", *path.split("/"))[-2]
-
-
-def held_bytes() -> dict[str, int]:
-    """Bytes of the complete files of each session."""
-    if (manager := _manager()) is None:
-        return {}
-    return {
-        session: sum(max(len(file.data), MIN_COUNTED_BYTES) for file in list(files.values()))
-        for session, files in list(manager.file_storage.items())
-    }
-
-
-def release(files: Sequence[UploadedFile]) -> None:
-    """Free files that were read: the server would keep them as long as the session."""
-    context, manager = get_script_run_ctx(), _manager()
-    if context is not None and manager is not None:
-        for file in files:
-            manager.remove_file(context.session_id, file.file_id)
-
-
-def _manager() -> MemoryUploadedFileManager | None:
-    manager = runtime.get_instance().uploaded_file_mgr if runtime.exists() else None
-    return manager if isinstance(manager, MemoryUploadedFileManager) else None
-
-
 def _gone(sessions: Sequence[str] | set[str]) -> list[str]:
     """The sessions that have no connection."""
-    return [each for each in sessions if not runtime.get_instance().is_active_session(each)]
+    return [each for each in sessions if not streamlit_private.is_connected(each)]
 
 
 def _free_files(sessions: Sequence[str]) -> None:
-    manager = _manager()
     for session in _gone(sessions):
-        if manager is not None:
-            manager.remove_session_files(session)
-    give_back()
+        streamlit_private.remove_session_files(session)

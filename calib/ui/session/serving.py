@@ -38,8 +38,10 @@ def configuration(environ: Mapping[str, str]) -> dict[str, Any]:
     looks for the file in the working directory, which may be any: without these options it would
     listen on every interface.
     """
+    from calib.ui.streamlit_private import options_of_environment
+
     text = (app_file().parent / ".streamlit" / "config.toml").read_text(encoding="utf-8")
-    return _flat(tomllib.loads(text)) | _of_environment(environ)
+    return _flat(tomllib.loads(text)) | options_of_environment(environ)
 
 
 def _flat(options: Mapping[str, Any], before: str = "") -> dict[str, Any]:
@@ -47,21 +49,6 @@ def _flat(options: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     for name, value in options.items():
         nested = isinstance(value, dict)
         found |= _flat(value, f"{before}{name}.") if nested else {before + name: value}
-    return found
-
-
-def _of_environment(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Options by variables such as STREAMLIT_SERVER_PORT; Streamlit itself reads what is secret."""
-    import click
-    from streamlit.config import get_config_options
-
-    found: dict[str, Any] = {}
-    # Streamlit logs a warning if options are read twice, so they are read only if necessary.
-    named = any(variable.startswith("STREAMLIT_") for variable in environ)
-    for name, option in get_config_options().items() if named else ():
-        if option.env_var in environ and not option.sensitive:
-            kind, text = click.types.convert_type(option.type), environ[option.env_var]
-            found[name] = list(map(kind, text.split())) if option.multiple else kind(text)
     return found
 
 
@@ -155,12 +142,10 @@ def serve(
 @asynccontextmanager
 async def opened(_app: object) -> AsyncIterator[None]:
     """Open a browser once the server answers, as `streamlit run` does for a plain script."""
-    from streamlit import cli_util, config
-    from streamlit.web.server.server_util import get_display_address, get_url
+    import streamlit as st
 
-    if not config.get_option("server.headless"):
-        address = config.get_option("browser.serverAddress")
-        if not config.is_manually_set("browser.serverAddress"):
-            address = get_display_address(config.get_option("server.address") or "localhost")
-        asyncio.get_running_loop().call_later(SOON, cli_util.open_browser, get_url(address))
+    from calib.ui.streamlit_private import app_url, open_browser
+
+    if not st.get_option("server.headless"):
+        asyncio.get_running_loop().call_later(SOON, open_browser, app_url())
     yield

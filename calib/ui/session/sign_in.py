@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 import streamlit as st
-from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
-from streamlit.web.server.starlette.starlette_websocket import _get_signed_cookie_with_chunks
+
+from calib.ui.streamlit_private import signed_in_claims
 
 
 def is_configured() -> bool:
@@ -15,14 +14,6 @@ def is_configured() -> bool:
 
 
 def is_signed_in(cookies: Mapping[str, str]) -> bool:
-    """Whether the cookies of a request are those of a person who signed in.
-
-    Streamlit reads them only where a session begins. It has no public function for it; checked with
-    1.67.
-    """
-    signed = _get_signed_cookie_with_chunks(dict(cookies), USER_COOKIE_NAME)
-    try:
-        claims = json.loads(signed or b"null")
-    except ValueError:
-        return False
+    """Whether the cookies of a request are those of a person who signed in."""
+    claims = signed_in_claims(cookies)
     return isinstance(claims, dict) and claims.get("is_logged_in") is True

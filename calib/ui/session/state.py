@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import cycle
 from weakref import WeakValueDictionary
 
 import streamlit as st
@@ -28,8 +27,8 @@ from calib.ui.session.links import Source
 from calib.ui.session.memo import Memo, Unkeyed, keep
 from calib.ui.session.serving import of_server
 from calib.ui.session.session import MAX_SHOWN, SESSION, Session, one_score_settings, source_of
+from calib.ui.streamlit_private import browser_token
 
-TOKEN = "_streamlit_xsrf"
 READING = "Reading the columns"
 keep(MAX_SHOWN)(analyze)
 keep(4)(compare_models)
@@ -87,18 +86,11 @@ def _open_sessions() -> WeakValueDictionary[tuple[str, str, str], Session]:
 
 def _place(source: Source) -> tuple[str, str, str]:
     """Where the session of some data is found: only by the browser that brought them."""
-    return browser(), source.fingerprint, "" if source.fingerprint else source.name
+    return _browser(), source.fingerprint, "" if source.fingerprint else source.name
 
 
-def browser() -> str:
-    """Streamlit's token against forged requests, a secret that is in no link; "" without one."""
-    try:
-        _, mask, masked, _ = st.context.cookies.get(TOKEN, "").strip("\"'").split("|")
-        # Masked anew at every visit.
-        pairs = zip(bytes.fromhex(masked), cycle(bytes.fromhex(mask)), strict=False)
-        return bytes(one ^ two for one, two in pairs).hex()
-    except ValueError:
-        return ""
+def _browser() -> str:
+    return browser_token(st.context.cookies)
 
 
 def on_page_enter(session: Session, page: str) -> None:
@@ -119,7 +111,7 @@ def on_page_enter(session: Session, page: str) -> None:
 
 def write_address(session: Session) -> None:
     """Make the address say what is shown, and let a reload of it find these data."""
-    if session.upload is not None and browser():
+    if session.upload is not None and _browser():
         _open_sessions()[_place(source_of(session.upload))] = session
     named = session.team_reports.address() or session.link()
     if session.team_reports.moved or st.query_params.to_dict() != named:

@@ -21,6 +21,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
 from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 
+from calib.ui import streamlit_private
 from calib.ui.session import receiving
 from calib.ui.session.receiving import Receiving
 
@@ -63,7 +64,7 @@ class Server:
 def server(monkeypatch: pytest.MonkeyPatch) -> Server:
     made = Server()
     known = SimpleNamespace(exists=lambda: True, get_instance=lambda: made)
-    monkeypatch.setattr(receiving, "runtime", known)
+    monkeypatch.setattr(streamlit_private, "runtime", known)
     monkeypatch.setenv("CALIB_SESSION_UPLOAD_GB", str(2.5 / 1024))
     monkeypatch.setenv("CALIB_SERVER_UPLOAD_GB", str(3.5 / 1024))
     return made

@@ -1,0 +1,159 @@
+"""All that calib uses of Streamlit without its documentation, with the reason for each.
+
+Streamlit may change any of it in any release. `tests/ui/test_streamlit_private.py` checks every
+assumption, and names the version with which it was checked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+from streamlit import cli_util, config, runtime
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+from streamlit.web.server.server_util import get_display_address, get_url
+from streamlit.web.server.starlette.starlette_app_utils import decode_xsrf_token_string
+from streamlit.web.server.starlette.starlette_server_config import (
+    USER_COOKIE_NAME,
+    XSRF_COOKIE_NAME,
+)
+from streamlit.web.server.starlette.starlette_websocket import (
+    _get_signed_cookie_with_chunks,
+    is_host_allowed,
+)
+
+__all__ = ["METRICS_PATH", "SIGN_OUT_PATH", "UploadedFile", "is_host_allowed"]
+
+# Streamlit serves both to everybody and has no option that closes them.
+METRICS_PATH, SIGN_OUT_PATH = "/_stcore/metrics", "/auth/logout"
+
+# The parts of the HTML document at which something is inserted. No option adds to the document,
+# and an element of a page is drawn about 0.4 s after the first content.
+HEAD, BODY, BODY_END = b"<head>", b"<body>", b"</body>"
+# Streamlit looks for the server below the address of every page first, and the browser's log has
+# two errors. The path of a page ends with its name, that of the app with a slash.
+SERVER_ADDRESS = """(() => {
+  const path = location.pathname, place = path.replace(/\\/+$/, "").split("/");
+  if (!path.endsWith("/") && %s.includes(place.at(-1))) place.pop();
+  window.__streamlit = { BACKEND_BASE_URL: location.origin + place.join("/") + "/" };
+})();"""
+
+
+def browser_token(cookies: Mapping[str, str]) -> str:
+    """Streamlit's token against forged requests, a secret that is in no link; "" without one.
+
+    A reloaded tab is a new session, and nothing public says that it is the same browser.
+    """
+    token, _ = decode_xsrf_token_string(cookies.get(XSRF_COOKIE_NAME, ""))
+    return token.hex() if token else ""
+
+
+def signed_in_claims(cookies: Mapping[str, str]) -> object:
+    """What the signed cookie of a person says, or None.
+
+    `st.user` exists only in a session; a request for an upload comes without one.
+    """
+    signed = _get_signed_cookie_with_chunks(dict(cookies), USER_COOKIE_NAME)
+    try:
+        return json.loads(signed or b"null")
+    except ValueError:
+        return None
+
+
+def session_of_upload(path: str) -> str:
+    """The session in the address of an upload, which ends with the ids of session and file.
+
+    Streamlit limits the size of one file, and not what one session uploads.
+    """
+    return ("", *path.split("/"))[-2]
+
+
+def is_connected(session: str) -> bool:
+    """Whether a browser is connected to a session. Nothing public tells of sessions that ended."""
+    return runtime.exists() and runtime.get_instance().is_active_session(session)
+
+
+def end_session(session: str) -> None:
+    """Streamlit itself ends a session only when it next looks at those that were left."""
+    runtime.get_instance().close_session(session)
+
+
+def _uploads() -> MemoryUploadedFileManager | None:
+    manager = runtime.get_instance().uploaded_file_mgr if runtime.exists() else None
+    return manager if isinstance(manager, MemoryUploadedFileManager) else None
+
+
+def uploaded_bytes(least: int) -> dict[str, int]:
+    """Bytes of the complete files of each session, of each file at least so many.
+
+    Streamlit does not say what it holds.
+    """
+    manager = _uploads()
+    if manager is None:
+        return {}
+    return {
+        session: sum(max(len(file.data), least) for file in list(files.values()))
+        for session, files in list(manager.file_storage.items())
+    }
+
+
+def remove_files(files: Sequence[UploadedFile]) -> None:
+    """Free files of this session that were read: Streamlit keeps them as long as the session."""
+    context, manager = get_script_run_ctx(), _uploads()
+    if context is not None and manager is not None:
+        for file in files:
+            manager.remove_file(context.session_id, file.file_id)
+
+
+def remove_session_files(session: str) -> None:
+    """Free the files of a session without connection, which Streamlit keeps for two minutes."""
+    manager = _uploads()
+    if manager is not None:
+        manager.remove_session_files(session)
+
+
+def styled_document(
+    document: bytes, css: str, pages: Collection[str], *, has_sidebar: bool
+) -> bytes:
+    """The HTML document with our style at its end, after Streamlit's: the later rule holds.
+
+    `pages` are the last parts of the addresses of pages.
+    """
+    script = f"<script>{SERVER_ADDRESS % json.dumps(list(pages))}</script>".encode()
+    document = document.replace(BODY_END, f"<style>{css}</style>".encode() + BODY_END)
+    document = document.replace(HEAD, HEAD + script, 1)
+    return document.replace(BODY, b'<body class="with-sidebar">') if has_sidebar else document
+
+
+def options_of_environment(environ: Mapping[str, str]) -> dict[str, Any]:
+    """Options by variables such as STREAMLIT_SERVER_PORT; Streamlit itself reads what is secret.
+
+    Only `streamlit run` reads them, not a server that is started by `st.App.run`.
+    """
+    import click
+
+    options: dict[str, Any] = {}
+    # Streamlit logs a warning if options are read twice, so they are read only if necessary.
+    is_set = any(variable.startswith("STREAMLIT_") for variable in environ)
+    for name, option in config.get_config_options().items() if is_set else ():
+        if option.env_var in environ and not option.sensitive:
+            kind, text = click.types.convert_type(option.type), environ[option.env_var]
+            options[name] = list(map(kind, text.split())) if option.multiple else kind(text)
+    return options
+
+
+def app_url() -> str:
+    """The address of the app, as `streamlit run` prints it. No public function makes it."""
+    address = st.get_option("browser.serverAddress")
+    if not config.is_manually_set("browser.serverAddress"):
+        address = get_display_address(st.get_option("server.address") or "localhost")
+    return get_url(address)
+
+
+def open_browser(url: str) -> None:
+    """Open a browser as `streamlit run` does for a script; for an `st.App` it opens none."""
+    cli_util.open_browser(url)

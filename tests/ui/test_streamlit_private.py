@@ -1,0 +1,206 @@
+"""Every assumption about Streamlit that its documentation does not promise, one test each.
+
+If a test fails, its message names the place in Streamlit's source to look at, and
+`calib/ui/streamlit_private.py` is what to change.
+"""
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import streamlit as st
+from starlette.routing import Route
+from streamlit import cli_util, config
+from streamlit.runtime import Runtime
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.scriptrunner import ScriptRunContext
+from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
+from streamlit.web.server.app_discovery import discover_asgi_app
+from streamlit.web.server.starlette import starlette_auth_routes, starlette_routes
+from streamlit.web.server.starlette.starlette_app_utils import (
+    create_signed_value,
+    decode_xsrf_token_string,
+    generate_xsrf_token_string,
+)
+
+from calib.ui import streamlit_private as private
+
+CHECKED_WITH = "1.67.0"
+ROOT = Path(__file__).parents[2]
+FOLDER = Path(st.__file__).parent
+
+
+@contextmanager
+def assumption(look_at: str) -> Iterator[None]:
+    """Say where to look if the body, or the test that this decorates, fails."""
+    try:
+        yield
+    except Exception as error:
+        raise AssertionError(
+            f"Checked with Streamlit {CHECKED_WITH}, installed is {st.__version__}. "
+            f"Look at {look_at}."
+        ) from error
+
+
+def test_the_checked_version_is_the_pinned_one() -> None:
+    """After an update, run these tests, and then write its version above."""
+    text = (ROOT / "requirements.txt").read_text()
+    pinned = re.findall(r"^streamlit==(\S+)", text, re.MULTILINE)
+    assert pinned == [CHECKED_WITH]
+
+
+def test_no_other_module_uses_what_is_not_documented() -> None:
+    public = {"streamlit", "streamlit.delta_generator", "streamlit.testing.v1"}
+    paths = [ROOT / "app.py", *(ROOT / "pages").glob("*.py"), *(ROOT / "calib").rglob("*.py")]
+    private_imports = []
+    for path in paths:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                modules = {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                # A name of the package itself is one of its modules.
+                inside = {f"streamlit.{alias.name}" for alias in node.names}
+                modules = inside if node.module == "streamlit" else {node.module or ""}
+            else:
+                continue
+            if any(name.partition(".")[0] == "streamlit" for name in modules - public):
+                private_imports.append(path.relative_to(ROOT).as_posix())
+    assert set(private_imports) == {"calib/ui/streamlit_private.py"}
+
+
+@assumption("generate_xsrf_token_string in web/server/starlette/starlette_app_utils.py")
+def test_a_browser_keeps_its_token_under_changing_masks() -> None:
+    token = bytes(range(16))
+    first, second = (generate_xsrf_token_string(token) for _ in range(2))
+    assert first != second
+    assert decode_xsrf_token_string(first)[0] == token
+    visits = [private.browser_token({"_streamlit_xsrf": text}) for text in (first, second)]
+    assert visits == [token.hex(), token.hex()]
+    assert private.browser_token({}) == private.browser_token({"_streamlit_xsrf": "x"}) == ""
+
+
+@assumption("is_host_allowed in web/server/starlette/starlette_websocket.py")
+def test_hosts_are_those_of_the_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "get_option", {"server.allowedHosts": ["a.example"]}.get)
+    assert private.is_host_allowed("a.example:8501")
+    assert not private.is_host_allowed("b.example")
+    assert not private.is_host_allowed(None)
+
+
+@assumption("web/server/starlette/starlette_routes.py and starlette_auth_routes.py")
+def test_metrics_and_sign_out_have_these_paths() -> None:
+    server = SimpleNamespace(stats_mgr=None)
+    routes = [
+        *starlette_routes.create_metrics_routes(server, None),  # type: ignore[arg-type]
+        *starlette_auth_routes.create_auth_routes(""),
+    ]
+    paths = {route.path for route in routes if isinstance(route, Route)}
+    assert {private.METRICS_PATH, private.SIGN_OUT_PATH} <= paths
+
+
+@assumption("create_upload_routes in web/server/starlette/starlette_routes.py")
+def test_the_path_of_an_upload_ends_with_session_and_file() -> None:
+    manager = MemoryUploadedFileManager("/_stcore/upload_file")
+    routes = starlette_routes.create_upload_routes(None, manager, "base")  # type: ignore[arg-type]
+    path = next(route.path for route in routes if isinstance(route, Route))
+    assert path.endswith("/{session_id}/{file_id}")
+    filled = path.format(session_id="ada", file_id="1")
+    assert private.session_of_upload(filled) == "ada"
+    assert private.session_of_upload("x") == ""
+
+
+@assumption("runtime/memory_uploaded_file_manager.py and runtime/uploaded_file_manager.py")
+def test_files_are_counted_and_freed_by_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Server:
+        uploaded_file_mgr = MemoryUploadedFileManager("/_stcore/upload_file")
+
+        @staticmethod
+        def exists() -> bool:
+            return True
+
+        @classmethod
+        def get_instance(cls) -> type["Server"]:
+            return cls
+
+    class Context:
+        session_id = "ada"
+
+    files = [UploadedFileRec(name, name, "text/csv", b"x" * 10) for name in ("a", "b")]
+    for session in ("ada", "bob"):
+        for file in files:
+            Server.uploaded_file_mgr.add_file(session, file)
+    monkeypatch.setattr(private, "runtime", Server)
+    monkeypatch.setattr(private, "get_script_run_ctx", Context)
+    assert private.uploaded_bytes(0) == {"ada": 20, "bob": 20}
+    assert private.uploaded_bytes(16) == {"ada": 32, "bob": 32}
+    private.remove_files([UploadedFile(files[0], None)])  # type: ignore[arg-type]
+    private.remove_session_files("bob")
+    assert {s: n for s, n in private.uploaded_bytes(0).items() if n} == {"ada": 10}
+    assert "session_id" in ScriptRunContext.__dataclass_fields__
+
+
+@assumption("runtime/runtime.py")
+def test_the_runtime_knows_and_ends_sessions() -> None:
+    assert callable(Runtime.is_active_session)
+    assert callable(Runtime.close_session)
+    assert isinstance(Runtime.uploaded_file_mgr, property)
+    assert not private.is_connected("ada")
+
+
+@assumption("_get_signed_cookie_with_chunks in web/server/starlette/starlette_websocket.py")
+def test_the_cookie_of_a_person_is_signed_with_the_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = "streamlit.web.server.starlette.starlette_websocket.get_cookie_secret"
+    monkeypatch.setattr(place, lambda: "a secret of forty characters, or a few more")
+    claims, name = {"is_logged_in": True}, private.USER_COOKIE_NAME
+
+    def cookie(secret: str) -> dict[str, str]:
+        return {name: create_signed_value(secret, name, json.dumps(claims)).decode()}
+
+    assert private.signed_in_claims(cookie("a secret of forty characters, or a few more")) == claims
+    assert private.signed_in_claims(cookie("another secret")) is None
+    assert private.signed_in_claims({}) is None
+
+
+@assumption("static/index.html, and BACKEND_BASE_URL in its scripts")
+def test_the_document_has_the_places_and_the_scripts_read_the_address() -> None:
+    document = (FOLDER / "static" / "index.html").read_bytes()
+    parts = (private.HEAD, private.BODY, private.BODY_END)
+    assert [document.count(part) for part in parts] == [1, 1, 1]
+    styled = private.styled_document(document, "p{}", ["data"], has_sidebar=True)
+    assert b'"data"' in styled[: styled.index(b"</head>")]
+    assert b'<body class="with-sidebar">' in styled
+    assert styled.index(b"<style>p{}</style>") > styled.index(b"</head>")
+    scripts = (FOLDER / "static").rglob("*.js")
+    texts = [path.read_text(encoding="utf-8") for path in scripts]
+    assert any("__streamlit" in text and "BACKEND_BASE_URL" in text for text in texts)
+
+
+@assumption("ConfigOption in config_option.py and get_config_options in config.py")
+def test_options_name_their_variable_and_type() -> None:
+    environ = {
+        "STREAMLIT_SERVER_PORT": "8612",
+        "STREAMLIT_SERVER_ALLOWED_HOSTS": "a b",
+        "STREAMLIT_SERVER_COOKIE_SECRET": "x",
+    }
+    options = private.options_of_environment(environ)
+    assert options == {"server.port": 8612, "server.allowedHosts": ["a", "b"]}
+    assert private.options_of_environment({"PATH": "/bin"}) == {}
+
+
+@assumption("web/server/server_util.py, is_manually_set in config.py, open_browser in cli_util.py")
+def test_a_browser_opens_at_the_address_of_the_app(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(cli_util, "open_browser", opened.append)
+    private.open_browser(private.app_url())
+    assert opened == [f"http://localhost:{st.get_option('server.port')}"]
+
+
+@assumption("web/server/app_discovery.py")
+def test_streamlit_run_finds_the_same_server_in_the_script() -> None:
+    """Otherwise it serves the script alone, without the style in its documents and our checks."""
+    assert discover_asgi_app(ROOT / "app.py").import_string == "app:app"
