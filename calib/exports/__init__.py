@@ -124,10 +124,10 @@ class Offer:
 
     label: str
     file_name: str
-    content: bytes  # of the file; empty where something must be installed first
-    code: str  # the text; empty for ONNX
-    run: Run  # how it was tried
-    missing: str = ""  # what to install, in a sentence; "" if nothing is missing
+    content: bytes  # The file's content is empty if something must be installed first.
+    code: str  # The text is empty for ONNX.
+    run: Run
+    missing: str = ""  # A sentence says what must be installed, if anything.
 
 
 def offer(
@@ -159,8 +159,8 @@ def offer(
         conversion = Conversion(transform or "none", bool(swap))
     made = fitted
     if not isinstance(made, ExportedCalibrator):
-        named = tuple(classes) if classes else None
-        made = describe(made, analysis=analysis, classes=named, conversion=conversion)
+        names = tuple(classes) if classes else None
+        made = describe(made, analysis=analysis, classes=names, conversion=conversion)
     elif conversion not in (None, made.conversion):
         raise ValueError("transform and swap cannot be changed in a file that was exported.")
     listed = None if columns is None else tuple(columns)

@@ -12,12 +12,12 @@ from calib.exports.score_conversion import Conversion
 from calib.numerics.arrays import FloatArray
 from calib.numerics.splines import Pieces
 
-ENDS = (0.0, 5e-324, 1e-300, 0.5, 1.0 - 2.0**-53, 1.0)
+END_SCORES = (0.0, 5e-324, 1e-300, 0.5, 1.0 - 2.0**-53, 1.0)
 N_RANDOM, SEED = 200, 20180924
 MAX_KNOTS = 20_000
-MAX_NUMBERS = 200_000  # of a matrix
-# Log-odds of these are converted back to probabilities whose distance from 1 has 12 digits.
-FAR_FROM_CERTAIN = (1e-3, 1.0 - 1e-3)
+MAX_MATRIX_NUMBERS = 200_000
+# Within these bounds, 1 - p has 12 correct digits after a conversion to log-odds and back.
+UNCERTAIN_RANGE = (1e-3, 1.0 - 1e-3)
 CERTAIN_LOGITS = (-800.0, 800.0)
 
 
@@ -25,25 +25,25 @@ def scores_to_test(form: Form, conversion: Conversion, knots: FloatArray) -> Flo
     """Every knot and both its neighbours, the ends of the floats, and 200 random scores."""
     drawn = np.random.default_rng(SEED).random(N_RANDOM)
     if conversion.transform == "logit":
-        # A sigmoid is rounded differently by each engine, so that no knot can be met.
-        return np.concatenate([CERTAIN_LOGITS, conversion.undone(drawn.clip(*FAR_FROM_CERTAIN))])
+        # Engines round a sigmoid differently, so a score cannot be put exactly on a knot.
+        return np.concatenate([CERTAIN_LOGITS, conversion.undone(drawn.clip(*UNCERTAIN_RANGE))])
     bends = np.unique(np.concatenate([knots, bends_of(form)]))
     bends = bends[np.linspace(0, len(bends) - 1, min(len(bends), MAX_KNOTS)).astype(np.int64)]
     beside = [np.nextafter(bends, -1.0), bends, np.nextafter(bends, 2.0)]
-    scores = np.unique(np.concatenate([ENDS, *beside]))
+    scores = np.unique(np.concatenate([END_SCORES, *beside]))
     inside = scores[(scores >= 0.0) & (scores <= 1.0)]
     return conversion.undone(np.concatenate([inside, drawn])).clip(*conversion.limits)
 
 
 def bends_of(form: Form) -> FloatArray:
     """Scores at which the formula of a form changes, read from its numbers."""
-    found = list(INNER)
+    bends = list(INNER)
     for part in _parts(form):
         if isinstance(part, Pieces) and _on_scores(form, part):
-            found.extend(part.edges.tolist())
+            bends.extend(part.edges.tolist())
         elif isinstance(part, float):
-            found.append(part)
-    return np.array([each for each in found if 0.0 <= each <= 1.0])
+            bends.append(part)
+    return np.array([bend for bend in bends if 0.0 <= bend <= 1.0])
 
 
 def _parts(form: Any) -> list[Any]:
@@ -60,11 +60,11 @@ def _on_scores(form: Form, pieces: Pieces) -> bool:
 def rows_to_test(conversion: Conversion, m: int) -> FloatArray:
     """Certain rows of m classes, an even one, and random ones.
 
-    Sums of rows are rounded differently, so that no row can be put at the knots of a class.
+    Engines round sums of rows differently, so a row cannot be put exactly on a knot of a class.
     """
-    n = max(20, min(N_RANDOM, MAX_NUMBERS // m))
+    n = max(20, min(N_RANDOM, MAX_MATRIX_NUMBERS // m))
     drawn = np.random.default_rng(SEED).dirichlet(np.full(m, 0.5), n)
-    certain = np.eye(m)[: max(2, MAX_NUMBERS // m // 10)]
+    certain = np.eye(m)[: max(2, MAX_MATRIX_NUMBERS // m // 10)]
     even = np.full((1, m), 1.0 / m)
     if conversion.transform == "softmax":
         return conversion.undone(np.vstack([even, drawn]))

@@ -30,21 +30,21 @@ from calib.numerics.threads import single_thread
 
 FORMAT, SCHEMA = "calib calibrator", 1
 TESTS = ("scores", "expected")
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")  # of a method; it is printed in comments
+METHOD_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")  # Exported code has it in a comment.
 MAX_CLASSES = 10_000
 MAX_BYTES = 256 * 2**20
-MAX_DEVIATION = 1e-12  # relative to the probability, or to LEAST_SCALE if that is larger
-LEAST_SCALE = 0.01
+MAX_DEVIATION = 1e-12  # It is relative to the probability, or to MIN_SCALE if that is larger.
+MIN_SCALE = 0.01
 
 
-def deviation(expected: FloatArray, found: FloatArray) -> FloatArray:
+def deviation(expected: FloatArray, actual: FloatArray) -> FloatArray:
     """Distances of probabilities, relative to those expected, or absolute over 0.01 near 0.
 
     >>> deviation(np.array([0.5, 0.0]), np.array([0.5 + 5e-13, 1e-14])).round(15)
     array([1.e-12, 1.e-12])
     """
-    apart = np.abs(found - expected) / np.maximum(expected, LEAST_SCALE)
-    return np.where(np.isfinite(found), apart, np.inf)
+    relative = np.abs(actual - expected) / np.maximum(expected, MIN_SCALE)
+    return np.where(np.isfinite(actual), relative, np.inf)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,8 +106,8 @@ class ExportedCalibrator:
     @property
     def printed_label(self) -> str:
         """The registered label of the method, which can stand in a comment; else its name."""
-        known = CALIBRATORS.get(self.method)
-        return known.words(matrix=self.matrix)[0] if known else self.method
+        method = CALIBRATORS.get(self.method)
+        return method.words(matrix=self.matrix)[0] if method else self.method
 
     def predict(self, scores: ArrayLike) -> FloatArray:
         """Calibrated probabilities, equal to those of the fitted calibrator.
@@ -141,7 +141,7 @@ class ExportedCalibrator:
         return self.values(values)
 
     def values(self, scores: FloatArray) -> FloatArray:
-        """The same for scores that were checked."""
+        """Calibrated probabilities of scores that were checked."""
         with single_thread(), np.errstate(all="ignore"):
             converted = self.converted(scores)
             if isinstance(self.form, Form):
@@ -199,10 +199,10 @@ def read_document(text: str | bytes) -> ExportedCalibrator:
     if not ((made.expected >= 0.0).all() and (made.expected <= 1.0).all()):
         raise ExportError("tests.expected must hold values in [0, 1].")
     try:
-        found = made.predict(made.scores)
+        values = made.predict(made.scores)
     except ValueError as error:
         raise ExportError(f"tests cannot be used: {error}") from None
-    check_values(made, found, "This file")
+    check_values(made, values, "This file")
     if seal_of({k: v for k, v in content.items() if k != "sha256"}) != content["sha256"]:
         raise ExportError("The file was changed after it was written: its SHA-256 does not fit.")
     return made
@@ -218,26 +218,26 @@ def read_entries(reader: FormReader, content: Json) -> Json:
     entries: Json = {name: reader.read(kinds[name], v, name) for name, v in content.items()}
     if classes is not None:
         check_classes(entries["form"], len(classes))
-    if not NAME.fullmatch(entries["method"]):
+    if not METHOD_NAME.fullmatch(entries["method"]):
         raise ExportError("method must be a name of letters, digits and _.")
     if len(entries["base_rate"]) != (1 if classes is None else len(classes)):
         raise ExportError("base_rate must hold one share, or one for each class.")
     return entries
 
 
-def check_values(made: ExportedCalibrator, found: FloatArray, who: str) -> float:
+def check_values(made: ExportedCalibrator, values: FloatArray, source: str) -> float:
     """The largest deviation from the expected values; one of more than 1e-12 is an error."""
-    if found.shape != made.expected.shape:
-        raise ExportError(f"{who} must give {made.expected.shape} values, got {found.shape}.")
-    apart = deviation(made.expected, found)
-    if apart.max() > MAX_DEVIATION:
-        first = tuple(np.argwhere(apart > MAX_DEVIATION)[0])
+    if values.shape != made.expected.shape:
+        raise ExportError(f"{source} must give {made.expected.shape} values, got {values.shape}.")
+    deviations = deviation(made.expected, values)
+    if deviations.max() > MAX_DEVIATION:
+        first = tuple(np.argwhere(deviations > MAX_DEVIATION)[0])
         score = made.scores[first[0]].tolist()
         raise ExportError(
-            f"{who} gives {found[first].item()!r} at score {score!r} where the calibrator gives "
-            f"{made.expected[first].item()!r}: they differ by more than {MAX_DEVIATION:g}."
+            f"{source} gives {values[first].item()!r} at score {score!r} where the calibrator "
+            f"gives {made.expected[first].item()!r}: they differ by more than {MAX_DEVIATION:g}."
         )
-    return float(apart.max())
+    return float(deviations.max())
 
 
 def parse(text: str | bytes) -> Json:
@@ -258,7 +258,7 @@ def parse(text: str | bytes) -> Json:
 def _unhex(given: Any, place: str, classes: tuple[str, ...] | None) -> FloatArray:
     rows = given if classes else [given]
     try:
-        values = np.array([[float.fromhex(each) for each in row] for row in rows])
+        values = np.array([[float.fromhex(text) for text in row] for row in rows])
     except (TypeError, ValueError, OverflowError):
         raise ExportError(f"{place} must hold hexadecimal floats.") from None
     right = values.ndim == 2 and (classes is None or values.shape[1] == len(classes))

@@ -35,10 +35,10 @@ from calib.numerics.splines import Pieces
 from calib.text import significant
 
 NOTE = "calib-file: "
-MAX_NOTE = 1_000  # characters
+MAX_NOTE_LENGTH = 1_000
 MAX_CLASSES, MAX_PIECES = 100, 20_000
-# Entries of a calibrator that its text depends on.
-PRINTED = (
+# The text of a calibrator depends on these entries.
+PRINTED_ENTRIES = (
     *("method", "form", "conversion", "classes", "n_rows"),
     *("fitted_range", "base_rate", "monotone"),
 )
@@ -46,7 +46,7 @@ PRINTED = (
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """How a form was tried: by which engine, and how far off it was at most."""
+    """A run at the test scores: the engine, and the largest deviation."""
 
     engine: str
     deviation: float
@@ -60,9 +60,9 @@ class Target:
     key: str
     suffix: str
     label: str
-    needs: tuple[str, ...] = ()  # packages that must be installed to write or to run it
-    install: str = ""  # the command that installs them
-    mark: str = ""  # begins a comment
+    needs: tuple[str, ...] = ()  # Packages are needed to write the file or to run it.
+    install: str = ""  # The command installs these packages.
+    mark: str = ""  # Comments begin with it.
 
     def missing(self) -> str:
         """What to install, in a sentence, or "" if nothing is missing."""
@@ -87,7 +87,7 @@ TARGETS = {
 def choices_for(
     made: ExportedCalibrator, dialect: str | None, table: str, columns: tuple[str, ...] | None
 ) -> Choices:
-    """The choices, checked."""
+    """Check the choices of an exported file."""
     if dialect is not None and dialect not in DIALECTS:
         raise ValueError(f"dialect must be one of {', '.join(DIALECTS)}, got {dialect!r}.")
     if columns is None:
@@ -100,15 +100,15 @@ def choices_for(
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """The last line of a text, or the metadata of a model: what it was made from.
+    """The last line of a text, or the metadata of a model: it says from what the file was made.
 
-    The calibrator is there without its tests if it is parametric and short.
+    A parametric and short calibrator is included without its test scores.
     """
 
     format: str
     schema: Annotated[int, SCHEMA, SCHEMA]
-    version: str  # of calib
-    sha256: str  # of the JSON file
+    version: str  # The version is that of calib.
+    sha256: str  # The hash is that of the JSON file.
     choices: Choices
     calibrator: Any = None
 
@@ -122,8 +122,10 @@ def note_for(made: ExportedCalibrator, choices: Choices) -> Note:
     """The note of a calibrator."""
     sha256 = hashlib.sha256(json_bytes(made)).hexdigest()
     note = Note(FORMAT, SCHEMA, __version__, sha256, choices)
-    whole = replace(note, calibrator={name: encode(getattr(made, name)) for name in PRINTED})
-    return note if _pieces_of(made.form) or len(whole.text()) > MAX_NOTE else whole
+    whole = replace(
+        note, calibrator={name: encode(getattr(made, name)) for name in PRINTED_ENTRIES}
+    )
+    return note if _pieces_of(made.form) or len(whole.text()) > MAX_NOTE_LENGTH else whole
 
 
 def read_note(text: str) -> tuple[Note, ExportedCalibrator | None]:
@@ -138,7 +140,7 @@ def read_note(text: str) -> tuple[Note, ExportedCalibrator | None]:
         raise ExportError("sha256 must be 64 hexadecimal digits.")
     if given is None:
         return note, None
-    reader.named(PRINTED, PRINTED, given, "calibrator")
+    reader.named(PRINTED_ENTRIES, PRINTED_ENTRIES, given, "calibrator")
     entries = read_entries(reader, given)
     return replace(note, calibrator=given), _with_tests(entries)
 
@@ -168,7 +170,7 @@ def _pieces_of(value: Any) -> list[Pieces]:
     inner = value if isinstance(value, tuple) else ()
     if isinstance(value, Form | RowsForm):
         inner = tuple(getattr(value, field.name) for field in fields(value))  # type: ignore[arg-type]
-    return [pieces for each in inner for pieces in _pieces_of(each)]
+    return [pieces for entry in inner for pieces in _pieces_of(entry)]
 
 
 def json_bytes(made: ExportedCalibrator) -> bytes:
@@ -177,7 +179,7 @@ def json_bytes(made: ExportedCalibrator) -> bytes:
 
 
 def written(made: ExportedCalibrator, target: Target, choices: Choices) -> tuple[bytes, Run]:
-    """The file's content, and how it was tried before it was written."""
+    """The file's content, and its run at the test scores."""
     if target.key == "json":
         return json_bytes(made), Run("NumPy", 0.0)
     content = content_of(made, target, note_for(made, choices))
@@ -205,7 +207,7 @@ def _check_size(made: ExportedCalibrator, target: Target) -> None:
             f"{target.label} is written for at most {MAX_CLASSES} classes, got "
             f"{len(made.classes):,}. Choose .json, which calib.load_calibrator reads."
         )
-    pieces = sum(len(each.centers) for each in _pieces_of(made.form))
+    pieces = sum(len(curve.centers) for curve in _pieces_of(made.form))
     if target.key == "sql" and pieces > MAX_PIECES:
         raise ExportError(
             f"SQL is written for at most {MAX_PIECES:,} pieces of a curve, got {pieces:,}. "
@@ -214,12 +216,12 @@ def _check_size(made: ExportedCalibrator, target: Target) -> None:
 
 
 def tried(made: ExportedCalibrator, target: Target, choices: Choices, content: bytes) -> Run:
-    """Run a form at every test score; an ExportError names the first that it misses."""
+    """Run a form at every test score; an ExportError names the first one at which it deviates."""
     engine, run = engine_of(target, choices)
     if run is None:
         return Run(engine, 0.0, here=False)
     most = check_values(made, run(content, made.scores), engine)
-    return Run(engine, most, here=target.key != "sql" or choices.dialect in sql.HERE)
+    return Run(engine, most, here=target.key != "sql" or choices.dialect in sql.INSTALLED_DIALECTS)
 
 
 Runner = Callable[[bytes, FloatArray], FloatArray]
@@ -243,11 +245,11 @@ def _of_text(run: Callable[[str, FloatArray], FloatArray]) -> Runner:
 
 
 def _notes(made: ExportedCalibrator, note: Note, target: Target) -> list[str]:
-    """Comments of at most 100 characters: all words are ours, or were checked."""
+    """Comment lines of at most 100 characters, without unchecked text from a file."""
     parts = [f"{made.printed_label}, written by calib {note.version}"]
     parts.append(f"fitted on {made.n_rows:,} rows")
     if made.fitted_range is not None:
-        low, high = (significant(each, 3) for each in made.fitted_range)
+        low, high = (significant(end, 3) for end in made.fitted_range)
         parts.append(f"scores from {low} to {high}")
     if made.classes is None:
         parts.append(f"base rate {significant(made.base_rate[0], 3)}")
@@ -256,7 +258,7 @@ def _notes(made: ExportedCalibrator, note: Note, target: Target) -> list[str]:
         sentences.append("It is not monotone: it falls somewhere.")
     if target.key == "sql":
         sentences.append("Other scores and NULL give NULL.")
-        if note.choices.dialect not in sql.HERE:
+        if note.choices.dialect not in sql.INSTALLED_DIALECTS:
             name = DIALECTS[note.choices.dialect].name
             sentences.append(f"It was run by DuckDB, not by {name}.")
     text = " ".join(filter(None, sentences))

@@ -22,7 +22,7 @@ FORMS: tuple[type[Form], ...] = (
     *(forms.Piecewise, forms.BetweenTwo, forms.Drift),
 )
 ROWS_FORMS = (forms.RowsIdentity, forms.RowsClipped, forms.Softmax, forms.EachClass)
-# The classes of a form by the name in a file.
+# Files name the class of a form by its kind.
 KINDS: Mapping[type, Mapping[str, type]] = {
     Form: {form.kind: form for form in FORMS},
     RowsForm: {form.kind: form for form in ROWS_FORMS},
@@ -41,7 +41,7 @@ def encode(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, tuple):
-        return [encode(each) for each in value]
+        return [encode(entry) for entry in value]
     if isinstance(value, Mapping):
         return dict(value)
     if not is_dataclass(value):

@@ -10,16 +10,16 @@ from typing import ClassVar
 
 from calib.calibrators.forms import Operations
 
-# How tightly the last operation of an expression binds.
+# An expression has the rank of its last operation; higher ranks bind more tightly.
 CHOICE, COMPARISON, SUM, PRODUCT, ATOM = range(5)
-NAMED = re.compile(r"[a-z_][a-z0-9_]*(\[\d+\])?")  # a name, or an entry of a list
-MAX_POWER = 700.0  # e^x of more overflows, and of less than the negative becomes 0
+VARIABLE = re.compile(r"[a-z_][a-z0-9_]*(\[\d+\])?")  # Entries of lists are variables too.
+MAX_POWER = 700.0  # Beyond it e^x overflows, and e^-x becomes 0.
 
 
 def _operation(sign: str, rank: int, *, swapped: bool = False) -> Callable[..., Text]:
-    def write(own: Text, other: Text | float) -> Text:
-        given = other if isinstance(other, Text) else own.language.constant(other)
-        left, right = (given, own) if swapped else (own, given)
+    def write(this: Text, other: Text | float) -> Text:
+        operand = other if isinstance(other, Text) else this.language.constant(other)
+        left, right = (operand, this) if swapped else (this, operand)
         symbol, last = sign, right.text
         if right.rank <= rank:
             last = f"({last})"
@@ -28,7 +28,7 @@ def _operation(sign: str, rank: int, *, swapped: bool = False) -> Callable[..., 
         elif last.startswith("-"):
             last = f"({last})"
         first = f"({left.text})" if left.rank < rank else left.text
-        return Text(f"{first} {symbol} {last}", rank, own.language)
+        return Text(f"{first} {symbol} {last}", rank, this.language)
 
     return write
 
@@ -56,18 +56,18 @@ class Language(Operations):
 
     log_name: ClassVar[str]
     exp_name: ClassVar[str]
-    greatest: ClassVar[str]  # of several numbers
+    greatest_name: ClassVar[str]
 
     def atom(self, text: str) -> Text:
         return Text(text, ATOM, self)
 
     def let(self, name: str, *columns: Text) -> Sequence[Text]:
-        if all(NAMED.fullmatch(column.text) for column in columns):
+        if all(VARIABLE.fullmatch(column.text) for column in columns):
             return columns
-        return self.named(name, columns)
+        return self.assign(name, columns)
 
-    def named(self, name: str, columns: Sequence[Text]) -> Sequence[Text]:
-        """New names for expressions, which are computed once."""
+    def assign(self, name: str, columns: Sequence[Text]) -> Sequence[Text]:
+        """Give names to expressions, so that they are computed once."""
         raise NotImplementedError
 
     def constant(self, value: float) -> Text:
@@ -79,7 +79,7 @@ class Language(Operations):
         return repr(value)
 
     def largest(self, columns: Sequence[Text]) -> Text:
-        return self.atom(f"{self.greatest}({', '.join(map(str, columns))})")
+        return self.atom(f"{self.greatest_name}({', '.join(map(str, columns))})")
 
     def log(self, x: Text) -> Text:
         return self.atom(f"{self.log_name}({x})")

@@ -23,7 +23,7 @@ from calib.numerics.arrays import FloatArray
 if TYPE_CHECKING:
     from calib.analysis import Analysis
 
-OWN_VERSIONS = {"calib": __version__, "numpy": np.__version__, "scipy": scipy.__version__}
+PACKAGE_VERSIONS = {"calib": __version__, "numpy": np.__version__, "scipy": scipy.__version__}
 
 
 def describe(
@@ -55,13 +55,14 @@ def describe(
         )
     held_out = None
     if analysis is not None and method in analysis.methods:
-        found = analysis.methods[method].metrics
-        held_out = {k: e.value for k, e in found.items() if np.isfinite(e.value)}
+        metrics = analysis.methods[method].metrics
+        held_out = {k: e.value for k, e in metrics.items() if np.isfinite(e.value)}
     if isinstance(fitted, MatrixCalibrator):
         classes = classes or tuple(map(str, range(fitted.n_classes_)))
         if len(classes) != fitted.n_classes_:
             raise ValueError(f"classes must name {fitted.n_classes_} classes, got {len(classes)}.")
-    scores = tests_of(form, conversion, getattr(fitted, "n_classes_", 0), _knots_of(fitted))
+    knots = fitted.knots() if isinstance(fitted, Calibrator) else np.empty(0)
+    scores = tests_of(form, conversion, getattr(fitted, "n_classes_", 0), knots)
     made = ExportedCalibrator(
         method=method,
         label=CALIBRATORS[method].words(matrix=matrix)[0] if method in CALIBRATORS else method,
@@ -74,7 +75,7 @@ def describe(
         fitted_range=None if matrix else fitted.fitted_range_,
         base_rate=fitted.fitted_base_rate_,
         monotone=not matrix and _never_falls(fitted),
-        versions={**OWN_VERSIONS, "python": platform.python_version()},
+        versions={**PACKAGE_VERSIONS, "python": platform.python_version()},
         data=None if analysis is None else _data(analysis),
         held_out=held_out,
         scores=scores,
@@ -92,10 +93,6 @@ def tests_of(
     if isinstance(form, Form):
         return scores_to_test(form, conversion, knots)
     return rows_to_test(conversion, n_classes)
-
-
-def _knots_of(fitted: Calibrator | MatrixCalibrator) -> FloatArray:
-    return fitted.knots() if isinstance(fitted, Calibrator) else np.empty(0)
 
 
 def _compare_with_fitted(made: ExportedCalibrator, fitted: Calibrator | MatrixCalibrator) -> None:
@@ -123,7 +120,7 @@ def method_of(fitted: Calibrator | MatrixCalibrator) -> str:
 
 
 def _never_falls(fitted: Calibrator) -> bool:
-    """Whether the method cannot fall, or this fit does not on a fine grid."""
+    """Whether the method is increasing, or this fit does not decrease on a fine grid."""
     if fitted.monotone is True:
         return True
     grid = np.unique(np.concatenate([np.linspace(0.0, 1.0, 10_001), fitted.knots()]))

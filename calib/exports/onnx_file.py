@@ -17,7 +17,7 @@ from calib.numerics.splines import Pieces
 
 OPSET = 17
 IR_VERSION = 8
-INT64 = 7  # TensorProto.INT64
+ONNX_INT64 = 7  # The number is onnx.TensorProto.INT64, without its import.
 METADATA_KEY = "calib"
 HOW_TO_INSTALL = 'pip install "calib[onnx]"'
 
@@ -58,9 +58,9 @@ def onnx_bytes(
 
 
 def _operation(operator: str, *, swapped: bool = False) -> Callable[..., Tensor]:
-    def add(own: Tensor, other: Tensor | float) -> Tensor:
-        given = _float(other)
-        return own.graph.add(operator, *((given, own) if swapped else (own, given)))
+    def add(this: Tensor, other: Tensor | float) -> Tensor:
+        operand = _float(other)
+        return this.graph.add(operator, *((operand, this) if swapped else (this, operand)))
 
     return add
 
@@ -107,7 +107,7 @@ class Graph(Operations):
 
     def add(self, operator: str, *inputs: Any, name: str = "", **attributes: Any) -> Tensor:
         """One operator on results and constants."""
-        names = [each.name if isinstance(each, Tensor) else self.constant(each) for each in inputs]
+        names = [x.name if isinstance(x, Tensor) else self.constant(x) for x in inputs]
         name = name or f"t{len(self.nodes)}"
         self.nodes.append(self._helper.make_node(operator, names, [name], **attributes))
         return Tensor(name, self)
@@ -137,15 +137,15 @@ class Graph(Operations):
         """A binary search for the piece, then Horner's rule."""
         piece = self._search(pieces, x)
         z = x - self.add("Gather", pieces.centers, piece)
-        powers = [self.add("Gather", each, piece) for each in pieces.coefficients.T[::-1]]
+        powers = [self.add("Gather", power, piece) for power in pieces.coefficients.T[::-1]]
         return reduce(lambda value, power: value * z + power, powers)
 
     def _search(self, pieces: Pieces, x: Tensor) -> Tensor:
         bits = len(pieces.edges).bit_length()
         edges = np.full(2**bits - 1, np.inf)
         edges[: len(pieces.edges)] = pieces.edges
-        # x minus itself gives an index for every row, even if there is only one piece.
-        place = self.add("Cast", self.add("Sub", x, x), to=INT64)
+        # Subtracting x from itself makes an index for every row, also if there is only one piece.
+        place = self.add("Cast", self.add("Sub", x, x), to=ONNX_INT64)
         beyond = "GreaterOrEqual" if pieces.closed == "left" else "Greater"
         for bit in range(bits - 1, -1, -1):
             further = self.add("Add", place, 2**bit)
@@ -154,7 +154,7 @@ class Graph(Operations):
         return place
 
     def allowed(self, scores: Tensor, conversion: Conversion) -> Tensor:
-        """Whether each score can be one."""
+        """Whether each score is within the limits of the conversion."""
         low, high = conversion.limits
         least = self.add("GreaterOrEqual", scores, low)
         return self.add("And", least, self.add("LessOrEqual", scores, high))
@@ -175,6 +175,6 @@ def note_of(content: bytes) -> str:
 
     try:
         entries = onnx.load_from_string(content).metadata_props
-    except Exception as error:  # protobuf has several kinds
+    except Exception as error:  # The parser of protobuf raises errors of several classes.
         raise NotExportedError("The file is damaged, or no ONNX model.") from error
     return next((entry.value for entry in entries if entry.key == METADATA_KEY), "")

@@ -14,8 +14,8 @@ from calib.numerics.arrays import FloatArray
 from calib.numerics.transforms import clip_certain, log_odds
 
 DIVISORS = {"percent": 100, "tenths": 10}
-LARGEST = sys.float_info.max
-WORDS = {
+MAX_FLOAT = sys.float_info.max
+TRANSFORM_WORDS = {
     "percent": "divided by 100",
     "tenths": "divided by 10",
     "logit": "log-odds, of which the sigmoid is taken",
@@ -35,21 +35,21 @@ class Conversion:
     """
 
     transform: Transform = "none"
-    swap: bool = False  # whether the score is that of the negative class
+    swap: bool = False  # If True, the score is that of the negative class.
 
     @property
     def limits(self) -> tuple[float, float]:
         """The lowest and highest score that is allowed."""
         if self.transform == "normalize":
-            return (0.0, LARGEST)
+            return (0.0, MAX_FLOAT)
         if self.transform in ("logit", "clip", "softmax"):
-            return (-LARGEST, LARGEST)
+            return (-MAX_FLOAT, MAX_FLOAT)
         return (0.0, float(DIVISORS.get(self.transform, 1)))
 
     @property
     def sentence(self) -> str:
         """What is done to scores first; "" if nothing is."""
-        words = [WORDS[self.transform]] if self.transform in WORDS else []
+        words = [TRANSFORM_WORDS[self.transform]] if self.transform in TRANSFORM_WORDS else []
         words += ["subtracted from 1, because they are those of the negative class"] * self.swap
         return f"Scores are first {' and then '.join(words)}." if words else ""
 
@@ -60,7 +60,7 @@ class Conversion:
         if self.transform in DIVISORS:
             s = s / DIVISORS[self.transform]
         elif self.transform == "logit":
-            s = do.sigmoid(s, LARGEST)
+            s = do.sigmoid(s, MAX_FLOAT)
         elif self.transform == "clip":
             s = do.clip(s, 0.0, 1.0)
         return do.let("s", 1 - s if self.swap else s)[0]

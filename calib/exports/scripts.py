@@ -19,7 +19,7 @@ from calib.exports.score_conversion import Conversion
 from calib.numerics.arrays import FloatArray
 from calib.numerics.splines import Pieces
 
-WIDTH = 100
+MAX_LINE_LENGTH = 100
 PYTHON = '''{comment}
 
 import math
@@ -77,25 +77,26 @@ class Script(Language):
     """Each `let` is an assignment, and each curve a constant of the module."""
 
     template: ClassVar[str]
-    curve: ClassVar[str]  # the helper of pieces
+    curve: ClassVar[str]  # The function evaluates the piece that a score lies in.
     assignment: ClassVar[str]
     table: ClassVar[str]
-    allowed: ClassVar[str]  # whether a score can be one
-    in_row: ClassVar[str]  # the same for every score of a row
-    closed: ClassVar[tuple[str, str]]  # how a table says that an edge begins a piece, or ends one
+    allowed: ClassVar[str]  # The condition tests one score.
+    row_allowed: ClassVar[str]  # The condition tests every score of a row.
+    # The first entry of a table says whether an edge belongs to the piece on its right or its left.
+    closed: ClassVar[tuple[str, str]]
 
     def __init__(self) -> None:
         self.steps: list[str] = []
         self.tables: list[str] = []
         self._used: dict[str, int] = {}
 
-    def named(self, name: str, columns: Sequence[Text]) -> Sequence[Text]:
+    def assign(self, name: str, columns: Sequence[Text]) -> Sequence[Text]:
         made = []
         for column in columns:
             number = self._used[name] = self._used.get(name, 0) + 1
-            named = name if len(columns) == 1 and number == 1 else f"{name}{number}"
-            self.steps.append(self.assignment.format(named, wrapped(str(column))))
-            made.append(self.atom(named))
+            variable = name if len(columns) == 1 and number == 1 else f"{name}{number}"
+            self.steps.append(self.assignment.format(variable, wrapped(str(column))))
+            made.append(self.atom(variable))
         return made
 
     def pieces(self, pieces: Pieces, x: Text) -> Text:
@@ -112,10 +113,10 @@ class Script(Language):
 
 class Python(Script):
     template, curve = PYTHON, PYTHON_CURVE
-    log_name, exp_name, greatest = "math.log", "math.exp", "max"
+    log_name, exp_name, greatest_name = "math.log", "math.exp", "max"
     assignment, table = "    {} = {}\n", "{} = (\n    {},\n)\n"
     allowed = "{low} <= {score} <= {high}"
-    in_row = "all({low} <= score <= {high} for score in row)"
+    row_allowed = "all({low} <= score <= {high} for score in row)"
     closed = ("bisect_right", "bisect_left")
 
     def clip(self, x: Text, low: float, high: float) -> Text:
@@ -128,10 +129,12 @@ class Python(Script):
 
 class JavaScript(Script):
     template, curve = JAVASCRIPT, JAVASCRIPT_CURVE
-    log_name, exp_name, greatest = "Math.log", "Math.exp", "Math.max"
+    log_name, exp_name, greatest_name = "Math.log", "Math.exp", "Math.max"
     assignment, table = "  const {} = {};\n", "const {} = [\n    {},\n];\n"
     allowed = '(typeof {score} === "number" && {score} >= {low} && {score} <= {high})'
-    in_row = 'row.every((score) => typeof score === "number" && score >= {low} && score <= {high})'
+    row_allowed = (
+        'row.every((score) => typeof score === "number" && score >= {low} && score <= {high})'
+    )
     closed = ("true", "false")
 
     def clip(self, x: Text, low: float, high: float) -> Text:
@@ -146,11 +149,13 @@ LANGUAGES: dict[str, type[Script]] = {"python": Python, "javascript": JavaScript
 
 
 def wrapped(expression: str) -> str:
-    """In parentheses over several lines, if it is long."""
-    if len(expression) < WIDTH - 12:
+    """A long expression in parentheses over several lines; a short one does not change."""
+    if len(expression) < MAX_LINE_LENGTH - 12:
         return expression
     indent = " " * 8
-    indented = textwrap.fill(expression, WIDTH, initial_indent=indent, subsequent_indent=indent)
+    indented = textwrap.fill(
+        expression, MAX_LINE_LENGTH, initial_indent=indent, subsequent_indent=indent
+    )
     return f"(\n{indented}\n    )"
 
 
@@ -158,7 +163,7 @@ def listed(values: list[Any]) -> str:
     """A list of numbers, or of lists of them, in lines."""
     indent = " " * 8
     numbers = json.dumps(values)[1:-1]
-    lines = textwrap.fill(numbers, WIDTH, initial_indent=indent, subsequent_indent=indent)
+    lines = textwrap.fill(numbers, MAX_LINE_LENGTH, initial_indent=indent, subsequent_indent=indent)
     return f"[\n{lines}\n    ]"
 
 
@@ -183,7 +188,7 @@ def script_text(
         tables="\n" + "\n".join(do.tables) if do.tables else "",
         parameter="score" if one else "row",
         what="probability of a score" if one else "probabilities of a row of class scores",
-        allowed=(do.allowed if one else do.in_row).format(score="score", low=low, high=high),
+        allowed=(do.allowed if one else do.row_allowed).format(score="score", low=low, high=high),
         low=low,
         high=high,
         steps="".join(do.steps),
@@ -192,7 +197,7 @@ def script_text(
 
 
 def run_python(text: str, scores: FloatArray) -> FloatArray:
-    """What the Python file gives for each score or row. It is our own text, see `verified_file`."""
+    """Run Python text for each score or row. It must be written by calib, not read from a file."""
     names: dict[str, Any] = {}
     exec(compile(text, "<exported calibrator>", "exec"), names)
     return np.array([names["calibrate"](row) for row in scores.tolist()], dtype=np.float64)
@@ -213,8 +218,8 @@ def run_javascript(text: str, scores: FloatArray) -> FloatArray:
             timeout=600,
         )
     if done.returncode:
-        told = [line for line in done.stderr.splitlines() if "Error" in line]
-        told.append(done.stderr.strip()[-300:])
-        raise ValueError(f"Node could not run the exported module: {told[0]}")
-    # JSON has null for NaN, and NumPy reads None as NaN.
+        messages = [line for line in done.stderr.splitlines() if "Error" in line]
+        messages.append(done.stderr.strip()[-300:])
+        raise ValueError(f"Node could not run the exported module: {messages[0]}")
+    # JavaScript writes NaN as null, and NumPy reads None as NaN.
     return np.array(json.loads(done.stdout), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""A calibrator as a query: one SELECT with the formula, after those that name its parts."""
+"""A calibrator as a query: one SELECT with the formula, after SELECTs that name its parts."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Engine:
     name: str
     double: str = "DOUBLE"
     cast: str = "CAST({name} AS {double})"
-    quotes: tuple[str, str] = ('"', '"')  # around names
-    # How a table of constants is written: VALUES, VALUES without names of columns, or UNION ALL.
+    quotes: tuple[str, str] = ('"', '"')  # Names stand between them.
+    # A table of constants is VALUES, VALUES without names of columns, or UNION ALL.
     constants: Literal["values", "unnamed", "union"] = "values"
     log: str = "LN"
     greatest: str = "GREATEST"
-    # Whether 1e-3 is a decimal number, and a product that is rounded to 0 stops the query.
+    # In a strict engine 1e-3 is a decimal number, and a product that is rounded to 0 is an error.
     strict: bool = False
 
 
@@ -54,14 +54,14 @@ DIALECTS: Mapping[str, Engine] = {
     "tsql": Engine("SQL Server", "FLOAT", quotes=("[", "]"), log="LOG"),
     "mysql": Engine("MySQL", quotes=BACKTICKS, constants="union"),
 }
-HERE = ("duckdb", "sqlite")  # engines that are always installed
+INSTALLED_DIALECTS = ("duckdb", "sqlite")  # Their engines are always installed.
 PLAIN_NAME = re.compile("[a-z_][a-z0-9_]{0,62}")
-# The parts between which a line may be broken; names and strings in quotes are one part.
+# A line may be broken between tokens; names and strings in quotes are one token.
 TOKEN = re.compile(r"""(?:"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[^\s"`])+""")
-WIDTH = 100
-MAX_CASES = 64  # more pieces, and curved ones, are a table that is joined by the piece's number
-MAX_BRANCHES = 10  # of one CASE; the others are nested, so that a row passes few comparisons
-TINY = "1e-300"  # scores below count as 0 in strict engines
+MAX_LINE_LENGTH = 100
+MAX_CASES = 64  # More pieces, and curved ones, are a table that is joined by the piece's number.
+MAX_BRANCHES = 10  # Larger CASEs are nested, so that a row passes few comparisons.
+MAX_STRICT_ZERO = "1e-300"  # In strict engines scores up to it count as 0.
 
 
 def e_notation(value: float) -> str:
@@ -80,8 +80,8 @@ class Choices:
     """How a query is written."""
 
     dialect: str = "duckdb"
-    table: str = "scores"  # table that the query reads
-    columns: tuple[str, ...] = ("score",)  # columns of the scores: one, or one per class
+    table: str = "scores"  # The query reads this table.
+    columns: tuple[str, ...] = ("score",)  # There is one column of scores, or one per class.
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -96,10 +96,10 @@ class Sql(Language):
     exp_name = "EXP"
 
     def __init__(self, choices: Choices) -> None:
-        # A query of classes has one line per SELECT, or per class.
+        # Queries for classes are long, so they have one line per SELECT or per class.
         self.line = "\n" if len(choices.columns) == 1 else " "
         self.engine = DIALECTS[choices.dialect]
-        self.log_name, self.greatest = self.engine.log, self.engine.greatest  # type: ignore[misc]
+        self.log_name, self.greatest_name = self.engine.log, self.engine.greatest  # type: ignore[misc]
         self.choices = choices
         self.selects: list[str] = []
         self._source = quoted(choices.table, choices.dialect)
@@ -109,11 +109,11 @@ class Sql(Language):
     def number(self, value: float) -> str:
         return e_notation(value)
 
-    def named(self, name: str, columns: Sequence[Text]) -> Sequence[Text]:
-        named = [self._unused(name, only=len(columns) == 1) for _ in columns]
-        self.selects.append(self.select(columns, named))
+    def assign(self, name: str, columns: Sequence[Text]) -> Sequence[Text]:
+        aliases = [self._unused(name, only=len(columns) == 1) for _ in columns]
+        self.selects.append(self.select(columns, aliases))
         self._source, self._joins = f"calib_{len(self.selects)}", []
-        return [self.atom(each) for each in named]
+        return [self.atom(alias) for alias in aliases]
 
     def _unused(self, name: str, *, only: bool) -> str:
         number = self._used[name] = self._used.get(name, 0) + 1
@@ -123,8 +123,8 @@ class Sql(Language):
         """All columns of the SELECT before, and new ones."""
         every = f"{self._source}.*" if self._joins else "*"
         made = [f"{text} AS {name}" for text, name in zip(columns, names, strict=True)]
-        # A long expression of a matrix has a line of its own.
-        between = ",\n" if len(made) > 1 and max(map(len, made)) > WIDTH else ", "
+        # Long expressions of a matrix are easier to read on separate lines.
+        between = ",\n" if len(made) > 1 and max(map(len, made)) > MAX_LINE_LENGTH else ", "
         source = " ".join([f"FROM {self._source}", *self._joins])
         return f"SELECT {every}, {between.join(made)}{self.line}{source}"
 
@@ -145,24 +145,21 @@ class Sql(Language):
         return self.choose(x < -700, 0, power) if self.engine.strict else power
 
     def score(self, column: str, limits: tuple[float, float], ends: tuple[float, float]) -> Text:
-        """The column as a double within the ends, or NULL if it is no score."""
+        """The column as a double within the ends, or NULL if it is not a score."""
         name = quoted(column, self.choices.dialect)
         value = self.engine.cast.format(name=name, double=self.engine.double)
-        # SQLite casts text that is not a number to 0, which differs from the text.
+        # SQLite casts text that is not a number to 0, which is not equal to the text.
         branches = [(f"{value} <> {name}", "NULL")] if self.choices.dialect == "sqlite" else []
-        low, high = (self._limit(each) for each in limits)
+        low, high = (str(int(end)) if abs(end) < 1000.0 else self.number(end) for end in limits)
         if ends != limits:
             first, last = map(self.number, ends)
             branches += [(f"{value} BETWEEN {low} AND {first}", first)]
             branches += [(f"{value} BETWEEN {last} AND {high}", last)]
         elif self.engine.strict and not limits[0]:
-            branches += [(f"{value} BETWEEN 0 AND {TINY}", "0")]
+            branches += [(f"{value} BETWEEN 0 AND {MAX_STRICT_ZERO}", "0")]
         branches += [(f"{value} BETWEEN {low} AND {high}", value)]
         cases = " ".join(f"WHEN {condition} THEN {result}" for condition, result in branches)
         return self.atom(f"CASE {cases} END")
-
-    def _limit(self, value: float) -> str:
-        return str(int(value)) if abs(value) < 1e3 else self.number(value)
 
     def pieces(self, pieces: Pieces, x: Text) -> Text:
         (x,) = self.let("x", x)
@@ -171,7 +168,7 @@ class Sql(Language):
             return self._joined(pieces, x)
         leaves = [self._leaf(pieces, i, x) for i in range(n)]
         made = f"CASE WHEN {x} IS NOT NULL THEN {self._cases(pieces, x, leaves)} END"
-        # A CASE of decimal numbers alone is a decimal number.
+        # In a strict engine a CASE with only decimal numbers gives a decimal number.
         return self.atom(f"CAST({made} AS {self.engine.double})" if self.engine.strict else made)
 
     def _leaf(self, pieces: Pieces, piece: int, x: Text) -> str:
@@ -206,7 +203,8 @@ class Sql(Language):
         names = ["piece", "start", *(f"c{d}" for d in range(powers))]
         rows = np.column_stack([pieces.centers, pieces.coefficients]).tolist()
         constants = [[str(i), *map(self.number, row)] for i, row in enumerate(rows)]
-        if self.engine.strict:  # the first row decides of which type a column is
+        # The first row sets the types of the columns.
+        if self.engine.strict:
             constants[0][1:] = [f"CAST({c} AS {self.engine.double})" for c in constants[0][1:]]
         listed = self._constants(table, names, constants)
         self._joins.append(f"LEFT JOIN {listed}\nON {table}.piece = {number}")
@@ -246,7 +244,7 @@ def sql_text(form: Form | RowsForm, conversion: Conversion, choices: Choices) ->
         given = do.let("s", *(do.score(name, limits, limits) for name in choices.columns))
         made = list(form(do, conversion.of_row(do, given)))
     last = do.select(made, [quoted(name, choices.dialect) for name in choices.outputs])
-    parts = ",\n".join(f"calib_{i} AS ({each})" for i, each in enumerate(do.selects, 1))
+    parts = ",\n".join(f"calib_{i} AS ({select})" for i, select in enumerate(do.selects, 1))
     query = f"WITH {parts}\n{last};"
     return query if do.line == " " else "\n".join(map(_filled, query.splitlines()))
 
@@ -264,7 +262,7 @@ def _filled(line: str) -> str:
             parts += [" ".join(tokens)] if _fits(tokens) else tokens
     lines = [parts[0]]
     for part in parts[1:]:
-        if len(lines[-1]) + len(part) < WIDTH:
+        if len(lines[-1]) + len(part) < MAX_LINE_LENGTH:
             lines[-1] += f" {part}"
         else:
             lines.append(f"  {part}")
@@ -278,7 +276,7 @@ def _split(tokens: list[str], *words: str) -> list[list[str]]:
 
 
 def _fits(tokens: list[str]) -> bool:
-    return len(" ".join(tokens)) <= WIDTH - 2
+    return len(" ".join(tokens)) <= MAX_LINE_LENGTH - 2
 
 
 def quoted(name: str, dialect: str = "duckdb") -> str:
@@ -292,7 +290,7 @@ def quoted(name: str, dialect: str = "duckdb") -> str:
 
 
 def run(text: str, scores: FloatArray, choices: Choices) -> FloatArray:
-    """What the query gives for each row, by SQLite in its own dialect, else by DuckDB."""
+    """Run the query for each row: SQLite's by SQLite, all others by DuckDB."""
     if choices.dialect == "sqlite":
         return _run_sqlite(text, scores, choices)
     query = text if choices.dialect == "duckdb" else read_as_duckdb(text, choices.dialect)
@@ -316,8 +314,8 @@ def _run_duckdb(query: str, scores: FloatArray, choices: Choices) -> FloatArray:
 def _run_sqlite(query: str, scores: FloatArray, choices: Choices) -> FloatArray:
     table, n = quoted(choices.table), len(choices.columns)
     with closing(sqlite3.connect(":memory:")) as connection:
-        named = ", ".join(f"{quoted(c)} REAL" for c in choices.columns)
-        connection.execute(f"CREATE TABLE {table} ({named}, calib_row INTEGER)")
+        columns = ", ".join(f"{quoted(c)} REAL" for c in choices.columns)
+        connection.execute(f"CREATE TABLE {table} ({columns}, calib_row INTEGER)")
         rows = np.column_stack([scores, np.arange(len(scores))]).tolist()
         connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * (n + 1))})", rows)
         made = connection.execute(query).fetchall()

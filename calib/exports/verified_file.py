@@ -28,9 +28,9 @@ class Verified:
     """The result for a file that gives the numbers of its calibrator."""
 
     made: ExportedCalibrator
-    engine: str  # what ran it; NumPy for JSON
-    deviation: float  # how far off it is at most at the test scores
-    here: bool = True  # False if the engine of this format is not installed
+    engine: str  # JSON files are computed by NumPy.
+    deviation: float  # The largest deviation at the test scores is relative.
+    here: bool = True  # If False, the engine of this format is not installed.
 
     @property
     def sentence(self) -> str:
@@ -136,16 +136,16 @@ def _bytes(path: Path) -> bytes:
 def _note(content: bytes, target: Target) -> str:
     """The note of a file that calib wrote."""
     if target.key == "onnx":
-        found = onnx_file.note_of(content)
+        note = onnx_file.note_of(content)
     else:
         last = content.decode("utf-8", "replace").rstrip("\n").rpartition("\n")[2]
         mark = f"{target.mark} {NOTE}"
-        found = last.removeprefix(mark) if last.startswith(mark) else ""
-    if not found:
+        note = last.removeprefix(mark) if last.startswith(mark) else ""
+    if not note:
         raise NotExportedError(
             f"The file must end with a line that begins with {NOTE}: it has none."
         )
-    return found
+    return note
 
 
 def _source(path: Path, note: Note) -> ExportedCalibrator:
