@@ -113,7 +113,7 @@ class Sample:
             self.rows,
             self.cells,
             n_replicates=RESAMPLES,
-            most_groups=GROUPS,
+            max_groups=GROUPS,
             random_state=self.seed,
         )
         return replicate(rows, self.rows.score)

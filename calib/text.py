@@ -1,7 +1,7 @@
 """Numbers, counts, lists and names as text: the one place for pages, charts, reports and errors.
 
-A negative number has a minus sign (−), what rounds to zero has no sign, and a dash (–) stands for
-what is not known.
+A negative number has a minus sign (−), a number that rounds to zero has no sign, and a dash (–)
+stands for an unknown number.
 """
 
 from __future__ import annotations
@@ -15,28 +15,27 @@ from datetime import datetime
 from calib.numerics.estimate import Estimate
 
 MINUS, UNKNOWN, INFINITE = "−", "–", "∞"
-# strftime's names follow the machine's language; ours do not.
+# The names of strftime depend on the machine's language, so they are listed here.
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
 MAX_DECIMALS = 16
 
-LONGEST_QUOTE = 60
-LONGEST_NAME = 24
-# Between the parts of a crossed slice's name.
-CROSSED = " × "
+MAX_QUOTE_LENGTH = 60
+MAX_NAME_LENGTH = 24
+CROSSED = " × "  # The sign stands between the parts of a crossed slice's name.
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|$~:&])")
-# Streamlit reads addresses, icons, emoji and arrows in text whose Markdown has been escaped, too:
-# it finds them after the escapes are gone. An invisible word joiner keeps their parts apart.
+# Escaping Markdown does not stop Streamlit from reading addresses, icons, emoji and arrows, because
+# it looks for them after the escapes are resolved. An invisible word joiner separates their parts.
 JOINER = "\u2060"
 ACTIVE = re.compile(
     r"(?<=:)(?=//)|(?<=:)(?=[\w+/-]+:)|(?<=www)(?=\.)|(?<=[\w.+-])(?=@)|(?<=[<~>-])(?=[->=]+(\s|$))",
     re.IGNORECASE,
 )
 CODE = re.compile(r"(`[^`]+`)")
-# A number as text that is not zero: before a power of ten is a digit other than 0.
+# If a number is not zero, its text has a digit other than 0 before the power of ten.
 SIZE = re.compile(r"[^e]*[1-9∞]")
 
 
@@ -68,7 +67,7 @@ def significant(value: float, digits: int = 3) -> str:
 
 def count(value: float) -> str:
     """A number of rows or of other things, or a weight."""
-    # A sum of weights is whole but for rounding.
+    # Sums of whole weights may differ from whole numbers by rounding.
     whole = not math.isfinite(value) or abs(value - round(value)) < 1e-6
     return number(value, 0 if whole else 1)
 
@@ -115,7 +114,7 @@ def with_interval(estimate: Estimate, digits: int = 4, *, sign: bool = False) ->
 def decimals(estimate: Estimate, most: int = 4) -> int:
     """Decimals that the interval supports: half of it keeps two digits."""
     half = (estimate.high - estimate.low) / 2.0
-    # Without an interval, or with an interval of width 0, the digits are not known.
+    # If there is no interval, or its width is 0, it does not limit the digits.
     if not (math.isfinite(half) and half > 0.0):
         return most
     return min(most, max(0, 1 - math.floor(math.log10(half))))
@@ -155,14 +154,14 @@ def score_percents(*scores: float) -> tuple[str, ...]:
     (('60%', '0.42%'), ('42.1%', '42.4%'))
     """
 
-    def written(score: float, digits: int) -> str:
+    def as_text(score: float, digits: int) -> str:
         distance = min(score, 1.0 - score)
         more = -1 - math.floor(math.log10(distance)) if 0.0 < distance < 0.01 else 0
         return f"{number(100.0 * score, min(digits + more, MAX_DECIMALS))}%"
 
     different = len(set(scores))
-    texts = [tuple(written(score, digits) for score in scores) for digits in range(6)]
-    return next((each for each in texts if len(set(each)) == different), texts[-1])
+    texts = [tuple(as_text(score, digits) for score in scores) for digits in range(6)]
+    return next((written for written in texts if len(set(written)) == different), texts[-1])
 
 
 def level(share: float) -> str:
@@ -173,7 +172,8 @@ def probability(p: float, digits: int = 3) -> str:
     """A probability with its decimals, and with more if it is near 0 or 1."""
     distance = min(p, 1.0 - p)
     if distance >= 0.01:
-        # As below, in a third of the time: a chart may have a thousand of them.
+        # The result is that of `number` in a third of the time; a chart may have a thousand of
+        # them.
         return f"{p:.{digits}f}"
     if not distance > 0.0:
         return number(p, digits)
@@ -191,7 +191,7 @@ def moment(date: datetime) -> str:
     return f"{date.day} {MONTHS[date.month - 1]} {date.year}, {date:%H:%M} UTC"
 
 
-def quoted(value: object, longest: int = LONGEST_QUOTE) -> str:
+def quoted(value: object, longest: int = MAX_QUOTE_LENGTH) -> str:
     """A name or cell of a file, fit to stand in a sentence, in at most `longest` characters."""
     text = str(value)[: longest + 1].replace("`", "'")
     text = "".join(c if c.isprintable() else " " for c in text).strip()
@@ -213,7 +213,7 @@ def plain(text: str) -> str:
 def sentence(text: str) -> str:
     """A sentence that names parts of a file in backticks: these stay code, all else is text."""
     parts = CODE.split(" ".join(text.split()))
-    # Icons are found in code too.
+    # Streamlit replaces icons in code too.
     return "".join(
         part.replace(":material/", f":{JOINER}material/")
         if CODE.fullmatch(part)
@@ -229,11 +229,11 @@ def escaped(text: str) -> str:
 
 def shortened(name: str) -> str:
     """A name that fits beside an axis or in a legend; of crossed slices a piece of either."""
-    if len(name) <= LONGEST_NAME:
+    if len(name) <= MAX_NAME_LENGTH:
         return name
     parts = name.split(CROSSED)
-    room, cut = LONGEST_NAME - len(CROSSED) * (len(parts) - 1), dict.fromkeys(parts, "")
-    # What a short part leaves is there for the longer ones.
+    room, cut = MAX_NAME_LENGTH - len(CROSSED) * (len(parts) - 1), dict.fromkeys(parts, "")
+    # Longer parts get the characters that short parts do not need.
     for left, part in zip(range(len(cut), 0, -1), sorted(cut, key=len), strict=True):
         most = max(room // left, 2)
         cut[part] = part if len(part) <= most else f"{part[: most - 1]}…"
@@ -252,11 +252,11 @@ NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 def numbers_of(names: Sequence[str]) -> tuple[float, ...] | None:
     """The number in each name, if the names differ only in it, otherwise None."""
-    found = [list(NUMBER.finditer(name)) for name in names]
-    if not names or any(not matches for matches in found):
+    matches = [list(NUMBER.finditer(name)) for name in names]
+    if not names or not all(matches):
         return None
-    # A name may hold other numbers, such as that of its seed: the last one counts.
-    last = [matches[-1] for matches in found]
+    # A name may have other numbers, such as a seed; the last one counts.
+    last = [numbers[-1] for numbers in matches]
     around = {
         (name[: match.start()], name[match.end() :])
         for name, match in zip(names, last, strict=True)

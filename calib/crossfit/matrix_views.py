@@ -118,7 +118,7 @@ def _fold_scores(held_out: MatrixFits, view: str) -> dict[str, FoldScores]:
 
 
 def replicate_view(rows: BinaryView, cells: ScoreCells, seed: int) -> Replicates:
-    drawn = resample_rows(rows, cells, most_groups=MAX_GROUPS, random_state=seed)
+    drawn = resample_rows(rows, cells, max_groups=MAX_GROUPS, random_state=seed)
     return replicate(drawn, rows.score)
 
 

@@ -28,8 +28,7 @@ from calib.numerics.resampling import (
 
 Kind = Literal["percentile", "reflected", "error"]
 Statistic = Callable[[ScoreCells], float]
-# Runs of cells that are drawn together; fewer cells are drawn exactly.
-MAX_CELLS = 1000
+MAX_CELLS = 1000  # More cells are joined into this many runs, whose rows are drawn together.
 
 
 class Bootstrap:
@@ -132,8 +131,8 @@ class Bootstrap:
         if kind not in ("percentile", "reflected", "error"):
             raise ValueError(f"kind must be 'percentile', 'reflected' or 'error', got {kind!r}.")
         value, whole = float(metric(self.cells)), float(metric(self._few))
-        found = np.array([metric(sample) for sample in self._samples()])
-        deviation = found[np.isfinite(found)] - whole
+        values = np.array([metric(sample) for sample in self._samples()])
+        deviation = values[np.isfinite(values)] - whole
         if not len(deviation) or math.isnan(value):
             return Estimate(value)
         if kind == "percentile":
@@ -179,10 +178,10 @@ class Bootstrap:
         few, score = self._few, self._few.score[:, None]
         drawn = self._positive * (1.0 - score) - self._negative * score
         total = (self._positive + self._negative).sum(axis=0)
-        own = few.positive - few.weight * few.score
+        gap = few.positive - few.weight * few.score
         rng = np.random.default_rng([self._seed, 1])
         factor = student_factor(self._n_clusters, drawn.shape[1], rng)
-        return (drawn * (few.total_weight / total) - own[:, None]) * factor
+        return (drawn * (few.total_weight / total) - gap[:, None]) * factor
 
 
 def _into_few(cells: ScoreCells) -> ScoreCells:

@@ -15,21 +15,21 @@ from calib.numerics.clusters import mean_design_effects
 from calib.numerics.few_cells import into_buckets
 from calib.numerics.intervals import upper_end
 
-# A calibrator is smooth, or has fewer steps than this.
-MAX_BUCKETS = 512
+MAX_BUCKETS = 512  # Calibrators are smooth or have fewer steps, so more buckets add nothing.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FoldScores(Locked):
     """Scores of the same points by the calibrator of every fold.
 
-    A point is one row, or several rows with the same outcome and nearly equal scores.
+    A point is one row, or several rows with the same outcome and nearly equal scores. Arrays have
+    shape (m,), and `score` has shape (k, m) with one row per fold.
     """
 
-    outcome: BoolArray  # shape (m,)
-    score: FloatArray  # shape (k, m): by fold
-    share: FloatArray  # shape (m,): share of the rows of a point in the total weight
-    share_sq: FloatArray  # shape (m,): sum of their squared shares
+    outcome: BoolArray
+    score: FloatArray
+    share: FloatArray  # A share is the weight of a point's rows over the total weight.
+    share_sq: FloatArray  # The shares of the rows are squared and added up by point.
 
     @classmethod
     def of(
@@ -134,7 +134,7 @@ def function_interval(
         spread = np.sqrt(free * logit(folds.score[:, first]).var(axis=0))
         jackknife = np.interp(score, at, spread, left=np.nan, right=np.nan) ** 2
         both = jackknife + base_rate_variance
-        # The jackknife's variance is estimated from few folds, that of the base rate is known well.
+        # The jackknife's variance is estimated from few folds, that of the base rate from all rows.
         freedom = free * np.square(both / jackknife)
         half = stdtrit(freedom, upper_end(confidence_level)) * np.sqrt(both)
         middle = logit(calibrated)

@@ -17,24 +17,22 @@ from calib.numerics.poisson_binomial import calibrated_gap
 from calib.numerics.resampling import draw_noise, error_interval, student_factor
 from calib.uncertainty.rows import RowResamples, resample_rows
 
-# Ends of bins move to the nearest of so many points; the bounds are taken around the exact value.
+# Ends of bins move to the nearest of at most this many points. The bounds of an error are shifted
+# to its exact value.
 MAX_POINTS = 512
-# Steps of 16 bits from a sum of the rows to the farthest of its resamples.
-STEPS = 32_767
-# What rounding to float32 may leave of the weight of a bin that a resample has no row of.
-NO_WEIGHT = 4.0 * float(np.finfo(np.float32).eps)
-# Means of equal scores differ by their rounding.
-ROUNDING = 1e-11
+MAX_STEPS = 32_767  # Steps from the sum of the rows to the farthest resample fit into 16 bits.
+# If a resample has no row in a bin, rounding to float32 may leave at most this weight.
+MAX_ROUNDED_WEIGHT = 4.0 * float(np.finfo(np.float32).eps)
+RELATIVE_ROUNDING = 1e-11  # Means of equal scores differ by less.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Errors:
-    """A calibration error in resamples."""
+    """A calibration error in resamples; arrays of shape (r,)."""
 
-    # shape (r,): error of each resample, minus that of the rows.
-    deviation: FloatArray | SmallFloatArray
-    noise: FloatArray | SmallFloatArray  # shape (r,): errors of calibrated scores
-    expected: float | None = None  # their expected value, if it is known without draws
+    deviation: FloatArray | SmallFloatArray  # The error of the rows is subtracted.
+    noise: FloatArray | SmallFloatArray  # These are errors of calibrated scores.
+    expected: float | None = None  # The mean of `noise` is given if it is computed exactly.
 
     @property
     def noise_floor(self) -> float:
@@ -56,63 +54,62 @@ class Errors:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResampledSums(Locked):
-    """Sums of the rows, and of their resamples: in single precision, or in half as many bits.
+    """Sums of the rows and of their resamples, in single precision or in 16 bits.
 
-    In 16 bits they are rounded to 1/32,767 of the largest deviation from the sum of the rows: some
-    1/8,000 of a standard deviation, which averages out over the resamples.
+    In 16 bits, deviations are rounded to 1/32,767 of the largest one. This is about 1/8,000 of a
+    standard deviation, and averages out over the resamples.
 
     >>> sums = ResampledSums.of(np.array([1.0]), np.array([[1.5, 0.0]]), rounded=True)
     >>> sums[[0]].round(4)
     array([[1.5, 0. ]])
     """
 
-    own: FloatArray  # shape (p,): sums of the rows themselves
-    unit: SmallFloatArray  # shape (p,): size of a step
-    # shape (p, r): from the rows' sums to those of each resample.
-    steps: SmallFloatArray | SmallIntArray
-    # shape (r,): of each resample's steps: Student's tails would leave few steps to all but the
-    # farthest.
+    of_rows: FloatArray  # Sums of the rows have shape (p,).
+    unit: SmallFloatArray  # The size of a step has shape (p,).
+    steps: SmallFloatArray | SmallIntArray  # Deviations of the resamples have shape (p, r).
+    # Factors that give the deviations Student's tails have shape (r,). They are kept apart, because
+    # few of the 16-bit steps would be left for resamples that are not extreme.
     factor: FloatArray | None = None
 
     @classmethod
-    def of(cls, own: FloatArray, sums: FloatArray, *, rounded: bool) -> ResampledSums:
-        """Of the rows' sums, shape (p,), and those of the resamples, shape (p, r)."""
-        steps = (sums - own[:, None]).astype(np.float32)
+    def of(cls, of_rows: FloatArray, sums: FloatArray, *, rounded: bool) -> ResampledSums:
+        """From the sums of the rows, shape (p,), and those of the resamples, shape (p, r)."""
+        steps = (sums - of_rows[:, None]).astype(np.float32)
         if not rounded:
-            return cls(own, np.ones(len(own), dtype=np.float32), steps)
-        unit = np.abs(steps).max(axis=1, initial=0.0) / np.float32(STEPS)
+            return cls(of_rows, np.ones(len(of_rows), dtype=np.float32), steps)
+        unit = np.abs(steps).max(axis=1, initial=0.0) / np.float32(MAX_STEPS)
         steps /= np.where(unit > 0.0, unit, np.float32(1.0))[:, None]
-        return cls(own, unit, np.rint(steps, out=steps).astype(np.int16))
+        return cls(of_rows, unit, np.rint(steps, out=steps).astype(np.int16))
 
     def __getitem__(self, at: Any) -> FloatArray:
-        """Sums in the resamples, of some points."""
+        """Sums of some points in the resamples."""
         deviation = self.unit[at][..., None] * self.steps[at]
         if self.factor is not None:
             deviation = deviation * self.factor
-        return self.own[at][..., None] + deviation
+        return self.of_rows[at][..., None] + deviation
 
     def deviations(self, factor: FloatArray) -> ResampledSums:
-        """Those of the resamples alone, times a factor each; the first column is not one."""
-        return ResampledSums(np.zeros(len(self.own)), self.unit, self.steps[:, 1:], factor)
+        """Deviations of the resamples times a factor each, without the first column, the rows."""
+        return ResampledSums(np.zeros(len(self.of_rows)), self.unit, self.steps[:, 1:], factor)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replicates(Locked):
     """Prefix sums over the scores of one method in every resample, for intervals."""
 
-    score: FloatArray  # shape (p,): points, increasing
-    # shape (p + 1, r + 1): sum of w (y - s) over the rows up to each point, as a share of the total
-    # weight. The first column is that of the rows themselves.
+    score: FloatArray  # Points, shape (p,), increase.
+    # Gaps are sums of w (y - s) over the rows up to each point, relative to the total weight. The
+    # shape is (p + 1, r + 1), and the first column belongs to the rows themselves.
     gap: ResampledSums
-    # shape (p + 1, r + 1): share of the weight up to each point; of so many rows that it hardly
-    # varies, that of the rows themselves.
+    # Weights are relative to the total weight too, with the same shape. If there are so many rows
+    # that the weights hardly vary, only the first column is kept.
     weight: ResampledSums
-    # shape (p + 1, r): the gaps of calibrated scores: of outcomes y ~ Bernoulli(s), or, where
-    # clusters are drawn and outcomes are not independent, of each resample minus those of the rows,
-    # with Student's tails.
+    # Gaps of calibrated scores, shape (p + 1, r), are those of outcomes y ~ Bernoulli(s). If
+    # clusters are drawn, outcomes are not independent; then they are the gaps of each resample
+    # minus those of the rows, with Student's tails.
     noise: ResampledSums
     ks: Errors
-    clustered: bool = False  # whether clusters are drawn
+    clustered: bool = False  # If True, clusters were drawn and not rows.
 
     @property
     def kuiper(self) -> Errors:
@@ -123,8 +120,8 @@ class Replicates(Locked):
     def ece(self, edges: FloatArray, cells: ScoreCells | None = None) -> Errors:
         """Weighted mean of absolute gaps between the given edges, shape (b + 1,).
 
-        Where the cells of the same rows are given, their noise floor is the expected value; by
-        cluster it is the mean of the draws.
+        If the cells of the same rows are given, the noise floor is its expected value. If clusters
+        were drawn, it is the mean of the draws.
         """
         at = np.unique(self._before(edges))
         error = np.abs(np.diff(self.gap[at], axis=0)).sum(axis=0)
@@ -154,11 +151,11 @@ class Replicates(Locked):
         at = self._before(np.append(0.0, bins.high_edge))
         mean, _ = self._mean_gaps(at)
         alone = bins.observed * (1.0 - bins.observed) / bins.effective_rows
-        known = (alone > 0.0) & (np.diff(at) > 0)
+        varies = (alone > 0.0) & (np.diff(at) > 0)
         effect = np.ones(len(bins))
-        effect[known] = np.maximum(1.0, mean[known, 1:].var(axis=1) / alone[known])
-        if known.any():
-            effect[~known] = np.average(effect[known], weights=bins.weight[known])
+        effect[varies] = np.maximum(1.0, mean[varies, 1:].var(axis=1) / alone[varies])
+        if varies.any():
+            effect[~varies] = np.average(effect[varies], weights=bins.weight[varies])
         return effect
 
     def largest_deviation(self, bins: Bins, spread: FloatArray) -> FloatArray:
@@ -168,20 +165,20 @@ class Replicates(Locked):
         each. Bins with 0 are left out.
         """
         at = self._before(np.append(0.0, bins.high_edge))
-        known = (spread > 0.0) & (np.diff(at) > 0)
-        unit = (spread * bins.weight / bins.weight.sum())[known, None]
-        deviation = np.abs(np.diff(self.noise[at], axis=0)[known]) / unit
+        varies = (spread > 0.0) & (np.diff(at) > 0)
+        unit = (spread * bins.weight / bins.weight.sum())[varies, None]
+        deviation = np.abs(np.diff(self.noise[at], axis=0)[varies]) / unit
         return np.asarray(deviation.max(axis=0, initial=0.0), dtype=np.float64)
 
     def _mean_gaps(self, at: IntArray) -> tuple[FloatArray, FloatArray]:
         """Mean gap between positions of points in every resample, and the weight there."""
         gap, weight = np.diff(self.gap[at], axis=0), np.diff(self.weight[at], axis=0)
-        mean = np.divide(gap, weight, out=np.zeros_like(gap), where=weight > NO_WEIGHT)
+        mean = np.divide(gap, weight, out=np.zeros_like(gap), where=weight > MAX_ROUNDED_WEIGHT)
         return mean, weight
 
     def _before(self, edges: FloatArray) -> IntArray:
         """Number of points up to each edge: none up to the first, and all up to the last."""
-        inner = np.searchsorted(self.score, edges[1:-1] * (1.0 + ROUNDING), side="right")
+        inner = np.searchsorted(self.score, edges[1:-1] * (1.0 + RELATIVE_ROUNDING), side="right")
         return np.concatenate([[0], inner, [len(self.score)]])
 
 
@@ -193,16 +190,16 @@ def replicate(rows: RowResamples, scores: FloatArray) -> Replicates:
     order = np.argsort(score, kind="stable")
     ends = _ends(score[order])
     negative, positive = (_by_score(rows, order, outcome) for outcome in (0, 1))
-    # Of many rows the weight hardly varies, and that of the rows themselves is enough.
-    read = slice(1 if rows.many else None)
-    weight = _prefix(positive[:, read] + negative[:, read])[ends]
+    # If there are many rows, their weight hardly varies between resamples.
+    columns = slice(1 if rows.many else None)
+    weight = _prefix(positive[:, columns] + negative[:, columns])[ends]
     positive *= 1.0 - mean[1::2][order, None].astype(np.float32)
     negative *= mean[0::2][order, None].astype(np.float32)
     gap = _prefix(positive - negative)[ends]
     at = score[order][ends[1:] - 1]
     starts = bucket_starts(at, np.add.reduceat(share[order], ends[:-1]), MAX_POINTS)
     kept = np.append(starts, len(at))
-    # The more rows, the smaller the deviations and what rounding takes from them.
+    # With many rows deviations are small, and so is their rounding to 16 bits.
     sums = ResampledSums.of(gap[kept, 0], gap[kept], rounded=rows.many)
     if rows.n_clusters:
         rng = np.random.default_rng([rows.seed, 1])
@@ -230,7 +227,7 @@ def replicate_clusters(rows: BinaryView, cells: ScoreCells, seed: int = 0) -> Re
     """
     if rows.group is None:
         return None
-    drawn = resample_rows(rows, cells, most_groups=MAX_POINTS, random_state=seed)
+    drawn = resample_rows(rows, cells, max_groups=MAX_POINTS, random_state=seed)
     return replicate(drawn, rows.score)
 
 
@@ -245,13 +242,13 @@ def _by_score(rows: RowResamples, order: IntArray, outcome: int) -> SmallFloatAr
 def _prefix(values: FloatArray | SmallFloatArray) -> FloatArray:
     sums = np.zeros((len(values) + 1, values.shape[1]))
     sums[1:] = values
-    # In place it takes two thirds of the time.
+    # Summing in place takes two thirds of the time.
     return np.cumsum(sums, axis=0, out=sums)
 
 
 def _ends(score: FloatArray) -> IntArray:
-    """Where runs of equal scores end, with the leading 0: ties are never split."""
-    last = np.flatnonzero(np.diff(score) > ROUNDING * score[1:]) + 1
+    """Ends of runs of equal scores, with a leading 0."""
+    last = np.flatnonzero(np.diff(score) > RELATIVE_ROUNDING * score[1:]) + 1
     return np.concatenate([[0], last, [len(score)]])
 
 
@@ -268,7 +265,7 @@ def _null(rows: RowResamples, score: FloatArray, order: IntArray, ends: IntArray
         rows.share_of_group[order], ends[:-1]
     )
     rng = np.random.default_rng([rows.seed, 1])
-    # A chance of 1/2 is drawn in another way than one that rounding put above it.
+    # Chances above 1/2 are drawn in another way, so rounding must not move a mean of 1/2 above it.
     noise = draw_noise(np.minimum(mean.round(12), 1.0), weight, weight_sq, rows.drawn.shape[1], rng)
     noise /= weight.sum()
     return _prefix(noise)

@@ -59,15 +59,15 @@ def slope_estimate(
     width = _squared_half_width(rows, fit, confidence_level) / variance
     few = into_buckets(certain_logit(cells.score), cells.weight, cells.positive)
     middle = fit_logistic(_features(few.x), few.positive, few.weight)
-    own, error = float(middle.coefficients[1]), math.sqrt(float(middle.covariance[1, 1]))
-    low, high = profile_bounds(few.x, few.positive, few.weight, own, error, width / 2.0)
-    return Estimate(slope, slope + low - own, slope + high - own)
+    peak, error = float(middle.coefficients[1]), math.sqrt(float(middle.covariance[1, 1]))
+    low, high = profile_bounds(few.x, few.positive, few.weight, peak, error, width / 2.0)
+    return Estimate(slope, slope + low - peak, slope + high - peak)
 
 
 def _squared_half_width(rows: BinaryView, fit: LogisticFit, confidence_level: float) -> float:
     """Squared half-width of the interval of the slope if the likelihood were normal."""
     x = certain_logit(rows.score)
-    # Separate sums, because a matrix product would copy both columns.
+    # The terms are added separately, because a matrix product would copy both columns.
     rate = sigmoid(fit.coefficients[1] * x + fit.coefficients[0])
     toward = fit.covariance[1, 1] * x + fit.covariance[1, 0]
     residual, square = rows.outcome - rate, rows.squared_weights * np.square(toward)
@@ -75,9 +75,9 @@ def _squared_half_width(rows: BinaryView, fit: LogisticFit, confidence_level: fl
     ratio = float(square @ np.square(residual)) / model
     influence = residual * toward * rows.weights
     units = unit_sums(influence, rows.group)
-    known = freedom(units, rows.multiplicity)
+    degrees = freedom(units, rows.multiplicity)
     effect = 1.0 if rows.group is None else cluster_effect(influence, units)
-    return model * squared_half_width(ratio, effect, known, confidence_level)
+    return model * squared_half_width(ratio, effect, degrees, confidence_level)
 
 
 def _features(x: FloatArray) -> FloatArray:

@@ -277,7 +277,7 @@ def test_rows_that_are_looked_at_alone_are_resampled_only_in_clusters():
     rows = made(200, group=np.repeat(np.arange(40), 5))
     found = replicate_clusters(rows, rows.cells(), seed=3)
     assert found.clustered
-    expected = replicates(rows, most_groups=MAX_POINTS, random_state=3)
+    expected = replicates(rows, max_groups=MAX_POINTS, random_state=3)
     np.testing.assert_array_equal(found.ks.deviation, expected.ks.deviation)
 
 
@@ -357,7 +357,7 @@ def test_rows_of_one_score_and_fold_are_drawn_together_or_of_neighbouring_scores
     score = np.repeat(np.arange(1, 11) / 11, 30)
     outcome, fold = np.arange(300) % 2, np.arange(300) // 2 % 3
     rows = Predictions.from_arrays(outcome, score).view()
-    drawn = resample_rows(rows, rows.cells(), fold, n_replicates=20, most_groups=most)
+    drawn = resample_rows(rows, rows.cells(), fold, n_replicates=20, max_groups=most)
     # Ten scores in three folds.
     kinds = np.column_stack([score, fold * (most == 30), rows.outcome])
     for atom in np.unique(drawn.atom):
