@@ -41,11 +41,12 @@ from calib.analysis.method_results import Reference
 from calib.analysis.verdict import calibration_tests, judge
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.estimates import LOSSES, mean_estimate
-from calib.crossfit.fitting import cross_fit
+from calib.crossfit.fitting import cross_fit_scores
 from calib.crossfit.settings import Settings
 from calib.curves.rate import corp_curve, smooth_curve
 from calib.curves.reliability import Band, reliability_curve
 from calib.data.cells import ScoreCells
+from calib.data.counted import CountedRows
 from calib.data.predictions import Predictions
 from calib.data.views import BinaryView
 from calib.metrics.base import TestResult
@@ -156,7 +157,7 @@ def _differences(
 ) -> Iterator[Finding]:
     settings = Settings(methods=methods, seed=sample.seed % 2**16)
     try:
-        held_out = cross_fit(rows, settings, n_replicates=2)
+        held_out = cross_fit_scores(CountedRows.of_rows(rows), settings, n_replicates=2)
     except ValueError:
         return  # too few rows of a class, as the analysis says
     plain = sample.shape.population_losses(sample.shape.quantiles)
@@ -176,7 +177,7 @@ def values(sample: Sample) -> Iterator[Finding]:
     """A calibrator's value at five scores that are the same in all samples."""
     settings = Settings(methods=FITTING, seed=sample.seed % 2**16)
     try:
-        held_out = cross_fit(sample.rows, settings, n_replicates=2)
+        held_out = cross_fit_scores(CountedRows.of_rows(sample.rows), settings, n_replicates=2)
     except ValueError:
         return  # too few rows of a class
     at = np.quantile(sample.shape.quantiles, AT_SHARES, method="inverted_cdf")

@@ -12,8 +12,9 @@ from calib.analysis import analyze
 from calib.analysis.method_results import Reference
 from calib.calibrators import CALIBRATORS, Calibrator
 from calib.crossfit.estimates import LOSSES, mean_estimate
-from calib.crossfit.fitting import cross_fit
+from calib.crossfit.fitting import cross_fit, cross_fit_scores
 from calib.crossfit.settings import Settings
+from calib.data.counted import CountedRows
 from calib.data.predictions import Predictions
 from calib.data.views import BinaryView
 from tests.isotonic_peer import shrunken
@@ -42,7 +43,9 @@ def fits(monkeypatch):
 
 def test_each_row_is_scored_by_a_map_that_did_not_see_it():
     view = overconfident()
-    held_out = cross_fit(view, Settings(methods=("isotonic",), n_folds=4, seed=7))
+    held_out = cross_fit_scores(
+        CountedRows.of_rows(view), Settings(methods=("isotonic",), n_folds=4, seed=7)
+    )
     # No two rows share a score: each is in one fold.
     expected, fold = np.empty(len(view)), held_out.row_values(held_out.rows.fold).round()
     for number in range(4):
@@ -56,7 +59,7 @@ def test_each_row_is_scored_by_a_map_that_did_not_see_it():
 
 def test_the_drawn_map_is_fitted_on_all_rows():
     view = overconfident()
-    held_out = cross_fit(view, Settings(methods=("isotonic",)))
+    held_out = cross_fit_scores(CountedRows.of_rows(view), Settings(methods=("isotonic",)))
     grid = np.linspace(0, 1, 11)
     expected = shrunken(view.score, view.outcome, grid)
     np.testing.assert_allclose(held_out.calibrators["isotonic"].predict(grid), expected, atol=1e-12)
@@ -66,7 +69,7 @@ def test_the_drawn_map_is_fitted_on_all_rows():
 def test_named_calibration_and_test_rows_are_kept_apart():
     test = np.arange(2000) % 4 == 0
     view = overconfident(test=test)
-    held_out = cross_fit(view, Settings(methods=("isotonic",)))
+    held_out = cross_fit_scores(CountedRows.of_rows(view), Settings(methods=("isotonic",)))
     expected = shrunken(view.score[~test], view.outcome[~test], view.score[test])
     np.testing.assert_allclose(held_out.row_scores("isotonic"), expected, atol=1e-12)
     assert held_out.rows.n_rows == 500
@@ -76,7 +79,9 @@ def test_named_calibration_and_test_rows_are_kept_apart():
 
 def test_a_group_is_never_split_over_the_folds():
     group = np.repeat(np.arange(200), 10)
-    held_out = cross_fit(overconfident(group=group), Settings(methods=("isotonic",)))
+    held_out = cross_fit_scores(
+        CountedRows.of_rows(overconfident(group=group)), Settings(methods=("isotonic",))
+    )
     fold = held_out.row_values(held_out.rows.fold).round()
     assert set(fold) == {0, 1, 2, 3, 4}
     for own in range(200):
@@ -104,7 +109,10 @@ def test_the_order_of_the_rows_makes_no_difference(kind):
         # Clusters are numbered as they come.
         shuffled = replace(shuffled, group=shuffled.group.max() - shuffled.group)
     settings = Settings()
-    first, second = cross_fit(rows, settings), cross_fit(shuffled, settings)
+    first, second = (
+        cross_fit_scores(CountedRows.of_rows(rows), settings),
+        cross_fit_scores(CountedRows.of_rows(shuffled), settings),
+    )
     assert list(first.scores) == list(second.scores)
     for key, own in first.scores.items():
         np.testing.assert_array_equal(own, second.scores[key])
@@ -153,7 +161,7 @@ def test_groups_of_one_class_leave_the_scores_without_calibrators():
 def test_named_folds_are_used_as_they_are():
     fold = np.random.default_rng(0).integers(0, 3, 2000)
     view = replace(overconfident(), fold=fold)
-    held_out = cross_fit(view, Settings(methods=("isotonic",)))
+    held_out = cross_fit_scores(CountedRows.of_rows(view), Settings(methods=("isotonic",)))
     for number in range(3):
         train, test = fold != number, fold == number
         expected = shrunken(view.score[train], view.outcome[train], view.score[test])
@@ -182,35 +190,35 @@ def test_named_folds_give_the_held_out_scores_of_scikit_learn():
 
 def test_one_changed_parameter_refits_only_what_it_touches(fits):
     view = overconfident(600)
-    first = cross_fit(view, Settings())
+    first = cross_fit_scores(CountedRows.of_rows(view), Settings())
     fits.clear()
     changed = Settings(epsilon=0.01)
-    second = cross_fit(view, changed, earlier=first)
+    second = cross_fit_scores(CountedRows.of_rows(view), changed, earlier=first)
     assert set(fits) == {"Spline"}
-    fresh = cross_fit(view, changed)
+    fresh = cross_fit_scores(CountedRows.of_rows(view), changed)
     assert list(second.scores) == list(fresh.scores)
     for key, scores in fresh.scores.items():
         np.testing.assert_array_equal(second.scores[key], scores)
         np.testing.assert_array_equal(second.replicates[key].gap[:], fresh.replicates[key].gap[:])
     fits.clear()
-    cross_fit(view, Settings(seed=1), earlier=first)
+    cross_fit_scores(CountedRows.of_rows(view), Settings(seed=1), earlier=first)
     assert len(set(fits)) == 6
 
 
 def test_one_class_is_a_sentence(texts):
     one_class = Predictions.from_arrays(np.ones(50), np.full(50, 0.5)).view()
     with texts.raises(ValueError):
-        cross_fit(one_class, Settings())
+        cross_fit_scores(CountedRows.of_rows(one_class), Settings())
     only_calibration = Predictions.from_arrays(
         [0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4], test=[False, False, True, True]
     ).view()
     with texts.raises(ValueError):
-        cross_fit(only_calibration, Settings())
+        cross_fit_scores(CountedRows.of_rows(only_calibration), Settings())
 
 
 def test_fewer_positives_than_folds_make_fewer_folds():
     view = Predictions.from_arrays([1, 1, 1] + [0] * 40, np.linspace(0.9, 0.1, 43)).view()
-    held_out = cross_fit(view, Settings(methods=("platt",)))
+    held_out = cross_fit_scores(CountedRows.of_rows(view), Settings(methods=("platt",)))
     assert np.isfinite(held_out.scores["platt"]).all()
 
 
@@ -235,7 +243,9 @@ def test_added_variance_is_what_the_folds_calibrators_differ_by(weighted):
     """k / (k - 1) times the jackknife's variance of each row's loss, summed over rows."""
     weight = np.random.default_rng(2).gamma(2.0, size=400) if weighted else None
     view = overconfident(400, sample_weight=weight)
-    held_out = cross_fit(view, Settings(methods=("platt", "logistic"), n_folds=4, seed=7))
+    held_out = cross_fit_scores(
+        CountedRows.of_rows(view), Settings(methods=("platt", "logistic"), n_folds=4, seed=7)
+    )
     fold = held_out.row_values(held_out.rows.fold).round()
     x, brier = logit(view.score)[:, None], []
     for train in (fold != number for number in range(4)):
@@ -253,7 +263,9 @@ def test_added_variance_is_what_the_folds_calibrators_differ_by(weighted):
 
 
 def test_many_scores_give_the_same_added_variance_as_all_of_them():
-    held_out = cross_fit(overconfident(20_000), Settings(methods=("beta",)))
+    held_out = cross_fit_scores(
+        CountedRows.of_rows(overconfident(20_000)), Settings(methods=("beta",))
+    )
     view, fold = held_out.rows, held_out.rows.fold
     parts = [view.rows(fold != number).cells() for number in range(5)]
     fits = [CALIBRATORS["beta"].create().fit_cells(cells) for cells in parts]
@@ -264,7 +276,10 @@ def test_many_scores_give_the_same_added_variance_as_all_of_them():
 
 
 def test_calibrators_of_other_rows_are_given():
-    held_out = cross_fit(overconfident(test=np.arange(2000) % 2 == 0), Settings(methods=("beta",)))
+    held_out = cross_fit_scores(
+        CountedRows.of_rows(overconfident(test=np.arange(2000) % 2 == 0)),
+        Settings(methods=("beta",)),
+    )
     assert held_out.fold_variance("beta", LOSSES["log_loss"]) == 0.0
 
 
@@ -276,7 +291,7 @@ def test_intervals_of_cross_fitted_differences_hold_the_truth():
     for rng in np.random.default_rng(1).spawn(200):
         score = expit(rng.normal(-0.5, 1.5, 200))
         view = Predictions.from_arrays(rng.random(200) < score, score).view()
-        held_out = cross_fit(view, settings, n_replicates=2)
+        held_out = cross_fit_scores(CountedRows.of_rows(view), settings, n_replicates=2)
         plain = Reference.of(held_out)
         for key in held:
             given = held_out.calibrators[key].predict(grid)
@@ -304,7 +319,7 @@ def test_clusters_of_copies_count_once():
 def test_cross_fitting_undoes_a_known_distortion():
     """Doubled log-odds are halved again: the logistic regression of outcome on them has slope 1."""
     view = overconfident(20_000)
-    held_out = cross_fit(view, Settings())
+    held_out = cross_fit_scores(CountedRows.of_rows(view), Settings())
     for key in ("beta", "spline"):
         x = logit(np.clip(held_out.scores[key], 1e-12, 1 - 1e-12))[:, None]
         slope = LogisticRegression(C=1e10).fit(x, held_out.rows.outcome).coef_[0, 0]

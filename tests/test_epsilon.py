@@ -14,9 +14,10 @@ from calib.crossfit.epsilon import (
     takes_epsilon,
 )
 from calib.crossfit.estimates import losses
-from calib.crossfit.fitting import cross_fit
+from calib.crossfit.fitting import cross_fit_scores
 from calib.crossfit.settings import Settings
 from calib.data.cells import ScoreCells
+from calib.data.counted import CountedRows
 from calib.data.views import BinaryView
 
 
@@ -30,7 +31,7 @@ def overconfident(n: int, **named) -> BinaryView:
 
 def by_comparison(view: BinaryView, settings: Settings) -> float:
     """Weighted mean of the comparison's losses, row by row."""
-    held_out = cross_fit(view, settings)
+    held_out = cross_fit_scores(CountedRows.of_rows(view), settings)
     return float(np.average(losses(held_out, "spline")["log_loss"], weights=held_out.rows.weights))
 
 
@@ -49,15 +50,15 @@ def test_a_point_is_the_log_loss_of_the_comparison(kind, epsilon):
     expected = by_comparison(
         view, Settings(methods=("spline",), n_folds=3, seed=2, epsilon=epsilon)
     )
-    assert cross_fit_folds(cross_fit(view, settings)).log_loss("spline", epsilon) == pytest.approx(
-        expected, rel=1e-12
-    )
+    assert cross_fit_folds(cross_fit_scores(CountedRows.of_rows(view), settings)).log_loss(
+        "spline", epsilon
+    ) == pytest.approx(expected, rel=1e-12)
 
 
 def test_many_rows_in_few_cells_change_no_digit_that_is_shown():
     view = overconfident(40_000)
     settings = Settings(methods=("spline",), n_folds=2, epsilon=1e-4)
-    rounds = cross_fit_folds(cross_fit(view, settings))
+    rounds = cross_fit_folds(cross_fit_scores(CountedRows.of_rows(view), settings))
     assert max(len(cells) for pair in rounds.pairs for cells in pair) <= 4200
     assert rounds.log_loss("spline", 1e-4) == pytest.approx(by_comparison(view, settings), abs=1e-5)
 
@@ -79,7 +80,9 @@ def test_epsilon_changes_nothing_until_it_leaves_rows_alone():
     # but for the search for lambda, which stops at the eighth digit.
     view = overconfident(400)
     inside = BinaryView(view.outcome, np.clip(view.score, 1e-4, 1 - 1e-4))
-    rounds = cross_fit_folds(cross_fit(inside, Settings(methods=(), n_folds=2)))
+    rounds = cross_fit_folds(
+        cross_fit_scores(CountedRows.of_rows(inside), Settings(methods=(), n_folds=2))
+    )
     assert rounds.log_loss("spline", 1e-12) == pytest.approx(
         rounds.log_loss("spline", 1e-6), abs=1e-6
     )
@@ -106,7 +109,9 @@ def test_a_curve_has_a_point_an_epsilon():
 
 def test_progress_is_told_before_every_fit():
     told = []
-    rounds = cross_fit_folds(cross_fit(overconfident(200), Settings(methods=(), n_folds=3)))
+    rounds = cross_fit_folds(
+        cross_fit_scores(CountedRows.of_rows(overconfident(200)), Settings(methods=(), n_folds=3))
+    )
     rounds.log_loss("ispline", 0.01, lambda share, text: told.append((share, text)))
     assert [share for share, _ in told] == [0.0, 1 / 3, 2 / 3]
     assert told[0][1] == "I-spline at ε = 0.01"
@@ -114,8 +119,10 @@ def test_progress_is_told_before_every_fit():
 
 def test_the_map_by_rule_is_that_of_the_analysis_without_a_chosen_epsilon():
     view = overconfident(300)
-    chosen = cross_fit(view, Settings(methods=("spline",), epsilon=0.1, n_folds=2))
-    ruled = cross_fit(view, Settings(methods=("spline",), n_folds=2))
+    chosen = cross_fit_scores(
+        CountedRows.of_rows(view), Settings(methods=("spline",), epsilon=0.1, n_folds=2)
+    )
+    ruled = cross_fit_scores(CountedRows.of_rows(view), Settings(methods=("spline",), n_folds=2))
     function = by_rule(chosen, ("spline",))["spline"]
     np.testing.assert_array_equal(
         function.calibrated, ruled.calibrators["spline"].predict(function.score)

@@ -23,11 +23,12 @@ from calib.analysis.slices import (
 from calib.analysis.verdict import judge
 from calib.calibrators import CALIBRATORS, multiclass_calibrator, score_methods
 from calib.calibrators.meta_estimators import CalibratedModel
-from calib.crossfit.fitting import cross_fit
+from calib.crossfit.fitting import cross_fit_scores
 from calib.crossfit.settings import Settings
 from calib.curves.rate import corp_curve, smooth_curve
 from calib.curves.reliability import reliability_curve
 from calib.data.cells import ScoreCells
+from calib.data.counted import CountedRows
 from calib.data.predictions import Predictions
 from calib.data.views import ScoreMatrix
 from calib.metrics import score_metrics
@@ -121,7 +122,10 @@ def test_weights_of_another_unit_leave_the_intervals_of_differences_of_a_histogr
     outcome, weight = rng.random(3000) < expit(0.7 * z + 0.1), rng.lognormal(0.0, 0.7, 3000)
     score, settings = expit(z).round(4), Settings(methods=("histogram",))
     fits = [
-        cross_fit(Predictions.from_arrays(outcome, score, sample_weight=w).view(), settings)
+        cross_fit_scores(
+            CountedRows.of_rows(Predictions.from_arrays(outcome, score, sample_weight=w).view()),
+            settings,
+        )
         for w in (weight, 1e6 * weight)
     ]
     one, other = (fit.fold_scores["histogram"].score for fit in fits)
@@ -253,8 +257,11 @@ def test_fits_and_curves_of_an_analysis_know_the_groups():
     score, outcome = expit(1.8 * z + 0.4), rng.random(N) < expit(z)
     methods = ("uncalibrated", "beta", "spline")
     rows = Predictions.from_arrays(outcome[COPY], score[COPY], group=COPY).view()
-    copied = cross_fit(rows, Settings(methods=methods))
-    single = cross_fit(Predictions.from_arrays(outcome, score).view(), Settings(methods=methods))
+    copied = cross_fit_scores(CountedRows.of_rows(rows), Settings(methods=methods))
+    single = cross_fit_scores(
+        CountedRows.of_rows(Predictions.from_arrays(outcome, score).view()),
+        Settings(methods=methods),
+    )
     for key in methods:
         close(copied.calibrators[key].predict(GRID), single.calibrators[key].predict(GRID), 1e-6)
     loss = {key: metrics.log_loss(cells) for key, cells in copied.cells.items()}

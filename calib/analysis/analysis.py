@@ -22,9 +22,8 @@ from calib.crossfit.settings import Settings
 from calib.curves.cumulative import CumulativeCurve
 from calib.curves.functions import CalibrationFunction, CompactLogitCurve
 from calib.curves.reliability import ReliabilityCurve
-from calib.data.aggregate import Aggregate
+from calib.data.base import Data
 from calib.data.origin import Origin, read_as
-from calib.data.predictions import Predictions
 from calib.metrics import TestResult
 from calib.metrics.base import Better
 from calib.numerics.arrays import FloatArray
@@ -285,7 +284,7 @@ class LiveAnalysis(Analysis):
     """
 
     held_out: CrossFitted
-    source: Predictions | Aggregate
+    source: Data
     multiclass: LiveMulticlassComparison | None = None
 
     def _repr_html_(self) -> str | None:

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from calib.analysis import Analysis, Column, LiveAnalysis, analyze
-from calib.analysis.run import Data
 from calib.crossfit.estimates import LOSSES, losses, mean_estimate
 from calib.crossfit.settings import Settings, with_view
-from calib.data.predictions import Predictions
+from calib.data.base import Data
+from calib.data.predictions import are_same_rows, rows_of
 from calib.data.progress import Progress, no_progress
 from calib.metrics import matrix_metrics
 from calib.numerics.arrays import FloatArray
@@ -151,6 +151,7 @@ def compare_models(
     Examples
     --------
     >>> import numpy as np
+    >>> from calib import Predictions
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(2000)
     >>> y = rng.random(2000) < p
@@ -188,10 +189,7 @@ def _alike(models: Mapping[str, Data]) -> dict[str, Data]:
     """The same models with their classes in the order of the first one."""
     if len(models) < 2:
         raise ValueError(f"models must hold at least 2 models, got {len(models)}.")
-    kinds = {
-        name: one.n_classes if isinstance(one, Predictions) and one.is_matrix else 1
-        for name, one in models.items()
-    }
+    kinds = {name: one.n_classes if one.is_matrix else 1 for name, one in models.items()}
     if len(set(kinds.values())) > 1:
         counts = ", ".join(f"{n} of {name}" for name, n in list(kinds.items())[:3])
         raise ValueError(f"models must all have the same number of score columns, got {counts}.")
@@ -200,8 +198,8 @@ def _alike(models: Mapping[str, Data]) -> dict[str, Data]:
 
 
 def _in_order(name: str, data: Data, reference: str, first: Data) -> Data:
-    if not (isinstance(data, Predictions) and data.is_matrix):
-        own, others = _positive_class(data), _positive_class(first)
+    if not data.is_matrix:
+        own, others = (each.view_label(each.default_view) for each in (data, first))
         if own != others:
             raise ValueError(
                 "models must have the same positive class, got "
@@ -220,12 +218,9 @@ def _in_order(name: str, data: Data, reference: str, first: Data) -> Data:
     if own_names == names:
         return data
     place = np.array([names.index(each) for each in own_names])
-    scores = data.scores[:, np.argsort(place)]
-    return replace(data, outcome=place[data.outcome], scores=scores, class_names=names)
-
-
-def _positive_class(data: Data) -> str:
-    return data.class_names[1] if isinstance(data, Predictions) else data.positive_name
+    rows = rows_of(data)
+    scores = rows.scores[:, np.argsort(place)]
+    return replace(rows, outcome=place[rows.outcome], scores=scores, class_names=names)
 
 
 def _progress_of(progress: Progress, number: int, total: int, name: str) -> Progress:
@@ -251,7 +246,7 @@ def _scored(predictions: Data, settings: Settings, progress: Progress) -> _Score
         }
     else:
         rows = {key: dict(losses(held_out, key)) for key in analysis.methods}
-        if isinstance(predictions, Predictions):
+        if predictions.has_rows:
             rows = {
                 key: {name: held_out.row_values(each) for name, each in own.items()}
                 for key, own in rows.items()
@@ -280,7 +275,7 @@ def _metrics(analysis: Analysis) -> ByMethod:
 
 def _relative_to(scored: _Scored, reference: _Scored) -> ModelScores:
     """The metrics of one model, and their differences from the first model."""
-    paired = _same_rows(reference.analysis.source, scored.analysis.source)
+    paired = are_same_rows(reference.analysis.source, scored.analysis.source)
     metrics, keys = _metrics(scored.analysis), [c.key for c in _columns(scored.analysis)]
     return ModelScores(
         n_rows=scored.analysis.data.n_rows,
@@ -292,18 +287,6 @@ def _relative_to(scored: _Scored, reference: _Scored) -> ModelScores:
         },
         paired=paired,
     )
-
-
-def _same_rows(first: Data, second: Data) -> bool:
-    """Whether two sets of rows are equal in everything except the scores."""
-    if not (isinstance(first, Predictions) and isinstance(second, Predictions)):
-        return False  # counts do not identify rows
-    if len(first) != len(second):
-        return False
-    columns = ("outcome", "weight", "test", "group", "fold")
-    pairs = ((getattr(first, name), getattr(second, name)) for name in columns)
-    # Two that are missing are equal too.
-    return all(np.array_equal(one, other) for one, other in pairs)
 
 
 def _differences(scored: _Scored, reference: _Scored, method: str, *, paired: bool) -> Estimates:

@@ -20,9 +20,7 @@ from calib.crossfit.fitting import cross_fit
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, compare, log_losses
 from calib.crossfit.settings import Settings, default_settings, with_view
 from calib.curves.functions import compact_logit_curve
-from calib.data.aggregate import Aggregate
-from calib.data.counted import CountedRows
-from calib.data.predictions import Predictions
+from calib.data.base import Data
 from calib.data.progress import Progress, no_progress
 from calib.numerics.threads import single_thread
 from calib.numerics.transforms import default_epsilon
@@ -52,9 +50,6 @@ class LazyMapping(Mapping[str, Value]):
         return len(self._keys)
 
 
-Data = Predictions | Aggregate
-
-
 def analyze(
     predictions: Data,
     settings: Settings | Mapping[str, Any] | None = None,
@@ -68,6 +63,7 @@ def analyze(
     fitted again if only the bins differ from the `earlier` settings.
 
     >>> import numpy as np
+    >>> from calib.data.predictions import Predictions
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(500)
     >>> y = rng.random(500) < p**2
@@ -86,7 +82,7 @@ def analyze(
 
 
 def _settings(given: Settings | Mapping[str, Any] | None, predictions: Data) -> Settings:
-    if not isinstance(predictions, Predictions | Aggregate):
+    if not isinstance(predictions, Data):
         raise TypeError(
             "predictions must be Predictions, an Aggregate or a DataFrame, got "
             f"{type(predictions).__name__}. calib.load makes Predictions of a file."
@@ -117,23 +113,11 @@ def _analyze(
         progress(0.0, "Intervals at another level")
         held_out = known.held_out
     else:
-        rows = _rows(predictions, settings.view)
-        held_out = cross_fit(rows, settings, progress, known.held_out if known else None)
+        held_out = cross_fit(predictions, settings, progress, known.held_out if known else None)
     compared = None
     if held_out.matrix is not None:
         compared = compare(held_out.matrix, settings, progress, known.multiclass if known else None)
     return _evaluate(predictions, held_out, settings, compared)
-
-
-def _rows(data: Data, view: str) -> Predictions | CountedRows:
-    if isinstance(data, Predictions):
-        return data
-    if view != data.view_key:
-        raise ValueError(
-            f"The view of the settings must be the one that was counted, {data.view_key!r}, "
-            f"got {view!r}. Count the predictions again in that view."
-        )
-    return data.rows()
 
 
 def _known(earlier: LiveAnalysis | None, predictions: Data) -> LiveAnalysis | None:

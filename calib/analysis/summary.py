@@ -12,9 +12,8 @@ from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.estimates import LOSSES
 from calib.crossfit.folds import n_positive
 from calib.crossfit.settings import Settings
-from calib.data.aggregate import Aggregate
+from calib.data.base import Data
 from calib.data.cells import REVERSED
-from calib.data.predictions import Predictions
 from calib.data.views import parse_view
 from calib.metrics import METRICS, certain_and_wrong
 from calib.text import number, plural, significant
@@ -108,7 +107,7 @@ def _loss_of_view(label: str, view: str, positive_name: str) -> str:
     return f"{first} {label.replace('Log', 'log')}"
 
 
-def names_of(predictions: Predictions | Aggregate) -> dict[str, Any]:
+def names_of(predictions: Data) -> dict[str, Any]:
     """What the data are called, and how they were read; nothing else depends on it."""
     return {
         "name": predictions.name,
@@ -119,9 +118,7 @@ def names_of(predictions: Predictions | Aggregate) -> dict[str, Any]:
     }
 
 
-def summarize(
-    predictions: Predictions | Aggregate, view: str, held_out: CrossFitted
-) -> DataSummary:
+def summarize(predictions: Data, view: str, held_out: CrossFitted) -> DataSummary:
     scored = held_out.cells["uncalibrated"]
     return DataSummary(
         **names_of(predictions),
@@ -139,7 +136,7 @@ def summarize(
     )
 
 
-def warnings_of(predictions: Predictions | Aggregate, held_out: CrossFitted) -> tuple[str, ...]:
+def warnings_of(predictions: Data, held_out: CrossFitted) -> tuple[str, ...]:
     """Limitations of the data or the results, one sentence each."""
     scored = held_out.cells["uncalibrated"]
     found = [*predictions.remarks, *held_out.failures.values()]

@@ -22,6 +22,7 @@ from calib.analysis.periods import UNITS
 from calib.cli.streams import piped, tell
 from calib.crossfit.settings import Settings, default_settings
 from calib.data.aggregate import Aggregate
+from calib.data.base import Data
 from calib.data.predictions import Predictions
 from calib.data.progress import Progress, no_progress
 from calib.loading import ColumnMapping, InputError, InputWarning, Problem, load
@@ -283,16 +284,14 @@ def costs_of(given: argparse.Namespace) -> Costs | None:
     return Costs(**chosen) if chosen else None
 
 
-def settings_of(
-    given: argparse.Namespace, predictions: Predictions | Aggregate, **fixed: Any
-) -> Settings:
+def settings_of(given: argparse.Namespace, predictions: Data, **fixed: Any) -> Settings:
     """The settings that the options name; the others are those that such data begin with."""
     names = {field.name for field in fields(Settings)}
     named = {name: value for name, value in vars(given).items() if name in names}
     return replace(default_settings(predictions), **(named | fixed))
 
 
-def predictions_of(given: argparse.Namespace) -> Predictions | Aggregate:
+def predictions_of(given: argparse.Namespace) -> Data:
     """The rows that the options name, or counts; an InputError names the option that repairs it.
 
     One line on standard error says what the columns were read as.
@@ -302,7 +301,7 @@ def predictions_of(given: argparse.Namespace) -> Predictions | Aggregate:
     return found
 
 
-def _predictions(given: argparse.Namespace) -> Predictions | Aggregate:
+def _predictions(given: argparse.Namespace) -> Data:
     named = named_of(given)
     if (sampled := _sampled(given, named)) is not None:
         return sampled

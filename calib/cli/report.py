@@ -12,8 +12,7 @@ from calib.analysis import Analysis, analyze
 from calib.analysis.decisions import Costs
 from calib.cli import options
 from calib.cli.streams import save_each
-from calib.data.aggregate import Aggregate
-from calib.data.predictions import Predictions
+from calib.data.base import Data
 from calib.reports import Declared, Parts, Report, parts_of
 from calib.reports.contents.evidence import GRADES
 from calib.reports.render.archive import archive, table_files
@@ -100,17 +99,16 @@ def run(given: argparse.Namespace) -> int:
 
 def _parts(
     given: argparse.Namespace,
-    predictions: Predictions | Aggregate,
+    predictions: Data,
     analysis: Analysis,
     costs: Costs | None,
 ) -> Parts:
     time = predictions.time_name if given.time_column is None else given.time_column
     single = [(name,) for name in predictions.columns if name != time]
-    counted = predictions.crossings if isinstance(predictions, Aggregate) else ()
     return parts_of(
         predictions,
         analysis,
-        slices=list(dict.fromkeys([*single, *counted, *map(tuple, given.cross)])),
+        slices=list(dict.fromkeys([*single, *predictions.crossings, *map(tuple, given.cross)])),
         n_ranges=given.n_ranges,
         time=time,
         unit=given.unit,

@@ -62,8 +62,6 @@ class CrossFitted:
     calibration: Replicates | None = None
     # Scores of the same points by the calibrator of every fold, empty without folds.
     fold_scores: Mapping[str, FoldScores] = field(default_factory=dict)
-    # The rows that are scored, in their original order. None if only their counts are known.
-    given: BinaryView | None = None
     # Largest possible difference from ungrouped scores by method and metric, see
     # `calib.metrics.resolution`. Empty if each cell is one score.
     resolution: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -84,22 +82,22 @@ class CrossFitted:
         outcome = self.outcomes.get(key, self.rows.outcome)
         return replace(self.rows, outcome=outcome, score=self.scores[key])
 
-    @cached_property
+    @property
     def given_rows(self) -> BinaryView:
         """The rows that are scored, in their original order, with their uncalibrated scores.
 
         Raises ValueError if only counts of the rows are known.
         """
-        if self.given is None:
+        if self.counted.given is None:
             raise ValueError(
                 "This needs the rows themselves, got only their counts. Load the predictions, and "
                 "analyse them."
             )
-        return self.given
+        return self.counted.given
 
     def on(self, rows: BinaryView) -> CrossFitted:
         """A copy in which `given_rows` are counted in another way, as by a slice column."""
-        return replace(self, given=rows)
+        return replace(self, counted=replace(self.counted, given=rows))
 
     def row_values(self, values: FloatArray) -> FloatArray:
         """Values of entries, for each given row.

@@ -16,9 +16,10 @@ from calib.crossfit.matrix import fit_matrix
 from calib.crossfit.matrix_views import check_view_outcomes, view_of_matrix
 from calib.crossfit.methods import create, fit_all, merged, still_valid
 from calib.crossfit.settings import Settings, with_view
+from calib.data.base import Data
 from calib.data.cells import ScoreCells
 from calib.data.counted import CountedRows
-from calib.data.predictions import Predictions
+from calib.data.predictions import rows_of
 from calib.data.progress import Progress, no_progress
 from calib.data.views import BinaryView
 from calib.metrics.resolution import resolutions
@@ -30,11 +31,10 @@ from calib.uncertainty.rows import N_REPLICATES
 
 
 def cross_fit(
-    data: Predictions | BinaryView | CountedRows,
+    data: Data,
     settings: Settings,
     progress: Progress = no_progress,
     earlier: CrossFitted | None = None,
-    n_replicates: int = N_REPLICATES,
 ) -> CrossFitted:
     """Evaluate each method on rows on which it was not fitted: on test rows, or in folds.
 
@@ -44,25 +44,30 @@ def cross_fit(
     Methods that an `earlier` result for the same data has with equal parameters and folds are not
     fitted again. Raises ValueError if the rows to score, or to fit on, are all of one class.
     """
-    if isinstance(data, Predictions):
-        settings = with_view(settings, data)
-        if data.is_matrix:
-            rows = check_view_outcomes(data, settings.view)
-            fitted = None if earlier is None else earlier.matrix
-            fits = fit_matrix(data, settings, progress, fitted)
-            return view_of_matrix(fits, data, rows, settings, progress)
-        data = data.view(settings.view)
-    given = data if isinstance(data, BinaryView) else None
-    counted = CountedRows.of_rows(data) if isinstance(data, BinaryView) else data
+    settings = with_view(settings, data)
+    if not data.is_matrix:
+        return cross_fit_scores(data.counted(settings.view), settings, progress, earlier)
+    predictions = rows_of(data)
+    rows = check_view_outcomes(predictions, settings.view)
+    fitted = None if earlier is None else earlier.matrix
+    fits = fit_matrix(predictions, settings, progress, fitted)
+    return view_of_matrix(fits, predictions, rows, settings, progress)
+
+
+def cross_fit_scores(
+    counted: CountedRows,
+    settings: Settings,
+    progress: Progress = no_progress,
+    earlier: CrossFitted | None = None,
+    n_replicates: int = N_REPLICATES,
+) -> CrossFitted:
+    """Cross-fit one score per row, as `cross_fit` does."""
     kept: set[str] = set()
     if earlier is not None:
         known, folds_by = (*earlier.calibrators, *earlier.failures), ("view", "n_folds", "seed")
         kept = still_valid(earlier.settings, known, settings, create, folds_by)
     missing = tuple(key for key in settings.methods if key not in kept)
-    if given is not None and counted.entries.group is not None:
-        # Numbered by content, so that resamples do not depend on the order of clusters.
-        given = replace(given, group=counted.entries.group[counted.find(given)])
-    fresh = _evaluated(counted, given, missing, settings, progress, n_replicates)
+    fresh = _evaluated(counted, missing, settings, progress, n_replicates)
     if earlier is None or not kept:
         return fresh
     by_method = (
@@ -82,7 +87,6 @@ def cross_fit(
 
 def _evaluated(
     counted: CountedRows,
-    given: BinaryView | None,
     methods: tuple[str, ...],
     settings: Settings,
     progress: Progress,
@@ -95,8 +99,7 @@ def _evaluated(
         n_folds = len(np.unique(rows.fold))
     else:
         training, rows = _by_split(training, is_test)
-        counted, source, n_folds = counted.part(is_test), np.arange(len(rows)), 0
-        given = None if given is None or given.test is None else given.rows(given.test)
+        counted, source, n_folds = counted.test_rows(), np.arange(len(rows)), 0
     fitted_on = training.cells()
     progress(0.0, f"Fitting on {'all' if n_folds else 'the calibration'} rows")
     calibrators, failures = _fit_all(fitted_on, methods, settings)
@@ -129,7 +132,6 @@ def _evaluated(
             key: FoldScores.of(fitted_on, [each.predict for each in by_fold[key]])
             for key in (calibrators if n_folds else ())
         },
-        given=given,
         counted=replace(counted, spread=None),
         source=source,
         resolution=_resolutions(rows, counted, source, scores, cells, by_fold),

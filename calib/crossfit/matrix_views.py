@@ -68,8 +68,7 @@ def view_of_matrix(
             key: own.outcome for key, own in views.items() if (own.outcome != rows.outcome).any()
         },
         fold_scores=_fold_scores(held_out, settings.view),
-        given=replace(given, group=held_out.group),
-        counted=counted,
+        counted=replace(counted, given=replace(given, group=held_out.group)),
         source=np.arange(len(rows)),
         calibration=None
         if view.test is None
@@ -124,8 +123,7 @@ def replicate_view(rows: BinaryView, cells: ScoreCells, seed: int) -> Replicates
 
 def check_view_outcomes(predictions: Predictions, view: str) -> BinaryView:
     """The scored rows of a view. ValueError if they have one outcome, or it does not exist."""
-    rows = predictions.view(view)
-    rows = rows if rows.test is None else rows.rows(rows.test)
+    rows = predictions.view(view).scored
     positives = int(rows.outcome.sum())
     if 0 < positives < len(rows):
         return rows

@@ -8,8 +8,7 @@ from numbers import Integral
 from typing import Any, Literal
 
 from calib.calibrators import CALIBRATORS
-from calib.data.aggregate import Aggregate
-from calib.data.predictions import Predictions
+from calib.data.base import Data
 from calib.metrics import score_metrics
 from calib.numerics.intervals import check_level
 from calib.numerics.transforms import check_epsilon
@@ -141,28 +140,19 @@ UP_TO = {
 }
 
 
-def first_view(*, is_matrix: bool) -> str:
-    """The default view of one score per row or of a matrix."""
-    return "top:1" if is_matrix else "class:1"
-
-
-def with_view(settings: Settings, predictions: Predictions | Aggregate) -> Settings:
+def with_view(settings: Settings, data: Data) -> Settings:
     """The same settings. If they name no view, the default view of these data is filled in."""
-    if settings.view:
-        return settings
-    if isinstance(predictions, Aggregate):
-        return replace(settings, view=predictions.view_key)
-    return replace(settings, view=first_view(is_matrix=predictions.is_matrix))
+    return settings if settings.view else replace(settings, view=data.default_view)
 
 
-def default_methods(predictions: Predictions) -> tuple[str, ...]:
+def default_methods(data: Data) -> tuple[str, ...]:
     """Methods that are compared by default. They finish in seconds for this number of rows."""
-    n, m = len(predictions), predictions.n_classes
+    n, m = data.n_rows, data.n_classes
     quick = [key for key, most in UP_TO.items() if n * m <= most[0] and m <= most[1]]
     return (*ALWAYS, *quick)
 
 
-def default_settings(predictions: Predictions | Aggregate) -> Settings:
+def default_settings(predictions: Data) -> Settings:
     """Default settings of a data set, which `calib.analyze` uses.
 
     Parameters
@@ -177,11 +167,11 @@ def default_settings(predictions: Predictions | Aggregate) -> Settings:
 
     Examples
     --------
+    >>> from calib import Predictions
     >>> default_settings(Predictions.from_arrays([0, 1], [0.2, 0.7])) == Settings(view="class:1")
     True
     >>> default_settings(Predictions.from_arrays([0, 1, 2], [[0.8, 0.1, 0.1]] * 3)).view
     'top:1'
     """
-    if isinstance(predictions, Aggregate) or not predictions.is_matrix:
-        return with_view(Settings(), predictions)
-    return with_view(Settings(methods=default_methods(predictions)), predictions)
+    methods = default_methods(predictions) if predictions.is_matrix else DEFAULT_METHODS
+    return Settings(methods=methods, view=predictions.default_view)

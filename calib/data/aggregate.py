@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar
+from weakref import ref
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from calib.data import aggregate_file
+from calib.data.base import Data
 from calib.data.counted import CountedRows
-from calib.data.origin import Origin, Transform, read_as
+from calib.data.origin import Origin, Transform
+from calib.data.slicing import MISSING, Slicing
 from calib.data.strata import NONE, Part, Strata, crossed_name, crossing_of, joined_strata
+from calib.data.views import BinaryView
 from calib.numerics.arrays import IntArray, Locked, arrays_of
 from calib.numerics.cell_table import MAX_CELLS, MAX_EXACT_SCORES, CellTable, add_tables
+from calib.text import quoted
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False)
-class Aggregate:
+class Aggregate(Data):
     """Predictions counted into cells by score, outcome and part of the data, without the rows.
 
     `calib.aggregate` and `calib.scan` make it. Aggregates of disjoint rows can be added:
@@ -67,6 +73,7 @@ class Aggregate:
         aggregates have none.
     """
 
+    has_rows: ClassVar[bool] = False
     parts: tuple[Part, ...]
     strata: Strata
     table: CellTable
@@ -106,6 +113,16 @@ class Aggregate:
         return hashlib.sha256("\n".join(self.sources).encode()).hexdigest()
 
     @property
+    def identity(self) -> Hashable:
+        """A weak reference: counts are compared by identity."""
+        return ref(self)
+
+    @property
+    def default_view(self) -> str:
+        """The view that was counted."""
+        return self.view_key
+
+    @property
     def is_matrix(self) -> bool:
         """Always False: an aggregate holds one binary view, which has one score per row."""
         return False
@@ -121,23 +138,15 @@ class Aggregate:
         made = Origin(transform=self.transform.removeprefix("none"), swap=self.swap)
         return None if made == Origin() else made
 
-    def __repr__(self) -> str:
-        return f"Aggregate({self.name!r}, {self.n_rows:,} rows, {self.read_as})"
-
-    @property
-    def read_as(self) -> str:
-        """What the columns were read as."""
-        return read_as(
-            self.origin,
-            outcome=self.outcome_name,
-            score=self.score_name,
-            positive=self.positive_name,
-        )
-
     @property
     def remarks(self) -> tuple[str, ...]:
         """Remarks about the rows of all models."""
         return tuple(remark for own in self.noticed.values() for remark in own)
+
+    def check_view(self, view: str) -> None:
+        """Raise a ValueError if another view was counted."""
+        if view != self.view_key:
+            raise ValueError(f"They were counted only in the view {self.view_key}.")
 
     def view_label(self, _view: str) -> str:
         """Description of the positive rows."""
@@ -323,6 +332,56 @@ class Aggregate:
             group=group,
         )
         return CountedColumn(rows, names, position[self.strata.part[entries.stratum]])
+
+    def counted(self, view: str) -> CountedRows:
+        """The counts of all rows. Raises ValueError if another view was counted."""
+        if view != self.view_key:
+            raise ValueError(
+                "The view of the settings must be the one that was counted, "
+                f"{self.view_key!r}, got {view!r}. Count the predictions again in that view."
+            )
+        return self.rows()
+
+    def crossable_with(self, column: str) -> list[str]:
+        """Columns that were counted together with this one."""
+        pairs = (pair for pair in self.crossings if column in pair)
+        return [name for pair in pairs for name in pair if name != column]
+
+    def holds_dates(self, column: str) -> bool:
+        """Whether a column is the time column and has dates."""
+        return column == self.time_name and self.time_kind == "M"
+
+    def sliced(
+        self, columns: Sequence[str], _view: str, _n_ranges: int
+    ) -> tuple[Slicing, BinaryView]:
+        """The slices by which rows were counted, and their entries.
+
+        Raises ValueError if they were not counted by the column, or by the crossing of two. They
+        were cut into ranges when they were counted, so the number of ranges has no effect.
+        """
+        counted = self.by(self._crossing(columns) if len(columns) > 1 else columns[0])
+        return Slicing(tuple(columns), counted.names, counted.codes), counted.rows.entries
+
+    def _crossing(self, columns: Sequence[str]) -> str:
+        """The name of the crossing of these columns, in the order in which it was counted."""
+        pair = next((pair for pair in self.crossings if set(pair) == set(columns)), None)
+        if pair is None:
+            known = "; ".join(map(crossed_name, self.crossings)) or "none"
+            raise ValueError(
+                f"These columns were not counted together: {' and '.join(map(quoted, columns))} "
+                f"(crossings that were counted: {known}). Count them again, with "
+                f"slices=[..., {tuple(columns)!r}]."
+            )
+        return crossed_name(pair)
+
+    def timed(self, column: str, _view: str) -> tuple[NDArray[Any], BinaryView]:
+        """The values of a time column, read from their names, and the entries."""
+        counted = self.by(column)
+        names = [None if name == MISSING else name for name in counted.names]
+        kind = self.time_kind if column == self.time_name else ""
+        dtype = np.float64 if kind in ("i", "u", "f") else object
+        values = np.array(names, dtype="datetime64[D]" if kind == "M" else dtype)
+        return values[counted.codes], counted.rows.entries
 
     def _named(self, values: IntArray, entries: CellTable) -> IntArray | None:
         own = values[entries.stratum]

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from calib.data.aggregate import Aggregate
+from calib.data.base import Data
 from calib.data.origin import conversion_of
-from calib.data.predictions import Predictions
+from calib.data.predictions import Predictions, rows_of
 from calib.data.slicing import MAX_VALUES, days_or_values, singles_and_pairs, slice_by, too_many
-from calib.data.strata import NONE, Part, Strata, crossed_name
+from calib.data.strata import NONE, Part, Strata, crossed_name, joined_strata
 from calib.data.views import BinaryView
 from calib.numerics.arrays import IntArray
 from calib.numerics.cell_table import (
@@ -21,6 +22,7 @@ from calib.numerics.cell_table import (
     count_rows,
     cut_cells,
     join_tables,
+    merge_entries,
 )
 from calib.numerics.sorting import canonical_order
 
@@ -69,7 +71,7 @@ def aggregate(
     3   site  north    0.7        1     1
     4   site  south    0.7        1     1
     """
-    chosen = view or ("top:1" if predictions.is_matrix else "class:1")
+    chosen = view or predictions.default_view
     known = [name for name in predictions.columns if name != predictions.time_name]
     time = predictions.time_name
     singles, pairs = singles_and_pairs(known if slices is None else slices, time)
@@ -94,7 +96,7 @@ def aggregate(
         time_name=time,
         time_kind=predictions.columns[time].dtype.kind if time else "",
         set_aside=dict(predictions.set_aside),
-        sources=(predictions.fingerprint,),
+        sources=predictions.sources,
         fold_names=predictions.fold_names,
         **conversion_of(predictions.origin),
     )
@@ -125,6 +127,28 @@ def aggregate_rows(
     return joined_pieces(
         parts, pieces, weighted=rows.weight is not None, max_scores=max_scores, **named
     )
+
+
+def aggregate_all(data: Data, view: str, *, max_scores: int, **named: Any) -> Aggregate:
+    """All rows of a view as one part, without clusters. `named` are attributes of the Aggregate."""
+    if isinstance(data, Aggregate):
+        whole = np.array([not part.column for part in data.parts])
+        table = data.table.pick(whole[data.strata.part[data.table.stratum]])
+        if table.exact and table.n_cells > max_scores:
+            table = table.bounded()
+        strata, table = merged_strata(data.strata, table, part=0, group=NONE)
+        return Aggregate(
+            (Part(),), strata, table, weighted=data.weighted, max_scores=max_scores, **named
+        )
+    rows = replace(rows_of(data).view(view), group=None)
+    return aggregate_rows(rows, {}, max_scores=max_scores, **named)
+
+
+def merged_strata(strata: Strata, table: CellTable, **same: int) -> tuple[Strata, CellTable]:
+    """Give strata the `same` values, and merge those that then differ in nothing."""
+    alike = {name: np.full(len(strata.part), value) for name, value in same.items()}
+    _, strata, (number,) = joined_strata(((Part(),), replace(strata, **alike)))
+    return strata, merge_entries(replace(table, stratum=number[table.stratum]))
 
 
 def joined_pieces(

@@ -66,6 +66,8 @@ class CountedRows(Locked):
     entry: IntArray | None = None  # entry of each counted row, if it cannot be found by its cell
     # Where scores lie within the cells; None where each cell is one score.
     spread: Spread | None = None
+    # The rows that were counted, in their original order. None if only their counts are known.
+    given: BinaryView | None = None
 
     @classmethod
     def of_rows(cls, rows: BinaryView, max_scores: int = MAX_CELLS) -> CountedRows:
@@ -81,17 +83,22 @@ class CountedRows(Locked):
         if rows.group is not None:
             columns = (rows.score, rows.weight, rows.fold)
             order, group = canonical_order(columns, rows.outcome, rows.group)
-            return cls(replace(rows.rows(order), group=group), entry=np.argsort(order))
+            assert group is not None
+            entry = np.argsort(order)
+            # Clusters are numbered by content, so that resamples do not depend on their order.
+            given = replace(rows, group=group[entry])
+            return cls(replace(rows.rows(order), group=group), entry=entry, given=given)
         table = count_rows(
             rows.score, rows.outcome, rows.weight, _stratum(rows), max_scores=max_scores
         )
         n_folds = _n_folds(rows)
-        return cls.of_table(
+        counted = cls.of_table(
             table,
             weighted=rows.weight is not None,
             test=None if rows.test is None else table.stratum // n_folds == 1,
             fold=None if rows.fold is None else table.stratum % n_folds,
         )
+        return replace(counted, given=rows)
 
     @classmethod
     def of_table(
@@ -164,15 +171,17 @@ class CountedRows(Locked):
         at[cut] = np.minimum(np.searchsorted(keys, fine), last)
         return at
 
-    def part(self, chosen: NDArray[np.bool_]) -> CountedRows:
-        """Some entries; where `entry` is known, `find` then takes just the rows of these."""
-        own = self.entries.rows(chosen)
+    def test_rows(self) -> CountedRows:
+        """The entries of test rows; `given` has just these rows."""
+        chosen, own = self.entries.test, self.entries.scored
+        assert chosen is not None
+        given = None if self.given is None else self.given.scored
         if self.entry is not None:
             number = np.cumsum(chosen) - 1
-            return CountedRows(own, entry=number[self.entry[chosen[self.entry]]])
+            return CountedRows(own, entry=number[self.entry[chosen[self.entry]]], given=given)
         assert self.cell is not None
         spread = None if self.spread is None else self.spread.part(chosen)
-        return CountedRows(own, self.cell[chosen], self.keys, self.exact, spread=spread)
+        return CountedRows(own, self.cell[chosen], self.keys, self.exact, None, spread, given)
 
 
 def _n_folds(rows: BinaryView) -> int:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from calib.data.base import Data
 from calib.data.checks import (
     check_classes,
     check_outcomes,
@@ -19,8 +20,10 @@ from calib.data.checks import (
     check_scores,
     check_weights,
 )
-from calib.data.origin import Origin, are_copies, read_as
-from calib.data.views import BinaryView, check_view
+from calib.data.counted import CountedRows
+from calib.data.origin import Origin, are_copies
+from calib.data.slicing import Slicing, slice_by
+from calib.data.views import BinaryView, check_view, default_view
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.class_scores import binary_problem
 
@@ -28,7 +31,7 @@ MAX_FOLDS = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Predictions(Locked):
+class Predictions(Data, Locked):
     """Rows of outcomes and scores, which were checked when they were made.
 
     Make them with `calib.load` or `Predictions.from_arrays`.
@@ -66,6 +69,7 @@ class Predictions(Locked):
         SHA-256 of all columns. It is computed from the data.
     """
 
+    has_rows: ClassVar[bool] = True
     outcome: IntArray
     scores: FloatArray
     class_names: tuple[str, ...] = ("0", "1")
@@ -196,16 +200,20 @@ class Predictions(Locked):
     def __len__(self) -> int:
         return len(self.outcome)
 
-    def __repr__(self) -> str:
-        return f"Predictions({self.name!r}, {len(self):,} rows, {self.read_as})"
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self)
 
     @property
-    def read_as(self) -> str:
-        """What the columns were read as, and which of it was guessed."""
-        positive = "" if self.is_matrix else self.class_names[1]
-        return read_as(
-            self.origin, outcome=self.outcome_name, score=self.score_name, positive=positive
-        )
+    def sources(self) -> tuple[str, ...]:
+        """The fingerprint, as counts of these rows name it."""
+        return (self.fingerprint,)
+
+    @property
+    def identity(self) -> Hashable:
+        """The fingerprint and the names, which no array belongs to."""
+        return self.fingerprint, self.name, self.score_name, self.outcome_name, self.origin
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -233,9 +241,40 @@ class Predictions(Locked):
         return self.scores if self.is_matrix else np.column_stack([1.0 - self.scores, self.scores])
 
     @property
-    def n_classes(self) -> int:
-        """Number of classes, 2 if there is one score per row."""
-        return len(self.class_names)
+    def default_view(self) -> str:
+        """The top label of a matrix, or class 1 of one score per row."""
+        return default_view(is_matrix=self.is_matrix)
+
+    @property
+    def crossings(self) -> tuple[tuple[str, str], ...]:
+        """Rows are not counted, so no columns were counted together."""
+        return ()
+
+    def check_view(self, view: str) -> None:
+        """Raise a ValueError if the classes do not have this view."""
+        check_view(view, self.n_classes)
+
+    def counted(self, view: str) -> CountedRows:
+        """Count the rows of a view into entries."""
+        return CountedRows.of_rows(self.view(view))
+
+    def crossable_with(self, column: str) -> list[str]:
+        """All other columns."""
+        return [name for name in self.columns if name != column]
+
+    def holds_dates(self, column: str) -> bool:
+        """Whether the values of a column are dates."""
+        return self.columns[column].dtype.kind == "M"
+
+    def sliced(
+        self, columns: Sequence[str], view: str, n_ranges: int
+    ) -> tuple[Slicing, BinaryView]:
+        """The slices of one column, or of two that are crossed, and all rows."""
+        return slice_by(self.columns, columns, n_ranges=n_ranges), self.view(view)
+
+    def timed(self, column: str, view: str) -> tuple[NDArray[Any], BinaryView]:
+        """The values of a time column, and all rows."""
+        return self.columns[column], self.view(view)
 
     def view(self, view: str = "class:1") -> BinaryView:
         """One binary problem of these predictions.
@@ -295,6 +334,26 @@ class Predictions(Locked):
         if kind == "top":
             return "the predicted class" if index == 1 else f"the class ranked {index}"
         return f"one of the {index} classes ranked first"
+
+
+def rows_of(data: Data) -> Predictions:
+    """The rows of data. Raises ValueError if only their counts are known."""
+    if not isinstance(data, Predictions):
+        raise ValueError("These data are counts without rows.")
+    return data
+
+
+def are_same_rows(first: Data, second: Data) -> bool:
+    """Whether two sets of rows are equal in everything except the scores.
+
+    Counts do not identify rows, so theirs are never the same.
+    """
+    if not (isinstance(first, Predictions) and isinstance(second, Predictions)):
+        return False
+    columns = ("outcome", "weight", "test", "group", "fold")
+    pairs = ((getattr(first, name), getattr(second, name)) for name in columns)
+    # Two columns that are missing are equal too.
+    return all(np.array_equal(one, other) for one, other in pairs)
 
 
 def _groups(group: ArrayLike) -> IntArray:

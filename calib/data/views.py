@@ -80,6 +80,11 @@ class BinaryView(Locked):
         """Select rows or entries by a mask or by indices."""
         return BinaryView(**_picked(self, chosen))
 
+    @property
+    def scored(self) -> BinaryView:
+        """The rows or entries that are scored: the test rows, or all."""
+        return self if self.test is None else self.rows(self.test)
+
 
 def rows_by_code(rows: BinaryView, codes: IntArray, n: int) -> dict[int, BinaryView]:
     """The rows of each code from 0 to n - 1 that has rows. Rows of other codes are left out."""
@@ -177,3 +182,8 @@ def check_view(view: str, n_classes: int) -> tuple[str, int]:
             f"got {view!r}."
         )
     return kind, index
+
+
+def default_view(*, is_matrix: bool) -> str:
+    """The view of a matrix, or of one score per row, that is analysed if none is named."""
+    return "top:1" if is_matrix else "class:1"

@@ -68,12 +68,12 @@ def _example(
     def register(make: Callable[[], Predictions | Mapping[str, Predictions]]) -> None:
         def models() -> dict[str, Predictions]:
             loaded = make()
-            if isinstance(loaded, Predictions):
-                return {title: replace(loaded, name=key, origin=Origin(example=key))}
-            return {
-                name: replace(rows, origin=Origin(example=key, model_value=name))
-                for name, rows in loaded.items()
-            }
+            if isinstance(loaded, Mapping):
+                return {
+                    name: replace(rows, origin=Origin(example=key, model_value=name))
+                    for name, rows in loaded.items()
+                }
+            return {title: replace(loaded, name=key, origin=Origin(example=key))}
 
         EXAMPLES.add(key, Example(key, title, story, cache(models)))
 

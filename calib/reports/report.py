@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from calib.analysis import Analysis, LiveAnalysis
-from calib.crossfit.settings import Settings, first_view
+from calib.crossfit.settings import Settings
 from calib.data import __version__, strict_json
+from calib.data.views import default_view
 from calib.reports.contents.codec import SCHEMA_VERSION, ReportError, decode, encode, upgraded
 from calib.reports.contents.consistency import check_contents
 from calib.reports.contents.disclosure import aggregated
@@ -223,7 +224,7 @@ def _now() -> str:
 
 def changed_settings(analysis: Analysis) -> tuple[str, ...]:
     """Names of the settings that differ from the defaults."""
-    start = Settings(view=first_view(is_matrix=analysis.multiclass is not None))
+    start = Settings(view=default_view(is_matrix=analysis.multiclass is not None))
     return tuple(analysis.settings.changed(start))
 
 

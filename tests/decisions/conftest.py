@@ -5,8 +5,9 @@ import pytest
 from scipy.special import expit, logit
 
 from calib.crossfit.cross_fitted import CrossFitted
-from calib.crossfit.fitting import cross_fit
+from calib.crossfit.fitting import cross_fit_scores
 from calib.crossfit.settings import Settings
+from calib.data.counted import CountedRows
 from calib.data.predictions import Predictions
 
 
@@ -15,7 +16,7 @@ def compared(n: int = 3000, digits: int = 3, **more) -> CrossFitted:
     truth = expit(rng.normal(-1, 1.5, n))
     score = expit(2.5 * logit(truth)).round(digits)
     view = Predictions.from_arrays(rng.random(n) < truth, score, **more).view()
-    return cross_fit(view, Settings(methods=("platt", "isotonic")))
+    return cross_fit_scores(CountedRows.of_rows(view), Settings(methods=("platt", "isotonic")))
 
 
 @pytest.fixture(scope="session")

@@ -8,10 +8,11 @@ from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
 from sklearn.model_selection import PredefinedSplit
 
 from calib.calibrators import multiclass_calibrator
-from calib.crossfit.fitting import cross_fit
+from calib.crossfit.fitting import cross_fit, cross_fit_scores
 from calib.crossfit.matrix import fit_matrix
 from calib.crossfit.matrix_comparison import compare, compare_multiclass
 from calib.crossfit.settings import Settings
+from calib.data.counted import CountedRows
 from calib.data.predictions import Predictions
 from calib.metrics import expected_calibration_error, ks_error, matrix_metrics
 from calib.uncertainty import Bootstrap
@@ -246,5 +247,7 @@ def test_one_cross_fit_serves_scores_and_matrices(predictions):
     single = predictions.one_score("class:2")
     of_scores = cross_fit(single, Settings(methods=("platt",)))
     assert of_scores.matrix is None
-    again = cross_fit(single.view(), Settings(view="class:1", methods=("platt",)))
+    again = cross_fit_scores(
+        CountedRows.of_rows(single.view()), Settings(view="class:1", methods=("platt",))
+    )
     assert (of_scores.scores["platt"] == again.scores["platt"]).all()

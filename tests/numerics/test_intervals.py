@@ -7,7 +7,8 @@ from scipy.stats import t as student
 import calib
 from calib.analysis.decisions import Costs, decide
 from calib.analysis.slices import Slicing, slice_gaps
-from calib.crossfit.fitting import cross_fit
+from calib.crossfit.fitting import cross_fit_scores
+from calib.data.counted import CountedRows
 from calib.metrics.ranking import auc_estimate
 from calib.numerics.intervals import mean_interval, wilson_interval
 
@@ -80,7 +81,7 @@ def test_means_without_spread_or_rows():
 def test_a_level_is_between_0_and_1(level):
     rows = calib.Predictions.from_arrays([0, 1] * 20, np.linspace(0.1, 0.9, 40))
     view = rows.view()
-    held_out = cross_fit(view, calib.Settings(methods=("beta",)))
+    held_out = cross_fit_scores(CountedRows.of_rows(view), calib.Settings(methods=("beta",)))
     for interval in (
         lambda: wilson_interval(np.array([0.5]), np.array([10.0]), level),
         lambda: mean_interval(1.0, np.array([-1.0, 1.0]), 2.0, level),

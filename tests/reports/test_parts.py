@@ -11,8 +11,9 @@ import calib
 from calib.analysis.decisions import Costs, cost_curves, decide, net_benefit
 from calib.analysis.periods import cut_periods, period_table
 from calib.analysis.slices import Slicing, slice_by, slice_gaps, slice_tests
-from calib.crossfit.fitting import cross_fit
+from calib.crossfit.fitting import cross_fit_scores
 from calib.data.cells import ScoreCells
+from calib.data.counted import CountedRows
 from calib.reports import Report, ReportError, parts_of
 from calib.reports.contents.codec import encode
 from calib.reports.contents.disclosure import MIN_ROWS, merged_cells, merged_periods, merged_slices
@@ -183,13 +184,13 @@ def test_curves_over_thresholds_step_over_ten_rows_and_are_exact_there():
     rng = np.random.default_rng(0)
     score = rng.random(400)
     view = calib.Predictions.from_arrays(rng.random(400) < score, score).view()
-    held_out = cross_fit(view, calib.Settings(methods=()))
+    held_out = cross_fit_scores(CountedRows.of_rows(view), calib.Settings(methods=()))
     merged = merged_cells(held_out.cells["uncalibrated"])
     assert isinstance(merged, ScoreCells)
     assert merged.rows.min() >= MIN_ROWS
     assert merged.rows.sum() == 400
     assert merged.total_positive == held_out.cells["uncalibrated"].total_positive
-    coarse = cross_fit(view, calib.Settings(methods=()))
+    coarse = cross_fit_scores(CountedRows.of_rows(view), calib.Settings(methods=()))
     object.__setattr__(coarse, "cells", {"uncalibrated": merged})
     exact, stepped = (cost_curves(each, COSTS) for each in (held_out, coarse))
     # Rows that are flagged at a threshold: a multiple of whole merged cells.

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 import calib
 from calib.analysis.slices import bin_of, bin_rows, row_table, score_in
-from calib.crossfit.fitting import cross_fit
+from calib.crossfit.fitting import cross_fit_scores
 from calib.curves.reliability import reliability_curve
 from calib.data.cells import ScoreCells
+from calib.data.counted import CountedRows
 
 SCORES = st.lists(
     st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.25, 0.5, 1.0])), min_size=1, max_size=60
@@ -59,7 +60,9 @@ def test_a_table_holds_all_that_is_known_of_a_row():
         class_names=("stayed", "left"),
         outcome_name="customer",
     )
-    held_out = cross_fit(rows.view(), calib.Settings(methods=("platt",)))
+    held_out = cross_fit_scores(
+        CountedRows.of_rows(rows.view()), calib.Settings(methods=("platt",))
+    )
     table = row_table(rows, held_out, "platt", np.array([0, 5]))
     assert table["row"].tolist() == [2, 12]
     at = [1, 11]
@@ -73,7 +76,7 @@ def test_a_table_holds_all_that_is_known_of_a_row():
 
 def test_a_table_without_more_columns_is_short():
     rows = predictions()
-    held_out = cross_fit(rows.view(), calib.Settings(methods=()))
+    held_out = cross_fit_scores(CountedRows.of_rows(rows.view()), calib.Settings(methods=()))
     table = row_table(rows, held_out, "uncalibrated", np.arange(3))
     assert list(table) == ["row", "outcome", "score"]
     assert table["row"].tolist() == [1, 2, 3]

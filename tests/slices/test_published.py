@@ -6,8 +6,9 @@ import pandas as pd
 from calib.analysis.decisions import Costs, decide
 from calib.analysis.periods import cut_periods, period_table
 from calib.analysis.slices import Slicing, slice_by, slice_error_rates, slice_gaps
-from calib.crossfit.fitting import cross_fit
+from calib.crossfit.fitting import cross_fit_scores
 from calib.crossfit.settings import Settings
+from calib.data.counted import CountedRows
 from calib.loading import guess, load, read
 from tests.assessed import inspect, to_predictions
 
@@ -18,7 +19,9 @@ def test_compas_wrongs_black_and_white_defendants_differently(shared):
     assert "race" in mapping.slices
     (problem,) = [found for found in inspect(table, mapping) if found.code == "ratings"]
     predictions = to_predictions(table, problem.repair)
-    held_out = cross_fit(predictions.view(), Settings(methods=("uncalibrated",)))
+    held_out = cross_fit_scores(
+        CountedRows.of_rows(predictions.view()), Settings(methods=("uncalibrated",))
+    )
     # High is a decile above 4: a score of 0.5 or more, the threshold of equal costs.
     rows = held_out.given_rows
     flagged = decide(held_out, Costs()).methods["uncalibrated"].flag(rows.score)

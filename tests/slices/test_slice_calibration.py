@@ -3,8 +3,9 @@ import pytest
 from scipy.special import expit, logit
 
 from calib.analysis.slices import calibrate_slices
-from calib.crossfit.fitting import cross_fit
+from calib.crossfit.fitting import cross_fit_scores
 from calib.crossfit.settings import Settings
+from calib.data.counted import CountedRows
 from calib.data.predictions import Predictions
 from calib.metrics.proper import row_log_loss
 from tests.isotonic_peer import shrunken
@@ -23,7 +24,7 @@ def two_sites(n: int = 4000, **more):
 
 def test_own_scores_are_those_of_a_peer_fitted_on_the_slices_training_rows():
     view, south = two_sites()
-    held_out = cross_fit(view, SETTINGS)
+    held_out = cross_fit_scores(CountedRows.of_rows(view), SETTINGS)
     found = calibrate_slices(view, south, held_out, "isotonic")
     # No two rows share a score: each is in one fold.
     own, fold = np.empty(len(view)), held_out.row_values(held_out.rows.fold).round()
@@ -40,7 +41,7 @@ def test_own_scores_are_those_of_a_peer_fitted_on_the_slices_training_rows():
 
 def test_a_slice_that_differs_gains_and_one_at_random_does_not():
     view, south = two_sites()
-    held_out = cross_fit(view, SETTINGS)
+    held_out = cross_fit_scores(CountedRows.of_rows(view), SETTINGS)
     assert calibrate_slices(view, south, held_out, "platt").difference.high < 0
     anyone = np.random.default_rng(2).random(len(view)) < 0.25
     assert calibrate_slices(view, anyone, held_out, "platt").difference.high > 0
@@ -49,7 +50,9 @@ def test_a_slice_that_differs_gains_and_one_at_random_does_not():
 def test_named_test_rows_are_scored_and_never_fitted_on():
     test = np.arange(4000) % 3 == 0
     view, south = two_sites(test=test)
-    found = calibrate_slices(view, south, cross_fit(view, SETTINGS), "isotonic")
+    found = calibrate_slices(
+        view, south, cross_fit_scores(CountedRows.of_rows(view), SETTINGS), "isotonic"
+    )
     fit_on = south & ~test
     scored = south & test
     peer = shrunken(view.score[fit_on], view.outcome[fit_on], view.score[scored])
@@ -60,7 +63,7 @@ def test_named_test_rows_are_scored_and_never_fitted_on():
 
 def test_a_slice_that_cannot_be_fitted_says_so(texts):
     view, _ = two_sites()
-    held_out = cross_fit(view, SETTINGS)
+    held_out = cross_fit_scores(CountedRows.of_rows(view), SETTINGS)
     with texts.raises(ValueError):
         calibrate_slices(view, ~view.outcome, held_out, "platt")
     with texts.raises(ValueError):
@@ -78,7 +81,7 @@ def weighted_sites(n: int = 4000, digits: int = 16):
 def test_a_slice_of_all_rows_has_the_calibrator_of_all_rows(digits):
     """Every row in its own fold again, with its own weight: also where rows share a score."""
     view, _, _ = weighted_sites(digits=digits)
-    held_out = cross_fit(view, SETTINGS)
+    held_out = cross_fit_scores(CountedRows.of_rows(view), SETTINGS)
     found = calibrate_slices(view, np.ones(len(view), dtype=bool), held_out, "platt")
     rows = held_out.view("platt")
     loss = np.average(row_log_loss(rows.outcome, rows.score), weights=rows.weights)
@@ -89,7 +92,7 @@ def test_a_slice_of_all_rows_has_the_calibrator_of_all_rows(digits):
 
 def test_rows_of_a_slice_keep_their_weights_in_its_folds():
     view, south, weight = weighted_sites()
-    held_out = cross_fit(view, SETTINGS)
+    held_out = cross_fit_scores(CountedRows.of_rows(view), SETTINGS)
     found = calibrate_slices(view, south, held_out, "platt")
     loss = row_log_loss(view.outcome, held_out.row_scores("platt"))[south]
     own = weight[south]
@@ -109,7 +112,9 @@ def test_rows_that_share_a_score_weigh_as_much_in_a_slice_as_they_do():
         np.tile(np.repeat([2.0, 2.0, 5.0], 15), 10),
     ).view()
     south = view.weights == 2.0
-    held_out = cross_fit(view, Settings(methods=("uncalibrated", "platt"), n_folds=4))
+    held_out = cross_fit_scores(
+        CountedRows.of_rows(view), Settings(methods=("uncalibrated", "platt"), n_folds=4)
+    )
     found = calibrate_slices(view, south, held_out, "uncalibrated")
     alone = Predictions.from_arrays(view.outcome[south], view.score[south]).view()
     loss = row_log_loss(alone.outcome, alone.score)
@@ -124,7 +129,7 @@ def test_one_training_row_of_the_rarer_outcome_is_enough():
     outcome = np.arange(400) % 4 < 2
     score = np.linspace(0.1, 0.9, 400)
     view = Predictions.from_arrays(outcome, score, test=test).view()
-    held_out = cross_fit(view, SETTINGS)
+    held_out = cross_fit_scores(CountedRows.of_rows(view), SETTINGS)
     for rare in (True, False):
         first = np.flatnonzero(~test & (outcome == rare))[0]
         member = test | (outcome != rare)
@@ -136,7 +141,7 @@ def test_one_training_row_of_the_rarer_outcome_is_enough():
 
 def test_intervals_have_95_percent_unless_another_level_is_asked_for():
     view, south = two_sites()
-    held_out = cross_fit(view, SETTINGS)
+    held_out = cross_fit_scores(CountedRows.of_rows(view), SETTINGS)
     found = calibrate_slices(view, south, held_out, "platt")
     narrow = calibrate_slices(view, south, held_out, "platt", confidence_level=0.5)
     assert (found.confidence_level, narrow.confidence_level) == (0.95, 0.5)

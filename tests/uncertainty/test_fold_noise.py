@@ -5,9 +5,10 @@ import pytest
 from scipy.special import expit, logit, stdtrit
 
 from calib.calibrators import CALIBRATORS
-from calib.crossfit.fitting import cross_fit
+from calib.crossfit.fitting import cross_fit_scores
 from calib.crossfit.settings import Settings
 from calib.data.cells import ScoreCells
+from calib.data.counted import CountedRows
 from calib.data.views import BinaryView
 from calib.uncertainty import FoldScores, function_interval, unseen_base_rate_variance
 from tests.rare import common_first
@@ -88,7 +89,9 @@ def test_folds_by_outcome_do_not_hide_the_variance_of_the_base_rate(per_cluster)
     at, held, middle = np.array([0.4]), [], []
     for seed in range(120):
         rows = outcomes_of(1000, per_cluster, np.random.default_rng(seed))
-        fitted = cross_fit(rows, Settings(methods=("logistic",), seed=seed), n_replicates=2)
+        fitted = cross_fit_scores(
+            CountedRows.of_rows(rows), Settings(methods=("logistic",), seed=seed), n_replicates=2
+        )
         calibrated = fitted.calibrators["logistic"].predict(at)
         held.append(fitted.function_interval("logistic", at, calibrated, 0.95))
         middle.append(calibrated)

@@ -169,8 +169,8 @@ def decide(held_out: CrossFitted, costs: Costs, *, confidence_level: float = 0.9
     --------
     >>> import calib
     >>> from calib.crossfit.fitting import cross_fit
-    >>> view = calib.examples.EXAMPLES["naive_bayes"].load().view()
-    >>> held_out = cross_fit(view, calib.Settings(methods=("beta",)))
+    >>> rows = calib.examples.EXAMPLES["naive_bayes"].load()
+    >>> held_out = cross_fit(rows, calib.Settings(methods=("beta",)))
     >>> table = decide(held_out, Costs(false_negative=9))
     >>> table.methods["beta"].threshold, table.methods["beta"].change.value < 0
     (0.1, True)

@@ -74,8 +74,8 @@ def expected_counts(
     --------
     >>> import calib
     >>> from calib.crossfit.fitting import cross_fit
-    >>> view = calib.examples.EXAMPLES["naive_bayes"].load().view()
-    >>> counts = expected_counts(cross_fit(view, calib.Settings(methods=("beta",))), 0.9)
+    >>> rows = calib.examples.EXAMPLES["naive_bayes"].load()
+    >>> counts = expected_counts(cross_fit(rows, calib.Settings(methods=("beta",))), 0.9)
     >>> counts.rows, int(counts.observed), round(counts.expected["uncalibrated"])
     (617, 566, 609)
     """

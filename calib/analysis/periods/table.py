@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from calib.analysis.periods.cutting import Periods, Unit, cut_periods
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.folds import n_positive
 from calib.curves.reliability import FEW_ROWS
-from calib.data.aggregate import Aggregate
-from calib.data.predictions import Predictions
-from calib.data.slicing import MISSING
+from calib.data.base import Data
 from calib.data.views import BinaryView, rows_by_code
 from calib.metrics.by_cluster import widened_line, widened_test
 from calib.metrics.cumulative import ks_test
@@ -158,7 +154,7 @@ def period_table(
 
 
 def timed_rows(
-    data: Predictions | Aggregate, held_out: CrossFitted, column: str, unit: Unit | None = None
+    data: Data, held_out: CrossFitted, column: str, unit: Unit | None = None
 ) -> tuple[CrossFitted, Periods]:
     """Cut the scored rows of an analysis into periods.
 
@@ -198,24 +194,11 @@ def timed_rows(
     if column not in data.columns:
         known = ", ".join(data.columns) or "none"
         raise ValueError(f"time must be one of the columns ({known}), got {column!r}.")
-    if isinstance(data, Predictions):
-        values, test, count = data.columns[column], data.test, None
-    else:
-        counted = data.by(column)
-        entries = counted.rows.entries
-        values = _values(counted.names, data.time_kind if column == data.time_name else "")
-        values, test, count = values[counted.codes], entries.test, entries.counts
-        held_out = held_out.on(entries if test is None else entries.rows(test))
-    periods = cut_periods(values, unit if values.dtype.kind == "M" else None, count=count)
-    return held_out, periods if test is None else periods.rows(test)
-
-
-def _values(names: tuple[str, ...], kind: str) -> NDArray[Any]:
-    """The values of a time column, read from the names that an aggregate stores."""
-    known = [None if name == MISSING else name for name in names]
-    if kind in ("i", "u", "f"):
-        return np.array(known, dtype=np.float64)
-    return np.array(known, dtype="datetime64[D]" if kind == "M" else object)
+    values, rows = data.timed(column, held_out.settings.view)
+    dates = values.dtype.kind == "M"
+    periods = cut_periods(values, unit if dates else None, count=rows.counts)
+    held_out = held_out if data.has_rows else held_out.on(rows.scored)
+    return held_out, periods if rows.test is None else periods.rows(rows.test)
 
 
 def _design_effect(part: BinaryView) -> float:

@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from calib.crossfit.cross_fitted import CrossFitted
-from calib.data.aggregate import Aggregate
-from calib.data.predictions import Predictions
-from calib.data.slicing import Slicing, slice_by
-from calib.data.strata import crossed_name
+from calib.data.base import Data
+from calib.data.slicing import Slicing
 from calib.data.views import BinaryView
-from calib.text import quoted
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
@@ -24,29 +21,22 @@ class SlicedRows:
         Slices of all rows, including calibration rows.
     held_out : CrossFitted
         Held-out scores. Its `row_view` contains the scored rows.
-    source : Predictions or BinaryView
-        The rows or their counts.
+    rows : BinaryView
+        All rows or their counts in the view of the analysis, including calibration rows.
     """
 
     slicing: Slicing
     held_out: CrossFitted
-    source: Predictions | BinaryView
+    rows: BinaryView
 
     @property
     def scored(self) -> Slicing:
         """The slices of the rows that are scored."""
-        return self.slicing if self.source.test is None else self.slicing.rows(self.source.test)
-
-    @property
-    def rows(self) -> BinaryView:
-        """All rows in the view of the analysis, including calibration rows."""
-        if isinstance(self.source, BinaryView):
-            return self.source
-        return self.source.view(self.held_out.settings.view)
+        return self.slicing if self.rows.test is None else self.slicing.rows(self.rows.test)
 
 
 def sliced_rows(
-    data: Predictions | Aggregate, held_out: CrossFitted, names: Sequence[str], *, n_ranges: int = 5
+    data: Data, held_out: CrossFitted, names: Sequence[str], *, n_ranges: int = 5
 ) -> SlicedRows:
     """Cut the data of an analysis into slices.
 
@@ -71,6 +61,7 @@ def sliced_rows(
     >>> import calib
     >>> from calib.analysis.slices import slice_gaps
     >>> from calib.data.aggregating import aggregate
+    >>> from calib.data.predictions import Predictions
     >>> site = np.repeat(["north", "south"], 100)
     >>> y = np.concatenate([np.tile([0, 1], 50), np.tile([0, 0, 0, 1], 25)])
     >>> counted = aggregate(Predictions.from_arrays(y, np.full(200, 0.5), columns={"site": site}))
@@ -79,26 +70,5 @@ def sliced_rows(
     >>> slice_gaps(rows, rows.score, cut.scored).gap
     array([ 0.  , -0.25])
     """
-    if isinstance(data, Predictions):
-        slicing = slice_by(data.columns, names, n_ranges=n_ranges)
-        return SlicedRows(slicing, held_out, data)
-    column = data.by(_crossing(data, names) if len(names) > 1 else names[0])
-    rows = column.rows.entries
-    return SlicedRows(
-        Slicing(tuple(names), column.names, column.codes),
-        held_out.on(rows if rows.test is None else rows.rows(rows.test)),
-        rows,
-    )
-
-
-def _crossing(data: Aggregate, names: Sequence[str]) -> str:
-    """The name of the crossing of these columns, in the order in which it was counted."""
-    pair = next((pair for pair in data.crossings if set(pair) == set(names)), None)
-    if pair is None:
-        known = "; ".join(map(crossed_name, data.crossings)) or "none"
-        raise ValueError(
-            f"These columns were not counted together: {' and '.join(map(quoted, names))} "
-            f"(crossings that were counted: {known}). Count them again, with "
-            f"slices=[..., {tuple(names)!r}]."
-        )
-    return crossed_name(pair)
+    slicing, rows = data.sliced(names, held_out.settings.view, n_ranges)
+    return SlicedRows(slicing, held_out if data.has_rows else held_out.on(rows.scored), rows)

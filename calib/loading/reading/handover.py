@@ -40,7 +40,7 @@ KINDS: dict[str, Callable[[str], Any]] = {
 
 def write(found: Read | InputError, path: Path) -> None:
     """Write what was just read, or why there is nothing."""
-    columns = found.to_arrow() if isinstance(found, Aggregate) else _as_arrow(found)
+    columns = _as_arrow(found) if isinstance(found, Table | InputError) else found.to_arrow()
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, columns.schema) as writer:
         writer.write_table(columns)
 

@@ -36,7 +36,7 @@ def encode(value: Any) -> Any:
     >>> encode((1, float("nan"), np.array([0.1, 2 / 3])))
     [1, None, [0.1, 0.666666667]]
     """
-    if isinstance(value, Aggregate):
+    if hasattr(value, "to_json"):
         return value.to_json()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init}

@@ -20,8 +20,7 @@ from calib.analysis.decisions import (
 from calib.analysis.periods import period_table, timed_rows
 from calib.analysis.periods.cutting import Unit
 from calib.analysis.slices import SliceGaps, SliceTests, slice_gaps, slice_tests, sliced_rows
-from calib.data.aggregate import Aggregate
-from calib.data.predictions import Predictions
+from calib.data.base import Data
 from calib.numerics.arrays import FloatArray, IntArray, arrays_of
 from calib.numerics.estimate import Estimate
 from calib.reports.contents.disclosure import (
@@ -46,7 +45,7 @@ NONE = Estimate(float("nan"))
 
 
 def parts_of(
-    predictions: Predictions | Aggregate,
+    predictions: Data,
     analysis: Analysis,
     *,
     slices: Sequence[tuple[str, ...]] | None = None,
@@ -118,9 +117,7 @@ def parts_of(
     )
 
 
-def _slices(
-    data: Predictions | Aggregate, analysis: LiveAnalysis, names: tuple[str, ...], n_ranges: int
-) -> SlicePart:
+def _slices(data: Data, analysis: LiveAnalysis, names: tuple[str, ...], n_ranges: int) -> SlicePart:
     level = analysis.settings.confidence_level
     found = sliced_rows(data, analysis.held_out, names, n_ranges=n_ranges)
     held_out = found.held_out
@@ -144,7 +141,7 @@ def _picked(table: Table, kept: IntArray) -> Table:
 
 
 def _periods(
-    data: Predictions | Aggregate, analysis: LiveAnalysis, column: str, unit: Unit | None
+    data: Data, analysis: LiveAnalysis, column: str, unit: Unit | None
 ) -> tuple[PeriodPart | None, tuple[str, ...]]:
     if not column:
         return None, ()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,9 @@ from calib.analysis.periods import timed_rows
 from calib.analysis.slices import sliced_rows
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.data.aggregate import Aggregate
-from calib.data.aggregating import aggregate_rows, joined_pieces
+from calib.data.aggregating import aggregate_all, joined_pieces, merged_strata
 from calib.data.origin import conversion_of
-from calib.data.predictions import Predictions
-from calib.data.strata import NONE, Part, Strata, joined_strata
+from calib.data.strata import NONE, Part, Strata
 from calib.data.views import BinaryView
 from calib.numerics.arrays import IntArray
 from calib.numerics.cell_table import MAX_CELLS, CellTable, merge_entries
@@ -150,7 +148,7 @@ def _named(analysis: LiveAnalysis) -> dict[str, Any]:
         "class_names": source.class_names,
         "weighted": analysis.data.weighted,
         "set_aside": dict(source.set_aside),
-        "sources": (source.fingerprint,) if isinstance(source, Predictions) else source.sources,
+        "sources": source.sources,
         "max_scores": MAX_CELLS,
         **conversion_of(source.origin),
     }
@@ -168,24 +166,9 @@ def _exact_cells(analysis: LiveAnalysis) -> Aggregate:
 
 
 def _counted_cells(analysis: LiveAnalysis) -> Aggregate:
-    source, named = analysis.source, _named(analysis)
-    if isinstance(source, Predictions):
-        rows = replace(source.view(analysis.settings.view), group=None)
-        del named["weighted"]
-        return aggregate_rows(rows, {}, **named, fold_names=source.fold_names)
-    whole = np.array([not part.column for part in source.parts])
-    table = source.table.pick(whole[source.strata.part[source.table.stratum]])
-    if table.exact and table.n_cells > MAX_CELLS:
-        table = table.bounded()
-    strata, table = _as_one(source.strata, table, part=0, group=NONE)
-    return Aggregate((Part(),), strata, table, **named, fold_names=source.fold_names)
-
-
-def _as_one(strata: Strata, table: CellTable, **same: int) -> tuple[Strata, CellTable]:
-    """Strata that differ in nothing else than what is now the same are one."""
-    alike = {name: np.full(len(strata.part), value) for name, value in same.items()}
-    _, strata, (number,) = joined_strata(((Part(),), replace(strata, **alike)))
-    return strata, merge_entries(replace(table, stratum=number[table.stratum]))
+    named = _named(analysis) | {"fold_names": analysis.source.fold_names}
+    del named["weighted"]  # It follows from the data.
+    return aggregate_all(analysis.source, analysis.settings.view, **named)
 
 
 def _guarded_cells(analysis: LiveAnalysis, uncalibrated: CellTable) -> Aggregate:
@@ -196,7 +179,7 @@ def _guarded_cells(analysis: LiveAnalysis, uncalibrated: CellTable) -> Aggregate
         exact = _counted_cells(analysis)
         strata, table = exact.strata, exact.table
         if fold_names:
-            strata, table = _as_one(strata, table, fold=NONE)
+            strata, table = merged_strata(strata, table, fold=NONE)
         return Aggregate((Part(),), strata, guarded_table(table), **_named(analysis))
     rows = held_out.view("uncalibrated")
     if not fold_names or rows.fold is None or np.bincount(rows.fold, rows.counts).min() < MIN_ROWS:

@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from calib.analysis import LiveAnalysis
-from calib.analysis.run import Data
+from calib.data.base import Data
 from calib.data.progress import Progress
 from calib.loading import InputError
 from calib.text import number, p_value, percent, plain

@@ -160,7 +160,7 @@ def receive(
     session.unread = None
     try:
         found = _read(files, written)
-        counts = [(name, each) for name, each in found if isinstance(each, Aggregate)]
+        counts = [(name, each) for name, each in found if not isinstance(each, Table)]
         tables = [each for _, each in found if isinstance(each, Table)]
         if counts and (place == "test" or tables):
             raise refuse("counts-and-rows", COUNTS_ALONE)

@@ -13,11 +13,11 @@ from pyarrow import Table as ArrowTable
 from pyarrow import csv, parquet
 
 from calib.analysis import LiveAnalysis
-from calib.analysis.run import Data
 from calib.analysis.scored_rows import calibrated_scores
 from calib.calibrators import Calibrator, MatrixCalibrator
+from calib.data.base import Data
 from calib.data.origin import conversion_of
-from calib.data.predictions import Predictions
+from calib.data.predictions import rows_of
 from calib.exports import DIALECTS, MAX_DEVIATION, TARGETS, ExportError, Offer, offer
 from calib.loading import ColumnMapping, InputError, read
 from calib.loading.building.calibrated_file import CalibratedTable, calibrate_table, with_calibrated
@@ -177,7 +177,7 @@ def _facts(model: state.Model, method: str) -> None:
 
 
 def _scores(session: Session, model: state.Model, method: str) -> None:
-    if isinstance(model.rows, Predictions):
+    if model.rows.has_rows:
         _own_scores(session, model, method)
     else:
         st.caption("These data are counts, so there are no rows to calibrate.")
@@ -242,10 +242,10 @@ def _downloads(make: Callable[[], CalibratedTable], stem: str, key: str) -> None
 
 
 def _own_file(session: Session, model: state.Model, method: str) -> CalibratedTable:
-    calibrated = calibrated_scores(model.analysis, model.predictions, method)
+    calibrated = calibrated_scores(model.analysis, rows_of(model.rows), method)
     upload = session.upload
     if upload is None:
-        rows = model.predictions
+        rows = rows_of(model.rows)
         outcome = np.array(rows.class_names)[rows.outcome] if rows.is_matrix else rows.outcome
         names = list(rows.class_names if rows.is_matrix else (rows.score_name,))
         scores = pd.DataFrame(rows.scores.reshape(len(rows), -1), columns=names)

@@ -9,9 +9,8 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from calib.analysis import Analysis
-from calib.analysis.run import Data
 from calib.calibrators import CALIBRATORS, score_methods
-from calib.data.predictions import Predictions
+from calib.data.base import Data
 from calib.data.views import check_view
 from calib.loading.examples import EXAMPLES
 from calib.reports.contents.structure import shown_methods as shown_at_first
@@ -234,7 +233,7 @@ def changed(session: Session) -> None:
             st.button("Reset all", key="reset_all", on_click=session.reset, args=tuple(found))
 
 
-def view(session: Session, rows: Predictions) -> None:
+def view(session: Session, rows: Data) -> None:
     n = rows.n_classes
     kind, index = check_view(session.settings.view, n)
 
@@ -261,11 +260,11 @@ def view(session: Session, rows: Predictions) -> None:
             ask(st.number_input, "view_rank", index, change_index, **limits)
 
 
-def plain_name(rows: Predictions, k: int) -> str:
+def plain_name(rows: Data, k: int) -> str:
     return " ".join(rows.class_names[k].split()) or f"class {k}"
 
 
-def view_caption(rows: Predictions, view: str) -> str:
+def view_caption(rows: Data, view: str) -> str:
     kind, index = check_view(view, rows.n_classes)
     name = plain(plain_name(rows, index)) if kind == "class" else str(index)
     if kind == "class":

@@ -12,8 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from calib.analysis.model_comparison import ModelComparison
-from calib.analysis.run import Data
-from calib.data.predictions import Predictions
+from calib.data.base import Data
 from calib.data.progress import Progress
 from calib.loading.examples import EXAMPLES
 from calib.text import plain, sentence
@@ -48,7 +47,7 @@ def begin(title: str) -> Session:
         session.adapt_to_data(rows)
     state.write_address(session)
     session.answered = session.chosen
-    matrix = rows if isinstance(rows, Predictions) and rows.is_matrix else None
+    matrix = rows if rows is not None and rows.is_matrix else None
     navigation.draw(title, matrix is not None and matrix.n_classes > 2)
     identity.badge()
     _notices(session)
@@ -156,7 +155,7 @@ def source(session: Session) -> None:
         _wait(session)
     _data(session)
     rows = state.predictions(session)
-    if isinstance(rows, Predictions) and rows.is_matrix and session.page not in WITHOUT_VIEW:
+    if rows is not None and rows.is_matrix and session.page not in WITHOUT_VIEW:
         st.caption(widgets.view_caption(rows, session.settings.view))
 
 

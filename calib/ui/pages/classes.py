@@ -86,7 +86,7 @@ def body(session: Session, chosen: str, model: state.Model) -> None:
     method = chosen if chosen in model.analysis.methods else "uncalibrated"
     st.markdown("## Classes")
     with st.spinner("Computing classes …"):
-        names = model.predictions.class_names
+        names = model.rows.class_names
         table = session.memo.heavy(MatrixFits.classwise, matrix.held_out, method, names)
     table = adjusted(table, model.analysis, method)
     st.markdown(summary(table, method))
@@ -129,7 +129,7 @@ def summary(table: Classwise, method: str) -> str:
 def show(model: state.Model, table: Classwise) -> int | None:
     """Draw the table; the class of the row that was selected, if one was."""
     frame = table.frame()
-    frame["class"] = [plain_name(model.predictions, k) for k in table.index]
+    frame["class"] = [plain_name(model.rows, k) for k in table.index]
     selected = st.dataframe(
         frame.style.apply(_shades, axis=None).format(SHOWN),
         column_order=list(COLUMNS),

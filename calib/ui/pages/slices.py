@@ -11,12 +11,10 @@ import streamlit as st
 
 from calib.analysis.decisions import DecisionTable
 from calib.analysis.periods import PeriodTable
-from calib.analysis.run import Data
 from calib.analysis.slices import SlicedRows, SliceErrorRates, SliceGaps, SliceTests
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.curves.reliability import FEW_ROWS
-from calib.data.aggregate import Aggregate
-from calib.data.predictions import Predictions
+from calib.data.base import Data
 from calib.figures.periods import period_chart
 from calib.figures.reliability import overlay_chart
 from calib.figures.slice_words import miscalibrated, with_gaps
@@ -103,7 +101,7 @@ def page() -> None:
     with st.sidebar:
         if rows.columns:
             columns = columns_control(session, rows)
-            if isinstance(rows, Predictions):
+            if rows.has_rows:
                 control(session, choices.N_RANGES)
         below = st.container()
         widgets.binning(session)
@@ -118,7 +116,7 @@ def page() -> None:
 def columns_control(session: Session, rows: Data) -> tuple[str, ...]:
     names = list(rows.columns)
     first = control(session, choices.SLICE_BY, names)
-    others = results.crossed_with(rows, first)
+    others = rows.crossable_with(first)
     crossed = control(session, choices.CROSS, ["", *others]) if others else ""
     of_source = session.upload is not None and session.upload.source is not None
     if of_source and not others and len(names) > 1:
@@ -171,7 +169,7 @@ def over_time(session: Session, model: state.Model, shown: Sequence[str]) -> Non
     with column:
         time = time_control(session, model.rows)
     with unit:
-        if time and holds_dates(model.rows, time):
+        if time and model.rows.holds_dates(time):
             control(session, choices.UNIT)
     if time:
         show_periods(session, model, time, shown)
@@ -210,12 +208,6 @@ def time_control(session: Session, rows: Data) -> str:
     wanted = session[choices.TIME] or (session.upload.mapping.time if session.upload else None)
     chosen = wanted if wanted in names else ""
     return control(session, choices.TIME, names, value=chosen)
-
-
-def holds_dates(rows: Data, column: str) -> bool:
-    if isinstance(rows, Aggregate):
-        return column == rows.time_name and rows.time_kind == "M"
-    return rows.columns[column].dtype.kind == "M"
 
 
 def forest(gaps: Mapping[str, SliceGaps], tests: Mapping[str, SliceTests]) -> None:

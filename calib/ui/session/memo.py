@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, ParamSpec, TypeVar
 from weakref import ref
 
-from calib.data.predictions import Predictions
+from calib.data.base import Data
 from calib.ui.session.turns import HEAVY
 
 P = ParamSpec("P")
@@ -100,8 +100,8 @@ class Memo:
 
 
 def _key(value: Any) -> Hashable:
-    if isinstance(value, Predictions):
-        return value.fingerprint, value.name, value.score_name, value.outcome_name, value.origin
+    if isinstance(value, Data):
+        return value.identity
     if isinstance(value, Mapping):
         return tuple((name, _key(each)) for name, each in value.items())
     if isinstance(value, tuple):

@@ -8,7 +8,6 @@ from calib.analysis import LiveAnalysis
 from calib.analysis.decisions import Costs, DecisionTable, decide
 from calib.analysis.periods import Periods, PeriodTable, period_table
 from calib.analysis.periods.table import timed_rows
-from calib.analysis.run import Data
 from calib.analysis.slices import (
     SliceCalibration,
     SlicedRows,
@@ -28,8 +27,8 @@ from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.matrix import MatrixFits
 from calib.crossfit.settings import Strategy
 from calib.curves.reliability import ReliabilityCurve
-from calib.data.aggregate import Aggregate
-from calib.data.predictions import Predictions
+from calib.data.base import Data
+from calib.data.predictions import rows_of
 from calib.ui.session.choices import CAPACITY, COST_FN, COST_FP, N_RANGES, UNIT, Chosen
 from calib.ui.session.memo import keep
 from calib.ui.session.session import Session
@@ -39,13 +38,6 @@ from calib.ui.session.state import Model
 ROWS_A_BIN = 50
 keep(4)(sliced_rows)
 keep(4)(timed_rows)
-
-
-def crossed_with(rows: Data, first: str) -> list[str]:
-    """Columns that can be crossed with this one. For counts: those that were counted with it."""
-    if isinstance(rows, Aggregate):
-        return [name for pair in rows.crossings if first in pair for name in pair if name != first]
-    return [name for name in rows.columns if name != first]
 
 
 def sliced(session: Session, model: Model, columns: tuple[str, ...]) -> SlicedRows:
@@ -136,8 +128,8 @@ def _slice_calibration(
     rows: Data, matrix: MatrixFits | None, cut: SlicedRows, number: int, method: str, at: float
 ) -> SliceCalibration:
     member = cut.slicing.member(number)
-    if matrix is not None and isinstance(rows, Predictions):
-        return calibrate_matrix_slices(rows, member, matrix, method, confidence_level=at)
+    if matrix is not None:
+        return calibrate_matrix_slices(rows_of(rows), member, matrix, method, confidence_level=at)
     return calibrate_slices(cut.rows, member, cut.held_out, method, confidence_level=at)
 
 

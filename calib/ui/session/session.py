@@ -12,11 +12,9 @@ from typing import Any, Literal, TypeVar
 from streamlit.delta_generator import DeltaGenerator
 
 from calib.analysis import LiveAnalysis
-from calib.analysis.run import Data
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.settings import Settings, default_settings
-from calib.data.predictions import Predictions
-from calib.data.views import check_view
+from calib.data.base import Data
 from calib.figures import Chart
 from calib.loading import Problem
 from calib.loading.examples import EXAMPLES
@@ -194,10 +192,7 @@ class Session:
 
     def _adapt_view(self, rows: Data) -> None:
         try:
-            if isinstance(rows, Predictions):
-                check_view(self.settings.view, rows.n_classes)
-            elif self.settings.view != rows.view_key:
-                raise ValueError(f"They were counted only in the view {rows.view_key}.")
+            rows.check_view(self.settings.view)
         except ValueError as error:
             sentence = (
                 f"These data do not have this view: {error} The view {self.start.view} is shown "
@@ -224,13 +219,7 @@ class Session:
 def source_of(upload: Upload) -> Source:
     rows = upload.predictions
     fingerprint = upload.fingerprint[:FINGERPRINT_SHOWN]
-    return Source(fingerprint, upload.files, _n_rows(rows))
-
-
-def _n_rows(rows: Data | None) -> int | None:
-    if isinstance(rows, Predictions):
-        return len(rows)
-    return None if rows is None else rows.n_rows
+    return Source(fingerprint, upload.files, None if rows is None else rows.n_rows)
 
 
 def one_score_settings(settings: Settings, view: str) -> Settings:

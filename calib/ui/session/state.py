@@ -10,12 +10,11 @@ import streamlit as st
 
 from calib.analysis import LiveAnalysis, analyze
 from calib.analysis.model_comparison import ModelComparison, compare_models
-from calib.analysis.run import Data
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.epsilon import takes_epsilon
 from calib.crossfit.settings import Settings, Strategy
-from calib.data.aggregate import Aggregate
-from calib.data.predictions import Predictions
+from calib.data.base import Data
+from calib.data.predictions import Predictions, rows_of
 from calib.data.progress import Progress, no_progress
 from calib.loading import ColumnMapping
 from calib.loading.examples import EXAMPLES
@@ -42,13 +41,6 @@ class Model:
     rows: Data
     analysis: LiveAnalysis
     name: str = ""
-
-    @property
-    def predictions(self) -> Predictions:
-        """The rows, where a page has said why counts are not shown there."""
-        if not isinstance(self.rows, Predictions):
-            raise TypeError("These data are counts without rows.")
-        return self.rows
 
 
 def current() -> Session:
@@ -190,9 +182,9 @@ def _fitting(settings: Settings) -> Settings:
 
 
 def one_score(session: Session, rows: Data) -> Data:
-    if isinstance(rows, Aggregate) or not rows.is_matrix:
+    if not rows.is_matrix:
         return rows
-    return session.memo(Predictions.one_score, rows, session.settings.view)
+    return session.memo(Predictions.one_score, rows_of(rows), session.settings.view)
 
 
 def maps(session: Session, rows: Data, progress: Progress) -> LiveAnalysis:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from calib.analysis.run import Data
 from calib.data.aggregate import Aggregate
-from calib.data.predictions import Predictions
+from calib.data.base import Data
+from calib.data.predictions import rows_of
 from calib.data.progress import Progress
 from calib.loading import (
     Choice,
@@ -168,14 +168,10 @@ class Upload:
         made = cls.of(table, mapping=replace(source.mapping, guessed=()))
         if wrong := [each for each in made.problems if each.severity == "error"]:
             raise with_arguments(wrong, source.mapping)
-        told = {
-            name: drawn.with_origin(rows)
-            for name, rows in made.models.items()
-            if isinstance(rows, Predictions)
-        }
+        models = {name: drawn.with_origin(rows_of(rows)) for name, rows in made.models.items()}
         many = drawn.n_rows > len(drawn.frame)
-        what = next(iter(told.values())).remarks[0] if many else ALL_DRAWN
-        return replace(made, models=told, checklist=(what, *made.checklist))
+        what = next(iter(models.values())).remarks[0] if many else ALL_DRAWN
+        return replace(made, models=models, checklist=(what, *made.checklist))
 
     @property
     def table(self) -> Table:

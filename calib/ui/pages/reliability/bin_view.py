@@ -12,7 +12,7 @@ import streamlit as st
 from calib.analysis import Analysis, LiveAnalysis
 from calib.analysis.slices import SliceMix, row_table, score_in
 from calib.crossfit.cross_fitted import CrossFitted
-from calib.data.predictions import Predictions
+from calib.data.predictions import Predictions, rows_of
 from calib.loading import InputError
 from calib.reports.render.files import to_csv
 from calib.scanning import rows_between
@@ -77,12 +77,12 @@ def show(session: Session, model: state.Model, shown: Sequence[str]) -> None:
         st.caption(_missing(session, picked))
         return
     st.markdown(_sentence(picked, position))
-    if not isinstance(model.rows, Predictions):
+    if not model.rows.has_rows:
         _counted(session, model, picked, position)
         return
     listed, mixed = st.columns([5, 4], gap="medium")
     with listed:
-        _rows(session, model.rows, model.analysis.held_out, picked, position)
+        _rows(session, rows_of(model.rows), model.analysis.held_out, picked, position)
     with mixed:
         _mix(session, model, picked, position)
 

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from calib.analysis import LiveAnalysis
-from calib.analysis.run import Data
+from calib.data.base import Data
 from calib.reports import Declared, Grade, Report, parts_of
 from calib.store import Store, StoreError
 from calib.text import plain
@@ -109,7 +109,7 @@ def report_of(session: Session, model: state.Model) -> Report:
     slices: list[tuple[str, ...]] = [
         (name,) for name in dict.fromkeys((first, *known)) if name and name != time
     ]
-    if cross in results.crossed_with(rows, first):
+    if cross in rows.crossable_with(first):
         slices.append((first, cross))
     query = Query.of(session.upload.source) if session.upload else None
     # The examples are made with cross-validation: every score is out of fold.
