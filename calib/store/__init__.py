@@ -6,9 +6,9 @@ deletes reports. A saved report never changes.
 
 from calib.store.entries import Change, Deletion, Entry, moment_words
 from calib.store.errors import StoreError, place
+from calib.store.integrity import Verification
 from calib.store.location import database_url
 from calib.store.store import Store
-from calib.store.verifying import Verification
 
 __all__ = [
     "Change",

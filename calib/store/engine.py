@@ -45,7 +45,7 @@ def _postgresql(url: URL, patience: float) -> Engine:
         connect_args=_limits(url, patience),
     )
     # Imported here: the package is needed by those alone who keep reports in PostgreSQL.
-    from calib.store.impatient import ImpatientConnection
+    from calib.store.timed_connection import ImpatientConnection
 
     @event.listens_for(engine, "do_connect")
     def connect(

@@ -21,6 +21,7 @@ from calib.store.errors import (
     StoreError,
     translate_errors,
 )
+from calib.store.integrity import Verification, readable, verified
 from calib.store.location import Reserve, checked_url, database_url, make_folder
 from calib.store.migrations import migrate
 from calib.store.tables import (
@@ -40,7 +41,6 @@ from calib.store.tables import (
     title_of,
     unknown,
 )
-from calib.store.verifying import Verification, readable, verified
 
 REST = timedelta(days=30)
 # The user in the log if nobody was signed in.
