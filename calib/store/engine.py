@@ -13,8 +13,8 @@ from sqlalchemy.exc import DisconnectionError
 
 from calib.store.errors import StoreError
 
-# Seconds for a question that is only to show that the server is there.
-GLANCE = 1.5
+# If a server answers `SELECT 1` later than this, the connection is lost and a new one is tried.
+MAX_PROBE_SECONDS = 1.5
 
 
 def make_engine(url: URL, patience: float, *, read_only: bool = False) -> Engine:
@@ -44,22 +44,22 @@ def _postgresql(url: URL, patience: float) -> Engine:
         pool_recycle=1800,
         connect_args=_limits(url, patience),
     )
-    # Imported here: the package is needed by those alone who keep reports in PostgreSQL.
-    from calib.store.timed_connection import ImpatientConnection
+    # This import needs psycopg, which only PostgreSQL needs.
+    from calib.store.timed_connection import TimedConnection
 
     @event.listens_for(engine, "do_connect")
     def connect(
         _dialect: object, _record: object, given: list[Any], named: dict[str, Any]
-    ) -> ImpatientConnection:
-        made = ImpatientConnection.connect(*given, **named)
-        made.patience = patience
-        return made
+    ) -> TimedConnection:
+        connection = TimedConnection.connect(*given, **named)
+        connection.max_seconds = patience
+        return connection
 
     @event.listens_for(engine, "checkout")
-    def look(connection: ImpatientConnection, _record: object, _proxy: object) -> None:
+    def probe(connection: TimedConnection, _record: object, _proxy: object) -> None:
         # A server may have been restarted, or frozen, since a connection was last used.
         try:
-            connection.glance(GLANCE)
+            connection.probe(MAX_PROBE_SECONDS)
         except Exception as error:
             raise DisconnectionError(str(error)) from error
 
@@ -67,23 +67,23 @@ def _postgresql(url: URL, patience: float) -> Engine:
 
 
 def _limits(url: URL, patience: float) -> dict[str, object]:
-    thousandths = max(1, round(1000 * patience))
+    milliseconds = max(1, round(1000 * patience))
     limits = {
-        "statement_timeout": thousandths,
-        "lock_timeout": thousandths * 3 // 4,
-        "idle_in_transaction_session_timeout": 10 * thousandths,
+        "statement_timeout": milliseconds,
+        "lock_timeout": milliseconds * 3 // 4,
+        "idle_in_transaction_session_timeout": 10 * milliseconds,
     }
     given = url.query.get("options", "")
     ours = " ".join(f"-c {name}={value}" for name, value in limits.items())
     return {
         "options": f"{given if isinstance(given, str) else ' '.join(given)} {ours}".strip(),
-        # A pooled connection is looked at first: both together must not outlast our patience.
-        "connect_timeout": max(2, min(int(patience - GLANCE), 10)),
+        # A pooled connection is probed first. Both together must not take longer than `patience`.
+        "connect_timeout": max(2, min(int(patience - MAX_PROBE_SECONDS), 10)),
         "keepalives": 1,
         "keepalives_idle": 10,
         "keepalives_interval": 5,
         "keepalives_count": 2,
-        "tcp_user_timeout": thousandths,
+        "tcp_user_timeout": milliseconds,
     }
 
 
@@ -94,7 +94,7 @@ def _read_only(url: URL) -> Engine:
         database=f"file:{quote(str(url.database))}",
         query={"mode": "ro", "immutable": "1", "uri": "true"},
     )
-    # A new connection each time, because a connection does not see later writes of others.
+    # There is no pool, because an open connection does not see later writes of others.
     engine = create_engine(place, hide_parameters=True, poolclass=NullPool)
 
     @event.listens_for(engine, "connect")
@@ -106,8 +106,8 @@ def _read_only(url: URL) -> Engine:
 
 def writing(engine: Engine) -> AbstractContextManager[Connection]:
     """A transaction that writes: in SQLite it has the write lock from its beginning."""
-    # A transaction that first reads and then wants to write is refused at once if another wrote in
-    # between, however long it would be ready to wait.
+    # A transaction that reads first and writes later is refused without waiting if another one
+    # wrote in between.
     return engine.execution_options(sqlite_begin="IMMEDIATE").begin()
 
 
@@ -133,11 +133,11 @@ def _sqlite(url: URL, patience: float) -> Engine:
 
 
 def _make_durable(connection: sqlite3.Connection, patience: float) -> None:
-    # Python's own transactions commit before a table is made: SQLAlchemy says BEGIN instead.
+    # The sqlite3 module would commit before a table is created, so SQLAlchemy sends BEGIN instead.
     connection.isolation_level = None
     connection.text_factory = _text
     _use_wal(connection, patience)
-    # FULL: a commit returns when it is on the disk. NORMAL may lose the last commits of a WAL.
+    # With FULL, a commit returns when it is on the disk. NORMAL may lose the last commits of a WAL.
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA foreign_keys=ON")
 
@@ -150,7 +150,7 @@ def _use_wal(connection: sqlite3.Connection, patience: float) -> None:
             connection.execute("PRAGMA journal_mode=WAL")
             return
         except sqlite3.OperationalError as error:
-            # The switch does not wait for others that open a new file at the same moment.
+            # SQLite's time-out does not cover this switch if others open a new file at once.
             busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
             if not busy or time.monotonic() > until:
                 raise
@@ -158,5 +158,5 @@ def _use_wal(connection: sqlite3.Connection, patience: float) -> None:
 
 
 def _text(content: bytes) -> str:
-    # A damaged letter must not keep a whole list from opening.
+    # A damaged character must not prevent a whole list from opening.
     return content.decode("utf-8", "replace")

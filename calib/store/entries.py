@@ -13,9 +13,9 @@ from typing import Any, Self, cast
 from calib.reports import Report, ReportError
 from calib.store.errors import StoreError
 
-LONGEST_TAG = 60
+MAX_TAG_LENGTH = 60
 MAX_TAGS = 20
-# What stands for a text that the database no longer holds as one.
+# A list shows this in place of a value that is not a text.
 DAMAGED = "(damaged)"
 
 
@@ -67,8 +67,8 @@ class Entry(Line):
     @classmethod
     def damaged(cls, report_id: str) -> Entry:
         """The entry of a report of which nothing else can be read."""
-        known = {"id": report_id, "owner": "", "tags": ()}
-        return cls.of({f.name: None for f in fields(cls)} | known)
+        readable = {"id": report_id, "owner": "", "tags": ()}
+        return cls.of({f.name: None for f in fields(cls)} | readable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ def searchable(text: str) -> str:
 
 def row_of(report: Report, report_id: str, tags: tuple[str, ...]) -> dict[str, object]:
     data, verdict = report.analysis.data, report.analysis.verdict
-    shown = {
+    texts = {
         "title": plain(report.heading),
         "data_name": plain(data.name),
         "author": plain(report.author),
@@ -164,9 +164,9 @@ def row_of(report: Report, report_id: str, tags: tuple[str, ...]) -> dict[str, o
         "created": moment(report.date),
         "fingerprint": data.fingerprint,
         "sentence": plain(verdict.sentence),
-        "searched": searchable("\n".join([*shown.values(), *tags])),
+        "searched": searchable("\n".join([*texts.values(), *tags])),
         "content": gzip.compress(report.json().encode(), mtime=0),
-        **shown,
+        **texts,
     }
 
 
@@ -187,13 +187,13 @@ def checked_tags(tags: Iterable[str]) -> tuple[str, ...]:
     >>> checked_tags([" credit  risk", "2026", "2026", ""])
     ('2026', 'credit risk')
     """
-    found = sorted({" ".join(plain(tag).split()) for tag in tags} - {""})
-    longest = max(found, key=len, default="")
-    if len(longest) > LONGEST_TAG:
+    names = sorted({" ".join(plain(tag).split()) for tag in tags} - {""})
+    longest = max(names, key=len, default="")
+    if len(longest) > MAX_TAG_LENGTH:
         raise StoreError(
-            f"A tag must have at most {LONGEST_TAG} characters, got {len(longest)} in "
+            f"A tag must have at most {MAX_TAG_LENGTH} characters, got {len(longest)} in "
             f"{longest[:20] + '…'!r}."
         )
-    if len(found) > MAX_TAGS:
-        raise StoreError(f"A report must have at most {MAX_TAGS} tags, got {len(found)}.")
-    return tuple(found)
+    if len(names) > MAX_TAGS:
+        raise StoreError(f"A report must have at most {MAX_TAGS} tags, got {len(names)}.")
+    return tuple(names)

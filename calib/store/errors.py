@@ -22,7 +22,7 @@ NOT_GRANTED = (
 )
 BROKEN = "is damaged, or is not an SQLite database. Restore it from a copy, or name another"
 
-# By primary result code, https://www.sqlite.org/rescode.html.
+# The keys are primary result codes, https://www.sqlite.org/rescode.html.
 SQLITE = {
     sqlite3.SQLITE_BUSY: BUSY,
     sqlite3.SQLITE_LOCKED: BUSY,
@@ -34,9 +34,8 @@ SQLITE = {
     sqlite3.SQLITE_NOTADB: BROKEN,
 }
 
-NO_ROOM_TO_SHARE = sqlite3.SQLITE_IOERR_SHMSIZE
-
-# By the first characters of SQLSTATE, https://www.postgresql.org/docs/current/errcodes-appendix.html.
+# The keys are the first characters of SQLSTATE:
+# https://www.postgresql.org/docs/current/errcodes-appendix.html.
 POSTGRESQL = {
     "55P03": BUSY,
     "40": BUSY,
@@ -79,7 +78,7 @@ def translate_errors(url: URL) -> Iterator[None]:
         said = f"{reason}." if reason else _unknown(error)
         raise KINDS.get(reason or "", StoreError)(f"The {place(url)} {said}") from error
     except UnicodeDecodeError as error:
-        # SQLite quotes the damaged bytes in its own message, which Python then cannot read.
+        # SQLite quotes the damaged bytes in its message, which Python then cannot decode.
         raise DamagedError(f"The {place(url)} {BROKEN}.") from error
 
 
@@ -112,8 +111,8 @@ def _known(error: SQLAlchemyError) -> str | None:
     cause = error.orig if isinstance(error, DBAPIError) else None
     if isinstance(cause, sqlite3.Error):
         code = getattr(cause, "sqlite_errorcode", 0)
-        # The memory that connections share lies on the disk too.
-        return DISK_FULL if code == NO_ROOM_TO_SHARE else SQLITE.get(code & 0xFF)
+        # The memory that connections share is a file, which a full disk cannot extend.
+        return DISK_FULL if code == sqlite3.SQLITE_IOERR_SHMSIZE else SQLITE.get(code & 0xFF)
     state = str(getattr(cause, "sqlstate", None) or _state_in_words(str(cause)))
     return next((POSTGRESQL[start] for start in POSTGRESQL if state.startswith(start)), None)
 

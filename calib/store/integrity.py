@@ -13,24 +13,34 @@ from sqlalchemy.exc import DatabaseError
 from calib.reports import Report
 from calib.store.entries import Entry, report_of, row_of
 from calib.store.errors import StoreError
-from calib.store.tables import entries, known_as, report_tags, reports
+from calib.store.tables import entries, has_id, report_tags, reports
 
-SAME = ("title", "data_name", "fingerprint", "author", "note", "verdict", "sentence", "created")
+# These columns of a row repeat what its report contains.
+REPEATED_COLUMNS = (
+    "title",
+    "data_name",
+    "fingerprint",
+    "author",
+    "note",
+    "verdict",
+    "sentence",
+    "created",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
     """Result of the check of a database."""
 
-    n_reports: int  # reports that were read, including deleted ones that can be restored
-    problems: tuple[str, ...]  # what is damaged, a sentence each; none where all is well
+    n_reports: int  # Deleted reports that can be restored count too.
+    problems: tuple[str, ...]  # Each problem is a sentence.
 
 
-def verified(
+def check_database(
     connection: Connection, keep: Callable[[str, Report], object] | None = None
 ) -> Verification:
     """Read everything, and give `keep` the id and the report of each row that opens."""
-    problems = list(_of_the_file(connection))
+    problems = list(_file_problems(connection))
     ids = _ids(connection)
     for report_id in ids:
         try:
@@ -38,35 +48,33 @@ def verified(
         except StoreError as error:
             problems.append(str(error))
             continue
-        problems += _of_the_row(connection, report_id, report)
+        problems += _row_problems(connection, report_id, report)
         if keep is not None:
             keep(report_id, report)
     return Verification(len(ids), tuple(problems))
 
 
-def readable(connection: Connection, query: Select[Any]) -> tuple[Entry, ...]:
-    """The entries of a query, one by one, where together they cannot be read; the newest first."""
-    found: list[Entry] = []
+def readable_entries(connection: Connection, query: Select[Any]) -> tuple[Entry, ...]:
+    """The entries of a query, newest first, each read by itself because some are damaged."""
+    listed: list[Entry] = []
     for report_id in _ids(connection):
         try:
-            found += entries(connection, query.where(known_as(report_id)))
+            listed += entries(connection, query.where(has_id(report_id)))
         except DatabaseError:
-            found.append(Entry.damaged(report_id))
+            listed.append(Entry.damaged(report_id))
     oldest = datetime.min.replace(tzinfo=UTC)
-    return tuple(sorted(found, key=lambda entry: entry.saved or oldest, reverse=True))
+    return tuple(sorted(listed, key=lambda entry: entry.saved or oldest, reverse=True))
 
 
 def _ids(connection: Connection) -> list[str]:
-    """The ids of all reports, or of a damaged table those in its index."""
+    """The ids of all reports. If their table is damaged, the ids that have tags."""
     try:
-        return [str(each) for each in connection.scalars(select(reports.c.id))]
+        return list(map(str, connection.scalars(select(reports.c.id))))
     except DatabaseError:
-        return [
-            str(each) for each in connection.scalars(select(report_tags.c.report_id).distinct())
-        ]
+        return list(map(str, connection.scalars(select(report_tags.c.report_id).distinct())))
 
 
-def _of_the_file(connection: Connection) -> Iterator[str]:
+def _file_problems(connection: Connection) -> Iterator[str]:
     if connection.dialect.name != "sqlite":
         return
     for check, meaning in (
@@ -83,7 +91,7 @@ def _of_the_file(connection: Connection) -> Iterator[str]:
 
 def _report(connection: Connection, report_id: str) -> Report:
     try:
-        content = connection.scalar(select(reports.c.content).where(known_as(report_id)))
+        content = connection.scalar(select(reports.c.content).where(has_id(report_id)))
     except DatabaseError:
         content = None
     if not isinstance(content, bytes):
@@ -91,14 +99,14 @@ def _report(connection: Connection, report_id: str) -> Report:
     return report_of(content, report_id)
 
 
-def _of_the_row(connection: Connection, report_id: str, report: Report) -> Iterator[str]:
-    """The fields in which the list differs from the report."""
+def _row_problems(connection: Connection, report_id: str, report: Report) -> Iterator[str]:
+    """Columns of the row that differ from the report."""
     try:
-        (row,) = connection.execute(select(reports).where(known_as(report_id))).mappings()
+        (row,) = connection.execute(select(reports).where(has_id(report_id))).mappings()
     except DatabaseError:
         yield f"The entry of the report {report_id!r} cannot be read: it is damaged."
         return
     expected = row_of(report, report_id, ())
-    wrong = [name for name in SAME if row[name] != expected[name]]
+    wrong = [name for name in REPEATED_COLUMNS if row[name] != expected[name]]
     if wrong:
         yield f"The entry of the report {report_id!r} is damaged: {', '.join(wrong)}."

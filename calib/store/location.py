@@ -63,7 +63,7 @@ def checked_url(given: str | URL) -> URL:
     try:
         url = make_url(given)
     except (ArgumentError, ValueError):
-        # What was given may hold a password: it is not repeated.
+        # The address may contain a password, so the message does not repeat it.
         raise StoreError(f"{FORMS}, got an address that cannot be read.") from None
     kind = url.drivername.partition("+")[0]
     if kind in ("postgresql", "postgres"):
@@ -81,7 +81,7 @@ def _data_directory(environ: Mapping[str, str]) -> Path:
         return (Path(local) if local else Path.home() / "AppData" / "Local") / "calib"
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Application Support" / "calib"
-    # A relative XDG_DATA_HOME is to be ignored: the XDG Base Directory Specification.
+    # The XDG Base Directory Specification says that a relative XDG_DATA_HOME is ignored.
     named = Path(environ.get("XDG_DATA_HOME", ""))
     return (named if named.is_absolute() else Path.home() / ".local" / "share") / "calib"
 
@@ -100,7 +100,8 @@ def make_folder(url: URL) -> None:
         ) from error
 
 
-SIZE, PART = 2**20, 2**16
+RESERVE_BYTES = 2**20
+CHUNK_BYTES = 2**16
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ class Reserve:
     Even a deletion must first be written, and a full disk has no place for that.
     """
 
-    path: Path | None  # None where the database is no file
+    path: Path | None  # The path is None if the database is not a file.
 
     @classmethod
     def of(cls, url: URL) -> Reserve:
@@ -119,16 +120,16 @@ class Reserve:
         return cls(Path(f"{url.database}-reserve") if is_file else None)
 
     def keep(self) -> None:
-        """Take the space, if there is any."""
-        if self.path is None or (self.path.exists() and self.path.stat().st_size == SIZE):
+        """Occupy the space, if there is any."""
+        if self.path is None or (self.path.exists() and self.path.stat().st_size == RESERVE_BYTES):
             return
-        # On a nearly full disk a part is better than none.
+        # On a nearly full disk a smaller reserve still helps.
         with suppress(OSError), self.path.open("wb", buffering=0) as file:
-            for _ in range(SIZE // PART):
-                file.write(bytes(PART))
+            for _ in range(RESERVE_BYTES // CHUNK_BYTES):
+                file.write(bytes(CHUNK_BYTES))
 
-    def give(self) -> bool:
-        """Give the space back; whether there was some."""
+    def free(self) -> bool:
+        """Free the space. Returns whether any was freed."""
         if self.path is None or not self.path.exists():
             return False
         with suppress(OSError):

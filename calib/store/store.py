@@ -21,17 +21,17 @@ from calib.store.errors import (
     StoreError,
     translate_errors,
 )
-from calib.store.integrity import Verification, readable, verified
+from calib.store.integrity import Verification, check_database, readable_entries
 from calib.store.location import Reserve, checked_url, database_url, make_folder
 from calib.store.migrations import migrate
 from calib.store.tables import (
     LISTED,
-    THERE,
+    NOT_DELETED,
     changes,
-    conditions,
     deletions,
     entries,
-    known_as,
+    has_id,
+    list_conditions,
     log,
     owners,
     remove,
@@ -43,7 +43,7 @@ from calib.store.tables import (
 )
 
 REST = timedelta(days=30)
-# The user in the log if nobody was signed in.
+# The log names this user if nobody was signed in.
 ANONYMOUS = "nobody signed in"
 
 
@@ -89,7 +89,7 @@ class Store:
         make_folder(self.url)
         self._engine = make_engine(self.url, patience)
         try:
-            self._in_need(self._migrate)
+            self._with_reserve(self._migrate)
         except ReadOnlyError:
             self._open_read_only(patience)
         except BaseException:
@@ -167,7 +167,7 @@ class Store:
             If there is no such report, or it was deleted. The message then says when and by whom.
         """
         with self._reading() as connection:
-            query = select(reports.c.content).where(known_as(report_id), THERE)
+            query = select(reports.c.content).where(has_id(report_id), NOT_DELETED)
             content = connection.scalar(query)
             if content is None:
                 raise unknown(connection, report_id)
@@ -176,10 +176,10 @@ class Store:
     def entry(self, report_id: str) -> Entry:
         """The entry of one report, as in a list."""
         with self._reading() as connection:
-            found = entries(connection, select(*LISTED).where(known_as(report_id), THERE))
-            if not found:
+            matching = entries(connection, select(*LISTED).where(has_id(report_id), NOT_DELETED))
+            if not matching:
                 raise unknown(connection, report_id)
-        return found[0]
+        return matching[0]
 
     def list(
         self,
@@ -203,14 +203,14 @@ class Store:
         limit, offset : int
             Largest number of reports, and number of reports to skip, for pages of a list.
         """
-        query = select(*LISTED).where(THERE, *conditions(search, tag, author, verdict))
+        query = select(*LISTED).where(NOT_DELETED, *list_conditions(search, tag, author, verdict))
         newest = query.order_by(reports.c.saved.desc(), reports.c.id).limit(limit).offset(offset)
         try:
             with self._reading() as connection:
                 return entries(connection, newest)
         except DamagedError:
             with self._reading() as connection:
-                return readable(connection, query)[offset : offset + limit]
+                return readable_entries(connection, query)[offset : offset + limit]
 
     def count(
         self,
@@ -221,9 +221,12 @@ class Store:
         verdict: str | None = None,
     ) -> int:
         """Number of reports that `list` would show on all pages."""
-        fulfilled = conditions(search, tag, author, verdict)
+        conditions = list_conditions(search, tag, author, verdict)
         with self._reading() as connection:
-            return connection.scalar(select(func.count(reports.c.id)).where(THERE, *fulfilled)) or 0
+            return (
+                connection.scalar(select(func.count(reports.c.id)).where(NOT_DELETED, *conditions))
+                or 0
+            )
 
     def tags(self) -> tuple[str, ...]:
         """All tags of saved reports, sorted."""
@@ -252,16 +255,16 @@ class Store:
         def work() -> None:
             with self._writing() as connection:
                 remove_rested(connection, self.rest)
-                here = [] if for_good else [THERE]
-                title = title_of(connection, report_id, *here)
+                conditions = [] if for_good else [NOT_DELETED]
+                title = title_of(connection, report_id, *conditions)
                 line = {"report_id": report_id, "title": title, "deleted": now()}
                 connection.execute(delete(deletions).where(deletions.c.report_id == report_id))
                 connection.execute(insert(deletions).values(line | {"deleted_by": name}))
                 log(connection, report_id, "deleted", title, name)
                 if for_good:
-                    remove(connection, select(reports.c.id).where(known_as(report_id)))
+                    remove(connection, select(reports.c.id).where(has_id(report_id)))
 
-        self._in_need(work)
+        self._with_reserve(work)
 
     def sweep(self) -> None:
         """Remove reports whose time to be restored is over; saving and deleting do it too."""
@@ -274,16 +277,16 @@ class Store:
         """Restore a deleted report, if it was not removed yet."""
         name = _person(by)
         with self._writing() as connection:
-            if connection.scalar(select(reports.c.id).where(known_as(report_id), THERE)):
+            if connection.scalar(select(reports.c.id).where(has_id(report_id), NOT_DELETED)):
                 raise StoreError(f"The report {report_id!r} is not deleted.")
-            title = title_of(connection, report_id, ~THERE)
+            title = title_of(connection, report_id, ~NOT_DELETED)
             connection.execute(delete(deletions).where(deletions.c.report_id == report_id))
             log(connection, report_id, "restored", title, name)
 
     def resting(self) -> tuple[Deletion, ...]:
         """Deleted reports that can be restored, newest deletion first."""
-        there = deletions.c.report_id.in_(select(reports.c.id))
-        return self._deletions(select(deletions).where(there))
+        kept = deletions.c.report_id.in_(select(reports.c.id))
+        return self._deletions(select(deletions).where(kept))
 
     def changes(self, limit: int = 200) -> tuple[Change, ...]:
         """The log of saved, deleted and restored reports, with time and user, newest first."""
@@ -298,14 +301,14 @@ class Store:
     def verify(self) -> Verification:
         """Check the whole database, and open every report."""
         with self._reading() as connection:
-            return verified(connection)
+            return check_database(connection)
 
     def export(self, folder: str | Path) -> Verification:
         """Write all reports to a folder as ID.json. Reports that cannot be opened are listed."""
-        place = Path(folder)
-        place.mkdir(parents=True, exist_ok=True)
+        path = Path(folder)
+        path.mkdir(parents=True, exist_ok=True)
         with self._reading() as connection:
-            return verified(connection, lambda key, report: report.save(place / f"{key}.json"))
+            return check_database(connection, lambda key, report: report.save(path / f"{key}.json"))
 
     def _deletions(self, query: Select[Any]) -> tuple[Deletion, ...]:
         with self._reading() as connection:
@@ -313,11 +316,11 @@ class Store:
             return tuple(Deletion.of(row) for row in rows.mappings())
 
     def _different(self, column: Column[str], whose: Column[str]) -> tuple[str, ...]:
-        # Sorted here: databases differ in the order of letters.
+        # Databases differ in the order of letters, so the texts are sorted here.
         with self._reading() as connection:
             gone = whose.in_(select(deletions.c.report_id))
-            found = connection.scalars(select(column).where(~gone).distinct())
-            return tuple(sorted(text for text in found if text and isinstance(text, str)))
+            values = connection.scalars(select(column).where(~gone).distinct())
+            return tuple(sorted(text for text in values if text and isinstance(text, str)))
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
@@ -329,12 +332,12 @@ class Store:
         with translate_errors(self.url), writing(self._engine) as connection:
             yield connection
 
-    def _in_need(self, work: Callable[[], None]) -> None:
+    def _with_reserve(self, work: Callable[[], None]) -> None:
         """Try an action again with the reserve if the disk is full."""
         try:
             work()
         except DiskFullError:
-            if not self._reserve.give():
+            if not self._reserve.free():
                 raise
             work()
             with suppress(StoreError), self._reading() as connection:
@@ -351,7 +354,7 @@ def _person(by: str) -> str:
 
 
 def _new_id() -> str:
-    # A command would take an id that begins with a dash for one of its options.
+    # The command line reads an id that begins with a dash as an option.
     while (made := secrets.token_urlsafe(16)).startswith("-"):
         pass
     return made

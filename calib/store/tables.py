@@ -10,12 +10,12 @@ import sqlalchemy as sa
 from calib.store.entries import Deletion, Entry, moment, moment_words, now, plain, searchable
 from calib.store.errors import StoreError
 
-# SQLite refuses patterns of 50,000 bytes.
-LONGEST_SEARCH = 1000
-# A deleted report is removed this long after its time was first found to be over. A clock that was
-# wrong for a shorter time then removes nothing.
-CONFIRMED_AFTER = timedelta(days=1)
-EXPIRED = "expired"  # the change in the log
+# SQLite refuses patterns of 50,000 bytes; nobody types this many characters.
+MAX_SEARCH_LENGTH = 1000
+# A deleted report is removed this long after its time was first found to be over. If the clock was
+# wrong for a shorter time, nothing is removed.
+REMOVAL_DELAY = timedelta(days=1)
+EXPIRED_CHANGE = "expired"
 metadata = sa.MetaData()
 
 
@@ -49,9 +49,9 @@ REFUSED_CHANGES = {
 }
 
 report_tags = _table("report_tags", "report_id tag", "", _of_report())
-# A report that is named here and still there rests: it can be restored.
+# A report that is listed here and in `reports` can be restored.
 deletions = _table("deletions", "report_id", "title deleted deleted_by")
-# Who saved a report, as a sign-in verified it; anonymous reports have none.
+# The owner is the signed-in user who saved the report. Reports of anonymous users have no row.
 owners = _table("owners", "report_id", "owner", _of_report())
 changes = _table("changes", "report_id moment change", "title person")
 schema = sa.Table(
@@ -66,44 +66,43 @@ LISTED = [
     *(column for column in reports.columns if column.name not in ("content", "searched")),
     sa.func.coalesce(_OWNER, "").label("owner"),
 ]
-# Reports that were not deleted.
-THERE = ~reports.c.id.in_(sa.select(deletions.c.report_id))
+NOT_DELETED = ~reports.c.id.in_(sa.select(deletions.c.report_id))
 
 
-def conditions(
+def list_conditions(
     search: str, tag: str | None, author: str | None, verdict: str | None
 ) -> list[sa.ColumnElement[bool]]:
-    """What a listed report fulfils: every word of the search, and every filter that is set."""
-    # autoescape: % and _ are looked for as they are.
-    found: list[sa.ColumnElement[bool]] = [
+    """Conditions of a list: every word of the search, and every filter that is set."""
+    # With `autoescape`, % and _ are ordinary characters of the search.
+    conditions: list[sa.ColumnElement[bool]] = [
         reports.c.searched.contains(word, autoescape=True)
-        for word in searchable(search[:LONGEST_SEARCH]).split()
+        for word in searchable(search[:MAX_SEARCH_LENGTH]).split()
     ]
     if tag is not None:
         tagged = sa.select(report_tags.c.report_id).where(report_tags.c.tag == plain(tag))
-        found.append(reports.c.id.in_(tagged))
+        conditions.append(reports.c.id.in_(tagged))
     if author is not None:
-        found.append(reports.c.author == plain(author))
+        conditions.append(reports.c.author == plain(author))
     if verdict is not None:
-        found.append(reports.c.verdict == plain(verdict))
-    return found
+        conditions.append(reports.c.verdict == plain(verdict))
+    return conditions
 
 
-def known_as(report_id: str) -> sa.ColumnElement[bool]:
-    """The report of an id; the address that it is taken from may hold anything."""
+def has_id(report_id: str) -> sa.ColumnElement[bool]:
+    """Whether a row has this id, which comes from an address and can be any text."""
     return reports.c.id == plain(report_id)
 
 
 def entries(connection: sa.Connection, query: sa.Select[Any]) -> tuple[Entry, ...]:
     """Entries of a query of `LISTED`, with their tags."""
     rows = connection.execute(query).mappings().all()
-    named: dict[str, list[str]] = {row["id"]: [] for row in rows}
-    theirs = sa.select(report_tags).where(report_tags.c.report_id.in_(list(named)))
-    for report_id, tag in connection.execute(theirs):
-        # A damaged index finds tags of other reports.
-        if report_id in named:
-            named[report_id].append(tag)
-    return tuple(Entry.of({**row, "tags": named[row["id"]]}) for row in rows)
+    tags: dict[str, list[str]] = {row["id"]: [] for row in rows}
+    query = sa.select(report_tags).where(report_tags.c.report_id.in_(list(tags)))
+    for report_id, tag in connection.execute(query):
+        # A damaged index can give tags of other reports.
+        if report_id in tags:
+            tags[report_id].append(tag)
+    return tuple(Entry.of({**row, "tags": tags[row["id"]]}) for row in rows)
 
 
 def log(connection: sa.Connection, report_id: str, change: str, title: str, person: str) -> None:
@@ -113,8 +112,8 @@ def log(connection: sa.Connection, report_id: str, change: str, title: str, pers
 
 def title_of(connection: sa.Connection, report_id: str, *conditions: sa.ColumnElement[bool]) -> str:
     """The title of a report that is about to be changed, with a lock on the report."""
-    known = sa.select(reports.c.title).where(known_as(report_id), *conditions).with_for_update()
-    title = connection.scalar(known)
+    query = sa.select(reports.c.title).where(has_id(report_id), *conditions).with_for_update()
+    title = connection.scalar(query)
     if title is None:
         raise unknown(connection, report_id)
     return plain(str(title))
@@ -131,19 +130,19 @@ def remove_rested(connection: sa.Connection, rest: timedelta) -> None:
     The first time is only written to the log.
     """
     today = datetime.now(UTC)
-    # A damaged date must not count as over, so only dates that start with "20" are compared.
+    # A damaged date must not count as expired, so only dates that start with "20" are compared.
     over = (deletions.c.deleted < moment(today - rest)) & deletions.c.deleted.like("20%")
     kept = deletions.join(reports, reports.c.id == deletions.c.report_id)
     expired = sa.exists().where(
         changes.c.report_id == deletions.c.report_id,
-        changes.c.change == EXPIRED,
+        changes.c.change == EXPIRED_CHANGE,
         changes.c.moment >= deletions.c.deleted,
     )
     query = sa.select(deletions.c.report_id, deletions.c.title).select_from(kept)
     for line in connection.execute(query.where(over, ~expired)).all():
-        log(connection, line.report_id, EXPIRED, plain(str(line.title)), "calib")
+        log(connection, line.report_id, EXPIRED_CHANGE, plain(str(line.title)), "calib")
     confirmed = expired.where(
-        changes.c.moment <= moment(datetime.now(UTC) - min(rest, CONFIRMED_AFTER))
+        changes.c.moment <= moment(datetime.now(UTC) - min(rest, REMOVAL_DELAY))
     )
     remove(connection, sa.select(deletions.c.report_id).where(over, confirmed))
 
@@ -156,6 +155,8 @@ def unknown(connection: sa.Connection, report_id: str) -> StoreError:
         return StoreError(f"There is no saved report with the id {report_id[:60]!r}.")
     line = Deletion.of(row)
     when = f"on {line.deleted:%Y-%m-%d}" if line.deleted else moment_words(None)
-    rests = connection.scalar(sa.select(reports.c.id).where(known_as(report_id))) is not None
-    again = " It can still be restored." if rests else ""
-    return StoreError(f"The report {report_id!r} was deleted {when} by {line.deleted_by}.{again}")
+    kept = connection.scalar(sa.select(reports.c.id).where(has_id(report_id))) is not None
+    restorable = " It can still be restored." if kept else ""
+    return StoreError(
+        f"The report {report_id!r} was deleted {when} by {line.deleted_by}.{restorable}"
+    )

@@ -1,4 +1,4 @@
-"""A connection to PostgreSQL with a limit on the wait for every answer."""
+"""A connection to PostgreSQL that limits the wait for every answer."""
 
 from __future__ import annotations
 
@@ -8,27 +8,31 @@ import psycopg
 from psycopg.errors import _WaitTimeout
 
 
-class ImpatientConnection(psycopg.Connection[Any]):
-    """A server that is frozen, or behind a network that lost it, keeps its sockets open: neither
-    its own time-outs nor those of the network end the waiting.
+class TimedConnection(psycopg.Connection[Any]):
+    """A connection that waits at most `max_seconds` for each answer.
+
+    The time-outs of the server and of the network do not end the wait for a server that is frozen,
+    because its sockets stay open.
     """
 
-    patience: float = 30.0  # seconds
+    max_seconds: float = 30.0
 
     def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
         """The result of an exchange with the server."""
         try:
-            return super().wait(gen, interval, self.patience if timeout is None else timeout)
+            return super().wait(gen, interval, self.max_seconds if timeout is None else timeout)
         except _WaitTimeout:
             # The earlier query can still be answered, so this connection cannot be used again.
             self.pgconn.finish()
-            raise psycopg.OperationalError(f"no answer within {self.patience:g} seconds") from None
+            raise psycopg.OperationalError(
+                f"no answer within {self.max_seconds:g} seconds"
+            ) from None
 
-    def glance(self, at_most: float) -> None:
+    def probe(self, max_seconds: float) -> None:
         """Ask whether the server answers, and wait at most this number of seconds."""
-        patience, self.patience = self.patience, min(at_most, self.patience)
+        usual, self.max_seconds = self.max_seconds, min(max_seconds, self.max_seconds)
         try:
             self.execute("SELECT 1")
             self.rollback()
         finally:
-            self.patience = patience
+            self.max_seconds = usual
