@@ -37,7 +37,7 @@ def analyse(session: Session, connected: Connected) -> None:
 def _counted(session: Session, connected: Connected) -> Upload:
     """Count all rows; a click on Cancel ends the query, since it ends this run of the page."""
     slot, below = st.empty(), st.empty()
-    # It takes the place of the last reason, until there is another.
+    # The button replaces the last reason, until there is another.
     session.refused_scan = None
     with below:
         leave = (session, "refused_scan", (connected, ()))
@@ -128,7 +128,7 @@ def _analysed(session: Session, rows: Data) -> LiveAnalysis | None:
     try:
         return state.analysis(session, rows, shown_in(slot))
     except ValueError:
-        return None  # the pages show why
+        return None  # The pages show the reason.
     finally:
         slot.empty()
 

@@ -104,7 +104,8 @@ def uploader(session: Session, place: Place, label: str) -> None:
     with st.container(key=key):
         found = st.file_uploader(
             label,
-            # A file kept by the widget is copied at every rerun: each read makes a new one.
+            # Each read changes the key, because a file that the widget keeps is copied at every
+            # rerun.
             key=f"{key}_{session.n_reads}",
             accept_multiple_files=place == "data",
             max_upload_size=MAX_BYTES // 2**20,
@@ -142,7 +143,7 @@ def paste(session: Session) -> None:
 
 
 def _receive_paste(session: Session) -> None:
-    # As bytes, because a text without a line break would be read as a path on the server.
+    # Text without a line break would be read as a path on the server, and bytes are not.
     text = st.session_state.get("data_paste", "")
     with st.spinner("Reading the rows"):
         receive(session, [("Pasted rows", text.encode(errors="replace"))], "data")
@@ -189,7 +190,7 @@ def file_reader() -> FileReader:
 def _read(
     files: Sequence[tuple[str, bytes]], written: TextFormat
 ) -> list[tuple[str, Table | Aggregate]]:
-    # Engines take their time to import, which whoever drops no file need not wait for.
+    # Engines take long to import, and only a dropped file needs them.
     from calib.scanning.rows_or_counts import read
 
     cancel = Cancel("cancel_reading", _cancel)
@@ -205,7 +206,7 @@ def _read(
 
 
 def _cancel() -> None:
-    # Otherwise the widget would return the same file again.
+    # Without a new key the widget would return the same file again.
     state.current().n_reads += 1
 
 
@@ -227,7 +228,7 @@ def question(session: Session) -> bool:
     st.warning(asked.sentence)
     with st.container(horizontal=True, key="question"):
         for number, (label, answer) in enumerate(repairs(asked, upload.mapping)):
-            # An answer that only states what was guessed repairs nothing.
+            # An answer that only confirms the guess repairs nothing.
             kind: Any = "secondary" if answer == upload.mapping else "primary"
             given = (session, answer)
             st.button(label, f"choose_{number}", on_click=state.map_anew, args=given, type=kind)

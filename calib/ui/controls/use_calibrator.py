@@ -30,8 +30,8 @@ from calib.ui.session.memo import keep
 from calib.ui.session.session import Session
 
 LANGUAGES = {".sql": "sql", ".py": "python", ".js": "javascript", ".json": "json"}
-MAX_SHOWN_CHARACTERS = 20_000  # longer files are cut on the page
-MAX_WHOLE_LINES = 40  # longer code is shown in a box that scrolls
+MAX_SHOWN_CHARACTERS = 20_000  # Longer files are cut on the page.
+MAX_WHOLE_LINES = 40  # Longer code is shown in a box that scrolls.
 CODE, SCORES = "Code for production", "Calibrated scores"
 FILES = (("CSV", "csv", csv.write_csv), ("Parquet", "parquet", parquet.write_table))
 keep(12)(offer)
@@ -41,7 +41,7 @@ def button(session: Session, model: state.Model) -> None:
     if not fitted(model.analysis):
         return
     advised = model.analysis.recommendation.method not in ("", "uncalibrated")
-    # Where none is recommended, the button is no advice.
+    # If no calibrator is recommended, the button must not advise one.
     label = f"Use {'this' if advised else 'a'} calibrator"
     if st.button(label, key=state.key("use"), type="primary" if advised else "secondary"):
         _dialog(session, model)
@@ -129,7 +129,7 @@ def _code(session: Session, model: state.Model, method: str) -> None:
     label = f"Download {made.file_name}"
     download(label, made.content, made.file_name, "use_download", type="primary")
     if made.code:
-        # A box scrolls, and its height is fixed: code itself could not be scrolled by key.
+        # The container scrolls, because a code element cannot be scrolled by keyboard.
         long = made.code.count("\n") > MAX_WHOLE_LINES
         with st.container(height=320 if long else "content", border=False, key="use_code"):
             shown = made.code[:MAX_SHOWN_CHARACTERS]
@@ -223,7 +223,7 @@ def _mapping(session: Session, model: state.Model, table: Table) -> ColumnMappin
     """The score columns as in the file of the analysis; another one where a person names it."""
     known = session.upload.mapping if session.upload else ColumnMapping()
     columns = _columns(session, model.rows)
-    # Counts that were saved keep the conversion of their scores, but not the columns.
+    # Saved counts know how their scores were converted, but not the columns.
     conversion = conversion_of(model.analysis.data.origin)
     mapping = known.chosen(score=columns if model.rows.is_matrix else columns[0], **conversion)
     if isinstance(mapping.score, str) and mapping.score not in table.columns:

@@ -38,7 +38,7 @@ SPLIT = (
 )
 VIEW_KINDS = {"top": "Top-r", "within": "Within top-r", "class": "Class"}
 VIEW_CALLED = {"top": "top", "within": "within top", "class": "class"}
-# Within the first class is the first class; a class, until one is chosen, is the first in order.
+# "Within top-1" would be the same as top-1. Until a class is chosen, the first one is shown.
 FIRST_VIEW = {"top": 1, "within": 2, "class": 0}
 
 
@@ -85,7 +85,7 @@ def ask(
     widget: Callable[..., Any], key: str, value: Any, take: Callable[[Any], None], **more: Any
 ) -> None:
     """Draw a widget that shows a value of the session, and give its answer to `take`."""
-    # It is assigned only if it differs: an assignment would replace a text being typed.
+    # An assignment would replace a text that is being typed, so it is assigned only if it differs.
     if key not in st.session_state or st.session_state[key] != value:
         st.session_state[key] = value
     widget(key=key, on_change=lambda: take_answer(key, take), **more)
@@ -162,7 +162,7 @@ def why_shown(analysis: Analysis, shown: tuple[str, ...]) -> None:
 
 def columns(session: Session) -> tuple[str, ...]:
     hidden = () if session.is_matrix else choices.OF_MATRICES
-    # Of the two ECE of one score, the one over the bins in use.
+    # The table first shows the ECE over the bins in use.
     first = [
         f"ece_{session.settings.strategy}" if key == "ece_quantile" else key
         for key in choices.FIRST_COLUMNS
@@ -238,7 +238,7 @@ def view(session: Session, rows: Data) -> None:
     kind, index = check_view(session.settings.view, n)
 
     def change_kind(kind: str) -> None:
-        # All classes together always hold the true one.
+        # "Within top-n" of n classes always contains the true one, so the rank is at most n - 1.
         session.change(choices.VIEW, f"{kind}:{min(FIRST_VIEW[kind], n - 1)}")
 
     def change_index(index: int | None) -> None:

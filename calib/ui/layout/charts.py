@@ -16,8 +16,8 @@ from calib.figures import Chart
 from calib.ui.session import state
 from calib.ui.session.session import Session
 
-# Seconds in which a browser paints a chart. What arrives earlier is drawn together with it, and
-# the chart waits for the whole page.
+# A browser paints a chart in this time. It would draw what arrives earlier together with the chart,
+# which would then wait for the whole page.
 PAINTED = 0.12
 SVG_BUTTON = Path(__file__).with_name("svg_button.js").read_text(encoding="utf-8")
 
@@ -77,7 +77,7 @@ def at_once(
 
     def follow() -> None:
         if session.painted and session.answered != session.chosen:
-            # The browser drew the change before it sent it: only the rest of the page is left.
+            # The browser drew the change before it sent it, so only the rest of the page is left.
             st.rerun()
         with place:
             controls(session)

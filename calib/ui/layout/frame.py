@@ -62,7 +62,7 @@ def begin(title: str) -> Session:
 @st.cache_resource
 def _prepare_server() -> None:
     share_heaps()
-    # Modules live as long as the server: a collection need not look at them again.
+    # Modules live as long as the server, so the garbage collector need not look at them again.
     gc.collect()
     gc.freeze()
 
@@ -100,7 +100,7 @@ def models(session: Session, *, one_score: bool = False) -> tuple[state.Model, .
         return state.Model(rows, _compute(work, "analysis", name if len(shown) > 1 else ""), name)
 
     found = tuple(analysed(name, rows) for name, rows in shown.items())
-    # A link to a source says what its rows gave, which is known from here on.
+    # A link to a source says what its rows gave, which is known only now.
     if session.upload is not None and session.upload.source is not None:
         state.write_address(session)
     # The slider was drawn before the data were known.
@@ -161,7 +161,7 @@ def source(session: Session) -> None:
 
 def _data(session: Session) -> None:
     if session.upload is None:
-        # The first page has them all to choose from.
+        # The Overview page shows all examples to choose from.
         if session.page != "Overview":
             st.caption(f"Example: **{EXAMPLES[session.example].title}**")
         return
@@ -214,7 +214,7 @@ def _compute(work: Callable[[Progress], Found], kind: str, name: str = "") -> Fo
         st.button("Analyse", key="analyse_anyway", type="primary", on_click=setattr, args=again)
         st.stop()
     session.cancelled = None
-    # Several may take long in one run of a page, so each button has a key of its own.
+    # Several computations of one page may take long, so each button has its own key.
     slot, cancel = st.empty(), Cancel(f"cancel_{kind}_{name}", _cancel)
 
     def progress(share: float, text: str) -> None:

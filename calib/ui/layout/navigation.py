@@ -12,7 +12,7 @@ PRODUCT = "calib"
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 
-# Drawn again from memory at every run: its links do not depend on what was chosen.
+# Streamlit draws it again from its cache, because its links do not depend on what was chosen.
 @st.cache_resource(show_spinner=False)
 def draw(title: str, classes: bool) -> None:
     hidden = "" if title == "Overview" else f'<span class="unseen">: {title}</span>'

@@ -17,8 +17,8 @@ from calib.ui.session.session import Session
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    text: str  # as Markdown
-    problem: Problem | None = None  # of the uploaded data, perhaps with a repair
+    text: str  # It is Markdown.
+    problem: Problem | None = None  # A problem of the uploaded data, perhaps with a repair.
 
 
 def show(session: Session, found: Sequence[state.Model]) -> None:

@@ -24,7 +24,7 @@ def control(session: Session) -> None:
     _refuse(session, names)
 
     def change(chosen: Collection[str]) -> None:
-        # In the order of the data, not in the order of the clicks.
+        # The models are in the order of the data, not in the order of the clicks.
         session.change(MODELS, tuple(name for name in names if name in chosen))
 
     shown = list(state.shown_models(session))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from calib.ui.session.page_list import GROUPS
 
-# The links of a group are drawn late: it is as wide before as with them.
+# Widths in rem. The links of a group are drawn late, and the group must be as wide before.
 WIDTHS = {
     "": 5.1875,
     "Diagnose": 13.625,
@@ -24,7 +24,7 @@ def css() -> str:
         f'.st-key-pages_{name.lower()}::before {{ content: "{name.replace("Data", "")}"; }}\n'
         for name in GROUPS
     )
-    # What arrives late keeps its place free.
+    # The place of a table that arrives late is kept free.
     heights = "".join(
         f"[class*=st-key-rows_{n}_] {{ min-height: {2 + 4.875 * n}rem; }}\n"
         f"[class*=st-key-lines_{n}_] {{ min-height: {5.5 + 2.1875 * n}rem; }}\n"

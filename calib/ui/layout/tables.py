@@ -31,7 +31,7 @@ DIRECTIONS: Mapping[str, str] = {
     "one": "1 is calibrated",
     "none": "no better direction",
 }
-# A table of more scrolls.
+# A longer table scrolls.
 MOST_LINES = 10
 BIN_COLUMNS = {
     "low_edge": "Bin from",
@@ -56,7 +56,7 @@ def bins(curve: ReliabilityCurve, key: str) -> None:
         for name, label in BIN_COLUMNS.items()
     }
     columns = {name: getattr(curve, name) for name in BIN_COLUMNS}
-    # Both ends in one column: ten columns are wider than a small screen.
+    # Both ends are in one column, because ten columns are wider than a small screen.
     ends = {
         f"{level(curve.confidence_level)} CI": (curve.low, curve.high),
         "Band": (curve.band_low, curve.band_high),
@@ -65,7 +65,8 @@ def bins(curve: ReliabilityCurve, key: str) -> None:
         name: [between(*each) for each in zip(*pair, strict=True)] for name, pair in ends.items()
     }
     st.dataframe(
-        # As Streamlit sends it: by way of pandas it takes 0.7 ms more at every move of the slider.
+        # Streamlit sends Arrow tables. Through pandas it takes 0.7 ms more at every move of the
+        # slider.
         pa.table(columns | {"rows": curve.rows.astype(np.int64)} | spans),
         column_config=formats
         | {name: st.column_config.TextColumn(alignment="right") for name in ends},
@@ -105,7 +106,7 @@ class MetricColumn:
     key: str
     label: str
     help: str
-    cells: Mapping[str, tuple[str, ...]]  # the value, and the small text below it, by method
+    cells: Mapping[str, tuple[str, ...]]  # By method: the value, and the small text below it.
 
 
 def metric_table(
@@ -215,7 +216,7 @@ def lower_first(label: str) -> str:
 
 
 def formulas(analysis: Analysis) -> None:
-    # Lines, not a table: a long formula must wrap, and no cell of a dataframe does.
+    # A long formula must wrap, and no cell of a dataframe does.
     lines = [
         f"- **{plain(method.label)}**: {formula(method)}  \n"
         f"  :small[:gray[{plain(CALIBRATORS[method.key].summary)}]]"
@@ -238,7 +239,7 @@ def best_of(estimates: Mapping[str, Estimate], column: Column) -> set[str]:
 
 def direction(change: Estimate, better: str) -> str:
     if change.low == change.high == 0.0:
-        return "no change"  # AUC, of a strictly increasing calibrator
+        return "no change"  # A strictly increasing calibrator does not change the AUC.
     fell, rose = ("worse", "better") if better == "higher" else ("better", "worse")
     if change.high < 0:
         return fell

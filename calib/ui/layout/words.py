@@ -16,7 +16,7 @@ from calib.text import formula as written
 
 REFERENCE = re.compile(r"(arXiv:|doi:)(\S+?)(?=[,;.)]*(?:\s|$))")
 SITES: Mapping[str, str] = {"arXiv:": "https://arxiv.org/abs/", "doi:": "https://doi.org/"}
-# Smallest number of rows of a chart, and the width of a band that leaves no dot outside.
+# Charts need at least this number of rows. In a wider band, no dot can be outside.
 MIN_DRAWN, MAX_BAND = 10, 0.9
 
 

@@ -23,7 +23,7 @@ from calib.ui.session import choices, state
 from calib.ui.session.choices import method_label
 from calib.ui.session.session import Session
 
-# Okabe and Ito's vermillion and blue: read alike by colour-blind eyes, on white and on black.
+# Okabe and Ito's vermillion and blue: colour-blind eyes can tell them apart on white and on black.
 TOO_HIGH, TOO_LOW, SIZE = "213, 94, 0", "0, 114, 178", "127, 127, 127"
 STRONGEST = 0.6
 FEW_GREY = {"light": "#5A6570", "dark": "#A9B4BF"}
@@ -48,7 +48,7 @@ COLUMNS: dict[str, Any] = {
     "base_rate": st.column_config.NumberColumn("Observed", help="Share of rows of this class."),
     "mean_score": st.column_config.NumberColumn("Mean score"),
 }
-# What a cell shows. The column is sorted by the number.
+# A cell shows this text. The column is sorted by the number.
 SHOWN: dict[str, Callable[[float], str]] = {
     "n_rows": count,
     **dict.fromkeys(("ks_error", "ece", "ece_noise_floor", "base_rate", "mean_score"), number),

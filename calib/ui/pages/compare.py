@@ -54,7 +54,7 @@ DIFFERENCE = """
   full in the table.
 - Differences are paired by row, so their intervals are narrower than those of the losses.
 """
-# As many columns leave room for the changes beside the table.
+# With more columns the table needs the width of the page, and the changes are below it.
 BESIDE = 5
 MATRIX_CHANGE = """
 - **All classes together**, whatever the view: multiclass log loss uses the score of the true class,
@@ -68,7 +68,7 @@ CLIPPING = """
 - The best bound is chosen on these same rows, so its loss is optimistic.
   [Lucena 2018](https://arxiv.org/abs/1809.07751), Figure 2.
 """
-# Two models make no line.
+# Two models do not show a course.
 MIN_IN_LINE = 3
 BEFORE = "uncalibrated"
 COUNTED = (
@@ -102,7 +102,7 @@ def page() -> None:
         with below:
             compared = widgets.after_control(session, models[0].analysis)
     frame.show(session, models, partial(body, session, shown))
-    # Last: everything above can be read while all models are fitted.
+    # This is drawn last, so that everything above can be read while all models are fitted.
     if len(state.models(session)) > 1:
         with all_models:
             counted = session.upload is not None and bool(session.upload.counted)
@@ -133,7 +133,6 @@ def body(session: Session, shown: tuple[str, ...], model: state.Model) -> None:
 def metrics(analysis: Analysis, shown: tuple[str, ...]) -> None:
     columns = chosen(analysis, shown, metric_columns(analysis.columns, analysis.methods))
     with st.container(key=state.key("table_and_changes")):
-        # More columns need the width of the page.
         places = (
             st.columns([5, 3], gap="medium") if len(columns) <= BESIDE else [st.container()] * 2
         )
@@ -205,7 +204,7 @@ def clipped(session: Session, compared: LiveMulticlassComparison) -> None:
     st.markdown("### Clipping against calibration")
     try:
         with st.spinner("Clipping at every bound"):
-            # Another view has another comparison of the same held-out scores.
+            # Other views compare the same held-out scores, so the key is not the comparison.
             clip = Keyed(compare_clipping, compared)
             found = session.memo.heavy(clip, compared.held_out, at)
     except ValueError as error:

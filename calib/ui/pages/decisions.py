@@ -29,7 +29,7 @@ from calib.ui.session.results import costs
 from calib.ui.session.session import Session
 
 BY_COSTS, BY_CAPACITY = "Costs", "Capacity"
-# By what decides: each explains what its chart draws.
+# By the rule that decides: each explains what its chart draws.
 COST_READINGS = {
     "costs": """
 - Each **line** is the expected cost per row if all rows with a score of at least the threshold are
@@ -53,7 +53,7 @@ BENEFIT_READING = """
 - Perfectly calibrated scores are never below **Flag all** or **Flag none**, apart from chance.
   [Vickers and Elkin 2006](https://doi.org/10.1177/0272989X06295361).
 """
-# Meanings of the columns of the table, which are narrow enough to be seen whole beside a sidebar.
+# Meanings of the columns. The headings are short, so that the table fits beside a sidebar.
 HEAD = {
     "Threshold": "Lowest score that is flagged.",
     "Flagged": "Rows at or above the threshold.",

@@ -85,11 +85,11 @@ def body(session: Session, model: state.Model) -> None:
     beside = epsilons(session, analysis)
     st.markdown("### Fitted parameters")
     tables.formulas(analysis)
-    # Of a matrix these are maps of one view; the calibrators for use map whole rows.
+    # The curves of a matrix are those of one view, but the calibrators for use map whole rows.
     if not session.is_matrix:
         use_calibrator.button(session, model)
     smoothness(analysis)
-    # Last: everything else can be read while its points are computed.
+    # This is drawn last, so that everything else can be read while its points are computed.
     with beside:
         curves = over_epsilon(session, analysis)
     if curves:
@@ -124,7 +124,7 @@ def epsilons(session: Session, analysis: LiveAnalysis) -> st.delta_generator.Del
     st.markdown("### Epsilon")
     control, transform, effect = st.columns([2, 3, 3], gap="medium")
     with control:
-        # Several models share one epsilon.
+        # Models side by side share one epsilon.
         if session.drawn == 0:
             widgets.epsilon(session, analysis.compact_logit.rule)
         meaning = compact_logit(analysis.compact_logit)
@@ -162,7 +162,8 @@ def rule_maps(session: Session, analysis: LiveAnalysis) -> Mapping[str, Calibrat
     known, keys = analysis.compact_logit, methods(analysis)
     if known.epsilon == known.rule:
         return {}
-    # Fitted on all rows: no fold counts, and not the epsilon in use.
+    # They are fitted on all rows and with the automatic epsilon, so the folds and the epsilon of
+    # the settings do not matter.
     made = Keyed(by_rule, analysis.held_out, keys)
     return session.memo(made, analysis.data.fingerprint, analysis.settings.view, keys)
 
@@ -248,7 +249,7 @@ def epsilon_matters(
             return f"**Epsilon has no effect**: no chosen calibrator uses it; {outside}."
         return f"{outside[0].upper()}{outside[1:]}."
     losses = {curve: analysis.methods[curve.key].metrics["log_loss"] for curve in curves}
-    # By more than the uncertainty of the loss itself.
+    # The loss must move by more than its own uncertainty.
     much = any(curve.swing > (loss.high - loss.low) / 2.0 for curve, loss in losses.items())
     lead = "Epsilon matters" if much else "Epsilon matters little"
     at = level(analysis.settings.confidence_level)

@@ -39,12 +39,12 @@ BETA_FAMILY = ("platt", "logistic", "isotonic", "beta", "beta_am", "beta_ab")
 class Opening:
     """A built-in example with the settings and the page that show a paper's point."""
 
-    key: str  # of the button
-    # What the button says, and the page's title.
+    key: str  # The key of the button.
+    # The label of the button, and the title of the page.
     label: str
     page: str
-    example: str  # key of the example
-    values: Mapping[Choice[Any], Any]  # what is chosen
+    example: str  # The key of the example.
+    values: Mapping[Choice[Any], Any]  # The choices of the link.
 
     @property
     def link(self) -> Link:
@@ -59,7 +59,7 @@ class GalleryEntry:
     openings: tuple[Opening, ...]
     # Titles of tables, by the name of their file among the reproductions.
     numbers: Mapping[str, str]
-    # Name of the picture among the reproductions, and what it shows.
+    # The name of the picture among the reproductions, and what it shows.
     picture: str
     alt: str
 
@@ -284,7 +284,8 @@ def read_numbers(path: Path) -> tuple[dict[str, list[str]], list[str]]:
         lines = list(csv.DictReader(file))
     columns: dict[str, list[str]] = {
         "Number": [line["name"] for line in lines],
-        # The shorter: a published number has the digits that were printed.
+        # The published text may have fewer digits than `digits`: then it is shown as it was
+        # printed.
         "Published": [
             min(line["published"], _rounded(line, "published"), key=len) for line in lines
         ],

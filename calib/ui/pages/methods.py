@@ -57,7 +57,7 @@ class Entry:
         )
 
 
-# Words of the field that name no metric and no calibrator.
+# Terms of the field that name neither a metric nor a calibrator.
 TERMS = (
     Entry(
         "Reliability diagram",

@@ -18,7 +18,7 @@ from calib.ui.session import state
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session
 
-# The look of an answer. The symbol has the same meaning as the colour.
+# Symbol and colour of an answer. The symbol has the same meaning as the colour.
 LOOKS = {
     "not calibrated": ("✕", "red"),
     "no evidence": ("✓", "green"),

@@ -44,7 +44,7 @@ HOW_TO_CROSS = (
     "page, and analyse the rows again."
 )
 MAX_PICKED = 6
-# A control cannot list thousands of slices: those with the strongest evidence are first.
+# A control cannot list thousands of slices, so those with the strongest evidence are offered.
 MAX_OFFERED = 200
 MAX_LISTED = 500
 COLUMNS = {
@@ -234,7 +234,7 @@ def forest(gaps: Mapping[str, SliceGaps], tests: Mapping[str, SliceTests]) -> No
 def table(gaps: Mapping[str, SliceGaps], tests: Mapping[str, SliceTests]) -> None:
     first = tests["uncalibrated"]
     shown = [int(i) for i in first.order[:MAX_LISTED]]
-    # Two tables, because one is wider than a window of 1,024 pixels.
+    # One table of all columns would be wider than a window of 1,024 pixels.
     tables.by_method(
         "slices",
         {key: [_test_row(gaps[key], each, i) for i in shown] for key, each in tests.items()},

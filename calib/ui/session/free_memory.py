@@ -6,7 +6,7 @@ import ctypes
 import gc
 import sys
 
-# Parameters of mallopt: two shared heaps, because a heap per thread would keep freed memory.
+# Parameters of mallopt. Two heaps are shared, because a heap per thread would keep freed memory.
 M_ARENA_MAX, ARENAS = -8, 2
 
 
@@ -30,7 +30,7 @@ def share_heaps() -> None:
 
 
 def _of_glibc(name: str, *arguments: int) -> None:
-    # glibc keeps what was freed for itself; other C libraries of Linux have no such functions.
+    # The C library glibc keeps freed memory for itself. Others on Linux have no such functions.
     function = getattr(ctypes.CDLL(None), name, None) if sys.platform == "linux" else None
     if function is not None:
         function(*arguments)

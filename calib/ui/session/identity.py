@@ -11,15 +11,15 @@ from calib.text import plain
 from calib.ui.session.session import Session
 from calib.ui.session.sign_in import is_configured
 
-# Names in the log for actions without a signed-in user.
+# The log names this for actions of people who did not sign in.
 SESSION = "the session that saved it"
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    # What the provider vouches for: the address it has verified, else its own name for the person.
+    # The provider has verified this: the email address, or else its own name for the person.
     identity: str
-    name: str  # what the person is called
+    name: str
 
     @property
     def is_admin(self) -> bool:

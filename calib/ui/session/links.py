@@ -24,13 +24,14 @@ MAX_ROWS = 10**10
 class Source:
     """A person's own data as a link names them; all of it is only what somebody wrote there."""
 
-    # First characters of the data's own, "" while the file cannot be analysed.
+    # The first characters of the fingerprint of the data; "" while the file cannot be analysed.
     fingerprint: str = ""
-    name: str = ""  # of the file
+    name: str = ""  # The name of the file.
     n_rows: int | None = None
-    # How they were counted, if a source that the operator named has them.
+    # How the rows were counted, if they are in a source that the operator named.
     query: Query | None = field(default=None, compare=False)
-    seen: Seen = field(default=Seen(), compare=False)  # what they gave when they were counted
+    # The results of the day when the rows were counted.
+    seen: Seen = field(default=Seen(), compare=False)
 
     @property
     def size(self) -> str:
@@ -44,11 +45,11 @@ class Source:
 @dataclass(frozen=True, slots=True)
 class Link:
     chosen: Chosen = field(default_factory=Chosen)
-    example: str | None = None  # key of the built-in example; None for a person's own data
-    source: Source = field(default_factory=Source)  # a person's own data; empty for an example
-    # Where the shown data begin: what equals it is not written.
+    example: str | None = None  # The key of a built-in example; None for a person's own data.
+    source: Source = field(default_factory=Source)  # A person's own data; empty for an example.
+    # The settings with which the shown data begin. Values that equal them are not written.
     start: Settings = field(default_factory=Settings, compare=False)
-    # What an address named.
+    # The choices that the address names.
     named: frozenset[Choice[Any]] = field(default=frozenset(), compare=False)
 
 
@@ -114,7 +115,7 @@ def _one_line(text: str) -> str:
     return " ".join(printable.split())[:MAX_NAME].strip()
 
 
-# The field of a source, and what reads it, by its name in an address.
+# By name in an address: the field of a source, and the function that reads it.
 OF_SOURCE: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "data": ("fingerprint", lambda text: text[:FINGERPRINT_SHOWN]),
     "file": ("name", _one_line),

@@ -18,7 +18,7 @@ from calib.ui.session.turns import HEAVY
 
 P = ParamSpec("P")
 T = TypeVar("T")
-# Results of functions that grow with the rows.
+# How many results are kept of functions whose results grow with the rows.
 _KEPT: dict[Callable[..., Any], int] = {}
 
 
@@ -82,7 +82,7 @@ class Memo:
                 values.move_to_end(key)
                 found: T = values[key]
                 return found
-        # If two sessions miss at the same time, both compute the result; neither waits.
+        # If two sessions miss at the same time, both compute the result, and neither waits.
         with turn:
             value = function() if isinstance(function, Keyed) else function(*args, **kwargs)
         with self._lock:
@@ -106,7 +106,7 @@ def _key(value: Any) -> Hashable:
         return tuple((name, _key(each)) for name, each in value.items())
     if isinstance(value, tuple):
         return tuple(map(_key, value))
-    # Without an equality of its own it is one result, and no value.
+    # Objects without __eq__ are compared by identity, so the key has a weak reference to them.
     own: Any = type(value).__hash__
     return ref(value) if own is object.__hash__ and value is not None else value
 

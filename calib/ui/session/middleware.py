@@ -30,7 +30,7 @@ from calib.ui.streamlit_private import (
     styled_document,
 )
 
-# Streamlit's scripts are inline, made into blobs and compiled. Nothing is loaded from elsewhere.
+# Streamlit's scripts are inline, made into blobs and compiled. Nothing is loaded from another site.
 POLICY = "; ".join(
     (
         "default-src 'self'",
@@ -54,10 +54,10 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
 }
 HERE = ("localhost", "127.0.0.1", "::1")
-# A browser would keep a document with another style, or none: Streamlit's tags do not know of it.
+# Streamlit's tags do not depend on the style, so a browser would keep a document with an old style.
 CONDITIONS = (b"accept-encoding", b"if-none-match", b"if-modified-since")
 VALIDATORS = ("etag", "last-modified")
-# Every other page has controls at the side.
+# All other pages have a sidebar.
 WITHOUT_SIDEBAR = ("", "gallery", "methods")
 
 
@@ -100,7 +100,7 @@ def _own_names() -> list[str]:
     found = [socket.gethostname(), socket.getfqdn()]
     with suppress(OSError):
         addresses = socket.getaddrinfo(socket.gethostname(), None)
-        # An address of a link ends with the name of an interface, which no browser writes.
+        # A link-local address ends with the name of an interface, which no browser writes.
         found += [str(place[0]).partition("%")[0] for *_, place in addresses]
     return found
 
@@ -148,7 +148,7 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        # A path with more slashes may be redirected to the one that is meant.
+        # A path with more slashes may be redirected to the one without them.
         path = "/" + "/".join(filter(None, scope["path"].split("/")))
         if path.endswith(METRICS_PATH) and not self._shows_metrics:
             await PlainTextResponse("Not found", 404)(scope, receive, send)
@@ -185,7 +185,7 @@ class Styled:
         async def hold(message: Message) -> None:
             held.append(message)
 
-        # The same request for a complete, uncompressed document.
+        # Ask for a complete, uncompressed document.
         asked = [pair for pair in scope["headers"] if pair[0] not in CONDITIONS]
         await self.app({**scope, "headers": asked}, receive, hold)
         for message in self._with_style(held, scope["path"]):

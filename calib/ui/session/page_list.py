@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-# The first and the last page have no group: the answer, and its data.
+# The answer and its data are the first and the last page, and have no group.
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "": {"Overview": "app.py"},
     "Diagnose": {
@@ -22,11 +22,11 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
 PAGES: Mapping[str, str] = {
     title: file for group in GROUPS.values() for title, file in group.items()
 }
-# Shown in the navigation where there are more than two classes.
+# The navigation shows these only for data with more than two classes.
 OF_A_MATRIX = ("Classes",)
-# They have something to show while the data of a link are awaited.
+# These pages can be shown while the data of a link are missing.
 WITHOUT_DATA = ("Reports", "Gallery", "Methods")
-# Pages that are the same in every view of a matrix.
+# These pages are the same in every view of a matrix.
 WITHOUT_VIEW = ("Data", "Classes", "Gallery", "Methods")
 # On the other pages a changed choice has no effect.
 WITH_ANALYSIS = tuple(page for page in PAGES if page not in ("Data", "Gallery", "Methods"))

@@ -21,11 +21,11 @@ from calib.ui import streamlit_private
 from calib.ui.session import sign_in
 from calib.ui.session.free_memory import give_back
 
-# A file counts as at least so much: a million of one byte take memory too.
+# A smaller file counts as this size, because a million files of one byte take memory too.
 MIN_COUNTED_BYTES = 2**16
 # A person whose connection is lost for a moment keeps files that were not read yet.
 FILES_KEPT_SECONDS = 10.0
-# Streamlit gives a lost connection 120 seconds to come back; after them it finds no session to end.
+# Streamlit waits 120 seconds for a lost connection. After that it knows no session to end.
 SESSION_KEPT_SECONDS = 110.0
 SIGN_IN = "Sign in before you upload a file."
 FULL = (
@@ -53,7 +53,7 @@ class Receiving:
         self._app = app
         self._of_session = budget_gb("CALIB_SESSION_UPLOAD_GB", 2.0)
         self._of_server = budget_gb("CALIB_SERVER_UPLOAD_GB", 4.0)
-        # Bytes of uploads that are not complete, by session.
+        # Bytes of incomplete uploads, by session.
         self._arriving: Counter[str] = Counter()
         # Sessions that uploaded a file, and have not been ended.
         self._sessions: set[str] = set()
@@ -65,7 +65,7 @@ class Receiving:
             finally:
                 self._left()
         elif scope["type"] == "http" and scope["method"] == "PUT":
-            # A person who leaves during an upload is no error of the server.
+            # If a person leaves during an upload, that is no error of the server.
             try:
                 await self._put(scope, receive, send)
             except ClientDisconnect:

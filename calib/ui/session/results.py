@@ -34,7 +34,7 @@ from calib.ui.session.memo import keep
 from calib.ui.session.session import Session
 from calib.ui.session.state import Model
 
-# A slice has fewer rows than all have: its bins must not become too small to trust.
+# A slice gets fewer bins than all rows if its bins would be smaller than this.
 ROWS_A_BIN = 50
 keep(4)(sliced_rows)
 keep(4)(timed_rows)

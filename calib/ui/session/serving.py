@@ -19,9 +19,9 @@ from calib.loading import ColumnMapping, InputError, Table, TextFormat, for_test
 from calib.loading.loader import LoadOptions, mapping_of
 from calib.ui.session.upload import Connected, Upload
 
-# JSON: the sources, perhaps a table, and options of `calib.load`.
+# Its value is JSON: the sources, perhaps a table, and options of `calib.load`.
 VARIABLE = "CALIB_SERVE"
-# Seconds from the end of the preparations until the server surely answers.
+# The server surely answers this long after its preparations.
 SOON = 0.2
 
 
@@ -127,12 +127,12 @@ def serve(
     known = [*options.get("server.allowedHosts", ()), *hosts]
     options["server.allowedHosts"] = names(options.get("server.address"), known)
     if listens and ":" in listens and listens != "::":
-        # Streamlit prints, and lets a browser open, what stands here; it adds no brackets.
+        # Streamlit prints this address and opens it in a browser, and adds no brackets.
         options.setdefault("browser.serverAddress", f"[{listens}]")
     script = str(app_file())
     # Streamlit takes the program for the script, and looks for files beside it.
     sys.argv = [script]
-    # Of a second interrupt, while open pages are closed.
+    # A second interrupt, while open pages are closed, would be logged as an error.
     logging.getLogger("uvicorn.error").addFilter(
         lambda record: "CancelledError" not in record.getMessage()
     )

@@ -30,10 +30,10 @@ from calib.ui.session.upload import Connected, Upload
 
 T = TypeVar("T")
 SESSION = "calib"
-# Of a session that a reload goes on with.
+# After a reload the new session takes these fields from the old one.
 RESUMED = ("upload", "draft", "unseen", "title", "author", "note", "memo")
 FIRST_EXAMPLE = next(iter(EXAMPLES))
-# Models side by side. With more, the columns would be too narrow to read.
+# With more models side by side, the columns would be too narrow to read.
 MAX_SHOWN = 4
 
 
@@ -41,57 +41,57 @@ MAX_SHOWN = 4
 class Pending:
     """Filled while the bodies of several models are drawn."""
 
-    # By key: the place, the chart, and what draws it, of each model.
+    # By key: for each model the place, the chart, and the function that draws it.
     charts: dict[str, list[tuple[DeltaGenerator, Chart, Callable[[Chart], None]]]] = field(
         default_factory=dict
     )
-    # What is drawn below all models, by what it is called.
+    # By name: what is drawn once, below all models.
     once: dict[str, Callable[[], object]] = field(default_factory=dict)
 
 
 @dataclass(slots=True, weakref_slot=True)
 class Session:
-    # The value of every choice; ``session[choice]`` is one of them.
+    # ``session[choice]`` is the value of one choice.
     chosen: Chosen = field(default_factory=Chosen)
-    # Key of the built-in example that is shown while there is no upload.
+    # The example is shown while there is no upload.
     example: str = FIRST_EXAMPLE
-    upload: Upload | None = None  # a person's own data
-    # Answer to "Were these predictions made on rows the model was not trained on?".
+    upload: Upload | None = None  # A person's own data.
+    # The answer to "Were these predictions made on rows the model was not trained on?".
     unseen: Declared = "unknown"
-    file_problems: tuple[Problem, ...] = ()  # why the last file could not be read
-    # Names and bytes of files that can be read in two ways, and their place, until it is known.
+    file_problems: tuple[Problem, ...] = ()  # The reasons why the last file could not be read.
+    # Names and bytes of files that can be read in two ways, and their place, until a person
+    # decides.
     unread: tuple[tuple[tuple[str, bytes], ...], Literal["data", "test"]] | None = None
-    refused: tuple[str, ...] = ()  # what the link asked for and did not get
-    # A person's own data that the link was made for, until they are here.
+    refused: tuple[str, ...] = ()  # Sentences about parts of the link that were ignored.
+    # A person's own data that the link was made for, while they are missing.
     awaited: Source = field(default_factory=Source)
-    offered: Upload | None = None  # data that came instead of those
-    # Files read so far; part of the uploaders' keys, since a kept file is copied every rerun.
+    offered: Upload | None = None  # Data that were dropped instead of those.
+    # Each read file changes the uploaders' keys, because a kept file is copied at every rerun.
     n_reads: int = 0
-    explains: bool = False  # whether "How to read it" is open
-    # Of the report.
+    explains: bool = False  # Whether "How to read it" is open.
+    # The next three are those of the next report.
     title: str = ""
     author: str = ""
     note: str = ""
-    start: Settings = field(default_factory=Settings)  # where the shown data begin: their defaults
-    # What a person or a link chose: its settings stay when other data are shown.
+    start: Settings = field(default_factory=Settings)  # The default settings of the shown data.
+    # Choices of a person or a link. Their settings stay when other data are shown.
     named: set[Choice[Any]] = field(default_factory=set)
-    is_matrix: bool = False  # whether the shown data have one score per class
-    # What of the team's reports is open, and what is looked for.
+    is_matrix: bool = False
     team_reports: TeamReports = field(default_factory=TeamReports)
-    page: str = ""  # title of the page that is shown
-    drawn: int = 0  # number of the model that the body of the page is being drawn for
-    answered: Chosen | None = None  # choices that the whole page was last drawn for
-    painted: bool = False  # whether the browser drew those that follow before it sent them
-    # What waits until all models are drawn; None while a single one is.
+    page: str = ""  # The title of the page that is shown.
+    drawn: int = 0  # The number of the model for which the body of the page is being drawn.
+    answered: Chosen | None = None  # The choices for which the whole page was drawn last.
+    painted: bool = False  # Whether the browser drew the following choices before it sent them.
+    # Charts that wait until all models are drawn; None if there is one model.
     pending: Pending | None = None
-    memo: Memo = field(default_factory=Memo)  # results on what is shown
-    # What was shown, and the choices, when a computation was cancelled: it is not begun again.
+    memo: Memo = field(default_factory=Memo)  # Results for the shown data.
+    # The data and the choices of a cancelled computation, which is not begun again.
     cancelled: tuple[object, ...] | None = None
-    draft: Connected | None = None  # the table of a source whose columns are being mapped
-    # The table of a source that was not counted, and why; without a problem it was cancelled.
+    draft: Connected | None = None  # The table of a source whose columns are being mapped.
+    # A table that was not counted, and the problems; without a problem it was cancelled.
     refused_scan: tuple[Connected, tuple[Problem, ...]] | None = None
-    changed_since: str = ""  # what a refresh of the source has changed
-    # The last result of each model, by fingerprint: the next takes from it what did not change.
+    changed_since: str = ""  # A sentence about what a refresh of the source has changed.
+    # The last result of each model, by fingerprint. The next analysis reuses what did not change.
     latest: dict[str, LiveAnalysis] = field(default_factory=dict)
 
     @classmethod
@@ -108,7 +108,7 @@ class Session:
     def link(self) -> dict[str, str]:
         """The address that restores this session, all but a person's own data."""
         if self.upload is None:
-            # Where the server has data of its own, an address without an example opens them.
+            # If the server has data of its own, an address without an example opens them.
             first = self.example == FIRST_EXAMPLE and of_server() is None
             example = None if first else self.example
             return encode(Link(self.chosen, example, self.awaited, self.start))
@@ -205,12 +205,12 @@ class Session:
         self.example, self.upload, self.unseen, self.file_problems = key, None, "unknown", ()
         self.awaited, self.offered, self.unread = Source(), None, None
         self.reset(MODELS)
-        # Classes are those of the data that were shown.
+        # The classes of the view are those of the data that were shown.
         self.reset(VIEW)
 
     def take(self, upload: Upload) -> None:
         if upload.counted:
-            # Rows and their counts have one fingerprint, and analyses of different entries.
+            # Rows and their counts have the same fingerprint but different analyses.
             self.latest.clear()
         self.upload, self.file_problems, self.unread = upload, (), None
         self.awaited, self.offered, self.changed_since = Source(), None, ""

@@ -26,13 +26,13 @@ from calib.ui.session.upload import Connected
 if TYPE_CHECKING:
     from calib.scanning.connections import Connection
 
-# Proxies refuse addresses of more than 8 kB, in which each quotation mark takes three.
+# Proxies refuse addresses of more than 8 kB, in which each quotation mark takes three characters.
 MAX_TEXT = 3_000
 MAX_DIGITS = 12
-# From so many classes on, a link names ranges of columns.
+# With more classes, a link names ranges of columns.
 FEW_CLASSES = 12
 WRONG = "it must be what this app writes for a connected source"
-# What a query and a connected table have by the same name.
+# These fields have the same name in a query and in a connected table.
 SHARED = ("view", "pairs", "sample", "row_id")
 
 
@@ -52,7 +52,7 @@ def named() -> Found:
         return Found({}, ())
     if not sections:
         return Found({}, ())
-    # Engines take their time to import, and most servers have no sources.
+    # Engines take long to import, and most servers have no sources.
     from calib.scanning.connections import Connection
 
     sources, problems = {}, []
@@ -72,10 +72,10 @@ class Query:
     table: str
     mapping: ColumnMapping
     view: str = ""
-    classes: str = ""  # the score columns as ranges, if there are many
-    pairs: tuple[tuple[str, str], ...] = ()  # slice columns that are also counted together
-    sample: int = 0  # rows that are drawn, or 0 if all are counted
-    row_id: str = ""  # the column that identifies each row
+    classes: str = ""  # The score columns as ranges, if there are many.
+    pairs: tuple[tuple[str, str], ...] = ()  # Slice columns that are also counted together.
+    sample: int = 0  # Number of rows that are drawn, or 0 if all are counted.
+    row_id: str = ""  # The column that identifies each row.
 
     @classmethod
     def of(cls, connected: Connected | None) -> Query | None:
@@ -112,7 +112,7 @@ class Query:
             data = reader.plain(dict, loads(text if len(text) <= MAX_TEXT else ""), "query")
             known = {name: data.pop(name) for name in own & data.keys()}
             made: Query = reader.record(cls, {**known, "mapping": data}, "query")
-        except (ValueError, RecursionError):  # it repeats what somebody wrote
+        except (ValueError, RecursionError):  # The message would repeat text of the link.
             raise ValueError(WRONG) from None
         if not made.source or made.sample < 0 or made.mapping.guessed:
             raise ValueError(WRONG)
@@ -143,7 +143,7 @@ class _Reader(Reader):
     error = ValueError
 
     def read(self, kind: Any, data: Any, where: str) -> Any:
-        # Of a column or a label there may be several.
+        # A field can hold one column or label, or several.
         if isinstance(kind, UnionType) and isinstance(data, list):
             kind = next((each for each in get_args(kind) if get_origin(each) is tuple), kind)
         return super().read(kind, data, where)
@@ -153,14 +153,14 @@ class _Reader(Reader):
 class Seen:
     """What rows of a source gave on some day."""
 
-    day: str = ""  # ISO 8601; "" if it is not known
-    # None if there was no analysis yet. Then the following values are not known either.
+    day: str = ""  # In ISO 8601; "" if it is not known.
+    # If it is None there was no analysis, and the following values are not known either.
     n_rows: int | None = None
     # Results of the uncalibrated scores, with the p-value of the KS test.
     base_rate: float = math.nan
     ks_error: float = math.nan
     p: float = math.nan
-    verdict: str = ""  # as the heading of a page
+    verdict: str = ""  # The heading of the Overview page.
 
     @classmethod
     def of(cls, day: str, analysis: Analysis | None) -> Seen:

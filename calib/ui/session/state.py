@@ -45,7 +45,7 @@ class Model:
 
 def current() -> Session:
     """The session; made from the address at the first run."""
-    # Asked for dozens of times a run: one look, not a second one for whether it is there.
+    # This is called dozens of times per run, so the session is looked up once.
     session: Session | None = st.session_state.get(SESSION)
     if session is None:
         give_back()
@@ -58,11 +58,11 @@ def _begun(named: dict[str, str]) -> Session:
     session = Session.from_link(named)
     place = _place(session.awaited)
     earlier = _open_sessions().get(place) if session.waits else None
-    # What it shows may have changed since it was left there.
+    # The session may show other data since the address was written.
     if earlier is not None and earlier.upload and _place(source_of(earlier.upload)) == place:
         session.resume(earlier)
     elif "ex" not in named:
-        # What the operator named, unless the address is for other data.
+        # Without an example in the address, the data that the operator named are shown.
         upload = of_server()
         if upload is not None and (not session.waits or source_of(upload) == session.awaited):
             session.take(upload)
@@ -71,8 +71,8 @@ def _begun(named: dict[str, str]) -> Session:
 
 @st.cache_resource
 def _open_sessions() -> WeakValueDictionary[tuple[str, str, str], Session]:
-    # A reloaded tab is a new session. Streamlit keeps the old one for some minutes, and nothing
-    # here keeps it longer.
+    # A reloaded tab is a new session. Streamlit keeps the old one for some minutes, and this
+    # reference must not keep it longer.
     return WeakValueDictionary()
 
 
@@ -123,7 +123,7 @@ def shared_memo() -> Memo:
 
 def map_anew(session: Session, mapping: ColumnMapping) -> None:
     if session.upload is not None:
-        # Seconds where a thousand columns are checked.
+        # This takes seconds if there are a thousand columns.
         with st.spinner(READING):
             session.take(session.upload.mapped(mapping))
 
@@ -152,7 +152,7 @@ def predictions(session: Session) -> Data | None:
 def analysis(session: Session, rows: Data, progress: Progress = no_progress) -> LiveAnalysis:
     """The analysis of these rows under the session's settings; only what changed is computed."""
     latest = session.latest
-    # A person's own rows are kept by their session alone and go with it.
+    # Only the session keeps a person's own rows, so they are freed with it.
     kept = session.memo if session.upload else shared_memo()
     work = Unkeyed(_fit, earlier=latest.get(rows.fingerprint), progress=progress)
     found = kept.heavy(work, rows, _fitting(session.settings))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from calib.reports import Grade, Report
 
-# Names in the address: whoever has the id finds the report.
+# Names in the address of the Reports page.
 REPORT, COMPARED = "report", "against"
 MAX_ID = 200
 
@@ -17,29 +17,30 @@ class TeamReports:
     # Ids of the open saved report, and of the report with which it is compared, or "".
     report: str = ""
     compared: str = ""
-    file: Report | None = None  # a report that was opened from a file
-    # What the file is called, and why the last one could not be opened.
+    file: Report | None = None  # A report that was opened from a file.
+    # The name of the file, and the reason why the last one could not be opened.
     file_name: str = ""
     file_problem: str = ""
-    other: Report | None = None  # what the open report is compared with, where not both are saved
-    tags: str = ""  # tags of the next report that is saved, separated by commas
-    model: str = ""  # the model of the report, if there are several
-    grade: Grade = "guarded"  # counts that the next report carries, to be recomputed from
-    # What is looked for in the list; "" is anything.
+    # The report with which the open one is compared, unless both are saved.
+    other: Report | None = None
+    tags: str = ""  # The tags of the next report, separated by commas.
+    model: str = ""  # The model of the next report, if there are several.
+    grade: Grade = "guarded"  # Which counts the next report contains, to be recomputed from.
+    # The filters of the list; "" matches every report.
     search: str = ""
     tag: str = ""
     author: str = ""
     verdict: str = ""
-    page: int = 0  # page of the list, from 0
-    # Ids of the reports in the list that are to be compared, at most two.
+    page: int = 0  # The page of the list, from 0.
+    # Ids of at most two reports that are selected to be compared.
     picked: tuple[str, ...] = ()
-    # What was saved last, hashed, and its id: a second click makes no second report.
+    # The hash of the report that was saved last, and its id: a second click saves no second report.
     saved: tuple[int, str] = (0, "")
-    asking: str = ""  # the dialog that is open: "edit", "delete", or ""
-    moved: bool = False  # whether another report was just opened, or closed
-    message: str = ""  # what was done; shown once
-    n_reads: int = 0  # files read so far; part of the uploader's key
-    own: set[str] = field(default_factory=set)  # ids of the reports that this session saved
+    asking: str = ""  # The open dialog: "edit", "delete", or "".
+    moved: bool = False  # Whether another report was just opened, or closed.
+    message: str = ""  # The result of the last action. It is shown once.
+    n_reads: int = 0  # Each read file changes the uploader's key.
+    own: set[str] = field(default_factory=set)  # Ids of the reports that this session saved.
 
     def read(self, named: Mapping[str, str], *, again: bool) -> None:
         """Open what an address names: of reports the address alone decides, so that Back works.

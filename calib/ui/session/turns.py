@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-# Seconds: what is done sooner needs no button.
+# Work that is done sooner needs no button.
 PATIENCE = 2.0
-TICK = 0.25  # seconds between two looks at the line
-# More than two sessions computing at once would leave the others' sliders without a core; files are
-# read in processes of their own, each of which may take gigabytes.
+TICK = 0.25
+# More than two sessions computing at once would leave the others' sliders without a core. Files are
+# read in separate processes, each of which may take gigabytes.
 COMPUTING, READING = 2, 2
 
 
@@ -55,7 +55,7 @@ class Turns:
     def _wait(self, ticket: object) -> None:
         slot = None
         while (place := self._place(ticket)) > 0:
-            # Streamlit ends an abandoned run when it draws, which gives the place up.
+            # Streamlit ends an abandoned run when the run draws, which gives the place up.
             slot = slot or st.empty()
             slot.info(waiting(place, self._most), icon=":material/hourglass_top:")
         if slot is not None:
@@ -80,15 +80,15 @@ HEAVY, FILES = Turns(COMPUTING), Turns(READING)
 class Cancel:
     """A button that cancels the work. Streamlit ends a run when it draws next."""
 
-    key: str  # of the button
-    cancel: Callable[[], None]  # what makes the next run leave it
+    key: str  # The key of the button.
+    cancel: Callable[[], None]  # Makes the next run skip the work.
     _slot: DeltaGenerator = field(default_factory=st.empty)
     _start: float = field(default_factory=time.monotonic)
     _drawn: bool = False
 
     def after_a_while(self) -> None:
         """Draw the button if it has taken long; in any case let a run end that was left."""
-        # Whatever asks for the state gives Streamlit the occasion to end the run.
+        # Streamlit ends an abandoned run when the run asks for the state.
         st.session_state.get(self.key)
         if not self._drawn and time.monotonic() > self._start + PATIENCE:
             self._slot.button("Cancel", key=self.key, icon=":material/close:", on_click=self.cancel)

@@ -48,11 +48,11 @@ class Connected:
     source: Connection
     table: str
     mapping: ColumnMapping
-    # Of one score column per class: "top:1" or "class:k".
+    # With one score column per class: "top:1" or "class:k".
     view: str = ""
     # Slice columns that are also counted together.
     pairs: tuple[tuple[str, str], ...] = ()
-    # Rows to draw instead of counting all, and the column that identifies each row.
+    # Number of rows to draw instead of counting all, and the column that identifies each row.
     sample: int = 0
     row_id: str = ""
     # All columns of the table, if they are known.
@@ -78,7 +78,7 @@ class Connected:
         if problems := list(class_structure(mapping)):
             raise with_arguments(problems, mapping)
         named = mapping.changed() | {"slices": (*mapping.slices, *self.pairs), "name": self.label}
-        named.pop("decimal", None)  # numbers of an engine are not text
+        named.pop("decimal", None)  # An engine has numbers, not text.
         if isinstance(mapping.score, tuple):
             named["view"] = self.view
         rows, table = self.source.source(self.table)
@@ -106,17 +106,18 @@ class Connected:
 class Upload:
     """Tables as they were read, their mapping, and the rows that come of the two."""
 
-    # As read: the mapping can be changed at any time. Several are one model each. Empty where the
-    # files hold counts, whose columns were named when they were counted.
+    # The tables as they were read, because the mapping can be changed at any time. Several are one
+    # model each. There are none if the files hold counts, whose columns were named when they were
+    # counted.
     tables: tuple[Table, ...]
     mapping: ColumnMapping
     problems: tuple[Problem, ...]
-    models: Mapping[str, Data]  # one entry a model; empty while a problem is an error
-    checklist: tuple[str, ...]  # short sentences of what is fine
-    counted: tuple[str, ...] = ()  # names of the files of counts
-    # Where the rows lie, so that they can be counted or drawn again.
+    models: Mapping[str, Data]  # One entry per model; empty while a problem is an error.
+    checklist: tuple[str, ...]  # Short sentences about checks that found no problem.
+    counted: tuple[str, ...] = ()  # The names of the files of counts.
+    # The table from which the rows can be counted or drawn again.
     source: Connected | None = None
-    day: str = ""  # when that was done, ISO 8601
+    day: str = ""  # The day when the source was asked, in ISO 8601.
 
     @classmethod
     def of(cls, *tables: Table, mapping: ColumnMapping | None = None) -> Upload:

@@ -92,7 +92,7 @@ def _chosen(session: Session, known: Mapping[str, Connection]) -> Connected | No
     if before is None or (before.source, before.table) != (source, table):
         with st.spinner("Reading the first rows"):
             first = session.memo(Connection.first_rows, source, table)
-        # A file may have predicted labels; an engine compares none with the outcome.
+        # A file may have predicted labels, but an engine does not compare them with the outcome.
         guessed = replace(guess(first, models=True), predicted=None)
         session.draft = Connected(source, table, guessed, columns=tuple(first.columns))
     return session.draft

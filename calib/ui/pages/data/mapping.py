@@ -42,9 +42,9 @@ UPLOAD, SOURCE = "map", "connect"
 class Mapped:
     """A table whose columns are being mapped."""
 
-    table: Table  # The first rows of a source. Other rows can have other labels.
+    table: Table  # A source gives only its first rows. Other rows can have other labels.
     mapping: ColumnMapping
-    key: str  # what the keys of the widgets begin with: of an upload, or of a source
+    key: str  # The prefix of the widgets' keys: UPLOAD or SOURCE.
 
     @classmethod
     def of(cls, session: Session, key: str) -> Mapped:
@@ -174,7 +174,7 @@ def _more(mapped: Mapped) -> None:
         select("time", "Time")
         if mapping.day_first is not None:
             _ask(mapped, "day_first", st.toggle, label="Dates have the day first")
-        # An engine counts scores and labels, no predicted ones.
+        # An engine does not count predicted labels.
         if not classes and not mapped.of_source:
             select("predicted", "Predicted label")
     with right:
@@ -298,7 +298,7 @@ def preview(session: Session) -> None:
             **{name: st.column_config.Column(f"{name} ({roles[name]})") for name in mapped},
         },
         key="preview",
-        # Streamlit's own placeholder is a word that a cell may hold.
+        # Streamlit's placeholder for missing values is a word that a cell may contain.
         placeholder="(empty)",
         alt="The first rows of the file.",
     )

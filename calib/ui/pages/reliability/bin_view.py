@@ -146,7 +146,7 @@ def _control(session: Session, analysis: Analysis, picked: ChosenBin, shown: Seq
     if len(options) > 1:
         control(session, choices.BIN_OF, options, value=picked.method)
     curve = analysis.methods[picked.method].reliability
-    # Other bins need another widget: otherwise an old choice would be read as one of the new bins.
+    # Other bins need another widget, because an old choice would be read as one of the new bins.
     key = state.key(f"bin_at_{picked.method}_{curve.strategy}_{len(curve.rows)}_{curve.n_empty}")
 
     def name(i: int) -> str:
@@ -194,7 +194,7 @@ def _rows(
         key=state.key("table_rows"),
         alt=f"Rows of the bin: {len(shown)} of {len(found):,}, one per line, with every column.",
     )
-    # Made when it is asked for: a bin may hold all rows of a large file.
+    # It is made when it is asked for, because a bin may hold all rows of a large file.
     table = partial(row_table, rows, held_out, picked.method, found)
     label = f"Download {'this row' if len(found) == 1 else f'these {len(found):,} rows'} (CSV)"
     key = state.key("download_bin")

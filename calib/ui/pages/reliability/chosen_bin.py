@@ -25,9 +25,10 @@ class ChosenBin:
 
     method: str
     curve: ReliabilityCurve
-    # Position among the bins that have rows. None: no bin is chosen, or the chosen one is empty.
+    # The position among the bins that have rows. If it is None, no bin is chosen, or the chosen one
+    # is empty.
     position: int | None
-    # Whether the bins of `curve` are a range of scores and what lies on both sides of it.
+    # Whether the bins of `curve` are a range of scores and the scores on both sides of it.
     is_range: bool = False
 
     @property

@@ -20,7 +20,7 @@ from calib.ui.session.memo import Keyed, keep
 from calib.ui.session.session import Session
 
 KEY, HELD = "explorer", "explorer_cells"
-# What the browser calls a choice is its key.
+# The browser names a choice by its key.
 SENT: tuple[Choice[Any], ...] = (
     choices.STRATEGY,
     choices.N_BINS,
@@ -33,7 +33,7 @@ SENT: tuple[Choice[Any], ...] = (
 def hold(session: Session, model: state.Model, shown: Sequence[str]) -> None:
     """Send what is drawn, apart from the choices, which change with every step."""
     mount = st.components.v2.component("calib_explorer_cells", js=cells_script())
-    # As bytes they are not written as JSON again, and a message that the browser has is not sent.
+    # Bytes are not written as JSON again, and a message that the browser has is not sent.
     with st.container(key=HELD):
         mount(key=f"{HELD}_data", data=_held(session, model.analysis, shown)[1])
 

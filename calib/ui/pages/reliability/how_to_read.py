@@ -19,7 +19,7 @@ MAX_RUNS = 3
 STABLE = "**The conclusion does not depend on the number of bins.**"
 NEARLY_STABLE = "**Nearly all numbers of bins lead to the same conclusion.**"
 UNSTABLE = "**The conclusion depends on the number of bins.**"
-# A share of binnings this small disagrees by chance.
+# If at most this share of binnings disagrees, it may be chance.
 BY_CHANCE = 0.05
 SENSITIVITY = """
 - The coloured bands are intervals of ECE. The band of the strategy that is not in use is fainter.

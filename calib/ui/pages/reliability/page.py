@@ -30,7 +30,7 @@ class DiagramChoices:
     session: Session
     methods: tuple[str, ...]
     lines: Sequence[RateKind]
-    explored: bool  # The browser draws the diagram.
+    explored: bool  # Whether the browser draws the diagram.
 
     def shown(self, analysis: Analysis) -> tuple[str, ...]:
         return tuple(key for key in self.methods if key in analysis.methods) or ("uncalibrated",)
@@ -88,11 +88,12 @@ def diagrams(chosen: DiagramChoices, model: state.Model) -> None:
         return
     if chosen.explored:
         explorer.show(chosen.session, model, shown)
-    # Lines, and a panel per method, are drawn in the static charts alone.
+    # Only the static charts draw lines and a panel per method.
     if chosen.lines or len(shown) > MAX_TOGETHER or not chosen.explored:
         static_diagrams(chosen, model, shown)
         return
-    # Drawn only while it is open: plotly takes longer than all else of a moved slider.
+    # The chart is drawn only while it is open, because plotly takes most of the time of a moved
+    # slider.
     static = st.expander("Static chart", key="static_diagram", on_change="rerun")
     if static.open:
         with static:

@@ -31,7 +31,7 @@ from calib.ui.session.session import Session
 from calib.ui.session.source_links import Query, Seen
 from calib.ui.session.team_reports import REPORT
 
-# Lines that are not too long to read.
+# Longer lines are hard to read.
 WIDTH = 980
 BACK = ":material/arrow_back:"
 BROKEN = (
@@ -83,7 +83,7 @@ def _count_again(session: Session, report: Report) -> None:
     try:
         query = Query.read(report.source) if report.source else None
     except ValueError:
-        query = None  # a file can contain anything
+        query = None  # A file can contain anything.
     if query is None:
         return
     words = f"The source counts all rows of {query.label} again. Then the page says what changed."
@@ -235,7 +235,7 @@ def _delete(session: Session, store: Store, entry: Entry) -> None:
     )
     if not st.button("Delete", key="delete_confirmed", type="primary"):
         return
-    # The dialog may have stood open while the right was lost.
+    # The person may have lost the right while the dialog was open.
     if not identity.may_change(session, entry.id, entry.owner):
         st.error("This report belongs to another person.")
         return

@@ -105,14 +105,14 @@ def report_of(session: Session, model: state.Model) -> Report:
     time, first, cross = (session[each] for each in (TIME, SLICE_BY, CROSS))
     time = time if time in known else rows.time_name
     first = first if first in known else next(iter(known), "")
-    # The current column is first.
+    # The sections use the first column, so the chosen one is first.
     slices: list[tuple[str, ...]] = [
         (name,) for name in dict.fromkeys((first, *known)) if name and name != time
     ]
     if cross in rows.crossable_with(first):
         slices.append((first, cross))
     query = Query.of(session.upload.source) if session.upload else None
-    # The examples are made with cross-validation: every score is out of fold.
+    # The scores of the examples are out of fold.
     declared = session.unseen if session.upload else "yes"
     costs = results.costs(session.chosen)
     made = session.memo.heavy(
@@ -121,7 +121,8 @@ def report_of(session: Session, model: state.Model) -> Report:
         model.analysis,
         declared,
         session.team_reports.grade,
-        # How the rows can be counted again, where a source has them; without path and address.
+        # If a source has the rows, the report says how to count them again, without path and
+        # address.
         "" if query is None else query.written(),
         slices=tuple(slices),
         n_ranges=session[N_RANGES],
@@ -153,7 +154,7 @@ def _saving(session: Session, store: Store, report: Report) -> None:
         except StoreError as error:
             st.error(plain(str(error)))
         else:
-            # The list below was drawn before.
+            # The list below was drawn before the report was saved.
             st.rerun()
     if browser.saved[1]:
         st.success("Saved. This link is permanent; later changes are saved as a new report.")

@@ -18,7 +18,7 @@ from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session
 from calib.ui.session.team_reports import COMPARED, REPORT, TeamReports
 
-# Seconds: a page must not hang for a server that is away.
+# A page must not wait long for a server that does not answer.
 PATIENCE = 4.0
 PER_PAGE = 10
 DAY = timedelta(days=1)

@@ -15,7 +15,7 @@ from calib.ui.session import identity
 from calib.ui.session.session import Session
 from calib.ui.session.team_reports import REPORT
 
-# Text of a saved report. Two equal texts of the same time are shown as one.
+# Reports are compared as if they had this date: two equal texts are saved once.
 ONCE = "2000-01-01"
 LOCAL = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
 ONLY_HERE = (
@@ -32,7 +32,7 @@ IMAGES = (
     "To save a chart as PNG or SVG, point at it and use the buttons at its upper right: your "
     "browser makes the image."
 )
-# Label, method of the report, suffix and type of each file.
+# Each file has a label, a method of the report, a suffix and a type.
 WORDS = (
     ("HTML", "html", "html", "text/html"),
     ("JSON", "json", "json", "application/json"),
@@ -103,10 +103,10 @@ def uploader(session: Session, label: str, key: str) -> tuple[Report, str] | Non
 def _read(session: Session, content: bytes, name: str) -> Report | None:
     """The report, or None; the reason is kept for the page."""
     browser = session.team_reports
-    # A file kept by the widget is copied at every rerun: each read makes a new one.
+    # Each read changes the key, because a file that the widget keeps is copied at every rerun.
     browser.n_reads += 1
     browser.file_problem = ""
-    # The widget's limit is the browser's alone.
+    # Only the browser checks the limit of the widget.
     if len(content) > MAX_MB * 2**20:
         browser.file_problem = f"{plain(name)} is larger than {MAX_MB} MB: no report is."
         return None

@@ -27,8 +27,8 @@ if len(LINK_NAMES) < len(CHOICES) or not Settings.defaults().keys() <= CHOICES.k
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    settings: Settings = field(default_factory=Settings)  # what the analysis depends on
-    # Choices that only change charts and differ from their default, by key.
+    settings: Settings = field(default_factory=Settings)
+    # Choices that only change charts, by key, if they differ from their default.
     drawing: tuple[tuple[str, Any], ...] = ()
 
     @classmethod

@@ -29,7 +29,7 @@ from calib.ui.session.page_list import WITH_ANALYSIS
 
 LEVELS = (0.8, 0.9, 0.95, 0.99)
 EPSILON_RANGE = (1e-15, 0.32)
-# Powers of ten that the slider offers.
+# The slider offers these powers of ten.
 EXPONENTS = tuple(tenth / 10 for tenth in range(-150, -4))
 MAX_SEED = 2**31 - 1
 DEFAULTS = Settings.defaults()
@@ -128,7 +128,7 @@ EPSILON = Choice[float | None](
     help="Scores outside [ε, 1 − ε] are left unchanged. A smaller ε spreads out scores near 0 and "
     "1 more.",
     chip=lambda value: f"ε = {significant(value or 0.0)}",
-    # Functions draws the compact logit itself.
+    # The Functions page draws the compact logit itself.
     acts_on=on(*WITH_ANALYSIS, when="uses epsilon") | on("Functions"),
     widget=st.select_slider,
     shown=lambda value: float(

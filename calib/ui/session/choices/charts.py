@@ -24,7 +24,7 @@ from calib.ui.session.choices.choice import (
 from calib.ui.session.page_list import WITH_ANALYSIS
 
 PILLS = partial(st.pills, selection_mode="multi")
-# What the table of the Compare page can show, besides the added metrics.
+# The table of the Compare page can show these columns, besides the added metrics.
 COLUMN_LABELS = {
     "log_loss": "Log loss",
     "log_loss_change": "Change in log loss",
@@ -60,7 +60,7 @@ FIRST_COLUMNS = (
 COLUMNS = Choice[tuple[str, ...]](
     key="columns",
     link="cols",
-    default=(),  # the first ones
+    default=(),  # An empty choice shows FIRST_COLUMNS.
     values=several(one_of(*COLUMN_LABELS, name=COLUMN_LABELS.__getitem__)),
     label="Columns",
     help="Columns of the metric table. Changes are relative to the uncalibrated scores.",
@@ -85,7 +85,7 @@ AXIS = Choice[AxisKind](
 SHOWN = Choice[tuple[str, ...]](
     key="shown",
     link="show",
-    default=(),  # uncalibrated and recommended
+    default=(),  # An empty choice shows the uncalibrated and the recommended scores.
     values=several(METHOD),
     label="Show",
     help="Calibrated scores are out-of-fold. At first: uncalibrated and recommended.",
@@ -175,7 +175,7 @@ SCORE_RANGE = Choice[tuple[float, ...]](
     label="Range of scores",
     chip=lambda ends: f"Scores {span(*ends)}",
     acts_on=on("Reliability"),
-    widget=st.slider,  # the explorer's brush
+    widget=st.slider,  # The explorer has a brush instead.
     forgets=("bin_at",),
 )
 
@@ -187,7 +187,7 @@ HIDDEN = Choice[tuple[str, ...]](
     label="Hide",
     chip=lambda found: f"Without {' and '.join(found)}",
     acts_on=on("Reliability"),
-    widget=PILLS,  # the explorer's boxes
+    widget=PILLS,  # The explorer has boxes instead.
 )
 
 AUTO_BINS = Choice[bool](
@@ -206,7 +206,7 @@ AUTO_BINS = Choice[bool](
 AFTER = Choice[str](
     key="after",
     link="after",
-    default="",  # the recommended one
+    default="",  # An empty choice is the recommended calibrator.
     values=METHOD,
     label="After calibration by",
     help="Its held-out scores, compared with the uncalibrated scores.",
@@ -218,7 +218,7 @@ AFTER = Choice[str](
 MODELS = Choice[tuple[str, ...]](
     key="models",
     link="model",
-    default=(),  # the first and the last
+    default=(),  # An empty choice shows the first and the last.
     values=Values(
         lambda text: tuple(map(unquote, text.split("~"))),
         lambda names: "~".join(quote(name, safe=" ").replace("~", "%7E") for name in names),

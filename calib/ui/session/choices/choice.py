@@ -17,11 +17,13 @@ T = TypeVar("T")
 class Values(Generic[T]):
     """Which values are allowed, how an address writes them, and what a widget calls them."""
 
-    read: Callable[[str], T]  # from the text of an address; a ValueError says what the text must be
+    # Reads the text of an address. Its ValueError says what the text must be.
+    read: Callable[[str], T]
     write: Callable[[T], str] = str
-    options: tuple[T, ...] = ()  # what a widget offers where the data do not decide it
-    bounds: tuple[T, ...] = ()  # smallest and largest number that a widget offers, on its own scale
-    name: Callable[[Any], str] = str  # of an option, on the page
+    options: tuple[T, ...] = ()  # A widget offers these, unless the data decide it.
+    # The smallest and the largest number that a widget offers, on the scale of the widget.
+    bounds: tuple[T, ...] = ()
+    name: Callable[[Any], str] = str  # The page calls an option so.
 
 
 def one_of(
@@ -108,14 +110,14 @@ def _within(value: T, low: Any, high: Any) -> T:
     return value
 
 
-# What is shown, as far as it decides whether a choice changes anything.
+# Facts about what is shown that decide whether a choice changes anything.
 Fact = Literal[
-    "in a bin",  # a bin is looked into
+    "in a bin",  # A bin or a range of scores is chosen.
     "several models",
-    "draws folds",  # the data name neither folds nor test rows
-    "sets bins",  # the data do not choose the number of bins
-    "uses epsilon",  # a chosen method is fitted on the compact logit
-    "has columns",  # the data have columns to slice by
+    "draws folds",  # The data have neither folds nor test rows.
+    "sets bins",  # The number of bins is not automatic.
+    "uses epsilon",  # A chosen method is fitted on the compact logit.
+    "has columns",  # The data have columns to slice by.
 ]
 
 
@@ -129,21 +131,23 @@ def on(*titles: str, when: Fact | None = None) -> dict[str, Fact | None]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Choice(Generic[T]):
-    # Key of its widget. If an analysis depends on the choice, also its name in `Settings`.
+    # The key of the widget. If an analysis depends on the choice, also its name in `Settings`.
     key: str
-    # Name in the address. Short and never changed: saved addresses must keep their meaning.
+    # The name in addresses. It is short, and never changes, because saved addresses must keep their
+    # meaning.
     link: str
     default: T
     values: Values[T]
-    label: str  # of the widget
-    chip: str | Callable[[T], str]  # text of the chip of a changed value
-    acts_on: Mapping[str, Fact | None]  # see `on`
-    widget: Callable[..., Any]  # a widget of Streamlit
-    help: str | None = None  # tooltip of the widget
-    # From the value to the widget's, and back.
+    label: str
+    chip: str | Callable[[T], str]  # The text of the chip that a changed value has.
+    acts_on: Mapping[str, Fact | None]  # `on` makes it.
+    widget: Callable[..., Any]
+    help: str | None = None  # The tooltip of the widget.
+    # Converts the value to that of the widget, and back.
     shown: Callable[[T], Any] = lambda value: list(value) if isinstance(value, tuple) else value
     taken: Callable[[Any], Any] = lambda value: value
-    # Keys of choices that mean nothing any more when this one changes.
+    # The keys of choices that are reset when this one changes, because they would mean something
+    # else.
     forgets: tuple[str, ...] = ()
 
     @property
@@ -157,7 +161,7 @@ class Choice(Generic[T]):
 
     def chip_text(self, value: T) -> str:
         text = self.chip(value) if callable(self.chip) else self.chip.format(value)
-        # Only words begin with a capital: a capital ε is another letter.
+        # A capital ε would be another letter.
         return text[:1].upper() + text[1:] if text[:1].isascii() else text
 
     def take(self, answer: Any) -> T:

@@ -34,7 +34,7 @@ COST_FN = _cost("cost_fn", "fn", "negative")
 CAPACITY = Choice[float | None](
     key="capacity",
     link="cap",
-    default=None,  # the costs decide
+    default=None,  # Without a capacity, the costs decide.
     values=number(1e-6, 1.0, offered=(1e-4, 100.0)),
     label="Rows that can be flagged, in %",
     chip=lambda share: f"Capacity {percent(share or 0.0)}",
