@@ -15,7 +15,6 @@ from calib.analysis.verdicts import verdict_after
 from calib.calibrators import CALIBRATORS
 from calib.cli import options
 from calib.cli.streams import tell, writing
-from calib.reports.render.command import option_of
 from calib.text import significant
 
 EXAMPLES = """examples:
@@ -135,7 +134,7 @@ def add(commands: options.Commands) -> None:
     limits = parser.add_argument_group("limits", "At least one must be given.")
     for limit in LIMITS:
         limits.add_argument(
-            option_of(limit.option), type=limit.bound, metavar="NUMBER", help=limit.meaning
+            options.option_of(limit.option), type=limit.bound, metavar="NUMBER", help=limit.meaning
         )
     limits.add_argument(
         "--method",
@@ -152,7 +151,7 @@ def run(given: argparse.Namespace) -> int:
     bounds = {limit: getattr(given, limit.option) for limit in LIMITS}
     bounds = {limit: bound for limit, bound in bounds.items() if bound is not None}
     if not bounds:
-        known = ", ".join(option_of(limit.option) for limit in LIMITS)
+        known = ", ".join(options.option_of(limit.option) for limit in LIMITS)
         raise ValueError(f"check must be given at least one of {known}, got none.")
     predictions = options.predictions_of(given)
     settings = options.settings_of(given, predictions, methods=(given.method,))

@@ -13,6 +13,7 @@ import shtab
 import calib
 from calib.cli import check, compare, export, report, reports, scan, serve, verify
 from calib.cli.options import check_outputs, complete_files, standard_input
+from calib.cli.settings_file import add_saved, options_given
 from calib.cli.streams import discard, prepare, tell
 
 BAD_INPUT, FAULT, INTERRUPTED = 2, 3, 130
@@ -65,20 +66,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     prepare()
     try:
         # The command alone opens the dashboard.
-        given = parser().parse_args(named or ("serve",))
-        return _run(given)
+        return _run(named or ("serve",))
     except KeyboardInterrupt:
         return INTERRUPTED
 
 
-def _run(given: argparse.Namespace) -> int:
+def _run(arguments: Sequence[str]) -> int:
+    known = parser()
+    given, hint = known.parse_args(arguments), ""
     try:
         check_outputs(given)
         with standard_input(given):
+            if getattr(given, "settings", None) is not None:
+                add_saved(given, options_given(known, arguments))
+                hint = f" What no option names is read from --settings {given.settings.name}."
             status: int = given.run(given)
         sys.stdout.flush()
     except (ValueError, OSError) as error:
-        return _refused(given, _sentence(error))
+        return _refused(given, f"{_sentence(error)}{hint}")
     except Exception:
         # Python's own exit status is 1, which a pipeline would read as an exceeded limit.
         traceback.print_exc()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import shutil
 import sys
 import warnings
@@ -30,9 +31,16 @@ from calib.loading.examples import EXAMPLES
 from calib.loading.loader import LoadOptions, ModelOptions
 from calib.loading.problems import MAX_WRITTEN_LABELS
 from calib.reports import Parts, Report, ReportError
-from calib.reports.render.command import option_of, options_of
 from calib.text import level
 
+# Option by the name of the argument, where the two differ.
+OPTION = {
+    "n_bins": "bins",
+    "n_folds": "folds",
+    "confidence_level": "level",
+    "slices": "slice",
+    "n_ranges": "ranges",
+}
 Declared = Mapping[str, Mapping[str, Any]]
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 EXAMPLE = "example:"
@@ -128,6 +136,20 @@ MEANING = {
 }
 
 
+# Arguments that counts have, and those of the result of the query of `calib sql`.
+OF_COUNTS = ("name", "model_value")
+OF_QUERY = ("name", "positive", "negative", "others_negative")
+
+
+def option_of(name: str, *, negated: bool = False) -> str:
+    """The option of the command line that stands for an argument.
+
+    >>> option_of("n_bins"), option_of("test_value"), option_of("header", negated=True)
+    ('--bins', '--test-value', '--no-header')
+    """
+    return f"--{'no-' * negated}{OPTION.get(name, name).replace('_', '-')}"
+
+
 def add_command(
     commands: Commands, name: str, run: Callable[[argparse.Namespace], int], **words: str
 ) -> argparse.ArgumentParser:
@@ -181,6 +203,13 @@ def add_data(parser: argparse.ArgumentParser) -> None:
 
 def add_settings(parser: argparse.ArgumentParser, leave_out: Iterable[str] = ()) -> None:
     group = parser.add_argument_group("settings")
+    group.add_argument(
+        "--settings",
+        metavar="FILE",
+        type=Path,
+        help="settings.json of a report, or its report.json: columns and settings are those of "
+        "this report; options beside it win",
+    )
     hints, defaults = get_type_hints(Settings), Settings.defaults()
     for field in fields(Settings):
         if field.name not in leave_out:
@@ -309,8 +338,8 @@ def _predictions(given: argparse.Namespace) -> Data:
         return _example(given.predictions.removeprefix(EXAMPLE), named)
     if Aggregate.is_saved_at(given.predictions):
         return _counted(given.predictions, named)
-    if find_spec("duckdb") and (found := _of_query(given.predictions, named)) is not None:
-        return found
+    if is_result_of_query(given.predictions):
+        return _of_query(given.predictions, named)
     try:
         with _doubts_said():
             return load(given.predictions, **named)
@@ -365,13 +394,19 @@ def with_options(error: InputError) -> InputError:
     return InputError(error.problems, sentences)
 
 
-def _of_query(path: str, named: dict[str, Any]) -> Aggregate | None:
-    """What the query of ``sql`` gave, if the file holds that."""
-    from calib.scanning import is_result, scan
+def is_result_of_query(path: str) -> bool:
+    """Whether the file holds what the query of ``sql`` gave."""
+    if find_spec("duckdb") is None:
+        return False
+    from calib.scanning import is_result
 
-    if not is_result(path):
-        return None
-    _check_named(path, named, ("name", "positive", "negative", "others_negative"), "in the query")
+    return is_result(path)
+
+
+def _of_query(path: str, named: dict[str, Any]) -> Aggregate:
+    from calib.scanning import scan
+
+    _check_named(path, named, OF_QUERY, "in the query")
     return scan(path, **named)
 
 
@@ -384,7 +419,7 @@ def _check_named(path: str, named: Iterable[str], known: Iterable[str], when: st
 
 
 def _counted(path: str, named: dict[str, Any]) -> Aggregate:
-    _check_named(path, named, ("name", "model_value"), "when they were counted")
+    _check_named(path, named, OF_COUNTS, "when they were counted")
     found, model = Aggregate.load(path), named.pop("model_value", None)
     if model is None and found.models == ("",):
         return replace(found, **named)
@@ -416,9 +451,13 @@ def _with_options(problem: Problem, base: ColumnMapping | None) -> str:
 
 
 def _option(name: str, value: object) -> str:
-    if isinstance(value, tuple) and name == "classes" and len(value) > MAX_WRITTEN_LABELS:
+    """An argument as options, or "" if it is not written on a command line."""
+    if isinstance(value, bool):
+        return option_of(name, negated=not value)
+    values = (value,) if isinstance(value, str) else value
+    if not isinstance(values, tuple) or (name == "classes" and len(values) > MAX_WRITTEN_LABELS):
         return ""
-    return " ".join(options_of(name, value, " ")) if isinstance(value, bool | str | tuple) else ""
+    return " ".join(f"{option_of(name)} {shlex.quote(str(each))}" for each in values)
 
 
 @contextmanager

@@ -104,11 +104,14 @@ def _parts(
     costs: Costs | None,
 ) -> Parts:
     time = predictions.time_name if given.time_column is None else given.time_column
-    single = [(name,) for name in predictions.columns if name != time]
+    slices = getattr(given, "slice_columns", None)  # A settings file has them.
+    if slices is None:
+        single = [(name,) for name in predictions.columns if name != time]
+        slices = list(dict.fromkeys([*single, *predictions.crossings, *map(tuple, given.cross)]))
     return parts_of(
         predictions,
         analysis,
-        slices=list(dict.fromkeys([*single, *predictions.crossings, *map(tuple, given.cross)])),
+        slices=slices,
         n_ranges=given.n_ranges,
         time=time,
         unit=given.unit,

@@ -8,7 +8,7 @@ import pytest
 
 import calib
 from calib.reports import Report
-from calib.reports.render.command import command_line, library_call
+from calib.reports.render.reproduction import command_line, library_call
 
 RNG = np.random.default_rng(3)
 N = 400
@@ -121,7 +121,7 @@ def test_a_sample_of_a_folder_is_reported_and_made_again(run, tmp_path, monkeypa
         "parts", n=300, key="row", seed=5, outcome="y", score=["p_ant", "p_bee", "p_cow"]
     )
     assert report.analysis.data.fingerprint == own.fingerprint
-    _, *arguments = shlex.split(command_line(report).replace(" \\\n    ", " "))
+    _, *arguments = shlex.split(command_line(report).replace("settings.json", "r.json"))
     assert run(*arguments[:-1], "again.json").status == 0
     assert Report.open("again.json").analysis.data == report.analysis.data
     exec(library_call(report), found := {})

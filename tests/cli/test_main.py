@@ -17,8 +17,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import calib
 from calib.cli.main import main, parser
+from calib.cli.options import option_of
 from calib.crossfit.settings import Settings, default_settings
-from calib.reports.render.command import option_of
 from tests.reports.kept import KEPT
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ from calib.data.aggregate import Aggregate
 from calib.data.aggregating import aggregate
 from calib.exports import ExportError, describe
 from calib.reports import Report
-from calib.reports.render.command import library_call
+from calib.reports.render.reproduction import library_call
 
 FITTED = {"methods": ("uncalibrated", "beta")}
 CONVERSIONS = {

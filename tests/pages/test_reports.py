@@ -15,7 +15,8 @@ import calib
 from calib.analysis.decisions import Costs
 from calib.cli import main
 from calib.reports import Report, compare_reports, parts_of
-from calib.reports.render.command import command_line, library_call
+from calib.reports.contents.settings_file import SavedSettings
+from calib.reports.render.reproduction import command_line, library_call
 from calib.store import Store
 from calib.ui.pages.reports.sharing import IMAGES, who_can_open
 from tests.pages.test_pages import ROOT, button, go, said, start, upload
@@ -459,6 +460,9 @@ def test_what_a_saved_report_prints_makes_it_again(store, tmp_path, monkeypatch)
     made: dict[str, Report] = {}
     exec(library_call(saved), made)
     assert stated(made["report"]) == stated(saved)
-    command = shlex.split(command_line(saved).replace(" \\\n    ", " "))
+    buttons = opened(report=store.list()[0].id).get("download_button")
+    assert "Download settings\\.json" in [button.label for button in buttons]
+    (tmp_path / "settings.json").write_text(SavedSettings.of(saved).json())
+    command = shlex.split(command_line(saved))
     assert main([*command[1:-1], "report.json"]) == 0
     assert stated(Report.open("report.json")) == stated(saved)

@@ -9,9 +9,11 @@ from calib.curves.reliability import ReliabilityCurve
 from calib.data.origin import Origin
 from calib.figures.functions import functions_chart
 from calib.numerics.arrays import FloatArray
+from calib.reports.contents.settings_file import FILE_NAME, SavedSettings
 from calib.reports.contents.structure import Contents, written_setting
 from calib.reports.proof.sealing import signer
 from calib.reports.render.blocks import (
+    Attachment,
     Block,
     Bullets,
     Code,
@@ -23,7 +25,7 @@ from calib.reports.render.blocks import (
     Value,
     row,
 )
-from calib.reports.render.command import by_rule, command_line, library_call
+from calib.reports.render.reproduction import command_line, library_call
 from calib.text import count, formula, level, percent, probability, signed, significant, span
 
 MAX_KNOTS = 24
@@ -205,9 +207,10 @@ def verification(report: Contents) -> Section:
 
 def reproduction(report: Contents) -> Section:
     versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
-    command = "Or, from the command line:"
-    if not by_rule(report):
-        command = "The command line includes every slice column; this report includes only some:"
+    command = (
+        f"Or, from the command line, with the settings of this report in {FILE_NAME} (its JSON "
+        "file serves as well):"
+    )
     return Section(
         "How to reproduce this",
         (
@@ -218,6 +221,7 @@ def reproduction(report: Contents) -> Section:
             Code(library_call(report)),
             Paragraph(command),
             Code(command_line(report)),
+            Attachment(FILE_NAME, SavedSettings.of(report).json()),
             Paragraph(f"Computed with {versions}. Report schema {report.schema_version}."),
         ),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -157,6 +158,22 @@ class Code:
         return "\n".join(f"    {line}".rstrip() for line in self.text.split("\n"))
 
 
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A small file of JSON, which a reader can download."""
+
+    name: str
+    content: str
+
+    def html(self) -> str:
+        data = base64.b64encode(self.content.encode()).decode("ascii")
+        link = f'download="{in_html(self.name)}" href="data:application/json;base64,{data}"'
+        return f"<p><a {link}>Download {in_html(self.name)}</a></p>"
+
+    def markdown(self) -> str:
+        return f"{in_markdown(self.name)}:\n\n{Code(self.content.rstrip()).markdown()}"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawing:
     chart: Chart
@@ -183,7 +200,7 @@ class Beside:
         return "\n\n".join(each.markdown() for each in self.drawings)
 
 
-Block = Paragraph | Bullets | Facts | Table | Code | Drawing | Beside
+Block = Paragraph | Bullets | Facts | Table | Code | Attachment | Drawing | Beside
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,6 +9,7 @@ import streamlit as st
 
 from calib.reports import Report
 from calib.reports.render.blocks import (
+    Attachment,
     Beside,
     Block,
     Bullets,
@@ -21,6 +22,7 @@ from calib.reports.render.blocks import (
 )
 from calib.store import Entry, Store, StoreError
 from calib.text import plain
+from calib.ui.controls.widgets import download
 from calib.ui.layout import charts, tables
 from calib.ui.pages.reports import report_comparison, sharing
 from calib.ui.session import identity, state
@@ -144,6 +146,9 @@ def _show(block: Block, key: str) -> None:
         case Code():
             with st.container(key=f"code_{key}"):
                 st.code(block.text, language=None)
+        case Attachment():
+            label = f"Download {plain(block.name)}"
+            download(label, block.content, block.name, f"file_{key}", mime="application/json")
         case Beside():
             for number, place in enumerate(st.columns(len(block.drawings))):
                 with place:

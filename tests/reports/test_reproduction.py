@@ -17,7 +17,8 @@ from calib.cli import main
 from calib.crossfit.settings import default_settings
 from calib.loading.examples import EXAMPLES
 from calib.reports import Report, parts_of
-from calib.reports.render.command import command_line, library_call
+from calib.reports.contents.settings_file import SavedSettings
+from calib.reports.render.reproduction import command_line, library_call
 from tests.rare import common_first
 from tests.reports.conftest import MOMENT, site_frame
 
@@ -210,12 +211,17 @@ def by_python(report: Report) -> str:
     return undated(found["report"])
 
 
-def by_command(report: Report) -> str:
-    command, *arguments = shlex.split(command_line(report).replace(" \\\n    ", " "))
+def by_command(report: Report, file: str = "settings.json") -> str:
+    """The report that the printed command makes from a file of settings, or from the report."""
+    command, *arguments = shlex.split(command_line(report))
     assert command == "calib"
-    assert arguments[-2:] == ["-o", "report.html"]
-    assert main([*arguments[:-1], "report.json"]) == 0
-    return undated(Report.open("report.json"))
+    assert arguments[-4:] == ["--settings", "settings.json", "-o", "report.html"]
+    if file == "settings.json":
+        Path(file).write_text(SavedSettings.of(report).json(), encoding="utf-8")
+    else:
+        report.save(file)
+    assert main([*arguments[:-3], file, "-o", "again.json"]) == 0
+    return undated(Report.open("again.json"))
 
 
 @SEVERAL_SCORES
@@ -228,6 +234,7 @@ def test_what_is_printed_makes_the_same_report(case, folder, monkeypatch):
     report = made(folder, case)
     assert by_python(report) == stated(report)
     assert by_command(report) == stated(report)
+    assert by_command(report, "its report.json") == stated(report)
 
 
 @pytest.mark.parametrize("case", common_first(["everything", "hostile"], ["hostile"]))
@@ -235,6 +242,7 @@ def test_a_shell_takes_the_printed_command(case, folder):
     report = made(folder, case)
     # Where the project is not installed, the command is the module's.
     calib = f'calib() {{ {shlex.quote(sys.executable)} -m calib "$@"; }}'
+    (folder / "settings.json").write_text(SavedSettings.of(report).json(), encoding="utf-8")
     command = f"{calib}\n{command_line(report).replace('report.html', 'shell.json')}"
     done = subprocess.run(
         ["bash", "-c", command],
@@ -283,11 +291,12 @@ def test_a_report_without_parts(folder, monkeypatch):
 
 
 @SEVERAL_SCORES
-def test_slices_that_no_command_chooses_are_told(folder, monkeypatch, texts):
+def test_a_report_of_some_slice_columns(folder, monkeypatch, texts):
     monkeypatch.chdir(folder)
     predictions = calib.load(folder / "it's scores.csv", slices=("site", "age"))
     report = written(predictions, PLATT, {"slices": [("age",)]}, {})
     assert by_python(report) == stated(report)
+    assert by_command(report) == stated(report)
     texts.shown(report.markdown())
 
 
@@ -310,7 +319,6 @@ def test_the_same_rows_of_another_file_are_reported_as_that_file(folder):
 
 
 def test_a_name_cannot_leave_its_argument(hostile_report):
-    words = shlex.split(command_line(hostile_report).replace(" \\\n    ", " "))
-    assert words[:3] == ["calib", "report", "FILE"]
-    assert all(word.startswith("--") for word in words[5:-2])
+    words = ["calib", "report", "FILE", "--settings", "settings.json", "-o", "report.html"]
+    assert shlex.split(command_line(hostile_report)) == words
     compile(library_call(hostile_report), "call", "exec")

@@ -1,0 +1,111 @@
+"""--settings: a report or its settings.json, whose values stand in for options."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from calib.cli.options import (
+    EXAMPLE,
+    OF_COUNTS,
+    OF_QUERY,
+    PARTS,
+    WORDS,
+    is_result_of_query,
+)
+from calib.crossfit.settings import Settings
+from calib.data.aggregate import Aggregate
+from calib.reports import Report, ReportError
+from calib.reports.contents.settings_file import SavedSettings
+from calib.reports.report import read_json
+
+# Arguments of a settings file that an option takes the place of, besides its own.
+REPLACED_BY = {
+    "outcome": ("positive", "negative", "others_negative"),
+    "negative": ("others_negative",),
+    "others_negative": ("negative",),
+    "score": ("class_columns", "classes"),
+    "class_columns": ("score", "classes"),
+    "test": ("split", "test_value", "fold"),
+    "split": ("test", "test_value", "fold"),
+    "fold": ("test", "split", "test_value"),
+    "slices": ("slice_columns",),
+    "cross": ("slice_columns",),
+    "time": ("slice_columns", "time_column"),
+    "time_column": ("slice_columns",),
+}
+
+
+def options_given(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> set[str]:
+    """Names of the options that a person gave. Afterwards the parser has no defaults."""
+    parsers = [parser]
+    while parsers:
+        for action in parsers.pop()._actions:
+            action.default = argparse.SUPPRESS
+            if isinstance(action, argparse._SubParsersAction):
+                parsers += action.choices.values()
+    return set(vars(parser.parse_args(arguments)))
+
+
+def add_saved(given: argparse.Namespace, named: set[str]) -> None:
+    """Give the options the values of the settings file, except those that a person named."""
+    saved = _saved_settings(given.settings)
+    options = _data_options(saved, given.predictions) | _other_options(saved)
+    replaced = named.union(*(REPLACED_BY.get(name, ()) for name in named))
+    if named & PARTS.keys():
+        replaced.add("parts")
+    for name, value in options.items():
+        if name not in replaced:
+            setattr(given, name, value)
+
+
+def _saved_settings(path: Path) -> SavedSettings:
+    try:
+        data = read_json(path)
+        if isinstance(data, dict) and "schema_version" in data:
+            return SavedSettings.of(Report.open_json(data))
+        return SavedSettings.from_json(data)
+    except ReportError as error:
+        raise ReportError(f"--settings {path.name}: {error}") from error
+
+
+def _data_options(saved: SavedSettings, path: str) -> dict[str, Any]:
+    """The arguments of `calib.load`, as far as rows or counts at this path can have them."""
+    origin = saved.origin
+    options = origin.arguments() | ({"exact": True} if saved.exact else {})
+    options |= {"name": saved.name} if saved.name else {}
+    if isinstance(options.get("score"), str):
+        options["score"] = [options["score"]]
+    if origin.test:
+        options["test"] = str(Path(path).parent / origin.test)
+    if path.startswith(EXAMPLE):
+        return _picked(options, ("model_value",))
+    if Aggregate.is_saved_at(path):
+        return _picked(options, OF_COUNTS)
+    if is_result_of_query(path):
+        return _picked(options, OF_QUERY)
+    sample = {"sample": origin.sampled, "sample_key": origin.sample_key, "sample_seed": origin.seed}
+    return options | (sample if origin.sampled else {})
+
+
+def _picked(options: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    return {name: options[name] for name in names if name in options}
+
+
+def _other_options(saved: SavedSettings) -> dict[str, Any]:
+    """Settings, texts, slices, time and costs."""
+    options = {field.name: getattr(saved.settings, field.name) for field in fields(Settings)}
+    options |= {name: getattr(saved, name) for name in WORDS}
+    options |= {"held_out": saved.held_out_declared, "grade": saved.grade}
+    parts = saved.parts
+    if parts is None:
+        return options | {"parts": False}
+    options |= {"slice_columns": list(parts.slices), "n_ranges": parts.n_ranges}
+    options |= {"time_column": parts.time, "unit": parts.unit}
+    if parts.costs is not None:
+        options |= {"cost_fp": parts.costs.false_positive, "cost_fn": parts.costs.false_negative}
+        options |= {"capacity": parts.costs.capacity}
+    return options

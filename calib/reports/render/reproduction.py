@@ -1,0 +1,118 @@
+"""How to make a report again: the call of the library, and the command line."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from calib.data.origin import Origin
+from calib.loading.examples import EXAMPLES
+from calib.reports.contents.settings_file import (
+    FILE_NAME,
+    SavedSettings,
+    is_recorded,
+)
+from calib.reports.contents.structure import Contents, Parts
+
+LONGEST_LINE = 88
+
+
+def library_call(report: Contents) -> str:
+    """Python code that makes the report again."""
+    parts, saved = report.parts, SavedSettings.of(report)
+    settings = {name: getattr(saved.settings, name) for name in report.settings_changed}
+    costs, made = ["from calib.analysis.decisions import Costs"], []
+    if parts:
+        chosen = _part_arguments(saved.origin, parts)
+        made = [_call("parts = parts_of", ("predictions", "analysis"), chosen)]
+    given = ("analysis", "parts=parts") if parts else ("analysis",)
+    return "\n".join(
+        [
+            "import calib",
+            *(costs if parts and parts.decisions else []),
+            "from calib.reports import Report, parts_of",
+            "",
+            *_reading(report, saved),
+            f"fingerprint = {report.analysis.data.fingerprint!r}",
+            "assert predictions.fingerprint == fingerprint",
+            _call("settings = calib.Settings", (), settings),
+            "analysis = calib.analyze(predictions, settings)",
+            *made,
+            _call("report = Report.from_analysis", given, _words(saved)),
+            'report.save("report.html")',
+        ]
+    )
+
+
+def _reading(report: Contents, saved: SavedSettings) -> list[str]:
+    data, origin = report.analysis.data, saved.origin
+    if origin.example:
+        made = f"calib.examples.EXAMPLES[{origin.example!r}]"
+        chosen = f".load_models()[{origin.model_value!r}]" if origin.model_value else ".load()"
+        return [f"predictions = {made}{chosen}"]
+    file = repr(origin.file)
+    first = []
+    if not origin.file:
+        file, first = "file", [f'file = "..."  # the data called {data.name!r}']
+    if not is_recorded(report):
+        # Whether these were rows in memory or counts is not known.
+        first.append("# of counts: predictions = calib.Aggregate.load(file); add several by +")
+    sample = {"n": origin.sampled, "key": origin.sample_key, "seed": origin.seed}
+    arguments = {name: value for name, value in sample.items() if value and origin.sampled}
+    arguments |= origin.arguments()
+    arguments |= {"exact": True} if saved.exact else {}
+    arguments |= {"name": saved.name} if saved.name else {}
+    function = "calib.scan_sample" if origin.sampled else "calib.load"
+    return [*first, _call(f"predictions = {function}", (file,), arguments)]
+
+
+def _call(function: str, first: tuple[str, ...], named: Mapping[str, Any]) -> str:
+    """A call on one line, or with one argument per line if it is long."""
+    arguments = [*first, *(f"{name}={value!r}" for name, value in named.items())]
+    line = f"{function}({', '.join(arguments)})"
+    if len(line) <= LONGEST_LINE:
+        return line
+    return "\n".join([f"{function}(", *(f"    {argument}," for argument in arguments), ")"])
+
+
+def _words(saved: SavedSettings) -> dict[str, str]:
+    declared = saved.held_out_declared
+    words = {
+        "title": saved.title,
+        "author": saved.author,
+        "note": saved.note,
+        "held_out_declared": "" if declared == "unknown" else declared,
+        "grade": "exact" if saved.grade == "exact" else "",
+    }
+    return {name: text for name, text in words.items() if text}
+
+
+def _part_arguments(origin: Origin, parts: Parts) -> dict[str, Any]:
+    """The arguments of `parts_of` that differ from its defaults."""
+    columns, time = (*origin.slices, *([origin.time] if origin.time else [])), origin.time
+    if origin.example in EXAMPLES:
+        rows = EXAMPLES[origin.example].load()
+        columns, time = tuple(rows.columns), rows.time_name
+    slices = list(parts.slice_columns)
+    arguments: dict[str, Any] = {}
+    if slices != [(name,) for name in columns if name != parts.time]:
+        arguments["slices"] = slices
+    if parts.n_ranges != Parts().n_ranges:
+        arguments["n_ranges"] = parts.n_ranges
+    if parts.time != time:
+        arguments["time"] = parts.time
+    if parts.unit:
+        arguments["unit"] = parts.unit
+    return arguments | ({"costs": parts.decisions.table.costs} if parts.decisions else {})
+
+
+def command_line(report: Contents) -> str:
+    """The command that makes the report again, with its settings in a file."""
+    origin = SavedSettings.of(report).origin
+    place = f"example:{origin.example}" if origin.example else "FILE"
+    if origin.file and not origin.example:
+        # A name that begins with a dash is no option, and one with a colon no example.
+        is_plain = origin.file[:1] != "-" and ":" not in origin.file
+        place = shlex.quote(origin.file if is_plain else f"./{origin.file}")
+    return f"calib report {place} --settings {FILE_NAME} -o report.html"
