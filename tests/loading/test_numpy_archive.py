@@ -173,7 +173,16 @@ def test_headers_of_python_2_are_read() -> None:
     with zipfile.ZipFile(stream, "w") as archive:
         archive.writestr("y.npy", old)
         archive.writestr("probs.npy", npy(P[:, 0]))
-    np.testing.assert_array_equal(load(stream.getvalue()).outcome, LABEL % 2)
+    with pytest.warns(UserWarning, match="created on Python 2"):
+        predictions = load(stream.getvalue())
+    np.testing.assert_array_equal(predictions.outcome, LABEL % 2)
+
+
+def test_an_array_with_a_wrong_checksum_is_refused() -> None:
+    data = bytearray(npz(probs=P, y=LABEL))
+    data[data.index(P.tobytes()) + 40] ^= 1
+    with pytest.raises(InputError):
+        read(bytes(data))
 
 
 def test_text_that_is_none_is_refused(texts: Texts) -> None:

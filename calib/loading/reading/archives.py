@@ -6,14 +6,13 @@ import bz2
 import gzip
 import io
 import lzma
-import math
 import re
 import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pandas as pd
@@ -163,10 +162,6 @@ UNPACKERS: dict[bytes, tuple[str, Callable[[bytes, int], bytes]]] = {
 Arrays = Mapping[str, NDArray[Any]]
 # Why an array is left out.
 SHAPES = "of the NumPy archive do not have one value per row"
-# Of an array's header numpy reads 10,000 bytes at most.
-MAX_HEADER = 2**14
-LONG = re.compile(rb"(\d)L")
-HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
 def is_numpy_archive(data: bytes) -> bool:
@@ -186,7 +181,7 @@ def read_numpy_archive(data: bytes, name: str, budget: Budget) -> Table:
 
     Objects are never unpickled: an array that holds them is refused.
     """
-    arrays = {key: _array(key, content) for key, content in _contents(data, budget).items()}
+    arrays = _arrays(data, budget)
     matrix = _matrix(arrays)
     lengths = [len(values) for values in arrays.values() if values.ndim > 0]
     commonest = max(lengths, key=lengths.count, default=0)
@@ -216,61 +211,45 @@ def read_numpy_archive(data: bytes, name: str, budget: Budget) -> Table:
     return _table(columns, class_names, name, left_out)
 
 
-def _contents(data: bytes, budget: Budget) -> dict[str, bytes]:
+def _arrays(data: bytes, budget: Budget) -> dict[str, NDArray[Any]]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             check_whole(archive, data)
-            members = archive.infolist()
-            if len(set(archive.namelist())) < len(members):
-                raise _damaged_arrays()
-            budget.check_unpacked(sum(member.file_size for member in members), "NumPy")
-            return {
-                member.filename.removesuffix(".npy"): archive.read(member) for member in members
+            members = {
+                member.filename.removesuffix(".npy"): member for member in archive.infolist()
             }
+            if len(members) < len(archive.infolist()):
+                raise _damaged_arrays()
+            budget.check_unpacked(sum(member.file_size for member in members.values()), "NumPy")
+            return {key: _array(key, archive.open(member)) for key, member in members.items()}
     except InputError:
         raise
     except DAMAGE:
         raise _damaged_arrays() from None
 
 
-def _array(key: str, content: bytes) -> NDArray[Any]:
-    shape, fortran, dtype, start = _header(content)
-    count = math.prod(shape)
-    if dtype.hasobject:
-        raise refuse(
-            "pickled",
-            f"The array {quoted(key)} holds Python objects, which are never unpickled. Save "
-            "numbers, or text of a fixed width (astype('str')).",
-        )
-    # What the header promises need not be there.
-    if (
-        any(type(side) is not int or side < 0 for side in shape)
-        or not dtype.itemsize
-        or count * dtype.itemsize > len(content) - start
-    ):
+def _array(key: str, stream: IO[bytes]) -> NDArray[Any]:
+    try:
+        values = npy.read_array(stream, allow_pickle=False)
+    except Exception as error:
+        # Headers are read by Python's tokenizer, whose errors on damaged ones are of many types.
+        if "Object arrays" in str(error):
+            raise refuse(
+                "pickled",
+                f"The array {quoted(key)} holds Python objects, which are never unpickled. Save "
+                "numbers, or text of a fixed width (astype('str')).",
+            ) from None
+        raise _damaged_arrays() from None
+    # The checksum of the archive is compared where a member ends.
+    if stream.read(1) or (values.dtype.kind == "U" and not _is_text(values)):
         raise _damaged_arrays()
-    flat = np.frombuffer(content, dtype, count, start)
-    if dtype.kind == "U" and not _is_text(flat):
-        raise _damaged_arrays()
-    return flat.reshape(shape[::-1]).T if fortran else flat.reshape(shape)
+    return values
 
 
 def _is_text(values: NDArray[Any]) -> bool:
     """Whether all that stands there are characters: numpy does not look."""
     points = values.astype(values.dtype.newbyteorder("=")).view(np.uint32)
     return bool(((points < 0xD800) | ((points > 0xDFFF) & (points <= 0x10FFFF))).all())
-
-
-def _header(content: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
-    """Shape, order, type, and position of the first value."""
-    # Python 2 wrote whole numbers as 40L.
-    stream = io.BytesIO(LONG.sub(rb"\1 ", content[:MAX_HEADER]))
-    try:
-        shape, fortran, dtype = HEADERS[npy.read_magic(stream)](stream)
-        return shape, fortran, dtype, stream.tell()
-    except Exception:
-        # A damaged header is read as Python's own words, whose tokenizer raises what it likes.
-        raise _damaged_arrays() from None
 
 
 def _damaged_arrays() -> InputError:
@@ -343,7 +322,7 @@ def _table(
         if native.dtype.kind == "S":
             native = np.char.decode(native, "utf-8", "replace")
         try:
-            # The frame is a view of read-only bytes, so that a large matrix is not copied.
+            # The frame is a view of the array, so that a large matrix is not copied.
             frames.append(pd.DataFrame(native, copy=False))
         except pd.errors.OutOfBoundsDatetime:
             raise refuse(
