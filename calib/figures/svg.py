@@ -7,6 +7,7 @@ lines, markers, areas and error bars; axes, titles, arrows and a legend below.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape, unescape
 from typing import Any
@@ -27,6 +28,8 @@ DASHES = {
     "longdashdot": "13 5 2 5",
 }
 SAMPLE, TEXT, ROW = 30, 12, 20
+# Words are escaped for Plotly, so every tag in them is one of the chart's own.
+BOLD = re.compile(r"</?b>")
 
 
 def _polygon(corners: int, turn: float, inner: float = 1.0) -> list[tuple[float, float]]:
@@ -59,6 +62,7 @@ SYMBOLS = {
     "star-diamond": _polygon(4, QUARTER, 0.6),
     "star-triangle-up": _polygon(3, 0.0, 0.5),
     "star-triangle-down": _polygon(3, math.pi, 0.5),
+    "line-ns": [(0.0, -1.0), (0.0, 1.0)],
 }
 
 
@@ -206,7 +210,7 @@ def _text(
 ) -> str:
     if not words:
         return ""
-    plain = escape(unescape(str(words)).replace("<br>", " "))
+    plain = escape(unescape(BOLD.sub("", str(words)).replace("<br>", " ")))
     turn = f' transform="rotate(-90 {x} {_px(y)})"' if turned else ""
     place = x if isinstance(x, str) else _px(x)
     return (
@@ -221,7 +225,7 @@ def _trace(trace: Trace, panel: Panel) -> Iterator[str]:
     mode = trace.get("mode", "lines")
     if not np.isfinite(x).any():
         return
-    if trace.get("fill"):
+    if trace.get("fill", "none") != "none":
         yield _area(trace, x, y, panel)
     for name, along in (("error_x", 0), ("error_y", 1)):
         if trace.get(name):
@@ -381,7 +385,7 @@ def _legend(chart: Chart) -> Iterator[str]:
 def _sample(trace: Trace, x: float, y: float) -> Iterator[str]:
     """A piece of a layer, as it stands in the legend."""
     mode = trace.get("mode", "lines")
-    if trace.get("fill"):
+    if trace.get("fill", "none") != "none":
         color = trace.get("fillcolor", "none")
         yield (f'<rect x="{_px(x)}" y="{_px(y - 5)}" width="{SAMPLE}" height="10" fill="{color}"/>')
     elif "lines" in mode:

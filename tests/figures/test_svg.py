@@ -5,6 +5,7 @@ import re
 import pytest
 
 import calib
+from calib.figures.before_after import before_after_panel
 from calib.figures.functions import functions_chart
 from calib.figures.reliability import reliability_chart
 from calib.figures.svg import to_svg
@@ -19,3 +20,28 @@ def test_the_legend_lies_below_the_title_of_the_axis(build):
     heights = {text: float(y) for y, text in texts}
     across = heights.get("Mean predicted probability", heights.get("Score"))
     assert heights["Platt"] > across + 6
+
+
+@pytest.fixture(scope="module")
+def analysis():
+    methods = {"methods": ("uncalibrated", "platt", "isotonic")}
+    return calib.analyze(EXAMPLES["naive_bayes"].load(), methods)
+
+
+def test_only_a_single_histogram_is_filled(analysis):
+    filled = 'fill="rgba(0, 114, 178, 0.35)"'
+    assert to_svg(reliability_chart(analysis, ["platt"])).count(filled) == 1
+    assert filled not in to_svg(reliability_chart(analysis, ["uncalibrated", "platt"]))
+
+
+def test_knots_are_strokes(analysis):
+    drawn = to_svg(functions_chart(analysis, ["isotonic"], highlight_knots=True))
+    strokes = re.findall(r'<path d="M([\d.]+) [\d.]+L([\d.]+) [\d.]+z" fill="none"', drawn)
+    assert len(strokes) == len(analysis.methods["isotonic"].function.knots)
+    assert all(top == bottom for top, bottom in strokes)
+
+
+def test_a_title_has_no_tags(analysis):
+    drawn = to_svg(before_after_panel(analysis, "platt"))
+    assert ">Platt KS 0." in drawn
+    assert "&lt;b&gt;" not in drawn
