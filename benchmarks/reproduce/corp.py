@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 
 from benchmarks.reproduce.published import Measured, Published, Rows, Study
@@ -59,8 +61,8 @@ def diagrams(drawn: dict[str, ScoreCells]) -> Chart:
     panels = {}
     for name, cells in drawn.items():
         what, forecast = name.rsplit(", ", 1)
-        traces = [diagonal(LINEAR), *rate_layers([corp_curve(cells)], LINEAR)]
-        panels[f"<b>{forecast}</b><br>{what}"] = [t | {"showlegend": False} for t in traces]
+        layers = [diagonal(LINEAR), *rate_layers([corp_curve(cells)], LINEAR)]
+        panels[f"<b>{forecast}</b><br>{what}"] = [replace(layer, legend=False) for layer in layers]
     titles = ("Forecast probability", "Observed frequency")
     return small_multiples(panels, titles, columns=5, side=124)
 

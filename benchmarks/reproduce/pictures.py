@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from calib.figures import Chart
-from calib.figures.chart import BOTTOM, LEGEND_ROW
+from calib.figures.chart import LEGEND_ROW
 from calib.figures.images import images, missing
 
 MAX_BYTES = 150_000
@@ -47,15 +47,10 @@ def draw(charts: Mapping[str, Chart], folder: Path) -> None:
 
 def _tight(chart: Chart) -> Chart:
     """The chart without the room that its legend would need on a phone."""
-    traces, layout = chart.spec["data"], chart.spec["layout"]
-    names = [t["name"] for t in traces if t.get("name") and t.get("showlegend") is not False]
-    room = chart.width - layout["margin"]["l"]
+    names = [layer.label for layer in chart.layers if layer.label and layer.legend]
+    room = chart.width - chart.left
     rows = math.ceil(sum(LEGEND_ENTRY + 7 * len(name) for name in names) / room)
-    bottom = BOTTOM + (LEGEND_ROW * rows + 4 if names else 0)
-    height = chart.height - layout["margin"]["b"] + bottom
-    margin = layout["margin"] | {"b": bottom}
-    spec = {"data": traces, "layout": layout | {"margin": margin, "height": height}}
-    return replace(chart, spec=spec, height=height)
+    return replace(chart, legend=LEGEND_ROW * rows + 4 if names else 0)
 
 
 def _settled(svg: str) -> str:

@@ -10,9 +10,9 @@ import pandas as pd
 from scipy.stats import chi2, rankdata, studentized_range
 
 from calib.figures import METHOD_STYLES, Chart
-from calib.figures.axes import axis
+from calib.figures.axes import PanelAxis
 from calib.figures.chart import draw
-from calib.figures.layers import Trace, layer
+from calib.figures.layers import Layer, Line, Marker, Note
 from calib.figures.panels import one
 from calib.figures.theme import FRAME, INK
 
@@ -79,52 +79,45 @@ def critical_difference_chart(rankings: Mapping[str, Ranking], labels: Mapping[s
     k = len(next(iter(rankings.values())).mean)
     strip = HEAD + ROW * (k + 2)
     height = strip * len(rankings)
-    traces: list[Trace] = []
-    notes: list[dict[str, object]] = []
+    layers: list[Layer] = []
+    notes: list[Note] = []
     for number, (title, ranking) in enumerate(rankings.items()):
         top = height - strip * number
-        traces += _strip_traces(ranking, k, top)
+        layers += _strip_layers(ranking, k, top)
         notes += _strip_notes(title, ranking, labels, top)
-    across = axis("Mean rank (1 is best)", range=[0.7, k + 0.3], dtick=1)
-    upward = axis(range=[0, height], showgrid=False, showticklabels=False, ticks="")
+    across = PanelAxis("Mean rank (1 is best)", range=[0.7, k + 0.3], dtick=1)
+    upward = PanelAxis(range=[0, height], showgrid=False, showticklabels=False, ticks="")
     panel = one(across, upward, WIDTH, height)
-    return draw("critical difference", panel, traces, "", left=16, annotations=notes)
+    return draw("critical difference", panel, layers, "", left=16, notes=notes)
 
 
-def _strip_traces(ranking: Ranking, k: int, top: int) -> list[Trace]:
+def _strip_layers(ranking: Ranking, k: int, top: int) -> list[Layer]:
     """The yardstick, the methods, and below them the bars of methods that rank alike."""
-    traces = [_line(k - ranking.critical, k, top - 30, FRAME, 3)]
+    layers = [_line(k - ranking.critical, k, top - 30, FRAME, 3)]
     for place, (key, mean) in enumerate(ranking.mean.items()):
         style = METHOD_STYLES[key]
-        marker = {"symbol": style.symbol, "color": style.color, "size": 10}
+        marker = Marker(style.color, symbol=style.symbol, size=10)
         y = top - HEAD - ROW * (place + 0.5)
-        traces.append(layer("", [mean], [y], mode="markers", marker=marker))
+        layers.append(Layer("", [mean], [y], marker=marker))
     below = top - HEAD - ROW * k - 8
     groups = enumerate(ranking.groups())
-    return traces + [_line(low, high, below - 9 * i, INK, 4) for i, (low, high) in groups]
+    return layers + [_line(low, high, below - 9 * i, INK, 4) for i, (low, high) in groups]
 
 
-def _strip_notes(
-    title: str, ranking: Ranking, labels: Mapping[str, str], top: int
-) -> list[dict[str, object]]:
+def _strip_notes(title: str, ranking: Ranking, labels: Mapping[str, str], top: int) -> list[Note]:
     notes = [
-        _text(0.8, top - 12, f"<b>{title}</b>", "left"),
-        _text(0.8, top - 30, f"critical difference {ranking.critical:.2f}", "left"),
+        Note(0.8, top - 12, f"<b>{title}</b>", "left"),
+        Note(0.8, top - 30, f"critical difference {ranking.critical:.2f}", "left"),
     ]
     gap = "\N{NO-BREAK SPACE}" * 3
     for place, (key, mean) in enumerate(ranking.mean.items()):
         said, y = f"{labels[key]} {mean:.2f}", top - HEAD - ROW * (place + 0.5)
         if place < len(ranking.mean) / 2:
-            notes.append(_text(mean, y, gap + said, "left"))
+            notes.append(Note(mean, y, gap + said, "left"))
         else:
-            notes.append(_text(mean, y, said + gap, "right"))
+            notes.append(Note(mean, y, said + gap, "right"))
     return notes
 
 
-def _line(low: float, high: float, y: float, color: str, width: int) -> Trace:
-    return layer("", [low, high], [y, y], line={"color": color, "width": width})
-
-
-def _text(x: float, y: float, text: str, anchor: str) -> dict[str, object]:
-    font = {"size": 12}
-    return {"x": x, "y": y, "text": text, "xanchor": anchor, "showarrow": False, "font": font}
+def _line(low: float, high: float, y: float, color: str, width: int) -> Layer:
+    return Layer("", [low, high], [y, y], line=Line(color, width))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,15 +11,15 @@ from calib import Analysis
 from calib.curves.functions import CalibrationFunction, score_grid
 from calib.curves.reliability import ReliabilityCurve
 from calib.figures import METHOD_STYLES, Chart
-from calib.figures.axes import LINEAR, axis
+from calib.figures.axes import LINEAR, PanelAxis
 from calib.figures.chart import draw
-from calib.figures.layers import Subject, Trace, band, diagonal, dots, layer
-from calib.figures.panels import Panel, axis_ids, grid, square
-from calib.figures.theme import LINE_WIDTH, faded
+from calib.figures.layers import Layer, Line, Subject, band, diagonal, dots
+from calib.figures.panels import Panel, grid, square
+from calib.figures.theme import LINE_WIDTH, Dash, faded
 from calib.numerics.transforms import compact_logit
 
 COLORS = ("#56B4E9", "#0072B2", "#D55E00")
-DASHES = ("dot", "dash", "solid")
+DASHES: tuple[Dash, ...] = ("dot", "dash", "solid")
 SPLINE = METHOD_STYLES["spline"].color
 TITLES = (
     "(a) Rows used for fitting",
@@ -33,12 +34,12 @@ def compact_logits_chart(epsilons: Sequence[float]) -> Chart:
     scores = score_grid()
     traces = [diagonal(LINEAR, name="Identity")]
     traces += [
-        layer(
+        Layer(
             "",
             scores,
             compact_logit(scores, epsilon),
             name=f"ε = {epsilon:g}",
-            line={"color": color, "width": LINE_WIDTH, "dash": dash},
+            line=Line(color, LINE_WIDTH, dash),
             legend=True,
         )
         for epsilon, color, dash in zip(epsilons, COLORS, DASHES, strict=True)
@@ -63,40 +64,39 @@ def forest_chart(analysis: Analysis) -> Chart:
 
 def _reliability(
     panel: int, curve: ReliabilityCurve, key: str, function: CalibrationFunction | None
-) -> list[Trace]:
-    place = axis_ids(panel)
-    shared = place | {"legend": panel == 0}
-    traces = [band(curve, LINEAR, **shared), diagonal(LINEAR, **shared)]
+) -> list[Layer]:
+    legend = panel == 0
+    layers = [band(curve, LINEAR, legend=legend), diagonal(LINEAR, legend=legend)]
     if function is not None:
-        line = {"color": SPLINE, "width": LINE_WIDTH}
-        drawn = {"name": "Spline", "line": line, **shared}
-        traces.append(layer("", function.score, function.calibrated, **drawn))
+        score, calibrated = function.score, function.calibrated
+        layers.append(Layer("", score, calibrated, name="Spline", line=Line(SPLINE), legend=legend))
     of = Subject(key, "", METHOD_STYLES[key])
-    return [*traces, dots(of, curve, LINEAR, joined=False, **place)]
+    layers.append(dots(of, curve, LINEAR, joined=False))
+    return [replace(layer, panel=panel) for layer in layers]
 
 
 def _panel(number: int) -> Panel:
     title = f"<b>{TITLES[number]}</b>"
     if number == 3:
         across = LINEAR.axis("Score")
-        return Panel(across, axis("Rows", rangemode="tozero"), title)
+        return Panel(across, PanelAxis("Rows", rangemode="tozero"), title)
     across = LINEAR.axis("Score" if number < 2 else "Calibrated score")
     upward = LINEAR.axis("Observed frequency" if number % 2 == 0 else "")
     return Panel(across, upward, title, square=True)
 
 
-def _histogram(analysis: Analysis, key: str) -> Trace:
+def _histogram(analysis: Analysis, key: str) -> Layer:
     # Fifty bars would hold a dozen rows each.
     counts = analysis.methods[key].histogram.reshape(25, 2).sum(axis=1)
     color = METHOD_STYLES[key].color
-    return layer(
+    return Layer(
         "",
         np.linspace(0.0, 1.0, len(counts) + 1),
         np.append(counts, counts[-1]),
-        line={"shape": "hv", "color": color, "width": 1.25},
+        panel=3,
+        line=Line(color, 1.25, shape="hv"),
         fill="tozeroy",
         fillcolor=faded(color, 0.2),
         name="Scores before" if key == "uncalibrated" else "Scores after",
         legend=True,
-        **axis_ids(3),
     )

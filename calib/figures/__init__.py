@@ -1,8 +1,8 @@
-"""Figures: an Analysis as plotly figures. They read it and never compute.
+"""Figures: charts of an Analysis. They read it and never compute.
 
-A file draws the charts of one kind, and `@chart` registers each. What they are made of lies in
-`axes`, `panels` (where they lie), `layers` (lines, areas, points, legend), `chart` (size, words,
-name) and `theme`.
+A file draws the charts of one kind, and `@chart` registers each. Charts consist of axes (`axes`),
+panels (`panels`) and layers (`layers`); `chart` gives them a size, a name and a text, and `theme`
+has colours, dashes and symbols. `plotly_format` and `svg` draw them.
 """
 
 from calib.figures.chart import CHARTS, Chart, same_axes

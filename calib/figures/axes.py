@@ -1,82 +1,100 @@
-"""Axes: one look for all, the two scales of a probability, and ranges that hold what is drawn."""
+"""Axes: their properties, the two scales of a probability, and ranges that contain the data."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from calib.curves.reliability import ReliabilityCurve
-from calib.figures.theme import FRAME, GRID, TICK_SIZE, TITLE_SIZE
+from calib.figures.theme import TICK_SIZE
 from calib.numerics.arrays import FloatArray
 
-Axis = dict[str, Any]
 AxisKind = Literal["linear", "logit"]
 TAIL_TICKS = tuple(10.0**-k for k in range(1, 10))
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # More labels would overlap on a phone.
 MAX_LABELS = 7
-# Log-odds of 0 and 1 where a line passes through them: no double but these lies farther out.
-FAR = 750.0
+# The log-odds of 0 and 1 on a line. Those of any other double are nearer to 0.
+MAX_LOG_ODDS = 750.0
 LOGIT_TICKS = (*reversed(TAIL_TICKS), 0.5, *(1.0 - p for p in TAIL_TICKS))
 
 
-def axis(title: str = "", **options: Any) -> Axis:
-    """An axis in the house's look: thin frame, light grid, nothing that plotly has to measure."""
-    look: Axis = {
-        "title": {"text": title, "standoff": 10, "font": {"size": TITLE_SIZE}},
-        "automargin": False,
-        "showgrid": True,
-        "gridcolor": GRID,
-        "gridwidth": 1,
-        "zeroline": False,
-        "showline": True,
-        "mirror": True,
-        "linecolor": FRAME,
-        "linewidth": 1,
-        "ticks": "outside",
-        "ticklen": 4,
-        "tickcolor": FRAME,
-        "tickfont": {"size": TICK_SIZE},
-        "tickangle": 0,
-        "ticklabelposition": "outside",
-    }
-    return look | options
+@dataclass(frozen=True, slots=True, eq=False)
+class PanelAxis:
+    """Properties of an axis, by Plotly's names. Plotly chooses those that are None."""
+
+    title: str = ""
+    _: KW_ONLY
+    range: Sequence[float] | None = None
+    rangemode: Literal["tozero"] | None = None
+    type: Literal["log"] | None = None
+    nticks: int | None = None
+    dtick: float | None = None
+    tickvals: Sequence[float] | None = None
+    ticktext: Sequence[str] | None = None
+    tickformat: str | None = None
+    exponentformat: Literal["power"] | None = None
+    tick_size: float = TICK_SIZE
+    ticks: Literal["outside", ""] = "outside"
+    ticklabelstandoff: int | None = None
+    showticklabels: bool | None = None
+    side: Literal["left", "right"] | None = None
+    showgrid: bool = True
+    showline: bool = True
+    mirror: bool | Literal["all"] = True
+    fixedrange: bool | None = None
+    matches: str | None = None
+    # The position of the axis, which `calib.figures.panels` sets.
+    domain: Sequence[float] | None = None
+    anchor: str | None = None
+    constrain: Literal["domain"] | None = None
+    constraintoward: Literal["left", "bottom"] | None = None
+    scaleanchor: str | None = None
+    scaleratio: float | None = None
 
 
-def count_axis(title: str, highest: float, **options: Any) -> Axis:
-    """An axis of rows, from none to the highest number."""
-    # Below a thousand the SI prefix would be a fraction: 500m for 0.5.
-    shown = "~s" if highest >= 1000.0 else "~g"
-    return axis(title, rangemode="tozero", fixedrange=True, tickformat=shown, **options)
+def count_axis(
+    title: str, highest: float, *, nticks: int | None = None, mirror: bool = True
+) -> PanelAxis:
+    """An axis of rows, from 0 to the highest number."""
+    return PanelAxis(
+        title,
+        rangemode="tozero",
+        fixedrange=True,
+        # Below a thousand the SI prefix would be a fraction: 500m for 0.5.
+        tickformat="~s" if highest >= 1000.0 else "~g",
+        nticks=nticks,
+        mirror=mirror,
+    )
 
 
-def log_axis(title: str, values: FloatArray) -> Axis:
-    """A logarithmic axis that holds all values, labelled by powers of ten."""
+def log_axis(title: str, values: FloatArray) -> PanelAxis:
+    """A logarithmic axis that contains all values, labelled by powers of ten."""
     powers = np.log10(values)
-    return axis(
+    return PanelAxis(
         title,
         type="log",
         range=padded(powers, margin=0.03, least=0.5),
         dtick=max(1, round(float(np.ptp(powers)) / 5)),
         exponentformat="power",
-        # Plotly sets powers larger than other labels by a quarter.
-        tickfont={"size": TICK_SIZE / 1.25},
+        # Plotly prints powers larger than other labels by a quarter.
+        tick_size=TICK_SIZE / 1.25,
     )
 
 
 def padded(*values: ArrayLike, margin: float, least: float = 0.01) -> list[float]:
-    """A range that holds all finite values, with a share of it, `margin`, on both sides.
+    """A range that contains all finite values, with a share of it, `margin`, added on both sides.
 
-    If all values are equal, `least` is on both sides.
+    If all values are equal, `least` is added on both sides.
     """
     ends = np.concatenate([np.ravel(np.asarray(part, dtype=np.float64)) for part in values])
-    known = ends[np.isfinite(ends)]
-    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
+    finite = ends[np.isfinite(ends)]
+    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
     aside = margin * (high - low) or least
     return [low - aside, high + aside]
 
@@ -92,10 +110,9 @@ def spread(at: FloatArray, least: float) -> list[int]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scale:
-    """Where a probability lies on an axis."""
+    """Positions of probabilities on an axis, whose ends `low` and `high` are in its coordinates."""
 
     kind: AxisKind
-    # Ends of the axis, in its own coordinates.
     low: float
     high: float
 
@@ -111,26 +128,31 @@ class Scale:
             return np.asarray(p, dtype=np.float64)
         with np.errstate(divide="ignore"):
             odds = np.log(p) - np.log1p(-np.asarray(p, dtype=np.float64))
-        return np.clip(odds, -FAR, FAR)
+        return np.clip(odds, -MAX_LOG_ODDS, MAX_LOG_ODDS)
 
-    def axis(self, title: str = "", **options: Any) -> Axis:
-        """An axis with this scale's range and ticks, of which at most seven have labels."""
+    def axis(self, title: str = "", ticks: Mapping[float, str] | None = None) -> PanelAxis:
+        """An axis with this range, and by default with ticks, of which at most 7 have labels."""
+        ticks = ticks or self._ticks()
+        return PanelAxis(
+            title,
+            range=[self.low, self.high],
+            tickvals=list(ticks),
+            ticktext=list(ticks.values()),
+        )
+
+    def _ticks(self) -> dict[float, str]:
         if self.kind == "linear":
-            ticks = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
-            labels = [f"{p:.1f}" for p in ticks]
-        else:
-            shown = [p for p in LOGIT_TICKS if self.low <= _log_odds(p) <= self.high]
-            # Counted from 1/2, so that both tails label the same steps.
-            middle, step = shown.index(0.5), math.ceil(len(shown) / MAX_LABELS)
-            ticks = [_log_odds(p) for p in shown]
-            labels = [
-                _tick_label(p) if (i - middle) % step == 0 else "" for i, p in enumerate(shown)
-            ]
-        look = {"range": [self.low, self.high], "tickvals": ticks, "ticktext": labels}
-        return axis(title, **(look | options))
+            return {p: f"{p:.1f}" for p in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)}
+        shown = [p for p in LOGIT_TICKS if self.low <= _log_odds(p) <= self.high]
+        # Labels are counted from 1/2, so that both tails label the same steps.
+        middle, step = shown.index(0.5), math.ceil(len(shown) / MAX_LABELS)
+        return {
+            _log_odds(p): _tick_label(p) if (i - middle) % step == 0 else ""
+            for i, p in enumerate(shown)
+        }
 
 
-# The margin keeps dots at 0 and 1 whole.
+# Dots at 0 and 1 are drawn whole because of the margin.
 LINEAR = Scale("linear", -0.02, 1.02)
 
 

@@ -1,21 +1,22 @@
-"""Before and after: one small reliability panel a method, all on the same axes."""
+"""Before and after: one small reliability panel per method, all on the same axes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from calib.analysis import Analysis, MethodResult
 from calib.figures.axes import LINEAR
 from calib.figures.chart import BOTTOM, LEFT, TITLE_ROW, TOP, Chart, chart, draw
-from calib.figures.layers import Trace, band, diagonal, dots, few_entry, method
-from calib.figures.panels import Panel, axis_ids, grid, shared_titles
+from calib.figures.layers import Layer, band, diagonal, dots, few_entry, method
+from calib.figures.panels import Panel, SharedTitles, grid
 from calib.figures.words import axis_titles, evidence, verdicts
 from calib.text import escaped, number
 
 SIDE = 180
 TITLES = TOP + 2 * TITLE_ROW
-# Few enough for panels of 80 pixels.
-TICKS = {"tickvals": [0.0, 0.5, 1.0], "ticktext": ["0", "0.5", "1"]}
+# More labels would overlap in panels of 80 pixels.
+TICKS = {0.0: "0", 0.5: "0.5", 1.0: "1"}
 
 
 @chart
@@ -40,10 +41,17 @@ def before_after_chart(analysis: Analysis, methods: Sequence[str], *, columns: i
     4
     """
     results = [analysis.methods[key] for key in methods]
-    panels = grid(list(map(_panel, results)), columns, SIDE, SIDE, gaps=(22, 48), shared=True)
-    titles = shared_titles("Mean predicted probability", "Observed frequency")
-    # The first panel's band and diagonal speak for all in the legend.
-    layers = [part for i, result in enumerate(results) for part in _layers(result, i, named=i == 0)]
+    panels = grid(
+        list(map(_panel, results)),
+        columns,
+        SIDE,
+        SIDE,
+        gaps=(22, 48),
+        shared=True,
+        shared_titles=SharedTitles("Mean predicted probability", "Observed frequency"),
+    )
+    # The legend names the band and the diagonal of the first panel only.
+    layers = [layer for i, result in enumerate(results) for layer in _layers(result, i, i == 0)]
     return draw(
         "before and after",
         panels,
@@ -51,43 +59,44 @@ def before_after_chart(analysis: Analysis, methods: Sequence[str], *, columns: i
         f"Reliability before and after calibration. {verdicts(analysis, methods)}",
         of=(analysis.data.name, *methods),
         top=TITLES,
-        annotations=[*panels.layout["annotations"], *titles],
     )
 
 
 @chart
 def before_after_panel(analysis: Analysis, method: str, *, side: int = SIDE) -> Chart:
-    """One of these panels, for a page that sets them in as many columns as it has room for.
+    """One of these panels, for a page that chooses the number of columns.
 
-    It has no legend: the page says once what all have in common. A small one, whose `side` is 180
-    pixels, has no titles of its axes either.
+    It has no legend, because the page explains once what all have in common. A small one, whose
+    `side` is 180 pixels, has no titles of its axes either.
     """
     result = analysis.methods[method]
     titles = axis_titles(analysis) if side > SIDE else ("", "")
-    room = {"left": LEFT, "bottom": BOTTOM} if side > SIDE else {"left": 30, "bottom": 24}
+    left, bottom = (LEFT, BOTTOM) if side > SIDE else (30, 24)
     return draw(
         "before and after",
         grid([_panel(result, titles)], 1, side, side, shared=True),
-        _layers(result, 0, named=False),
+        _layers(result, 0, legend=False),
         f"Reliability of {result.label}: {evidence(result)}.",
         of=(analysis.data.name, method),
         view=method,
         right=6,
         top=TITLES,
-        **room,
+        left=left,
+        bottom=bottom,
     )
 
 
 def _panel(result: MethodResult, titles: tuple[str, str] = ("", "")) -> Panel:
-    across, upward = (LINEAR.axis(each, **TICKS) for each in titles)
+    across, upward = (LINEAR.axis(text, TICKS) for text in titles)
     title = f"<b>{escaped(result.label)}</b><br>KS {number(result.ks.statistic)}"
     return Panel(across, upward, title, square=True)
 
 
-def _layers(result: MethodResult, panel: int, *, named: bool) -> list[Trace]:
-    place, curve = axis_ids(panel), result.reliability
-    return [
-        band(curve, LINEAR, legend=named, legendgroup="band", **place),
-        diagonal(LINEAR, legend=named, legendgroup="diagonal", **place),
-        dots(method(result), curve, LINEAR, **place),
+def _layers(result: MethodResult, panel: int, legend: bool) -> list[Layer]:
+    curve = result.reliability
+    layers = [
+        replace(band(curve, LINEAR, legend=legend), group="band"),
+        replace(diagonal(LINEAR, legend=legend), group="diagonal"),
+        dots(method(result), curve, LINEAR),
     ]
+    return [replace(layer, key=f"panel {panel} {layer.key}", panel=panel) for layer in layers]

@@ -1,4 +1,4 @@
-"""Charts: a figure with its alternative text and size, and the registry of all charts."""
+"""Charts: layers on panels with an alternative text and a name, and the registry of all charts."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import html
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 
 from calib.data.registry import Registry
-from calib.figures.layers import Trace
+from calib.figures import plotly_format
+from calib.figures.axes import PanelAxis
+from calib.figures.layers import Arrow, Layer, Note
 from calib.figures.panels import Panels
 from calib.figures.theme import CONFIG, LIGHT
 
@@ -23,14 +25,15 @@ if TYPE_CHECKING:
     from plotly.basedatatypes import BaseFigure
     from plotly.graph_objects import Figure as Figure
 
+# Pixels around the panels.
 LEFT, RIGHT, BOTTOM = 54, 12, 50
-# Above the panels: plotly's toolbar lies there, and titles of panels go under it.
+# Plotly's toolbar lies above the panels, and titles of panels stand under it.
 TOP, TITLE_ROW = 32, 18
 LEGEND_ROW = 20
-# A phone has about this much for a chart. Room is reserved for the legend as it wraps there; wider
-# screens need less.
+# Pixels of a chart on a phone. The legend gets the room that it needs there, which is enough for
+# wider screens.
 NARROWEST = 342
-# What an operating system takes for a file's name, and a person reads.
+# Operating systems accept longer names, but people do not read them.
 LONGEST_FILE_NAME = 80
 FILE_ENDING = re.compile(r"(\.[A-Za-z]\w{0,7})+$")
 
@@ -39,18 +42,37 @@ Arguments = ParamSpec("Arguments")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chart:
-    """A figure with its alternative text, size and name."""
+    """Layers on panels, the lowest first, with their legend below."""
 
-    spec: Mapping[str, Any]  # traces and layout in Plotly's format, under "data" and "layout"
-    alt: str  # alternative text: one sentence of plain text that says what the figure shows
-    # Natural size in pixels. Panels that must be square stay square at any size.
-    height: int
-    width: int
-    name: str  # name of a file with the figure, without a suffix
+    layers: Sequence[Layer]
+    panels: Panels
+    alt: str  # The alternative text is a sentence that says what the figure shows.
+    name: str  # The name of a file with the figure has no suffix.
+    _: KW_ONLY
+    arrows: Sequence[Arrow] = ()
+    notes: Sequence[Note] = ()
+    view: str = ""  # A reader's zoom is lost if it changes.
+    selectable: bool = False  # Whether a click selects a point.
+    # Pixels around the panels: the legend lies below the `bottom`.
+    left: int = LEFT
+    right: int = RIGHT
+    top: int = TOP
+    bottom: int = BOTTOM
+    legend: int = 0
+
+    @property
+    def width(self) -> int:
+        """Natural width in pixels. Panels that must be square stay square at any width."""
+        return self.left + self.panels.width + self.right
+
+    @property
+    def height(self) -> int:
+        """Natural height in pixels."""
+        return self.top + self.panels.height + self.bottom + self.legend
 
     @property
     def figure(self) -> Figure:
-        """The same as plotly's figure, every property checked."""
+        """The chart as Plotly's figure, with every property checked."""
         from plotly.graph_objects import Figure as Figure
 
         return Figure(self.spec)
@@ -69,15 +91,54 @@ class Chart:
     @property
     def is_square(self) -> bool:
         """Whether the first panel must be square."""
-        return "scaleanchor" in self.spec["layout"]["yaxis"]
+        return self.panels.are_square
 
     @property
     def height_by_width(self) -> str:
         """CSS: the height at which square panels fill the width of what holds the chart."""
-        margin = self.spec["layout"]["margin"]
-        aside, above = margin["l"] + margin["r"], margin["t"] + margin["b"]
-        ratio = (self.height - above) / (self.width - aside)
+        aside, above = self.left + self.right, self.height - self.panels.height
+        ratio = self.panels.height / self.panels.width
         return f"calc((100cqw - {aside}px) * {round(ratio, 4)} + {above}px)"
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """The chart in Plotly's format: traces under "data", and "layout"."""
+        return {
+            "data": [
+                plotly_format.trace(layer, self.panels.names[layer.panel]) for layer in self.layers
+            ],
+            "layout": self._layout(),
+        }
+
+    def _layout(self) -> dict[str, Any]:
+        panels = self.panels
+        axes = {f"{n[0]}axis{n[1:]}": plotly_format.axis(axis) for n, axis in panels.axes.items()}
+        notes = plotly_format.notes(panels, self.arrows, self.notes)
+        margin = {"l": self.left, "r": self.right, "t": self.top, "b": self.bottom + self.legend}
+        # Plotly measures labels unless margins are fixed: a second layout pass at every redraw.
+        margin |= {"pad": 0, "autoexpand": False}
+        layout = axes | {
+            "template": LIGHT,
+            "height": self.height,
+            "width": self.width,
+            "margin": margin,
+            "hovermode": "closest",
+            "hoverlabel": {"align": "left", "namelength": -1},
+            "uirevision": self.view,
+            "showlegend": self.legend > 0,
+            "legend": {
+                "orientation": "h",
+                "traceorder": "normal",
+                "x": 0.0,
+                "xanchor": "left",
+                "font": {"size": 12},
+                **_below(panels, self.bottom),
+            },
+        }
+        if self.selectable:
+            # Streamlit adds these where they are not set, and draws once more.
+            layout |= {"clickmode": "event+select", "dragmode": "zoom"}
+        return layout | ({"annotations": notes} if notes else {})
 
 
 CHARTS: Registry[Callable[..., Chart]] = Registry("chart", "calib.figures")
@@ -92,7 +153,7 @@ def chart(function: Callable[Arguments, Chart]) -> Callable[Arguments, Chart]:
 def draw(
     kind: str,
     panels: Panels,
-    layers: Sequence[Trace],
+    layers: Sequence[Layer],
     alt: str,
     *,
     of: Sequence[object] = (),
@@ -101,50 +162,43 @@ def draw(
     right: int = RIGHT,
     top: int = TOP,
     bottom: int = BOTTOM,
-    **layout: Any,
+    arrows: Sequence[Arrow] = (),
+    notes: Sequence[Note] = (),
+    selectable: bool = False,
 ) -> Chart:
     """Draw layers on panels, the lowest first, with their legend below.
 
     `kind` names the kind of chart, and `alt` says in a sentence what it shows. `of` is what else
     stands in the name of a downloaded image, such as the name of the data. If `view` changes, a
-    reader's zoom is lost. `left`, `right`, `top` and `bottom` are pixels around the panels; all
-    else are options of Plotly's layout.
+    reader's zoom is lost. `left`, `right`, `top` and `bottom` are pixels around the panels.
+    `selectable` says whether a click selects a point.
     """
-    # Fixed margins: letting plotly measure its labels costs a second layout pass at every redraw.
-    legend = legend_height(layers, NARROWEST - left)
-    below = bottom + legend
-    height, width = top + panels.height + below, left + panels.width + right
-    common = {
-        "template": LIGHT,
-        "height": height,
-        "width": width,
-        "margin": {"l": left, "r": right, "t": top, "b": below, "pad": 0, "autoexpand": False},
-        "hovermode": "closest",
-        "hoverlabel": {"align": "left", "namelength": -1},
-        "uirevision": f"{kind} {view}".strip(),
-        "showlegend": legend > 0,
-        "legend": {
-            "orientation": "h",
-            "traceorder": "normal",
-            "x": 0.0,
-            "xanchor": "left",
-            "font": {"size": 12},
-            **_below(panels, bottom),
-        },
-    }
-    spec = {"data": list(layers), "layout": {**panels.layout, **layout, **common}}
-    return Chart(spec, alt, height, width, file_name(kind, *of))
+    return Chart(
+        layers,
+        panels,
+        alt,
+        file_name(kind, *of),
+        arrows=arrows,
+        notes=notes,
+        view=f"{kind} {view}".strip(),
+        selectable=selectable,
+        left=left,
+        right=right,
+        top=top,
+        bottom=bottom,
+        legend=legend_height(layers, NARROWEST - left),
+    )
 
 
 def _below(panels: Panels, bottom: int) -> dict[str, Any]:
-    """Where the legend lies: under the axis, as many pixels below the panels as the axis takes.
+    """The position of the legend: below the axis, which takes `bottom` pixels.
 
-    Where panels grow, a share of their height is not a fixed number of pixels. The height of an
-    empty title of the legend is: 1.3 times its font size.
+    If panels grow, a share of their height is not a fixed number of pixels. The height of an empty
+    title of the legend is: 1.3 times its font size.
     """
-    if "scaleanchor" in panels.layout["yaxis"]:
+    if panels.are_square:
         gap = {"text": "\u00a0", "side": "top", "font": {"size": (bottom - 4) / 1.3}}
-        # It lies on the labels of the axis.
+        # The title covers the labels of the axis, so it is transparent.
         return {"y": 0.0, "yanchor": "top", "title": gap, "bgcolor": "rgba(0, 0, 0, 0)"}
     return {"y": -(bottom - 4) / panels.height, "yanchor": "top"}
 
@@ -155,13 +209,13 @@ def file_name(*parts: object) -> str:
     return "-".join(filter(None, words)).lower()[:LONGEST_FILE_NAME]
 
 
-def legend_height(layers: Sequence[Trace], room: float) -> int:
+def legend_height(layers: Sequence[Layer], room: float) -> int:
     """Height of the legend at a width in pixels."""
-    names = [layer.get("name") for layer in layers if layer.get("showlegend") is not False]
+    names = [layer.label for layer in layers if layer.legend]
     if not names:
         return 0
     # Plotly sets a wrapped legend in columns as wide as the longest name.
-    column = 58 + 6 * max(len(html.unescape(name or "")) for name in names)
+    column = 58 + 6 * max(len(html.unescape(name)) for name in names)
     columns = max(1, math.floor(room / column))
     return LEGEND_ROW * math.ceil(len(names) / columns) + 4
 
@@ -180,30 +234,27 @@ def same_axes(charts: Sequence[Chart]) -> tuple[Chart, ...]:
     They are made by one function of different data. Axes whose ticks have names, other ones in one
     chart than in another, stay as they are.
     """
-    layouts = [chart.spec["layout"] for chart in charts]
-    axes = [name for name in layouts[0] if name[1:5] == "axis"]
-    common = {name: _common_range([layout.get(name) for layout in layouts]) for name in axes}
-    return tuple(_with_ranges(chart, common) for chart in charts)
+    axes = [chart.panels.axes for chart in charts]
+    ranges = {name: _common_range([others.get(name) for others in axes]) for name in axes[0]}
+    return tuple(_with_ranges(chart, ranges) for chart in charts)
 
 
-def _common_range(axes: Sequence[Mapping[str, Any] | None]) -> list[float] | None:
+def _common_range(axes: Sequence[PanelAxis | None]) -> list[float] | None:
     """The range that contains the ranges of all axes, or None if they cannot be joined."""
-    known = [axis for axis in axes if axis is not None and axis.get("range") is not None]
-    if len(known) < len(axes) or any(axis.get("type") == "log" for axis in known):
+    ranges = [axis.range for axis in axes if axis and axis.range and axis.type != "log"]
+    if len(ranges) < len(axes) or len({tuple(a.ticktext or ()) for a in axes if a}) > 1:
         return None
-    if len({tuple(axis.get("ticktext", ())) for axis in known}) > 1:
-        return None
-    ends = [float(end) for axis in known for end in axis["range"]]
-    turned = known[0]["range"][0] > known[0]["range"][1]
+    ends = [float(end) for low_high in ranges for end in low_high]
+    turned = ranges[0][0] > ranges[0][1]
     return sorted([min(ends), max(ends)], reverse=turned)
 
 
 def _with_ranges(chart: Chart, ranges: Mapping[str, list[float] | None]) -> Chart:
-    layout = dict(chart.spec["layout"])
-    for name, common in ranges.items():
-        if common is not None and name in layout:
-            layout[name] = {**layout[name], "range": common}
-    return replace(chart, spec={**chart.spec, "layout": layout})
+    axes = {
+        name: replace(axis, range=ranges.get(name) or axis.range)
+        for name, axis in chart.panels.axes.items()
+    }
+    return replace(chart, panels=replace(chart.panels, axes=axes))
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Checkpoints: metrics over training, uncalibrated, clipped and calibrated, one panel a metric."""
+"""Checkpoints: metrics over training, one panel per metric."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from calib.analysis.model_comparison import ModelComparison
 from calib.calibrators import CALIBRATORS
 from calib.figures.axes import padded
 from calib.figures.chart import TITLE_ROW, TOP, Chart, chart, draw
-from calib.figures.layers import EACH, Trace, legend_entry, linked, method, whiskers
-from calib.figures.panels import axis_ids, timeline
+from calib.figures.layers import HOVER_TEXT, Layer, legend_entry, method, whiskers
+from calib.figures.panels import timeline
 from calib.figures.theme import faded
 from calib.numerics.arrays import FloatArray
 from calib.numerics.estimate import Estimate
@@ -18,10 +18,11 @@ from calib.text import escaped, number, shortened, with_interval
 
 PANEL, GAP = 130, 34
 MAX_PANELS, MAX_TICKS = 4, 6
-# Overlapping intervals of neighbours are hard to distinguish.
-STEP = 0.012
+# Methods are drawn beside each other, because overlapping intervals are hard to distinguish. The
+# distance is a share of the axis.
+METHOD_DISTANCE = 0.012
 # If the last checkpoint is this many times the first, a linear axis leaves no room for others.
-LOG_FROM = 30.0
+MIN_LOG_RATIO = 30.0
 
 
 @chart
@@ -65,7 +66,7 @@ def checkpoint_chart(comparison: ModelComparison) -> Chart:
 
 
 def _alt(comparison: ModelComparison) -> str:
-    """Where the first metric begins and ends, by method."""
+    """The first and the last value of the first metric, by method."""
     column, names = comparison.columns[0], list(comparison.models)
     first, last = comparison.models[names[0]], comparison.models[names[-1]]
     sentences = [
@@ -79,36 +80,41 @@ def _alt(comparison: ModelComparison) -> str:
 
 
 def _positions(comparison: ModelComparison) -> FloatArray:
-    """Where the models stand; checkpoints that are ever farther apart, by their logarithm."""
+    """Positions of the models on the axis: logarithms if the last is many times the first."""
     if comparison.positions is None:
         return np.arange(len(comparison.models), dtype=np.float64)
     at = np.asarray(comparison.positions, dtype=np.float64)
-    wide = len(at) > 2 and at.min() > 0.0 and at.max() >= LOG_FROM * at.min()
+    wide = len(at) > 2 and at.min() > 0.0 and at.max() >= MIN_LOG_RATIO * at.min()
     return np.log10(at) if wide else at
 
 
-def _line(comparison: ModelComparison, column: Column, panel: int, number: int) -> Trace:
+def _line(comparison: ModelComparison, column: Column, panel: int, number: int) -> Layer:
     of = method(comparison.methods[number])
-    found = [
+    estimates = [
         model.metrics[of.key][column.key] if of.key in model.metrics else Estimate(float("nan"))
         for model in comparison.models.values()
     ]
-    y, low, high = (np.array([getattr(e, end) for e in found]) for end in ("value", "low", "high"))
+    y, low, high = (
+        np.array([getattr(e, end) for e in estimates]) for end in ("value", "low", "high")
+    )
     at = _positions(comparison)
-    aside = (number - (len(comparison.methods) - 1) / 2.0) * STEP * float(np.ptp(at) or 1.0)
-    return linked(
+    aside = (
+        (number - (len(comparison.methods) - 1) / 2.0) * METHOD_DISTANCE * float(np.ptp(at) or 1.0)
+    )
+    return Layer(
         column.key,
-        of,
         at + aside,
         y,
-        marker={"size": 7},
+        panel=panel,
+        of=of,
+        line=of.faint_line(),
+        marker=of.marker(7),
         error_y=whiskers(y, low, high, faded(of.style.color, 0.6)),
         hovertext=[
             _describe(name, model.n_rows, estimate, column)
-            for (name, model), estimate in zip(comparison.models.items(), found, strict=True)
+            for (name, model), estimate in zip(comparison.models.items(), estimates, strict=True)
         ],
-        hover=EACH,
-        **axis_ids(panel),
+        hover=HOVER_TEXT,
     )
 
 
@@ -118,12 +124,16 @@ def _describe(name: str, n_rows: int, estimate: Estimate, column: Column) -> str
 
 
 def _names(comparison: ModelComparison) -> list[str]:
-    """Under the axis: names, or the numbers of checkpoints."""
+    """Labels of the axis: names, or the numbers of checkpoints."""
     if comparison.positions is None:
         return [escaped(shortened(name)) for name in comparison.models]
     return [f"{position:g}" for position in comparison.positions]
 
 
 def _upward(comparison: ModelComparison, column: Column) -> list[float]:
-    drawn = [e[column.key] for model in comparison.models.values() for e in model.metrics.values()]
-    return padded([[e.value, e.low, e.high] for e in drawn], margin=0.08)
+    estimates = [
+        metrics[column.key]
+        for model in comparison.models.values()
+        for metrics in model.metrics.values()
+    ]
+    return padded([[e.value, e.low, e.high] for e in estimates], margin=0.08)

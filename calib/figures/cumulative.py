@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from calib.analysis import Analysis, MethodResult
-from calib.figures.axes import axis
+from calib.figures.axes import PanelAxis
 from calib.figures.chart import RIGHT, TITLE_ROW, TOP, Chart, chart, draw
-from calib.figures.layers import Subject, Trace, curve
-from calib.figures.panels import Panel, axis_ids, grid
-from calib.figures.theme import FRAME, OUTCOME, MethodStyle, style_of
+from calib.figures.layers import Layer, Marker, Subject
+from calib.figures.panels import Panel, grid
+from calib.figures.theme import FRAME, LINE_WIDTH, OUTCOME, MethodStyle, style_of
 from calib.figures.words import evidence
 
 SIDE = 250
@@ -81,16 +81,14 @@ def _panel(result: MethodResult, panel: int, left: bool) -> Panel:
     title, across, upward = PANELS[panel]
     x, y = _ranges(result, panel)
     # Ticks of the right panels are on their right side: a phone has no room between panels.
-    words, side = (upward, "left") if left else ("", "right")
-    return Panel(
-        axis(across, range=x), axis(words, range=y, side=side), f"<b>{title}</b>", square=True
-    )
+    upward_axis = PanelAxis(upward if left else "", range=y, side="left" if left else "right")
+    return Panel(PanelAxis(across, range=x), upward_axis, f"<b>{title}</b>", square=True)
 
 
-def _layers(result: MethodResult, panel: int, place: int) -> list[Trace]:
+def _layers(result: MethodResult, panel: int, place: int) -> list[Layer]:
     drawn, ends = result.cumulative, np.array([0.0, 1.0])
     score, outcome, by = drawn.cumulative_score, drawn.cumulative_outcome, drawn.fractile
-    # Told apart without their colours too.
+    # The dash tells the two curves apart without their colours.
     style = MethodStyle(style_of(result.key).color, "dash", "")
     first = Subject("Predicted", "Predicted", style) if panel < ALL[-1] else IDEAL
     points = (
@@ -99,25 +97,22 @@ def _layers(result: MethodResult, panel: int, place: int) -> list[Trace]:
         ((by, drawn.score), (by, drawn.recalibrated)),
         ((ends, ends), (drawn.score, drawn.recalibrated)),
     )[panel]
+    across = f"{PANELS[panel][1]} %{{x:.3f}}"
     return [
-        curve(
-            of.key,
-            of,
+        Layer(
+            f"panel {panel}",
             x.astype(np.float32),
             y.astype(np.float32),
+            panel=place,
+            of=of,
             # A constant score is one point, and no line.
-            mode="lines" if len(x) > 1 else "markers",
-            **({"width": 1} if of is IDEAL else {"hover": _hover(panel, of)}),
+            line=of.line(1 if of is IDEAL else LINE_WIDTH) if len(x) > 1 else None,
+            marker=Marker(of.style.color, size=6) if len(x) == 1 else None,
+            hover="" if of is IDEAL else f"{across}<br>{of.name} %{{y:.4f}}<extra></extra>",
             legend=place == 0,
-            **axis_ids(place),
         )
-        | {"uid": f"{of.key} {panel}"}
         for of, (x, y) in zip((first, OBSERVED), points, strict=True)
     ]
-
-
-def _hover(panel: int, of: Subject) -> str:
-    return f"{PANELS[panel][1]} %{{x:.3f}}<br>{of.name} %{{y:.4f}}<extra></extra>"
 
 
 def _ranges(result: MethodResult, panel: int) -> tuple[list[float], list[float]]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from calib.analysis import Analysis, MethodResult
-from calib.figures.axes import axis
+from calib.figures.axes import PanelAxis
 from calib.figures.chart import Chart, chart, draw
-from calib.figures.layers import Trace, area, curve, horizontal, method, points
+from calib.figures.layers import Arrow, Layer, Line, area, method, reference
 from calib.figures.panels import TIMELINE, one
 from calib.figures.theme import style_of
 from calib.figures.words import verdicts
@@ -18,7 +17,7 @@ from calib.numerics.arrays import FloatArray
 from calib.text import level, number
 
 HEIGHT, LEFT = 300, 66
-# A ring of background stays between the two where they meet, for the narrow symbols too.
+# Sizes in pixels. Where two markers meet, a ring of background between them can be seen.
 HOLLOW, FILLED = 16, 7
 
 
@@ -54,12 +53,15 @@ def cumulative_difference_chart(
     first = results[0].cumulative
     half, name = first.null_half_width, f"{level(first.confidence_level)} band if calibrated"
     ends = (np.array([0.0, 1.0]), np.full(2, -half), np.full(2, half))
-    layers = [area("band", *ends, name=name, legend=True), horizontal("zero", 0.0)]
+    layers = [
+        area("band", *ends, name=name, legend=True),
+        Layer("zero", [0.0, 1.0], [0.0, 0.0], line=reference()),
+    ]
     layers += [_curve(result) for result in results]
     layers += [_extremes(result) for result in results]
     limit = 1.15 * max(half, *(float(abs(r.cumulative.difference).max()) for r in results)) or 1.0
-    across = axis("Share of rows, sorted by score", range=[-0.01, 1.01], nticks=6)
-    upward = axis("Cumulative observed − predicted", range=[-limit, limit], nticks=7)
+    across = PanelAxis("Share of rows, sorted by score", range=[-0.01, 1.01], nticks=6)
+    upward = PanelAxis("Cumulative observed − predicted", range=[-limit, limit], nticks=7)
     return draw(
         "cumulative difference",
         one(across, upward, TIMELINE, HEIGHT),
@@ -67,17 +69,19 @@ def cumulative_difference_chart(
         f"Cumulative difference between outcomes and scores. {verdicts(analysis, methods)}",
         of=(analysis.data.name,),
         left=LEFT,
-        annotations=[_arrow(result) for result in results],
+        arrows=[_arrow(result) for result in results],
     )
 
 
-def _curve(result: MethodResult) -> Trace:
-    drawn = result.cumulative
-    return curve(
+def _curve(result: MethodResult) -> Layer:
+    drawn, of = result.cumulative, method(result)
+    return Layer(
         "difference",
-        method(result),
         drawn.fractile.astype(np.float32),
         drawn.difference.astype(np.float32),
+        of=of,
+        line=of.line(),
+        legend=True,
         customdata=drawn.score.astype(np.float32),
         hover="share of rows %{x:.3f}, score %{customdata:.3f}<br>difference %{y:+.4f}"
         "<extra>%{fullData.name}</extra>",
@@ -85,31 +89,18 @@ def _curve(result: MethodResult) -> Trace:
 
 
 def _furthest(result: MethodResult) -> int:
-    """Where the KS error is reached."""
+    """The position of the point that is farthest from zero: its distance is the KS error."""
     return int(np.abs(result.cumulative.difference).argmax())
 
 
-def _arrow(result: MethodResult) -> dict[str, Any]:
+def _arrow(result: MethodResult) -> Arrow:
     """The KS error, an arrow from zero to the point of the curve that is farthest from zero."""
-    drawn, at = result.cumulative, _furthest(result)
-    return {
-        "x": float(drawn.fractile[at]),
-        "y": float(drawn.difference[at]),
-        "ax": float(drawn.fractile[at]),
-        "ay": 0.0,
-        "axref": "x",
-        "ayref": "y",
-        "text": "",
-        "showarrow": True,
-        "arrowhead": 2,
-        "arrowwidth": 1.5,
-        "arrowcolor": style_of(result.key).color,
-        "standoff": FILLED / 2,
-    }
+    drawn, at, color = result.cumulative, _furthest(result), style_of(result.key).color
+    return Arrow(float(drawn.fractile[at]), float(drawn.difference[at]), color, FILLED / 2)
 
 
-def _extremes(result: MethodResult) -> Trace:
-    """The ends of the Kuiper range, and the KS point last: it lies on one of them, and above it."""
+def _extremes(result: MethodResult) -> Layer:
+    """The ends of the Kuiper range, and the KS point last, because it covers one of them."""
     drawn, of = result.cumulative, method(result)
     difference: FloatArray = drawn.difference
     top, bottom = int(difference.argmax()), int(difference.argmin())
@@ -117,23 +108,22 @@ def _extremes(result: MethodResult) -> Trace:
     at = np.array([bottom, top, furthest])
     kuiper = f"Kuiper error {number(difference[top] - difference[bottom])}"
     labels = [f"{kuiper}, lowest", f"{kuiper}, highest"]
-    # Under the pointer lies the marker on top, so its words are those of both.
+    # The pointer only finds the marker on top, so that one has the words of both.
     labels.append(f"KS error {number(abs(difference[furthest]))}<br>{labels[furthest == top]}")
-    # Away from the nearer side, and above or below the curve's end.
+    # The words must neither leave the panel nor cover the curve.
     aside = "left" if drawn.fractile[furthest] > 0.5 else "right"
-    return points(
+    return Layer(
         "extremes",
-        of,
         drawn.fractile[at],
         difference[at],
-        mode="markers+text",
+        of=of,
         text=["", "", f"KS = {number(abs(float(difference[furthest])))}"],
         textposition=f"{'top' if furthest == top else 'bottom'} {aside}",
-        marker={
-            "symbol": [of.style.hollow, of.style.hollow, of.style.symbol],
-            "size": [HOLLOW, HOLLOW, FILLED],
-            "line": {"width": 1.25, "color": of.style.color},
-        },
+        marker=of.marker(
+            [HOLLOW, HOLLOW, FILLED],
+            [of.style.hollow, of.style.hollow, of.style.symbol],
+            Line(of.style.color, 1.25),
+        ),
         hovertext=[
             f"{words}<br>at score {number(score, 3)}"
             for words, score in zip(labels, drawn.score[at], strict=True)

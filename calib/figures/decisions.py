@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 from calib.analysis.decisions import CostCurves, DecisionTable, NetBenefit
 from calib.calibrators import CALIBRATORS
-from calib.figures.axes import axis
+from calib.figures.axes import PanelAxis
 from calib.figures.chart import Chart, chart, draw
-from calib.figures.layers import Trace, curve, horizontal, method, points, reference, vertical
+from calib.figures.layers import Layer, Values, method, reference
 from calib.figures.panels import Panels, one
+from calib.figures.theme import Dash
+from calib.numerics.arrays import FloatArray
 from calib.text import number, probability, significant
 
 WIDTH, HEIGHT, LEFT = 500, 300, 66
@@ -45,15 +47,12 @@ def cost_chart(curves: CostCurves, table: DecisionTable, methods: Sequence[str])
     top = 1.08 * max(curves.treat_all, curves.treat_none)
     low = min(float(curves.cost[key].min()) for key in methods)
     ends = [max(0.0, low - 0.25 * (top - low)), top]
-    look = {"width": 1.25, "hover": LEVEL, "legend": True}
+    whole, all_, none = [0.0, 1.0], [curves.treat_all] * 2, [curves.treat_none] * 2
     layers = [
-        horizontal("treat all", curves.treat_all, name="Flag all", dash="dash", **look),
-        horizontal("treat none", curves.treat_none, name="Flag none", **look),
+        _reference("treat all", whole, all_, "Flag all", LEVEL, dash="dash"),
+        _reference("treat none", whole, none, "Flag none", LEVEL),
     ]
-    layers += [
-        curve("cost", method(key), curves.threshold, curves.cost[key], hover=HOVER)
-        for key in methods
-    ]
+    layers += [_curve("cost", key, curves.threshold, curves.cost[key]) for key in methods]
     layers += [_mark(table, key) for key in methods]
     if table.costs.capacity is None:
         layers.append(_threshold_line(table.costs.threshold, ends))
@@ -100,14 +99,11 @@ def net_benefit_chart(
     """
     at, all_ = curves.threshold, curves.treat_all
     ends = [-0.25 * curves.base_rate, 1.08 * curves.base_rate]
-    look = {"width": 1.25, "legend": True}
     layers = [
-        horizontal("treat none", 0.0, name="Flag none", hover=LEVEL, **look),
-        reference("treat all", at, all_, name="Flag all", dash="dash", hover=HOVER, **look),
+        _reference("treat none", [0.0, 1.0], [0.0, 0.0], "Flag none", LEVEL),
+        _reference("treat all", at, all_, "Flag all", HOVER, dash="dash"),
     ]
-    layers += [
-        curve("benefit", method(key), at, curves.benefit[key], hover=HOVER) for key in methods
-    ]
+    layers += [_curve("benefit", key, at, curves.benefit[key]) for key in methods]
     if threshold is not None:
         layers.append(_threshold_line(threshold, ends))
     return draw(
@@ -119,19 +115,29 @@ def net_benefit_chart(
     )
 
 
+def _reference(key: str, x: Values, y: Values, name: str, hover: str, dash: Dash = "dot") -> Layer:
+    line = reference(1.25, dash)
+    return Layer(key, x, y, line=line, name=name, hover=hover, legend=True)
+
+
+def _curve(key: str, method_key: str, threshold: FloatArray, values: FloatArray) -> Layer:
+    of = method(method_key)
+    return Layer(key, threshold, values, of=of, line=of.line(), hover=HOVER, legend=True)
+
+
 def _over_thresholds(title: str, ends: Sequence[float]) -> Panels:
     """A panel with all thresholds across."""
-    across = axis("Threshold", range=[-0.01, 1.01], nticks=6)
-    return one(across, axis(title, range=ends, nticks=6, tickformat="~g"), WIDTH, HEIGHT)
+    across = PanelAxis("Threshold", range=[-0.01, 1.01], nticks=6)
+    return one(across, PanelAxis(title, range=ends, nticks=6, tickformat="~g"), WIDTH, HEIGHT)
 
 
-def _threshold_line(threshold: float, ends: Sequence[float]) -> Trace:
+def _threshold_line(threshold: float, ends: Sequence[float]) -> Layer:
     """The threshold in use."""
-    name = f"Threshold {significant(threshold)}"
-    return vertical("threshold", threshold, ends, name=name, width=1.5, dash=None, legend=True)
+    name, line = f"Threshold {significant(threshold)}", reference(1.5, dash=None)
+    return Layer("threshold", [threshold] * 2, ends, line=line, name=name, legend=True)
 
 
-def _mark(table: DecisionTable, key: str) -> Trace:
+def _mark(table: DecisionTable, key: str) -> Layer:
     """A marker at the capacity of a method, or at its lowest cost."""
     decision = table.methods[key]
     if table.costs.capacity is not None:
@@ -142,11 +148,12 @@ def _mark(table: DecisionTable, key: str) -> Trace:
         place = "none flagged" if decision.hindsight > 1.0 else f"at {probability(at)}"
         label = f"lowest in hindsight: {number(cost)}, {place}"
     hover = f"{label}<extra>%{{fullData.name}}</extra>"
-    return points(kind, method(key), [at], [cost], marker={"size": 10}, hover=hover)
+    of = method(key)
+    return Layer(kind, [at], [cost], of=of, marker=of.marker(10), hover=hover)
 
 
 def _said(curves: NetBenefit, key: str) -> str:
-    """Where a method does worse than acting without it."""
+    """The thresholds at which a method does worse than flagging all rows or none."""
     worse = curves.threshold[curves.shortfall(key) > 0.0]
     label = CALIBRATORS[key].label
     if not len(worse):

@@ -1,4 +1,4 @@
-"""The paired difference to the uncalibrated scores: which repairs are real, and which are noise."""
+"""The paired difference of a loss to that of the uncalibrated scores."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from calib.analysis import Analysis
 from calib.analysis.analysis import Result
 from calib.figures.axes import padded
 from calib.figures.chart import Chart, chart, draw
-from calib.figures.layers import EACH, Trace, method, points, vertical, whiskers
+from calib.figures.layers import HOVER_TEXT, Layer, method, reference, whiskers
 from calib.figures.panels import forest
 from calib.metrics import matrix_metrics
 from calib.text import escaped, with_interval
 
 WIDTH, ROW = 520, 38
 Loss = Literal["log_loss", "brier_score"]
-# So many times as far from zero as half of the methods reach.
-FAR = 8.0
+# The axis reaches at most this many times as far from zero as half of the methods do, because a
+# single long interval would make dots of all others.
+MAX_REACH_RATIO = 8.0
 LOSSES = get_args(Loss)
 
 
@@ -73,12 +74,13 @@ def matrix_difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Ch
     return _forest(analysis, results, metric, matrix_metrics()[metric].label)
 
 
-def _forest(analysis: Analysis, found: Sequence[Result], metric: Loss, label: str) -> Chart:
-    results = [result for result in found if result.key != "uncalibrated"]
-    # Beside an axis there is no room for how a method takes several classes.
+def _forest(analysis: Analysis, methods: Sequence[Result], metric: Loss, label: str) -> Chart:
+    results = [result for result in methods if result.key != "uncalibrated"]
+    # The axis has no room for the part of a label that says how a method takes several classes.
     labels = [result.label.partition(",")[0] for result in results]
     title = escaped(f"{label} minus uncalibrated (← better)")
-    zero = vertical("zero", 0.0, [-0.5, len(results) - 0.5], width=1.25, dash=None)
+    whole = [-0.5, len(results) - 0.5]
+    zero = Layer("zero", [0.0, 0.0], whole, line=reference(1.25, dash=None))
     return draw(
         "differences",
         forest(
@@ -97,27 +99,24 @@ def _forest(analysis: Analysis, found: Sequence[Result], metric: Loss, label: st
     )
 
 
-def _row(result: Result, metric: str, row: int) -> Trace:
+def _row(result: Result, metric: str, row: int) -> Layer:
     estimate, of = result.differences[metric], method(result)
     value, low, high = (np.array([e]) for e in (estimate.value, estimate.low, estimate.high))
-    return points(
+    return Layer(
         "difference",
-        of,
         value,
         [row],
-        marker={"size": 10},
+        of=of,
+        marker=of.marker(10),
         error_x=whiskers(value, low, high, of.style.color, thickness=1.75, width=4),
         hovertext=[with_interval(estimate, sign=True)],
-        hover=EACH,
+        hover=HOVER_TEXT,
     )
 
 
 def _range(results: list[Result], metric: str) -> list[float]:
-    """Zero and all intervals, with a margin.
-
-    What reaches many times as far as most would make dots of all others: it leaves the panel.
-    """
-    found = [result.differences[metric] for result in results]
-    ends = np.array([[0.0, e.value, e.low, e.high] for e in found] or [[0.0]])
-    far = FAR * float(np.median(np.nanmax(np.abs(ends), axis=1)))
+    """Zero and all intervals but for the ends of very long ones, with a margin."""
+    estimates = [result.differences[metric] for result in results]
+    ends = np.array([[0.0, e.value, e.low, e.high] for e in estimates] or [[0.0]])
+    far = MAX_REACH_RATIO * float(np.median(np.nanmax(np.abs(ends), axis=1)))
     return padded(np.clip(ends, -far, far), margin=0.08)

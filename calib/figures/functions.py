@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
 from calib.analysis import Analysis, MethodResult
 from calib.curves.functions import CalibrationFunction, CompactLogitCurve
-from calib.figures.axes import LINEAR, Axis, AxisKind, Scale, scale_for
-from calib.figures.axes import axis as axis_of
+from calib.figures.axes import LINEAR, AxisKind, PanelAxis, Scale, scale_for
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import (
+    Layer,
+    Line,
     Subject,
-    Trace,
-    curve,
     diagonal,
     dots,
     few_entry,
-    layer,
     legend_entry,
     method,
-    points,
     reference,
-    vertical,
 )
 from calib.figures.panels import square, stacked
 from calib.figures.theme import LINE_WIDTH, MethodStyle, faded, style_of
@@ -32,8 +29,10 @@ from calib.figures.words import verdicts
 from calib.text import significant
 
 SIDE, SMALL, GAP, KNOT_ROW = 380, 300, 12, 9
+# The part of a template that names the layer under the pointer.
+NAME = "<extra>%{fullData.name}</extra>"
 Rows = Literal["test", "fitted"]
-# No method's colour: the faint curves keep that of their method.
+# The legend's entry is grey, because each faint curve has the colour of its method.
 BY_RULE = Subject(
     "by rule", "Automatic ε", MethodStyle("rgba(127, 127, 127, 0.5)", "solid", "circle")
 )
@@ -91,19 +90,19 @@ def functions_chart(
     bent = [result for result in results if highlight_knots and len(result.function.knots)]
     layers = [diagonal(scale, "Identity"), dots(observed, bins, scale, joined=False)]
     layers += [_before(r, before[r.key], scale) for r in results if r.key in before]
-    layers += [legend_entry(BY_RULE, "lines")] if before else []
-    layers += [
-        curve("map", method(r), **_points(r.function, scale))
-        for r in results
-        if r.key != "uncalibrated"
-    ]
+    layers += [legend_entry(BY_RULE, marker=False)] if before else []
+    for result in results:
+        if result.key != "uncalibrated":
+            of = method(result)
+            layer = _function("map", result.function, scale, of.line())
+            layers.append(replace(layer, of=of, legend=True))
     layers += [_knots(result, row, scale) for row, result in enumerate(bent)]
-    layers += [legend_entry(observed, "markers"), *few_entry([bins.few])]
+    layers += [legend_entry(observed, line=False), *few_entry([bins.few])]
     words = ("Score", "Calibrated probability")
     across, upward = (scale.axis(title) for title in words)
     return draw(
         "functions",
-        # One x-axis for both: a knot stays under the bend that it makes, at any width and zoom.
+        # Both panels have one x-axis, so a knot stays under its bend at any width and zoom.
         stacked(across, [(upward, SIDE), *_strip(len(bent))], SIDE, GAP, square=True),
         layers,
         f"Calibration functions and observed frequencies of the {observed.name.lower()}. "
@@ -113,49 +112,55 @@ def functions_chart(
     )
 
 
-def _strip(n_rows: int) -> list[tuple[Axis, int]]:
+def _strip(n_rows: int) -> list[tuple[PanelAxis, int]]:
     """A panel for knots with one row per method, if there are knots."""
     if not n_rows:
         return []
-    look = {"showticklabels": False, "ticks": "", "showgrid": False, "fixedrange": True}
-    return [(axis_of("Knots", range=[n_rows, -1], **look), KNOT_ROW * (n_rows + 1))]
+    rows = PanelAxis(
+        "Knots",
+        range=[n_rows, -1],
+        showticklabels=False,
+        ticks="",
+        showgrid=False,
+        fixedrange=True,
+    )
+    return [(rows, KNOT_ROW * (n_rows + 1))]
 
 
-def _points(function: CalibrationFunction, scale: Scale) -> dict[str, Any]:
+def _function(key: str, function: CalibrationFunction, scale: Scale, line: Line) -> Layer:
     """A calibrator on its axes, and its numbers under the pointer."""
     score, calibrated = function.score, function.calibrated
-    shown: dict[str, Any] = {"x": score.astype(np.float32), "y": calibrated.astype(np.float32)}
-    values = "score %{x:.4f}, calibrated %{y:.4f}"
     if scale.kind == "logit":
-        shown = {"x": scale.beyond(score), "y": scale.beyond(calibrated)}
-        shown["customdata"] = np.column_stack([score, calibrated]).tolist()
-        values = "score %{customdata[0]:.4~g}, calibrated %{customdata[1]:.4~g}"
-    return {**shown, "hover": f"{values}<extra>%{{fullData.name}}</extra>"}
+        return Layer(
+            key,
+            scale.beyond(score),
+            scale.beyond(calibrated),
+            line=line,
+            customdata=np.column_stack([score, calibrated]).tolist(),
+            hover="score %{customdata[0]:.4~g}, calibrated %{customdata[1]:.4~g}" + NAME,
+        )
+    x, y = score.astype(np.float32), calibrated.astype(np.float32)
+    return Layer(key, x, y, line=line, hover="score %{x:.4f}, calibrated %{y:.4f}" + NAME)
 
 
-def _before(result: MethodResult, function: CalibrationFunction, scale: Scale) -> Trace:
+def _before(result: MethodResult, function: CalibrationFunction, scale: Scale) -> Layer:
     of = method(result)
-    return layer(
-        f"by rule {of.key}",
-        **_points(function, scale),
-        name=f"{of.name}, automatic ε",
-        legendgroup=BY_RULE.key,
-        line={"color": faded(of.style.color, 0.35), "width": 2.5 * LINE_WIDTH},
-    )
+    line = Line(faded(of.style.color, 0.35), 2.5 * LINE_WIDTH)
+    layer = _function(f"by rule {of.key}", function, scale, line)
+    return replace(layer, name=f"{of.name}, automatic ε", group=BY_RULE.key)
 
 
-def _knots(result: MethodResult, row: int, scale: Scale) -> Trace:
+def _knots(result: MethodResult, row: int, scale: Scale) -> Layer:
     knots, of = result.function.knots, method(result)
-    edge = {"width": 1.25, "color": of.style.color}
-    return points(
+    return Layer(
         "knots",
-        of,
         scale.beyond(knots),
         np.full(len(knots), row),
+        panel=1,
+        of=of,
         customdata=knots,
-        yaxis="y2",
-        marker={"symbol": "line-ns-open", "size": KNOT_ROW - 1, "line": edge},
-        hover="knot at %{customdata:.4~g}<extra>%{fullData.name}</extra>",
+        marker=of.marker(KNOT_ROW - 1, "line-ns-open", Line(of.style.color, 1.25)),
+        hover="knot at %{customdata:.4~g}" + NAME,
     )
 
 
@@ -182,17 +187,18 @@ def compact_logit_chart(analysis: Analysis) -> Chart:
     used = analysis.compact_logit
     whole, ends = [0.0, 1.0], (LINEAR.low, LINEAR.high)
     places = {"epsilon": used.epsilon, "1 − epsilon": 1.0 - used.epsilon}
-    layers = [reference("identity", whole, whole, name="Identity", dash="dash", legend=True)]
+    dashed = reference(dash="dash")
+    layers = [Layer("identity", whole, whole, line=dashed, name="Identity", legend=True)]
     layers += [
-        vertical(name, place, ends, name=name, hover=f"{name}<extra></extra>")
-        for name, place in places.items()
+        Layer(name, [x, x], ends, line=reference(), name=name, hover=f"{name}<extra></extra>")
+        for name, x in places.items()
     ]
-    transform = layer(
+    transform = Layer(
         "compact logit",
         used.score.astype(np.float32),
         used.transformed.astype(np.float32),
         name=f"ε = {significant(used.epsilon, 2)}",
-        line={"color": style_of("spline").color, "width": LINE_WIDTH},
+        line=Line(style_of("spline").color),
         hover="score %{x:.4f}, transformed %{y:.4f}<extra></extra>",
         legend=True,
     )

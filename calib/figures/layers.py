@@ -1,14 +1,10 @@
-"""Layers: lines, areas, points and error bars, as plain dictionaries for plotly.
-
-Plotly's own objects check every property as it is set, which takes ten times as long as all else
-of a moved slider; `Chart.figure` has them checked where that matters.
-"""
+"""Layers of a chart: lines, areas, points and error bars, and those that several charts have."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,226 +15,304 @@ from calib.calibrators import CALIBRATORS
 from calib.curves.rate import RateCurve
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.figures.axes import Scale
-from calib.figures.theme import BAND, FRAME, GREY, LINE_WIDTH, OUTCOME, MethodStyle, faded, style_of
+from calib.figures.theme import (
+    BAND,
+    FRAME,
+    GREY,
+    LINE_WIDTH,
+    OUTCOME,
+    Dash,
+    MethodStyle,
+    faded,
+    style_of,
+)
 from calib.figures.words import band_name
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.text import count, escaped, level, probability, span
 
-Trace = dict[str, Any]
 AnyFloats = NDArray[np.floating[Any]]
+Values = Sequence[float | None] | NDArray[np.number[Any]]
 
-# Area of a dot that holds all the weight, as a squared diameter in pixels.
+# The area of a dot with all the weight, as a squared diameter in pixels.
 FULL_AREA = 30.0**2
 SMALLEST_DOT = 5.0
-RATES: Mapping[str, tuple[str, str]] = {
+RATES: Mapping[str, tuple[str, Dash]] = {
     "corp": ("CORP line", "solid"),
     "smooth": ("Smooth line", "dash"),
 }
 RATE_BAND = faded(OUTCOME, 0.16)
-# Hover text of a layer whose points bring their own.
-EACH = "<b>%{fullData.name}</b><br>%{hovertext}<extra></extra>"
+# The template of a layer whose points have texts of their own.
+HOVER_TEXT = "<b>%{fullData.name}</b><br>%{hovertext}<extra></extra>"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Look of a line, or of the edge of a marker, which by default has the marker's colour."""
+
+    color: str | None = None
+    width: float = LINE_WIDTH
+    dash: Dash | None = None
+    shape: Literal["hv"] | None = None  # "hv" draws steps.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Marker:
+    """Look of markers. A sequence has a value for each point."""
+
+    color: str
+    _: KW_ONLY
+    symbol: str | Sequence[str] = "circle"
+    size: float | Sequence[float] | FloatArray = 8.0
+    sizemode: Literal["area"] | None = None
+    sizeref: float | None = None
+    sizemin: float | None = None
+    opacity: float = 1.0
+    line: Line | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bars:
+    """Intervals around points: their lengths in both directions, and their look in pixels."""
+
+    array: FloatArray
+    arrayminus: FloatArray
+    color: str
+    thickness: float = 1.25
+    width: float = 0.0
+    type: str = field(default="data", init=False)
+    symmetric: bool = field(default=False, init=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a layer is about: layers of one subject share their look and react together."""
+    """Layers of one subject, such as a method, share their look and react together."""
 
     key: str
-    name: str  # in the legend, harmless for plotly
+    name: str  # The name in the legend is escaped for Plotly.
     style: MethodStyle
+
+    def line(self, width: float = LINE_WIDTH) -> Line:
+        """Its line."""
+        return Line(self.style.color, width, self.style.dash)
+
+    def faint_line(self) -> Line:
+        """A line through markers."""
+        return Line(faded(self.style.color, 0.7), 1.5, self.style.dash)
+
+    def marker(
+        self,
+        size: float | Sequence[float] | FloatArray,
+        symbol: str | Sequence[str] | None = None,
+        line: Line | None = None,
+    ) -> Marker:
+        """Its marker, or another symbol in its colour."""
+        return Marker(self.style.color, symbol=symbol or self.style.symbol, size=size, line=line)
 
 
 def method(shown: Result | str) -> Subject:
     """A method, from its part of an analysis or by its key."""
-    named = CALIBRATORS[shown] if isinstance(shown, str) else shown
-    return Subject(named.key, escaped(named.label), style_of(named.key))
+    calibrator = CALIBRATORS[shown] if isinstance(shown, str) else shown
+    return Subject(calibrator.key, escaped(calibrator.label), style_of(calibrator.key))
 
 
-def layer(
-    uid: str,
-    x: Any,
-    y: Any,
-    *,
-    mode: str = "lines",
-    name: str = "",
-    hover: str = "",
-    legend: bool = False,
-    **options: Any,
-) -> Trace:
-    """Anything that is drawn.
+@dataclass(frozen=True, slots=True, eq=False)
+class Layer:
+    """Lines, points, words or an area: those of `line`, `marker`, `text` and `fill` that are set.
 
-    Plotly finds the layer again in the next chart by its `uid`. `name` is harmless for Plotly, and
-    stands in the legend if `legend` says so. `hover` is the template of the text under the pointer;
-    none if empty.
+    `key` and subject identify a layer in a chart. `hover` is the template of the text under
+    the pointer. Properties with Plotly's names have Plotly's meaning.
     """
-    pointed = {"hovertemplate": hover} if hover else {"hoverinfo": "skip"}
-    drawn = {"type": "scatter", "uid": uid, "x": x, "y": y, "name": name, "mode": mode}
-    return drawn | {"showlegend": legend} | pointed | options
+
+    key: str
+    x: Values
+    y: Values
+    _: KW_ONLY
+    panel: int = 0
+    of: Subject | None = None
+    name: str = ""  # The default is the subject's name.
+    legend: bool = False  # Whether the name is in the legend.
+    group: str = ""  # Layers of a group react together. The default is the subject.
+    hover: str = ""
+    hovertext: Sequence[str] | None = None
+    customdata: Any = None
+    line: Line | None = None
+    marker: Marker | None = None
+    text: Sequence[str] | None = None
+    textposition: str | None = None
+    fill: Literal["toself", "tozeroy"] | None = None
+    fillcolor: str | None = None
+    error_x: Bars | None = None
+    error_y: Bars | None = None
+    unselected_opacity: float | None = None
+
+    @property
+    def label(self) -> str:
+        """The name in the legend and under the pointer."""
+        return self.name or (self.of.name if self.of else "")
+
+    @property
+    def mode(self) -> str:
+        """What is drawn, in Plotly's words."""
+        drawn = {"lines": self.line, "markers": self.marker, "text": self.text}
+        return "+".join(word for word, part in drawn.items() if part is not None)
 
 
-def curve(
-    what: str, of: Subject, x: Any, y: Any, *, width: float = LINE_WIDTH, **options: Any
-) -> Trace:
-    """A line of a subject."""
-    line = {"color": of.style.color, "width": width, "dash": of.style.dash}
-    same: dict[str, Any] = {"name": of.name, "legendgroup": of.key, "line": line, "legend": True}
-    return layer(f"{what} {of.key}".strip(), x, y, **(same | options))
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """A vertical arrow of the first panel, from y = 0 to a point, `standoff` pixels before it."""
+
+    x: float
+    y: float
+    color: str
+    standoff: float
+    width: float = 1.5
 
 
-def points(
-    what: str, of: Subject, x: Any, y: Any, *, marker: Mapping[str, Any], **options: Any
-) -> Trace:
-    """Markers of a subject, which look as `marker` says where they differ from its own."""
-    own = {"color": of.style.color, "symbol": of.style.symbol, "opacity": 1.0}
-    same = {"name": of.name, "legendgroup": of.key, "mode": "markers"}
-    return layer(f"{what} {of.key}".strip(), x, y, marker={**own, **marker}, **(same | options))
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Words at a point of the first panel, escaped for Plotly."""
 
-
-def linked(
-    what: str, of: Subject, x: Any, y: Any, *, marker: Mapping[str, Any], **options: Any
-) -> Trace:
-    """Markers of a subject, and a faint line through them."""
-    line = {"color": faded(of.style.color, 0.7), "width": 1.5, "dash": of.style.dash}
-    same = {"mode": "lines+markers", "line": line}
-    return points(what, of, x, y, marker=marker, **(same | options))
+    x: float
+    y: float
+    text: str
+    xanchor: Literal["left", "right"]
 
 
 def area(
-    uid: str, x: AnyFloats, low: AnyFloats, high: AnyFloats, *, color: str = BAND, **options: Any
-) -> Trace:
-    """What lies between two lines."""
-    return layer(
-        uid,
+    key: str,
+    x: AnyFloats,
+    low: AnyFloats,
+    high: AnyFloats,
+    *,
+    color: str = BAND,
+    of: Subject | None = None,
+    name: str = "",
+    legend: bool = False,
+) -> Layer:
+    """The area between two lines."""
+    return Layer(
+        key,
         np.concatenate([x, x[::-1]]),
         np.concatenate([low, high[::-1]]),
         fill="toself",
         fillcolor=color,
         line=_edge(color, len(x)),
-        **options,
+        of=of,
+        name=name,
+        legend=legend,
     )
 
 
-def _edge(color: str, n_places: int) -> dict[str, Any]:
-    """The outline of an area: the pale grey one of calibrated scores would not be seen without."""
-    if n_places == 1:  # which has no area: a thick stroke
-        return {"color": color, "width": 8}
-    return {"color": GREY, "width": 1} if color == BAND else {"color": color, "width": 0}
+def _edge(color: str, n_places: int) -> Line:
+    """The outline of an area. The pale grey band would be invisible without one."""
+    if n_places == 1:  # The area is empty, so a thick stroke takes its place.
+        return Line(color, 8)
+    return Line(GREY, 1) if color == BAND else Line(color, 0)
 
 
-def reference(
-    uid: str, x: Any, y: Any, *, width: float = 1.0, dash: str | None = "dot", **options: Any
-) -> Trace:
-    """A line that others are held against."""
-    return layer(uid, x, y, line={"color": GREY, "width": width, "dash": dash}, **options)
+def reference(width: float = 1.0, dash: Dash | None = "dot") -> Line:
+    """The look of a line with which others are compared."""
+    return Line(GREY, width, dash)
 
 
-def horizontal(uid: str, y: float, x: Any = (0.0, 1.0), **options: Any) -> Trace:
-    """A horizontal line."""
-    return reference(uid, list(x), [y, y], **options)
-
-
-def vertical(uid: str, x: float, y: Any, **options: Any) -> Trace:
-    """A vertical line."""
-    return reference(uid, [x, x], list(y), **options)
-
-
-def diagonal(
-    scale: Scale, name: str = "Perfect calibration", *, legend: bool = True, **options: Any
-) -> Trace:
-    """Where observed equals predicted."""
-    ends, uid = [scale.low, scale.high], "diagonal" + options.get("xaxis", "")
-    return reference(uid, ends, ends, name=name, legend=legend, **options)
+def diagonal(scale: Scale, name: str = "Perfect calibration", *, legend: bool = True) -> Layer:
+    """The line on which observed equals predicted."""
+    ends = [scale.low, scale.high]
+    return Layer("diagonal", ends, ends, line=reference(), name=name, legend=legend)
 
 
 def whiskers(
-    value: FloatArray, low: FloatArray, high: FloatArray, color: str, **look: Any
-) -> dict[str, Any]:
+    value: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    color: str,
+    *,
+    thickness: float = 1.25,
+    width: float = 0.0,
+) -> Bars:
     """Intervals around the points of a layer: its `error_x` or `error_y`."""
-    return {
-        "type": "data",
-        "symmetric": False,
-        "array": high - value,
-        "arrayminus": value - low,
-        "color": color,
-        "thickness": 1.25,
-        "width": 0,
-        **look,
-    }
+    return Bars(high - value, value - low, color, thickness, width)
 
 
 def stars(
-    of: Subject, x: AnyFloats | IntArray, y: AnyFloats, *, size: int, **options: Any
-) -> list[Trace]:
-    """What differs significantly after Holm's correction, if something does."""
+    of: Subject, x: AnyFloats | IntArray, y: AnyFloats, *, size: int, panel: int = 0
+) -> list[Layer]:
+    """A star for each result that is significant after Holm's correction."""
     if not len(x):
         return []
-    name, marker = f"p &lt; {SIGNIFICANCE:g} (Holm)", {"symbol": "star", "size": size}
-    return [points("stars", of, x, y, marker=marker, name=name, legend=True, **options)]
+    name, marker = f"p &lt; {SIGNIFICANCE:g} (Holm)", of.marker(size, "star")
+    return [Layer("stars", x, y, of=of, marker=marker, name=name, legend=True, panel=panel)]
 
 
 def symbols(of: Subject, few: BoolArray) -> list[str]:
     """The symbol of the subject for each point, hollow if there are few rows."""
-    return [of.style.hollow if each else of.style.symbol for each in few]
+    return [of.style.hollow if has_few else of.style.symbol for has_few in few]
 
 
-def legend_entry(of: Subject, mode: str = "lines+markers") -> Trace:
-    """A subject's line in the legend.
+def legend_entry(of: Subject, *, line: bool = True, marker: bool = True) -> Layer:
+    """A subject's line and marker in the legend.
 
-    Dots have no entry of their own: plotly would show the first bin's marker, which may be hollow.
+    Dots have no entry of their own: Plotly would show the first bin's marker, which may be hollow.
     """
-    marker = {"color": of.style.color, "symbol": of.style.symbol, "size": 8}
-    return curve("legend", of, [None], [None], mode=mode, marker=marker)
+    return Layer(
+        "legend",
+        [None],
+        [None],
+        of=of,
+        line=of.line() if line else None,
+        marker=of.marker(8) if marker else None,
+        legend=True,
+    )
 
 
-def few_entry(few: Iterable[BoolArray]) -> list[Trace]:
-    """What a hollow marker means, if there are some."""
-    if not any(each.any() for each in few):
+def few_entry(few: Iterable[BoolArray]) -> list[Layer]:
+    """The legend's entry for hollow markers, if there are some."""
+    if not any(bins.any() for bins in few):
         return []
-    marker = {"color": FRAME, "symbol": "circle-open", "size": 8, "line": {"width": 1.25}}
+    marker = Marker(FRAME, symbol="circle-open", size=8, line=Line(width=1.25))
     name = f"&lt; {FEW_ROWS} rows"
-    entry = layer("legend few", [None], [None], mode="markers", name=name, marker=marker)
-    return [entry | {"showlegend": True}]
+    return [Layer("legend few", [None], [None], name=name, marker=marker, legend=True)]
 
 
-def band(curve: ReliabilityCurve, scale: Scale, *, legend: bool = True, **options: Any) -> Trace:
+def band(curve: ReliabilityCurve, scale: Scale, *, legend: bool = True) -> Layer:
     """The consistency band of a curve, shaded from bin to bin."""
     x, low, high = map(scale.at, (curve.mean_score, curve.band_low, curve.band_high))
-    uid = "band" + options.get("xaxis", "")
-    return area(uid, x, low, high, name=band_name(curve), legend=legend, **options)
+    return area("band", x, low, high, name=band_name(curve), legend=legend)
 
 
-def dots(
-    of: Subject, curve: ReliabilityCurve, scale: Scale, *, joined: bool = True, **options: Any
-) -> Trace:
+def dots(of: Subject, curve: ReliabilityCurve, scale: Scale, *, joined: bool = True) -> Layer:
     """The bins of a curve: area by weight, interval bars, hollow if a bin has few rows."""
     color = of.style.color
     y, low, high = (scale.at(part) for part in (curve.observed, curve.low, curve.high))
-    marker = {
-        "symbol": symbols(of, curve.few),
-        "size": curve.weight,
-        "sizemode": "area",
-        # Plotly's unit: twice the weight over the squared diameter in pixels.
-        "sizeref": 2.0 * float(curve.weight.sum()) / FULL_AREA,
-        "sizemin": SMALLEST_DOT / 2,
-        "line": {"width": 1.25, "color": color},
-    }
-    drawn = points("dots", of, scale.at(curve.mean_score), y, marker=marker, hover=EACH, **options)
-    return drawn | {
-        "uid": drawn["uid"] + options.get("xaxis", ""),
-        "mode": "lines+markers" if joined else "markers",
-        "line": {"color": faded(color, 0.6), "width": 1, "dash": of.style.dash},
-        "error_y": whiskers(y, low, high, faded(color, 0.7), width=of.style.cap),
+    return Layer(
+        "dots",
+        scale.at(curve.mean_score),
+        y,
+        of=of,
+        line=Line(faded(color, 0.6), 1, of.style.dash) if joined else None,
+        marker=Marker(
+            color,
+            symbol=symbols(of, curve.few),
+            size=curve.weight,
+            sizemode="area",
+            # Plotly's unit is twice the weight over the squared diameter in pixels.
+            sizeref=2.0 * float(curve.weight.sum()) / FULL_AREA,
+            sizemin=SMALLEST_DOT / 2,
+            line=Line(color, 1.25),
+        ),
+        error_y=whiskers(y, low, high, faded(color, 0.7), width=of.style.cap),
         # A click selects a dot. The others keep their look.
-        "unselected": {"marker": {"opacity": 1.0}},
-        # Which bin was selected: its position in the curve, and the curve's method.
-        "customdata": [[position, of.key] for position in range(len(y))],
-        "hovertext": describe_bins(curve),
-    }
+        unselected_opacity=1.0,
+        # A page learns from these which bin was selected: its position, and the method.
+        customdata=[[position, of.key] for position in range(len(y))],
+        hovertext=describe_bins(curve),
+        hover=HOVER_TEXT,
+    )
 
 
 def describe_bins(curve: ReliabilityCurve) -> list[str]:
-    """The text for each bin under the pointer."""
-    # Python's own numbers are formatted in half of the time of NumPy's.
+    """The text under the pointer for each bin."""
+    # Python formats its own numbers in half of the time that NumPy's need.
     edges = zip(curve.low_edge.tolist(), curve.high_edge.tolist(), strict=True)
     sizes = zip(
         curve.rows.tolist(), curve.weight.tolist(), curve.positive.tolist(), curve.few, strict=True
@@ -255,29 +329,33 @@ def describe_bins(curve: ReliabilityCurve) -> list[str]:
     ]
 
 
-def rate_layers(curves: Iterable[RateCurve], scale: Scale) -> list[Trace]:
+def rate_layers(curves: Iterable[RateCurve], scale: Scale) -> list[Layer]:
     """Curves of observed frequency without bins: the bands of all, and above them the curves."""
-    drawn = tuple(curves)
-    return [_rate_band(each, scale) for each in drawn] + [_rate(each, scale) for each in drawn]
+    rates = tuple(curves)
+    return [_rate_band(rate, scale) for rate in rates] + [_rate(rate, scale) for rate in rates]
 
 
-def _rate_band(rate: RateCurve, scale: Scale) -> Trace:
-    x, low, high = (scale.at(part).astype(np.float32) for part in (rate.score, rate.low, rate.high))
-    same = {"name": RATES[rate.kind][0], "legendgroup": rate.kind}
-    return area(f"band {rate.kind}", x, low, high, color=RATE_BAND, **same)
-
-
-def _rate(rate: RateCurve, scale: Scale) -> Trace:
+def _rate_subject(rate: RateCurve) -> Subject:
     name, dash = RATES[rate.kind]
-    at = level(rate.confidence_level)
+    return Subject(rate.kind, name, MethodStyle(OUTCOME, dash, "circle"))
+
+
+def _rate_band(rate: RateCurve, scale: Scale) -> Layer:
+    x, low, high = (scale.at(part).astype(np.float32) for part in (rate.score, rate.low, rate.high))
+    return area("band", x, low, high, color=RATE_BAND, of=_rate_subject(rate))
+
+
+def _rate(rate: RateCurve, scale: Scale) -> Layer:
+    of, at = _rate_subject(rate), level(rate.confidence_level)
     texts = [
         f"score {probability(score)}: observed {probability(observed)}"
         f"<br>{at} CI {probability(low)} to {probability(high)}"
         for score, observed, low, high in _numbers(rate.score, rate)
     ]
-    of = Subject(rate.kind, name, MethodStyle(OUTCOME, dash, "circle"))
     x, y = (scale.at(part).astype(np.float32) for part in (rate.score, rate.observed))
-    return curve("rate", of, x, y, hovertext=texts, hover=EACH)
+    return Layer(
+        "rate", x, y, of=of, line=of.line(), legend=True, hovertext=texts, hover=HOVER_TEXT
+    )
 
 
 def _numbers(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,9 +12,9 @@ from calib.calibrators import CALIBRATORS
 from calib.crossfit.clipping import Clipping
 from calib.crossfit.epsilon import EpsilonCurve
 from calib.curves.functions import LambdaPath
-from calib.figures.axes import Axis, axis, count_axis, log_axis, padded
+from calib.figures.axes import PanelAxis, count_axis, log_axis, padded
 from calib.figures.chart import Chart, chart, draw
-from calib.figures.layers import Subject, Trace, curve, linked, vertical
+from calib.figures.layers import Layer, Line, Subject, Values, reference
 from calib.figures.layers import method as method_of
 from calib.figures.panels import Panels, one, stacked
 from calib.figures.theme import MethodStyle, style_of
@@ -24,8 +24,9 @@ from calib.text import number, significant
 LEFT = 74
 # Pixels: the width, and the heights of both panels, with the gap between them.
 WIDTH, UPPER, GAP, LOWER = 460, 220, 16, 84
-# What differs by less is drawn as equal, and what differs by this is still drawn.
-MIN_SPAN, WIDE_SPAN = 1e-3, 0.02
+# Differences of loss. The axis is at least as long as the first, so that noise looks small, and
+# losses within the second of the lowest are always drawn.
+MIN_SPAN, DRAWN_SPAN = 1e-3, 0.02
 OUTSIDE = Subject("outside", "Rows left unchanged", style_of("uncalibrated"))
 CLIPPED = Subject("clipped", "Clipped", MethodStyle(style_of("clip").color, "solid", "circle"))
 
@@ -63,30 +64,21 @@ def lambda_path_chart(analysis: Analysis, method: str) -> Chart:
     if path is None:
         raise ValueError(f"method must have a lambda path, got {method!r}.")
     of, across = method_of(result), log_axis("Penalty weight λ (smoother →)", path.lambdas)
-    loss, at = _loss_axis("Cross-validated loss", path.losses), float(path.lambdas[path.chosen])
+    ends, at = _loss_range(path.losses), float(path.lambdas[path.chosen])
     name = f"In use: λ = {significant(at)}"
-    layers = [vertical("in use", at, loss["range"], name=name, width=1.25, legend=True)]
-    losses = _path(
-        "losses",
-        of,
-        path.lambdas,
-        path.losses,
-        chosen=path.chosen,
-        hover="λ = %{x:.3g}<br>loss %{y:.5f}<extra></extra>",
-    )
-    layers.append(losses)
-    degrees = None
+    layers = [Layer("in use", [at, at], ends, line=reference(1.25), name=name, legend=True)]
+    losses = _path("losses", of, path.lambdas, path.losses, path.chosen)
+    hover, degrees = "λ = %{x:.3g}<br>loss %{y:.5f}", None
     if len(path.degrees):
-        degrees = axis("d.f.", rangemode="tozero", fixedrange=True, nticks=4)
-        hover = "λ = %{x:.3g}<br>%{y:.1f} degrees of freedom<extra></extra>"
-        lower = {"yaxis": "y2", "name": "Degrees of freedom", "hover": hover}
-        layers.append(_path("degrees", of, path.lambdas, path.degrees, chosen=path.chosen, **lower))
-        losses |= {
-            "customdata": path.degrees,
-            "hovertemplate": "λ = %{x:.3g}<br>loss %{y:.5f}<br>%{customdata:.1f} degrees of freedom"
-            "<extra></extra>",
-        }
-    panels, file = _over_parameter(across, loss, degrees), (analysis.data.name, method)
+        degrees = PanelAxis("d.f.", rangemode="tozero", fixedrange=True, nticks=4)
+        layer = _path("degrees", of, path.lambdas, path.degrees, path.chosen)
+        text = "λ = %{x:.3g}<br>%{y:.1f} degrees of freedom<extra></extra>"
+        layers.append(replace(layer, panel=1, name="Degrees of freedom", hover=text))
+        losses = replace(losses, customdata=path.degrees)
+        hover += "<br>%{customdata:.1f} degrees of freedom"
+    layers.insert(1, replace(losses, hover=f"{hover}<extra></extra>"))
+    panels = _over_parameter(across, _loss_axis("Cross-validated loss", ends), degrees)
+    file = (analysis.data.name, method)
     alt = _lambda_alt(result, path)
     return draw("lambda path", panels, layers, alt, of=file, view=method, left=LEFT)
 
@@ -112,32 +104,33 @@ def epsilon_chart(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> Chart:
         At least one curve of a method of the analysis.
     """
     drawn = [_with_use(analysis, curve) for curve in curves]
-    loss = _loss_axis("Held-out log loss", *(curve.log_loss for curve in drawn))
+    ends = _loss_range(*(curve.log_loss for curve in drawn))
     rows = count_axis("Rows outside", float(drawn[0].n_outside.max()), nticks=4)
-    known, first = analysis.compact_logit, drawn[0]
-    name = f"Automatic: ε = {significant(known.rule, 2)}"
-    rule = vertical("rule", known.rule, loss["range"], name=name, width=1.25, legend=True)
+    used, first = analysis.compact_logit, drawn[0]
+    name, line = f"Automatic: ε = {significant(used.rule, 2)}", reference(1.25)
+    rule = Layer("rule", [used.rule] * 2, ends, line=line, name=name, legend=True)
+    hover = "ε = %{x:.2g}<br>log loss %{y:.5f}<extra>%{fullData.name}</extra>"
     losses = [
-        _path(
-            "log loss",
-            method_of(analysis.methods[curve.key]),
-            curve.epsilon,
-            curve.log_loss,
-            chosen=_position(curve, known.epsilon),
-            hover="ε = %{x:.2g}<br>log loss %{y:.5f}<extra>%{fullData.name}</extra>",
+        replace(
+            _path(
+                "log loss",
+                method_of(analysis.methods[curve.key]),
+                curve.epsilon,
+                curve.log_loss,
+                _position(curve, used.epsilon),
+            ),
+            hover=hover,
             legend=True,
         )
         for curve in drawn
     ]
-    outside = _path(
-        "rows",
-        OUTSIDE,
-        first.epsilon,
-        first.n_outside,
-        chosen=_position(first, known.epsilon),
-        yaxis="y2",
+    at = _position(first, used.epsilon)
+    outside = replace(
+        _path("rows", OUTSIDE, first.epsilon, first.n_outside, at),
+        panel=1,
         hover="ε = %{x:.2g}<br>%{y:,.0f} rows outside [ε, 1 − ε]<extra></extra>",
     )
+    loss = _loss_axis("Held-out log loss", ends)
     panels = _over_parameter(log_axis("ε", curves[0].epsilon), loss, rows)
     layers = [rule, *losses, outside]
     name = analysis.data.name
@@ -145,10 +138,10 @@ def epsilon_chart(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> Chart:
 
 
 def _with_use(analysis: Analysis, curve: EpsilonCurve) -> EpsilonCurve:
-    """The curve with the point in use among its own."""
-    known = analysis.compact_logit
-    others = curve.epsilon != known.epsilon
-    at = int(np.searchsorted(curve.epsilon[others], known.epsilon))
+    """The curve, to which the point in use is added."""
+    used = analysis.compact_logit
+    others = curve.epsilon != used.epsilon
+    at = int(np.searchsorted(curve.epsilon[others], used.epsilon))
     loss = analysis.methods[curve.key].metrics["log_loss"].value
 
     def inserted(values: FloatArray, value: float) -> FloatArray:
@@ -156,9 +149,9 @@ def _with_use(analysis: Analysis, curve: EpsilonCurve) -> EpsilonCurve:
 
     return EpsilonCurve(
         curve.key,
-        inserted(curve.epsilon, known.epsilon),
+        inserted(curve.epsilon, used.epsilon),
         inserted(curve.log_loss, loss),
-        inserted(curve.n_outside, known.n_outside),
+        inserted(curve.n_outside, used.n_outside),
     )
 
 
@@ -167,15 +160,15 @@ def _position(curve: EpsilonCurve, epsilon: float) -> int:
 
 
 def _epsilon_alt(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> str:
-    known = analysis.compact_logit
+    used = analysis.compact_logit
     sentences = [
         f"{analysis.methods[curve.key].label} is lowest, {number(curve.log_loss.min())}, at "
         f"epsilon {significant(curve.epsilon[curve.log_loss.argmin()], 2)}; at the epsilon in use "
-        f"it is {number(curve.log_loss[_position(curve, known.epsilon)])}."
+        f"it is {number(curve.log_loss[_position(curve, used.epsilon)])}."
         for curve in curves
     ]
     return " ".join(
-        [f"Held-out log loss over epsilon, {significant(known.epsilon, 2)} in use.", *sentences]
+        [f"Held-out log loss over epsilon, {significant(used.epsilon, 2)} in use.", *sentences]
     )
 
 
@@ -198,19 +191,34 @@ def clipping_chart(found: Clipping) -> Chart:
     >>> calib.plot.clipping(calib.compare_clipping(compared)).layout.xaxis.title.text
     'Bound p_min'
     """
-    p_min = np.array([one.p_min for one in found.bounds])
-    losses = np.array([one.log_loss.value for one in found.bounds])
+    p_min = np.array([bound.p_min for bound in found.bounds])
+    losses = np.array([bound.log_loss.value for bound in found.bounds])
     ends = np.array([p_min.min(), p_min.max()])
     levels = {"uncalibrated": found.uncalibrated.value, found.calibrator: found.calibrated.value}
     layers = [
-        curve("level", of, ends, np.full(2, value), hover=f"{of.name}: %{{y:.4f}}<extra></extra>")
+        Layer(
+            "level",
+            ends,
+            np.full(2, value),
+            of=of,
+            line=of.line(),
+            hover=f"{of.name}: %{{y:.4f}}<extra></extra>",
+            legend=True,
+        )
         for of, value in zip(map(method_of, levels), levels.values(), strict=True)
     ]
-    marker = {"color": CLIPPED.style.color, "symbol": CLIPPED.style.symbol, "size": 9}
-    hover = "p_min = %{x:g}: %{y:.4f}<extra></extra>"
-    clipped = curve("", CLIPPED, p_min, losses, mode="lines+markers", marker=marker, hover=hover)
+    clipped = Layer(
+        "",
+        p_min,
+        losses,
+        of=CLIPPED,
+        line=CLIPPED.line(),
+        marker=CLIPPED.marker(9),
+        hover="p_min = %{x:g}: %{y:.4f}<extra></extra>",
+        legend=True,
+    )
     reached = padded(losses, list(levels.values()), margin=0.06)
-    upward = axis("Held-out multiclass log loss", range=reached, nticks=6, tickformat="~g")
+    upward = PanelAxis("Held-out multiclass log loss", range=reached, nticks=6, tickformat="~g")
     return draw(
         "clipping",
         one(log_axis("Bound p_min", p_min), upward, 380, 240),
@@ -224,28 +232,32 @@ def clipping_chart(found: Clipping) -> Chart:
     )
 
 
-def _over_parameter(x: Axis, loss: Axis, below: Axis | None = None) -> Panels:
-    """A loss over one parameter, and what goes with it in a lower panel."""
+def _over_parameter(x: PanelAxis, loss: PanelAxis, below: PanelAxis | None = None) -> Panels:
+    """A loss over one parameter, and another quantity over it in a lower panel."""
     panels = [(loss, UPPER), *([] if below is None else [(below, LOWER)])]
     return stacked(x, panels, WIDTH, GAP)
 
 
-def _loss_axis(title: str, *losses: FloatArray) -> Axis:
-    """An axis on which low losses can be distinguished.
+def _loss_axis(title: str, ends: Sequence[float]) -> PanelAxis:
+    return PanelAxis(title, range=ends, nticks=6, tickformat="~g")
 
-    At the end of a path a loss may be many times the least, and drawn whole it would flatten all
-    others: such an end leaves the panel. Differences that do not matter are not blown up either.
+
+def _loss_range(*losses: FloatArray) -> list[float]:
+    """The ends of an axis on which low losses can be distinguished.
+
+    At the end of a path a loss may be many times the lowest. It leaves the panel, because it would
+    flatten all others.
     """
     values = np.concatenate(losses)
     low, middle, high = (float(np.quantile(values, share)) for share in (0.0, 0.5, 1.0))
-    top = min(high, low + max(6.0 * (middle - low), WIDE_SPAN))
+    top = min(high, low + max(6.0 * (middle - low), DRAWN_SPAN))
     aside = 0.08 * (top - low) + max(MIN_SPAN - (top - low), 0.0) / 2
-    return axis(title, range=[low - aside, top + aside], nticks=6, tickformat="~g")
+    return [low - aside, top + aside]
 
 
-def _path(what: str, of: Subject, x: Any, y: Any, *, chosen: int, **options: Any) -> Trace:
-    """A line through points, one of which is in use and larger."""
+def _path(key: str, of: Subject, x: Values, y: Values, chosen: int) -> Layer:
+    """A line through points. The one in use is larger."""
     sizes, symbols = np.full(len(x), 5.0), ["circle"] * len(x)
     sizes[chosen], symbols[chosen] = 14.0, of.style.symbol
-    marker = {"size": sizes, "symbol": symbols, "line": {"width": 0}}
-    return linked(what, of, x, y, marker=marker, **options)
+    marker = of.marker(sizes, symbols, Line(width=0))
+    return Layer(key, x, y, of=of, line=of.faint_line(), marker=marker)

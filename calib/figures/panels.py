@@ -4,52 +4,60 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from calib.figures.axes import Axis, axis, padded, spread
-from calib.figures.theme import TITLE_SIZE
+from calib.figures.axes import PanelAxis, padded, spread
 from calib.numerics.arrays import FloatArray
 
-# Pixels: the width of what is read from left to right, and of the panels of a phone.
+# Pixels: the width of a timeline, and that of panels on a phone.
 TIMELINE, PHONE = 640, 280
+AxisNames = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Two axes around a plot area."""
+    """Two axes around a plot area. A square panel is square at any width."""
 
-    # Made by `axis`.
-    x: Axis
-    y: Axis
-    title: str = ""  # on top of the panel, harmless for plotly
-    square: bool = False  # whether it is square at any width
+    x: PanelAxis
+    y: PanelAxis
+    title: str = ""  # The title stands above the panel and is escaped for Plotly.
+    square: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Panels:
-    """All panels of a chart."""
+class SharedTitles:
+    """One title below all panels, and one beside them, `left` pixels away."""
 
-    layout: Mapping[str, Any]  # axes and titles, as plotly takes them
-    # Pixels of all panels with the gaps between them.
+    across: str
+    upward: str
+    left: int = 34
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Panels:
+    """All panels of a chart. `width` and `height` are pixels, with the gaps between panels."""
+
+    axes: Mapping[str, PanelAxis]  # Keys are Plotly's names: "x", "y", "x2", ...
+    names: Sequence[AxisNames]  # The names of the axes of each panel.
     width: int
     height: int
+    titles: Mapping[AxisNames, str] = field(default_factory=dict)
+    shared_titles: SharedTitles | None = None
+
+    @property
+    def are_square(self) -> bool:
+        """Whether the first panel is square at any width."""
+        return self.axes["y"].scaleanchor is not None
 
 
-def axis_ids(panel: int) -> dict[str, Any]:
-    """Plotly's names of a panel's axes, as a trace takes them."""
-    number = "" if panel == 0 else str(panel + 1)
-    return {"xaxis": f"x{number}", "yaxis": f"y{number}"}
-
-
-def one(x: Axis, y: Axis, width: int, height: int) -> Panels:
+def one(x: PanelAxis, y: PanelAxis, width: int, height: int) -> Panels:
     """A single panel."""
     return grid([Panel(x, y)], 1, width, height)
 
 
-def square(x: Axis, y: Axis, side: int) -> Panels:
+def square(x: PanelAxis, y: PanelAxis, side: int) -> Panels:
     """A single square panel."""
     return grid([Panel(x, y, square=True)], 1, side, side)
 
@@ -62,6 +70,7 @@ def grid(
     *,
     gaps: tuple[int, int] = (0, 0),
     shared: bool = False,
+    shared_titles: SharedTitles | None = None,
 ) -> Panels:
     """Panels of one size in rows and columns, in reading order.
 
@@ -72,27 +81,35 @@ def grid(
     columns = min(columns, len(panels))
     across = _domains(columns, width, gaps[0])
     upward = _domains(-(-len(panels) // columns), height, gaps[1])[::-1]
-    layout: dict[str, Any] = {}
-    notes = []
-    for number, panel in enumerate(panels):
-        ids, (row, column) = axis_ids(number), divmod(number, columns)
-        x = panel.x | {"domain": across[column], "anchor": ids["yaxis"]}
-        y = panel.y | {"domain": upward[row], "anchor": ids["xaxis"]}
+    axes: dict[str, PanelAxis] = {}
+    names = [(f"x{number}", f"y{number}") for number in ("", *range(2, len(panels) + 1))]
+    for number, (panel, (x_name, y_name)) in enumerate(zip(panels, names, strict=True)):
+        row, column = divmod(number, columns)
+        x = replace(panel.x, domain=across[column], anchor=y_name)
+        y = replace(panel.y, domain=upward[row], anchor=x_name)
         if panel.square:
-            x, y = _squared(x, y, ids["xaxis"])
+            x, y = _squared(x, y, x_name)
         if shared:
-            x["showticklabels"] = number + columns >= len(panels)
-            y["showticklabels"] = column == 0
-        layout |= {f"xaxis{ids['xaxis'][1:]}": x, f"yaxis{ids['yaxis'][1:]}": y}
-        if panel.title:
-            notes.append(_title(panel.title, ids))
-    if notes:
-        layout["annotations"] = notes
-    return Panels(layout, _length(columns, width, gaps[0]), _length(len(upward), height, gaps[1]))
+            x = replace(x, showticklabels=number + columns >= len(panels))
+            y = replace(y, showticklabels=column == 0)
+        axes |= {x_name: x, y_name: y}
+    return Panels(
+        axes,
+        names,
+        _length(columns, width, gaps[0]),
+        _length(len(upward), height, gaps[1]),
+        {ids: panel.title for ids, panel in zip(names, panels, strict=True) if panel.title},
+        shared_titles,
+    )
 
 
 def stacked(
-    x: Axis, panels: Sequence[tuple[Axis, int]], width: int, gap: int, *, square: bool = False
+    x: PanelAxis,
+    panels: Sequence[tuple[PanelAxis, int]],
+    width: int,
+    gap: int,
+    *,
+    square: bool = False,
 ) -> Panels:
     """A panel, and a lower one under it on the same x-axis, so that both move together.
 
@@ -101,14 +118,18 @@ def stacked(
     """
     (y, upper), *below = panels
     height = upper + sum(gap + lower for _, lower in below)
-    y = y | {"domain": [1.0 - upper / height, 1.0]}
+    y = replace(y, domain=[1.0 - upper / height, 1.0])
     if square:
         x, y = _squared(x, y, "x")
     if not below:
-        return Panels({"xaxis": x, "yaxis": y}, width, height)
-    y2 = below[0][0] | {"domain": [0.0, below[0][1] / height], "anchor": "x"}
-    shared = x | {"anchor": "y2", "mirror": "all"}
-    return Panels({"xaxis": shared, "yaxis": y, "yaxis2": y2}, width, height)
+        return Panels({"x": x, "y": y}, [("x", "y")], width, height)
+    ((y2, lower),) = below
+    axes = {
+        "x": replace(x, anchor="y2", mirror="all"),
+        "y": y,
+        "y2": replace(y2, domain=[0.0, lower / height], anchor="x"),
+    }
+    return Panels(axes, [("x", "y"), ("x", "y2")], width, height)
 
 
 def forest(
@@ -118,7 +139,7 @@ def forest(
 
     The x-axis has a title and two ends, `limits`; the labels of the rows are escaped for Plotly.
     """
-    rows = axis(
+    rows = PanelAxis(
         range=[len(labels) - 0.5, -0.5],
         tickvals=list(range(len(labels))),
         ticktext=list(labels),
@@ -128,7 +149,7 @@ def forest(
         showline=False,
         fixedrange=True,
     )
-    across = axis(title, range=list(limits), nticks=6, tickformat="~g", mirror=False)
+    across = PanelAxis(title, range=list(limits), nticks=6, tickformat="~g", mirror=False)
     return one(across, rows, width, height)
 
 
@@ -144,35 +165,25 @@ def timeline(
 ) -> Panels:
     """Panels one under the other on one x-axis, whose ticks are named under the last.
 
-    `at` is what is drawn from left to right, and `names` are its names, harmless for Plotly, of
-    which at most `most_ticks` stand on the axis: of long ones fewer, so that they do not overlap
-    on a phone. `panels` has the range of each y-axis by the
-    panel's title. Beside the first and the last there is room, `margin` as a share of the way
-    between them. `height` and `gap` are pixels of a panel and between two.
+    `at` has the positions from left to right, and `names` their names, escaped for Plotly. At most
+    `most_ticks` names are printed, and fewer if they are long, so that they do not overlap on a
+    phone. `panels` has the range of each y-axis by the panel's title. `margin` is the room beside
+    the first and the last position, as a share of the distance between them. `height` is the pixels
+    of a panel, and `gap` those between two.
     """
-    longest = 6 * max(len(html.unescape(name)) for name in names) + 12  # pixels
+    longest = 6 * max(len(html.unescape(name)) for name in names) + 12  # This is in pixels.
     ticks = min(most_ticks, max(1, PHONE // longest))
     shown = spread(at, float(np.ptp(at)) / ticks)
-    drawn = []
+    placed = []
     for number, (title, upward) in enumerate(panels.items(), 1):
-        x = axis(
+        x = PanelAxis(
             range=padded(at, margin=margin, least=0.5),
             tickvals=[float(at[i]) for i in shown],
             ticktext=[names[i] if number == len(panels) else "" for i in shown],
-            **({} if number == 1 else {"matches": "x"}),
+            matches=None if number == 1 else "x",
         )
-        drawn.append(Panel(x, axis(range=upward, nticks=4, tickformat="~g"), title))
-    return grid(drawn, 1, TIMELINE, height, gaps=(0, gap))
-
-
-def shared_titles(across: str, upward: str, *, left: int = 34) -> list[Axis]:
-    """One title below and one beside all panels, `left` pixels away."""
-    common = {"xref": "paper", "yref": "paper", "showarrow": False, "font": {"size": TITLE_SIZE}}
-    return [
-        common | {"text": across, "x": 0.5, "y": 0, "yanchor": "top", "yshift": -24},
-        common
-        | {"text": upward, "x": 0, "y": 0.5, "xanchor": "right", "xshift": -left, "textangle": -90},
-    ]
+        placed.append(Panel(x, PanelAxis(range=upward, nticks=4, tickformat="~g"), title))
+    return grid(placed, 1, TIMELINE, height, gaps=(0, gap))
 
 
 def _length(n: int, size: int, gap: int) -> int:
@@ -186,27 +197,15 @@ def _domains(n: int, size: int, gap: int) -> list[list[float]]:
     return [[start / length, (start + size) / length] for start in starts]
 
 
-def _squared(x: Axis, y: Axis, x_axis: str) -> tuple[Axis, Axis]:
+def _squared(x: PanelAxis, y: PanelAxis, x_name: str) -> tuple[PanelAxis, PanelAxis]:
     """Axes that keep their panel square at any width, whatever their units."""
-    across, upward = (abs(end["range"][1] - end["range"][0]) for end in (x, y))
-    ratio = {} if across == upward else {"scaleratio": across / upward}
-    x = x | {"constrain": "domain", "constraintoward": "left"}
-    y = y | {"constrain": "domain", "constraintoward": "bottom", "scaleanchor": x_axis, **ratio}
+    across, upward = (abs(end.range[1] - end.range[0]) for end in (x, y) if end.range)
+    x = replace(x, constrain="domain", constraintoward="left")
+    y = replace(
+        y,
+        constrain="domain",
+        constraintoward="bottom",
+        scaleanchor=x_name,
+        scaleratio=None if across == upward else across / upward,
+    )
     return x, y
-
-
-def _title(text: str, ids: Mapping[str, str]) -> dict[str, Any]:
-    """A title on top of a panel, at its left edge wherever that comes to lie."""
-    return {
-        "text": text,
-        "xref": f"{ids['xaxis']} domain",
-        "yref": f"{ids['yaxis']} domain",
-        "x": 0,
-        "y": 1,
-        "xanchor": "left",
-        "yanchor": "bottom",
-        "yshift": 3,
-        "align": "left",
-        "showarrow": False,
-        "font": {"size": 12},
-    }

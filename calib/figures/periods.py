@@ -13,19 +13,18 @@ from calib.calibrators import CALIBRATORS
 from calib.figures.axes import padded
 from calib.figures.chart import TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.layers import (
-    EACH,
+    HOVER_TEXT,
+    Layer,
     Subject,
-    Trace,
     few_entry,
-    horizontal,
     legend_entry,
-    linked,
     method,
+    reference,
     stars,
     symbols,
     whiskers,
 )
-from calib.figures.panels import axis_ids, timeline
+from calib.figures.panels import timeline
 from calib.figures.theme import OUTCOME, MethodStyle, faded
 from calib.numerics.arrays import BoolArray, FloatArray
 from calib.text import between, count, escaped, number, p_value
@@ -33,17 +32,16 @@ from calib.text import between, count, escaped, number, p_value
 PANEL, GAP = 120, 30
 MAX_TICKS, MARGIN = 5, 0.03
 OBSERVED = Subject("observed", "Observed", MethodStyle(OUTCOME, "solid", "circle"))
-
-
-# Titles by the numbers of a PeriodTable, and what calibrated scores have of these.
+# Titles of the panels by the column of a PeriodTable that each shows.
 PANELS = {
     "base_rate": "Observed and predicted",
     "slope": "Calibration slope (1 is calibrated)",
     "intercept": "Intercept (0 is calibrated)",
     "ks": "KS error",
 }
+# Values of calibrated scores.
 IDEAL = {"slope": 1.0, "intercept": 0.0}
-KS = axis_ids(len(PANELS) - 1)
+KS_PANEL = list(PANELS).index("ks")
 
 
 @chart
@@ -86,7 +84,7 @@ def period_chart(tables: Mapping[str, PeriodTable]) -> Chart:
     layers += few_entry(table.few for table in tables.values())
     ends = padded(at, margin=MARGIN, least=0.5)
     layers += [
-        horizontal(f"ideal {panel}", IDEAL[name], ends, **axis_ids(panel))
+        Layer(f"ideal {panel}", ends, [IDEAL[name]] * 2, panel=panel, line=reference())
         for panel, name in enumerate(PANELS)
         if name in IDEAL
     ]
@@ -104,28 +102,29 @@ def _alt(tables: Mapping[str, PeriodTable], first: PeriodTable) -> str:
     return f"Calibration over {span}. {' '.join(sentences)}"
 
 
-def _method(of: Subject, table: PeriodTable) -> list[Trace]:
+def _method(of: Subject, table: PeriodTable) -> list[Layer]:
     drawn = [_line(of, table, "mean_score", 0)]
     drawn += [_line(of, table, name, panel) for panel, name in enumerate(PANELS) if panel]
     marked = table.ks_p_adjusted < SIGNIFICANCE
-    return drawn + stars(of, table.position[marked], table.ks[marked], size=12, **KS)
+    return drawn + stars(of, table.position[marked], table.ks[marked], size=12, panel=KS_PANEL)
 
 
-def _line(of: Subject, table: PeriodTable, what: str, panel: int) -> Trace:
+def _line(of: Subject, table: PeriodTable, what: str, panel: int) -> Layer:
     y, bars = getattr(table, what), None
     if what not in ("mean_score", "ks"):
         low, high = (getattr(table, f"{what}_{end}") for end in ("low", "high"))
         bars = whiskers(y, low, high, faded(of.style.color, 0.6))
-    return linked(
+    return Layer(
         what,
-        of,
         table.position,
         y,
-        marker={"symbol": symbols(of, table.few), "size": 6},
+        panel=panel,
+        of=of,
+        line=of.faint_line(),
+        marker=of.marker(6, symbols(of, table.few)),
         error_y=bars,
         hovertext=[_describe(table, what, i) for i in range(len(table))],
-        hover=EACH,
-        **axis_ids(panel),
+        hover=HOVER_TEXT,
     )
 
 
@@ -141,22 +140,22 @@ def _describe(table: PeriodTable, what: str, i: int) -> str:
 
 
 def _upward(tables: Mapping[str, PeriodTable], name: str) -> list[float]:
-    """All estimates that are judged, and their intervals as far as they do not flatten them."""
+    """The range of all estimates that are judged, and of their intervals unless they are long."""
     few = next(iter(tables.values())).few
     judged = ~few if (~few).any() else few
-    # What is drawn without its intervals, and what it is held against.
-    found = _known(tables, (name, "mean_score") if name == "base_rate" else (name,), judged)
-    found = np.append(found, ({"ks": 0.0} | IDEAL).get(name, []))
+    columns = (name, "mean_score") if name == "base_rate" else (name,)
+    values = _finite(tables, columns, judged)
+    values = np.append(values, ({"ks": 0.0} | IDEAL).get(name, []))
     if name == "ks":
-        return [0.0, padded(found, margin=0.1, least=0.05)[1]]
-    low, high = padded(found, margin=0.0, least=0.0)
+        return [0.0, padded(values, margin=0.1, least=0.05)[1]]
+    low, high = padded(values, margin=0.0, least=0.0)
     reach = max(high - low, 0.05)
-    bounds = _known(tables, (f"{name}_low", f"{name}_high"), judged)
+    bounds = _finite(tables, (f"{name}_low", f"{name}_high"), judged)
     inside = np.clip(bounds, low - reach, high + reach)
     return padded(low, high, inside, margin=0.1, least=0.05)
 
 
-def _known(
+def _finite(
     tables: Mapping[str, PeriodTable], names: Iterable[str], judged: BoolArray
 ) -> FloatArray:
     values = np.concatenate([getattr(t, name)[judged] for t in tables.values() for name in names])

@@ -15,13 +15,13 @@ from calib.figures.layers import (
     FULL_AREA,
     RATES,
     SMALLEST_DOT,
+    Layer,
+    Line,
+    Marker,
     Subject,
-    Trace,
-    curve,
     diagonal,
     dots,
     few_entry,
-    layer,
     legend_entry,
     method,
     rate_layers,
@@ -33,7 +33,7 @@ from calib.figures.words import axis_titles, verdicts
 from calib.text import count, escaped, shortened, span
 
 SIDE, GAP, HISTOGRAM, OVERLAY = 380, 14, 76, 330
-# Curves laid over each other are not methods, but more colours could not be distinguished.
+# The curves of an overlay are not methods, but more colours could not be distinguished.
 STYLES = (
     MethodStyle("#56B4E9", "solid", "circle"),
     MethodStyle("#D55E00", "dash", "square"),
@@ -94,12 +94,12 @@ def reliability_chart(
     """
     results = [analysis.methods[key] for key in methods]
     curves = [result.reliability for result in results]
-    scale, mode = scale_for(axis, curves), "markers" if lines else "lines+markers"
+    scale = scale_for(axis, curves)
     layers = [band_layer(curves[0], scale)] if band else []
     layers += [diagonal(scale), *rate_layers(lines, scale)]
     layers += [dots(method(r), r.reliability, scale, joined=not lines) for r in results]
-    layers += [legend_entry(method(result), mode) for result in results]
-    layers += few_entry(each.few for each in curves)
+    layers += [legend_entry(method(result), line=not lines) for result in results]
+    layers += few_entry(curve.few for curve in curves)
     if ring:
         layers.append(_ring(analysis.methods[ring[0]].reliability, ring[1], scale))
     across, upward = (scale.axis(title) for title in axis_titles(analysis))
@@ -118,32 +118,25 @@ def reliability_chart(
         f"Reliability diagram, {', '.join(drawn)}. {verdicts(analysis, methods)}",
         of=(analysis.data.name, settings.n_bins, settings.strategy),
         view=axis,
-        # Named here, or Streamlit adds them and draws once more.
-        clickmode="event+select",
-        dragmode="zoom",
+        selectable=True,
     )
 
 
-def _ring(curve: ReliabilityCurve, position: int, scale: Scale) -> Trace:
+def _ring(curve: ReliabilityCurve, position: int, scale: Scale) -> Layer:
     at = slice(position, position + 1)
-    area = curve.weight[position] / curve.weight.sum()
-    return layer(
+    share = float(curve.weight[position] / curve.weight.sum())
+    size = max(SMALLEST_DOT, FULL_AREA**0.5 * share**0.5) + 10.0
+    return Layer(
         "ring",
         scale.at(curve.mean_score[at]),
         scale.at(curve.observed[at]),
-        mode="markers",
         name="Inspected bin",
-        marker={
-            "symbol": "circle-open",
-            "color": OUTCOME,
-            "size": max(SMALLEST_DOT, FULL_AREA**0.5 * float(area) ** 0.5) + 10.0,
-            "line": {"width": 2.5},
-        },
+        marker=Marker(OUTCOME, symbol="circle-open", size=size, line=Line(width=2.5)),
         legend=True,
     )
 
 
-def _histogram(result: MethodResult, scale: Scale, unit: str, *, filled: bool) -> Trace:
+def _histogram(result: MethodResult, scale: Scale, unit: str, *, filled: bool) -> Layer:
     """Steps over equal intervals of the score."""
     of, heights = method(result), result.histogram
     edges = np.linspace(0.0, 1.0, len(heights) + 1)
@@ -153,16 +146,15 @@ def _histogram(result: MethodResult, scale: Scale, unit: str, *, filled: bool) -
         for low, high, weight in zip(ends[:-1], ends[1:], heights.tolist(), strict=True)
     ]
     width = 1 if filled else LINE_WIDTH - 0.5
-    return curve(
+    return Layer(
         "histogram",
-        of,
         scale.at(np.concatenate([[0.0], edges])),
         np.concatenate([[0.0], heights, [0.0]]),
-        yaxis="y2",
-        line={"shape": "hv", "width": width, "color": of.style.color},
-        fill="tozeroy" if filled else "none",
-        fillcolor=faded(of.style.color, 0.35),
-        legend=False,
+        panel=1,
+        of=of,
+        line=Line(of.style.color, width, shape="hv"),
+        fill="tozeroy" if filled else None,
+        fillcolor=faded(of.style.color, 0.35) if filled else None,
         hovertext=["", *texts, ""],
         hover="%{hovertext}<extra></extra>",
     )
@@ -195,14 +187,14 @@ def overlay_chart(curves: Mapping[str, ReliabilityCurve], alt: str = "") -> Char
     """
     if not 1 <= len(curves) <= len(STYLES):
         raise ValueError(f"curves must be 1 to {len(STYLES)}, got {len(curves)}.")
-    named = [
+    subjects = [
         Subject(f"slice {i}", escaped(shortened(name)), style)
         for i, (name, style) in enumerate(zip(curves, STYLES, strict=False))
     ]
     layers = [diagonal(LINEAR)]
-    layers += [dots(of, each, LINEAR) for of, each in zip(named, curves.values(), strict=True)]
-    layers += [legend_entry(of) for of in named]
-    layers += few_entry(each.few for each in curves.values())
+    layers += [dots(of, curve, LINEAR) for of, curve in zip(subjects, curves.values(), strict=True)]
+    layers += [legend_entry(of) for of in subjects]
+    layers += few_entry(curve.few for curve in curves.values())
     across, upward = map(LINEAR.axis, ("Mean predicted probability", "Observed frequency"))
     alt = alt or f"Reliability diagrams of {len(curves)} slices: {', '.join(curves)}."
     return draw("overlay", square(across, upward, OVERLAY), layers, alt, of=list(curves))

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from calib.analysis import Analysis
 from calib.curves.sensitivity import Sensitivity, SensitivityCurve
-from calib.figures.axes import axis
+from calib.figures.axes import PanelAxis
 from calib.figures.chart import Chart, chart, draw
-from calib.figures.layers import Subject, Trace, area, curve, points, reference, vertical
+from calib.figures.layers import Layer, Line, Subject, area, reference
 from calib.figures.panels import TIMELINE, Panels, one
 from calib.figures.theme import MethodStyle, faded
 from calib.text import between, level, number
 from calib.uncertainty import Estimate
 
 HEIGHT, LEFT = 210, 66
-# Two of Tol's bright scheme: no method has them, and both read on white and on near-black.
+# The colours are of Tol's bright scheme. No method has them, and both can be seen on white and on
+# near-black.
 STRATEGIES = {
     "quantile": Subject("quantile", "Quantile bins", MethodStyle("#4477AA", "solid", "circle")),
     "uniform": Subject("uniform", "Uniform bins", MethodStyle("#EE6677", "dot", "circle")),
@@ -57,16 +56,16 @@ def sensitivity_chart(
     result, name = analysis.methods[method], f"{level(used.confidence_level)} if calibrated"
     now = result.metrics[f"ece_{settings.strategy}"]
     bins, none = used.n_bins.astype(float), np.zeros(len(used.noise))
-    look: dict[str, Any] = {"dash": "dash", "width": 1.25, "legend": True}
+    mean, dashed = "Mean if calibrated", reference(1.25, "dash")
+    n_bins = settings.n_bins
     layers = [
         area("noise", bins, none, used.noise, name=name, legend=True),
-        # What calibrated scores show on average.
-        reference("noise floor", used.n_bins, used.noise_floor, name="Mean if calibrated", **look),
+        Layer("noise floor", used.n_bins, used.noise_floor, line=dashed, name=mean, legend=True),
         _interval(other, 0.14),
         _interval(used, 0.26),
         _line(other),
         _line(used),
-        vertical("reference", settings.n_bins, [0.0, 1.0]),
+        Layer("reference", [n_bins, n_bins], [0.0, 1.0], line=reference()),
         _choice(STRATEGIES[settings.strategy], settings.n_bins, now),
     ]
     return draw(
@@ -87,13 +86,13 @@ def _range(curve: SensitivityCurve) -> str:
     return between(curve.ece.min(), curve.ece.max())
 
 
-def _interval(curve: SensitivityCurve, alpha: float) -> Trace:
+def _interval(curve: SensitivityCurve, alpha: float) -> Layer:
     of, ends = STRATEGIES[curve.strategy], (curve.n_bins.astype(float), curve.low, curve.high)
     color = faded(of.style.color, alpha)
-    return area(f"interval {of.key}", *ends, color=color, name=of.key, legendgroup=of.key)
+    return area("interval", *ends, color=color, of=of)
 
 
-def _line(drawn: SensitivityCurve) -> Trace:
+def _line(drawn: SensitivityCurve) -> Layer:
     of = STRATEGIES[drawn.strategy]
     numbers = (drawn.n_bins, drawn.ece, drawn.low, drawn.high, drawn.noise_floor)
     texts = [
@@ -103,26 +102,28 @@ def _line(drawn: SensitivityCurve) -> Trace:
         f"<br>{'more than expected by chance' if more else 'within the range expected by chance'}"
         for n, ece, low, high, floor, more in zip(*numbers, drawn.miscalibrated, strict=True)
     ]
-    marker = {
-        "color": of.style.color,
-        "symbol": ["circle" if more else "circle-open" for more in drawn.miscalibrated],
-        "size": 5,
-        "opacity": 1.0,
-        "line": {"width": 1, "color": of.style.color},
-    }
-    more: dict[str, Any] = {"hovertext": texts, "hover": "%{hovertext}<extra></extra>"}
-    return curve("ece", of, drawn.n_bins, drawn.ece, mode="lines+markers", marker=marker, **more)
+    points = ["circle" if more else "circle-open" for more in drawn.miscalibrated]
+    return Layer(
+        "ece",
+        drawn.n_bins,
+        drawn.ece,
+        of=of,
+        line=of.line(),
+        marker=of.marker(5, points, Line(of.style.color, 1)),
+        hovertext=texts,
+        hover="%{hovertext}<extra></extra>",
+        legend=True,
+    )
 
 
-def _choice(of: Subject, n_bins: int, now: Estimate) -> Trace:
-    edge = {"width": 1.5, "color": of.style.color}
+def _choice(of: Subject, n_bins: int, now: Estimate) -> Layer:
     choice = Subject("choice", "Current choice", of.style)
-    return points(
+    return Layer(
         "",
-        choice,
         [n_bins],
         [now.value],
-        marker={"symbol": "diamond", "size": 11, "line": edge},
+        of=choice,
+        marker=choice.marker(11, "diamond", Line(of.style.color, 1.5)),
         hover="current choice: %{x} bins, ECE %{y:.4f}<extra></extra>",
         legend=True,
     )
@@ -134,6 +135,6 @@ def _panel(sensitivity: Sensitivity, n_bins: int, now: Estimate) -> Panels:
     last = max(n_bins, *(int(curve.n_bins[-1]) for curve in both))
     reached = [now.value, *(float(np.max([curve.high, curve.noise])) for curve in both)]
     margin = 0.02 * (last - first) + 0.5
-    across = axis("Number of bins", range=[first - margin, last + margin], nticks=10)
-    upward = axis("ECE", range=[0.0, 1.06 * max(reached) or 1.0], nticks=5)
+    across = PanelAxis("Number of bins", range=[first - margin, last + margin], nticks=10)
+    upward = PanelAxis("ECE", range=[0.0, 1.06 * max(reached) or 1.0], nticks=5)
     return one(across, upward, TIMELINE, HEIGHT)

@@ -13,21 +13,21 @@ from calib.curves.reliability import FEW_ROWS
 from calib.figures.axes import padded
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import (
-    EACH,
+    HOVER_TEXT,
     AnyFloats,
+    Layer,
+    Marker,
     Subject,
-    Trace,
     few_entry,
     legend_entry,
     method,
-    points,
+    reference,
     stars,
-    vertical,
     whiskers,
 )
 from calib.figures.panels import forest
 from calib.figures.theme import FRAME
-from calib.numerics.arrays import BoolArray, IntArray
+from calib.numerics.arrays import IntArray
 from calib.text import between, count, escaped, p_value, probability, shortened, signed
 
 WIDTH, ROW = 460, 30
@@ -63,10 +63,11 @@ def slice_chart(gaps: Mapping[str, SliceGaps], *, most: int = MAX_ROWS) -> Chart
     first = next(iter(gaps.values()))
     shown = first.order[:most]
     limits = _limits(gaps, shown)
-    layers = [vertical("zero", 0.0, [-0.5, len(shown) - 0.5], width=1.25, dash=None)]
-    for place, (key, each) in enumerate(gaps.items()):
+    whole = [-0.5, len(shown) - 0.5]
+    layers = [Layer("zero", [0.0, 0.0], whole, line=reference(1.25, dash=None))]
+    for place, (key, table) in enumerate(gaps.items()):
         offset = 0.0 if len(gaps) == 1 else (place - (len(gaps) - 1) / 2) * 0.32
-        layers += _method(method(key), each, shown, np.arange(len(shown)) + offset, limits)
+        layers += _method(method(key), table, shown, np.arange(len(shown)) + offset, limits)
     names = [shortened(first.names[i]) for i in shown]
     labels, height = [escaped(name) for name in names], ROW if len(gaps) == 1 else ROW + 8
     return draw(
@@ -80,51 +81,52 @@ def slice_chart(gaps: Mapping[str, SliceGaps], *, most: int = MAX_ROWS) -> Chart
 
 def _alt(gaps: Mapping[str, SliceGaps]) -> str:
     sentences = []
-    for key, each in gaps.items():
-        n = int(each.significant().sum())
-        found = f"{n} of {len(each)} slices have a significant gap after Holm's correction"
-        strongest = each.order[0]
-        named = f"; strongest evidence: {each.names[strongest]}, {signed(each.gap[strongest], 3)}"
-        sentences.append(f"{CALIBRATORS[key].label}: {found}{named if n else ''}.")
+    for key, table in gaps.items():
+        n = int(table.significant().sum())
+        significant = f"{n} of {len(table)} slices have a significant gap after Holm's correction"
+        i = table.order[0]
+        strongest = f"; strongest evidence: {table.names[i]}, {signed(table.gap[i], 3)}"
+        sentences.append(f"{CALIBRATORS[key].label}: {significant}{strongest if n else ''}.")
     return "Observed minus predicted of each slice, with intervals. " + " ".join(sentences)
 
 
 def _limits(gaps: Mapping[str, SliceGaps], shown: IntArray) -> list[float]:
-    """All intervals, and zero, with a margin for the stars."""
-    ends = [end[shown] for each in gaps.values() for end in (each.low, each.high, each.gap)]
+    """The range of all intervals and zero, with a margin for the stars."""
+    ends = [end[shown] for table in gaps.values() for end in (table.low, table.high, table.gap)]
     return padded(0.0, *ends, margin=0.09)
 
 
 def _method(
     of: Subject, gaps: SliceGaps, shown: IntArray, y: AnyFloats, limits: list[float]
-) -> list[Trace]:
+) -> list[Layer]:
     few, marked = gaps.few[shown], gaps.significant(SIGNIFICANCE)[shown]
-    drawn = [legend_entry(of, "markers"), _dots(of, gaps, shown, y, ~few)]
+    drawn = [
+        legend_entry(of, line=False),
+        _dots("gaps", of, gaps, shown[~few], y[~few], of.marker(8)),
+    ]
     if few.any():
-        grey = {"color": FRAME, "symbol": of.style.hollow}
-        drawn.append(_dots(of, gaps, shown, y, few, **grey) | {"uid": f"gaps {of.key} few"})
+        grey = Marker(FRAME, symbol=of.style.hollow)
+        drawn.append(_dots("few", of, gaps, shown[few], y[few], grey))
     chosen, away = shown[marked], 0.035 * (limits[1] - limits[0])
     beyond = np.where(gaps.gap[chosen] > 0, gaps.high[chosen] + away, gaps.low[chosen] - away)
     return drawn + stars(of, beyond, y[marked], size=9)
 
 
 def _dots(
-    of: Subject, gaps: SliceGaps, shown: IntArray, y: AnyFloats, among: BoolArray, **look: str
-) -> Trace:
-    chosen = shown[among]
+    key: str, of: Subject, gaps: SliceGaps, chosen: IntArray, y: AnyFloats, marker: Marker
+) -> Layer:
     gap, low, high = gaps.gap[chosen], gaps.low[chosen], gaps.high[chosen]
-    color = look.get("color", of.style.color)
-    return points(
-        "gaps",
-        of,
+    return Layer(
+        key,
         gap,
-        y[among],
-        marker={"size": 8, **look},
-        error_x=whiskers(gap, low, high, color, thickness=1.5, width=3),
-        # Which slice was selected: its number in the slicing.
+        y,
+        of=of,
+        marker=marker,
+        error_x=whiskers(gap, low, high, marker.color, thickness=1.5, width=3),
+        # The page learns from these which slice was selected.
         customdata=gaps.number[chosen],
         hovertext=[_describe(gaps, int(i)) for i in chosen],
-        hover=EACH,
+        hover=HOVER_TEXT,
     )
 
 

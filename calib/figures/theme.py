@@ -1,14 +1,15 @@
-"""Colours, dashes and markers: one look for every figure.
+"""Colours, dashes and symbols: one look for Plotly, for SVG and for the explorer.
 
 Nothing here fixes the colour of the background or of text in the app: Streamlit lays its light or
-dark template over the figure's, and greys with an alpha channel hold on both.
+dark template over the figure's, and greys with an alpha channel can be seen on both.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 GREY = "#7F7F7F"
 GRID = "rgba(127, 127, 127, 0.17)"
@@ -17,7 +18,7 @@ BAND = "rgba(127, 127, 127, 0.20)"
 LINE_WIDTH = 1.75
 TICK_SIZE, TITLE_SIZE = 12, 13
 INK = "#1F2933"
-# The observed outcome, where a figure sets it against the prediction. No method has this colour.
+# The colour of observed outcomes. No method has it, because charts draw both.
 OUTCOME = "#AA3377"
 
 CONFIG: Mapping[str, Any] = {
@@ -29,22 +30,71 @@ CONFIG: Mapping[str, Any] = {
 }
 
 
+Dash = Literal["solid", "dot", "dash", "dashdot", "longdash", "longdashdot"]
+# Pixels of line and gap in turn, as SVG takes them, by Plotly's names.
+DASHES: Mapping[Dash, str] = {
+    "solid": "",
+    "dot": "2 3",
+    "dash": "7 5",
+    "dashdot": "8 4 2 4",
+    "longdash": "13 6",
+    "longdashdot": "13 5 2 5",
+}
+
+
+def _polygon(corners: int, turn: float, inner: float = 1.0) -> list[tuple[float, float]]:
+    """A regular polygon, or a star whose inner corners have the radius `inner`."""
+    n = corners if inner == 1.0 else 2 * corners
+    angles = [turn + 2.0 * math.pi * i / n for i in range(n)]
+    radii = [inner if inner != 1.0 and i % 2 else 1.0 for i in range(n)]
+    return [(r * math.sin(a), -r * math.cos(a)) for a, r in zip(angles, radii, strict=True)]
+
+
+QUARTER = math.pi / 4
+# Corners of a symbol of radius 1, by Plotly's names. A circle has none.
+SYMBOLS: Mapping[str, list[tuple[float, float]]] = {
+    "circle": [],
+    "square": _polygon(4, QUARTER),
+    "diamond": _polygon(4, 0.0),
+    "pentagon": _polygon(5, 0.0),
+    "hexagon": _polygon(6, 0.0),
+    "octagon": _polygon(8, QUARTER / 2),
+    "star": _polygon(5, 0.0, 0.45),
+    "hexagram": _polygon(6, 0.0, 0.55),
+    "cross": _polygon(4, 0.0, 0.4),
+    "x": _polygon(4, QUARTER, 0.4),
+    "triangle-up": _polygon(3, 0.0),
+    "triangle-down": _polygon(3, math.pi),
+    "triangle-left": _polygon(3, -math.pi / 2),
+    "triangle-right": _polygon(3, math.pi / 2),
+    "diamond-wide": [(x, 0.6 * y) for x, y in _polygon(4, 0.0)],
+    "diamond-tall": [(0.6 * x, y) for x, y in _polygon(4, 0.0)],
+    "hourglass": [(-0.8, -0.9), (0.8, -0.9), (-0.8, 0.9), (0.8, 0.9)],
+    "bowtie": [(-0.9, -0.8), (-0.9, 0.8), (0.9, -0.8), (0.9, 0.8)],
+    "star-square": _polygon(4, 0.0, 0.6),
+    "star-diamond": _polygon(4, QUARTER, 0.6),
+    "star-triangle-up": _polygon(3, 0.0, 0.5),
+    "star-triangle-down": _polygon(3, math.pi, 0.5),
+    "line-ns": [(0.0, -1.0), (0.0, 1.0)],
+}
+
+
 @dataclass(frozen=True, slots=True)
 class MethodStyle:
-    """Colour, dash and marker of a method in all charts. Each alone distinguishes methods."""
+    """Colour, dash and symbol of a method in all charts. Each alone distinguishes methods."""
 
     color: str
-    dash: str
+    dash: Dash
     symbol: str
 
     @property
     def cap(self) -> int:
-        """Half the width of the ends of its error bars: a solid line's bars have none."""
+        """Half the width in pixels of the ends of its error bars; bars of circles have none."""
         return 0 if self.symbol == "circle" else 4
 
     @property
     def hollow(self) -> str:
-        """The marker without its fill."""
+        """The symbol without its fill."""
         return f"{self.symbol}-open"
 
 
@@ -79,7 +129,7 @@ OTHER_STYLE = MethodStyle("#8A7FA8", "dot", "bowtie")
 
 
 def style_of(key: str) -> MethodStyle:
-    """The style of a method; one style for all that have none of their own."""
+    """The style of a method. Methods without a style of their own share one."""
     return METHOD_STYLES.get(key, OTHER_STYLE)
 
 
@@ -89,8 +139,8 @@ def faded(color: str, alpha: float) -> str:
     return f"rgba({red}, {green}, {blue}, {alpha})"
 
 
-# Dark ink on whatever lies below: for stand-alone HTML and notebooks. It sets only what Streamlit's
-# own theme sets too, so that in the app nothing of it remains.
+# The template of stand-alone HTML and notebooks. It sets only what Streamlit's own theme sets too,
+# so it has no effect in the app.
 LIGHT: Mapping[str, Any] = {
     "layout": {
         "font": {"family": "system-ui, 'Segoe UI', Roboto, sans-serif", "color": INK},

@@ -245,9 +245,9 @@ def test_a_chart_is_drawn_as_svg(chart_of, build):
     drawn = ElementTree.fromstring(to_svg(chart))
     assert drawn.get("aria-label") == chart.alt
     text = " ".join(each.text or "" for each in drawn.iter("{http://www.w3.org/2000/svg}text"))
-    for trace in chart.spec["data"]:
-        if trace.get("showlegend"):
-            assert unescape(trace["name"]) in text
+    for layer in chart.layers:
+        if layer.legend:
+            assert unescape(layer.label) in text
     # No style attribute, which a page's policy would refuse.
     assert not any(each.get("style") for each in drawn.iter())
     assert "nan" not in "".join(each.get("d") or "" for each in drawn.iter())

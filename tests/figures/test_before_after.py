@@ -8,7 +8,7 @@ def test_one_panel_a_method_each_with_its_own_dots_and_band(analysis, trace):
     figure = before_after_chart(analysis, tuple(analysis.methods)).figure
     for panel, (key, result) in enumerate(analysis.methods.items()):
         axis = f"x{panel + 1}" if panel else "x"
-        dots, band = trace(figure, f"dots {key}{axis}"), trace(figure, f"band{axis}")
+        dots, band = (trace(figure, f"panel {panel} {name}") for name in (f"dots {key}", "band"))
         np.testing.assert_array_equal(dots.y, result.reliability.observed)
         np.testing.assert_array_equal(
             band.y[: len(result.reliability.rows)], result.reliability.band_low
@@ -46,8 +46,8 @@ def test_legend_names_each_thing_once(analysis):
 def test_a_panel_alone_draws_what_it_draws_among_all(analysis, trace):
     chart = before_after_panel(analysis, "beta")
     among = before_after_chart(analysis, ("beta",)).figure
-    for uid in ("band", "dots beta"):
-        alone = trace(chart.figure, f"{uid}x")
-        np.testing.assert_array_equal(alone.y, trace(among, f"{uid}x").y)
+    for uid in ("panel 0 band", "panel 0 dots beta"):
+        alone = trace(chart.figure, uid)
+        np.testing.assert_array_equal(alone.y, trace(among, uid).y)
     assert not chart.figure.layout.showlegend
     assert chart.alt == f"Reliability of Beta: {evidence(analysis.methods['beta'])}."

@@ -2,20 +2,32 @@ import numpy as np
 import pytest
 
 from calib.figures import CHARTS
-from calib.figures.axes import axis, padded, spread
+from calib.figures.axes import PanelAxis, padded, spread
 from calib.figures.chart import BOTTOM, LEGEND_ROW, chart, draw, file_name
 from calib.figures.cumulative_difference import cumulative_difference_chart
-from calib.figures.layers import layer
-from calib.figures.panels import one
+from calib.figures.layers import Layer, Line, Marker
+from calib.figures.panels import Panel, one
 from calib.figures.reliability import reliability_chart
 from calib.figures.theme import faded
 
 
 @pytest.mark.parametrize(("left", "rows"), [(54, 1), (190, 2)])
 def test_beside_long_names_a_legend_has_room_for_more_rows(left, rows):
-    layers = [layer(name, [0], [0], name=name, legend=True) for name in ("Uncalibrated", "Beta")]
-    drawn = draw("two", one(axis(), axis(), 400, 200), layers, "Two.", left=left)
+    layers = [
+        Layer(name, [0], [0], line=Line(), name=name, legend=True)
+        for name in ("Uncalibrated", "Beta")
+    ]
+    drawn = draw("two", one(PanelAxis(), PanelAxis(), 400, 200), layers, "Two.", left=left)
     assert drawn.figure.layout.margin.b == BOTTOM + rows * LEGEND_ROW + 4
+
+
+@pytest.mark.parametrize(
+    ("part", "values"),
+    [(Layer, ("key", [0], [0])), (Line, ()), (Marker, ("red",)), (PanelAxis, ()), (Panel, (1, 2))],
+)
+def test_an_unknown_property_is_refused(part, values):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+        part(*values, colour="red")
 
 
 def test_a_chart_is_registered_once():

@@ -19,7 +19,7 @@ PANELS = [
 @pytest.mark.parametrize(("panel", "name", "x", "y"), PANELS)
 def test_panels_draw_the_curves_of_figure_1(analysis, trace, panel, name, x, y):
     curve = analysis.methods["platt"].cumulative
-    line = trace(cumulative_chart(analysis, "platt").figure, f"{name} {panel}")
+    line = trace(cumulative_chart(analysis, "platt").figure, f"panel {panel} {name}")
     np.testing.assert_allclose(line.x, getattr(curve, x), atol=1e-7)
     np.testing.assert_allclose(line.y, getattr(curve, y), atol=1e-7)
     assert line.x.dtype == np.float32
@@ -30,7 +30,7 @@ def test_panels_draw_the_curves_of_figure_1(analysis, trace, panel, name, x, y):
 def test_a_panel_alone_draws_what_it_draws_among_four(analysis, trace, panel, name, x, y):
     curve = analysis.methods["platt"].cumulative
     figure = cumulative_chart(analysis, "platt", panels=(panel,)).figure
-    line = trace(figure, f"{name} {panel}")
+    line = trace(figure, f"panel {panel} {name}")
     np.testing.assert_allclose(line.x, getattr(curve, x), atol=1e-7)
     np.testing.assert_allclose(line.y, getattr(curve, y), atol=1e-7)
     assert (line.xaxis, line.showlegend) == ("x", True)

@@ -38,7 +38,7 @@ def test_rows_are_gaps_with_their_intervals_strongest_evidence_on_top(analysis, 
 def test_few_rows_are_grey_and_hollow_and_significance_is_a_star(analysis, trace):
     found = gaps(analysis)
     figure = slice_chart(found).figure
-    few = trace(figure, "gaps uncalibrated few")
+    few = trace(figure, "few uncalibrated")
     assert few.marker.symbol.endswith("-open")
     assert len(few.x) == 1
     assert "not tested" in few.hovertext[0]

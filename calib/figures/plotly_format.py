@@ -1,0 +1,128 @@
+"""Layers, axes and titles as dictionaries in Plotly's format.
+
+Plotly's own objects check every property as it is set, which takes ten times as long as all other
+work of a moved slider. `Chart.figure` has them checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from calib.figures.axes import PanelAxis
+from calib.figures.layers import Arrow, Layer, Note
+from calib.figures.panels import AxisNames, Panels, SharedTitles
+from calib.figures.theme import FRAME, GRID, TITLE_SIZE
+
+Dictionary = dict[str, Any]
+
+AXIS_LOOK: Dictionary = {
+    # Plotly need not measure the labels.
+    "automargin": False,
+    "tickangle": 0,
+    "ticklabelposition": "outside",
+    "gridcolor": GRID,
+    "gridwidth": 1,
+    "zeroline": False,
+    "linecolor": FRAME,
+    "linewidth": 1,
+    "ticklen": 4,
+    "tickcolor": FRAME,
+}
+# The properties of a layer that have another name or form in Plotly's format.
+TRANSLATED = {
+    "key", "panel", "of", "name", "legend", "group", "hover", "unselected_opacity"
+}  # fmt: skip
+
+
+def _plain(part: Any, without: Iterable[str] = ()) -> Dictionary:
+    """A dataclass as a dictionary of what is set."""
+    values = {f.name: getattr(part, f.name) for f in fields(part) if f.name not in without}
+    return {
+        name: _plain(value) if is_dataclass(value) else value
+        for name, value in values.items()
+        if value is not None
+    }
+
+
+def trace(layer: Layer, axes: AxisNames) -> Dictionary:
+    """A layer on the axes of its panel."""
+    subject = layer.of.key if layer.of else ""
+    drawn = _plain(layer, TRANSLATED) | {
+        "type": "scatter",
+        "uid": f"{layer.key} {subject}".strip(),
+        "mode": layer.mode,
+        "name": layer.label,
+        "showlegend": layer.legend,
+        "xaxis": axes[0],
+        "yaxis": axes[1],
+    }
+    drawn |= {"hovertemplate": layer.hover} if layer.hover else {"hoverinfo": "skip"}
+    if group := layer.group or subject:
+        drawn["legendgroup"] = group
+    if layer.unselected_opacity is not None:
+        drawn["unselected"] = {"marker": {"opacity": layer.unselected_opacity}}
+    return drawn
+
+
+def axis(shown: PanelAxis) -> Dictionary:
+    """An axis, whose label and ticks have sizes."""
+    title = {"text": shown.title, "standoff": 10, "font": {"size": TITLE_SIZE}}
+    sizes = {"title": title, "tickfont": {"size": shown.tick_size}}
+    return AXIS_LOOK | _plain(shown, ("title", "tick_size")) | sizes
+
+
+def notes(panels: Panels, arrows: Sequence[Arrow], notes: Sequence[Note]) -> list[Dictionary]:
+    """Titles of panels, titles that all panels have in common, arrows and notes."""
+    return [
+        *(_title(text, names) for names, text in panels.titles.items()),
+        *(_shared(panels.shared_titles) if panels.shared_titles else ()),
+        *map(_arrow, arrows),
+        *map(_note, notes),
+    ]
+
+
+def _title(text: str, names: AxisNames) -> Dictionary:
+    """A title above a panel, at its left edge wherever that is."""
+    return {
+        "text": text,
+        "xref": f"{names[0]} domain",
+        "yref": f"{names[1]} domain",
+        "x": 0,
+        "y": 1,
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "yshift": 3,
+        "align": "left",
+        "showarrow": False,
+        "font": {"size": 12},
+    }
+
+
+def _shared(titles: SharedTitles) -> list[Dictionary]:
+    common = {"xref": "paper", "yref": "paper", "showarrow": False, "font": {"size": TITLE_SIZE}}
+    across = {"text": titles.across, "x": 0.5, "y": 0, "yanchor": "top", "yshift": -24}
+    upward = {"text": titles.upward, "x": 0, "y": 0.5, "xanchor": "right", "xshift": -titles.left}
+    return [common | across, common | upward | {"textangle": -90}]
+
+
+def _arrow(arrow: Arrow) -> Dictionary:
+    return {
+        "x": arrow.x,
+        "y": arrow.y,
+        "ax": arrow.x,
+        "ay": 0.0,
+        "axref": "x",
+        "ayref": "y",
+        "text": "",
+        "showarrow": True,
+        "arrowhead": 2,
+        "arrowwidth": arrow.width,
+        "arrowcolor": arrow.color,
+        "standoff": arrow.standoff,
+    }
+
+
+def _note(note: Note) -> Dictionary:
+    return _plain(note) | {"showarrow": False, "font": {"size": 12}}
