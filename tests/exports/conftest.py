@@ -1,4 +1,4 @@
-"""A score that is too sure, and class scores that are."""
+"""Overconfident scores and overconfident class scores."""
 
 import numpy as np
 import pytest
@@ -17,14 +17,14 @@ def rows():
 @pytest.fixture(scope="session")
 def fit(rows, problem):
     """Makes a fitted calibrator, of one score or of four classes; each is fitted once."""
-    known = {}
-    # A query of its 200 knots takes long to write, and isotonic regression has as many pieces.
+    calibrators = {}
+    # A query of its 200 knots takes long to write, and isotonic regression tests as many pieces.
     fewer = {"splinecalib": {"n_knots": 50}}
 
     def made(key, matrix=False):
-        if (key, matrix) not in known:
+        if (key, matrix) not in calibrators:
             new = multiclass_calibrator(key) if matrix else calibrator(key, **fewer.get(key, {}))
-            known[key, matrix] = new.fit(*(problem if matrix else rows))
-        return known[key, matrix]
+            calibrators[key, matrix] = new.fit(*(problem if matrix else rows))
+        return calibrators[key, matrix]
 
     return made

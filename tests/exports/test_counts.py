@@ -33,24 +33,24 @@ def saved(counts: Aggregate, folder: Path) -> Aggregate:
     return Aggregate.load(folder / "counts.parquet")
 
 
-def loaded(rows: pd.DataFrame, **named) -> Aggregate:
-    return aggregate(calib.load(rows, outcome="y", score="p", **named))
+def loaded(rows: pd.DataFrame, **options) -> Aggregate:
+    return aggregate(calib.load(rows, outcome="y", score="p", **options))
 
 
-def scanned(rows: pd.DataFrame, **named) -> Aggregate:
-    return calib.scan(rows, outcome="y", score="p", **named)
+def scanned(rows: pd.DataFrame, **options) -> Aggregate:
+    return calib.scan(rows, outcome="y", score="p", **options)
 
 
 COUNTED = {
-    "scan": lambda rows, _, named: scanned(rows, **named),
-    "aggregate": lambda rows, _, named: loaded(rows, **named),
-    "saved": lambda rows, folder, named: saved(scanned(rows, **named), folder),
-    "JSON": lambda rows, _, named: Aggregate.from_json(loaded(rows, **named).to_json()),
-    "added": lambda rows, folder, named: (
-        saved(scanned(rows[::2], **named), folder) + loaded(rows[1::2], **named)
+    "scan": lambda rows, _, options: scanned(rows, **options),
+    "aggregate": lambda rows, _, options: loaded(rows, **options),
+    "saved": lambda rows, folder, options: saved(scanned(rows, **options), folder),
+    "JSON": lambda rows, _, options: Aggregate.from_json(loaded(rows, **options).to_json()),
+    "added": lambda rows, folder, options: (
+        saved(scanned(rows[::2], **options), folder) + loaded(rows[1::2], **options)
     ),
-    "one of two models": lambda rows, _, named: calib.scan(
-        rows.assign(q=rows["p"]), outcome="y", models=["p", "q"], **named
+    "one of two models": lambda rows, _, options: calib.scan(
+        rows.assign(q=rows["p"]), outcome="y", models=["p", "q"], **options
     ).of_model("q"),
 }
 
@@ -68,14 +68,14 @@ def test_the_file_gives_the_calibrated_scores_of_the_raw_column(made, transform,
     )
     names = {}
     exec(path.read_text(), names)
-    found = [names["calibrate"](each) for each in raw.tolist()]
-    assert found == pytest.approx(calib.calibrator("beta").fit(p, y).predict(p), rel=1e-9)
+    values = [names["calibrate"](score) for score in raw.tolist()]
+    assert values == pytest.approx(calib.calibrator("beta").fit(p, y).predict(p), rel=1e-9)
 
 
 def test_a_report_from_counts_and_its_counts_know_the_conversion(tmp_path):
     p, y = drawn()
-    named = {"transform": "percent", "swap": True}
-    counts = scanned(pd.DataFrame({"y": y, "p": 100.0 - 100.0 * p}), **named)
+    options = {"transform": "percent", "swap": True}
+    counts = scanned(pd.DataFrame({"y": y, "p": 100.0 - 100.0 * p}), **options)
     report = Report.from_analysis(calib.analyze(counts, FITTED))
     assert "transform='percent', swap=True" in library_call(report)
     assert "Aggregate.load(file)" in library_call(report)

@@ -58,10 +58,10 @@ def test_test_scores_are_the_knots_their_neighbours_and_the_ends(fit):
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_dialect_is_written_and_verified(dialect, beta):
     path = beta("map.sql", dialect=dialect, table="My scores", columns=["My score"])
-    found = verify(path)
-    assert found.deviation <= 1e-12
-    assert found.here == (dialect in ("duckdb", "sqlite"))
-    assert ("It was run by DuckDB, not by" in path.read_text()) != found.here
+    verified = verify(path)
+    assert verified.deviation <= 1e-12
+    assert verified.here == (dialect in ("duckdb", "sqlite"))
+    assert ("It was run by DuckDB, not by" in path.read_text()) != verified.here
 
 
 @pytest.mark.parametrize(("classes", "sentence"), [
@@ -74,8 +74,8 @@ def test_classes_that_cannot_name_columns_are_refused_in_sql(classes, sentence, 
     with pytest.raises(ExportError, match=sentence):
         calib.export(fitted, tmp_path / "map.sql", classes=classes)
     calib.export(fitted, tmp_path / "map.py", classes=classes)
-    named = {"classes": classes, "columns": ["p1", "p2", "p3", "p4"]}
-    assert verify(calib.export(fitted, tmp_path / "map.sql", **named)).deviation <= 1e-12
+    options = {"classes": classes, "columns": ["p1", "p2", "p3", "p4"]}
+    assert verify(calib.export(fitted, tmp_path / "map.sql", **options)).deviation <= 1e-12
 
 
 @pytest.mark.parametrize("suffix", TARGETS)
@@ -131,10 +131,10 @@ def test_text_that_is_no_score_is_null_in_sqlite(key, fit, tmp_path):
     for kind in ("", "TEXT", "REAL", "NUMERIC"):
         with closing(sqlite3.connect(":memory:")) as connection:
             connection.execute(f"CREATE TABLE scores (score {kind})")
-            connection.executemany("INSERT INTO scores VALUES (?)", [(each,) for each in given])
-            found = [row[-1] for row in connection.execute(path.read_text())]
-        assert found[:8] == [None] * 8
-        assert found[8:] == pytest.approx(fit(key).predict([0.25, 0.25, 0.0, 1.0]), abs=1e-14)
+            connection.executemany("INSERT INTO scores VALUES (?)", [(value,) for value in given])
+            values = [row[-1] for row in connection.execute(path.read_text())]
+        assert values[:8] == [None] * 8
+        assert values[8:] == pytest.approx(fit(key).predict([0.25, 0.25, 0.0, 1.0]), abs=1e-14)
 
 
 @pytest.mark.skipif(which("node") is None, reason="needs Node")
@@ -185,7 +185,7 @@ def test_a_changed_model_is_not_run(beta, monkeypatch):
     path = beta("map.onnx")
     model = onnx.load(path)
     slope = np.array(calib.load_calibrator(beta("map.json")).form.coefficients[0]).tobytes()
-    (constant,) = (each for each in model.graph.initializer if each.raw_data == slope)
+    (constant,) = (constant for constant in model.graph.initializer if constant.raw_data == slope)
     constant.raw_data = np.array(0.25).tobytes()
     onnx.save(model, path)
     monkeypatch.setattr("calib.exports.onnx_file.run_onnx", None)
@@ -388,8 +388,8 @@ def test_the_conversion_of_the_data_is_in_the_file(rows, tmp_path):
     fitted = analysis.held_out.calibrators["beta"]
     names = {}
     exec(calib.export(fitted, tmp_path / "map.py", analysis=analysis).read_text(), names)
-    found = [names["calibrate"](each) for each in raw.tolist()]
-    assert found == pytest.approx(fitted.predict(predictions.scores), rel=1e-12)
+    values = [names["calibrate"](score) for score in raw.tolist()]
+    assert values == pytest.approx(fitted.predict(predictions.scores), rel=1e-12)
     with pytest.raises(ValueError, match="transform and swap cannot be changed"):
         calib.export(calib.exports.describe(fitted), tmp_path / "map.py", swap=True)
 

@@ -28,8 +28,8 @@ def given_by(made, form, dialect, scores):
     return engine_of(target, choices)[1](content_of(made, target, note_for(made, choices)), scores)
 
 
-def assert_equal(found, expected):
-    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+def assert_equal(actual, expected):
+    np.testing.assert_allclose(actual, expected, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("key", score_methods())
@@ -40,7 +40,7 @@ def test_every_engine_gives_what_is_predicted(key, form, dialect, fit):
 
 
 OF_MATRICES = [(key, form) for key in CALIBRATORS if key != "ks_spline" for form in FORMS]
-# In all engines those with a form of their own for matrices, and one of the one-vs-rest form.
+# Methods with a matrix form, and one method of the one-vs-rest form, are tested in all engines.
 IN_ALL = {key for key, method in CALIBRATORS.items() if method.own_matrix} | {"venn_abers"}
 IN_EACH = {("python", ""), ("onnx", "")}
 
@@ -48,7 +48,7 @@ IN_EACH = {("python", ""), ("onnx", "")}
 @pytest.mark.parametrize(
     ("key", "form"),
     common_first(OF_MATRICES, [p for p in OF_MATRICES if p[0] in IN_ALL or p[1] in IN_EACH]),
-    # Else numbers, which follow the order in which calibrators were imported.
+    # Without ids pytest would use numbers that depend on the order of imports.
     ids=lambda part: part if isinstance(part, str) else "-".join(filter(None, part)),
 )
 def test_every_engine_gives_the_rows_of_a_matrix(key, form, fit):
@@ -104,7 +104,7 @@ def test_a_conversion_is_the_first_step_of_every_form(key, transform, swap, fit)
     raw = CONVERSIONS[transform, swap](p)
     made = describe(fit(key), conversion=Conversion(transform, swap))
     expected = fit(key).predict(p)
-    # Scores are rounded when they are converted, and calibrators are steep in places.
+    # Converted scores are rounded, and calibrators are steep in places.
     np.testing.assert_allclose(made.predict(raw), expected, rtol=1e-9)
     for form in FORMS:
         assert_equal(given_by(made, *form, raw), made.predict(raw))

@@ -35,10 +35,10 @@ def given_by(server, path, scores, names=("score",)):
     try:
         with server.cursor() as cursor:
             cursor.executemany(f"INSERT INTO scores VALUES ({marks})", rows)
-            found = sorted(cursor.execute(path.read_text()).fetchall())
+            rows_of_query = sorted(cursor.execute(path.read_text()).fetchall())
     finally:
         server.execute("DROP TABLE scores")
-    last = [row[-len(names) :] for row in found]
+    last = [row[-len(names) :] for row in rows_of_query]
     assert all(isinstance(value, float | None) for row in last for value in row)
     return np.array(last, dtype=float).reshape(scores.shape)
 
@@ -52,7 +52,7 @@ def test_postgresql_gives_what_is_predicted(key, fit, server, tmp_path):
     assert_equal(given_by(server, path, scores), fitted.predict(scores))
 
 
-# PostgreSQL takes long for queries of many nested expressions: 52 s for the spline.
+# PostgreSQL takes long for queries of many nested expressions, such as 52 s for the spline.
 @pytest.mark.parametrize(
     "key", common_first(["temperature", "dirichlet", "spline"], ["temperature"])
 )
@@ -60,9 +60,9 @@ def test_postgresql_gives_the_rows_of_a_matrix(key, fit, server, tmp_path):
     fitted = fit(key, matrix=True)
     path = calib.export(fitted, tmp_path / "map.sql", dialect="postgres")
     rows = np.vstack([describe(fitted).scores[:60], np.zeros(4), np.full(4, np.nan)])
-    found = given_by(server, path, rows, ("0", "1", "2", "3"))
-    assert np.isnan(found[-2:]).all()
-    assert_equal(found[:-2], fitted.predict(rows[:-2]))
+    values = given_by(server, path, rows, ("0", "1", "2", "3"))
+    assert np.isnan(values[-2:]).all()
+    assert_equal(values[:-2], fitted.predict(rows[:-2]))
 
 
 def test_postgresql_does_not_stop_at_numbers_that_overflow_or_become_0(server, tmp_path):

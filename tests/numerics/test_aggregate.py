@@ -17,7 +17,7 @@ def test_sums_are_kept(shape):
     assert buckets.weight.sum() == pytest.approx(weight.sum(), rel=1e-12)
     assert buckets.positive.sum() == pytest.approx(positive.sum(), rel=1e-12)
     assert buckets.x @ buckets.weight == pytest.approx(x @ weight, rel=1e-12)
-    assert np.diff(buckets.x).min() >= -1e-15  # in order, up to the rounding of means
+    assert np.diff(buckets.x).min() >= -1e-15  # Means are rounded.
 
 
 def test_neither_a_peak_nor_a_tail_is_lumped_together():
@@ -41,7 +41,7 @@ def test_half_of_the_cuts_are_even_and_half_hold_equal_weight():
     expected = set()
     for j in range(10):
         expected.add(int(np.flatnonzero(x >= x[0] + (x[-1] - x[0]) * (j / 10))[0]))
-        # The cell in which the j-th tenth of the rows ends, in whole numbers.
+        # Whole numbers find the cell in which the j-th tenth of the rows ends without rounding.
         expected.add(int(np.flatnonzero(10 * reached > j * reached[-1])[0]))
     for unit in (1.0, 0.1, 1 / 3):
         assert bucket_starts(x, weight * unit, 20).tolist() == sorted(expected)
@@ -62,9 +62,11 @@ def test_a_bucket_is_at_the_mean_of_its_cells_and_a_single_cell_stays_where_it_i
     rows = buckets.row_weight(square)
     alone = 0
     for at, (start, end) in enumerate(zip(buckets.starts, ends, strict=True)):
-        own = slice(start, end)
-        assert buckets.x[at] == pytest.approx(np.average(x[own], weights=weight[own]), rel=1e-14)
-        assert rows[at] == pytest.approx(square[own].sum() / weight[own].sum())
+        inside = slice(start, end)
+        assert buckets.x[at] == pytest.approx(
+            np.average(x[inside], weights=weight[inside]), rel=1e-14
+        )
+        assert rows[at] == pytest.approx(square[inside].sum() / weight[inside].sum())
         if end - start == 1:
             alone += 1
             assert buckets.x[at] == x[start]

@@ -43,7 +43,7 @@ def test_quantiles_are_those_of_the_rows_that_weights_stand_for(score, n, data):
 
 
 def test_quantiles_are_numpys_of_definition_2():
-    score, level = RNG.random(257), np.linspace(0.0, 1.0, 33)  # exact levels
+    score, level = RNG.random(257), np.linspace(0.0, 1.0, 33)  # Floats have these levels exactly.
     expected = np.quantile(score, level, method="averaged_inverted_cdf")
     np.testing.assert_array_equal(quantiles(cells_of(score), level), expected)
 
@@ -76,7 +76,7 @@ def test_fd_stays_finite_where_half_of_the_scores_nearly_coincide():
 def test_weighted_quantiles_invert_the_weighted_ecdf():
     score, weight = RNG.random(300).round(2), RNG.random(300) + 0.1
     level = np.linspace(0.01, 0.99, 40)
-    # No level is met exactly: all definitions by the ECDF agree.
+    # All definitions by the ECDF agree, because no level is met exactly.
     expected = np.quantile(score, level, weights=weight, method="inverted_cdf")
     np.testing.assert_array_equal(quantiles(cells_of(score, weight), level), expected)
 
@@ -99,7 +99,7 @@ def test_sums_are_those_of_the_rows(score, n_bins, strategy):
     cells = ScoreCells.from_arrays(outcome, score, weight)
     bins = bin_cells(cells, n_bins, strategy)
     edges = bin_edges(cells, n_bins, strategy)
-    number = (edges[1:-1] < score[:, None]).sum(axis=1)  # the definition, row by row
+    number = (edges[1:-1] < score[:, None]).sum(axis=1)
     occupied = np.unique(number)
     assert bins.n_empty == len(edges) - 1 - len(occupied)
     for position, b in enumerate(occupied):

@@ -31,7 +31,7 @@ def test_every_bin_is_made_of_whole_runs(name, weighted):
     runs = cell_runs(cells)
     assert len(runs) <= 8192 < len(cells)
     assert not runs.are_cells
-    thousandths = np.linspace(0.0, 1.0, 1001)[1:]  # there is room for them
+    thousandths = np.linspace(0.0, 1.0, 1001)[1:]  # Here 8,192 runs have room for them.
     reached = np.searchsorted(runs.low, thousandths, side="right") - 1
     assert (runs.high[reached] <= thousandths)[reached >= 0].all()
     first = np.searchsorted(cells.score, runs.low)

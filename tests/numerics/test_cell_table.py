@@ -17,7 +17,7 @@ from calib.numerics.cell_table import (
 from calib.numerics.score_grid import cell_bounds, grid_keys
 
 RNG = np.random.default_rng(7)
-# Half of the rows lie in one cell of the grid, a tenth at one score.
+# Half of the rows lie in one cell of the grid, and a tenth have the same score.
 SCORE = np.concatenate([RNG.random(800), 0.50001 + 2e-5 * RNG.random(1000), np.full(200, 0.25)])
 OUTCOME = RNG.random(2000) < 0.4
 WEIGHT = RNG.integers(1, 9, 2000) / 8.0
@@ -30,11 +30,11 @@ def counted(max_scores):
 
 def by_hand(key):
     """Sums by stratum, key and outcome."""
-    found = {}
+    rows_of_cell = {}
     for row in zip(STRATUM, key, OUTCOME, WEIGHT, SCORE, strict=True):
-        found.setdefault(row[:3], []).append(row[3:])
+        rows_of_cell.setdefault(row[:3], []).append(row[3:])
     rows = []
-    for (stratum, cell, outcome), of in sorted(found.items()):
+    for (stratum, cell, outcome), of in sorted(rows_of_cell.items()):
         w, s = np.array(of).T
         rows.append((stratum, cell, outcome, len(w), w.sum(), w @ w, w @ s, s.min(), s.max()))
     return rows
@@ -69,8 +69,8 @@ def test_rows_are_added_up_by_cell_and_a_heavy_cell_is_cut(after):
     assert table.bounded() is table
     # The cell's score is the mean over both outcomes and all strata.
     for k in np.unique(key)[::50]:
-        own = key == k
-        mean = np.average(SCORE[own], weights=WEIGHT[own])
+        inside = key == k
+        mean = np.average(SCORE[inside], weights=WEIGHT[inside])
         np.testing.assert_allclose(cell_scores(table)[table.key == k], mean, rtol=1e-12)
 
 
@@ -82,11 +82,11 @@ def test_a_cell_is_cut_where_its_rows_could_move_auc_or_ks():
     key = grid_keys(score) * KEYS_PER_CELL
     expected = []
     for k in np.unique(key):
-        own = key == k
-        pairs = 0.5 * outcome[own].sum() * (~outcome[own]).sum()
+        inside = key == k
+        pairs = 0.5 * outcome[inside].sum() * (~outcome[inside]).sum()
         pairs /= outcome.sum() * (~outcome).sum()
-        moved = own.mean() * np.ptp(score[own])
-        if np.ptp(score[own]) > 0.0 and max(pairs, moved) > MAX_METRIC_CHANGE:
+        moved = inside.mean() * np.ptp(score[inside])
+        if np.ptp(score[inside]) > 0.0 and max(pairs, moved) > MAX_METRIC_CHANGE:
             expected.append(k)
     # The two negatives at 0.3 are too few, and the 18 rows at 0.5 have one score.
     np.testing.assert_array_equal(np.isin(np.unique(key), expected), [False, False, True, True])
@@ -98,15 +98,16 @@ def test_a_table_without_entries_stays_one():
     assert len(merge_entries(table.pick(np.zeros(len(table), dtype=bool)))) == 0
 
 
-@pytest.mark.parametrize("max_scores", [100, 2000])  # scores on the grid, and exact ones
+# With 100 scores are put on the grid, and with 2,000 they are exact.
+@pytest.mark.parametrize("max_scores", [100, 2000])
 def test_rows_of_an_entry_have_its_sums_of_weights_and_squares(max_scores):
     table = counted(max_scores)
     rows = table.as_rows()
     assert len(rows) == 2000
     assert (rows.rows == 1).all()
     np.testing.assert_allclose(rows.weight_sq, rows.weight**2)
-    own = np.repeat(table.score_sum / table.weight, table.rows)
-    np.testing.assert_allclose(rows.score_sum / rows.weight, own)
+    score = np.repeat(table.score_sum / table.weight, table.rows)
+    np.testing.assert_allclose(rows.score_sum / rows.weight, score)
     assert rows.weight.min() > 0.0
     merged = merge_entries(rows)
     np.testing.assert_allclose(merged.weight, table.weight)

@@ -16,9 +16,11 @@ def test_squares_are_those_of_a_loop():
     values, part, group = rng.normal(size=400), rng.integers(0, 5, 400), rng.integers(0, 60, 400)
     squares, n = cluster_squares(values, part, group, 6)
     for k in range(6):
-        own = {g: values[(part == k) & (group == g)].sum() for g in set(group[part == k].tolist())}
-        assert squares[k] == pytest.approx(sum(total**2 for total in own.values()))
-        assert n[k] == len(own)
+        totals = {
+            g: values[(part == k) & (group == g)].sum() for g in set(group[part == k].tolist())
+        }
+        assert squares[k] == pytest.approx(sum(total**2 for total in totals.values()))
+        assert n[k] == len(totals)
 
 
 def test_copies_count_once():
@@ -42,7 +44,7 @@ def test_parts_without_spread_take_the_mean_of_the_others():
 def test_a_line_over_the_stretches_is_no_bend():
     at = np.arange(10.0)
     np.testing.assert_allclose(BENDS @ (3.0 - 2.0 * at), 0.0, atol=1e-12)
-    square = at**2 - (9.0 * at - 12.0)  # less the best line
+    square = at**2 - (9.0 * at - 12.0)  # The best straight line is subtracted.
     np.testing.assert_allclose(BENDS @ at**2, square, atol=1e-12)
     assert np.trace(BENDS) == pytest.approx(8.0)
 
@@ -52,7 +54,7 @@ def test_the_design_effect_of_a_curve_by_hand(separated):
     """Residuals of the isotonic fit, by cluster and tenth of the weight, less the best line."""
     rng = np.random.default_rng(2)
     group = np.repeat(np.arange(12), 15)
-    score = np.sort(rng.random(180)).reshape(12, 15).ravel()  # clusters of neighbouring scores
+    score = np.sort(rng.random(180)).reshape(12, 15).ravel()  # Scores of a cluster are neighbours.
     shared = rng.normal(size=12)[group]
     outcome = score > 0.4 if separated else 0.8 * shared + rng.normal(size=180) > 1.0 - 2.0 * score
     weight = rng.uniform(0.5, 2.0, 180)
@@ -63,15 +65,15 @@ def test_the_design_effect_of_a_curve_by_hand(separated):
     leverage = np.diag(line @ np.linalg.inv(line.T @ line) @ line.T)
     together = 0.0
     for c in range(12):
-        own = group == c
-        sums = np.bincount(tenth[own], (weight * residual)[own], minlength=10)
+        inside = group == c
+        sums = np.bincount(tenth[inside], (weight * residual)[inside], minlength=10)
         together += np.linalg.lstsq(line, sums)[1][0]
     alone = (weight * residual) ** 2 @ (1.0 - leverage[tenth])
     assert together > 1.2 * alone
     cells = ScoreCells.from_arrays(outcome, score, weight)
     rows = (score, outcome, weight, weight**2)
-    found = curve_design_effect(cells, *rows, group)
-    assert found == pytest.approx(together / alone, rel=1e-9)
+    effect = curve_design_effect(cells, *rows, group)
+    assert effect == pytest.approx(together / alone, rel=1e-9)
     assert curve_design_effect(cells, *rows, np.arange(180)) == pytest.approx(1.0, abs=1e-9)
 
 

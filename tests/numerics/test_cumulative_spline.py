@@ -37,7 +37,8 @@ def test_least_squares_over_all_rows_gives_nearly_the_same():
     h = np.concatenate([[0.0], np.cumsum(rng.random(30_000) < score**2)]) / 30_000
     knots = np.linspace(0, 1, 6)
     basis = CubicSpline(knots, np.eye(6), bc_type="natural")
-    values = np.linalg.lstsq(basis(t[1:]), h[1:], rcond=None)[0]  # section 4 of the paper, in full
+    # Section 4 of the paper fits all rows, not only some fractiles.
+    values = np.linalg.lstsq(basis(t[1:]), h[1:], rcond=None)[0]
     expected = np.clip(CubicSpline(knots, values, bc_type="natural").derivative()(AT), 0, 1)
     np.testing.assert_allclose(recalibrated_probability(t, h, AT), expected, atol=2e-3)
 

@@ -8,8 +8,8 @@ from calib.numerics.clusters import DesignEffect, design_effect
 def drawn(rng, n_clusters, size, shared):
     """Rows of three standard normal numbers; a cluster shares part of some of them."""
     common = rng.normal(size=(n_clusters, 1, 3)) * np.sqrt(shared)
-    own = rng.normal(size=(n_clusters, size, 3)) * np.sqrt(1.0 - np.asarray(shared))
-    return common + own
+    separate = rng.normal(size=(n_clusters, size, 3)) * np.sqrt(1.0 - np.asarray(shared))
+    return common + separate
 
 
 def effect_of(rows):
@@ -20,18 +20,18 @@ def effect_of(rows):
 
 @pytest.mark.parametrize("shared", [(0.0, 0.0, 0.0), (0.5, 0.5, 0.5), (0.9, 0.0, 0.0)])
 def test_it_is_what_the_covariance_of_the_sum_says(shared):
-    found = effect_of(drawn(np.random.default_rng(0), 20_000, 8, shared))
+    effect = effect_of(drawn(np.random.default_rng(0), 20_000, 8, shared))
     spread = 1.0 + 7.0 * np.array(shared)
-    assert found.mean == pytest.approx(spread.mean(), rel=0.03)
-    assert found.freedom == pytest.approx(spread.sum() ** 2 / (spread @ spread), rel=0.03)
+    assert effect.mean == pytest.approx(spread.mean(), rel=0.03)
+    assert effect.freedom == pytest.approx(spread.sum() ** 2 / (spread @ spread), rel=0.03)
 
 
 def test_freedom_and_mean_stay_within_their_bounds():
     rng = np.random.default_rng(1)
     for _ in range(50):
-        found = effect_of(drawn(rng, 4, 2, (0.0, 0.0, 0.0)))
-        assert found.mean >= 1.0
-        assert 1.0 <= found.freedom <= 3.0
+        effect = effect_of(drawn(rng, 4, 2, (0.0, 0.0, 0.0)))
+        assert effect.mean >= 1.0
+        assert 1.0 <= effect.freedom <= 3.0
 
 
 def test_units_of_the_moments_play_no_part():
@@ -41,9 +41,9 @@ def test_units_of_the_moments_play_no_part():
     scale = 200 * np.linalg.multi_dot([flat.T, flat]) / 200
     plain = rows.reshape(-1, 3)
     same = design_effect(rows.sum(axis=1), plain.T @ plain, plain.T @ plain, 50)
-    found = design_effect(mixed.sum(axis=1), flat.T @ flat, scale, 50)
-    assert found.mean == pytest.approx(same.mean)
-    assert found.freedom == pytest.approx(same.freedom)
+    effect = design_effect(mixed.sum(axis=1), flat.T @ flat, scale, 50)
+    assert effect.mean == pytest.approx(same.mean)
+    assert effect.freedom == pytest.approx(same.freedom)
 
 
 def test_many_clusters_of_even_effect_give_a_scaled_chi_square():
@@ -53,7 +53,8 @@ def test_many_clusters_of_even_effect_give_a_scaled_chi_square():
 
 
 def test_an_uneven_effect_is_taken_back_to_the_mean_and_variance_of_independent_rows():
-    # All of it in one of four directions: 8 chi-square(1), as 8 + 4 (chi-square(4) - 4).
+    # If only one of four directions varies, 8 chi-square(1) corresponds to
+    # 8 + 4 (chi-square(4) - 4).
     effect = DesignEffect(2.0, 1.0, 4, 100)
     assert effect.of_independent_rows(8.0 + 2.0 * 2.0 * 3.0) == pytest.approx(4.0 + 3.0)
 
@@ -64,13 +65,14 @@ def test_freedom_of_a_few_clusters_is_that_of_their_pairs():
     pairs = [(one, two) for one in range(4) for two in range(4) if one != two]
     between = sum(sums[i] @ sums[i] * (sums[j] @ sums[j]) for i, j in pairs)
     aligned = sum((sums[i] @ sums[j]) ** 2 for i, j in pairs)
-    found = design_effect(sums, np.eye(3), np.eye(3), 4)
-    assert 1.0 < found.freedom < 3.0
-    assert found.freedom == pytest.approx(between / aligned, rel=1e-12)
+    effect = design_effect(sums, np.eye(3), np.eye(3), 4)
+    assert 1.0 < effect.freedom < 3.0
+    assert effect.freedom == pytest.approx(between / aligned, rel=1e-12)
 
 
 def test_two_clusters_have_a_p_value_and_one_has_none():
-    # F with one degree of freedom in both: P(F > x) is 1 - 2 atan(sqrt(x)) / pi.
+    # F has one degree of freedom in numerator and denominator, so P(F > x) is
+    # 1 - 2 atan(sqrt(x)) / pi.
     expected = 1.0 - 2.0 * np.arctan(np.sqrt(3.0)) / np.pi
     assert DesignEffect(2.0, 1.0, 1, 2).p_value(6.0) == pytest.approx(expected)
     assert np.isnan(DesignEffect(2.0, 1.0, 1, 1).p_value(6.0))

@@ -23,8 +23,8 @@ from calib.numerics.intervals import mean_interval, wilson_interval
     ],
 )
 def test_newcombe_1998_table_1_method_3(successes, n, low, high):
-    found = wilson_interval(np.array([successes / n]), np.array([float(n)]), 0.95)
-    np.testing.assert_allclose(np.concatenate(found), [low, high], atol=5e-5)
+    bounds = wilson_interval(np.array([successes / n]), np.array([float(n)]), 0.95)
+    np.testing.assert_allclose(np.concatenate(bounds), [low, high], atol=5e-5)
 
 
 def test_bounds_solve_the_score_equation():
@@ -67,7 +67,7 @@ def test_means_of_skewed_values_are_missed_as_often_on_either_side():
     for values in rng.exponential(size=(4000, 50)):
         low, high = mean_interval(values.mean(), values - values.mean(), 50.0, 0.95)
         missed += [low > 1.0, high < 1.0]
-    # Each count is 100 give or take 10 where it is right; without the correction 30 and 240.
+    # A correct count is 100 with a standard error of 10; without the correction it is 30 or 240.
     assert (missed > 60).all()
     assert (missed < 160).all()
 

@@ -24,7 +24,7 @@ def gradient(fit, features, positive, weight):
 
 
 def test_coefficients_of_r(shared):
-    # R 4.2.2: glm(y ~ log(p) + -log(1 - p)).
+    # The reference is R 4.2.2: glm(y ~ log(p) + -log(1 - p)).
     data = pd.read_csv(shared / "reference/data/smooth1000.csv")
     features = np.vstack([np.ones(1000), np.log(data.p), -np.log1p(-data.p)]).T
     fit = fit_logistic(features, data.y.to_numpy(float), np.ones(1000))
@@ -119,7 +119,7 @@ def many(kind, n=100_000):
 @pytest.mark.parametrize("kind", ["smooth", "tied", "one far away"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_many_rows_are_fitted_to_the_last_digits(kind, weighted):
-    # What Newton's method would still add is a hundred-millionth of the standard error.
+    # A further Newton step would be a hundred-millionth of the standard error.
     low, high, positive = many(kind)
     weight = np.random.default_rng(8).uniform(0.5, 2.0, len(low)) if weighted else np.ones(len(low))
     features, positive = np.vstack([np.ones(len(low)), low, high]).T, positive * weight
@@ -142,7 +142,7 @@ def test_columns_that_do_not_rise_together_are_fitted_too():
 
 
 def test_many_rows_are_read_three_times():
-    # Twice to put them in groups, and once for the step from the fit of the groups.
+    # Rows are read twice to group them, and once for the step from the fit of the groups.
     low, high, positive = many("smooth", 1_000_000)
     read = []
 
@@ -166,7 +166,7 @@ def test_groups_hold_cells_of_nearly_the_same_sum(slopes, per_group):
     k = 3300
     columns = np.vstack([np.ones(k), rng.normal(size=(slopes, k)) ** 3])
     weight, positive = rng.uniform(0.5, 2.0, k), rng.random(k)
-    found, ones, total = _grouped(lambda part: columns[:, part], positive, weight)
+    means_of_groups, ones, total = _grouped(lambda part: columns[:, part], positive, weight)
     low, high = columns[1:].min(axis=1), columns[1:].max(axis=1)
     n = k // per_group
     place = ((columns[1:].T - low) / (high - low)).mean(axis=1) * n
@@ -174,8 +174,8 @@ def test_groups_hold_cells_of_nearly_the_same_sum(slopes, per_group):
     present = np.unique(group)
     assert len(total) == len(present) <= n
     for at, g in enumerate(present):
-        own = group == g
-        assert total[at] == pytest.approx(weight[own].sum())
-        assert ones[at] == pytest.approx(positive[own].sum())
-        means = np.average(columns[:, own], axis=1, weights=weight[own])
-        assert found[:, at] == pytest.approx(means)
+        inside = group == g
+        assert total[at] == pytest.approx(weight[inside].sum())
+        assert ones[at] == pytest.approx(positive[inside].sum())
+        means = np.average(columns[:, inside], axis=1, weights=weight[inside])
+        assert means_of_groups[:, at] == pytest.approx(means)

@@ -20,7 +20,7 @@ def test_a_cluster_effect_is_that_of_the_sums():
     assert cluster_effect(values, unit_sums(values, alone)) == pytest.approx(1.0)
     five = np.repeat(values[:4000], 5)
     assert cluster_effect(five, unit_sums(five, alone // 5)) == pytest.approx(5.0, rel=1e-3)
-    # (8 / 4) / (4 / 3) * 2: sums of two clusters against the four rows.
+    # The sums of two clusters and the four rows give (8 / 4) / (4 / 3) * 2.
     assert cluster_effect(np.array([1.0, 1.0, -1.0, -1.0]), np.array([2.0, -2.0])) == 3.0
     assert cluster_effect(np.zeros(4), np.zeros(2)) == 1.0
     assert cluster_effect(values, np.array([values.sum()])) == 1.0

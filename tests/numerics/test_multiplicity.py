@@ -8,7 +8,7 @@ from calib.numerics.intervals import holm
 
 
 def test_worked_by_hand():
-    # Sorted 0.005, 0.01, 0.03, 0.04 times 4, 3, 2, 1: 0.02, 0.03, 0.06, 0.04; the last is raised.
+    # The sorted values times 4, 3, 2 and 1 are 0.02, 0.03, 0.06 and 0.04; the last one is raised.
     np.testing.assert_allclose(holm(np.array([0.01, 0.04, 0.03, 0.005])), [0.03, 0.06, 0.06, 0.02])
 
 

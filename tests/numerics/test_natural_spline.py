@@ -37,7 +37,7 @@ def test_curvature_is_the_integral(k):
     knots, values = KNOTS[:k], VALUES[:k]
     spline = NaturalSpline(knots)
     c = spline.through(values)
-    node, weight = leggauss(3)  # exact for the square of a straight line
+    node, weight = leggauss(3)  # Three nodes are exact for the square of a straight line.
     half = np.diff(knots)[:, None] / 2.0
     x = knots[:-1, None] + half * (node + 1.0)
     second = CubicSpline(knots, values, bc_type="natural")(x, 2)
@@ -84,7 +84,8 @@ def test_knots_keep_the_ends_and_their_distance():
 
 
 def test_knots_are_an_eighth_of_the_mean_distance_apart_or_more():
-    # Of at most 8 knots on an axis of length 1: a 64th. Fractions of powers of two are exact.
+    # With at most 8 knots on an axis of length 1, the distance is 1/64. Floats have such fractions
+    # exactly.
     x = np.array([0.0, 1 / 128, 2 / 128, 3 / 128, 0.5, 126 / 128, 127 / 128, 1.0])
     buckets = into_buckets(x, np.ones(8), np.zeros(8))
     assert choose_knots(x, buckets, 8).tolist() == [0, 2, 4, 5, 7]

@@ -36,9 +36,11 @@ def direct(values, lam, weight, positive):
 def test_is_the_direct_minimum(lam):
     made = problem()
     fit = fit_logistic(made, lam, made.constant())
-    found = minimize(direct, np.zeros(8), (lam, WEIGHT, POSITIVE), "BFGS", options={"gtol": 1e-6})
-    assert fit.value == pytest.approx(found.x, abs=2e-4)
-    assert direct(fit.value, lam, WEIGHT, POSITIVE) <= found.fun + 1e-9
+    reference = minimize(
+        direct, np.zeros(8), (lam, WEIGHT, POSITIVE), "BFGS", options={"gtol": 1e-6}
+    )
+    assert fit.value == pytest.approx(reference.x, abs=2e-4)
+    assert direct(fit.value, lam, WEIGHT, POSITIVE) <= reference.fun + 1e-9
 
 
 def test_starts_from_anywhere():
@@ -53,7 +55,7 @@ def test_much_curvature_penalty_leaves_the_logistic_line():
     fit = fit_logistic(made, 1e6, made.constant())
     slope = np.diff(fit.value) / np.diff(X)
     assert slope == pytest.approx(np.full(7, slope[0]), rel=1e-3)
-    # The likelihood equations of a straight line.
+    # A straight line of maximum likelihood solves these equations.
     residual = made.q - made.t * expit(fit.value)
     assert residual.sum() == pytest.approx(0.0, abs=1e-4)
     assert residual @ X == pytest.approx(0.0, abs=1e-4)
@@ -77,7 +79,7 @@ def test_leaving_out_is_one_newton_step():
             t[j], q[j] = t[j] - 1.0, q[j] - label
             p = expit(fit.value)
             gradient = basis.T @ (t * p - q) + penalty @ fit.coefficients
-            # The left-out row's own curvature leaves with it.
+            # A row that is left out takes its curvature with it.
             hessian = (basis.T * (t * p * (1.0 - p))) @ basis + penalty
             without = basis[j] @ (fit.coefficients - np.linalg.solve(hessian, gradient))
             total += count * np.logaddexp(0.0, without if label == 0.0 else -without)
@@ -100,7 +102,7 @@ def test_leaving_out_is_near_to_refitting():
             total += count * np.logaddexp(0.0, f if label == 0.0 else -f)
     refitted = total / WEIGHT.sum()
     seen = (WEIGHT @ np.logaddexp(0.0, fit.value) - POSITIVE @ fit.value) / WEIGHT.sum()
-    # The step finds all but a tenth of what the loss on seen rows hides.
+    # The loss on fitted rows is too low; the step corrects at least nine tenths of this error.
     assert leave_out(made, fit)[0] == pytest.approx(refitted, abs=0.1 * (refitted - seen))
 
 

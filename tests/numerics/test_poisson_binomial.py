@@ -96,7 +96,7 @@ def test_certain_scores_have_no_band():
 @pytest.mark.parametrize("p", [0.0008, 0.4, 0.9992])
 def test_large_bins_of_few_positives_or_negatives_are_binomial(p):
     low, high = band(np.full(5000, p), level=0.99)
-    if p == 0.4:  # many of both: normal
+    if p == 0.4:  # With many rows of both outcomes the band is normal.
         assert high[0] == pytest.approx(p + 2.5758 * np.sqrt(p * (1 - p) / 5000), abs=1e-6)
     else:
         assert low[0] * 5000 == pytest.approx(binom.ppf(0.005, 5000, p))
@@ -133,12 +133,12 @@ def test_simultaneous_bounds_hold_all_bins_together_as_often_as_asked(factor):
 def test_simultaneous_bounds_of_one_bin_are_its_own():
     cells = ScoreCells.from_arrays(np.arange(50) % 2, RNG.random(50))
     bins = bin_cells(cells, 1, "uniform")
-    for ours, own in zip(
+    for ours, expected in zip(
         calibrated_rate_interval(cells, bins, 0.9, simultaneous=True),
         calibrated_rate_interval(cells, bins, 0.9),
         strict=True,
     ):
-        np.testing.assert_array_equal(ours, own)
+        np.testing.assert_array_equal(ours, expected)
 
 
 def test_simultaneous_normal_bounds_are_sidaks():
@@ -147,8 +147,8 @@ def test_simultaneous_normal_bounds_are_sidaks():
     bins = bin_cells(cells, 5, "quantile")
     low, high = calibrated_rate_interval(cells, bins, 0.95, simultaneous=True)
     z = norm.ppf(0.5 + 0.95 ** (1 / 5) / 2)
-    own = calibrated_rate_interval(cells, bins, 0.95)
-    np.testing.assert_allclose(high - low, (own[1] - own[0]) * z / norm.ppf(0.975), rtol=1e-6)
+    alone = calibrated_rate_interval(cells, bins, 0.95)
+    np.testing.assert_allclose(high - low, (alone[1] - alone[0]) * z / norm.ppf(0.975), rtol=1e-6)
 
 
 @pytest.mark.parametrize(("n", "factor"), [(60, 1.0), (300, 1.0), (300, 0.02), (20_000, 0.002)])
@@ -190,10 +190,10 @@ def test_the_spread_of_a_few_weighted_rows_is_theirs_in_any_unit(unit):
     )
     cells = ScoreCells.from_arrays(np.arange(6) % 2, score, unit * weight)
     bins = bin_cells(cells, 2, "uniform")
-    found = calibrated_spread(cells, bins)
+    spread = calibrated_spread(cells, bins)
     variance = weight**2 * score * (1 - score)
     expected = [np.sqrt(variance[:4].sum()) / 4.5, np.sqrt(variance[4:].sum()) / 4.0]
-    np.testing.assert_allclose(found, expected)
+    np.testing.assert_allclose(spread, expected)
     low, high = calibrated_rate_interval(cells, bins, 0.5)
     half = norm.ppf(0.75) * np.array(expected)
     np.testing.assert_allclose(low, np.maximum(bins.mean_score - half, 0.0))

@@ -40,7 +40,7 @@ def test_noise_of_many_rows_has_the_tails_of_binomial_counts(n, chance):
     drawn = draw_noise(np.array([chance]), rows, rows, 50 * N, np.random.default_rng(5))[0]
     law = binom(n, chance)
     for share in (0.001, 0.025, 0.5, 0.975, 0.999):
-        # A count stands for the numbers half a row around it.
+        # The numbers are not whole, so a count is compared with all numbers within half a row.
         at = float(np.quantile(drawn, share)) + n * chance
         assert law.cdf(np.ceil(at - 0.5) - 1) - 0.002 < share < law.cdf(np.ceil(at + 0.5)) + 0.002
     skewness = np.mean(drawn**3) / np.mean(drawn**2) ** 1.5
@@ -67,11 +67,11 @@ def test_a_mean_by_cluster_varies_as_its_sandwich_variance(n_clusters):
     mean = weight @ outcome / weight.sum()
     residual = np.bincount(cluster, weight * (outcome - mean))
     error = np.sqrt(residual @ residual) / weight.sum()
-    found = drawn[1] / drawn.sum(axis=0)
-    # Lumped at random, the variance itself is known to 5%.
+    rate = drawn[1] / drawn.sum(axis=0)
+    # If clusters are merged at random, the variance changes by up to 5%.
     tolerance = 0.03 if n_clusters <= MAX_CLUSTERS else 0.08
-    assert found.std() == pytest.approx(error, rel=tolerance)
-    assert found.mean() == pytest.approx(mean, abs=error / 5)
+    assert rate.std() == pytest.approx(error, rel=tolerance)
+    assert rate.mean() == pytest.approx(mean, abs=error / 5)
 
 
 def test_the_same_seed_draws_the_same():
@@ -105,8 +105,8 @@ def test_half_a_row_is_rounded_up_in_any_unit_of_the_weights(unit):
     """Weights 1, 1, 1, 1 and 2 count as 36 / 8 = 4.5 equal rows: as 5, with 0 to 5 positives."""
     weight, weight_sq = np.array([6.0 * unit]), np.array([8.0 * unit**2])
     noise = draw_noise(np.array([0.5]), weight, weight_sq, 2000, np.random.default_rng(0))
-    found = np.unique((noise / unit).round(9))
-    np.testing.assert_allclose(found, (np.arange(6) - 2.5) * np.sqrt(8 / 5), rtol=1e-8)
+    values = np.unique((noise / unit).round(9))
+    np.testing.assert_allclose(values, (np.arange(6) - 2.5) * np.sqrt(8 / 5), rtol=1e-8)
 
 
 def test_two_clusters_show_a_spread_and_one_shows_none():

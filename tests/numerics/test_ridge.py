@@ -70,17 +70,17 @@ def test_smaller_lambdas_are_tried_while_the_loss_falls():
     lambdas, further = np.array([300.0, 100.0]), np.geomspace(30.0, 1e-3, 12)
     alone = np.array([by_itself(columns, y, lam) for lam in (*lambdas, *further)])
     best = int(alone.argmin())
-    assert 2 < best < 8  # among the further ones, four of which have not lowered it
-    found = choose_ridge(columns, np.ones(60), y, lambdas, logistic=True, further=further)
-    assert found.chosen == best
-    assert len(found.losses) == len(found.lambdas) == best + 1 + 4
-    assert found.losses == pytest.approx(alone[: best + 5], abs=1e-6)
-    # The last of those that are always tried is not the best one: no further one is.
+    assert 2 < best < 8  # The best lambda is among the further ones, and four worse follow.
+    path = choose_ridge(columns, np.ones(60), y, lambdas, logistic=True, further=further)
+    assert path.chosen == best
+    assert len(path.losses) == len(path.lambdas) == best + 1 + 4
+    assert path.losses == pytest.approx(alone[: best + 5], abs=1e-6)
+    # If the last of the first lambdas is not the best one, no further one is tried.
     enough = np.append(lambdas, further[:7])
-    found = choose_ridge(columns, np.ones(60), y, enough, logistic=True, further=further[7:])
-    assert (found.chosen, len(found.losses)) == (best, 9)
-    found = choose_ridge(columns, np.ones(60), y, enough, logistic=True)
-    assert (found.chosen, len(found.losses)) == (best, 9)
+    path = choose_ridge(columns, np.ones(60), y, enough, logistic=True, further=further[7:])
+    assert (path.chosen, len(path.losses)) == (best, 9)
+    path = choose_ridge(columns, np.ones(60), y, enough, logistic=True)
+    assert (path.chosen, len(path.losses)) == (best, 9)
 
 
 @pytest.mark.parametrize("logistic", [False, True])
@@ -91,13 +91,13 @@ def test_one_row_of_a_cell_is_left_out_at_once(logistic):
     positive = rng.binomial(weight, 0.4)
     lambdas = np.array([3.0])
     cells = choose_ridge(columns, weight, positive, lambdas, logistic=logistic)
-    each = np.repeat(np.arange(60), weight)
+    copies = np.repeat(np.arange(60), weight)
     y = np.concatenate([np.arange(n) < k for n, k in zip(weight, positive, strict=True)])
     expanded = choose_ridge(
-        columns[each], np.ones(len(y)), y.astype(float), lambdas, logistic=logistic
+        columns[copies], np.ones(len(y)), y.astype(float), lambdas, logistic=logistic
     )
     assert cells.losses == pytest.approx(expanded.losses, rel=1e-9)
-    # Rows of weight 2, or of 0.5 each.
+    # The unit of the weights does not matter.
     for size in (2.0, 0.5):
         scaled = choose_ridge(
             columns, size * weight, size * positive, size * lambdas, logistic=logistic, row=size
@@ -110,13 +110,15 @@ def test_a_cell_that_weighs_less_than_a_row_is_left_out_whole(logistic):
     """Its own part of the Hessian is its weight's, and what it is judged by a row's."""
     columns, y = rows()
     weight = np.where(np.arange(60) < 30, 0.5, 1.0)
-    found = choose_ridge(columns, weight, weight * y, np.array([2.0]), logistic=logistic, row=1.0)
-    named = choose_ridge(
+    path = choose_ridge(columns, weight, weight * y, np.array([2.0]), logistic=logistic, row=1.0)
+    default = choose_ridge(
         columns, weight, weight * y, np.array([2.0]), logistic=logistic, row=np.ones(60)
     )
-    assert found.losses == pytest.approx(named.losses, rel=1e-12)
-    own = choose_ridge(columns, weight, weight * y, np.array([2.0]), logistic=logistic, row=weight)
-    assert own.losses[0] < found.losses[0]
+    assert path.losses == pytest.approx(default.losses, rel=1e-12)
+    whole_cell = choose_ridge(
+        columns, weight, weight * y, np.array([2.0]), logistic=logistic, row=weight
+    )
+    assert whole_cell.losses[0] < path.losses[0]
 
 
 def test_a_direction_in_which_the_columns_hardly_differ_is_left_out():
@@ -147,6 +149,6 @@ def test_a_newton_step_that_goes_too_far_is_halved(positive, size):
     lam = 0.01 * size
     fit = choose_ridge(x[:, None], weight, weight * y, np.array([lam]), logistic=True)
     rest = weight * (y - expit(fit.intercept + x * fit.coefficients))
-    # Where the penalised log loss is least, its derivatives vanish.
+    # The derivatives of the penalised log loss vanish at its minimum.
     assert rest.sum() == pytest.approx(0.0, abs=1e-6 * size)
     assert x @ rest == pytest.approx(lam * fit.coefficients[0], abs=1e-5 * size)

@@ -31,7 +31,7 @@ def test_a_higher_score_never_has_a_lower_key(one: float, other: float) -> None:
 def test_every_score_lies_within_its_cell(score: float) -> None:
     key = grid_keys(np.array([score]))
     low, high = cell_bounds(key)
-    # The grid's own rounding: 1e-9 steps.
+    # The grid rounds by 1e-9 steps.
     assert low[0] - 1e-13 <= score <= high[0] + 1e-13
 
 
@@ -75,6 +75,6 @@ def test_parts_of_a_cell_are_in_order(scores: list[float]) -> None:
 def test_the_highest_score_of_a_cell_lies_in_its_last_part() -> None:
     keys = np.arange(MIN_INNER_KEY - 500, MIN_INNER_KEY - 1)
     high = cell_bounds(keys)[1]
-    own = grid_keys(high) == keys  # the others are in the next cell, by rounding
-    assert own.sum() > 100
-    assert (refined_keys(high[own], keys[own]) == PARTS_PER_CELL - 1).all()
+    inside = grid_keys(high) == keys  # Rounding puts the other scores into the next cell.
+    assert inside.sum() > 100
+    assert (refined_keys(high[inside], keys[inside]) == PARTS_PER_CELL - 1).all()

@@ -34,9 +34,9 @@ def test_the_kernel_is_reflected_at_both_ends_with_all_images():
             grid[at] = 1.0
             images = [sign * t[at] + 2.0 * k for k in range(-9, 10) for sign in (1, -1)]
             expected = sum(norm.pdf(t, image, bandwidth) for image in images)
-            found = smooth_reflected(cosine_sums(grid), bandwidth)
-            np.testing.assert_allclose(found, expected, atol=1e-10 / bandwidth)
-            assert abs(absolute_integral(found) - 1.0) < 1e-12
+            smoothed = smooth_reflected(cosine_sums(grid), bandwidth)
+            np.testing.assert_allclose(smoothed, expected, atol=1e-10 / bandwidth)
+            assert abs(absolute_integral(smoothed) - 1.0) < 1e-12
 
 
 def test_lines_that_cross_zero_are_two_triangles():

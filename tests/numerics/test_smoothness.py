@@ -27,9 +27,9 @@ def test_a_line_stays_a_line():
 
 def test_a_wave_is_followed():
     wave = 2.0 * np.sin(12.0 * X)
-    found = path(wave)
-    assert found.degrees[found.chosen] > 6.0
-    assert np.abs(found.fit.value - wave).mean() < 0.1
+    fits = path(wave)
+    assert fits.degrees[fits.chosen] > 6.0
+    assert np.abs(fits.fit.value - wave).mean() < 0.1
 
 
 def test_the_length_of_the_axis_does_not_matter():
@@ -39,16 +39,16 @@ def test_the_length_of_the_axis_does_not_matter():
 
 
 def test_few_positives_end_the_path():
-    found = path(np.full(60, -6.0), rows=50.0)
+    fits = path(np.full(60, -6.0), rows=50.0)
     positives = 50.0 * 60 * expit(-6.0)
-    assert found.degrees[1:].max(initial=0.0) <= 2.0 + 2.0 * positives / 20.0
+    assert fits.degrees[1:].max(initial=0.0) <= 2.0 + 2.0 * positives / 20.0
 
 
 def test_the_path_goes_from_smooth_to_rough():
-    found = path(np.sin(9.0 * X))
-    assert (np.diff(found.lambdas) < 0).all()
-    assert (np.diff(found.degrees) > 0).all()
-    assert found.degrees[0] == pytest.approx(2.0, abs=0.05)
+    fits = path(np.sin(9.0 * X))
+    assert (np.diff(fits.lambdas) < 0).all()
+    assert (np.diff(fits.degrees) > 0).all()
+    assert fits.degrees[0] == pytest.approx(2.0, abs=0.05)
 
 
 def test_the_steps_of_all_fits_are_counted(monkeypatch):
@@ -60,6 +60,6 @@ def test_the_steps_of_all_fits_are_counted(monkeypatch):
         return fit
 
     monkeypatch.setattr(smoothed_rate, "fit_logistic", counted)
-    found = path(X - 0.5)
-    assert len(steps) == len(found.losses) + 1  # the best one is fitted exactly
-    assert found.n_iter == sum(steps)
+    fits = path(X - 0.5)
+    assert len(steps) == len(fits.losses) + 1  # The best fit is repeated with full precision.
+    assert fits.n_iter == sum(steps)

@@ -57,7 +57,7 @@ def test_both_searches_find_the_same(design, strength, monkeypatch):
 def test_same_as_scikit_learn():
     x, label, weight = rows()
     problem = SoftmaxRegression(Full(), x, label, weight)
-    # scikit-learn leaves the intercepts free and halves the squares: C is 1 / (2 lambda W).
+    # In scikit-learn intercepts are free and squares are halved, so C is 1 / (2 lambda W).
     strength = 0.01 * (np.arange(20) % 5 < 4)
     theta = fit_softmax(
         problem, QuadraticPenalty(strength, np.zeros(20)), Full().identity(4).ravel()
@@ -74,7 +74,7 @@ def test_pulls_add():
     zero = QuadraticPenalty(np.zeros(3), np.zeros(3))
     a, b = rng.normal(size=(2, 3))
     both = one + two + zero
-    # Equal up to a constant.
+    # Values may differ by a constant, so differences are compared.
     apart = one.value(a) + two.value(a) - one.value(b) - two.value(b)
     assert both.value(a) - both.value(b) == pytest.approx(apart, abs=1e-12)
     assert both.gradient(a) == pytest.approx(one.gradient(a) + two.gradient(a), abs=1e-12)
@@ -90,8 +90,8 @@ def test_some_rows_are_a_problem_of_their_own(weighted):
     weight = weight if weighted else None
     chosen = np.arange(0, 400, 3)
     some = SoftmaxRegression(Full(), x, label, weight).rows(chosen)
-    own = weight[chosen] if weighted else None
-    alone = SoftmaxRegression(Full(), x[chosen], label[chosen], own)
+    weight_of_chosen = weight[chosen] if weighted else None
+    alone = SoftmaxRegression(Full(), x[chosen], label[chosen], weight_of_chosen)
     theta = Full().identity(4)
     assert some.log_loss(theta) == alone.log_loss(theta)
     assert some.total_weight == alone.total_weight
@@ -103,15 +103,15 @@ def test_blocks_are_those_of_the_mean_hessian():
     hessian = SoftmaxRegression(Diagonal(), x, label).curvature(theta)[2]
     blocks = Diagonal().blocks(softmax(Diagonal().eta(theta, x)), x)
     for k in range(4):
-        own = slice(2 * k, 2 * k + 2)
-        np.testing.assert_allclose(blocks[k], hessian[own, own], rtol=1e-12)
-    # Roughly for a full matrix: exactly where probabilities do not depend on the scores.
+        block = slice(2 * k, 2 * k + 2)
+        np.testing.assert_allclose(blocks[k], hessian[block, block], rtol=1e-12)
+    # The blocks of a full matrix are exact if probabilities do not depend on the scores.
     constant = np.column_stack([np.zeros((4, 4)), np.array([0.3, -0.5, 1.0, 0.0])]).ravel()
     hessian = SoftmaxRegression(Full(), x, label).curvature(constant)[2]
     blocks = Full().blocks(softmax(Full().eta(constant, x)), x)
     for k in range(4):
-        own = slice(5 * k, 5 * k + 5)
-        np.testing.assert_allclose(blocks[k], hessian[own, own], rtol=1e-9)
+        block = slice(5 * k, 5 * k + 5)
+        np.testing.assert_allclose(blocks[k], hessian[block, block], rtol=1e-9)
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=["full", "diagonal"])

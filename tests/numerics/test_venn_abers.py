@@ -28,7 +28,8 @@ def test_is_two_isotonic_fits_a_score(rows):
     scores = ticks / 8
     grid = np.linspace(0, 1, 17)
     p0, p1 = VennAbers().fit(scores, y, weight).interval(grid)
-    weight = weight * weight.sum() / (weight @ weight)  # against these the new row weighs 1
+    # Relative to these weights a new row weighs 1.
+    weight = weight * weight.sum() / (weight @ weight)
     assert p0 == pytest.approx([refitted(scores, y, weight, s, 0) for s in grid], abs=1e-12)
     assert p1 == pytest.approx([refitted(scores, y, weight, s, 1) for s in grid], abs=1e-12)
 

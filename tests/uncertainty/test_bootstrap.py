@@ -111,7 +111,7 @@ def test_the_noise_floor_of_clusters_is_that_of_their_number(copies):
     bootstrap = Bootstrap.from_arrays(y[group], s[group], group=group, n_replicates=400)
     rng = np.random.default_rng(0)
     drawn = [ks_error(rng.random(600) < s, s) for _ in range(400)]
-    # Rows taken as independent would show half as much with four copies.
+    # If rows counted as independent, four copies of each would halve the floor.
     floor = bootstrap.estimate(ks_error, kind="error").noise_floor
     assert floor == pytest.approx(np.mean(drawn), rel=0.1)
 
@@ -140,7 +140,7 @@ def test_clusters_keep_their_scores_and_outcomes():
     bootstrap = Bootstrap.from_arrays(outcome[8:], score[8:], group=group[8:], n_replicates=50)
     right = bootstrap.estimate(brier_score)
     assert (right.low, right.high) == pytest.approx((0.01, 0.01), abs=1e-9)
-    # Two clusters of thirty are wrong by 0.9: from none of them to a few are drawn.
+    # Two of thirty clusters are wrong by 0.9, and resamples have from none to a few of them.
     wrong = Bootstrap.from_arrays(outcome, score, group=group).estimate(brier_score)
     assert wrong.value == pytest.approx((28 * 0.01 + 2 * 0.81) / 30)
     copies = np.random.default_rng(0).binomial(30, 2 / 30, 100_000)
@@ -155,7 +155,7 @@ def test_noise_of_clusters_is_what_they_differ_by_from_all_rows():
     rows = Predictions.from_arrays(outcome, score, weight, group=group).view()
     bootstrap = Bootstrap.of_rows(rows, n_replicates=40)
     floor = bootstrap.estimate(ks_error, kind="error").noise_floor
-    # In the order that the rows are drawn in.
+    # The test draws rows in the same order as the code.
     outcome, weight, group = rows.outcome, rows.weights, rows.group
     distinct, cell = np.unique(rows.score, return_inverse=True)
     drawn = draw_cluster_sums(
@@ -163,9 +163,9 @@ def test_noise_of_clusters_is_what_they_differ_by_from_all_rows():
     ).astype(float)
     negative, positive = drawn[0::2], drawn[1::2]
     gap = positive * (1 - distinct[:, None]) - negative * distinct[:, None]
-    own = np.bincount(cell, weight * (outcome - rows.score))
-    # As shares of the weight that was drawn, with the tails of Student's distribution.
-    noise = gap / drawn.sum(axis=0) - own[:, None] / weight.sum()
+    gap_of_rows = np.bincount(cell, weight * (outcome - rows.score))
+    # Gaps are relative to the weight that was drawn, and have the tails of Student's distribution.
+    noise = gap / drawn.sum(axis=0) - gap_of_rows[:, None] / weight.sum()
     noise *= student_factor(20, 40, np.random.default_rng([0, 1]))
     expected = np.abs(np.cumsum(noise, axis=0)).max(axis=0).mean()
     assert floor == pytest.approx(expected, rel=1e-5)
@@ -187,9 +187,9 @@ def test_cells_that_are_drawn_together_are_at_the_mean_of_their_rows():
     rng = np.random.default_rng(7)
     score = np.sort(rng.random(3000))
     bootstrap = Bootstrap.from_arrays(rng.random(3000) < score, score, n_replicates=30)
-    found = bootstrap.estimate(lambda cells: cells.weight @ cells.score / cells.total_weight)
-    assert found.value == pytest.approx(score.mean(), abs=1e-12)
-    assert found.low < score.mean() < found.high
+    estimate = bootstrap.estimate(lambda cells: cells.weight @ cells.score / cells.total_weight)
+    assert estimate.value == pytest.approx(score.mean(), abs=1e-12)
+    assert estimate.low < score.mean() < estimate.high
 
 
 @pytest.mark.parametrize("unit", [0.25, 2.0])

@@ -60,7 +60,7 @@ def test_it_covers_the_truth_where_the_form_fits():
         score, outcome = draw(rng, 600)
         low, high = interval(score, outcome, rng.permutation(600) % 5, "logistic", at)
         held.append((low <= truth) & (truth <= high))
-    # Of 95%, three standard errors of 150 correlated trials.
+    # The bounds are 95% plus and minus about three standard errors of 150 correlated trials.
     assert 0.90 <= np.mean(held) <= 0.99
 
 
@@ -85,7 +85,7 @@ def outcomes_of(n, per_cluster, rng):
 
 @pytest.mark.parametrize("per_cluster", common_first([1, 8], [8]))
 def test_folds_by_outcome_do_not_hide_the_variance_of_the_base_rate(per_cluster):
-    # Without it the interval held the truth in 75% of samples at this score.
+    # Without this variance the interval contained the true value in 75% of samples at this score.
     at, held, middle = np.array([0.4]), [], []
     for seed in range(120):
         rows = outcomes_of(1000, per_cluster, np.random.default_rng(seed))
@@ -96,10 +96,10 @@ def test_folds_by_outcome_do_not_hide_the_variance_of_the_base_rate(per_cluster)
         held.append(fitted.function_interval("logistic", at, calibrated, 0.95))
         middle.append(calibrated)
     bounds = np.array(held)[:, :, 0]
-    # What is estimated is the mean over the clusters.
+    # Clusters share random effects, so the true value is the mean over samples.
     truth = np.mean(middle)
     covered = np.mean((bounds[:, 0] <= truth) & (truth <= bounds[:, 1]))
-    # Three standard errors of 120 samples are 6 points.
+    # The bound is 95% minus three standard errors of 120 samples, which are 6 points.
     assert covered >= 0.89
     length = np.diff(logit(bounds)).mean() / (2 * 1.96)
     assert length == pytest.approx(logit(np.array(middle)).std(), rel=0.2)
@@ -110,7 +110,7 @@ def test_the_variance_of_the_base_rate_that_folds_do_not_show():
     fold = np.arange(200) // 4 % 5
     rows = BinaryView(outcome, np.full(200, 0.5), fold=fold)
     assert unseen_base_rate_variance(rows) == pytest.approx(1 / 50 + 1 / 150)
-    # Effective rows: (sum w)^2 / sum w^2 of each outcome.
+    # The effective number of rows of each outcome is (sum w)^2 / sum w^2.
     weight = np.where(np.arange(200) // 20 % 2, 1.0, 3.0)
     by_weight = BinaryView(outcome, np.full(200, 0.5), weight, fold=fold)
     effective = [weight[y].sum() ** 2 / (weight[y] ** 2).sum() for y in (outcome, ~outcome)]
@@ -120,6 +120,6 @@ def test_the_variance_of_the_base_rate_that_folds_do_not_show():
     equal = BinaryView(cluster % 4 == 0, rows.score, group=cluster, fold=cluster // 4 % 5)
     of_clusters = (1 / 10 + 1 / 30) * 40 / 39
     assert unseen_base_rate_variance(equal) == pytest.approx(of_clusters)
-    # Folds with very different base rates show all of it.
+    # If base rates of folds are very different, the folds show the whole variance.
     different = BinaryView(np.arange(200) < 60, rows.score, fold=np.arange(200) // 40)
     assert unseen_base_rate_variance(different) == 0

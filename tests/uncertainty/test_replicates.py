@@ -35,26 +35,26 @@ def replicates(rows, scores=None, **more):
 def drawn_rows(rows, metric, n_replicates=600):
     """A metric on rows that are drawn one by one."""
     rng = np.random.default_rng(99)
-    n, found = len(rows), []
+    n, values = len(rows), []
     for _ in range(n_replicates):
         at = rng.integers(n, size=n)
-        found.append(metric(ScoreCells.from_arrays(rows.outcome[at], rows.score[at])))
-    return np.array(found)
+        values.append(metric(ScoreCells.from_arrays(rows.outcome[at], rows.score[at])))
+    return np.array(values)
 
 
 @pytest.mark.parametrize(("n", "decimals"), [(300, 9), (300, 1), (6000, 9)])
 def test_errors_vary_as_those_of_drawn_rows_do(n, decimals):
     rows = made(n, decimals=decimals)
-    cells, found = rows.cells(), replicates(rows)
+    cells, resampled = rows.cells(), replicates(rows)
     edges = bin_edges(cells, 10, "uniform")
     pairs = {
-        "ece": (found.ece(edges).deviation, lambda c: expected_calibration_error(c, n_bins=10)),
+        "ece": (resampled.ece(edges).deviation, lambda c: expected_calibration_error(c, n_bins=10)),
         "mce": (
-            found.mce(edges).deviation,
+            resampled.mce(edges).deviation,
             lambda c: expected_calibration_error(c, n_bins=10, norm="max"),
         ),
-        "ks": (found.ks.deviation, ks_error),
-        "kuiper": (found.kuiper.deviation, kuiper_error),
+        "ks": (resampled.ks.deviation, ks_error),
+        "kuiper": (resampled.kuiper.deviation, kuiper_error),
     }
     for name, (deviation, metric) in pairs.items():
         expected = drawn_rows(rows, metric) - metric(cells)
@@ -66,11 +66,11 @@ def test_errors_vary_as_those_of_drawn_rows_do(n, decimals):
 def test_noise_is_that_of_outcomes_drawn_from_the_scores():
     """One score: its gap is that of a binomial count, in resamples and under the null."""
     rows = Predictions.from_arrays([0] * 60 + [1] * 40, np.full(100, 0.7)).view()
-    found = replicates(rows)
-    signed = found.gap[-1][1:] - found.gap[-1][0]
-    assert found.gap[-1][0] == pytest.approx(0.4 - 0.7, abs=1e-6)
+    resampled = replicates(rows)
+    signed = resampled.gap[-1][1:] - resampled.gap[-1][0]
+    assert resampled.gap[-1][0] == pytest.approx(0.4 - 0.7, abs=1e-6)
     assert signed.std() == pytest.approx(np.sqrt(0.4 * 0.6 / 100), rel=0.08)
-    for noise in (found.ks.noise, found.ece(np.array([0.0, 0.5, 1.0])).noise):
+    for noise in (resampled.ks.noise, resampled.ece(np.array([0.0, 0.5, 1.0])).noise):
         for k in range(3, 12, 2):
             at_least = binom.sf(70 + k - 1, 100, 0.7) + binom.cdf(70 - k, 100, 0.7)
             assert np.mean(noise >= (k - 0.5) / 100) == pytest.approx(at_least, abs=0.06)
@@ -78,8 +78,8 @@ def test_noise_is_that_of_outcomes_drawn_from_the_scores():
 
 def test_noise_does_not_vanish_where_no_row_is_positive():
     rows = Predictions.from_arrays([0] * 300 + [1], np.r_[np.full(300, 0.01), 0.5]).view()
-    found = replicates(rows).ece(np.array([0.0, 0.1, 1.0]))
-    assert np.mean(found.noise) > 0.003
+    errors = replicates(rows).ece(np.array([0.0, 0.1, 1.0]))
+    assert np.mean(errors.noise) > 0.003
 
 
 def test_noise_of_clusters_is_wider_than_that_of_rows():
@@ -106,27 +106,27 @@ def test_methods_are_drawn_together():
     """KS errors of two nearly equal methods rise and fall together; their difference does not."""
     rows = made(4000)
     drawn = resample_rows(rows, rows.cells(), np.arange(4000) % 5)
-    own, other = replicate(drawn, rows.score), replicate(drawn, 0.99 * rows.score)
-    assert (own.ks.deviation - other.ks.deviation).std() < 0.1 * own.ks.deviation.std()
+    first, other = replicate(drawn, rows.score), replicate(drawn, 0.99 * rows.score)
+    assert (first.ks.deviation - other.ks.deviation).std() < 0.1 * first.ks.deviation.std()
 
 
 def test_ties_are_one_score_in_every_fold():
     rows = made(3000, decimals=1)
-    found = replicates(rows, fold=np.arange(3000) % 7)
-    np.testing.assert_allclose(found.score, rows.cells().score, rtol=1e-9)
+    resampled = replicates(rows, fold=np.arange(3000) % 7)
+    np.testing.assert_allclose(resampled.score, rows.cells().score, rtol=1e-9)
     edges = bin_edges(rows.cells(), 10, "quantile")
     exact = expected_calibration_error(rows.cells(), n_bins=10, strategy="quantile")
-    gap = np.diff(found.gap[np.unique(found._before(edges))][:, 0])
+    gap = np.diff(resampled.gap[np.unique(resampled._before(edges))][:, 0])
     assert np.abs(gap).sum() == pytest.approx(exact, abs=1e-6)
 
 
 def test_many_rows_need_few_points():
     rows = made(50_000)
-    found = replicates(rows, n_replicates=5)
-    assert len(found.score) <= MAX_POINTS
-    assert (np.diff(found.score) > 0).all()
-    np.testing.assert_allclose(found.weight[-1], 1.0, atol=1e-5)
-    assert found.gap[-1][0] == pytest.approx(rows.outcome.mean() - rows.score.mean(), abs=1e-5)
+    resampled = replicates(rows, n_replicates=5)
+    assert len(resampled.score) <= MAX_POINTS
+    assert (np.diff(resampled.score) > 0).all()
+    np.testing.assert_allclose(resampled.weight[-1], 1.0, atol=1e-5)
+    assert resampled.gap[-1][0] == pytest.approx(rows.outcome.mean() - rows.score.mean(), abs=1e-5)
 
 
 def test_the_design_effect_of_independent_rows_is_1():
@@ -134,7 +134,7 @@ def test_the_design_effect_of_independent_rows_is_1():
     bins = bin_cells(rows.cells(), 8, "quantile")
     effect = replicates(rows).design_effect(bins)
     assert (effect >= 1.0).all()
-    # Scores within a bin tell a part of what its outcomes do: the gap varies less, not more.
+    # Scores within a bin explain a part of its outcomes, so the gap varies less, not more.
     assert (effect < 1.15).all()
 
 
@@ -163,9 +163,9 @@ def test_weights_that_differ_widen_and_equal_ones_do_nothing():
 
 
 def test_p_values_count_the_noise_that_reaches_the_error():
-    found = replicates(made(500), n_replicates=99).ks
-    assert found.p_value(0.0) == 1.0
-    assert found.p_value(1.0) == 0.01
+    errors = replicates(made(500), n_replicates=99).ks
+    assert errors.p_value(0.0) == 1.0
+    assert errors.p_value(1.0) == 0.01
 
 
 def test_two_rows_have_errors_too():
@@ -182,13 +182,14 @@ def test_few_clusters_show_how_little_they_tell():
         assert np.mean(noise > far) == pytest.approx(expected, rel=0.1)
 
 
-# Of 10 quantile bins and Beta(2, 2) scores: mean ECE of calibrated rows, and its 95th percentile.
+# The values are the mean ECE of calibrated rows with Beta(2, 2) scores in 10 quantile bins, and its
+# 95th percentile.
 @pytest.mark.parametrize(
     ("n", "mean", "percentile"),
     [(60, 0.148, 0.206), (300, 0.064, 0.091), (1000, 0.035, 0.050), (10_000, 0.011, 0.016)],
 )
 def test_the_noise_floor_of_ece_is_the_known_one(n, mean, percentile):
-    found = []
+    floors = []
     for seed in range(8):
         rng = np.random.default_rng(seed)
         score = rng.beta(2, 2, n)
@@ -196,8 +197,8 @@ def test_the_noise_floor_of_ece_is_the_known_one(n, mean, percentile):
         drawn, edges = replicates(rows), bin_edges(rows.cells(), 10, "quantile")
         errors = drawn.ece(edges, rows.cells())
         assert errors.noise_floor == pytest.approx(errors.noise.mean(), rel=0.05)
-        found.append((errors.noise_floor, np.quantile(errors.noise, 0.95)))
-    assert np.mean(found, axis=0) == pytest.approx([mean, percentile], rel=0.025)
+        floors.append((errors.noise_floor, np.quantile(errors.noise, 0.95)))
+    assert np.mean(floors, axis=0) == pytest.approx([mean, percentile], rel=0.025)
 
 
 def test_noise_floors_are_the_mean_errors_of_calibrated_rows():
@@ -210,9 +211,9 @@ def test_noise_floors_are_the_mean_errors_of_calibrated_rows():
         (drawn.ece(edges, rows.cells()).noise_floor, {"n_bins": 8}),
         (drawn.mce(edges).noise_floor, {"n_bins": 8, "norm": "max"}),
     ):
-        expected = np.mean([expected_calibration_error(each, **metric) for each in cells])
+        expected = np.mean([expected_calibration_error(sample, **metric) for sample in cells])
         assert floor == pytest.approx(expected, rel=0.04)
-    expected = np.mean([ks_error(each) for each in cells])
+    expected = np.mean([ks_error(sample) for sample in cells])
     assert drawn.ks.estimate(0.1, 0.95).noise_floor == pytest.approx(expected, rel=0.05)
 
 
@@ -235,11 +236,11 @@ def test_the_noise_floor_of_clusters_is_that_of_clusters():
 
 def test_resamples_in_16_bits_are_those_that_were_drawn():
     rng = np.random.default_rng(0)
-    own = np.array([0.0, 0.25, -3e-4])
-    sums = own[:, None] + np.array([0.0, 1e-3, 2.0])[:, None] * rng.standard_normal((3, 1000))
-    kept = ResampledSums.of(own, sums, rounded=True)
+    of_rows = np.array([0.0, 0.25, -3e-4])
+    sums = of_rows[:, None] + np.array([0.0, 1e-3, 2.0])[:, None] * rng.standard_normal((3, 1000))
+    kept = ResampledSums.of(of_rows, sums, rounded=True)
     assert kept.steps.itemsize == 2
-    # The largest of 1,000 normal numbers is about 3.5: half a step is 5e-5 standard deviations.
+    # The largest of 1,000 normal numbers is about 3.5, so half a step is 5e-5 standard deviations.
     np.testing.assert_allclose(kept[0], 0.0)
     np.testing.assert_allclose(kept[1], sums[1], atol=7e-8)
     np.testing.assert_allclose(kept[[2, 1]], sums[[2, 1]], atol=1.4e-4)
@@ -248,11 +249,11 @@ def test_resamples_in_16_bits_are_those_that_were_drawn():
 def test_noise_of_two_clusters_keeps_its_middle_beside_its_farthest_draws():
     """Student's t of one degree of freedom: some draws lie thousands of times farther than most."""
     rows = made(400, group=np.arange(400) % 2)
-    found = replicates(rows)
-    whole = np.abs(found.noise[:]).max(axis=0)
+    resampled = replicates(rows)
+    whole = np.abs(resampled.noise[:]).max(axis=0)
     assert whole.max() > 100 * np.median(whole)
-    np.testing.assert_allclose(whole, found.ks.noise, rtol=1e-4)
-    assert found.noise.steps.base is found.gap.steps
+    np.testing.assert_allclose(whole, resampled.ks.noise, rtol=1e-4)
+    assert resampled.noise.steps.base is resampled.gap.steps
 
 
 def test_a_bin_that_a_resample_has_no_row_of_shows_no_gap():
@@ -263,11 +264,11 @@ def test_a_bin_that_a_resample_has_no_row_of_shows_no_gap():
     drawn = replicate(resample_rows(rows, cells), score)
     edges = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
     # A mean of differences between outcomes and scores lies within [-1, 1] in every resample.
-    own = np.abs(drawn.gap[:][:, 0]).max()
+    largest_gap = np.abs(drawn.gap[:][:, 0]).max()
     largest = drawn.mce(edges).deviation + max(
         abs((y - score)[(score > low) & (score <= high)].mean()) for low, high in pairwise(edges)
     )
-    assert own <= 1.0
+    assert largest_gap <= 1.0
     assert largest.max() <= 1.0
 
 
@@ -275,20 +276,20 @@ def test_rows_that_are_looked_at_alone_are_resampled_only_in_clusters():
     rows = made(200)
     assert replicate_clusters(rows, rows.cells()) is None
     rows = made(200, group=np.repeat(np.arange(40), 5))
-    found = replicate_clusters(rows, rows.cells(), seed=3)
-    assert found.clustered
+    resampled = replicate_clusters(rows, rows.cells(), seed=3)
+    assert resampled.clustered
     expected = replicates(rows, max_groups=MAX_POINTS, random_state=3)
-    np.testing.assert_array_equal(found.ks.deviation, expected.ks.deviation)
+    np.testing.assert_array_equal(resampled.ks.deviation, expected.ks.deviation)
 
 
-@pytest.mark.parametrize("named", [False, True])
-def test_errors_of_each_resample_are_those_of_its_rows(named):
+@pytest.mark.parametrize("clustered", [False, True])
+def test_errors_of_each_resample_are_those_of_its_rows(clustered):
     rng = np.random.default_rng(3)
-    group = rng.integers(0, 40, 120) if named else None
+    group = rng.integers(0, 40, 120) if clustered else None
     rows = made(120, decimals=2, sample_weight=rng.uniform(0.5, 2.0, 120), group=group)
     cells, drawn = rows.cells(), resample_rows(rows, rows.cells(), n_replicates=50)
-    found = replicate(drawn, rows.score)
-    # Weight of each distinct score's negatives and positives in every resample.
+    resampled = replicate(drawn, rows.score)
+    # The reference adds up negatives and positives of each distinct score in every resample.
     share = np.hstack([drawn.share[:, None], drawn.drawn])
     score, at = np.unique(drawn.mean(rows.score).round(9), return_inverse=True)
     weight, gap = np.zeros((2, len(score), 51))
@@ -296,37 +297,37 @@ def test_errors_of_each_resample_are_those_of_its_rows(named):
     np.add.at(weight, at, share)
     np.add.at(gap, at, share * (outcome - score[at][:, None]))
     cumulative = np.vstack([np.zeros(51), gap.cumsum(axis=0)])
-    exact = {"rtol": 0.0, "atol": 1e-6}  # single precision
+    exact = {"rtol": 0.0, "atol": 1e-6}  # Resamples have single precision.
 
     def check(errors, value):
         np.testing.assert_allclose(errors.deviation, (value - value[0])[1:], **exact)
 
-    check(found.ks, np.abs(cumulative).max(axis=0))
-    check(found.kuiper, np.ptp(cumulative, axis=0))
+    check(resampled.ks, np.abs(cumulative).max(axis=0))
+    check(resampled.kuiper, np.ptp(cumulative, axis=0))
     bins = bin_cells(cells, 6, "uniform")
     edges = bin_edges(cells, 6, "uniform")
-    own = np.searchsorted(edges[1:-1], score)
+    bin_of_score = np.searchsorted(edges[1:-1], score)
     of_bins, weights = np.zeros((2, 6, 51))
-    np.add.at(of_bins, own, gap)
-    np.add.at(weights, own, weight)
-    check(found.ece(edges), np.abs(of_bins).sum(axis=0))
+    np.add.at(of_bins, bin_of_score, gap)
+    np.add.at(weights, bin_of_score, weight)
+    check(resampled.ece(edges), np.abs(of_bins).sum(axis=0))
     mean = np.divide(of_bins, weights, out=np.zeros_like(of_bins), where=weights > 1e-9)
-    assert found.mce(edges).deviation == pytest.approx(
+    assert resampled.mce(edges).deviation == pytest.approx(
         (np.abs(mean).max(axis=0) - np.abs(mean[:, 0]).max())[1:], abs=1e-4
     )
     alone = bins.observed * (1 - bins.observed) / bins.effective_rows
     effect = np.maximum(1.0, mean[:, 1:].var(axis=1) / np.where(alone > 0, alone, 1.0))
-    known = alone > 0.0
-    effect[~known] = np.average(effect[known], weights=bins.weight[known])
-    np.testing.assert_allclose(found.design_effect(bins), effect, rtol=1e-3)
-    noise = np.diff(found.noise[np.unique(found._before(edges))], axis=0)
+    varies = alone > 0.0
+    effect[~varies] = np.average(effect[varies], weights=bins.weight[varies])
+    np.testing.assert_allclose(resampled.design_effect(bins), effect, rtol=1e-3)
+    noise = np.diff(resampled.noise[np.unique(resampled._before(edges))], axis=0)
     spread = np.array([0.1, 0.2, 0.0, 0.1, 0.3, 0.1])
     in_units = np.abs(noise) * bins.weight.sum() / bins.weight[:, None]
     in_units = in_units[spread > 0] / spread[spread > 0, None]
-    np.testing.assert_allclose(found.largest_deviation(bins, spread), in_units.max(axis=0))
-    for value in np.quantile(found.ks.noise, [0.1, 0.5, 0.9]):
-        reached = np.sum(found.ks.noise >= value)
-        assert found.ks.p_value(value) == (reached + 1) / 51
+    np.testing.assert_allclose(resampled.largest_deviation(bins, spread), in_units.max(axis=0))
+    for value in np.quantile(resampled.ks.noise, [0.1, 0.5, 0.9]):
+        reached = np.sum(resampled.ks.noise >= value)
+        assert resampled.ks.p_value(value) == (reached + 1) / 51
 
 
 def test_a_bin_of_one_outcome_has_the_mean_design_effect():
@@ -345,11 +346,11 @@ def test_a_bin_of_one_outcome_has_the_mean_design_effect():
 def test_points_leave_out_neither_a_peak_nor_a_tail():
     score = np.r_[np.linspace(1e-4, 1e-3, 1500), np.linspace(2e-3, 1.0, 500)]
     rows = Predictions.from_arrays(np.arange(2000) % 2, score).view()
-    found = replicates(rows, n_replicates=5)
-    assert MAX_POINTS / 2 < len(found.score) <= MAX_POINTS
-    # Half of the points hold equal weight, half are even on the axis.
-    assert np.diff(found.weight[:][:, 0]).max() <= 1.1 * 2 / MAX_POINTS
-    assert np.diff(found.score).max() <= 1.1 * 2 / MAX_POINTS
+    resampled = replicates(rows, n_replicates=5)
+    assert MAX_POINTS / 2 < len(resampled.score) <= MAX_POINTS
+    # Half of the points cut equal weights, and half of them are even on the axis.
+    assert np.diff(resampled.weight[:][:, 0]).max() <= 1.1 * 2 / MAX_POINTS
+    assert np.diff(resampled.score).max() <= 1.1 * 2 / MAX_POINTS
 
 
 @pytest.mark.parametrize("most", [30, 29])
@@ -358,15 +359,15 @@ def test_rows_of_one_score_and_fold_are_drawn_together_or_of_neighbouring_scores
     outcome, fold = np.arange(300) % 2, np.arange(300) // 2 % 3
     rows = Predictions.from_arrays(outcome, score).view()
     drawn = resample_rows(rows, rows.cells(), fold, n_replicates=20, max_groups=most)
-    # Ten scores in three folds.
+    # There are ten scores in three folds.
     kinds = np.column_stack([score, fold * (most == 30), rows.outcome])
     for atom in np.unique(drawn.atom):
-        own = kinds[drawn.atom == atom]
-        assert atom % 2 == own[0, 2]
-        assert (own[:, 1:] == own[0, 1:]).all()
-        assert (own == own[0]).all() or most == 29
+        rows_of_atom = kinds[drawn.atom == atom]
+        assert atom % 2 == rows_of_atom[0, 2]
+        assert (rows_of_atom[:, 1:] == rows_of_atom[0, 1:]).all()
+        assert (rows_of_atom == rows_of_atom[0]).all() or most == 29
     assert len(drawn.share) == (60 if most == 30 else 2 * len(np.unique(drawn.atom // 2)))
-    # Runs do not overlap.
+    # Runs of scores do not overlap.
     ends = [np.unique(score[drawn.atom // 2 == run]) for run in np.unique(drawn.atom // 2)]
     if most == 29:
         assert np.concatenate(ends).tolist() == np.unique(score).tolist()
@@ -389,5 +390,5 @@ def test_more_than_fifty_thousand_rows_are_many_unless_clusters_are_drawn():
     assert many(50_001)
     assert not many(50_000)
     assert not many(50_001, group=np.arange(50_001) // 2)
-    # Half of the weight in few rows: (sum w)^2 / sum w^2 counts.
+    # Half of the weight is in few rows, and the effective number (sum w)^2 / sum w^2 counts.
     assert not many(60_000, sample_weight=np.where(np.arange(60_000) < 600, 100.0, 1.0))

@@ -68,9 +68,9 @@ def test_copies_that_are_named_as_clusters_carry_no_more_evidence():
     single = drawn(800)
     five = np.repeat(np.arange(800), 5)
     copies = Predictions.from_arrays(single.outcome[five], single.score[five], group=five).view()
-    one, named = slope_estimate(single), slope_estimate(copies)
+    one, clustered = slope_estimate(single), slope_estimate(copies)
     unnamed = slope_estimate(Predictions.from_arrays(copies.outcome, copies.score).view())
-    assert width(named) == pytest.approx(width(one), rel=0.05)
+    assert width(clustered) == pytest.approx(width(one), rel=0.05)
     assert width(unnamed) == pytest.approx(width(one) / math.sqrt(5), rel=0.1)
 
 
@@ -92,7 +92,7 @@ def test_three_positives_among_200_rows_hold_what_is_promised():
         if estimate is not None and not math.isnan(estimate.low):
             held.append(estimate.low <= 1.0 <= estimate.high)
     assert len(held) > 100
-    # Percentiles of resamples hold two thirds.
+    # Percentiles of resamples would cover only two thirds.
     assert np.mean(held) > 0.88
 
 
@@ -100,7 +100,7 @@ def test_what_cannot_be_estimated_is_nan():
     separated = Predictions.from_arrays([0] * 20 + [1] * 20, np.linspace(0.1, 0.9, 40)).view()
     assert math.isnan(slope_estimate(separated).value)
     assert fit_line(separated.cells()) is None
-    # Of these all log-odds are one, once they are clipped as for the log loss.
+    # Clipped as for the log loss, all these scores have the same log-odds.
     certain = Predictions.from_arrays([0, 1, 0, 1], [0.0, 1e-17, 1e-18, 0.0]).view()
     assert fit_line(certain.cells()) is None
     assert math.isnan(slope_estimate(certain).value)
@@ -126,14 +126,14 @@ def test_the_likelihood_of_separated_rows_never_falls_towards_steeper_slopes():
 def test_the_intercept_is_found_with_weights_and_offsets_of_any_size():
     """The heavy row is positive: what it lacks to 1 is the weight of the light negative."""
     weight = np.array([2209.46643, 7.2e-06])
-    found = best_intercept(np.array([797.0, 883.0]), np.array([weight[0], 0.0]), weight)
-    assert found == pytest.approx(math.log(weight[0] / weight[1]) - 797.0, abs=1e-6)
+    intercept = best_intercept(np.array([797.0, 883.0]), np.array([weight[0], 0.0]), weight)
+    assert intercept == pytest.approx(math.log(weight[0] / weight[1]) - 797.0, abs=1e-6)
     rng = np.random.default_rng(0)
     for _ in range(50):
         offset, weight = rng.normal(size=40) * 1e21, 10.0 ** rng.uniform(-4, 4, 40)
         positive = np.where(np.arange(40) < 20, weight, 0.0)
         rate = expit(best_intercept(offset, positive, weight) + offset)
-        # At such distances rows are certain, but for those at the intercept.
+        # At such distances rows are certain, except for a row at the intercept.
         assert ((rate < 1e-9) | (rate > 1.0 - 1e-9)).sum() >= 39
 
 
@@ -188,7 +188,7 @@ def test_the_fall_of_the_likelihood_by_hand(weighted, grouped):
 
         return -minimize_scalar(loss, options={"xtol": 1e-12}).fun
 
-    found = slope_estimate(rows, confidence_level=0.9)
-    for bound in (found.low, found.high):
+    estimate = slope_estimate(rows, confidence_level=0.9)
+    for bound in (estimate.low, estimate.high):
         assert height(fit.slope) - height(bound) == pytest.approx(drop, rel=1e-6)
-    assert found.low < found.value < found.high
+    assert estimate.low < estimate.value < estimate.high

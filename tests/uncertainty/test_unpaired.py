@@ -17,7 +17,7 @@ def wilson(positive: int, n: int) -> Estimate:
 @pytest.mark.parametrize(
     ("first", "second", "low", "high"),
     [
-        # Newcombe 1998, Table II, method 10: 56/70 - 48/80, 9/10 - 3/10, 10/10 - 0/20.
+        # Newcombe 1998 has these bounds in Table II, method 10.
         ((48, 80), (56, 70), 0.0524, 0.3339),
         ((3, 10), (9, 10), 0.1705, 0.8090),
         ((0, 20), (10, 10), 0.6791, 1.0000),
