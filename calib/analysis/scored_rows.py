@@ -61,25 +61,23 @@ def calibrated_scores(
             "predictions must be those of the analysis, got rows with another fingerprint. "
             "Analyse these rows first, or use `predict` of a fitted calibrator for new scores."
         )
-    matrix = analysis.multiclass
-    known = analysis.held_out.calibrators if matrix is None else matrix.held_out.calibrators
+    held_out, matrix = analysis.held_out, analysis.held_out.matrix
     method = method or analysis.recommendation.method or "uncalibrated"
-    if method not in known:
-        raise ValueError(f"method must be one of {', '.join(known)}, got {method!r}.")
+    if method not in held_out.calibrators:
+        known = ", ".join(held_out.calibrators)
+        raise ValueError(f"method must be one of {known}, got {method!r}.")
+    test = predictions.test
     if matrix is None:
         rows = predictions.view(analysis.settings.view)
-        values = _of_scores(analysis.held_out, rows, method)[:, None]
+        values = _of_scores(held_out, rows, method)[:, None]
         names = ["calibrated"]
     else:
-        held_out = matrix.held_out
         values = np.empty_like(predictions.scores)
-        scored = slice(None) if predictions.test is None else predictions.test
-        values[scored] = held_out.matrix(method)
-        if predictions.test is not None:
-            values[~predictions.test] = known[method].predict(predictions.scores[~predictions.test])
+        values[slice(None) if test is None else test] = matrix.matrix(method)
+        if test is not None:
+            values[~test] = matrix.calibrators[method].predict(predictions.scores[~test])
         names = [f"calibrated_{name}" for name in predictions.class_names]
     frame = pd.DataFrame(values, columns=names)
-    test = predictions.test
     code = np.zeros(len(frame), dtype=np.int8) if test is None else np.where(test, 1, 2)
     labels = pd.Categorical.from_codes(code, [OUT_OF_FOLD, UNSEEN, SEEN])
     return frame.assign(calibrated_by=labels)

@@ -101,7 +101,7 @@ def compare_clipping(compared: LiveMulticlassComparison) -> Clipping:
     (0.01, True)
     """
     held_out = compared.held_out
-    m, level = held_out.scores.shape[1], compared.confidence_level
+    m, level = len(held_out.class_names), compared.confidence_level
     rows = {p_min: _row_losses(held_out, p_min) for p_min in CANDIDATES if p_min * m < 1.0}
     if not rows:
         raise ValueError(

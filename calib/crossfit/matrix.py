@@ -47,13 +47,9 @@ class MatrixFits(Locked):
     1,000 classes, would not fit in memory.
     """
 
-    # shape (n, m): uncalibrated scores of the rows that are scored: the test rows, or all rows if
-    # folds are used.
-    scores: FloatArray
-    label: IntArray  # shape (n,)
-    weight: FloatArray | None  # shape (n,)
-    group: IntArray | None  # shape (n,)
-    order: IntArray  # shape (n,): positions of the rows, sorted by all their values
+    rows: ScoreMatrix  # all rows with their uncalibrated scores, including calibration rows
+    scored: ScoreMatrix  # the n rows that are scored: the test rows, or all rows if folds are used
+    order: IntArray  # shape (n,): positions of the scored rows, sorted by all their values
     splits: tuple[Split, ...]
     # Calibrators for use, fitted on the calibration rows or on all rows.
     calibrators: Mapping[str, MatrixCalibrator]
@@ -65,20 +61,20 @@ class MatrixFits(Locked):
     class_names: tuple[str, ...]
 
     def __len__(self) -> int:
-        return len(self.label)
+        return len(self.scored.label)
 
     def matrix(self, key: str) -> FloatArray:
         """Held-out calibrated scores of a method, shape (n, m)."""
         if key == "uncalibrated":
-            return self.scores
-        calibrated = np.empty_like(self.scores)
+            return self.scored.scores
+        calibrated = np.empty_like(self.scored.scores)
         for split in self.splits:
-            calibrated[split.rows] = split.calibrators[key].predict(self.scores[split.rows])
+            calibrated[split.rows] = split.calibrators[key].predict(self.scored.scores[split.rows])
         return calibrated
 
     def in_order(self, key: str) -> ScoreMatrix:
         """The rows with the scores of a method, in `order`."""
-        return ScoreMatrix(self.matrix(key), self.label, self.weight, self.group).of(self.order)
+        return replace(self.scored, scores=self.matrix(key)).of(self.order)
 
     @cached_property
     def top_label(self) -> BinaryView:
@@ -95,13 +91,12 @@ class MatrixFits(Locked):
     def alike(self) -> IntArray:
         """Index of the distinct row that equals each row, in `order`; with clusters, the row."""
         starts = np.ones(len(self), dtype=bool)
-        if self.group is None:
+        if self.scored.group is None:
             before, after = self.order[:-1], self.order[1:]
-            same = (self.label[before] == self.label[after]) & (
-                self.scores[before, 0] == self.scores[after, 0]
-            )
+            label, scores = self.scored.label, self.scored.scores
+            same = (label[before] == label[after]) & (scores[before, 0] == scores[after, 0])
             near = np.flatnonzero(same)
-            equal = self.scores[before[near]] == self.scores[after[near]]
+            equal = scores[before[near]] == scores[after[near]]
             starts[near[equal.all(axis=1)] + 1] = False
         return np.cumsum(starts) - 1
 
@@ -120,7 +115,7 @@ class MatrixFits(Locked):
 
         Shares are shares of the total weight of these rows.
         """
-        weight = np.ones(len(rows)) if self.weight is None else self.weight[rows]
+        weight = np.ones(len(rows)) if self.scored.weight is None else self.scored.weight[rows]
         drawn = np.arange(len(rows))
         if len(rows) > FOLD_ROWS:
             drawn = np.sort(np.random.default_rng(0).choice(drawn, FOLD_ROWS, replace=False))
@@ -135,7 +130,7 @@ class MatrixFits(Locked):
     def fold_matrices(self, key: str) -> Iterator[FloatArray]:
         """Scores of these rows by the calibrator of every fold. Without folds there are none."""
         for split in self.splits if self.protocol == "folds" else ():
-            yield split.calibrators[key].predict(self.scores[self.fold_points[0]])
+            yield split.calibrators[key].predict(self.scored.scores[self.fold_points[0]])
 
     def view(self, key: str, view: str) -> BinaryView:
         """One binary problem of the calibrated scores of a method.
@@ -143,9 +138,9 @@ class MatrixFits(Locked):
         The outcomes of a top-r view can differ between methods, because they can rank the classes
         of a row differently.
         """
-        kind, index = check_view(view, self.scores.shape[1])
-        score, outcome = binary_problem(self.matrix(key), self.label, kind, index)
-        return BinaryView(outcome, score, self.weight, None, self.group)
+        kind, index = check_view(view, len(self.class_names))
+        score, outcome = binary_problem(self.matrix(key), self.scored.label, kind, index)
+        return BinaryView(outcome, score, self.scored.weight, None, self.scored.group)
 
     def classwise(self, key: str, class_names: Sequence[str]) -> Classwise:
         """Calibration of each class under a method, worst KS error first."""
@@ -224,10 +219,8 @@ def _fitted(
     # A method that failed in one fold has rows without a score.
     calibrators = {key: fitted for key, fitted in calibrators.items() if key not in failures}
     return MatrixFits(
-        scores=scored.scores,
-        label=scored.label,
-        weight=scored.weight,
-        group=scored.group,
+        rows=rows,
+        scored=scored,
         order=own_order,
         splits=tuple(splits) or (Split(own_order, train, calibrators),),
         calibrators=calibrators,

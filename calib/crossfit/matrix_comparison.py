@@ -257,7 +257,7 @@ def _score(held_out: MatrixFits, key: str) -> Scored:
 
 
 def _by_fold(held_out: MatrixFits, key: str) -> dict[str, FloatArray]:
-    label = held_out.label[held_out.fold_points[0]]
+    label = held_out.scored.label[held_out.fold_points[0]]
     matrices = held_out.fold_matrices(key)
     by_fold = [{name: row(one, label) for name, row in ROW_METRICS.items()} for one in matrices]
     return {name: np.array([rows[name] for rows in by_fold]) for name in ROW_METRICS}

@@ -68,7 +68,7 @@ def view_of_matrix(
             key: own.outcome for key, own in views.items() if (own.outcome != rows.outcome).any()
         },
         fold_scores=_fold_scores(held_out, settings.view),
-        counted=replace(counted, given=replace(given, group=held_out.group)),
+        counted=replace(counted, given=replace(given, group=held_out.scored.group)),
         source=np.arange(len(rows)),
         calibration=None
         if view.test is None
@@ -82,7 +82,7 @@ def _counted(held_out: MatrixFits, rows: BinaryView) -> tuple[CountedRows, IntAr
     order, fold = held_out.order, held_out.fold
     alike = held_out.alike if fold is None else held_out.alike * (fold.max() + 1) + fold[order]
     _, first, entry = np.unique(alike, return_index=True, return_inverse=True)
-    firsts, group = order[first], held_out.group
+    firsts, group = order[first], held_out.scored.group
     some = rows.rows(firsts)
     weighted = rows.weight is not None and group is None
 
@@ -104,13 +104,13 @@ def _counted(held_out: MatrixFits, rows: BinaryView) -> tuple[CountedRows, IntAr
 def _fold_scores(held_out: MatrixFits, view: str) -> dict[str, FoldScores]:
     if held_out.protocol != "folds":
         return {}
-    kind, index = check_view(view, held_out.scores.shape[1])
+    kind, index = check_view(view, len(held_out.class_names))
     rows, share_sq = held_out.fold_points
     share = np.sqrt(share_sq) / np.sqrt(share_sq).sum()
     found = {}
     for key in held_out.calibrators:
         matrices = held_out.fold_matrices(key)
-        both = [binary_problem(each, held_out.label[rows], kind, index) for each in matrices]
+        both = [binary_problem(each, held_out.scored.label[rows], kind, index) for each in matrices]
         score, outcome = (np.array(values) for values in zip(*both, strict=True))
         found[key] = FoldScores(outcome, score, share, share_sq)
     return found

@@ -67,7 +67,7 @@ def test_differences_are_paired(compared):
         assert difference.value == pytest.approx(
             temperature.metrics[name].value - uncalibrated.metrics[name].value, abs=1e-12
         )
-    label, rows = compared.held_out.label, np.arange(len(compared.held_out))
+    label, rows = compared.held_out.scored.label, np.arange(len(compared.held_out))
     matrices = [compared.held_out.matrix(key) for key in ("uncalibrated", "temperature")]
     gain = np.log(matrices[0][rows, label]) - np.log(matrices[1][rows, label])
     difference = temperature.differences["log_loss"]

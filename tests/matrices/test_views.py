@@ -46,7 +46,7 @@ def test_differences_are_paired_by_row_though_outcomes_differ(analysis):
     rows = [analysis.held_out.row_view(key) for key in ("isotonic", "uncalibrated")]
     losses = [-np.log(np.where(r.outcome, r.score, 1.0 - r.score)) for r in rows]
     folds = analysis.multiclass.held_out.fold_matrices("isotonic")
-    label = analysis.multiclass.held_out.label[analysis.multiclass.held_out.fold_points[0]]
+    label = analysis.multiclass.held_out.scored.label[analysis.multiclass.held_out.fold_points[0]]
     by_fold = [
         -np.log(np.where(p.argmax(axis=1) == label, p.max(axis=1), 1.0 - p.max(axis=1)))
         for p in folds

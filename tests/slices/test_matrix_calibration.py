@@ -4,7 +4,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 from sklearn.model_selection import PredefinedSplit
 
-from calib.analysis.slices import calibrate_matrix_slices
+from calib.analysis.slices import calibrate_slices
 from calib.crossfit.fitting import cross_fit
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
@@ -38,10 +38,10 @@ def loss_of_a_peer(data, train, test):
 
 def test_own_scores_are_those_of_a_peer_fitted_on_the_slices_training_rows():
     data, south = two_sites()
-    held_out = cross_fit(data, SETTINGS).matrix
-    found = calibrate_matrix_slices(data, south, held_out, "temperature")
+    held_out = cross_fit(data, SETTINGS)
+    found = calibrate_slices(data.view(), south, held_out, "temperature")
     own, common = np.empty(len(data)), np.empty(len(data))
-    for train, test in PredefinedSplit(held_out.fold).split():
+    for train, test in PredefinedSplit(held_out.matrix.fold).split():
         own[test] = loss_of_a_peer(data, train[south[train]], test)
         common[test] = loss_of_a_peer(data, train, test)
     assert found.apart.value == pytest.approx(own[south].mean(), rel=1e-4)
@@ -56,8 +56,8 @@ def test_own_scores_are_those_of_a_peer_fitted_on_the_slices_training_rows():
 def test_named_test_rows_are_scored_and_never_fitted_on():
     test = np.arange(3000) % 4 == 0
     data, south = two_sites(test=test)
-    held_out = cross_fit(data, SETTINGS).matrix
-    found = calibrate_matrix_slices(data, south, held_out, "temperature")
+    held_out = cross_fit(data, SETTINGS)
+    found = calibrate_slices(data.view(), south, held_out, "temperature")
     own = loss_of_a_peer(data, south & ~test, south & test)
     assert found.apart.value == pytest.approx(own.mean(), rel=1e-4)
     assert found.rows == (south & test).sum()
@@ -66,37 +66,37 @@ def test_named_test_rows_are_scored_and_never_fitted_on():
 def test_a_slice_at_random_does_not_gain():
     data, _ = two_sites()
     anyone = np.random.default_rng(2).random(len(data)) < 0.3
-    held_out = cross_fit(data, SETTINGS).matrix
-    assert calibrate_matrix_slices(data, anyone, held_out, "temperature").difference.high > 0
+    held_out = cross_fit(data, SETTINGS)
+    assert calibrate_slices(data.view(), anyone, held_out, "temperature").difference.high > 0
 
 
 def test_a_slice_that_cannot_be_fitted_says_so(texts):
     data, south = two_sites()
-    held_out = cross_fit(data, SETTINGS).matrix
+    held_out = cross_fit(data, SETTINGS)
     with texts.raises(ValueError):
-        calibrate_matrix_slices(data, data.outcome == 1, held_out, "temperature")
+        calibrate_slices(data.view(), data.outcome == 1, held_out, "temperature")
     with texts.raises(ValueError):
-        calibrate_matrix_slices(data, south, held_out, "vector")
+        calibrate_slices(data.view(), south, held_out, "vector")
     with texts.raises(ValueError):
-        calibrate_matrix_slices(data, np.zeros_like(south), held_out, "temperature")
+        calibrate_slices(data.view(), np.zeros_like(south), held_out, "temperature")
 
 
 def test_two_classes_of_three_are_enough():
     data, _ = two_sites()
-    held_out = cross_fit(data, SETTINGS).matrix
+    held_out = cross_fit(data, SETTINGS)
     member = data.outcome != 2
-    found = calibrate_matrix_slices(data, member, held_out, "temperature")
+    found = calibrate_slices(data.view(), member, held_out, "temperature")
     assert found.rows == member.sum()
 
 
 def test_rows_of_a_slice_keep_their_weights():
     weight = np.random.default_rng(4).exponential(size=3000) + 0.1
     data, south = two_sites(sample_weight=weight)
-    held_out = cross_fit(data, SETTINGS).matrix
-    found = calibrate_matrix_slices(data, south, held_out, "temperature")
+    held_out = cross_fit(data, SETTINGS)
+    found = calibrate_slices(data.view(), south, held_out, "temperature")
     own = np.empty(len(data))
     scores, label = data.scores, data.outcome
-    for train, test in PredefinedSplit(held_out.fold).split():
+    for train, test in PredefinedSplit(held_out.matrix.fold).split():
         at = train[south[train]]
         fitted = minimize_scalar(
             lambda t, at=at: weight[at] @ loss_at(np.exp(t), scores[at], label[at]), bounds=(-3, 3)

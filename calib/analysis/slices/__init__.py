@@ -1,11 +1,7 @@
 """Calibration of the scores in slices of the data."""
 
 from calib.analysis.slices.bins import bin_of, bin_rows, row_table, score_in, slice_reliability
-from calib.analysis.slices.calibration import (
-    SliceCalibration,
-    calibrate_matrix_slices,
-    calibrate_slices,
-)
+from calib.analysis.slices.calibration import SliceCalibration, calibrate_slices
 from calib.analysis.slices.gaps import SliceErrorRates, SliceGaps, slice_error_rates, slice_gaps
 from calib.analysis.slices.mix import SliceMix, slice_mix
 from calib.analysis.slices.rows import SlicedRows, sliced_rows
@@ -22,7 +18,6 @@ __all__ = [
     "Slicing",
     "bin_of",
     "bin_rows",
-    "calibrate_matrix_slices",
     "calibrate_slices",
     "row_table",
     "score_in",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,8 +13,7 @@ from calib.crossfit.folds import n_positive
 from calib.crossfit.matrix import MatrixFits
 from calib.crossfit.methods import create, create_multiclass
 from calib.crossfit.settings import Settings
-from calib.data.predictions import Predictions
-from calib.data.views import BinaryView
+from calib.data.views import BinaryView, ScoreMatrix
 from calib.metrics.matrix import ROW_METRICS
 from calib.metrics.proper import row_log_loss
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
@@ -63,7 +61,8 @@ def calibrate_slices(
     """Fit a calibrator on one slice alone, and compare it with the calibrator of all rows.
 
     Both are evaluated on held-out rows of the slice: on its test rows, or by cross-fitting with the
-    folds of the analysis.
+    folds of the analysis. For a matrix the loss is the log loss of all classes, which does not
+    depend on the view.
 
     Parameters
     ----------
@@ -81,7 +80,7 @@ def calibrate_slices(
     Raises
     ------
     ValueError
-        If the slice has too few rows of a class, or the method was not compared.
+        If the slice has too few rows of a class or no scored row, or the method was not compared.
 
     References
     ----------
@@ -102,61 +101,50 @@ def calibrate_slices(
     >>> calibrate_slices(view, north, analysis.held_out, "beta").difference.high < 0
     True
     """
-    scored = scored_rows(member, view.test, method, held_out.scores)
-    if view.test is not None:
-        fitted = _fit(view.rows(member & ~view.test), method, held_out.settings)
-        rows = held_out.given_rows.rows(scored)
-        common, own = held_out.row_view(method).score[scored], fitted.predict(rows.score)
-        by_fold = [fitted]
-    else:
-        rows, chosen = _slice_in_folds(view.rows(member), member, held_out)
-        common = held_out.scores[method][chosen]
-        own, by_fold = _own_scores(rows, method, held_out.settings)
-    losses = row_log_loss(rows.outcome, common), row_log_loss(rows.outcome, own)
-    # Of the slice-specific calibrators; 0 if there is only one.
-    points = FoldScores.of(rows.cells(), [each.predict for each in by_fold])
-    added = fold_variance(row_log_loss(points.outcome, points.score), points.share_sq)
-    return paired(method, rows, *losses, confidence_level, added)
-
-
-def scored_rows(
-    member: BoolArray, test: BoolArray | None, method: str, compared: Iterable[str]
-) -> BoolArray:
-    """Whether each scored row is of the slice. ValueError if none is, or for an unknown method."""
-    known = tuple(compared)
-    if method not in known:
+    if method not in held_out.scores:
         raise ValueError(
-            f"method must be among those compared ({', '.join(known)}), got {method!r}."
+            f"method must be among those compared ({', '.join(held_out.scores)}), got {method!r}."
         )
-    scored = member if test is None else member[test]
+    scored = member if view.test is None else member[view.test]
     if not scored.any():
         raise ValueError("The slice has no row among those that are scored, got 0.")
-    return scored
-
-
-def paired(
-    method: str,
-    rows: BinaryView,
-    together: FloatArray,
-    apart: FloatArray,
-    confidence_level: float,
-    added_variance: float,
-) -> SliceCalibration:
-    """The result, from the losses of the rows of the slice with both calibrators.
-
-    The added variance is that of fitting the slice-specific calibrators. The variance of fitting
-    the common calibrator is left out, because it is fitted on more rows, including the slice: the
-    interval is rather too wide than too narrow.
-    """
+    if held_out.matrix is not None:
+        losses = _losses_of_matrix(held_out.matrix, member, scored, method)
+    else:
+        losses = _losses_of_scores(view, member, scored, held_out, method)
+    rows, together, apart, added = losses
     return SliceCalibration(
         method=method,
         rows=rows.n_rows,
         positives=n_positive(rows),
         together=mean_estimate(together, rows, confidence_level),
         apart=mean_estimate(apart, rows, confidence_level),
-        difference=mean_estimate(apart - together, rows, confidence_level, added_variance),
+        # The variance of fitting the common calibrator is left out, because it is fitted on more
+        # rows, including the slice: the interval is rather too wide than too narrow.
+        difference=mean_estimate(apart - together, rows, confidence_level, added),
         confidence_level=confidence_level,
     )
+
+
+# The scored rows of the slice, their losses with the calibrator of all rows and with the
+# slice-specific calibrators, and the variance that comes from fitting the latter.
+Losses = tuple[BinaryView, FloatArray, FloatArray, float]
+
+
+def _losses_of_scores(
+    view: BinaryView, member: BoolArray, scored: BoolArray, held_out: CrossFitted, method: str
+) -> Losses:
+    if view.test is not None:
+        fitted = _fit(view.rows(member & ~view.test), method, held_out.settings)
+        rows, by_fold = held_out.given_rows.rows(scored), [fitted]
+        common, own = held_out.row_view(method).score[scored], fitted.predict(rows.score)
+    else:
+        rows, chosen = _slice_in_folds(view.rows(member), member, held_out)
+        common = held_out.scores[method][chosen]
+        own, by_fold = _own_scores(rows, method, held_out.settings)
+    points = FoldScores.of(rows.cells(), [each.predict for each in by_fold])
+    added = fold_variance(row_log_loss(points.outcome, points.score), points.share_sq)
+    return rows, row_log_loss(rows.outcome, common), row_log_loss(rows.outcome, own), added
 
 
 def _slice_in_folds(
@@ -222,74 +210,32 @@ def _fit(training: BinaryView, method: str, settings: Settings) -> Calibrator:
     return create(method, settings).fit_cells(training.cells())
 
 
-def calibrate_matrix_slices(
-    predictions: Predictions,
-    member: BoolArray,
-    held_out: MatrixFits,
-    method: str,
-    *,
-    confidence_level: float = 0.95,
-) -> SliceCalibration:
-    """Fit a multiclass calibrator on one slice alone, and compare it with that of all rows.
-
-    As `calibrate_slices`, but for a score matrix. The loss is the log loss of all classes; it does
-    not depend on the view.
-
-    Parameters
-    ----------
-    predictions : Predictions
-        All rows, including calibration rows.
-    member : ndarray of bool, shape (n,)
-        Whether each row belongs to the slice.
-    held_out : MatrixFits
-        ``analysis.multiclass.held_out`` of the same predictions.
-    method : str
-        Key of one of its calibrators.
-    confidence_level : float
-        Confidence level of the intervals, in (0, 1).
-
-    Raises
-    ------
-    ValueError
-        If no calibrator can be fitted on the slice, it has no scored row, or the method was not
-        compared.
-
-    References
-    ----------
-    Richardson and Pospisil 2021, "Why model calibration matters and how to achieve it": calibrate
-    globally, and add slice-specific calibrators only if needed.
-    """
-    scored = scored_rows(member, predictions.test, method, held_out.calibrators)
-    losses = np.zeros((2, len(scored)))
-    chosen = held_out.order[scored[held_out.order]]
-    looked_at, share_sq = held_out.some(chosen)
-    by_fold, true_class_loss = [], ROW_METRICS["log_loss"]
-    for split in held_out.splits:
+def _losses_of_matrix(
+    fits: MatrixFits, member: BoolArray, scored: BoolArray, method: str
+) -> Losses:
+    losses, row_loss = np.zeros((2, len(scored))), ROW_METRICS["log_loss"]
+    scores, label = fits.scored.scores, fits.scored.label
+    chosen = fits.order[scored[fits.order]]
+    points, share_sq = fits.some(chosen)
+    by_fold = []
+    for split in fits.splits:
         rows = split.rows[scored[split.rows]]
         if len(rows):
-            own = _fit_matrix(predictions, split.train[member[split.train]], method, held_out)
-            apart = own.predict(held_out.scores[looked_at])
-            by_fold.append(true_class_loss(apart, held_out.label[looked_at]))
+            own = _fit_matrix(fits.rows.of(split.train[member[split.train]]), method, fits.settings)
+            by_fold.append(row_loss(own.predict(scores[points]), label[points]))
             for kind, fitted in enumerate((split.calibrators[method], own)):
-                calibrated = fitted.predict(held_out.scores[rows])
-                losses[kind, rows] = true_class_loss(calibrated, held_out.label[rows])
-    added = fold_variance(np.array(by_fold), share_sq)
-    rows_of_slice = held_out.view("uncalibrated", "top:1").rows(chosen)
-    together, alone = losses[:, chosen]
-    return paired(method, rows_of_slice, together, alone, confidence_level, added)
+                losses[kind, rows] = row_loss(fitted.predict(scores[rows]), label[rows])
+    together, apart = losses[:, chosen]
+    of_slice = fits.view("uncalibrated", "top:1").rows(chosen)
+    return of_slice, together, apart, fold_variance(np.array(by_fold), share_sq)
 
 
-def _fit_matrix(
-    predictions: Predictions, fit_on: IntArray, method: str, held_out: MatrixFits
-) -> MatrixCalibrator:
-    label, weight = predictions.outcome[fit_on], predictions.weight
-    present = len(np.unique(label))
+def _fit_matrix(training: ScoreMatrix, method: str, settings: Settings) -> MatrixCalibrator:
+    present = len(np.unique(training.label))
     if present < 2:
         raise ValueError(
             f"{CALIBRATORS[method].label} cannot be fitted on this slice alone: it needs training "
-            f"rows of two classes or more, got {len(label)} rows of {present}."
+            f"rows of two classes or more, got {len(training.label)} rows of {present}."
         )
-    made = create_multiclass(method, held_out.settings)
-    own_weight = None if weight is None else weight[fit_on]
-    own_group = None if predictions.group is None else predictions.group[fit_on]
-    return made.fit(predictions.score_matrix[fit_on], label, own_weight, own_group)
+    made = create_multiclass(method, settings)
+    return made.fit(training.scores, training.label, training.weight, training.group)

@@ -49,11 +49,9 @@ def button(session: Session, model: state.Model) -> None:
 
 def fitted(analysis: LiveAnalysis) -> Mapping[str, Calibrator | MatrixCalibrator]:
     """The calibrators for use, of scores or of whole rows, by method; the recommended one first."""
-    matrix = analysis.multiclass
-    maps = analysis.held_out.calibrators if matrix is None else matrix.held_out.calibrators
-    advised = analysis.recommendation.method
-    keys = sorted((key for key in maps if key != "uncalibrated"), key=lambda key: key != advised)
-    return {key: maps[key] for key in keys}
+    calibrators, advised = analysis.held_out.calibrators, analysis.recommendation.method
+    keys = [key for key in calibrators if key != "uncalibrated"]
+    return {key: calibrators[key] for key in sorted(keys, key=lambda key: key != advised)}
 
 
 @st.dialog("Use a calibrator", width="large")

@@ -329,7 +329,7 @@ def slice_calibrator(
 ) -> None:
     try:
         with st.spinner("Fitting the slice-specific calibrator"):
-            found = results.slice_calibration(session, model, cut, apart, method)
+            found = results.slice_calibration(session, cut, apart, method)
     except ValueError as error:
         st.info(plain(str(error)))
         return

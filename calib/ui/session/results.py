@@ -15,7 +15,6 @@ from calib.analysis.slices import (
     SliceGaps,
     SliceTests,
     Slicing,
-    calibrate_matrix_slices,
     calibrate_slices,
     slice_error_rates,
     slice_gaps,
@@ -24,11 +23,8 @@ from calib.analysis.slices import (
     sliced_rows,
 )
 from calib.crossfit.cross_fitted import CrossFitted
-from calib.crossfit.matrix import MatrixFits
 from calib.crossfit.settings import Strategy
 from calib.curves.reliability import ReliabilityCurve
-from calib.data.base import Data
-from calib.data.predictions import rows_of
 from calib.ui.session.choices import CAPACITY, COST_FN, COST_FP, N_RANGES, UNIT, Chosen
 from calib.ui.session.memo import keep
 from calib.ui.session.session import Session
@@ -117,19 +113,14 @@ def _curve(
 
 
 def slice_calibration(
-    session: Session, model: Model, cut: SlicedRows, number: int, method: str
+    session: Session, cut: SlicedRows, number: int, method: str
 ) -> SliceCalibration:
-    rows, compared, at = model.rows, model.analysis.multiclass, session.settings.confidence_level
-    matrix = None if compared is None else compared.held_out
-    return session.memo.heavy(_slice_calibration, rows, matrix, cut, number, method, at)
+    at = session.settings.confidence_level
+    return session.memo.heavy(_slice_calibration, cut, number, method, at)
 
 
-def _slice_calibration(
-    rows: Data, matrix: MatrixFits | None, cut: SlicedRows, number: int, method: str, at: float
-) -> SliceCalibration:
+def _slice_calibration(cut: SlicedRows, number: int, method: str, at: float) -> SliceCalibration:
     member = cut.slicing.member(number)
-    if matrix is not None:
-        return calibrate_matrix_slices(rows_of(rows), member, matrix, method, confidence_level=at)
     return calibrate_slices(cut.rows, member, cut.held_out, method, confidence_level=at)
 
 
