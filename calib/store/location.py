@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from platformdirs import user_data_path
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
@@ -49,7 +49,7 @@ def database_url(environ: Mapping[str, str] | None = None) -> URL:
         return checked_url(given)
     home = environ.get("CALIB_HOME", "").strip()
     try:
-        folder = Path(home).expanduser() if home else _data_directory(environ)
+        folder = Path(home).expanduser() if home else user_data_path("calib", appauthor=False)
     except RuntimeError:
         raise StoreError(
             "This user has no home folder for reports: set CALIB_HOME to a folder, as a full "
@@ -72,18 +72,6 @@ def checked_url(given: str | URL) -> URL:
         return url.set(drivername="sqlite")
     got = f"{url.drivername}://" + ("" if kind != "sqlite" else " without a file")
     raise StoreError(f"{FORMS}, got {got}.")
-
-
-def _data_directory(environ: Mapping[str, str]) -> Path:
-    """The user's folder for an application's data, as each system has it."""
-    if sys.platform == "win32":
-        local = environ.get("LOCALAPPDATA")
-        return (Path(local) if local else Path.home() / "AppData" / "Local") / "calib"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "calib"
-    # The XDG Base Directory Specification says that a relative XDG_DATA_HOME is ignored.
-    named = Path(environ.get("XDG_DATA_HOME", ""))
-    return (named if named.is_absolute() else Path.home() / ".local" / "share") / "calib"
 
 
 def make_folder(url: URL) -> None:

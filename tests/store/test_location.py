@@ -1,7 +1,10 @@
-import sys
 from pathlib import Path
 
+import platformdirs
 import pytest
+from platformdirs.macos import MacOS
+from platformdirs.unix import Unix
+from platformdirs.windows import Windows
 from sqlalchemy import make_url
 
 from calib.store import Store, StoreError, database_url
@@ -13,28 +16,37 @@ def test_the_address_comes_first_then_the_folder_then_the_user():
     assert database_url({"CALIB_HOME": "/srv"}).database == str(Path("/srv/reports.db"))
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the XDG specification is Linux's: skipped")
-def test_the_user_folder_of_linux(monkeypatch):
+def test_a_folder_may_begin_with_the_home(monkeypatch):
     monkeypatch.setenv("HOME", "/home/ada")
-    own = "/home/ada/.local/share/calib/reports.db"
-    assert database_url({"XDG_DATA_HOME": "/data"}).database == "/data/calib/reports.db"
-    assert database_url({}).database == own
-    assert database_url({"XDG_DATA_HOME": "relative"}).database == own
     assert database_url({"CALIB_HOME": "~/c"}).database == "/home/ada/c/reports.db"
 
 
 @pytest.mark.parametrize(
-    ("platform", "folder"),
-    [("darwin", "Library/Application Support/calib"), ("win32", "AppData/Local/calib")],
+    ("system", "environment", "folder"),
+    [
+        (Unix, {}, "/home/ada/.local/share/calib"),
+        (Unix, {"XDG_DATA_HOME": "/data"}, "/data/calib"),
+        (Unix, {"XDG_DATA_HOME": "relative"}, "/home/ada/.local/share/calib"),
+        (MacOS, {}, "/home/ada/Library/Application Support/calib"),
+        (Windows, {}, "/CSIDL_LOCAL_APPDATA/calib"),
+    ],
 )
-def test_the_user_folder_of_other_systems(monkeypatch, platform, folder):
-    monkeypatch.setattr(sys, "platform", platform)
-    assert database_url({}).database == str(Path.home() / folder / "reports.db")
+def test_the_user_folder_of_each_system(monkeypatch, system, environment, folder):
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    for name, value in ({"HOME": "/home/ada"} | environment).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(platformdirs, "PlatformDirs", system)
+    monkeypatch.setattr("platformdirs.windows.get_win_folder", lambda name: f"/{name}")
+    assert database_url({}).database == f"{folder}/reports.db"
 
 
-def test_windows_may_name_the_folder(monkeypatch):
-    monkeypatch.setattr(sys, "platform", "win32")
-    assert database_url({"LOCALAPPDATA": "/local"}).database == "/local/calib/reports.db"
+def test_without_a_home_the_error_names_the_setting(monkeypatch, texts):
+    def no_home(*_, **__):
+        raise RuntimeError
+
+    monkeypatch.setattr("calib.store.location.user_data_path", no_home)
+    with texts.raises(StoreError):
+        database_url({})
 
 
 def test_the_process_environment_is_the_default(monkeypatch, tmp_path):
