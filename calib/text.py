@@ -78,7 +78,7 @@ def plural(number_of: int, noun: str) -> str:
 
 
 def joined(parts: Sequence[str], total: int | None = None) -> str:
-    """Words in a row: "a, b and c", or "a, b and 7 more" where `total` exceeds what is shown."""
+    """Words in a row: "a, b and c", or "a, b and 7 more" if `total` exceeds their number."""
     more = 0 if total is None else total - len(parts)
     if more > 0:
         return f"{', '.join(parts)} and {count(more)} more"

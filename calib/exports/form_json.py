@@ -51,7 +51,7 @@ def encode(value: Any) -> Any:
 
 
 class FormReader(Reader):
-    """Reads the file of a calibrator, whose values must be in range, and fit each other."""
+    """Reads the file of a calibrator. Its values must be in range and consistent."""
 
     error = ExportError
 
@@ -90,7 +90,7 @@ class FormReader(Reader):
 
 
 def _rules(made: Any) -> list[tuple[bool, str]]:
-    """Whether the entries of a record fit each other, and what it is called if they do not."""
+    """Rules for the entries of a record: whether each is met, and its words if it is not."""
     if isinstance(made, forms.OddsDivided):
         return [(made.factor > 0.0, "factor must be above 0")]
     if isinstance(made, forms.SigmoidOfFeatures):

@@ -1,4 +1,4 @@
-"""Forms as text: the expressions of a formula, and how a language writes its functions."""
+"""Forms as text: expressions of a formula in the syntax of a language."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Text:
 
 
 class Language(Operations):
-    """Operations on text. A subclass says how its language writes names, choices and functions."""
+    """Operations on text. A subclass has the names, choices and functions of its language."""
 
     log_name: ClassVar[str]
     exp_name: ClassVar[str]

@@ -1,4 +1,4 @@
-"""How the scores of a file become probabilities: the first step of an exported calibrator."""
+"""Conversion of scores to probabilities, the first step of an exported calibrator."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Conversion:
 
     @property
     def sentence(self) -> str:
-        """What is done to scores first; "" if nothing is."""
+        """The conversion in words, or "" if there is none."""
         words = [TRANSFORM_WORDS[self.transform]] if self.transform in TRANSFORM_WORDS else []
         words += ["subtracted from 1, because they are those of the negative class"] * self.swap
         return f"Scores are first {' and then '.join(words)}." if words else ""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What differs between databases."""
+    """The differences between databases."""
 
     name: str
     double: str = "DOUBLE"
@@ -77,7 +77,7 @@ def e_notation(value: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """How a query is written."""
+    """The dialect, the table and the columns of a query."""
 
     dialect: str = "duckdb"
     table: str = "scores"  # The query reads this table.
@@ -250,9 +250,9 @@ def sql_text(form: Form | RowsForm, conversion: Conversion, choices: Choices) ->
 
 
 def _filled(line: str) -> str:
-    """Several lines, broken before the WHEN of a CASE where that is possible.
+    """Break a long line, before the WHEN of a CASE if possible.
 
-    A row of a table is one line.
+    A row of a table stays on one line.
     """
     if line.startswith(("(", "UNION")):
         return line

@@ -1,4 +1,4 @@
-"""Generalised linear fits whose coefficients have a least value, by Newton's method."""
+"""Generalised linear fits with lower bounds on the coefficients, by Newton's method."""
 
 from __future__ import annotations
 
@@ -115,14 +115,14 @@ def _bounded_minimum(hessian: FloatArray, linear: FloatArray, least: FloatArray)
 
 
 def increasing_coefficients(problem: PenalizedLogistic, lam: float, free: FloatArray) -> FloatArray:
-    """Coefficients of the best spline that has none below the one before it.
+    """Coefficients of the best spline with non-decreasing coefficients.
 
-    A spline whose B-spline coefficients do not fall does not fall either. (The natural ends keep
-    this: the two end coefficients that they replace lie beyond their neighbours.)
+    If B-spline coefficients do not decrease, the spline does not decrease either. (The natural ends
+    do not change this: the two end coefficients that they replace lie beyond their neighbours.)
 
     `problem` is on the basis of a NaturalSpline. `free` are the coefficients of the fit without the
-    constraint. They are returned if they do not fall. See Ramsay 1988, "Monotone regression splines
-    in action", doi:10.1214/ss/1177012761.
+    constraint. They are returned if they do not decrease. See Ramsay 1988, "Monotone regression
+    splines in action", doi:10.1214/ss/1177012761.
     """
     steps = np.diff(free)
     if (steps >= 0.0).all():

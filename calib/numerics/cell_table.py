@@ -203,7 +203,7 @@ def _count(exact: bool, key: IntArray, starts: NDArray[np.intp], rows: Rows) -> 
 
 
 def _without_gaps(code: IntArray) -> tuple[IntArray, IntArray]:
-    """Codes 0, 1, ... in the same order, and what they stand for."""
+    """Codes 0, 1, ... in the same order, and the old code of each."""
     top = int(code.max()) + 1
     if top > max(MAX_COUNTED_CODES, 4 * len(code)):
         codes, dense = np.unique(code, return_inverse=True)
@@ -223,7 +223,7 @@ def cut_cells(table: CellTable) -> IntArray:
 
 
 def heavy_cells(table: CellTable) -> IntArray:
-    """Keys of whole cells whose rows could move AUC or KS by more than the tolerance."""
+    """Keys of the whole cells whose rows could change AUC or KS by more than 1e-6."""
     keys, cell = np.unique(table.key, return_inverse=True)
 
     def total(values: FloatArray) -> FloatArray:
@@ -257,7 +257,7 @@ def cell_ends(table: CellTable, cell: IntArray) -> tuple[FloatArray, FloatArray]
 
 
 def add_tables(first: CellTable, second: CellTable) -> CellTable:
-    """Entries of both, added up where stratum, cell and outcome agree."""
+    """The entries of both tables. Entries with equal stratum, cell and outcome are added up."""
     if first.exact != second.exact:
         first, second = first.bounded(), second.bounded()
     both = join_tables([first, second])

@@ -26,8 +26,8 @@ def cluster_squares(
 ) -> tuple[FloatArray, FloatArray]:
     """Squared sums of each cluster's rows in each part, added up by part.
 
-    `part` and `group` are the part and the cluster of each row. The second array says how many
-    clusters have rows in the part.
+    `part` and `group` are the part and the cluster of each row. The second array has the number of
+    clusters with rows in each part.
 
     >>> part, group = np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1])
     >>> cluster_squares(np.array([1.0, 2.0, 5.0, 7.0]), part, group, 2)
@@ -43,11 +43,11 @@ def cluster_squares(
 def mean_design_effects(
     residual: FloatArray, part: IntArray, group: IntArray | None, n_parts: int
 ) -> FloatArray:
-    """How many times as much as with independent rows each part's mean varies, at least once.
+    """Design effect of each part's mean: variance relative to independent rows, at least 1.
 
     The residual of a row is its weight times (value - mean of the part). Without groups the result
-    is 1. A part that shows no spread, or has one cluster, takes the mean of the others; 1 if there
-    are none. See Kish 1965, Survey Sampling.
+    is 1. A part without spread, or with one cluster, gets the mean of the other parts, or 1 if
+    there is no other. See Kish 1965, Survey Sampling.
 
     >>> residual = np.repeat([1.0, -1.0, 1.0, -1.0], 3)
     >>> mean_design_effects(residual, np.zeros(12, int), np.arange(12) // 3, 1).round(1)
@@ -74,12 +74,12 @@ def curve_design_effect(
     weight_sq: FloatArray,
     group: IntArray,
 ) -> float:
-    """How many times as much as with independent rows the bends of a fitted curve vary.
+    """Variance of the bends of a fitted curve, relative to independent rows, at least 1.
 
-    Rows of a group say the same thing about a curve only where their scores are alike: an outcome
-    that is common to a group whose scores are spread moves the whole curve and bends it little. The
-    residuals of the best non-decreasing curve are summed by group and tenth of the rows, and what
-    is linear over the tenths is taken away. Rows repeated k times as a group give exactly k.
+    If the rows of a group have similar scores, they repeat the same information about the curve. If
+    their scores are spread, a common outcome moves the whole curve and bends it little. The
+    residuals of the best non-decreasing curve are summed by group and tenth of the rows, and their
+    linear part over the tenths is removed. Rows repeated k times as a group give exactly k.
 
     The arrays are the rows and `cells` their cells; or they are entries, with sums over their rows.
     Groups are numbered from 0.
@@ -129,12 +129,12 @@ def design_effect(
 ) -> DesignEffect:
     """Rao and Scott's correction of a chi-square z' inv(scale) z, where z is the sum of all rows.
 
-    What a row adds to z has mean 0 and a variance that is known, since scores are calibrated under
-    the null: only the products of different rows of one cluster are taken from the data. That holds
-    where few rows are positive, and the clusters' own spread would rest on those alone. Clusters
-    are taken to add spread, never to remove it; how evenly they add it to the d directions is
-    judged from pairs of different clusters, whose products are unbiased (Satterthwaite's second
-    order).
+    Scores are calibrated under the null, so the contribution of a row to z has mean 0 and a known
+    variance. Only the products of different rows of one cluster are taken from the data. This is
+    accurate also if few rows are positive, on which the spread between clusters alone would rest.
+    Clusters are assumed to add spread, never to remove it. How evenly they add it to the d
+    directions is estimated from pairs of different clusters, whose products are unbiased
+    (Satterthwaite's second order).
 
     `sums`, of shape (g, d), has the sum over the rows of each cluster; rows of zeros do no harm.
     `products` is the sum over the rows of z_i z_i', and `scale` the covariance of z that the
@@ -199,7 +199,7 @@ def freedom(units: FloatArray, multiplicity: FloatArray | None = None) -> float:
 
 
 def cluster_effect(values: FloatArray, units: FloatArray) -> float:
-    """How many times as much as independent rows the clusters' sums vary.
+    """Variance of the clusters' sums relative to independent rows.
 
     `values` are the contributions of the rows, of mean 0, and `units` their `unit_sums`.
 

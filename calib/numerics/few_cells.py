@@ -100,10 +100,10 @@ def cell_runs(cells: Cells, most: int = 8192) -> CellRuns:
     """Join neighbouring cells into at most about `most` runs. Up to `most` cells, nothing changes.
 
     Runs end at every edge of 2 to 100 uniform bins and of 2 to 100 quantile bins, so that the sums
-    of these bins, and all that is computed of them, are exact. They end as well where the
-    cumulative difference is highest and lowest, so that the KS and the Kuiper error are exact; and
-    while there is room, at thousandths of the score and at the points that a curve is drawn by.
-    What lies within a run is not known: a consistency band counts its rows at their mean score.
+    of these bins are exact. They also end at the highest and the lowest cumulative difference, so
+    that the KS and the Kuiper error are exact. If there is room, they end at thousandths of the
+    score and at the points by which a curve is drawn. A consistency band counts the rows of a run
+    at their mean score.
 
     >>> from calib.data.cells import ScoreCells
     >>> rng = np.random.default_rng(0)

@@ -66,13 +66,13 @@ def mean_interval(
 ) -> tuple[float, float]:
     """Student's interval of a weighted mean, corrected for the skewness of the values.
 
-    A few large losses make a sample mean and its standard error rise together: plus and minus the
-    same distance would miss high truths far more often than low ones.
+    A few large losses increase a sample mean together with its standard error. A symmetric interval
+    would therefore miss high true values far more often than low ones.
 
     The residual of a row is its weight times (value - mean), or the sum of these over each cluster;
-    `multiplicity` rows share it equally, 1 each if None. The bounds are NaN where fewer than two
-    residuals show no spread. See Hall 1992, "On the removal of skewness by transformation",
-    doi:10.1111/j.2517-6161.1992.tb01876.x.
+    `multiplicity` rows share it equally, 1 each if None. The bounds are NaN if there are fewer than
+    two residuals, which show no spread. See Hall 1992, "On the removal of skewness by
+    transformation", doi:10.1111/j.2517-6161.1992.tb01876.x.
 
     >>> even, skewed = np.array([-1.0, 1.0] * 50), np.array([-0.25] * 80 + [1.0] * 20)
     >>> np.round(mean_interval(0.0, even, 100.0, 0.95), 3).tolist()
@@ -118,8 +118,8 @@ def profile_bounds(
     """The slopes at which the log-likelihood, highest over all intercepts, has fallen by `drop`.
 
     `x`, `positive` and `weight` are those of `calib.numerics.logistic.fit_logistic`, without its
-    constant. `slope` is where the likelihood is highest, and `error` its standard error; `drop` is
-    above 0. See Venzon and Moolgavkar 1988, doi:10.2307/2347496.
+    constant. `slope` maximises the likelihood, and `error` is its standard error; `drop` is above
+    0. See Venzon and Moolgavkar 1988, doi:10.2307/2347496.
 
     Two cells: the slope is the log odds ratio, here of 8 in 10 against 2 in 10.
 
@@ -163,7 +163,7 @@ def best_intercept(
 
 
 def _beyond(fallen: Callable[[float], float], start: float, step: float) -> float:
-    """Where a function that is below 0 at the start, and convex, reaches 0 in a direction."""
+    """The root, in one direction, of a convex function that is below 0 at the start."""
     for _ in range(MAX_DOUBLINGS):
         if fallen(start + step) >= 0.0:
             return _root(fallen, start, start + step, rtol=1e-9)
@@ -172,7 +172,7 @@ def _beyond(fallen: Callable[[float], float], start: float, step: float) -> floa
 
 
 def _root(function: Callable[[float], float], low: float, high: float, **options: Any) -> float:
-    """Where the function is 0 between two values at which its signs differ."""
+    """The root between two values at which the signs of the function differ."""
     # The import takes a fifth of a second, and programs that only read files do not need it.
     from scipy.optimize import brentq
 
@@ -180,8 +180,10 @@ def _root(function: Callable[[float], float], low: float, high: float, **options
 
 
 def holm(p_value: FloatArray) -> FloatArray:
-    """Holm's adjusted p-values: reject where they are below alpha, and the chance of even one false
-    rejection is at most alpha, however the tests depend on each other.
+    """Holm's adjusted p-values.
+
+    If all tests with an adjusted p-value below alpha are rejected, the probability of any false
+    rejection is at most alpha, whatever the dependence between the tests.
 
     An entry is NaN if there is no test. It stays NaN and does not count. See Holm 1979,
     https://www.jstor.org/stable/4615733.

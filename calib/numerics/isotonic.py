@@ -200,7 +200,7 @@ def shrink_certain(rate: FloatArray, weight: FloatArray, base_rate: float) -> Fl
     The m-estimate of k positives among n rows is (k + m b) / (n + m), b the base rate. Here m is
     the number of rows among which one row of the missing outcome is expected: 1 / b for a rate of
     0, 1 / (1 - b) for a rate of 1. The results, 1 / (n + 1 / b) and 1 - 1 / (n + 1 / (1 - b)), are
-    Laplace's rule of succession where b = 1/2, and never beyond b.
+    Laplace's rule of succession if b = 1/2, and never beyond b.
 
     See Cestnik 1990, "Estimating probabilities: a crucial task in machine learning", ECAI.
     Zadrozny, Elkan 2001, "Obtaining calibrated probability estimates from decision trees and naive

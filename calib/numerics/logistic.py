@@ -48,8 +48,8 @@ def fit_logistic(
     """Maximise sum of positive * eta - weight * ln(1 + exp(eta)), eta = features @ c.
 
     Neither the scale of the columns nor the order of the cells matters; cells need not be
-    distinct, so rows may be passed as they come. Many cells are first fitted in groups, which
-    are nearly exact where the columns rise together; the steps after that read every cell.
+    distinct, so rows may be passed in any order. Many cells are first fitted in groups, which are
+    nearly exact if the columns rise together; the steps after that read every cell.
 
     For an intercept make the first column of the features, of shape (k, d), ones. A callable gets a
     slice of the cells and returns their features, of shape (d, cells of the slice). 0 <= positive

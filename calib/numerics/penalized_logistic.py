@@ -30,10 +30,10 @@ RELATIVE_ROUNDING = 1e-14
 class PenalizedLogistic:
     """Minimise sum over cells of t ln(1 + e^f) - q f, plus (lambda / 2) c' P c, where f = basis c.
 
-    t and q are the total and the positive weight of each cell, and of one row more: it is spread
-    over the cells like the data and its outcome is the base rate. With it the minimum exists also
-    where the classes are perfectly separated (no curvature penalty bounds a straight line), and no
-    cell's rate moves by more than 1 / (1 + total weight).
+    t and q are the total and the positive weight of each cell, including one extra row. This row is
+    spread over the cells like the data, and its outcome is the base rate. With it the minimum
+    exists also if the classes are perfectly separated (no curvature penalty bounds a straight
+    line), and no cell's rate moves by more than 1 / (1 + total weight).
     """
 
     def __init__(

@@ -34,12 +34,12 @@ def calibrated_rate_interval(
 ) -> tuple[FloatArray, FloatArray]:
     """Quantiles of each bin's observed frequency under y ~ Bernoulli(s).
 
-    Exact (Poisson-binomial) for bins of up to 1,000 rows of equal weight, and for larger ones of
-    few positives or few negatives; normal for others and where weights differ.
+    They are exact (Poisson-binomial) for bins of up to 1,000 rows of equal weight, and for larger
+    bins with few positives or few negatives. Otherwise they are those of a normal distribution.
 
-    If `simultaneous`, the bins are to lie in their intervals all together with this probability.
-    They are independent, so that it is the product of theirs: the tails, the same for every bin,
-    are as large as that allows. See Bröcker and Smith 2007, doi:10.1175/WAF993.1.
+    If `simultaneous`, all bins together lie in their intervals with this probability. Bins are
+    independent, so it is the product of their probabilities. The tails, the same for every bin, are
+    as large as that allows. See Bröcker and Smith 2007, doi:10.1175/WAF993.1.
 
     >>> from calib.data.cells import ScoreCells
     >>> from calib.numerics.binning import bin_cells
@@ -61,10 +61,11 @@ def calibrated_rate_interval(
 
 
 def calibrated_gap(cells: Cells, bins: Bins) -> FloatArray:
-    """Mean absolute gap of each bin under y ~ Bernoulli(s): what calibrated scores show.
+    """Mean absolute gap of each bin if scores are calibrated, under y ~ Bernoulli(s).
 
-    Exact if the variance of the number of positives is below 25 and weights are equal, otherwise
-    sqrt(2/pi) standard deviations, as of a normal number, and no more than twice the mean.
+    It is exact if the variance of the number of positives is below 25 and weights are equal.
+    Otherwise it is that of a normal number, sqrt(2/pi) standard deviations, and at most twice the
+    mean.
 
     >>> from calib.data.cells import ScoreCells
     >>> from calib.numerics.binning import bin_cells
@@ -167,7 +168,7 @@ def _short_products(factors: FloatArray, length: int) -> FloatArray:
 def _exact_counts(
     cells: Cells, bins: Bins, variance: float, rows: float = 0.0
 ) -> dict[int, _Count]:
-    """Distributions of bins of so few rows, or whose number of positives varies by less."""
+    """Distributions of bins with at most this many rows, or a smaller variance of the positives."""
     if not equal_weights(cells):
         return {}
     spread = calibrated_spread(cells, bins) * bins.rows

@@ -26,7 +26,7 @@ def draw_sums(
     number of rows varies too, which does not affect ratios of sums. Rows of an atom are drawn
     together: exactly if their weights are equal, otherwise with their mean and variance.
 
-    `weight` and `weight_sq` are 0 where an atom has no rows. The result has a column per resample.
+    `weight` and `weight_sq` are 0 if an atom has no rows. The result has a column per resample.
     See Hanley and MacGibbon 2006, doi:10.1016/j.cmpb.2006.04.006 (Poisson bootstrap).
 
     >>> rows = np.array([400.0, 0.0])
@@ -106,7 +106,7 @@ def draw_noise(
     This is the noise of calibrated scores. Resamples do not have it: if a cell has no positive row,
     its resamples have none either.
 
-    Where the weights of a cell's rows differ, it counts as (sum w)^2 / sum w^2 equal ones. The
+    If the weights of a cell's rows differ, the cell counts as (sum w)^2 / sum w^2 equal rows. The
     result has a column per draw.
 
     >>> one = np.array([1.0])

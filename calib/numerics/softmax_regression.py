@@ -24,13 +24,13 @@ RELATIVE_BLOCK_DAMPING = 1e-9
 
 
 class Full:
-    """How features x = ln P make eta, of which softmax is taken: eta = W x + b.
+    """A full matrix: probabilities are the softmax of eta = W x + b, with features x = ln P.
 
-    theta is a table of one row per class, laid out row by row: here (W, b), shape (m, m + 1).
+    theta is a table with one row per class, here (W, b) of shape (m, m + 1), in one array.
     """
 
     def identity(self, m: int) -> FloatArray:
-        """The table whose eta is x."""
+        """The table with which eta is x."""
         return np.eye(m, m + 1)
 
     def eta(self, theta: FloatArray, x: FloatArray) -> FloatArray:
@@ -120,7 +120,7 @@ class QuadraticPenalty(Locked):
         return 2.0 * self.strength * (theta - self.centre)
 
     def __add__(self, other: QuadraticPenalty) -> QuadraticPenalty:
-        """Both at once, up to a constant."""
+        """The sum of both penalties, up to a constant."""
         strength = self.strength + other.strength
         pulled = self.strength * self.centre + other.strength * other.centre
         return QuadraticPenalty(strength, pulled / np.where(strength > 0.0, strength, 1.0))

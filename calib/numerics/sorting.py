@@ -1,4 +1,4 @@
-"""Sorting rows: by score, where most of the time of counting goes, or by all that they hold."""
+"""Sorting rows by score, which takes most of the time of counting, or by all of their columns."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def increasing_order(score: FloatArray) -> IntArray:
 
 
 def run_starts(ordered: FloatArray | IntArray) -> NDArray[np.intp]:
-    """Where a run of equal values begins.
+    """Indices at which runs of equal values begin.
 
     >>> run_starts(np.array([0.1, 0.1, 0.4]))
     array([0, 2])
