@@ -11,7 +11,7 @@ Examples
 
 # ruff: noqa: F401 -- the imports below are for type checkers and editors
 
-# Names that are not public start with "_", or are known to type checkers alone.
+# Names that are not public start with "_", or exist only for type checkers.
 import typing as _typing
 from importlib import import_module as _import_module
 
@@ -43,9 +43,9 @@ if _typing.TYPE_CHECKING:
     from calib.reports import Report
     from calib.scanning import scan, scan_sample, scan_sql
 
-# Where each public name lives. They are imported when they are first used: a program that needs the
-# metrics alone waits for neither pandas nor scikit-learn.
-_HOMES = {
+# Public names by their modules, which are imported when a name is first used. A program that needs
+# only the metrics then waits for neither pandas nor scikit-learn.
+_NAMES = {
     "calib.analysis": ("Analysis", "LiveAnalysis"),
     "calib.analysis.scored_rows": ("calibrated_scores",),
     "calib.analysis.decisions": ("decisions",),
@@ -69,18 +69,18 @@ _HOMES = {
     "calib.crossfit.settings": ("Settings", "default_settings"),
     "calib.scanning": ("scan", "scan_sample", "scan_sql"),
 }
-_HOME = {name: module for module, names in _HOMES.items() for name in names}
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
-__all__ = ["analyze", "report", *_HOME]
+__all__ = ["analyze", "report", *_MODULES]
 
 
 def __getattr__(name: str) -> "Any":
-    if name not in _HOME:
+    if name not in _MODULES:
         raise AttributeError(f"module 'calib' has no attribute {name!r}")
-    home = _import_module(_HOME[name])
-    found = home if home.__name__.endswith(f".{name}") else getattr(home, name)
-    globals()[name] = found
-    return found
+    module = _import_module(_MODULES[name])
+    value = module if module.__name__.endswith(f".{name}") else getattr(module, name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
@@ -177,7 +177,7 @@ def report(analysis: "Analysis") -> "Report":
     >>> made.analysis.verdict.kind, len(made.html()) > 1000
     ('calibrated', True)
     """
-    # Reports draw with Plotly; the numbers alone must not need it.
+    # Reports draw with Plotly, and `analyze` must not need it.
     from calib.reports import Report
 
     return Report.from_analysis(analysis)

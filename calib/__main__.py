@@ -10,21 +10,21 @@ INTERRUPTED = 130
 
 
 def main() -> int:
-    """Run the command line; a person may interrupt its imports and its end, too."""
-    # A shell starts background jobs with interrupts ignored.
+    """Run the command line. A person can interrupt it also during its imports and its end."""
+    # A shell starts background jobs with interrupts ignored, which must stay so.
     watched = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if watched:
         signal.signal(signal.SIGINT, _leave)
     from calib.cli import main as run
 
     if watched:
-        # From here on an interrupt is raised, so that unfinished files are removed.
+        # From here on an interrupt raises an exception, so that unfinished files are removed.
         signal.signal(signal.SIGINT, _interrupted)
     try:
         status = run()
     finally:
         if watched:
-            # Python waits for threads. A person who interrupts again waits no longer.
+            # Python waits for threads here. Another interrupt ends the wait.
             signal.signal(signal.SIGINT, _leave)
     if status == INTERRUPTED:
         # When Python ends, an engine would list the objects that interrupted threads still hold.
@@ -34,7 +34,10 @@ def main() -> int:
 
 
 def _interrupted(*_: object) -> NoReturn:
-    """End what is done. The next interrupt would end the removal of its files too: it does not."""
+    """End the command after its unfinished files are removed.
+
+    The next interrupt is ignored, so that the files are removed. The one after it ends the process.
+    """
     signal.signal(signal.SIGINT, lambda *_: signal.signal(signal.SIGINT, _leave))
     raise KeyboardInterrupt
 

@@ -27,22 +27,22 @@ exit status:
   2  the input cannot be used   3  an internal error of calib, with a traceback
 """
 
-# What XML 1.0 cannot hold, however it is escaped.
-FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# XML 1.0 cannot contain these characters, even if they are escaped.
+NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 SUITE = "calib check"
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    option: str  # its name on the command line
+    argument: str  # `option_of` gives the option of this argument.
     meaning: str
-    # The column of the metric table that holds it; None for the p-value.
+    # Key of the metric's column. The p-value has no column.
     column: Callable[[Analysis], str] | None = None
-    # A limit beyond what there can be would always be met, or never.
+    # A bound above the largest possible value would always be met, or never.
     largest: float = 1.0
 
     def bound(self, text: str) -> float:
-        """The limit that a person gave."""
+        """The bound that a person gave, as a number."""
         try:
             value = float(text)
         except ValueError:
@@ -58,8 +58,8 @@ class Limit:
             return Finding("p of the KS test", result.ks.p_value, bound, at_most=False)
         key = self.column(analysis)
         label = next(column.label for column in analysis.columns if column.key == key)
-        found = result.metrics[key]
-        return Finding(label, found.value, bound, at_most=True, noise_floor=found.noise_floor)
+        estimate = result.metrics[key]
+        return Finding(label, estimate.value, bound, at_most=True, noise_floor=estimate.noise_floor)
 
 
 LIMITS = (
@@ -76,7 +76,7 @@ LIMITS = (
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A limit and what was found; of a calibration error also what a calibrated model shows."""
+    """A limit and the value found. A calibration error also has the value of a calibrated model."""
 
     label: str
     value: float
@@ -85,14 +85,14 @@ class Finding:
     noise_floor: float = math.nan
 
     @property
-    def kept(self) -> bool:
-        """Whether the value is within the bound; a value that is not a number is not."""
+    def is_met(self) -> bool:
+        """Whether the value is within the bound. NaN is not."""
         return self.value <= self.bound if self.at_most else self.value >= self.bound
 
     @property
     def kind(self) -> str:
-        """What JUnit calls the result."""
-        return "system-out" if self.kept else "failure"
+        """JUnit's name of the result."""
+        return "system-out" if self.is_met else "failure"
 
     @property
     def rule(self) -> str:
@@ -100,23 +100,23 @@ class Finding:
 
     @property
     def sentence(self) -> str:
-        """What was found, in words.
+        """The finding in words.
 
         >>> Finding("KS error", 0.0412345678, 0.02, at_most=True).sentence
         'KS error 0.0412346 is above 0.02'
         >>> Finding("KS error", 0.041, 0.02, at_most=True, noise_floor=0.0352).sentence[30:]
         'a calibrated model with this many rows shows 0.0352 on average'
         """
-        kept = ("is at most", "is at least") if self.kept else ("is above", "is below")
-        relation = f"{kept[0] if self.at_most else kept[1]} {significant(self.bound, 6)}"
-        # Rounding must not carry a number over the limit that it is printed beside.
+        met, exceeded = ("at most", "above") if self.at_most else ("at least", "below")
+        relation = f"is {met if self.is_met else exceeded} {significant(self.bound, 6)}"
+        # A value that rounding would move to the other side of the bound is printed in full.
         rounded = Finding(self.label, float(f"{self.value:.6g}"), self.bound, self.at_most)
-        shown = significant(self.value, 6) if rounded.kept == self.kept else repr(self.value)
-        found = f"{self.label} {shown} {relation}"
-        if self.kept or math.isnan(self.noise_floor):
-            return found
+        shown = significant(self.value, 6) if rounded.is_met == self.is_met else repr(self.value)
+        sentence = f"{self.label} {shown} {relation}"
+        if self.is_met or math.isnan(self.noise_floor):
+            return sentence
         floor = significant(self.noise_floor)
-        return f"{found}; a calibrated model with this many rows shows {floor} on average"
+        return f"{sentence}; a calibrated model with this many rows shows {floor} on average"
 
 
 def add(commands: options.Commands) -> None:
@@ -134,7 +134,10 @@ def add(commands: options.Commands) -> None:
     limits = parser.add_argument_group("limits", "At least one must be given.")
     for limit in LIMITS:
         limits.add_argument(
-            options.option_of(limit.option), type=limit.bound, metavar="NUMBER", help=limit.meaning
+            options.option_of(limit.argument),
+            type=limit.bound,
+            metavar="NUMBER",
+            help=limit.meaning,
         )
     limits.add_argument(
         "--method",
@@ -148,19 +151,19 @@ def add(commands: options.Commands) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    bounds = {limit: getattr(given, limit.option) for limit in LIMITS}
+    bounds = {limit: getattr(given, limit.argument) for limit in LIMITS}
     bounds = {limit: bound for limit, bound in bounds.items() if bound is not None}
     if not bounds:
-        known = ", ".join(options.option_of(limit.option) for limit in LIMITS)
-        raise ValueError(f"check must be given at least one of {known}, got none.")
+        names = ", ".join(options.option_of(limit.argument) for limit in LIMITS)
+        raise ValueError(f"check must be given at least one of {names}, got none.")
     predictions = options.predictions_of(given)
     settings = options.settings_of(given, predictions, methods=(given.method,))
     analysis = analyze(predictions, settings, progress=options.progress_of(given))
     if given.method not in analysis.methods:
         raise ValueError(" ".join(analysis.warnings))
-    found = [limit.finding(analysis, given.method, bound) for limit, bound in bounds.items()]
+    findings = [limit.finding(analysis, given.method, bound) for limit, bound in bounds.items()]
     if given.junit is not None:
-        cases = [(each.rule, each.kind, each.sentence) for each in found]
+        cases = [(finding.rule, finding.kind, finding.sentence) for finding in findings]
         data = analysis.data
         facts = {"data": data.name, "fingerprint": data.fingerprint, "rows": str(data.n_rows)}
         facts |= {"columns": data.read_as, "method": given.method}
@@ -170,15 +173,15 @@ def run(given: argparse.Namespace) -> int:
     for remark in predictions.remarks:
         tell(f"note: {remark}")
     tell(f"tests: {_tested(analysis, given.method)}")
-    broken = [finding for finding in found if not finding.kept]
-    reasons = "; ".join(finding.sentence for finding in broken or found)
-    of = f"({analysis.methods[given.method].label}, {analysis.data.n_rows} rows)"
-    print(f"{'fail' if broken else 'pass'}: {reasons} {of}")
-    return 1 if broken else 0
+    failed = [finding for finding in findings if not finding.is_met]
+    reasons = "; ".join(finding.sentence for finding in failed or findings)
+    scored = f"({analysis.methods[given.method].label}, {analysis.data.n_rows} rows)"
+    print(f"{'fail' if failed else 'pass'}: {reasons} {scored}")
+    return 1 if failed else 0
 
 
 def _tested(analysis: LiveAnalysis, method: str) -> str:
-    """What the tests of the checked scores find. No other calibrator is compared here."""
+    """Result of the tests of the checked scores, in a sentence."""
     after = verdict_after(
         analysis.held_out, analysis.methods, analysis.settings, method, analysis.multiclass
     )
@@ -213,4 +216,4 @@ def write_junit(
 
 
 def _clean(text: str) -> str:
-    return FORBIDDEN.sub("\ufffd", text)
+    return NOT_IN_XML.sub("\ufffd", text)

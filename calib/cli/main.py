@@ -62,11 +62,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Exit status: 0; 1 if `check` found that a limit is exceeded; 2 for input that cannot be
         used; 3 for an internal error of calib; 130 if a person interrupted it.
     """
-    named = sys.argv[1:] if arguments is None else arguments
+    words = sys.argv[1:] if arguments is None else arguments
     prepare()
     try:
-        # The command alone opens the dashboard.
-        return _run(named or ("serve",))
+        # Without a command, the dashboard is opened.
+        return _run(words or ("serve",))
     except KeyboardInterrupt:
         return INTERRUPTED
 
@@ -85,7 +85,7 @@ def _run(arguments: Sequence[str]) -> int:
     except (ValueError, OSError) as error:
         return _refused(given, f"{_sentence(error)}{hint}")
     except Exception:
-        # Python's own exit status is 1, which a pipeline would read as an exceeded limit.
+        # Python would exit with 1, which a pipeline reads as an exceeded limit.
         traceback.print_exc()
         return FAULT
     return status
@@ -104,7 +104,8 @@ def _sentence(error: ValueError | OSError) -> str:
 def _refused(given: argparse.Namespace, sentence: str) -> int:
     tell(f"calib: {sentence}")
     if getattr(given, "junit", None) is not None:
-        # In place of an earlier result. Where this file was the trouble, the sentence has named it.
+        # The result of an earlier run must not stay. If this file cannot be written, the sentence
+        # may already say so.
         with suppress(OSError):
             check.write_junit(given.junit, [("input", "error", sentence)])
     return BAD_INPUT

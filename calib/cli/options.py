@@ -44,12 +44,12 @@ OPTION = {
 Declared = Mapping[str, Mapping[str, Any]]
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 EXAMPLE = "example:"
-# Arguments that name a file to read; "-" is standard input.
+# Each of these arguments names a file to read. If it is "-", that is standard input.
 INPUTS = ("predictions", "test", "first", "second", "file", "sources")
-PIPED = "standard-input"
+STANDARD_INPUT = "standard-input"
 WORDS = ("title", "author", "note")
-# First bytes of a file -> its usual suffix, by which some readers recognise it.
-BEGINNINGS = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\x1f\x8b": ".csv.gz", b"{": ".json"}
+# Some readers recognise a file by its suffix, which follows from the first bytes.
+SUFFIXES = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\x1f\x8b": ".csv.gz", b"{": ".json"}
 
 
 def _text(metavar: str, meaning: str, **more: Any) -> Mapping[str, Any]:
@@ -80,18 +80,18 @@ def _declared(options: type[LoadOptions] | type[ModelOptions]) -> Declared:
     return {each.name: _of_load(hints[each.name], each.metadata) for each in fields(options)}
 
 
-# By the argument of `calib.load`.
+# The keys are the arguments of `calib.load`.
 DATA = _declared(LoadOptions)
-# And by those of `calib.load_models`.
+# The keys are the arguments of `calib.load_models` and of `calib.load`.
 COLUMNS = {**_declared(ModelOptions), **DATA}
-# How rows are drawn by `calib.scan_sample`.
+# These options say how `calib.scan_sample` draws rows.
 SAMPLE: Declared = {
     "sample": _text("NUMBER", "draw so many rows at random, 100 to 1,000,000", type=int),
     "sample_key": _text("COLUMN", "column that identifies each row, by which rows are drawn"),
     "sample_seed": _text("NUMBER", "another seed draws other rows (default: 0)", type=int),
     "sample_table": _text("NAME", "table of a DuckDB database from which they are drawn"),
 }
-# By the argument of `parts_of`, or of `Costs`.
+# Most keys are arguments of `parts_of` or of `Costs`.
 PARTS: Declared = {
     "cross": {
         "nargs": 2,
@@ -196,9 +196,9 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     large = "For rows that do not fit in memory: a file, folder, glob or DuckDB database. All "
     large += "results are those of the sample."
     _add(parser.add_argument_group("sample", large), SAMPLE)
-    # At a terminal, progress is always shown.
-    told = "report progress on standard error"
-    parser.add_argument("--progress", action="store_true", help=told)
+    # At a terminal, progress is shown without this option.
+    meaning = "report progress on standard error"
+    parser.add_argument("--progress", action="store_true", help=meaning)
 
 
 def add_settings(parser: argparse.ArgumentParser, leave_out: Iterable[str] = ()) -> None:
@@ -229,8 +229,8 @@ def add_parts(parser: argparse.ArgumentParser) -> None:
         "costs or a capacity are given.",
     )
     _add(parts, PARTS)
-    none = "leave out slices, time and decisions"
-    parts.add_argument("--no-parts", action="store_false", dest="parts", help=none)
+    meaning = "leave out slices, time and decisions"
+    parts.add_argument("--no-parts", action="store_false", dest="parts", help=meaning)
 
 
 def _default(default: Any) -> str:
@@ -325,9 +325,9 @@ def predictions_of(given: argparse.Namespace) -> Data:
 
     One line on standard error says what the columns were read as.
     """
-    found = _predictions(given)
-    tell(found.read_as)
-    return found
+    predictions = _predictions(given)
+    tell(predictions.read_as)
+    return predictions
 
 
 def _predictions(given: argparse.Namespace) -> Data:
@@ -339,32 +339,32 @@ def _predictions(given: argparse.Namespace) -> Data:
     if Aggregate.is_saved_at(given.predictions):
         return _counted(given.predictions, named)
     if is_result_of_query(given.predictions):
-        return _of_query(given.predictions, named)
+        return _query_result(given.predictions, named)
     try:
-        with _doubts_said():
+        with _doubts_printed():
             return load(given.predictions, **named)
     except InputError as error:
         raise with_options(error) from None
 
 
 @contextmanager
-def _doubts_said() -> Iterator[None]:
+def _doubts_printed() -> Iterator[None]:
     """Print the doubts of `calib.load` on standard error, with the options that settle them."""
-    with warnings.catch_warnings(record=True) as found:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", InputWarning)
         yield
-    for each in found:
-        doubt = each.message
+    for warning in caught:
+        doubt = warning.message
         if isinstance(doubt, InputWarning):
             tell(f"warning: {_with_options(doubt.problem, doubt.mapping)}")
         else:
-            warnings.warn_explicit(doubt, each.category, each.filename, each.lineno)
+            warnings.warn_explicit(doubt, warning.category, warning.filename, warning.lineno)
 
 
 def _sampled(given: argparse.Namespace, named: dict[str, Any]) -> Predictions | None:
     if given.sample is None:
-        if odd := next((name for name in SAMPLE if getattr(given, name) is not None), None):
-            raise ValueError(f"{option_of(odd)} needs --sample, the number of rows to draw.")
+        if given_name := next((name for name in SAMPLE if getattr(given, name) is not None), None):
+            raise ValueError(f"{option_of(given_name)} needs --sample, the number of rows to draw.")
         return None
     if given.predictions.startswith(EXAMPLE):
         raise ValueError("Examples are small and are read whole: leave out --sample.")
@@ -382,7 +382,7 @@ def _sampled(given: argparse.Namespace, named: dict[str, Any]) -> Predictions | 
 def named_of(given: argparse.Namespace) -> dict[str, Any]:
     """What was given for the rows, as arguments of `calib.load`."""
     named = {name: value for name, value in vars(given).items() if name in DATA}
-    # One column is a score, and no matrix of one class.
+    # A single column is the score of a binary model, not a matrix of one class.
     if len(named.get("score", ())) == 1:
         (named["score"],) = named["score"]
     return named
@@ -395,7 +395,7 @@ def with_options(error: InputError) -> InputError:
 
 
 def is_result_of_query(path: str) -> bool:
-    """Whether the file holds what the query of ``sql`` gave."""
+    """Whether the file is the result of the query of ``sql``."""
     if find_spec("duckdb") is None:
         return False
     from calib.scanning import is_result
@@ -403,49 +403,51 @@ def is_result_of_query(path: str) -> bool:
     return is_result(path)
 
 
-def _of_query(path: str, named: dict[str, Any]) -> Aggregate:
+def _query_result(path: str, named: dict[str, Any]) -> Aggregate:
     from calib.scanning import scan
 
     _check_named(path, named, OF_QUERY, "in the query")
     return scan(path, **named)
 
 
-def _check_named(path: str, named: Iterable[str], known: Iterable[str], when: str) -> None:
+def _check_named(path: str, named: Iterable[str], allowed: Iterable[str], when: str) -> None:
     """Refuse options that counts do not have."""
-    if odd := [name for name in named if name not in known]:
+    if unusable := [name for name in named if name not in allowed]:
         raise ValueError(
-            f"{path} holds counts, whose columns were named {when}: leave out {option_of(odd[0])}."
+            f"{path} holds counts, whose columns were named {when}: "
+            f"leave out {option_of(unusable[0])}."
         )
 
 
 def _counted(path: str, named: dict[str, Any]) -> Aggregate:
     _check_named(path, named, OF_COUNTS, "when they were counted")
-    found, model = Aggregate.load(path), named.pop("model_value", None)
-    if model is None and found.models == ("",):
-        return replace(found, **named)
-    if model not in found.models:
-        names = ", ".join(map(repr, found.models))
+    counts, model = Aggregate.load(path), named.pop("model_value", None)
+    if model is None and counts.models == ("",):
+        return replace(counts, **named)
+    if model not in counts.models:
+        names = ", ".join(map(repr, counts.models))
         raise ValueError(f"{path} counts the models {names}: name one by --model-value.")
-    return replace(found.of_model(model), **named)
+    return replace(counts.of_model(model), **named)
 
 
 def _example(key: str, named: dict[str, Any]) -> Predictions:
     if key not in EXAMPLES:
         raise ValueError(f"The example must be one of {', '.join(EXAMPLES)}, got {key!r}.")
     models, model = EXAMPLES[key].load_models(), named.pop("model_value", None)
-    # Columns of an example are never guessed, and no row of one is left out.
-    if odd := [name for name in named if name not in ("exact", "strict")]:
-        raise ValueError(f"An example has its own columns: leave out {option_of(odd[0])}.")
+    # `exact` and `strict` change nothing here: an example's columns are not guessed, and it has no
+    # bad rows.
+    if unusable := [name for name in named if name not in ("exact", "strict")]:
+        raise ValueError(f"An example has its own columns: leave out {option_of(unusable[0])}.")
     if model is not None and model not in models:
         raise ValueError(f"--model-value must be one of {', '.join(models)}, got {model!r}.")
     return EXAMPLES[key].load() if model is None else models[model]
 
 
 def _with_options(problem: Problem, base: ColumnMapping | None) -> str:
-    written = [[_option(*each) for each in answer.items()] for answer in problem.answers(base)]
-    text = " or ".join(map(" ".join, written))
-    # Some repairs take an option away, and a column may have a name that no shell likes.
-    if not text or not all(map(all, written)) or not text.isprintable():
+    answers = [[_option(*item) for item in answer.items()] for answer in problem.answers(base)]
+    text = " or ".join(map(" ".join, answers))
+    # Some repairs remove an option, and a name with control characters cannot be typed in a shell.
+    if not text or not all(map(all, answers)) or not text.isprintable():
         return problem.sentence
     return f"{problem.sentence} On the command line: {text}."
 
@@ -463,26 +465,26 @@ def _option(name: str, value: object) -> str:
 @contextmanager
 def standard_input(given: argparse.Namespace) -> Iterator[None]:
     """Keep standard input, named ``-``, in a temporary file."""
-    names = {name: getattr(given, name, "") for name in INPUTS}
-    named = [name for name, value in names.items() if str(value) in ("-", "['-']")]
-    if len(named) > 1:
-        raise ValueError(f"Standard input can be read once, got - for {' and '.join(named)}.")
+    values = {name: getattr(given, name, "") for name in INPUTS}
+    names = [name for name, value in values.items() if str(value) in ("-", "['-']")]
+    if len(names) > 1:
+        raise ValueError(f"Standard input can be read once, got - for {' and '.join(names)}.")
     with TemporaryDirectory(prefix="calib-") as folder:
-        for name in named:
-            value, path = names[name], Path(folder) / PIPED
+        for name in names:
+            value, path = values[name], Path(folder) / STANDARD_INPUT
             with path.open("wb") as file:
                 shutil.copyfileobj(piped(), file)
-            path = path.rename(path.with_suffix(_ending(path, name)))
+            path = path.rename(path.with_suffix(_suffix(path, name)))
             setattr(given, name, [str(path)] if isinstance(value, list) else type(value)(path))
         yield
 
 
-def _ending(path: Path, name: str) -> str:
+def _suffix(path: Path, name: str) -> str:
     with path.open("rb") as file:
         first = file.read(8)
-    found = (ending for start, ending in BEGINNINGS.items() if first.startswith(start))
-    # An engine recognises text only by the name of its type.
-    return next(found, ".csv" if name == "sources" else "")
+    suffixes = (suffix for start, suffix in SUFFIXES.items() if first.startswith(start))
+    # `sources` are read by an engine, which recognises text only by its suffix.
+    return next(suffixes, ".csv" if name == "sources" else "")
 
 
 def progress_of(given: argparse.Namespace) -> Progress:

@@ -73,7 +73,7 @@ def run_reports(given: argparse.Namespace) -> int:
 def _act(store: Store, given: argparse.Namespace) -> int:
     if given.act in ("list", "log"):
         for cells in _lines(store, given.act):
-            # What a person wrote may hold what steers a terminal.
+            # Titles and names may contain characters that steer a terminal.
             print("\t".join("".join(c if c.isprintable() else " " for c in cell) for cell in cells))
     elif given.act == "verify":
         return _verify(store.export(given.export) if given.export else store.verify())
@@ -92,20 +92,21 @@ def _lines(store: Store, act: str) -> Iterator[Sequence[str]]:
     from calib.store import moment_words
 
     if act == "log":
-        for each in store.changes():
-            yield moment_words(each.moment), each.change, each.report_id, each.person, each.title
+        for line in store.changes():
+            yield moment_words(line.moment), line.change, line.report_id, line.person, line.title
         return
     store.sweep()
     for entry in store.list(limit=sys.maxsize):
         yield entry.id, moment_words(entry.saved), entry.owner or entry.author, entry.title
-    for line in store.resting():
-        when = f"deleted {moment_words(line.deleted)}"
-        yield line.report_id, when, line.deleted_by, line.title
+    for deletion in store.resting():
+        when = f"deleted {moment_words(deletion.deleted)}"
+        yield deletion.report_id, when, deletion.deleted_by, deletion.title
 
 
-def _verify(found: Verification) -> int:
-    for problem in found.problems:
+def _verify(verification: Verification) -> int:
+    problems = verification.problems
+    for problem in problems:
         print(problem)
-    damage = "no damage" if not found.problems else plural(len(found.problems), "problem")
-    tell(f"{plural(found.n_reports, 'report')} read, {damage}.")
-    return DAMAGED if found.problems else 0
+    damage = plural(len(problems), "problem") if problems else "no damage"
+    tell(f"{plural(verification.n_reports, 'report')} read, {damage}.")
+    return DAMAGED if problems else 0

@@ -21,9 +21,9 @@ The data are open in every session: everybody who can open the dashboard sees th
 this machine only, unless --address is given. Other options of Streamlit are set as environment
 variables, such as STREAMLIT_SERVER_MAX_UPLOAD_SIZE.
 """
-LARGEST_PORT = 65_535
-# The Data page asks instead.
-LEFT_OUT = ("strict", "exact", "model_value", "name")
+MAX_PORT = 65_535
+# The Data page asks for these, so the command has no options for them.
+ASKED_ON_PAGE = ("strict", "exact", "model_value", "name")
 
 
 def add(commands: Commands) -> None:
@@ -43,7 +43,7 @@ def add(commands: Commands) -> None:
         help="file, - for standard input, folder, glob, or DuckDB database",
     )
     parser.add_argument("--table", metavar="NAME", help="table of a DuckDB database")
-    add_columns(parser, [f.name for f in fields(LoadOptions) if f.name not in LEFT_OUT])
+    add_columns(parser, [f.name for f in fields(LoadOptions) if f.name not in ASKED_ON_PAGE])
     server = parser.add_argument_group("server")
     server.add_argument(
         "--port", type=_port, metavar="NUMBER", help="default: 8501, or the next free port"
@@ -83,8 +83,8 @@ def run(given: argparse.Namespace) -> int:
 
 def _port(text: str) -> int:
     number = int(text) if text.isascii() and text.isdecimal() else -1
-    if not 0 <= number <= LARGEST_PORT:
+    if not 0 <= number <= MAX_PORT:
         raise argparse.ArgumentTypeError(
-            f"must be a whole number from 0 (any free port) to {LARGEST_PORT}, got {text!r}."
+            f"must be a whole number from 0 (any free port) to {MAX_PORT}, got {text!r}."
         )
     return number

@@ -12,26 +12,26 @@ from typing import BinaryIO, TextIO
 
 
 def prepare() -> None:
-    """Standard output and error that are there, and that no name of a file can break."""
+    """Make sure that standard output and error exist, and can print any name of a file."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            # Python has none where the caller closed it, and prints to the other instead.
+            # A stream that the caller closed is None, and Python then prints to the other one.
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
     if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
-        # An encoding may lack characters of a path.
+        # The encoding of the output may lack characters of a path.
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def piped() -> BinaryIO:
     """Bytes of standard input."""
-    # Python has no standard input where the caller closed it.
+    # Standard input that the caller closed is None.
     if sys.stdin is None:
         raise ValueError("Standard input is closed: pipe a file into it, or name the file.")
     return sys.stdin.buffer
 
 
 def tell(text: str) -> None:
-    """A line on standard error. Where it cannot be written, the result must not change."""
+    """Print a line on standard error. If it cannot be written, the result stays the same."""
     try:
         print(text, file=sys.stderr, flush=True)
     except OSError:
@@ -39,14 +39,14 @@ def tell(text: str) -> None:
 
 
 def discard(stream: TextIO) -> None:
-    """Write nowhere what a broken stream still holds: at the end it would change the status."""
+    """Discard the buffer of a broken stream, which would change the exit status at the end."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Name the file in the error of what could not be written to it."""
+    """Name the file in the error if it cannot be written."""
     try:
         yield
     except OSError as error:

@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from calib.cli.options import PIPED, Commands, add_command
+from calib.cli.options import STANDARD_INPUT, Commands, add_command
 from calib.cli.streams import tell
 from calib.exports import TARGETS, ExportError, NotExportedError, verify
 from calib.reports.verified_report import NotVerified, verify_report
@@ -57,17 +57,17 @@ def add(commands: Commands) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    if given.file.name == PIPED:
+    if given.file.name == STANDARD_INPUT:
         raise ValueError(
             "Standard input must be a report, or a calibrator as JSON. Give other exported "
             "calibrators as files, whose ending says what they are."
         )
     try:
         if _is_report(given.file):
-            found = verify_report(given.file, signed_by=given.signed_by)
-            for sentence in found.not_verified:
+            verified = verify_report(given.file, signed_by=given.signed_by)
+            for sentence in verified.not_verified:
                 tell(f"calib: not verified: {sentence}")
-            print(found.sentence)
+            print(verified.sentence)
         elif given.signed_by:
             raise ValueError("--signed-by is for reports; leave it out for exported calibrators.")
         else:
@@ -87,5 +87,5 @@ def _is_report(path: Path) -> bool:
     try:
         data = json.loads(path.read_bytes())
     except (ValueError, RecursionError):
-        return False  # the reader of exports then describes the error
+        return False  # The reader of exported calibrators describes the error.
     return isinstance(data, dict) and "analysis" in data

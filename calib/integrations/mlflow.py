@@ -15,7 +15,7 @@ from calib.reports import Report
 
 __all__ = ["log_report", "metrics"]
 
-MEASURES: Mapping[str, Any] = {
+METRICS: Mapping[str, Any] = {
     "ks_error": ks_error,
     "ece_quantile": lambda cells: expected_calibration_error(cells, n_bins=15, strategy="quantile"),
     "brier_score": brier_score,
@@ -90,13 +90,13 @@ def metrics() -> list[Any]:
     ImportError
         If MLflow is not installed.
     """
-    return [_metric(name, measure) for name, measure in MEASURES.items()]
+    return [_metric(name, measure) for name, measure in METRICS.items()]
 
 
 def _metric(name: str, measure: Any) -> Any:
     from mlflow.models import make_metric
 
-    # MLflow passes arguments by these names.
+    # MLflow passes its arguments by these names.
     def evaluated(predictions: Any, targets: Any) -> float:
         return float(measure(ScoreCells.from_arrays(targets, predictions)))
 

@@ -116,13 +116,13 @@ def test_test_rows_are_what_is_checked(run, folder):
 @pytest.mark.parametrize(("value", "bound"), [(0.020000000001, 0.02), (1.0000000001, 1.0)])
 def test_rounding_never_contradicts_the_status(value, bound):
     above = Finding("KS error", value, bound, at_most=True)
-    assert not above.kept
+    assert not above.is_met
     assert repr(value) in above.sentence
 
 
 def test_what_is_not_a_number_breaks_every_limit():
-    assert not Finding("AUC", math.nan, 1.0, at_most=True).kept
-    assert not Finding("AUC", math.nan, 0.0, at_most=False).kept
+    assert not Finding("AUC", math.nan, 1.0, at_most=True).is_met
+    assert not Finding("AUC", math.nan, 0.0, at_most=False).is_met
 
 
 def test_junit_says_the_same(run, folder, method, tmp_path, texts):
