@@ -1,14 +1,10 @@
-// The explorer: three linked panels of held-out scores, drawn without a server.
-// Stands after explorer_numbers.js in one module. Text of the data enters by textContent only.
+// The explorer draws three linked panels of held-out scores without a server. Python joins this file
+// to explorer_numbers.js. Text of the data is set by textContent only, so that it cannot be markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 const LEFT = 56, RIGHT = 14, TOP = 10, BOTTOM = 44, HISTOGRAM = 84;
 const WIDE = 820, LARGEST_SIDE = 600, HISTOGRAM_BINS = 50;
-const FULL_AREA = 30 ** 2, SMALLEST_DOT = 5;
 const BINS = { least: 2, most: 100 };
-const DASHES = {
-    dash: "8 5", dot: "2 4", dashdot: "8 4 2 4", longdash: "13 6", longdashdot: "13 5 2 5",
-};
 const LOGIT_TICKS = [
     ...Array.from({ length: 9 }, (_, i) => 10 ** (i - 9)), 0.5,
     ...Array.from({ length: 9 }, (_, i) => 1 - 10 ** -(i + 1)),
@@ -38,33 +34,11 @@ function shape(name, attributes, parent) {
     return made;
 }
 
-function polygon(corners, turn, inner = 1) {
-    const n = inner === 1 ? corners : 2 * corners;
-    return Array.from({ length: n }, (_, i) => {
-        const [angle, radius] = [turn + (2 * Math.PI * i) / n, inner !== 1 && i % 2 ? inner : 1];
-        return [radius * Math.sin(angle), -radius * Math.cos(angle)];
-    });
-}
-
-const SYMBOLS = {
-    square: polygon(4, Math.PI / 4), diamond: polygon(4, 0), pentagon: polygon(5, 0),
-    hexagon: polygon(6, 0), octagon: polygon(8, Math.PI / 8), star: polygon(5, 0, 0.45),
-    hexagram: polygon(6, 0, 0.55), cross: polygon(4, 0, 0.4), x: polygon(4, Math.PI / 4, 0.4),
-    "triangle-up": polygon(3, 0), "triangle-down": polygon(3, Math.PI),
-    "triangle-left": polygon(3, -Math.PI / 2), "triangle-right": polygon(3, Math.PI / 2),
-    "diamond-wide": polygon(4, 0).map(([x, y]) => [x, 0.6 * y]),
-    "diamond-tall": polygon(4, 0).map(([x, y]) => [0.6 * x, y]),
-    hourglass: [[-0.8, -0.9], [0.8, -0.9], [-0.8, 0.9], [0.8, 0.9]],
-    bowtie: [[-0.9, -0.8], [-0.9, 0.8], [0.9, -0.8], [0.9, 0.8]],
-    "star-square": polygon(4, 0, 0.6), "star-diamond": polygon(4, Math.PI / 4, 0.6),
-    "star-triangle-up": polygon(3, 0, 0.5), "star-triangle-down": polygon(3, Math.PI, 0.5),
-};
-
 const at = x => x.toFixed(1);
 
-function dot(symbol, x, y, r) {
-    const corners = SYMBOLS[symbol];
-    if (!corners) {
+// A circle has no corners.
+function dot(corners, x, y, r) {
+    if (!corners.length) {
         return `M${at(x - r)} ${at(y)}a${at(r)} ${at(r)} 0 1 0 ${at(2 * r)} 0a${at(r)} ${at(r)} 0 1 0 ${at(-2 * r)} 0z`;
     }
     return `M${corners.map(([a, b]) => `${at(x + r * a)} ${at(y + r * b)}`).join("L")}z`;
@@ -72,7 +46,7 @@ function dot(symbol, x, y, r) {
 
 const line = pairs => (pairs.length ? `M${pairs.map(([x, y]) => `${at(x)} ${at(y)}`).join("L")}` : "");
 
-// Where probabilities lie on an axis: as they are, or by their log-odds.
+// A scale gives the positions of probabilities on an axis: linear, or by their log-odds.
 function scaleOf(kind, values) {
     if (kind === "linear") {
         const ticks = [0, 0.2, 0.4, 0.6, 0.8, 1].map(p => [p, p.toFixed(1)]);
@@ -98,7 +72,7 @@ function tickLabel(p) {
 
 const power = p => `10⁻${[...String(Math.round(-Math.log10(p)))].map(digit => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]).join("")}`;
 
-// A score from a place on an axis, in steps that a hand can hit.
+// The score at a position is rounded to steps that a pointer can reach.
 function scoreAt(scale, place) {
     if (scale.kind === "linear") return Math.round(1000 * Math.min(Math.max(place, 0), 1)) / 1000;
     if (place <= scale.low) return 0;
@@ -107,7 +81,7 @@ function scoreAt(scale, place) {
     return p < 0.5 ? Number(p.toPrecision(2)) : 1 - Number((1 - p).toPrecision(2));
 }
 
-// One of the panels: an SVG with a frame, axes, and the brush that all panels share.
+// A panel is an SVG with a frame, axes, and the brush that all panels share.
 class Panel {
     constructor(parent, name, label) {
         this.svg = shape("svg", { class: `panel ${name}`, role: "group", tabindex: "0", "aria-label": label }, parent);
@@ -117,7 +91,7 @@ class Panel {
         this.probe = shape("line", { class: "probe", y1: TOP }, this.svg);
     }
 
-    // Sizes and axes; `ticksY` are pairs of a value and its label.
+    // `ticksY` has pairs of a value and its label.
     frame({ width, height, scale, low, high, ticksY, across, upward, bottom = BOTTOM }) {
         this.width = width - LEFT - RIGHT;
         this.height = height - TOP - bottom;
@@ -158,7 +132,6 @@ class Panel {
         return TOP + this.height - ((value - this.low) / (this.high - this.low)) * this.height;
     }
 
-    // The score under a pointer.
     score(event) {
         const box = this.svg.getBoundingClientRect();
         const share = (((event.clientX - box.left) * (this.width + LEFT + RIGHT)) / box.width - LEFT) / this.width;
@@ -186,35 +159,34 @@ const placesOf = axis => {
     return { x: p => axis.x(p), y: p => axis.y(scale.at(p)) };
 };
 
-// A method's marks in the three panels: a few paths each, whose shapes alone change.
-class Drawn {
-    constructor(panels, { color, dash, symbol }) {
-        const own = { stroke: color, fill: "none" };
-        const path = (panel, kind, more = {}) => shape("path", { class: kind, ...own, ...more }, panel.marks);
-        this.symbol = symbol;
-        this.cap = symbol === "circle" ? 0 : 4;
+// The marks of a method are a few paths in each panel. Only their shapes change.
+class MethodMarks {
+    constructor(panels, { color, dash, corners, cap }) {
+        const look = { stroke: color, fill: "none" };
+        const path = (panel, kind, more = {}) => shape("path", { class: kind, ...look, ...more }, panel.marks);
+        Object.assign(this, { corners, cap });
         this.bars = path(panels.diagram, "bars");
-        this.line = path(panels.diagram, "line", { "stroke-dasharray": DASHES[dash] ?? "" });
+        this.line = path(panels.diagram, "line", { "stroke-dasharray": dash });
         this.dots = path(panels.diagram, "dots", { fill: color });
         this.few = path(panels.diagram, "dots few", { fill: "var(--explorer-background)" });
-        this.steps = path(panels.histogram, "steps", { "stroke-dasharray": DASHES[dash] ?? "" });
-        this.curve = path(panels.difference, "line", { "stroke-dasharray": DASHES[dash] ?? "" });
+        this.steps = path(panels.histogram, "steps", { "stroke-dasharray": dash });
+        this.curve = path(panels.difference, "line", { "stroke-dasharray": dash });
     }
 
     // `intervals` has the bounds of each bin, or is null.
-    drawBins(panel, bins, intervals) {
+    drawBins(panel, bins, intervals, { full_area, smallest_dot }) {
         const { x, y } = placesOf(panel);
         const total = bins.reduce((sum, bin) => sum + bin.weight, 0);
         let [full, few, bars] = ["", "", ""];
         for (const [i, bin] of bins.entries()) {
-            const r = Math.max(SMALLEST_DOT, Math.sqrt((FULL_AREA * bin.weight) / total)) / 2;
-            const drawn = dot(this.symbol, x(bin.meanScore), y(bin.observed), r);
+            const r = Math.max(smallest_dot, Math.sqrt((full_area * bin.weight) / total)) / 2;
+            const drawn = dot(this.corners, x(bin.meanScore), y(bin.observed), r);
             if (bin.rows < FEW_ROWS) few += drawn;
             else full += drawn;
             if (intervals) {
                 const [across, bottom, top] = [x(bin.meanScore), ...intervals[i].map(y)];
                 bars += `M${at(across)} ${at(bottom)}V${at(top)}`;
-                // Ends tell the bars of methods apart without their colour.
+                // The ends of bars tell methods apart without their colours.
                 if (this.cap) for (const end of [bottom, top]) bars += `M${at(across - this.cap)} ${at(end)}h${at(2 * this.cap)}`;
             }
         }
@@ -233,7 +205,7 @@ class Drawn {
         this.steps.setAttribute("d", line([...pairs, [panel.x(1), base]]));
     }
 
-    // Of the points of one column of pixels the highest and the lowest say it all.
+    // The first, lowest, highest and last point of a column of pixels look the same as all its points.
     drawCurve(panel, cells, difference) {
         const pairs = [[panel.x(0), panel.y(0)]];
         let column = null;
@@ -265,20 +237,20 @@ function histogramOf(cells) {
     return heights;
 }
 
-// Ticks of a linear axis, at most about so many.
+// The number of ticks is at most about `most`.
 function niceTicks(low, high, most) {
     const rough = (high - low) / most, unit = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].map(k => k * unit).find(each => each >= rough);
+    const step = [1, 2, 5, 10].map(k => k * unit).find(size => size >= rough);
     const digits = Math.max(0, -Math.floor(Math.log10(step)));
-    const found = [];
+    const ticks = [];
     for (let i = Math.ceil(low / step); i * step <= high; i += 1) {
         const text = step >= 1000 ? `${whole((i * step) / 1000)}k` : (i * step).toFixed(digits);
-        found.push([i * step, minus(text)]);
+        ticks.push([i * step, minus(text)]);
     }
-    return found;
+    return ticks;
 }
 
-// The controls: native inputs, which a keyboard and a screen reader know.
+// The controls are native inputs, which work with a keyboard and a screen reader.
 class Controls {
     constructor(parent, changed) {
         this.root = element("div", { class: "controls" }, parent);
@@ -304,7 +276,7 @@ class Controls {
 
     radios(title, name, options) {
         const group = this.group(title);
-        // Names of radio buttons are shared by the whole document.
+        // Radio buttons of the same name in the whole document would be one group.
         const shared = `${name}-${Math.random().toString(36).slice(2)}`;
         return Object.entries(options).map(([value, text]) => {
             const label = element("label", {}, group);
@@ -333,7 +305,7 @@ class Controls {
         return { hidden: Object.keys(off).filter(name => off[name]) };
     }
 
-    // The methods that there are; each has a box with a sample of its look.
+    // Each method has a box with a sample of its look.
     list(methods) {
         const keys = Object.keys(methods);
         if (keys.join() === [...this.boxes.keys()].join()) return;
@@ -341,16 +313,16 @@ class Controls {
         this.boxes = new Map(keys.map(key => {
             const input = this.box(this.methods, methods[key].label, () => this.chosen(key));
             const sample = shape("svg", { class: "sample", width: 26, height: 12, "aria-hidden": "true" });
-            const { color, dash, symbol } = methods[key];
-            shape("path", { d: "M0 6H26", stroke: color, "stroke-width": 2, "stroke-dasharray": DASHES[dash] ?? "" }, sample);
-            shape("path", { d: dot(symbol, 13, 6, 4.5), fill: color, stroke: color }, sample);
+            const { color, dash, corners } = methods[key];
+            shape("path", { d: "M0 6H26", stroke: color, "stroke-width": 2, "stroke-dasharray": dash }, sample);
+            shape("path", { d: dot(corners, 13, 6, 4.5), fill: color, stroke: color }, sample);
             input.after(sample);
             return [key, input];
         }));
     }
 
     chosen(key) {
-        const shown = [...this.boxes].filter(([, input]) => input.checked).map(([each]) => each);
+        const shown = [...this.boxes].filter(([, input]) => input.checked).map(([shownKey]) => shownKey);
         return { shown: shown.length ? shown : [key] };
     }
 
@@ -366,7 +338,7 @@ class Controls {
     }
 }
 
-// All of it. `tell` is called with the choices when a hand lets go of them.
+// `tell` is called with the choices when a person releases a control.
 class Explorer {
     constructor(parent, data, tell) {
         this.root = element("section", { class: "explorer", "aria-label": "Calibration explorer" }, parent);
@@ -382,7 +354,7 @@ class Explorer {
         };
         this.layers();
         this.readouts();
-        for (const panel of Object.values(this.panels)) this.hands(panel);
+        for (const panel of Object.values(this.panels)) this.followPointer(panel);
         this.drawn = new Map();
         this.cells = new Map();
         this.edit = 0;
@@ -426,12 +398,12 @@ class Explorer {
         return input;
     }
 
-    // New data, or the same with other choices: nothing that has not changed is made anew. An answer
-    // to an earlier step of a hand comes between its next ones, and must not take their time.
+    // The data are new, or the same with other choices. Only the parts that changed are drawn again,
+    // because an answer to an earlier movement may arrive during the next one.
     update(data) {
         if (data.methods !== this.data?.methods) this.read(data.methods);
         this.data = data;
-        // What a hand has moved since this answer was asked for stays.
+        // The choices of an older answer must not undo newer ones.
         if (!this.chosen || data.answered >= this.edit) {
             this.edit = Math.max(this.edit, data.answered);
             this.chosen = { ...data.chosen };
@@ -439,7 +411,7 @@ class Explorer {
         if (data.methods !== this.painted?.methods || this.state() !== this.painted.state) this.paint();
     }
 
-    // All that is painted, but for the methods.
+    // The result identifies everything that is painted except the methods.
     state() {
         const { methods, answered, chosen, ...others } = this.data;
         return JSON.stringify([this.chosen, others]);
@@ -479,7 +451,7 @@ class Explorer {
         if (this.root.clientWidth && this.root.clientWidth !== this.width) this.paint();
     }
 
-    // Everything; the axes only where their sizes or kinds have changed.
+    // Axes are drawn again only if their sizes or kinds have changed.
     paint() {
         this.width = this.root.clientWidth || 700;
         this.controls.show(this.chosen, this.data.auto);
@@ -491,7 +463,7 @@ class Explorer {
         }
         const binned = new Map(this.shown.map(key => [key, binCells(this.cells.get(key).cells, this.chosen.n_bins, this.chosen.strategy)]));
         this.paintFrames(binned);
-        binned.forEach((bins, key) => this.drawn.get(key).drawBins(this.panels.diagram, bins, this.intervalsOf(key, bins)));
+        binned.forEach((bins, key) => this.drawn.get(key).drawBins(this.panels.diagram, bins, this.intervalsOf(key, bins), this.data));
         this.paintBand(binned);
         this.paintRange();
         this.paintProbe();
@@ -502,7 +474,7 @@ class Explorer {
         const dots = [...binned.values()].flat().flatMap(bin => [bin.meanScore, bin.observed]);
         const scale = scaleOf(this.chosen.axis, dots);
         const key = JSON.stringify([this.width, scale.low, scale.high, this.data.across, this.data.upward, this.data.level,
-            this.shown.map(each => [each, this.cells.get(each).high.length, this.cells.get(each).ks])]);
+            this.shown.map(method => [method, this.cells.get(method).high.length, this.cells.get(method).ks])]);
         if (key === this.framed) return;
         this.framed = key;
         const wide = this.width >= WIDE;
@@ -510,7 +482,7 @@ class Explorer {
         this.frameDiagram(scale, side);
         this.frameDifference(scale, wide ? this.width - side - 16 : side, wide ? 0.6 * side : 0.62 * side);
         for (const method of this.shown) {
-            if (!this.drawn.has(method)) this.drawn.set(method, new Drawn(this.panels, this.data.methods[method]));
+            if (!this.drawn.has(method)) this.drawn.set(method, new MethodMarks(this.panels, this.data.methods[method]));
             const [drawn, held] = [this.drawn.get(method), this.cells.get(method)];
             drawn.drawSteps(this.panels.histogram, held.heights);
             drawn.drawCurve(this.panels.difference, held.cells, held.difference);
@@ -545,11 +517,11 @@ class Explorer {
         return this.data.clusters ? this.ofClusters(key, bins, "intervals") : bins.map(bin => wilson(bin, this.data.level));
     }
 
-    // What clusters do to bins needs the rows: it comes with the answer, for the bins asked about.
+    // Intervals of clusters need the rows. The server sends them with its answer, for its bins only.
     ofClusters(key, bins, name) {
         const { n_bins, strategy, methods } = this.data.clusters;
-        const known = n_bins === this.chosen.n_bins && strategy === this.chosen.strategy && methods[key]?.[name];
-        return known && known.length === bins.length ? known : null;
+        const bounds = n_bins === this.chosen.n_bins && strategy === this.chosen.strategy && methods[key]?.[name];
+        return bounds && bounds.length === bins.length ? bounds : null;
     }
 
     paintBand(binned) {
@@ -564,7 +536,7 @@ class Explorer {
         this.bandEdge.setAttribute("d", line(low) + line(high));
     }
 
-    // Of one binning it takes some milliseconds, and is the same at every visit.
+    // A band takes some milliseconds and does not change, so it is kept for each binning.
     bandOf(key, bins) {
         if (this.data.clusters) return this.ofClusters(key, bins, "band");
         const { cells, bands } = this.cells.get(key);
@@ -589,19 +561,19 @@ class Explorer {
 
     sayRange(key, range) {
         const name = this.shown.length > 1 ? `${this.data.methods[key].label}: ` : "";
-        const found = between(this.cells.get(key).cells, range, this.data.level);
-        if (!found) return `${name}no rows from ${probability(range[0])} to ${probability(range[1])}.`;
-        const span = `${probability(found.lowEdge)} to ${probability(found.highEdge)}`;
-        const rows = `${whole(found.rows)} ${found.rows === 1 ? "row" : "rows"}`;
-        const interval = this.data.clusters ? this.ofClustersIn(key, range) : found.interval;
+        const part = between(this.cells.get(key).cells, range, this.data.level);
+        if (!part) return `${name}no rows from ${probability(range[0])} to ${probability(range[1])}.`;
+        const span = `${probability(part.lowEdge)} to ${probability(part.highEdge)}`;
+        const rows = `${whole(part.rows)} ${part.rows === 1 ? "row" : "rows"}`;
+        const interval = this.data.clusters ? this.ofClustersIn(key, range) : part.interval;
         const ends = interval ? `${this.ci} ${interval.map(points).join(" to ")}` : `${this.ci} when you let go`;
-        return `${name}${rows} from ${span}: predicted ${percent(found.meanScore)}, observed ${percent(found.observed)}, ` +
-            `difference ${points(found.difference)} points (${ends}).`;
+        return `${name}${rows} from ${span}: predicted ${percent(part.meanScore)}, observed ${percent(part.observed)}, ` +
+            `difference ${points(part.difference)} points (${ends}).`;
     }
 
     ofClustersIn(key, range) {
-        const { range: known, methods } = this.data.clusters;
-        return known?.every((end, i) => end === range[i]) ? methods[key]?.difference : null;
+        const { range: answered, methods } = this.data.clusters;
+        return answered?.every((end, i) => end === range[i]) ? methods[key]?.difference : null;
     }
 
     get ci() {
@@ -625,16 +597,16 @@ class Explorer {
         });
     }
 
-    // A row for each calibrator, filled or not: nothing moves while a hand points.
+    // Every calibrator has a row from the start, so nothing moves while a person points at scores.
     listFunctions() {
-        const known = this.functions.some(read => read.low);
+        const hasIntervals = this.functions.some(read => read.low);
         this.probed.replaceChildren(...this.functions.map(({ label }) => {
             const row = element("tr");
             element("th", { scope: "row" }, row, label);
             row.append(element("td"), element("td"));
             return row;
         }));
-        this.meaning.textContent = "Point at a score in a chart, or enter one." + (known
+        this.meaning.textContent = "Point at a score in a chart, or enter one." + (hasIntervals
             ? " Interval: spread of the calibrator fitted on other rows of the same source. It does not include the error of a calibrator whose form does not fit the data." : "");
     }
 
@@ -644,8 +616,8 @@ class Explorer {
         else this.paintRange();
     }
 
-    // The brush follows a pointer; a click selects the bin under it. Arrow keys move it.
-    hands(panel) {
+    // The brush follows a pointer. A click selects the bin under it, and arrow keys move it.
+    followPointer(panel) {
         const { svg } = panel;
         let start = null;
         svg.addEventListener("pointerdown", event => {
@@ -689,7 +661,7 @@ class Explorer {
         const [from, to] = this.chosen.range ?? [0.4, 0.5];
         const by = this.chosen.range ? Math.min(Math.max(step, -from), 1 - to) : 0;
         const tidy = p => Math.round(1e6 * p) / 1e6;
-        // Shift moves the upper end alone.
+        // With Shift only the upper end moves.
         const moved = event.shiftKey ? [from, clip(tidy(to + step))] : [tidy(from + by), tidy(to + by)];
         if (moved[0] < moved[1]) this.choose({ range: moved }, true);
     }
@@ -707,14 +679,14 @@ class Explorer {
         }
     }
 
-    // A screen reader hears the last state of a movement, not each step of it.
+    // A screen reader reads only the last state of a movement.
     speak(text) {
         clearTimeout(this.speaking);
         this.speaking = setTimeout(() => { this.live.textContent = text; }, SAY_AFTER);
     }
 }
 
-// Draws into an element; returns what takes new data.
+// The explorer is drawn into an element. Its `update` takes new data.
 export function mount(parentElement, data, tell = () => {}) {
     return new Explorer(parentElement, data, tell);
 }
@@ -722,8 +694,8 @@ export function mount(parentElement, data, tell = () => {}) {
 const mounted = new WeakMap();
 const latest = new WeakMap();
 
-// Streamlit calls this at every rerun with the same element and the choices. What they are made of
-// is held by another component (explorer_cells.js), and may come later.
+// Streamlit calls this at every rerun with the same element and the choices. Another component
+// (explorer_cells.js) holds the cells, which may arrive later.
 export default function explorer(call) {
     const { parentElement, data } = call;
     const held = (globalThis.calibExplorer ??= new EventTarget());
@@ -732,7 +704,7 @@ export default function explorer(call) {
     else held.addEventListener("held", () => latest.get(parentElement) === data && explorer(call), { once: true });
 }
 
-// Set up once, then update.
+// The first call mounts the explorer, and later ones update it.
 function draw({ parentElement, setStateValue }, data) {
     const tell = sent => setStateValue("sent", sent);
     const place = parentElement.host ?? parentElement;

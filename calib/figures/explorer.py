@@ -20,13 +20,14 @@ from numpy.typing import NDArray
 from calib.analysis import Analysis, MethodResult
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.data.cells import ScoreCells
-from calib.figures.theme import OUTCOME, style_of
+from calib.figures.layers import FULL_AREA, SMALLEST_DOT
+from calib.figures.theme import BAND, DASHES, FRAME, GREY, GRID, SYMBOLS, style_of
 from calib.figures.words import axis_titles, verdicts
 from calib.numerics.few_cells import cell_runs
 
 HERE = Path(__file__).parent
-# Facts that follow from the score and weights of a single cell, but not of a run of cells.
-_OF_RUNS = ("low", "score_sum", "variance")
+# The script computes these from the score and the weights of a cell, but cannot for runs of cells.
+RUN_COLUMNS = ("low", "score_sum", "variance")
 
 
 @cache
@@ -43,8 +44,10 @@ def cells_script() -> str:
 
 @cache
 def style() -> str:
-    """Its CSS."""
-    return _file("explorer.css")
+    """The explorer's CSS, with the greys of all charts as variables."""
+    greys = {"grey": GREY, "grid": GRID, "frame": FRAME, "band": BAND}
+    variables = " ".join(f"--explorer-{name}: {color};" for name, color in greys.items())
+    return f".explorer {{ {variables} }}\n{_file('explorer.css')}"
 
 
 def _file(name: str) -> str:
@@ -57,10 +60,10 @@ def explorer_data(
     methods: Sequence[str],
     held_out: CrossFitted | None = None,
 ) -> dict[str, Any]:
-    """What `mount` of the script draws, without the choices: as JSON.
+    """The data that `mount` of the script draws, without the choices, as JSON.
 
     `cells` has the held-out scores by method. `methods` are those whose cells are among the data;
-    any other is only named. Calibrated values get the interval that the folds of `held_out` show.
+    any other is only named. Calibrated values have the interval that the folds of `held_out` show.
     """
     # The script writes plain text; text for Plotly must be escaped.
     across, upward = map(unescape, axis_titles(analysis))
@@ -70,9 +73,9 @@ def explorer_data(
         for key, result in analysis.methods.items()
     }
     for key, result in analysis.methods.items():
-        own = result.function
-        if held_out is not None and own.has_curve:
-            bounds = held_out.function_interval(key, own.score, own.calibrated, level)
+        function = result.function
+        if held_out is not None and function.has_curve:
+            bounds = held_out.function_interval(key, function.score, function.calibrated, level)
             ends = zip(("low", "high"), bounds or (), strict=False)
             drawn[key]["function"] |= {name: packed(end) for name, end in ends}
     return {
@@ -82,7 +85,8 @@ def explorer_data(
         "upward": upward,
         "unit": "Weight" if analysis.data.weighted else "Rows",
         "finding": verdicts(analysis, methods),
-        "mark": OUTCOME,
+        "full_area": FULL_AREA,
+        "smallest_dot": SMALLEST_DOT,
     }
 
 
@@ -94,34 +98,35 @@ def explorer_bytes(data: Mapping[str, Any]) -> tuple[str, bytes]:
 
 def _method(result: MethodResult, cells: ScoreCells | None) -> dict[str, Any]:
     style, function = style_of(result.key), result.function
-    found: dict[str, Any] = {
+    data: dict[str, Any] = {
         "label": result.label,
         "color": style.color,
-        "dash": style.dash,
-        "symbol": style.symbol,
+        "dash": DASHES[style.dash],
+        "corners": [[round(x, 4), round(y, 4)] for x, y in SYMBOLS[style.symbol]],
+        "cap": style.cap,
         "null_half_width": result.cumulative.null_half_width,
     }
     if function.has_curve:
-        found["function"] = {
+        data["function"] = {
             "score": packed(function.score),
             "calibrated": packed(function.calibrated),
         }
     if cells is not None:
-        found["cells"] = packed_cells(cells)
-    return found
+        data["cells"] = packed_cells(cells)
+    return data
 
 
 def packed_cells(cells: ScoreCells) -> dict[str, str]:
     """The arrays of cells, or of runs of them, that the script's `readCells` reads."""
     runs = cell_runs(cells)
     weighted = not np.array_equal(runs.weight, runs.rows)
-    found: dict[str, NDArray[Any]] = {"high": runs.high, "rows": runs.rows.astype(np.uint32)}
-    found["positive"] = runs.positive if weighted else runs.positive.astype(np.uint32)
+    columns: dict[str, NDArray[Any]] = {"high": runs.high, "rows": runs.rows.astype(np.uint32)}
+    columns["positive"] = runs.positive if weighted else runs.positive.astype(np.uint32)
     if weighted:
-        found |= {"weight": runs.weight, "weight_sq": runs.weight_sq}
+        columns |= {"weight": runs.weight, "weight_sq": runs.weight_sq}
     if not runs.are_cells:
-        found |= {name: getattr(runs, name) for name in _OF_RUNS}
-    return {name: packed(values) for name, values in found.items()}
+        columns |= {name: getattr(runs, name) for name in RUN_COLUMNS}
+    return {name: packed(values) for name, values in columns.items()}
 
 
 def packed(values: NDArray[Any]) -> str:

@@ -1,4 +1,4 @@
-// What the explorer draws, held for it by a component beside it: sent once, and not with every choice.
+// This component holds the data of the explorer beside it: they are sent once, and not with every choice.
 export default function hold({ data }) {
     const held = (globalThis.calibExplorer ??= new EventTarget());
     if (held.sent === data) return;

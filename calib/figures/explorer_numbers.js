@@ -1,6 +1,7 @@
-// The numbers of the explorer: cells, bins, intervals, bands. No DOM; the same numbers as calib's Python.
+// This module computes the cells, bins, intervals and bands of the explorer. The numbers are those of
+// calib's Python. It does not use the DOM.
 
-const TINY = 1e-18;
+const NEGLIGIBLE_PROBABILITY = 1e-18;
 const ROUNDING = 1e-12;
 const MAX_EXACT_ROWS = 1000;
 const MIN_NORMAL_VARIANCE = 100;
@@ -10,7 +11,7 @@ export const FEW_ROWS = 30;
 
 const KINDS = { f8: Float64Array, u4: Uint32Array };
 
-// "f8:..." or "u4:...": little-endian numbers in base64.
+// The text is "f8:" or "u4:", the type of the numbers, and their little-endian bytes in base64.
 export function decode(text) {
     const bytes = atob(text.slice(3));
     const raw = new Uint8Array(bytes.length);
@@ -24,7 +25,7 @@ function prefix(values) {
     return sums;
 }
 
-// Runs of cells with the prefix sums that everything below reads.
+// Runs of cells have prefix sums, so that sums over bins cost two reads.
 export function readCells(sent) {
     const high = decode(sent.high);
     const low = sent.low ? decode(sent.low) : high;
@@ -52,7 +53,7 @@ export function readCells(sent) {
     return cells;
 }
 
-// Number of sorted values below x, or up to x.
+// The function counts the sorted values below x, or up to x.
 function below(values, x, orEqual, from = 0, to = values.length) {
     let [low, high] = [from, to];
     while (low < high) {
@@ -73,7 +74,8 @@ function quantile(cells, level) {
 }
 
 export function binEdges(cells, nBins, strategy) {
-    // The product, not i / nBins: the last bit decides where a score of exactly 0.3 falls.
+    // The last bit of an edge decides where a score of exactly 0.3 falls, so this is a product as in
+    // Python, and not i / nBins.
     const inner = Array.from({ length: nBins - 1 }, (_, i) => (i + 1) * (1 / nBins));
     if (strategy === "uniform") return [0, ...inner, 1];
     const cut = inner.map(level => quantile(cells, level)).filter(edge => edge > 0 && edge < 1);
@@ -82,7 +84,7 @@ export function binEdges(cells, nBins, strategy) {
 
 const clip = x => Math.min(Math.max(x, 0), 1);
 
-// Sums of the runs first..last - 1.
+// The sums are those of the runs first to last - 1.
 function sums(cells, first, last) {
     const total = values => values[last] - values[first];
     const weight = total(cells.weight);
@@ -99,7 +101,7 @@ function sums(cells, first, last) {
     };
 }
 
-// Occupied bins between edges: right-closed, the first closed on both sides.
+// Bins are closed on the right, the first on both sides. Empty bins are left out.
 export function binBetween(cells, edges) {
     const bins = [];
     let first = 0;
@@ -125,7 +127,8 @@ export function expectedCalibrationError(bins) {
     return gaps / weight;
 }
 
-// The cumulative difference after each run, with its leading 0, and its KS and Kuiper error.
+// The result has the cumulative difference after each run, with a leading 0, its KS error and its
+// Kuiper error.
 export function cumulativeDifference(cells) {
     const total = cells.weight[cells.n];
     const difference = cells.positive.map((positive, i) => (positive - cells.score[i]) / total);
@@ -160,10 +163,11 @@ const FAR_TAIL = [
         2.04426310338993978564e-15],
 ];
 
-const polynomial = (c, x) => c.reduceRight((sum, each) => sum * x + each, 0);
+const polynomial = (c, x) => c.reduceRight((sum, coefficient) => sum * x + coefficient, 0);
 const ratio = ([top, bottom], x) => polynomial(top, x) / polynomial(bottom, x);
 
-// Normal quantile of an upper tail's probability (Wichura 1988, AS 241), to about 1e-15.
+// The normal quantile of an upper tail's probability is that of Wichura 1988, AS 241. Its error is
+// about 1e-15.
 function normalQuantile(tail) {
     const q = 0.5 - tail;
     if (Math.abs(q) <= 0.425) return q * ratio(CENTRE, 0.180625 - q * q);
@@ -173,7 +177,7 @@ function normalQuantile(tail) {
 
 export const normalHalfWidth = level => normalQuantile((1 - level) / 2);
 
-// Wilson's interval of a bin's observed frequency, of its effective rows.
+// Wilson's interval counts the effective rows of the bin.
 export function wilson(bin, level) {
     const square = bin.weight ** 2;
     const least = Math.max(bin.weightSq, square / bin.rows);
@@ -188,16 +192,16 @@ export function wilson(bin, level) {
     ];
 }
 
-// Distribution of a binomial count where it is not negligible: its first number and the rest.
+// The result is the first count whose probability is not negligible, and the probabilities from it on.
 function binomial(n, p) {
     const mode = Math.min(n, Math.floor((n + 1) * p));
     const odds = p / (1 - p);
     const [under, over] = [[], [1]];
-    for (let k = mode, mass = 1; k > 0 && mass > TINY; k -= 1) {
+    for (let k = mode, mass = 1; k > 0 && mass > NEGLIGIBLE_PROBABILITY; k -= 1) {
         mass *= k / ((n - k + 1) * odds);
         under.push(mass);
     }
-    for (let k = mode, mass = 1; k < n && mass > TINY; k += 1) {
+    for (let k = mode, mass = 1; k < n && mass > NEGLIGIBLE_PROBABILITY; k += 1) {
         mass *= ((n - k) / (k + 1)) * odds;
         over.push(mass);
     }
@@ -208,8 +212,8 @@ function binomial(n, p) {
 
 function trimmed(first, pmf) {
     let [low, high] = [0, pmf.length];
-    while (high - low > 1 && pmf[low] < TINY) low += 1;
-    while (high - low > 1 && pmf[high - 1] < TINY) high -= 1;
+    while (high - low > 1 && pmf[low] < NEGLIGIBLE_PROBABILITY) low += 1;
+    while (high - low > 1 && pmf[high - 1] < NEGLIGIBLE_PROBABILITY) high -= 1;
     return { first: first + low, pmf: pmf.slice(low, high) };
 }
 
@@ -221,7 +225,7 @@ function added(one, two) {
     return trimmed(one.first + two.first, pmf);
 }
 
-// One more trial, in place: the window lies in the buffer from low to high.
+// The function adds a trial in place: the window is the part of the buffer from low to high.
 function tried(window, p) {
     const { buffer } = window;
     for (let j = window.high; j > window.low; j -= 1) {
@@ -229,11 +233,11 @@ function tried(window, p) {
     }
     buffer[window.low] *= 1 - p;
     window.high += 1;
-    while (window.high - window.low > 1 && buffer[window.low] < TINY) buffer[window.low++] = 0;
-    while (window.high - window.low > 1 && buffer[window.high - 1] < TINY) buffer[--window.high] = 0;
+    while (window.high - window.low > 1 && buffer[window.low] < NEGLIGIBLE_PROBABILITY) buffer[window.low++] = 0;
+    while (window.high - window.low > 1 && buffer[window.high - 1] < NEGLIGIBLE_PROBABILITY) buffer[--window.high] = 0;
 }
 
-// Cumulative distribution of the number of positives in a bin whose scores are calibrated.
+// The result is the cumulative distribution of the number of positives if the scores are calibrated.
 function countOf(cells, bin) {
     const large = bin.rows > MAX_EXACT_ROWS;
     const window = { buffer: new Float64Array(large ? 1 : bin.rows + 2), low: 0, high: 1 };
@@ -258,7 +262,8 @@ function* singles(bin) {
     for (let i = bin.first; i < bin.last; i += 1) yield [i, i + 1];
 }
 
-// A large bin's runs in about equally many parts, whose rows count at their mean score.
+// The runs of a large bin are joined into parts of about equal size, whose rows count at their mean
+// score.
 function* parts(bin) {
     let before = bin.first;
     for (let i = 1; i <= LARGE_BIN_PARTS; i += 1) {
@@ -268,7 +273,7 @@ function* parts(bin) {
     }
 }
 
-// To the nearest whole number, halves to the even one.
+// Halves are rounded to the even number, as Python rounds them.
 function evenly(x) {
     const floor = Math.floor(x);
     if (x - floor !== 0.5) return Math.round(x);
@@ -281,7 +286,7 @@ function bounds({ first, cdf }, tail) {
     return { low: first + low, high: first + high, share: cdf[high] - (low ? cdf[low - 1] : 0) };
 }
 
-// The largest tail of each bin at which all are within their bounds often enough.
+// The tail is the largest at which all bins together are within their bounds often enough.
 function tailOfAll(counts, nNormal, level) {
     const enough = tail =>
         counts.reduce((product, count) => product * bounds(count, tail).share, 1) *
@@ -301,7 +306,7 @@ const isCounted = (cells, bin) =>
     cells.equalWeights &&
     (bin.rows <= MAX_EXACT_ROWS || (bin.spread * bin.rows) ** 2 < MIN_NORMAL_VARIANCE);
 
-// The consistency band: where each observed frequency falls if the scores are calibrated.
+// The consistency band is the range of each observed frequency if the scores are calibrated.
 export function consistencyBand(cells, bins, level, simultaneous) {
     const counts = bins.map(bin => (isCounted(cells, bin) ? countOf(cells, bin) : null));
     const counted = counts.filter(Boolean);
@@ -318,7 +323,7 @@ export function consistencyBand(cells, bins, level, simultaneous) {
     });
 }
 
-// The nearest score to an edge that cuts no run in two.
+// The result is the end of a run that is nearest to the score, because a run cannot be divided.
 export function cleanEdge(cells, edge) {
     if (edge <= 0 || edge >= 1) return clip(edge);
     const i = below(cells.high, edge, true);
@@ -327,17 +332,17 @@ export function cleanEdge(cells, edge) {
     return edge - under < cells.high[i] - edge ? under : cells.high[i];
 }
 
-// What a range of scores holds: right-closed, and closed at 0. Null where there is no row.
+// The range is closed on the right, and at 0. The result is null if the range has no rows.
 export function between(cells, [from, to], level) {
     const [low, high] = [cleanEdge(cells, from), cleanEdge(cells, to)];
     const edges = [...new Set([0, low, high, 1])].sort((a, b) => a - b);
-    const bin = binBetween(cells, edges).find(each => each.lowEdge === low && low < high);
+    const bin = binBetween(cells, edges).find(({ lowEdge }) => lowEdge === low && low < high);
     if (!bin) return null;
     const interval = wilson(bin, level).map(bound => bound - bin.meanScore);
     return { ...bin, difference: bin.observed - bin.meanScore, interval };
 }
 
-// A calibration function between the points that it is known at.
+// A calibration function is interpolated linearly between its points.
 export function interpolate(xs, ys, x) {
     const i = Math.min(Math.max(below(xs, x, true) - 1, 0), xs.length - 2);
     const share = clip((x - xs[i]) / (xs[i + 1] - xs[i]));

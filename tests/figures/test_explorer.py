@@ -1,12 +1,14 @@
 """What the explorer is sent: text as it is, and only the cells that are shown."""
 
 import json
+import re
 
 import numpy as np
 
 import calib
 from calib.data.predictions import Predictions
-from calib.figures.explorer import explorer_bytes, explorer_data, packed
+from calib.figures.explorer import explorer_bytes, explorer_data, packed, script, style
+from calib.figures.theme import DASHES, GREY, SYMBOLS, style_of
 
 
 def test_names_of_classes_reach_the_axes_as_they_are():
@@ -33,3 +35,17 @@ def test_what_is_sent_has_a_name_of_its_content_and_little_endian_numbers():
     sent = f'{{"of": "{name}", "level": 0.95}}'.encode()
     assert explorer_bytes({"level": 0.95}) == (name, sent)
     assert packed(np.array([0.5])) == packed(np.array([0.5], dtype=">f8")) == "f8:AAAAAAAA4D8="
+
+
+def test_its_marks_are_those_of_all_charts():
+    """Dashes, symbols and greys stand in `calib.figures.theme` only."""
+    rows = calib.examples.EXAMPLES["naive_bayes"].load()
+    analysis = calib.analyze(rows, calib.Settings(methods=("uncalibrated", "platt")))
+    methods = explorer_data(analysis, analysis.held_out.cells, [])["methods"]
+    for key, method in methods.items():
+        assert method["color"] == style_of(key).color
+        assert method["dash"] == DASHES[style_of(key).dash]
+        np.testing.assert_allclose(method["corners"], SYMBOLS[style_of(key).symbol], atol=5e-5)
+    assert methods["uncalibrated"]["corners"] == []
+    assert f"--explorer-grey: {GREY};" in style()
+    assert not re.search("#[0-9a-f]{6}", script())
