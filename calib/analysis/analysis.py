@@ -13,10 +13,10 @@ import pandas as pd
 from calib.analysis.recommendation import Recommendation
 from calib.analysis.verdict import Verdict, adjusted
 from calib.crossfit.cross_fitted import CrossFitted
+from calib.crossfit.estimates import MethodMetrics, metric_table
 from calib.crossfit.matrix_comparison import (
     LiveMulticlassComparison,
     MulticlassComparison,
-    MulticlassResult,
 )
 from calib.crossfit.settings import Settings
 from calib.curves.cumulative import CumulativeCurve
@@ -27,7 +27,6 @@ from calib.data.origin import Origin, read_as
 from calib.metrics import TestResult
 from calib.metrics.base import Better
 from calib.numerics.arrays import FloatArray
-from calib.numerics.estimate import Estimate
 from calib.text import number, percent, plural
 
 # A double has no more.
@@ -115,7 +114,7 @@ class DataSummary:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MethodResult:
+class MethodResult(MethodMetrics):
     """All results of one method on held-out rows.
 
     Attributes
@@ -140,10 +139,6 @@ class MethodResult:
         likelihood-ratio test of slope 1 and intercept 0). If groups are named, they are by cluster.
     """
 
-    key: str
-    label: str
-    metrics: Mapping[str, Estimate]
-    differences: Mapping[str, Estimate]
     reliability: ReliabilityCurve
     histogram: FloatArray
     cumulative: CumulativeCurve
@@ -155,10 +150,6 @@ class MethodResult:
     def all_tests(self) -> dict[str, TestResult]:
         """The KS test and the other tests by key."""
         return {"ks": self.ks, **self.tests}
-
-
-# The part of one method in an analysis, or in that of the whole matrix.
-Result = MethodResult | MulticlassResult
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -255,16 +246,7 @@ class Analysis:
         DataFrame
             The index is the method key.
         """
-        rows = {}
-        for key, method in self.methods.items():
-            row: dict[str, object] = {"method": method.label}
-            for column in self.columns:
-                name = column.key
-                row |= method.metrics[name].columns(name)
-                if name in method.differences:
-                    row |= method.differences[name].columns(f"{name}_diff")
-            rows[key] = row
-        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("key")
+        return metric_table(self.methods, (column.key for column in self.columns))
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False, kw_only=True)

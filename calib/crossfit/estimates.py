@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
 
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.cross_fitted import CrossFitted
@@ -13,6 +16,29 @@ from calib.numerics.arrays import FloatArray
 from calib.numerics.clusters import cluster_effect, unit_sums
 from calib.numerics.estimate import Estimate
 from calib.numerics.intervals import mean_interval, normal_quantile
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MethodMetrics:
+    """Metrics of one method on held-out rows, with intervals."""
+
+    key: str
+    label: str
+    metrics: Mapping[str, Estimate]
+    differences: Mapping[str, Estimate]  # from the uncalibrated scores, paired by row
+
+
+def metric_table(methods: Mapping[str, MethodMetrics], names: Iterable[str]) -> pd.DataFrame:
+    """One row per method. Columns: metric, metric_low, metric_high, metric_diff, ..."""
+    names, rows = tuple(names), {}
+    for key, method in methods.items():
+        row: dict[str, object] = {"method": method.label}
+        for name in names:
+            row |= method.metrics[name].columns(name)
+            if name in method.differences:
+                row |= method.differences[name].columns(f"{name}_diff")
+        rows[key] = row
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("key")
 
 
 def mean_estimate(

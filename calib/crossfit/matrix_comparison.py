@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from calib.calibrators import CALIBRATORS
-from calib.crossfit.estimates import mean_estimate, simplest
+from calib.crossfit.estimates import MethodMetrics, mean_estimate, metric_table, simplest
 from calib.crossfit.matrix import MatrixFits, fit_matrix
 from calib.crossfit.matrix_views import replicate_view
 from calib.crossfit.settings import Settings, default_methods
@@ -28,15 +28,13 @@ N_BINS = 15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MulticlassResult:
-    """All metrics of one method on held-out rows."""
+class MulticlassResult(MethodMetrics):
+    """All metrics of one method on held-out rows.
 
-    key: str
-    label: str
-    # Keys as in `calib.metrics.matrix_metrics`. All except the classwise ECE have intervals.
-    metrics: Mapping[str, Estimate]
-    # Difference of log_loss, brier_score and accuracy from the uncalibrated scores, paired by row.
-    differences: Mapping[str, Estimate]
+    The keys of `metrics` are those of `calib.metrics.matrix_metrics`. All except the classwise ECE
+    have intervals. Differences are those of log_loss, brier_score and accuracy.
+    """
+
     to_best: Estimate  # log loss minus the log loss of the best method, paired by row
     # p-values of the KS tests of the classes, NaN for classes that are not tested.
     class_p_values: FloatArray
@@ -102,15 +100,7 @@ class MulticlassComparison:
 
     def frame(self) -> pd.DataFrame:
         """One row per method. Columns: metric, metric_low, metric_high, metric_diff, ..."""
-        rows = {}
-        for key, result in self.results.items():
-            row: dict[str, object] = {"method": result.label}
-            for name in matrix_metrics():
-                row |= result.metrics[name].columns(name)
-                if name in result.differences:
-                    row |= result.differences[name].columns(f"{name}_diff")
-            rows[key] = row
-        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("key")
+        return metric_table(self.results, matrix_metrics())
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False)

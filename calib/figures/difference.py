@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from calib.analysis import Analysis
-from calib.analysis.analysis import Result
+from calib.crossfit.estimates import MethodMetrics
 from calib.figures.axes import padded
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import HOVER_TEXT, Layer, method, reference, whiskers
@@ -74,7 +74,9 @@ def matrix_difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Ch
     return _forest(analysis, results, metric, matrix_metrics()[metric].label)
 
 
-def _forest(analysis: Analysis, methods: Sequence[Result], metric: Loss, label: str) -> Chart:
+def _forest(
+    analysis: Analysis, methods: Sequence[MethodMetrics], metric: Loss, label: str
+) -> Chart:
     results = [result for result in methods if result.key != "uncalibrated"]
     # The axis has no room for the part of a label that says how a method takes several classes.
     labels = [result.label.partition(",")[0] for result in results]
@@ -99,7 +101,7 @@ def _forest(analysis: Analysis, methods: Sequence[Result], metric: Loss, label: 
     )
 
 
-def _row(result: Result, metric: str, row: int) -> Layer:
+def _row(result: MethodMetrics, metric: str, row: int) -> Layer:
     estimate, of = result.differences[metric], method(result)
     value, low, high = (np.array([e]) for e in (estimate.value, estimate.low, estimate.high))
     return Layer(
@@ -114,7 +116,7 @@ def _row(result: Result, metric: str, row: int) -> Layer:
     )
 
 
-def _range(results: list[Result], metric: str) -> list[float]:
+def _range(results: list[MethodMetrics], metric: str) -> list[float]:
     """Zero and all intervals but for the ends of very long ones, with a margin."""
     estimates = [result.differences[metric] for result in results]
     ends = np.array([[0.0, e.value, e.low, e.high] for e in estimates] or [[0.0]])

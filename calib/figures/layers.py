@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calib.analysis.analysis import Result
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.calibrators import CALIBRATORS
+from calib.crossfit.estimates import MethodMetrics
 from calib.curves.rate import RateCurve
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.figures.axes import Scale
@@ -109,7 +109,7 @@ class Subject:
         return Marker(self.style.color, symbol=symbol or self.style.symbol, size=size, line=line)
 
 
-def method(shown: Result | str) -> Subject:
+def method(shown: MethodMetrics | str) -> Subject:
     """A method, from its part of an analysis or by its key."""
     calibrator = CALIBRATORS[shown] if isinstance(shown, str) else shown
     return Subject(calibrator.key, escaped(calibrator.label), style_of(calibrator.key))

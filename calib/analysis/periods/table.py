@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from calib.analysis.groups import GroupTable, split_by_group
 from calib.analysis.periods.cutting import Periods, Unit, cut_periods
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.folds import n_positive
 from calib.curves.reliability import FEW_ROWS
 from calib.data.base import Data
-from calib.data.views import BinaryView, rows_by_code
+from calib.data.views import BinaryView
 from calib.metrics.by_cluster import widened_line, widened_test
 from calib.metrics.cumulative import ks_test
 from calib.metrics.regression import calibration_slope_intercept
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked, arrays_of
+from calib.numerics.arrays import FloatArray, IntArray, arrays_of
 from calib.numerics.clusters import mean_design_effects
 from calib.numerics.intervals import holm, wilson_interval
 from calib.numerics.threads import single_thread
@@ -25,7 +26,7 @@ LINE = ("slope", "slope_low", "slope_high", "intercept", "intercept_low", "inter
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PeriodTable(Locked):
+class PeriodTable(GroupTable):
     """Calibration of each period that has rows, in order of time. Arrays have the shape (k,).
 
     Attributes
@@ -66,14 +67,6 @@ class PeriodTable(Locked):
     ks_p_adjusted: FloatArray
     n_missing: int
     confidence_level: float
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    @property
-    def few(self) -> BoolArray:
-        """Whether a period has fewer than 30 rows. Such periods are shown but not tested."""
-        return np.asarray(self.rows < FEW_ROWS)
 
     def frame(self) -> pd.DataFrame:
         """One row per period."""
@@ -116,35 +109,33 @@ def period_table(
     >>> table.names, table.base_rate
     (('2020', '2021'), array([0.5, 0.5]))
     """
-    parts = rows_by_code(replace(rows, score=score), periods.codes, len(periods))
+    number, parts, cells = split_by_group(rows, score, periods.codes, len(periods))
     if not parts:
         raise ValueError("Periods need rows with a time among those that are scored, got none.")
-    number = np.array(list(parts), dtype=np.int64)
-    own = list(parts.values())
-    each = [part.cells() for part in own]
-    n_rows = np.array([c.n_rows for c in each], dtype=np.int64)
-    base_rate = np.array([c.base_rate for c in each])
-    effective = np.array([c.total_weight**2 / c.total_weight_sq for c in each])
-    effect = np.array([_design_effect(part) for part in own])
+    n_rows = np.array([own.n_rows for own in cells], dtype=np.int64)
+    base_rate = np.array([own.base_rate for own in cells])
+    effective = np.array([own.total_weight**2 / own.total_weight_sq for own in cells])
+    effect = np.array([_design_effect(part) for part in parts])
     low, high = wilson_interval(base_rate, effective / effect, confidence_level)
+    pairs = list(zip(parts, cells, strict=True))
     with single_thread():
-        fits = [
-            widened_line(part, calibration_slope_intercept(c, confidence_level=confidence_level))
-            for part, c in zip(own, each, strict=True)
+        lines = [
+            widened_line(part, calibration_slope_intercept(own, confidence_level=confidence_level))
+            for part, own in pairs
         ]
-    tests = [widened_test(ks_test(c), part, c) for part, c in zip(own, each, strict=True)]
+    tests = [widened_test(ks_test(own), part, own) for part, own in pairs]
     p_value = np.array([test.p_value for test in tests])
     return PeriodTable(
         unit=periods.unit,
         names=tuple(periods.names[i] for i in number),
         position=periods.position[number],
         rows=n_rows,
-        positives=np.array([n_positive(part) for part in own], dtype=np.int64),
-        mean_score=np.array([c.mean_score for c in each]),
+        positives=np.array([n_positive(part) for part in parts], dtype=np.int64),
+        mean_score=np.array([own.mean_score for own in cells]),
         base_rate=base_rate,
         base_rate_low=low,
         base_rate_high=high,
-        **{name: np.array([getattr(fit, name) for fit in fits]) for name in LINE},
+        **{name: np.array([getattr(line, name) for line in lines]) for name in LINE},
         ks=np.array([test.statistic for test in tests]),
         ks_p_value=p_value,
         ks_p_adjusted=holm(np.where(n_rows < FEW_ROWS, np.nan, p_value)),

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
+from calib.analysis.groups import GroupTable
 from calib.curves.reliability import FEW_ROWS
 from calib.data.slicing import Slicing
 from calib.data.views import BinaryView
@@ -20,7 +21,7 @@ RARE = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SliceGaps(Locked):
+class SliceGaps(GroupTable):
     """Observed minus predicted of each slice that has rows. Arrays have the shape (k,).
 
     Attributes
@@ -57,14 +58,6 @@ class SliceGaps(Locked):
     p_value: FloatArray
     p_adjusted: FloatArray
     confidence_level: float
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    @property
-    def few(self) -> BoolArray:
-        """Whether a slice has fewer than 30 rows. Such slices are shown but not tested."""
-        return np.asarray(self.rows < FEW_ROWS)
 
     @property
     def order(self) -> IntArray:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from calib.analysis.groups import GroupTable, split_by_group
 from calib.analysis.verdict import adjusted, calibration_tests
 from calib.curves.reliability import FEW_ROWS
 from calib.data.cells import ScoreCells
 from calib.data.slicing import Slicing
-from calib.data.views import BinaryView, rows_by_code
+from calib.data.views import BinaryView
 from calib.metrics.base import TestResult
 from calib.metrics.by_cluster import clustered_tests, widened_line, widened_test
 from calib.metrics.cumulative import ks_error, ks_test
 from calib.metrics.regression import line_estimates
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked, arrays_of
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, arrays_of
 from calib.numerics.intervals import holm
 from calib.numerics.logistic import LogisticFit
 from calib.numerics.threads import single_thread
@@ -26,7 +27,7 @@ LINE = ("slope", "slope_low", "slope_high")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SliceTests(Locked):
+class SliceTests(GroupTable):
     """Whether the scores are calibrated in each slice that has rows. Arrays have the shape (k,).
 
     Attributes
@@ -58,14 +59,6 @@ class SliceTests(Locked):
     p_value: FloatArray
     p_adjusted: FloatArray
     confidence_level: float
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    @property
-    def few(self) -> BoolArray:
-        """Whether a slice has fewer than 30 rows. Such slices are not tested."""
-        return np.asarray(self.rows < FEW_ROWS)
 
     @property
     def order(self) -> IntArray:
@@ -122,25 +115,20 @@ def slice_tests(
     >>> tests.significant(), tests.slope[:1].round(2)
     (array([ True, False]), array([0.5]))
     """
-    own = rows_by_code(replace(rows, score=score), slicing.codes, len(slicing))
-    number = np.array(list(own), dtype=np.int64)
-    parts = list(own.values())
-    cells = [part.cells() for part in parts]
-    n_rows = np.array([each.n_rows for each in cells], dtype=np.int64)
+    number, slices, cells = split_by_group(rows, score, slicing.codes, len(slicing))
     with single_thread():
-        fits = [fit_line(each) for each in cells]
-        own_fits = list(zip(parts, cells, fits, strict=True))
+        fitted = [(part, own, fit_line(own)) for part, own in zip(slices, cells, strict=True)]
         lines = [
-            widened_line(part, line_estimates(each, fit, confidence_level))
-            for part, each, fit in own_fits
+            widened_line(part, line_estimates(own, fit, confidence_level))
+            for part, own, fit in fitted
         ]
-        p_value = np.array([_p_value(*each) for each in own_fits])
+        p_value = np.array([_p_value(*one) for one in fitted])
     return SliceTests(
         names=tuple(slicing.names[i] for i in number),
         number=number,
-        rows=n_rows,
+        rows=np.array([own.n_rows for own in cells], dtype=np.int64),
         **{name: np.array([getattr(line, name) for line in lines]) for name in LINE},
-        ks=np.array([ks_error(each) for each in cells]),
+        ks=np.array([ks_error(own) for own in cells]),
         p_value=p_value,
         p_adjusted=holm(p_value),
         confidence_level=confidence_level,

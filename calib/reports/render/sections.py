@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from calib.analysis import Column, MethodResult
-from calib.analysis.analysis import Result
 from calib.analysis.summary import is_error
 from calib.analysis.verdict import SIGNIFICANCE
+from calib.crossfit.estimates import MethodMetrics
 from calib.figures.cumulative_difference import cumulative_difference_chart
 from calib.figures.difference import difference_chart
 from calib.figures.explorer import explorer_data
@@ -157,9 +157,9 @@ def _protocol(report: Contents) -> str:
 def _table(
     report: Contents,
     caption: str,
-    results: Iterable[Result],
+    results: Iterable[MethodMetrics],
     columns: Sequence[Column],
-    cell: Callable[[Result, Column], Value],
+    cell: Callable[[MethodMetrics, Column], Value],
 ) -> Table:
     """One row per method, the recommended one marked."""
     chosen = report.analysis.recommendation.method
@@ -173,11 +173,11 @@ def _table(
     return Table(caption, ("Method", *(column.label for column in columns)), rows)
 
 
-def _others(results: Iterable[Result]) -> list[Result]:
+def _others(results: Iterable[MethodMetrics]) -> list[MethodMetrics]:
     return [each for each in results if each.key != "uncalibrated"]
 
 
-def _metric(result: Result, column: Column) -> Value:
+def _metric(result: MethodMetrics, column: Column) -> Value:
     estimate = result.metrics[column.key]
     details = [interval(estimate, column.digits), noise_floor(estimate, column.digits)]
     if column.key == "ks_error" and isinstance(result, MethodResult):
@@ -185,7 +185,7 @@ def _metric(result: Result, column: Column) -> Value:
     return Value(number(estimate.value, column.digits), "\n".join(filter(None, details)))
 
 
-def _difference(result: Result, column: Column) -> Value:
+def _difference(result: MethodMetrics, column: Column) -> Value:
     if column.key not in result.differences:
         return Value(UNKNOWN)
     change, digits = result.differences[column.key], column.digits

@@ -8,9 +8,9 @@ from functools import partial
 import streamlit as st
 
 from calib.analysis import Analysis, Column
-from calib.analysis.analysis import Result
 from calib.analysis.model_comparison import ModelComparison
 from calib.crossfit.clipping import Clipping, compare_clipping
+from calib.crossfit.estimates import MethodMetrics
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, MulticlassComparison
 from calib.curves.reliability import FEW_ROWS
 from calib.figures.before_after import before_after_panel
@@ -156,7 +156,7 @@ def table(
     about: str,
     analysis: Analysis,
     columns: Sequence[MetricColumn],
-    methods: Mapping[str, Result],
+    methods: Mapping[str, MethodMetrics],
 ) -> None:
     labels = {key: method.label for key, method in methods.items()}
     metric_table(name, about, columns, labels, analysis.recommendation.method)
