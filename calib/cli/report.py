@@ -86,7 +86,7 @@ def run(given: argparse.Namespace) -> int:
 
     def save(path: Path) -> None:
         if given.images and path.suffix.lower() == ".zip":
-            from calib.reports.render.export import pictures
+            from calib.reports.render.printed_files import pictures
 
             images = pictures(report, given.images, options.progress_of(given))
             write_whole(path, archive(table_files(report) | images))

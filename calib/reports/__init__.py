@@ -1,6 +1,6 @@
 """Reports: an analysis without its rows, which can be saved, sent and opened again."""
 
-from calib.reports.comparing import ReportComparison, compare_reports
+from calib.reports.comparison.comparing import ReportComparison, compare_reports
 from calib.reports.contents.codec import ReportError
 from calib.reports.contents.evidence import Grade
 from calib.reports.contents.slices_periods_decisions import parts_of

@@ -18,10 +18,10 @@ from calib.reports.contents.codec import SCHEMA_VERSION, ReportError, decode, en
 from calib.reports.contents.consistency import check_contents
 from calib.reports.contents.disclosure import aggregated
 from calib.reports.contents.evidence import Grade
-from calib.reports.contents.structure import Contents, Declared, Parts
+from calib.reports.contents.structure import Contents, Declared, Parts, Seal
 from calib.reports.proof.collecting import evidence_of
 from calib.reports.proof.recomputing import recomputed_parts
-from calib.reports.proof.sealing import Seal, read_key, seal_of
+from calib.reports.proof.sealing import read_key, seal_of
 from calib.reports.render.archive import archive, table_files
 from calib.reports.render.files import Printable
 

@@ -12,7 +12,7 @@ from calib.analysis import analyze
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
 from calib.reports import Report, compare_reports
-from calib.reports.comparison import BIASED
+from calib.reports.comparison.changes import BIASED
 from tests.reports.conftest import HOSTILE, MOMENT, overconfident
 from tests.reports.test_html import Reader
 

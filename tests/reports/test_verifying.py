@@ -19,11 +19,10 @@ from calib.metrics import expected_calibration_error, ks_error
 from calib.reports import Report, ReportError, parts_of
 from calib.reports.contents.codec import encode
 from calib.reports.contents.evidence import TIME
-from calib.reports.proof.checked_values import CheckedValues
 from calib.reports.proof.ranges import HeldOutCells
 from calib.reports.proof.recomputing import WORDS
 from calib.reports.proof.sealing import seal_of
-from calib.reports.verified_report import NotVerified, verify_report
+from calib.reports.verified_report import CheckedValues, NotVerified, verify_report
 from tests.rare import common_first
 from tests.reports.tampering import changed_leaf, leaves, random_predictions
 

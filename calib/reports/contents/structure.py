@@ -16,7 +16,6 @@ from calib.analysis.periods import PeriodTable
 from calib.analysis.slices import SliceGaps, SliceTests
 from calib.calibrators import CALIBRATORS
 from calib.reports.contents.evidence import Evidence
-from calib.reports.proof.sealing import Seal
 
 Declared = Literal["unknown", "yes", "no"]
 
@@ -89,6 +88,17 @@ class Parts:
     def slice_columns(self) -> Sequence[tuple[str, ...]]:
         """The slice columns, or pairs of crossed columns."""
         return [part.columns for part in self.slices]
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """The seal of a report, by which a change is detected."""
+
+    sha256: str  # of the canonical JSON of everything else, as hexadecimal digits
+    # 32 and 64 bytes in base64: an Ed25519 key, and its signature of that JSON; empty if it is not
+    # signed.
+    public_key: str = ""
+    signature: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

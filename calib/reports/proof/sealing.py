@@ -6,28 +6,17 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from calib.reports.contents.codec import ReportError
+from calib.reports.contents.structure import Seal
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 MISSING = "Signatures need the package cryptography: pip install 'calib[sign]'."
 SEAL = "seal"
-
-
-@dataclass(frozen=True, slots=True)
-class Seal:
-    """The seal of a report, by which a change is detected."""
-
-    sha256: str  # of the canonical JSON of everything else, as hexadecimal digits
-    # 32 and 64 bytes in base64: an Ed25519 key, and its signature of that JSON; empty if it is not
-    # signed.
-    public_key: str = ""
-    signature: str = ""
 
 
 def canonical(data: Mapping[str, Any]) -> bytes:

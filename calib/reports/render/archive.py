@@ -108,7 +108,7 @@ def table_files(report: Contents) -> dict[str, bytes]:
     # Documents draw with Plotly; the numbers alone must not need it.
     if find_spec("plotly") is None:
         return full
-    from calib.reports.render.export import printed_tables
+    from calib.reports.render.printed_files import printed_tables
 
     return full | printed_tables(report)
 

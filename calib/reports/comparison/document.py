@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from calib.figures.reliability import overlay_chart
-from calib.reports.comparison import Change, Compared, MetricChange
+from calib.reports.comparison.changes import Change, Compared, MetricChange
 from calib.reports.contents.structure import Contents
 from calib.reports.render.blocks import (
     Block,

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from calib.reports.comparison import (
+from calib.reports.comparison.changes import (
     Compared,
     changes_of,
     data_facts,
@@ -38,7 +38,7 @@ class ReportComparison(Compared, Printable):
 
     def document(self) -> ReportDocument:
         """The comparison as a document of sections."""
-        from calib.reports.render.comparison_document import document_of_comparison
+        from calib.reports.comparison.document import document_of_comparison
 
         return document_of_comparison(self)
 

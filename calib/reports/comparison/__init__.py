@@ -1,0 +1,1 @@
+"""Comparison: what changed between two reports, as numbers and as a document."""
