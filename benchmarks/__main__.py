@@ -11,7 +11,7 @@ from pathlib import Path
 
 def main(chosen: list[str]) -> int:
     """Run the chosen benchmarks, or all of them; return how many missed a target."""
-    # Packages are no benchmarks: benchmarks.reproduce has a command of its own.
+    # Packages are not listed: benchmarks.reproduce has its own command.
     found = pkgutil.iter_modules([str(Path(__file__).parent)])
     known = [module.name for module in found if not module.ispkg]
     names = chosen or [name for name in known if not name.startswith("_")]

@@ -14,7 +14,7 @@ CHUNK = 1 << 16
 @contextmanager
 def far(url: str, round_trip: float) -> Iterator[str]:
     """Yield another address of the server at `url`, `round_trip` seconds away."""
-    # Of its own: Playwright runs one in the thread that calls this.
+    # Playwright runs a loop in the calling thread, so this one runs in its own.
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
@@ -31,7 +31,7 @@ def far(url: str, round_trip: float) -> Iterator[str]:
 async def _listen(port: int, delay: float) -> asyncio.Server:
     async def connect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         there, back = await asyncio.open_connection("localhost", port)
-        # Cancelled when it closes: asyncio would log it.
+        # The task is cancelled when the server closes, which asyncio would log.
         with suppress(asyncio.CancelledError):
             await asyncio.gather(_pass(reader, back, delay), _pass(there, writer, delay))
 

@@ -39,7 +39,7 @@ def timed(run: object) -> None:
 
 
 if __name__ == "__main__":
-    # What is loaded and compiled once is no part of a server's work.
+    # The first run loads and compiles, which is not measured.
     rng = np.random.default_rng(0)
     few = rng.random(2000)
     calib.analyze(calib.Predictions.from_arrays(rng.random(2000) < few, few))

@@ -27,7 +27,7 @@ class Person:
             address, subprotocols=["streamlit"], max_size=None, ping_interval=None, legacy=True
         )  # type: ignore[list-item]
         self._elements: dict[str, tuple[str, str]] = {}
-        # Messages that a browser keeps, which are then sent by their hash alone.
+        # A browser keeps these messages, which are then sent only by their hash.
         self._kept: dict[str, ForwardMsg] = {}
         self._page = self._session = self._alert = ""
         self._url, self._query = url, query
@@ -79,7 +79,7 @@ class Person:
         return self._run(message)
 
     def _upload(self, path: str, name: str, data: bytes) -> None:
-        # The token against forged requests is in a cookie, and must be sent beside it too.
+        # The token against request forgery is in a cookie, and must also be sent as a header.
         with httpx.Client(base_url=self._url, timeout=PATIENCE) as client:
             client.get("/_stcore/health")
             token = client.cookies.get("_streamlit_xsrf", "")
@@ -97,7 +97,7 @@ class Person:
     def _run(self, message: BackMsg, until: str = "") -> float:
         """Send, and read until the script has ended; seconds until `until` came."""
         start, seen = time.perf_counter(), 0.0
-        # None is dropped while a run goes on: the server counts on those that were named.
+        # No message is dropped while a script runs, because the server may refer to it.
         while len(self._kept) > MOST_KEPT:
             del self._kept[next(iter(self._kept))]
         message.rerun_script.cached_message_hashes.extend(self._kept)

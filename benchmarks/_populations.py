@@ -109,7 +109,7 @@ SHAPES = (
     Shape("clusters, calibrated", clustered=True),
     Shape("clusters, overconfident", clustered=True, slope=0.6),
 )
-# Further ones that a verdict is measured on: gaps that alternate in sign, and clusters.
+# A verdict is also measured on gaps that alternate in sign, and on clusters.
 VERDICT_SHAPES = (
     *SHAPES,
     Shape("wavy", wave=0.08),

@@ -19,9 +19,9 @@ from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.web.cli import main
 
 CHARTS, EXPLORER = "charts sent", "explorer sent"
-# From the start of a run until its first chart, or the explorer, is on its way.
+# This part lasts from the start of a run until its first chart, or the explorer, is sent.
 DIAGRAM, STARTED = "diagram", "started"
-# Part of a run -> the functions that make it up.
+# The values are the functions that make up a part of a run.
 PARTS = {
     "analysis": ["calib.ui.session.state:analysis"],
     "figures": [

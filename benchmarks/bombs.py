@@ -145,7 +145,7 @@ def explode(url: str) -> int:
             start = time.perf_counter()
             thief.drop("data_file", name, data)
             seconds = time.perf_counter() - start
-            # A few moves more: the median of two says little.
+            # A median of two moves says little, so a few more moves follow.
             time.sleep(max(0.0, LEAST - seconds))
         ratio, slow = statistics.median(seen.moves) / median, max(seen.health)
         missed += (ratio > RATIO) + (slow > HEALTH)

@@ -78,7 +78,7 @@ def race(n_rows: int, at: int) -> int:
     for one in RACES:
         try:
             with single_thread(), warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the peers' own deprecations
+                warnings.simplefilter("ignore")  # The other packages give warnings of deprecation.
                 theirs = cpu_seconds(lambda one=one: one.fit(scores, y), REPEATS)
         except ModuleNotFoundError as missing:
             print(f"{one.key:12s} skipped: {missing.name} is not installed")

@@ -71,10 +71,10 @@ PAGE = Path(__file__).parent.parent / "docs" / "uncertainty.md"
 LEVEL, SIZE = 0.95, 0.05
 N_ROWS = (200, 2_000, 20_000)
 REPETITIONS = 1_000
-# Fewer resamples and coarser groups than in use, for time: quantiles of 200 draws are a little
-# nearer to each other than those of 1,000, and cost about half a point of coverage.
+# The resamples and groups are fewer than in use, to save time. Quantiles of 200 draws are a little
+# nearer to each other than those of 1,000, which costs about half a point of coverage.
 RESAMPLES, GROUPS = 200, 256
-# What takes long is repeated less often, with one number of rows.
+# Slow intervals are repeated less often, with one number of rows.
 SLOW_REPETITIONS, SLOW_RESAMPLES, SLOW_ROWS = 100, 100, 2_000
 ANSWERED = tuple(
     shape
@@ -83,13 +83,14 @@ ANSWERED = tuple(
 )
 SMOOTH_SHAPES = ("calibrated", "overconfident", "a little too high")
 SHOWN = ("platt", "logistic", "isotonic", "beta", "spline")
-# Their forms fit all shapes of data here, and a calibrator's value is measured at these shares of
-# the scores.
+# The forms of these calibrators fit all shapes of data here. Their values are measured at these
+# shares of the scores.
 FITTING = ("logistic", "beta", "spline", "isotonic")
 AT_SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
 MARKER = "<!-- measured -->"
 
-# 1 if the interval holds the truth, or the test rejects; of a band the share of the rows it holds.
+# The number is 1 if the interval contains the truth or the test rejects. For a band it is the share
+# of rows inside.
 Finding = tuple[str, float]
 
 
@@ -159,7 +160,7 @@ def _differences(
     try:
         held_out = cross_fit_scores(CountedRows.of_rows(rows), settings, n_replicates=2)
     except ValueError:
-        return  # too few rows of a class, as the analysis says
+        return  # A class has too few rows, and the analysis says so.
     plain = sample.shape.population_losses(sample.shape.quantiles)
     reference = Reference.of(held_out)
     for key, fitted in held_out.calibrators.items():
@@ -179,7 +180,7 @@ def values(sample: Sample) -> Iterator[Finding]:
     try:
         held_out = cross_fit_scores(CountedRows.of_rows(sample.rows), settings, n_replicates=2)
     except ValueError:
-        return  # too few rows of a class
+        return  # A class has too few rows.
     at = np.quantile(sample.shape.quantiles, AT_SHARES, method="inverted_cdf")
     true = sample.shape.truth(at)
     for key in held_out.calibrators:
@@ -207,7 +208,7 @@ def tests(sample: Sample) -> Iterator[Finding]:
         return
     p_values = {TESTS[key]: test.p_value for key, test in calibration_tests(sample.cells).items()}
     if sample.clusters is not None:
-        # In the place of those above, which nobody is shown then.
+        # These tests replace those above, which are then not shown to anyone.
         shown = _tests_shown(sample).items()
         p_values |= {f"{TESTS[key]} by cluster": test.p_value for key, test in shown}
     for name, p_value in p_values.items():
@@ -241,7 +242,7 @@ def answers(sample: Sample) -> Iterator[Finding]:
     try:
         analysis = analyze(Predictions.from_arrays(rows.outcome, rows.score, group=rows.group))
     except ValueError:
-        return  # too few rows of an outcome to cross-fit
+        return  # An outcome has too few rows for cross-fitting.
     verdict = analysis.verdict
     for answer in ("not calibrated", "no evidence", "inconclusive"):
         yield answer, float(verdict.answer == answer)
@@ -321,7 +322,7 @@ def band(sample: Sample) -> Iterator[Finding]:
     """Whether any dot of calibrated scores is outside of the consistency band of either kind."""
     if not sample.shape.calibrated:
         return
-    # As many resamples as in use: it is their outermost that count here.
+    # There are as many resamples as in use, because the extreme ones count here.
     clusters = replicate_clusters(sample.rows, sample.cells, sample.seed)
     kinds: tuple[Band, ...] = ("per_bin", "simultaneous")
     for strategy in ("quantile", "uniform"):
@@ -333,14 +334,14 @@ def band(sample: Sample) -> Iterator[Finding]:
                 clusters=clusters,
                 band=kind,
             )
-            # Equal counts may differ by their rounding.
+            # Rates of equal counts may differ by rounding.
             low, high = curve.band_low - 1e-9, curve.band_high + 1e-9
             outside = (curve.observed < low) | (curve.observed > high)
             yield f"{kind.replace('_', ' ')}, {strategy} bins", float(outside.any())
 
 
 def _holds(estimate: Estimate, true: float) -> float:
-    # A millionth for the population's own grid.
+    # The grid of the population is exact to a millionth.
     return float(estimate.low - 1e-6 <= true <= estimate.high + 1e-6)
 
 
@@ -361,7 +362,7 @@ class Table:
     high: float | None = None
     promised: tuple[str, ...] = ()
     shapes: tuple[Shape, ...] = SHAPES
-    # Fewer repetitions of what takes long, by number of rows.
+    # Slow intervals are repeated at most this often, by number of rows.
     most: Mapping[int, int] = field(default_factory=dict)
 
     def repetitions(self, n: int, wanted: int) -> int:
@@ -418,7 +419,7 @@ def simulate(job: tuple[str, int], tables: Sequence[str], repetitions: int) -> p
             for number, rng in enumerate(np.random.default_rng(seeds).spawn(count)):
                 rows = shape.draw(n, rng)
                 if not 0 < rows.outcome.sum() < n:
-                    continue  # the analysis refuses one class
+                    continue  # The analysis refuses data of one class.
                 sample = Sample(shape, truth, rows, int(rng.integers(2**32)))
                 for key, measure in measures.items():
                     wanted = measure and number < TABLES[key].repetitions(n, count)
@@ -504,7 +505,7 @@ def misses(found: pd.DataFrame, key: str) -> list[tuple[str, str, int, float]]:
         if promise.promised and row.what not in promise.promised:
             continue
         share = 100.0 * row.mean
-        # One hit and one miss more, because 60 of 60 do not show a share of exactly 100%.
+        # One hit and one miss are added, because 60 of 60 do not show a share of exactly 100%.
         drawn, near = row.size + 2, (row.size * row.mean + 1.0) / (row.size + 2)
         noise = 200.0 * math.sqrt(near * (1.0 - near) / drawn)
         if share + noise < promise.low or share - noise > promise.high:

@@ -102,9 +102,9 @@ def race(
 ) -> int:
     """Print one line; return 1 if the promise is missed."""
     y, scores = rows(n)
-    ours(y, scores)  # what is imported or built once is not the diagram's
+    ours(y, scores)  # The first call imports and builds, which is not measured.
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the peer's own
+        warnings.simplefilter("ignore")  # The other package gives warnings.
         own = cpu_seconds(lambda: ours(y, scores), REPEATS)
         other = cpu_seconds(lambda: theirs(y, scores))
     missed = least is not None and other / own < least

@@ -69,7 +69,7 @@ def fitted_ones() -> list[tuple[str, object, Array]]:
         if method.create is not None
     ]
     for key, method in CALIBRATORS.items():
-        if key != "ks_spline":  # its form for matrices is not exported
+        if key != "ks_spline":  # The form of this method for matrices is not exported.
             fitted = multiclass_calibrator(key).fit(matrix, label)
             made.append((f"{method.words(matrix=True)[0]} (matrix)", fitted, rows))
     return made
@@ -152,7 +152,7 @@ def converted() -> list[str]:
     import onnxruntime
     from skl2onnx import to_onnx
 
-    warnings.simplefilter("ignore")  # of the converter
+    warnings.simplefilter("ignore")  # The converter gives warnings.
     X, y = make_classification(6_000, 8, n_informative=5, random_state=0)
     X = X.astype(np.float32)
     fitted, calibration, new = np.split(np.arange(6_000), 3)
@@ -173,7 +173,7 @@ def converted() -> list[str]:
                     run = onnxruntime.InferenceSession(file.SerializeToString())
                     found = run.run(None, {run.get_inputs()[0].name: X[new]})[1]
                     cells.append(f"off by {np.abs(found - made.predict_proba(X[new])).max():.1g}")
-                except Exception as error:  # whatever the converter raises is its result
+                except Exception as error:  # Any error of the converter is its result.
                     cells.append(f"fails ({type(error).__name__})")
             lines.append(f"| {type(model).__name__} | {way} | {' | '.join(cells)} |")
             print(lines[-1], flush=True)

@@ -41,7 +41,7 @@ ANSWERED = """
 CHART, SLIDER = "chart_reliability", ".st-key-n_bins input[type=range]"
 EXPLORER = ".st-key-explorer .explorer"
 OWN_SLIDER = f"{EXPLORER} input[type=range]"
-# Parts of a script run, as the timed server names them.
+# The timed server measures these parts of a script run.
 TIMED = (
     "cpu",
     "analysis",
@@ -52,8 +52,8 @@ TIMED = (
     "navigation",
 )
 PAGES = ("Cumulative", "Functions", "Compare", "Slices", "Decisions", "Reports", "Overview")
-# What plotly or the explorer drew, and a promise of the milliseconds from the next key press until
-# it differs and has reached the screen: a frame in which it stands, and the start of the one after.
+# The script measures the milliseconds from the next key press until what plotly or the explorer
+# drew has changed on the screen: a frame with the change, and the start of the frame after it.
 WATCH = """
 key => {
     const explorer = document.querySelector("[data-explorer]")?.shadowRoot;
@@ -77,7 +77,7 @@ key => {
     });
 }
 """
-# The time at which a page can be read: all of it, or all but a part that shows its progress.
+# The page can be read when all of it is there except a part that shows its progress.
 READABLE = """
 label => {
     const here = document.title.startsWith(`${label} ·`);
@@ -87,7 +87,7 @@ label => {
     return here && main.querySelector("h2") && (idle || told) ? performance.now() : 0;
 }
 """
-# Of a page, at one visit: seconds until it can be read, and until it is complete.
+# A visit takes two times: the seconds until the page can be read, and until it is complete.
 Visit = tuple[float, float]
 
 
@@ -159,7 +159,7 @@ def load(page: Page, path: Path) -> tuple[float, bool]:
     start = time.perf_counter()
     harness.by_key(page, "navigation").get_by_role("link", name="Reliability", exact=True).click()
     line = f"{EXPLORER} .diagram path.line"
-    # A far browser may see the end of the progress only.
+    # A distant browser may see only the end of the progress.
     page.locator(f"[data-testid=stProgress], {line}").first.wait_for()
     progress = page.get_by_test_id("stProgress").count() > 0
     page.locator(line).first.wait_for(timeout=60_000)
@@ -196,7 +196,7 @@ def measure(browser: Browser, app: str, bare: str, path: Path) -> Found:
     other = browser.new_context(base_url=bare, viewport=size).new_page()
     first, progress = load(page, path)
     harness.settle(page)
-    # The page's own slider stands beside the static diagram.
+    # The page's own slider is beside the static diagram.
     harness.open_static(page)
     harness.visit(other)
     presses: dict[str, list[float]] = {"app": [], "bare": [], "explorer": []}

@@ -123,7 +123,7 @@ def main() -> int:
     os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
     missed = 0
     with single_thread(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the peers'
+        warnings.simplefilter("ignore")  # The other packages give warnings.
         for entry in RACES:
             missed += race(entry)
         print("Ours alone, fitted once, strengths by cross-validation:")

@@ -56,7 +56,7 @@ def group_by(folder: str) -> None:
 
     connection = duckdb.connect()
     connection.execute(f"SET memory_limit = '{MEMORY}'")
-    # Not below the working directory, where it would be committed.
+    # In the working directory, the spilled files would be committed.
     connection.execute(f"SET temp_directory = '{folder}/spilled'")
     for column in SLICES:
         connection.sql(
@@ -137,7 +137,7 @@ def compare_in_spark(rows: int) -> None:
         first, whole = (session.read.parquet(path) for path in (f"{name}/000.parquet", name))
         found = []
         for step in (by_hand, by_scan):
-            step(first)  # Spark starts executors and compiles what it has not run before.
+            step(first)  # Spark starts executors and compiles new code in the first run.
             before, start = cluster.processor_seconds(), time.perf_counter()
             step(whole)
             found += [cluster.processor_seconds() - before, time.perf_counter() - start]
@@ -170,7 +170,7 @@ def main() -> None:
         for rows in given.rows:
             compare(int(rows))
         return
-    # Imports are no part of a step.
+    # Imports are not part of a step.
     import duckdb  # noqa: F401
 
     import calib.scanning  # noqa: F401

@@ -36,7 +36,7 @@ RATIO, RATIO_OF_MANY, FIRST, SESSION, LEFT = 3.0, 10.0, 3.0, 40.0, 1.2
 BETWEEN_BOMBS = 5.0  # seconds
 FORGOTTEN = 130.0  # seconds until Streamlit forgets a session that does not come back
 CHART = "explorer"
-# Made in an instant: what is measured is the server, not the making.
+# These files are made at once, because only the server is measured.
 QUICK = [
     name for name in BOMBS if name.startswith(("Parquet: a word of 1 MB", "Arrow:", "gzip", "xz"))
 ]
@@ -138,7 +138,8 @@ def soak(
 def emptied(url: str, runs: Path) -> float:
     """Megabytes that are held when all have left."""
     time.sleep(FORGOTTEN)
-    # Streamlit drops them when another leaves, and the app collects them when another comes.
+    # Streamlit drops a session when another one leaves, and the app collects it when another one
+    # comes.
     for _ in range(3):
         Person(url).close()
         time.sleep(1.0)
@@ -163,7 +164,7 @@ def report(found: dict[str, float], n_people: int, log: str) -> int:
     print(f"memory of a session                   {session:8.1f} MB  promised {SESSION:g}")
     held = ", ".join(f"{name} {found[name]:.0f} MB" for name in ("before", "full"))
     print(f"memory of the server: {held}")
-    # The time of the first analysis is promised of ten.
+    # The time of the first analysis is promised for at most ten people.
     late = n_people <= 10 and found["first"] > FIRST
     missed = sum((ratio > most, late, errors > 0, session > SESSION))
     if "after" not in found:

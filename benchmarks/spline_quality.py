@@ -116,7 +116,9 @@ def mean_excess(data: str, n: int, fits: dict[str, Fit]) -> dict[str, float]:
 
 def main() -> int:
     """Print the table; return how many promises are missed."""
-    warnings.simplefilter("ignore")  # the peers' own; this is a program, not the library
+    # The other packages give warnings. This is a program and not the library, so it may filter
+    # them.
+    warnings.simplefilter("ignore")
     fits = methods()
     missed = 0
     for data in ("A", "B"):

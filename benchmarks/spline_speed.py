@@ -67,10 +67,10 @@ def works(peer: str) -> bool:
 def compare(key: str, peer: str, n: int) -> tuple[float, float]:
     """CPU seconds of ours and of the peer."""
     scores, y = rows(n)
-    calibrator(key).fit(scores, y)  # what is imported or built once is not the fit's
+    calibrator(key).fit(scores, y)  # The first call imports and builds, which is not measured.
     ours = cpu_seconds(lambda: calibrator(key).fit(scores, y), REPEATS)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the peer's own
+        warnings.simplefilter("ignore")  # The other package gives warnings.
         theirs = cpu_seconds(lambda: PEERS[peer](scores, y), 1 if n > 10_000 else 3)
     return ours, theirs
 

@@ -16,12 +16,13 @@ def cases(choice: Choice[Any]) -> tuple[Any, ...]:
 
 
 def _is_kept(choice: Choice[Any], value: Any) -> bool:
-    # A widget may have a scale of its own, such as powers of ten, which the address does not read.
+    # The values of a widget may have their own scale, such as powers of ten, which the address does
+    # not use.
     try:
         return bool(choice.values.read(choice.values.write(value)) == value)
     except ValueError:
         return False
 
 
-# One changed value of every choice whose declaration gives one.
+# This has one changed value of every choice whose declaration gives one.
 ANY_CHANGE = {key: found[0] for key, choice in CHOICES.items() if (found := cases(choice))}

@@ -13,7 +13,7 @@ from hypothesis import settings
 
 from tests import golden
 
-# The same examples on every machine: a red test is red for everyone.
+# All machines draw the same examples, so that a failing test fails for everyone.
 settings.register_profile("calib", derandomize=True, deadline=None)
 settings.load_profile("calib")
 
@@ -27,9 +27,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    gc.disable()  # until all is collected: what is imported is no garbage
+    # Imported modules are no garbage, so collecting is off until all tests are collected.
+    gc.disable()
     config.stash[UPDATED] = defaultdict(dict)
-    # A shell starts background jobs with interrupts ignored, and what they start inherits it.
+    # A shell starts background jobs with interrupts ignored, and their processes inherit this.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -41,11 +42,12 @@ def pytest_collection_finish() -> None:
     """
     gc.freeze()
     gc.enable()
-    # Extensions count what they leak at the end of the process. Until then pytest collects too.
+    # Extensions count leaked objects at the end of the process, and need the garbage collector
+    # then.
     atexit.register(gc.unfreeze)
 
 
-@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+@pytest.hookimpl(optionalhook=True)  # The plugin pytest-xdist calls this hook.
 def pytest_testnodedown(node, error) -> None:
     for file, texts in getattr(node, "workeroutput", {}).get("golden", {}).items():
         node.config.stash[UPDATED][file].update(texts)

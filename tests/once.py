@@ -14,7 +14,7 @@ from calib.analysis.summary import names_of
 from calib.data.predictions import Predictions
 from calib.data.progress import no_progress
 
-# Each holds a few megabytes.
+# Each result has a few megabytes.
 MAX_KEPT = 8
 
 

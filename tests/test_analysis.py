@@ -34,7 +34,7 @@ def test_adult_gives_the_published_table(shared):
     for key, value in published.items():
         assert table.loc[key, "log_loss"] == pytest.approx(value, abs=1e-4), key
     assert table.loc["spline", "log_loss"] <= 0.3940
-    # The textbook map has 0.3940; the one that is offered for use never says 0 or 1.
+    # The textbook's calibrator has 0.3940. The one offered for use never gives 0 or 1.
     fit_on, test = (pd.read_csv(adult / f"adult_nb_{part}.csv") for part in ("cal", "test"))
     peer = shrunken(fit_on.score.to_numpy(), fit_on.y.to_numpy(), test.score.to_numpy())
     assert table.loc["isotonic", "log_loss"] == pytest.approx(log_loss(test.y, peer), abs=1e-12)
@@ -42,7 +42,7 @@ def test_adult_gives_the_published_table(shared):
 
 
 def test_logistic_is_recommended_where_platts_curve_does_not_fit():
-    # Rare scores whose log-odds are off by a factor and a shift.
+    # Positives are rare, and the log-odds are off by a factor and a shift.
     rng = np.random.default_rng(0)
     score = expit(rng.normal(-4.0, 1.2, 20_000))
     truth = expit(0.7 * logit(score) - 1.0)
@@ -91,7 +91,8 @@ def test_held_out_metrics_agree_with_scikit_learn(analysis):
         assert metrics["log_loss"].value == pytest.approx(log_loss(y, scores), abs=1e-12)
         assert metrics["brier_score"].value == pytest.approx(brier_score_loss(y, scores), abs=1e-12)
 
-    # Within folds, since each has a calibrator of its own; strictly increasing ones change nothing.
+    # AUC stays the same within folds, because each fold has its own calibrator, which is
+    # increasing.
     plain = held_out.scores["uncalibrated"]
     tests = [held_out.rows.fold == number for number in range(5)]
     pairs = [y[test].sum() * (~y[test]).sum() for test in tests]
@@ -113,7 +114,7 @@ def test_held_out_metrics_agree_with_scikit_learn(analysis):
 @pytest.mark.parametrize("clustered", [False, True])
 def test_strictly_increasing_calibrators_do_not_change_auc(weighted, clustered):
     rng = np.random.default_rng(5)
-    p = rng.random(600).round(2)  # with ties
+    p = rng.random(600).round(2)  # Rounded scores have ties.
     rows = calib.Predictions.from_arrays(
         rng.random(600) < p**2,
         p,
@@ -157,7 +158,7 @@ def test_tests_are_those_of_the_held_out_scores(analysis):
 
 def test_all_tests_go_by_cluster_where_rows_come_in_some():
     rng = np.random.default_rng(3)
-    # Every cluster shares one outcome: 50 rows each, yet 80 draws in all.
+    # All 50 rows of a cluster share one outcome, so there are only 80 independent outcomes.
     p = rng.random(80)
     hit = rng.random(80) < p
     rows = calib.Predictions.from_arrays(
@@ -240,7 +241,7 @@ def test_weights_are_repeated_rows():
     repeated = calib.Predictions.from_arrays(
         np.repeat(y, w), np.repeat(p, w), test=np.repeat(test, w)
     )
-    # Of methods that do not ask how many rows there are.
+    # These methods do not depend on the number of rows.
     settings = calib.Settings(methods=("uncalibrated", "logistic", "beta"))
     points = ["log_loss", "brier_score", "ece_uniform", "ece_quantile", "mce", "ks_error", "auc"]
     pd.testing.assert_frame_equal(
@@ -363,7 +364,7 @@ def test_weights_at_the_ends_of_what_is_allowed_are_analysed(decades):
     rng = np.random.default_rng(0)
     p = rng.random(400)
     weight = 10.0 ** rng.uniform(*decades, 400)
-    # Warnings are errors here: nothing overflows or is divided by zero.
+    # Warnings are errors here, so nothing overflows or is divided by zero.
     analysis = calib.analyze(calib.Predictions.from_arrays(rng.random(400) < p, p, weight))
     assert np.isfinite(analysis.table()["log_loss"]).all()
 

@@ -46,7 +46,7 @@ def test_each_row_is_scored_by_a_map_that_did_not_see_it():
     held_out = cross_fit_scores(
         CountedRows.of_rows(view), Settings(methods=("isotonic",), n_folds=4, seed=7)
     )
-    # No two rows share a score: each is in one fold.
+    # No two rows share a score, so each row is in one fold.
     expected, fold = np.empty(len(view)), held_out.row_values(held_out.rows.fold).round()
     for number in range(4):
         train, test = fold != number, fold == number
@@ -106,7 +106,7 @@ def test_the_order_of_the_rows_makes_no_difference(kind):
         rows = replace(rows, score=rows.score.round(2))
     shuffled = rows.rows(rng.permutation(n))
     if rows.group is not None:
-        # Clusters are numbered as they come.
+        # Clusters are numbered in the order of the rows.
         shuffled = replace(shuffled, group=shuffled.group.max() - shuffled.group)
     settings = Settings()
     first, second = (
@@ -225,10 +225,12 @@ def test_fewer_positives_than_folds_make_fewer_folds():
 def test_the_interval_of_a_mean_is_the_textbooks():
     rng = np.random.default_rng(0)
     values = rng.normal(size=250)
-    values = np.concatenate([1.0 + values, 1.0 - values])  # no skewness to correct
+    # Symmetric values need no correction for skewness.
+    values = np.concatenate([1.0 + values, 1.0 - values])
     view = Predictions.from_arrays(rng.integers(0, 2, 500), rng.random(500)).view()
     estimate = mean_estimate(values, view, 0.95)
-    half = 1.9647293909876649 * values.std(ddof=1) / np.sqrt(500)  # t with 499 degrees
+    # The factor is the quantile of t with 499 degrees of freedom.
+    half = 1.9647293909876649 * values.std(ddof=1) / np.sqrt(500)
     assert estimate.value == pytest.approx(values.mean(), abs=1e-14)
     assert estimate.low == pytest.approx(values.mean() - half, abs=1e-12)
     assert estimate.high == pytest.approx(values.mean() + half, abs=1e-12)
@@ -299,7 +301,7 @@ def test_intervals_of_cross_fitted_differences_hold_the_truth():
             own = plain.contributions(key)
             found = plain.differences(key, own, 0.95)["log_loss"]
             held[key] += found.low <= gain.mean() <= found.high
-    # So few of 200 intervals of 93% hold once in a thousand times.
+    # If intervals of 93% are right, fewer than this hold in 1 of 1,000 tries of 200 intervals.
     assert min(held.values()) >= binom.ppf(0.001, 200, 0.93), held
 
 

@@ -51,7 +51,7 @@ def test_the_example_reads_only_and_asks_for_a_password():
     assert app["security_opt"] == ["no-new-privileges:true"]
     assert "POSTGRES_PASSWORD:?" in app["environment"]["CALIB_DATABASE_URL"]
     for service in services.values():
-        # No service is reached from other machines before someone decides so.
+        # By default, other machines cannot reach any service.
         assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ()))
         assert "build" in service or re.search(r":v?\d", service["image"])
     dex = yaml.safe_load((FOLDER / "dex.yaml").read_text())
@@ -75,7 +75,7 @@ def test_every_package_is_locked_with_its_hash_and_listed():
     assert listed == locked
 
 
-# The disk is read-only but for /tmp and the folder of reports, as in compose.yaml.
+# As in compose.yaml, the disk is read-only except for /tmp and the folder of reports.
 READ_ONLY = """
 mount --bind {home} {home} && mount -o remount,bind,ro / && mount -t tmpfs tmpfs /tmp &&
 cd /tmp && exec env -i PATH=/usr/bin:/bin HOME=/tmp CALIB_HOME={home} PYTHONDONTWRITEBYTECODE=1 \
@@ -87,7 +87,7 @@ cd /tmp && exec env -i PATH=/usr/bin:/bin HOME=/tmp CALIB_HOME={home} PYTHONDONT
 def test_the_steps_of_the_image_make_a_server_on_a_read_only_disk():
     if sys.platform != "linux" or subprocess.run(["unshare", "-m", "true"], check=False).returncode:
         pytest.skip("A read-only disk needs Linux's unshare, and root: skipped")
-    # Not in /tmp, which is another one there.
+    # The container has its own /tmp, so the folder is elsewhere.
     folder = Path(tempfile.mkdtemp(prefix="calib-image-", dir="/var/tmp"))
     try:
         source, target, home = folder / "source", folder / "calib", folder / "data"

@@ -25,7 +25,7 @@ def both(request: pytest.FixtureRequest) -> tuple[BinaryView, Slicing, BinaryVie
     n = 2000
     score = rng.beta(0.7, 0.9, n).round(1)
     outcome = rng.random(n) < 0.1 + 0.7 * score
-    # Rows of a score and an outcome weigh the same: entries then know all that rows do.
+    # Rows with the same score and outcome have the same weight, so counts lose nothing.
     weight = None if request.param == "unweighted" else 0.5 + score + outcome
     site = rng.integers(0, 3, n)
     rows = Predictions.from_arrays(outcome, score, weight).view()
@@ -104,7 +104,7 @@ def test_cells_outside_a_fold_are_those_of_the_rows_outside(named, weighted, max
             own = getattr(cells, name)
             assert own == pytest.approx(values, rel=1e-12 if weighted else 0.0, abs=0.0), name
         assert (cells.weight is cells.rows) == (expected.weight is expected.rows)
-        # Whether a cell holds one outcome is exact: separated classes are known by it.
+        # Separated classes are recognised by cells with one outcome, so these must be exact.
         assert np.array_equal(cells.positive >= cells.weight, expected.positive >= expected.weight)
 
 

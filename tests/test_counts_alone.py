@@ -35,7 +35,7 @@ def drawn(kind: str) -> Predictions:
         "day": np.datetime64("2024-01-01") + rng.integers(0, 200, N),
     }
     more = {
-        # Rows of a score and an outcome weigh the same: counts then know all that rows do.
+        # Rows with the same score and outcome have the same weight, so counts lose nothing.
         "weights": {"sample_weight": 0.5 + score + outcome},
         "test rows": {"test": rng.random(N) < 0.5},
         "folds": {"fold": rng.choice(["a", "b", "c"], N)},

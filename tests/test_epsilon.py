@@ -76,8 +76,8 @@ def test_few_cells_keep_all_sums_and_every_count_of_rows_outside():
 
 
 def test_epsilon_changes_nothing_until_it_leaves_rows_alone():
-    # While all scores are inside, G is a straight line of the log-odds and the spline is the same,
-    # but for the search for lambda, which stops at the eighth digit.
+    # While all scores are inside, G is a straight line of the log-odds, so the spline is the same
+    # up to the search for lambda, which stops at the eighth digit.
     view = overconfident(400)
     inside = BinaryView(view.outcome, np.clip(view.score, 1e-4, 1 - 1e-4))
     rounds = cross_fit_folds(

@@ -10,7 +10,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from calib.analysis.slices import slice_by, slice_gaps
 from calib.loading.examples import EXAMPLES
 
-# Worked examples of ten rows, which say themselves that they are too few.
+# Worked examples of ten rows say themselves that they have too few rows.
 WORKED = {"ten_rows": (0.241, [2, 5, 3]), "ten_labels": (0.194, [3, 3, 4])}
 
 
@@ -28,7 +28,7 @@ def gain(key: str) -> float:
     y, p = predictions.outcome, predictions.scores
     folds = StratifiedKFold(5, shuffle=True, random_state=1)
     repaired = cross_val_predict(IsotonicRegression(out_of_bounds="clip"), p, y, cv=folds)
-    # Half a row on either side, for isotonic regression is certain of pure blocks.
+    # Isotonic regression gives 0 and 1 in pure blocks, so half a row is added on either side.
     return log_loss(y, p) - log_loss(y, np.clip(repaired, 0.5 / len(y), 1 - 0.5 / len(y)))
 
 
@@ -61,7 +61,7 @@ def test_the_rare_event_is_as_rare_as_told() -> None:
     predictions = EXAMPLES["rare_event"].load()
     y, p = predictions.outcome, predictions.scores
     assert 1 / 45 < y.mean() < 1 / 35
-    # Elkan 2001: the odds are forty times too high, but for what the model cannot see.
+    # The odds are forty times too high (Elkan 2001), except for what the model cannot know.
     repaired = p / (p + 40.0 * (1.0 - p))
     assert repaired.mean() == pytest.approx(y.mean(), rel=0.15)
     assert log_loss(y, repaired) < log_loss(y, p) - 0.3
@@ -97,11 +97,11 @@ def test_enough_rows_and_slices(key: str) -> None:
     view = predictions.view("top:1" if predictions.is_matrix else "class:1")
     for name in predictions.columns:
         gaps = slice_gaps(view, view.score, slice_by(predictions.columns, [name]))
-        # No slice gives the outcome away, and each has rows to say something.
+        # No slice has only one outcome, and each has enough rows.
         assert ((gaps.positives > 0) & (gaps.positives < gaps.rows)).all()
         assert not gaps.few.any()
     assert example.story.endswith(".")
-    # Of several models, what follows the colon is the model.
+    # If there are several models, the name of the model follows the colon.
     assert predictions.name.split(":")[0] == key == example.key
 
 

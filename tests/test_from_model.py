@@ -92,7 +92,7 @@ def test_a_model_of_two_classes_is_analysed_by_its_second_column():
     labels = np.array(["malignant", "benign"])[y]
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[::2], labels[::2])
     found = calib.from_estimator(model, X[1::2], labels[1::2])
-    # Sorted by scikit-learn: "malignant" is the second class.
+    # Classes are sorted by scikit-learn, so "malignant" is the second one.
     second = model.predict_proba(X[1::2])[:, 1]
     same(found, calib.analyze(Predictions.from_arrays(labels[1::2] == "malignant", second)))
     assert (found.data.name, found.data.positive_name) == ("Pipeline", "malignant")
@@ -157,7 +157,7 @@ def test_reversed_scores_are_said_and_those_by_chance_are_not():
     assert f"(AUC {area:.3f})" in warned[0]
     for seed in range(3):
         p = np.random.default_rng(seed).random(300)
-        # Twenty copies of each row are no evidence against chance.
+        # Twenty copies of each row are not more evidence than the row.
         copies = {"group": np.tile(np.arange(300), 20), "settings": settings}
         found = calib.from_predictions(np.tile(Y, 20), np.tile(p, 20), **copies)
         assert not any("lower scores" in each for each in found.warnings)

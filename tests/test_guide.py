@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 GUIDE = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```py(?:thon)?\n(.*?)```", GUIDE, re.DOTALL)
-# In a process of its own, because what is registered stays.
+# A registration lasts as long as its process, so this runs in its own.
 USE = """
 import calib
 from calib.figures.svg import to_svg
@@ -70,7 +70,7 @@ def test_the_control_has_test_cases_from_its_declaration(printed: list[str]) -> 
     assert printed[5] == "grid False (True,)"
 
 
-# The package of a colleague, whose two modules are the examples.
+# A colleague's package consists of the two examples as modules.
 POINTS = """[calib.metrics]
 share_above_half = guide_metric
 
@@ -86,7 +86,7 @@ COMMON = (
     "tests/exports/test_numbers.py",
     "tests/figures/test_all.py",
 )
-# The kept texts have no formulas of the example.
+# The kept texts have no formulas of the example, so that test is left out.
 SELECTED = "(shrink or share_above_half or outcome_chart) and not test_formulas_say_what_was_fitted"
 
 
@@ -99,7 +99,7 @@ def test_metric_calibrator_and_chart_pass_the_common_tests(tmp_path: Path) -> No
     facts.mkdir()
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: guide\nVersion: 1.0\n")
     (facts / "entry_points.txt").write_text(POINTS)
-    # Charts have no entry points: pytest imports the example as a plugin.
+    # Charts have no entry points, so pytest imports the example as a plugin.
     plugins = ["-p", "no:cacheprovider", "-p", "guide_chart"]
     command = [sys.executable, "-m", "pytest", "-q", "-n", "0", *plugins]
     done = subprocess.run(
@@ -113,5 +113,5 @@ def test_metric_calibrator_and_chart_pass_the_common_tests(tmp_path: Path) -> No
     assert done.returncode == 0, done.stdout
     passed = re.search(r"(\d+) passed", done.stdout)
     assert passed is not None, done.stdout
-    # They were 114 when this was written; much fewer would mean that -k selects too little.
+    # There were 114 at first. Far fewer would mean that -k selects too little.
     assert int(passed[1]) >= 100

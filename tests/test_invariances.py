@@ -43,8 +43,8 @@ GRID = np.linspace(0.01, 0.99, 50)
 SCALES = (1e-3, 2.0, 1000.0)
 N, COPIES = 400, 5
 COPY = np.repeat(np.arange(N), COPIES)
-# One row more or less is what these say: the simulated nulls, and how many rows there are. Where
-# groups are named their tests by cluster are shown, in calib.metrics.by_cluster.
+# These depend on the number of rows, such as the simulated null distributions. For named groups,
+# calib.metrics.by_cluster has other tests.
 COUNT_ROWS = {
     "ks_test", "kuiper_test", "spiegelhalter_test", "hosmer_lemeshow_test",
     "calibration_slope_intercept", "certain_and_wrong",
@@ -99,10 +99,10 @@ def test_calibrators_and_the_unit_of_weights(key, data, weight):
         close(made(key).fit(score, outcome, np.full(N, scale)).predict(GRID), plain)
 
 
-# The published penalty of SplineCalib counts from the lowest score, and a score on an edge of a bin
-# of Histogram belongs to the lower bin.
+# SplineCalib's published penalty counts from the lowest score. A score on an edge of Histogram
+# belongs to the lower bin.
 ONE_SIDED = {"splinecalib", "histogram"}
-# The published rule looks at the distance from 1 only, so epsilon is given here.
+# The published rule uses only the distance from 1, so epsilon is given here.
 GIVEN = {"spline": {"epsilon": 1e-3}}
 
 
@@ -116,7 +116,8 @@ def test_calibrators_and_exchanged_classes(key, data):
 
 
 def test_weights_of_another_unit_leave_the_intervals_of_differences_of_a_histogram_alone():
-    # The mean of one score, rounded in the unit of its weights, fell on the other side of an edge.
+    # The mean of one score was once rounded to the other side of an edge, because of the unit of
+    # its weights.
     rng = np.random.default_rng(1357)
     z = rng.normal(-0.5, 1.5, 3000)
     outcome, weight = rng.random(3000) < expit(0.7 * z + 0.1), rng.lognormal(0.0, 0.7, 3000)
@@ -219,7 +220,7 @@ def test_curves_and_the_unit_of_weights(curve, data, weight):
     for scale in SCALES:
         scaled = curve(ScoreCells.from_arrays(outcome, score, scale * weight))
         constant = curve(ScoreCells.from_arrays(outcome, score, np.full(N, scale)))
-        # The isotonic curve's band is of resamples, which are counted in single precision.
+        # The isotonic curve's band comes from resamples, which are counted in single precision.
         tolerance = 1e-6 if curve is corp_curve else 1e-9
         for name in ("observed", "low", "high"):
             close(getattr(scaled, name), getattr(one, name), tolerance)
@@ -280,7 +281,8 @@ def test_the_spline_of_clusters_is_near_the_true_model():
     p = expit(fresh)
     group = np.repeat(np.arange(150), 10)
     for _ in range(24):
-        # Scores are a cluster's; so is the luck of two of its rows with probability 0.3.
+        # All rows of a cluster have the same score, and two of its rows share their luck with
+        # probability 0.3.
         z = rng.normal(-1.0, 1.5, 150)[group]
         common = rng.random(len(group)) < np.sqrt(0.3)
         luck = np.where(common, rng.random(150)[group], rng.random(len(group)))
@@ -292,7 +294,7 @@ def test_the_spline_of_clusters_is_near_the_true_model():
             q = np.clip(fit.predict(expit(1.8 * fresh + 0.4)), 1e-12, 1.0 - 1e-12)
             losses.append(np.mean(p * np.log(p / q) + (1.0 - p) * np.log((1.0 - p) / (1.0 - q))))
     mean = {name: np.mean(losses) for name, losses in excess.items()}
-    # The truth is one of the two-parameter curves of `logistic`: no method can do much better.
+    # The true curve is one of those of `logistic`, so no method can do much better.
     assert mean["spline"] < 2.0 * mean["logistic"]
     assert mean["spline"] < mean["beta"]
     assert mean["unnamed"] > 3.0 * mean["spline"]

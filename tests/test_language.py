@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 THINGS = (
     "row|column|class|prediction|model|line|cell|bin|method|slice|period|fold|cluster|threshold"
 )
-# What is not written, and what is written instead.
+# The values say what is written instead of these patterns.
 BANNED = {
     r"\b(?:come|comes|came|coming) true\b": "was positive; the observed rate",
     r"\b(?:cannot|can't|can not) (?:be told|tell)\b": "not significantly different; inconclusive",

@@ -29,7 +29,7 @@ KNOWN = {
         "check_sample_weight_equivalence_on_dense_data": NOT_EQUIVALENT,
         "check_sample_weight_equivalence_on_sparse_data": NOT_EQUIVALENT,
     },
-    "xfail_strict": False,  # on little data the folds may happen to agree
+    "xfail_strict": False,  # With little data the folds may happen to agree.
 }
 
 
@@ -38,7 +38,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-# Another calibrator passes through the same code; this one is refitted thousands of times.
+# This calibrator is refitted thousands of times, and another one passes through the same code.
 @rare
 @parametrize_with_checks([CalibratedModel(LogisticRegression())], **KNOWN)
 def test_scikit_learn_checks_of_the_default(estimator, check):

@@ -50,7 +50,7 @@ def test_a_new_metric_appears_everywhere(registered, tmp_path, capsys):
     analysis = calib.analyze(rows(), settings)
     table = analysis.table()
     assert table.loc["uncalibrated", registered] == pytest.approx((SCORE > 0.5).mean())
-    # A share of independent rows: the interval is near the binomial one.
+    # The metric is a share of independent rows, so its interval is close to the binomial one.
     half = 1.96 * math.sqrt(0.25 / len(SCORE))
     low = table.loc["uncalibrated", f"{registered}_low"]
     assert table.loc["uncalibrated", registered] - low == pytest.approx(half, rel=0.2)
@@ -109,7 +109,8 @@ def test_intervals_of_added_metrics_go_by_cluster():
         ).uncalibrated.metrics["signed_calibration_error"]
         for named in ({"group": np.repeat(np.arange(60), 10)}, {})
     )
-    # Ten copies of a row tell no more than the row: the interval is sqrt(10) times as wide.
+    # Ten copies of a row have no more information than the row, so the interval is sqrt(10) times
+    # as wide.
     assert (wide.high - wide.low) / (narrow.high - narrow.low) == pytest.approx(
         math.sqrt(10), rel=0.25
     )

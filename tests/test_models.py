@@ -40,7 +40,7 @@ def test_differences_are_against_the_first_model_after_the_same_method(found):
     assert change.value == pytest.approx(log_loss(Y, SURE) - log_loss(Y, P), abs=1e-12)
     assert found.reference == "first"
     assert found.models["first"].differences["beta"]["log_loss"] == Estimate(0.0, 0.0, 0.0)
-    # Beta calibration undoes the squaring: nothing is left of the difference.
+    # Beta calibration undoes the squaring, so no difference is left.
     calibrated = found.models["sure"].differences["beta"]["log_loss"]
     assert abs(calibrated.value) < 0.01 * change.value
 
@@ -90,7 +90,7 @@ def test_matrices():
         metrics = found.models[name].metrics
         expected = log_loss(label, predictions.scores)
         assert metrics["uncalibrated"]["log_loss"].value == pytest.approx(expected, abs=1e-9)
-        # Temperature undoes every heat: all end at the same loss.
+        # Temperature scaling undoes each temperature, so all models have the same loss.
         change = found.models[name].differences["temperature"]["log_loss"]
         assert abs(change.value) < 2e-3
         assert metrics["temperature"]["accuracy"].value == metrics["uncalibrated"]["accuracy"].value

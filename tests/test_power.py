@@ -14,7 +14,8 @@ from calib.data.views import BinaryView
 
 @pytest.mark.parametrize("design_effect", [1.0, 4.0])
 def test_one_score_is_a_test_of_one_mean(design_effect):
-    # All five tests are then one two-sided normal test at 1%, the fifth of 5% of Holm's first step.
+    # All five tests are then one two-sided normal test at 1%, which is a fifth of the 5% in Holm's
+    # first step.
     cells = ScoreCells.from_arrays(np.arange(4000) % 2, np.full(4000, 0.5))
     shift = expit(0.1) - 0.5
     sd = np.sqrt(design_effect * 0.25 / 4000)
@@ -33,7 +34,7 @@ def test_the_power_is_the_share_of_verdicts_that_reject():
         rejected.append(bool(judge(cells).rejected))
         if seed < 5:
             stated.append(shift_power(cells).power)
-    # Three standard errors of 100 samples.
+    # The tolerance is three standard errors of 100 samples.
     assert np.mean(rejected) == pytest.approx(np.mean(stated), abs=0.15)
     assert np.ptp(stated) < 0.05
 
@@ -72,9 +73,9 @@ def test_a_verdict_without_evidence_says_what_it_could_have_found(texts):
     assert verdict.heading == "No evidence of miscalibration"
     assert verdict.finding.startswith("With 1,000 rows, predictions that are ")
     texts(verdict.sentence)
-    # So many rows find it always.
+    # The shift is always found with this many rows.
     many = np.full(100_000, 0.5)
     assert "more than 99%" in judge(ScoreCells.from_arrays(np.arange(100_000) % 2, many)).sentence
-    # A small effect keeps its digits.
+    # A small effect is written with its digits.
     rare = ScoreCells.from_arrays(np.arange(5000) < 1, np.full(5000, 2e-4))
     texts(shift_power(rare).sentence(), "rare")

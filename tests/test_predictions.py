@@ -11,7 +11,7 @@ def test_views_of_a_matrix_follow_the_definitions():
     predictions = Predictions.from_arrays(CLASSES, MATRIX)
     first, second = predictions.view("top:1"), predictions.view("top:2")
     np.testing.assert_allclose(first.score, [0.5, 0.4, 0.8])
-    # Row 1: classes 0 and 1 tie, the lower index ranks first, so class 1 is second.
+    # In row 1, classes 0 and 1 tie. The lower index ranks first, so class 1 is second.
     assert first.outcome.tolist() == [False, False, True]
     assert second.outcome.tolist() == [True, True, False]
     within = predictions.view("within:2")

@@ -40,7 +40,8 @@ def run(code: str, folder: Path = ROOT) -> str:
     return done.stdout
 
 
-# What is used, one after the other, and what is still not imported then.
+# These names are used one after the other. The values are packages that are still not imported
+# then.
 SPARED = {
     "import calib": "numpy pandas sklearn streamlit plotly",
     "import calib.loading.reading.apart": "sklearn scipy.optimize",
@@ -62,7 +63,8 @@ def test_what_is_used_imports_what_it_needs_and_no_more():
     code += ["print(*calib.calibrators.CALIBRATORS)", ANALYSED]
     *loaded, order = run("\n".join(code)).splitlines()
     assert loaded == ["[]"] * len(SPARED)
-    # `matrix` was imported first there, and the registry's order does not follow imports.
+    # The module `matrix` was imported first there, and the registry's order does not follow
+    # imports.
     assert order.split() == sorted(CALIBRATORS, key=lambda key: (CALIBRATORS[key].simplicity, key))
 
 
@@ -84,7 +86,7 @@ PUBLIC += [calib.decisions, calib.periods, calib.slices, calib.exports, calib.sc
 PUBLIC += [calib.analysis, calib.calibrators, calib.loading, calib.reports]
 
 
-# What a module offers by its registration alone.
+# These modules offer names only by registration.
 REGISTERED = {
     calib.metrics: METRICS,
     calib.plot: {name.removesuffix("_chart") for name in CHARTS},
@@ -117,7 +119,7 @@ def test_the_readme_shows_code_that_runs(tmp_path, monkeypatch):
 
 @rare
 def test_the_pages_of_the_project_show_code_that_runs(tmp_path):
-    # One process of their own; each page has a folder, each block names of its own.
+    # All pages run in one process. Each has its own folder, and each block its own names.
     for page in WITH_CODE:
         (tmp_path / page).mkdir(parents=True)
     run(
@@ -169,7 +171,7 @@ def test_every_public_name_is_there():
 
 def test_no_module_imports_itself_in_a_circle():
     graph = grimp.build_graph("calib", exclude_type_checking_imports=True, cache_dir=None)
-    # The library's own names are imported from everywhere when they are first used.
+    # Every module may import `calib` itself, which imports its names when they are first used.
     graph.remove_module("calib")
     modules = {name: graph.find_modules_directly_imported_by(name) for name in graph.modules}
     # A CycleError names the modules of the circle.

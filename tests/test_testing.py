@@ -17,7 +17,8 @@ from calib.testing import assert_calibrated
 from tests.rare import common_first
 
 ROOT = Path(__file__).parents[1]
-# Half of the rows are positive, and all say 0.25: KS error, ECE and log loss by hand.
+# Half of the rows are positive and all scores are 0.25, so KS error, ECE and log loss follow by
+# hand.
 Y, P = [0, 1] * 200, [0.25] * 400
 
 
@@ -30,7 +31,7 @@ def test_what_is_calibrated_passes():
     [
         ({"max_ks": 0.02}, "KS error 0.25 is above 0.02"),
         ({"max_ece": 0.1}, "ECE 0.25 is above 0.1"),
-        # -(ln 0.25 + ln 0.75) / 2
+        # The log loss is -(ln 0.25 + ln 0.75) / 2.
         ({"max_log_loss": 0.8}, "log loss 0.836988 is above 0.8"),
         ({"min_p": 0.05}, r"p of the KS test \S+ is below 0.05"),
         ({"max_ks": 0.3, "max_ece": 0.2}, r"\(400 rows\): ECE 0.25 is above 0.2\.$"),
@@ -94,7 +95,7 @@ def test_the_action_checks_a_file_with_an_odd_name(limit, status, tmp_path):
         "PYTHONPATH": str(ROOT),
     }
     assert set(step["env"]) < set(values)
-    # As GitHub calls bash.
+    # GitHub runs bash with these options.
     done = subprocess.run(
         ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", f"{calib_here}\n{step['run']}"],
         cwd=tmp_path,

@@ -214,7 +214,7 @@ def test_a_moment_does_not_follow_the_language_of_the_machine():
     assert text.moment(datetime(2026, 12, 31, 23, 59)) == "31 December 2026, 23:59 UTC"
 
 
-# What formats numbers for machines, or for formulas and axes, which have rules of their own.
+# These modules format numbers for machines, or for formulas and axes, which have their own rules.
 OTHERS = {
     *(
         "calib/ui/session/links.py",
@@ -244,7 +244,7 @@ def test_numbers_become_text_in_one_place():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.FormattedValue)
         and node.format_spec is not None
-        # A whole number with commas, and a setting or level as it was given, round nothing.
+        # A whole number with commas and a setting as it was given are not rounded.
         and (spec := ast.unparse(node.format_spec)[2:-1]) not in (",", "g")
         and spec[-1:] in "fge%"
         and "%Y" not in spec

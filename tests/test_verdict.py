@@ -139,7 +139,8 @@ def test_the_kind_is_right_in_all_of_40_data_sets(truth, kind):
 
 
 def test_both_sides_of_an_error_are_named(texts):
-    # Below 0.5, 150 of 1,000 rows are positive instead of 250; above, 850 instead of 750.
+    # Below 0.5, 150 of 1,000 rows are positive instead of 250. Above, 850 are positive instead of
+    # 750.
     said = judge(counted((0.25, 1000, 150), (0.75, 1000, 850)))
     assert said.finding == (
         "Predictions below 50% are too high: they average 25.0%, and 15.0% of those rows were "
@@ -166,7 +167,7 @@ def test_a_ranking_that_is_reversed_or_tells_nothing_is_said_with_its_auc(slope,
     assert (found.kind, found.heading) == (kind, heading)
     area = mannwhitneyu(score[outcome], score[~outcome]).statistic
     assert f"the AUC is {area / outcome.sum() / (~outcome).sum():.2f}" in found.finding
-    # A top label whose confidences all err in one direction is over- or underconfident.
+    # A top label whose confidences all err in one direction is overconfident or underconfident.
     words = view_words("top:1")
     confident = judge(counted((0.5, 500, 250), (0.75, 500, 250)), words=words)
     assert confident.kind == "overconfident"
@@ -252,7 +253,7 @@ def test_rows_that_repeat_others_do_not_make_few_rows_many(texts):
     assert alone.answer == copied.answer == "inconclusive"
     texts(alone.sentence, "alone")
     texts(copied.sentence, "copied")
-    # A few rows that weigh almost everything tell as little as few rows do.
+    # If a few rows have almost all weight, the data have the information of few rows.
     heavy = np.where(np.arange(2000) < 100, 1000.0, 1.0)
     many = rng.uniform(0.2, 0.8, 2000)
     weighted = ScoreCells.from_arrays(rng.random(2000) < many, many, heavy)
@@ -321,21 +322,21 @@ def simulated(seeds: Iterable[int]) -> list[tuple[str, Predictions]]:
 def check_agreement(analysis: Analysis) -> None:
     verdict, advice = analysis.verdict, analysis.recommendation
     scores = analysis.uncalibrated
-    # The tests as the pages show them.
+    # The pages show these tests.
     assert verdict.p_adjusted == analysis.p_adjusted("uncalibrated")
     assert [line.cells[0][0] for line in lines_of(scores, verdict.p_adjusted)] == [
         NAMES[key] for key in verdict.p_adjusted
     ]
     rejects = bool(verdict.rejected)
     assert rejects == (min(verdict.p_adjusted.values()) < SIGNIFICANCE)
-    # The recommendation as the comparison shows its differences.
+    # The recommendation agrees with the differences of the comparison.
     gains = {key for key, m in analysis.methods.items() if m.differences["log_loss"].high < 0}
     if advice.method == "uncalibrated":
         assert not gains
     elif advice.method:
         assert advice.method in gains
         assert CALIBRATORS[advice.method].label in advice.sentence
-    # The verdict is made of both, and says where they disagree.
+    # The verdict follows from both, and says if they disagree.
     keeps = advice.method == "uncalibrated"
     if rejects:
         assert verdict.answer == ("inconclusive" if keeps else "not calibrated")
@@ -444,7 +445,7 @@ def test_equal_losses_are_called_the_same():
     changes["uncalibrated"] = Estimate(0.0, 0.0, 0.0)
     found = recommend(losses, to_best, changes, cells(same))
     assert found.reasons[1] in ("Logistic has the same loss.", "Platt has the same loss.")
-    # The best is not the simplest.
+    # The method with the lowest loss is not the simplest.
     losses["spline"] = Estimate(0.6867999999)
     found = recommend(losses, to_best, changes, cells(same))
     assert found.reasons[1].endswith(" is simpler, and its log loss is the same.")
@@ -498,7 +499,7 @@ def test_a_range_that_all_but_reaches_the_lowest_score_is_said_up_to_its_end(tex
     score = np.r_[np.full(20, 0.05), np.full(480, 0.2), np.full(500, 0.7)]
     outcome = np.r_[np.arange(20) < 1, np.arange(480) < 192, np.arange(500) < 350]
     said = judge(ScoreCells.from_arrays(outcome, score)).sentence
-    # (20 x 0.05 + 480 x 0.2) / 500 and 193 / 500.
+    # The numbers are (20 x 0.05 + 480 x 0.2) / 500 and 193 / 500.
     assert {"20%", "19.4%", "38.6%"} <= set(re.findall(r"\d[\d.]*\d%?", said))
     texts.shown(said)
 
@@ -507,7 +508,7 @@ def test_a_range_is_not_stretched_over_rows_that_err_the_other_way(texts):
     score = np.r_[np.full(960, 0.02), np.full(40, 0.9)]
     outcome = np.r_[np.arange(960) < 60, np.arange(40) < 6]
     said = judge(ScoreCells.from_arrays(outcome, score)).sentence
-    # The cut lies between the two scores.
+    # The range ends between the two scores.
     assert {"46%", "2.0%", "6.2%"} <= set(re.findall(r"\d[\d.]*\d%?", said))
     texts.shown(said)
 
@@ -537,7 +538,7 @@ def p_values(**found: float) -> dict[str, TestResult]:
     return {key: TestResult(5.0, p, "") for key, p in found.items()}
 
 
-# Positive rows less expected ones: -400, then +100 or +101.
+# Observed minus expected positives are -400, then +100 or +101.
 @pytest.mark.parametrize(("positive", "kind"), [(700, "too high"), (701, "underconfident")])
 def test_scores_are_too_high_where_three_quarters_of_the_swing_remain(positive, kind):
     assert judge(counted((0.5, 1600, 400), (0.75, 800, positive))).kind == kind
@@ -554,7 +555,8 @@ def said_of(*parts: tuple[float, int, int]) -> str:
 
 
 def test_a_twentieth_of_the_rows_and_of_the_swing_is_not_worth_a_range_of_its_own():
-    # +10, then -200: 64 rows are 5% of 1280, and 10 is 5% of 200.
+    # Observed minus expected positives are +10, then -200: 64 rows are 5% of 1,280, and 10 is 5% of
+    # 200.
     assert said_of((0.25, 64, 26), (0.5, 1216, 408)).startswith("Predictions average ")
     assert said_of((0.25, 64, 27), (0.5, 1216, 408)).startswith(
         "Predictions of at least 50% average "
@@ -562,7 +564,7 @@ def test_a_twentieth_of_the_rows_and_of_the_swing_is_not_worth_a_range_of_its_ow
     assert said_of((0.25, 68, 27), (0.5, 1216, 408)).startswith(
         "Predictions of at least 50% average "
     )
-    # -200, then +9.
+    # Observed minus expected positives are -200, then +9.
     assert said_of((0.5, 1216, 408), (0.75, 64, 57)).startswith("Predictions average ")
     assert said_of((0.5, 1216, 408), (0.75, 64, 59)).startswith(
         "Predictions of at most 50% average "
@@ -574,7 +576,7 @@ def test_a_twentieth_of_the_rows_and_of_the_swing_is_not_worth_a_range_of_its_ow
 
 def test_a_range_in_the_middle_is_named_with_its_own_averages():
     ends = (0.125, 400, 55), (0.875, 400, 355)
-    # 300 of 800 instead of 425; 100 of 400 instead of 200.
+    # There are 300 of 800 positives instead of 425, and 100 of 400 instead of 200.
     assert said_of(ends[0], (0.5, 600, 200), (0.625, 200, 100), ends[1]) == (
         "Predictions between 50% and 62% average 53.1%, but 37.5% of those rows were positive."
     )
@@ -587,7 +589,7 @@ def test_a_range_in_the_middle_is_named_with_its_own_averages():
 def test_a_p_value_of_5_percent_is_no_rejection(p, answer):
     rows = counted((0.5, 800, 300))
     found = judge(rows, p_values(ks=p, line=0.5), slope=Estimate(1.0))
-    assert found.answer == "no evidence"  # Holm doubles the smaller one
+    assert found.answer == "no evidence"  # Holm's correction doubles the smaller p-value.
     found = judge(rows, p_values(ks=p), slope=Estimate(1.0))
     assert found.answer == answer
     assert found.rejected == (("ks",) if p < 0.05 else ())
@@ -597,7 +599,7 @@ def test_the_evidence_is_a_test_that_rejects():
     tests = p_values(ks=0.05, line=0.001)
     found = judge(counted((0.5, 800, 300)), tests, slope=Estimate(0.5, 0.4, 0.6))
     assert (found.rejected, found.evidence) == (("line",), "slope and intercept χ² 5.0, p = 0.001")
-    # Gaps of groups have no direction, so that the line's test is not cited for them.
+    # Gaps of groups have no direction, so the test of the line is not cited for them.
     tests = p_values(hosmer_lemeshow=0.001, line=0.01)
     found = judge(ScoreCells.from_arrays(*alternating()), tests, slope=Estimate(0.5, 0.4, 0.6))
     assert (found.kind, found.evidence) == ("uneven", "Hosmer-Lemeshow χ² 5.0, p = 0.001")
@@ -666,14 +668,15 @@ def test_a_hundred_rows_of_an_outcome_are_enough_and_99_are_not(rarer):
 
 
 def test_the_number_of_rows_that_tell_is_kish_s_by_the_design_effect():
-    # 300 positives of weight 1 and 100 of weight 3: 600^2 / 1200 = 300 rows of equal weight.
+    # There are 300 positives of weight 1 and 100 of weight 3, which are worth 600^2 / 1200 = 300
+    # rows of equal weight.
     weight = np.where(np.arange(4000) % 400 < 100, 3.0, 1.0)
     rows = ScoreCells.from_arrays(np.arange(4000) < 400, np.full(4000, 0.1), weight)
     names = ("positives", "negatives")
     assert too_few(rows, names) == ""
     assert too_few(replace(rows, design_effect=3.0), names) == ""
     assert too_few(replace(rows, design_effect=4.0), names) == "75 positives (effective number)"
-    # Groups whose rows are more unlike than independent ones do not tell more.
+    # A design effect below 1 does not make the rows count for more.
     few = counted((0.5, 1000, 80))
     assert too_few(replace(few, design_effect=0.5), names) == "80 positives"
     assert too_few(replace(few, design_effect=1.25), names) == "64 positives (effective number)"
@@ -723,7 +726,7 @@ def test_the_runner_up_is_the_next_best_of_all():
 
 
 def test_a_slope_or_groups_that_explain_more_than_the_mean_name_the_kind():
-    # 300 of 800 rows of score 0.5: too high, if nothing else is known.
+    # With 300 positives in 800 rows of score 0.5, scores are too high.
     rows = counted((0.5, 800, 300))
     steep, none = Estimate(0.5, 0.4, 0.6), Estimate(1.0, 0.9, 1.1)
     assert judge(rows, p_values(line=0.001), slope=none).kind == "too high"
@@ -731,7 +734,7 @@ def test_a_slope_or_groups_that_explain_more_than_the_mean_name_the_kind():
     uneven = ScoreCells.from_arrays(*alternating())
     assert judge(uneven, p_values(hosmer_lemeshow=0.001), slope=none).kind == "uneven"
     assert judge(uneven, p_values(hosmer_lemeshow=0.001), slope=steep).kind == "uneven"
-    # A cumulative curve that rejects decides.
+    # If the test of the cumulative curve rejects, it decides the kind.
     assert judge(rows, p_values(ks=0.001, line=0.0001), slope=steep).kind == "too high"
 
 
@@ -758,7 +761,7 @@ def test_classes_of_a_matrix_count_although_its_top_label_is_calibrated(texts):
     n = int((together[5:] < SIGNIFICANCE).sum())
     assert (verdict.kind, verdict.answer) == ("some classes", "not calibrated")
     assert f"{n} of 3 classes are significantly miscalibrated." in verdict.finding
-    # The page of the classes counts the same ones.
+    # The page of the classes counts the same classes.
     table = adjusted_table(classes, analysis, "uncalibrated")
     assert f"{n} of 3 classes are" in summary(table, "uncalibrated")
     assert (
@@ -794,7 +797,7 @@ def test_what_is_recommended_has_a_verdict_of_its_own():
         "After Logistic: no evidence of miscalibration. With 3,000 rows, "
     )
     assert analysis.after_sentence.endswith(after.notes[0])
-    # Where nothing is recommended there is nothing after it.
+    # Without a recommended calibrator, there is no sentence about its scores.
     right = calib.from_predictions(*sloped(np.random.default_rng(1), 3000, 1.0))
     assert (right.recommendation.method, right.after, right.after_sentence) == (
         "uncalibrated",

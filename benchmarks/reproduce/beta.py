@@ -31,7 +31,7 @@ SOURCE = (
     'improvement on logistic calibration for binary classifiers", AISTATS.'
 )
 TOLERANCE = 0.005
-# A little further from the paper than that, and near to the rerun of the paper's code.
+# This number differs a little more from the paper, and is close to a rerun of the paper's code.
 OFF = ("nb", "wdbc", "platt", "log_loss")
 PROTOCOL = (
     "10 times 5 stratified folds, in each 3 inner folds: the model is fitted on two, the "

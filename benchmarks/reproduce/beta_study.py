@@ -36,7 +36,7 @@ class Task:
     """One repetition of the folds of one set, for models that share their fits."""
 
     data: str
-    family: str  # "nb" or "ada"
+    family: str  # The family is "nb" or "ada".
     repeat: int
 
 
@@ -57,7 +57,7 @@ def adaboost(x: np.ndarray, y: np.ndarray, new: np.ndarray) -> Scores:
     has it, first divides it by the sum of weights, which crowds the scores around one half.
     """
     model = AdaBoostClassifier(n_estimators=STUMPS, random_state=0).fit(x, y)
-    # scikit-learn's decision is twice the mean vote.
+    # The decision function of scikit-learn is twice the mean vote.
     vote = model.decision_function(new) / 2.0
     return {"ada": sigmoid(vote * model.estimator_weights_.sum()), "samme": sigmoid(vote)}
 
@@ -92,7 +92,7 @@ def predict(
         fitted, kept = train[fit_on], train[held_out]
         new = np.concatenate([kept, test])
         for model, scores in FAMILIES[task.family](x[fitted], y[fitted], x[new]).items():
-            # A sum of rounded likelihoods may pass 1.
+            # A sum of rounded likelihoods may exceed 1.
             scores = np.clip(scores, 0.0, 1.0)
             for method in METHODS:
                 made = textbook(calibrator(method)).fit(scores[: len(kept)], y[kept])
@@ -111,7 +111,7 @@ def run_all(repeats: int = REPEATS, sets: tuple[str, ...] = SETS) -> pd.DataFram
     """
     for name in sets:
         uci(name)
-    # Longest first, so that no core is left with one at the end.
+    # The longest tasks come first, so that no core is left with one at the end.
     tasks = [Task(d, f, r) for f, d, r in product(("ada", "nb"), sets, range(repeats))]
     parts = []
     with ProcessPoolExecutor(os.cpu_count()) as pool:

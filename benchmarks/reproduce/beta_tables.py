@@ -18,7 +18,7 @@ MODEL_LABELS = {
 }
 METRICS = {"log_loss": "loss", "brier_score": "brier"}
 SAID = {"log_loss": "log loss", "brier_score": "Brier score"}
-# The paper's names.
+# The paper has these names.
 THEIRS = {
     "uncalibrated": "uncal",
     "platt": "sigmoid",
@@ -27,7 +27,7 @@ THEIRS = {
     "beta_am": "beta_am(beta2)",
     "beta_ab": "beta_ab(beta05)",
 }
-# The question of the paper, and the same with its simpler variants.
+# The paper compares four methods. Six includes the simpler variants of beta calibration.
 FIELDS = {"four": ("uncalibrated", "platt", "isotonic", "beta"), "six": tuple(THEIRS)}
 TESTS = {"Friedman": ".1f", "p": ".1g", "critical difference": ".2f"}
 

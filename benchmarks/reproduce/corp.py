@@ -48,7 +48,7 @@ def measure() -> Measured:
         for part, attribute in PARTS.items():
             printed = getattr(entry, f"{part}_pub")
             rows.append(
-                # Half of the last printed decimal.
+                # The tolerance is half a unit of the last printed decimal.
                 Published(
                     f"{name}, {part}", printed, getattr(parts, attribute), 5e-4, PROTOCOL, digits=6
                 )

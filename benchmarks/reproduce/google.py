@@ -24,7 +24,7 @@ SOURCE = (
     "Unofficial Google Data Science Blog."
 )
 BUCKETS = 10
-# What each must leave alone: AUC to the last digit where the calibrator rises strictly.
+# A strictly increasing calibrator must not change AUC at all. The second value says which are.
 METHODS = {
     "uncalibrated": ("Uncalibrated", True),
     "prior_shift": ("Inverse weights", True),

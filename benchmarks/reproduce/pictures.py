@@ -15,7 +15,7 @@ from calib.figures.images import images, missing
 MAX_BYTES = 150_000
 LEGEND_ENTRY = 50  # pixels of a symbol and its gaps
 LONG_NUMBER = re.compile(r"(\d+\.\d\d)\d+")
-# Of coordinates, not of what is written.
+# Numbers in attributes are coordinates. Other numbers are text.
 ATTRIBUTE = re.compile(r'="[^"]*"')
 RANDOM_NAME = re.compile(r'id="defs-(\w+)"')
 RANDOM_CLASS = re.compile(r'(class="trace scatter) trace\w+"')

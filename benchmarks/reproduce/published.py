@@ -63,7 +63,7 @@ class Published:
         """Whether ours is as near as it must be; True where nothing is demanded."""
         if math.isnan(self.tolerance):
             return True
-        # Half a unit of the last decimal of double precision, for differences of decimals.
+        # Differences of decimals are rounded in double precision, so a little is added.
         near = self.tolerance + 1e-12
         return self.difference <= near and (self.at_most or self.difference >= -near)
 

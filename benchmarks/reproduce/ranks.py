@@ -43,7 +43,7 @@ class Ranking:
         """Spans of mean ranks that cannot be told apart, none within another."""
         ranks = list(self.mean.values())
         spans = [(low, max(r for r in ranks if r - low <= self.critical)) for low in ranks]
-        # Each starts to the right of the last: it adds something only if it ends there too.
+        # Each span starts to the right of the last one. It adds a bar only if it also ends there.
         ends = [0.0, *np.maximum.accumulate([high for _, high in spans])]
         return [s for s, before in zip(spans, ends, strict=False) if s[1] > max(before, s[0])]
 

@@ -27,7 +27,7 @@ def find(name: str) -> Path:
     return path
 
 
-# Name and version on OpenML, and the class that counts as positive.
+# The values are name and version on OpenML, and the class that counts as positive.
 OPENML = {
     "diabetes": ("diabetes", 1, "tested_negative"),
     "german": ("credit-g", 1, "bad"),
@@ -59,7 +59,7 @@ def _from_openml(name: str) -> tuple[np.ndarray, np.ndarray]:
     title, version, positive = OPENML[name]
     try:
         found = fetch_openml(title, version=version, as_frame=True, parser="auto")
-    except Exception as error:  # of the network, of the server, of the format
+    except Exception as error:  # The network, the server or the format can fail in many ways.
         raise Absent(f"{name} is not in ../shared/data, and OpenML gave none ({error})") from None
     # Levels become numbers, as in the files of the paper.
     columns = [

@@ -45,7 +45,7 @@ def adult_analysis() -> Analysis:
 
 def measure_table_1() -> Measured:
     """Log losses of Table 1, and of three methods that it has not."""
-    half = 0.5e-4  # of the last decimal that is printed
+    half = 0.5e-4  # This is half a unit of the last printed decimal.
 
     def row(
         name: str, published: float, ours: float, tolerance: float, note: str = "", **more: bool

@@ -86,7 +86,7 @@ def _panel(number: int) -> Panel:
 
 
 def _histogram(analysis: Analysis, key: str) -> Layer:
-    # Fifty bars would hold a dozen rows each.
+    # Fifty bars would have a dozen rows each, so pairs are joined.
     counts = analysis.methods[key].histogram.reshape(25, 2).sum(axis=1)
     color = METHOD_STYLES[key].color
     return Layer(

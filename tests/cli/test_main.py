@@ -46,7 +46,7 @@ def test_bad_input_is_a_sentence_and_status_2(run, folder, tmp_path, file, optio
         *before, last = done.err.splitlines()
         assert last.startswith("calib: ")
         assert sentence in last
-        # The rows may have been read before a setting was refused.
+        # The rows may have been read before the setting was refused.
         assert [line[:8] for line in before] in ([], ["outcome:"])
 
 
@@ -299,7 +299,7 @@ def test_the_examples_of_help_and_pages_run(source, run, folder, carried, tmp_pa
     for file in carried.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
     monkeypatch.chdir(tmp_path)
-    # The commands are tried, not all methods in each of them.
+    # One method is enough, because the test is of the commands.
     monkeypatch.setattr("calib.cli.options.default_settings", one_method)
     is_page = source.endswith(".md")
     text = (ROOT / source).read_text() if is_page else run(source, "--help").out

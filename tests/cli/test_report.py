@@ -22,7 +22,7 @@ FAST = ("--methods", "platt,isotonic")
 
 
 def undated(report: Report) -> str:
-    # The seal holds the date, too.
+    # The seal depends on the date.
     return replace(report, created="2026-03-01", seal=None).json()
 
 
@@ -60,7 +60,7 @@ CASES = {
 }
 
 
-# How columns are read: tests/loading.
+# The tests in tests/loading show how columns are read.
 @pytest.mark.parametrize("case", common_first(CASES, {"csv", "split", "weight", "names"}))
 def test_the_command_line_gives_the_report_of_the_library(case, folder, run, tmp_path):
     file, options, columns = CASES[case]
@@ -100,7 +100,7 @@ def test_the_page_reads_the_same_report_from_the_same_file(folder, run, tmp_path
     file = folder / "scores.csv"
     assert run("report", file, *FAST, "-o", tmp_path / "r.json").status == 0
     rows = Upload.of(calib.loading.read(file.read_bytes(), file.name)).predictions
-    # As a page does it: fitted with default bins, then binned again.
+    # A page fits with default bins too, and bins again for other settings.
     fitted = calib.analyze(rows, calib.Settings(methods=("platt", "isotonic")).fitting())
     analysis = calib.analyze(rows, calib.Settings(methods=("platt", "isotonic")), earlier=fitted)
     report = Report.from_analysis(analysis, parts=parts_of(rows, analysis))
@@ -111,7 +111,7 @@ def test_twice_the_same_bytes_in_two_processes(folder, run, tmp_path):
     command = ("report", folder / "scores.csv", *FAST, "-o")
     here, other = tmp_path / "here.json", tmp_path / "other.json"
     assert run(*command, here).status == 0
-    # Another seed of hashes than that of this process, whatever it is.
+    # The other process has another seed of hashes than this one.
     own = os.environ.get("PYTHONHASHSEED", "random")
     done = subprocess.run(
         [sys.executable, "-W", "error", "-m", "calib", *map(str, (*command, other))],

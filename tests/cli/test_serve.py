@@ -22,9 +22,10 @@ from calib.ui.session import serving
 from calib.ui.session.session import SESSION
 
 ROOT = Path(__file__).parents[2]
-# Of another project, in the folder that the command is called in.
+# This configuration of another project is in the folder in which the command is called.
 FOREIGN = '[server]\naddress = "0.0.0.0"\n[browser]\ngatherUsageStats = true\n[theme]\nfont = "x"\n'
-# Imports all that a server needs once, and forks for each: arguments, and variables.
+# The program imports all that a server needs once, and forks for each pair of arguments and
+# variables.
 SHOW_OPTIONS = """
 import json, os, sys
 from streamlit import config
@@ -145,7 +146,7 @@ def test_it_answers_on_this_machine_only_and_stops_quietly(elsewhere, folder):
         with urllib.request.urlopen(f"{url}/_stcore/health", timeout=60) as answer:
             assert answer.read() == b"ok"
         assert listening(port) <= {"0100007F", "00000000000000000000000001000000"}
-        person = Person(url)  # their session uses the engines
+        person = Person(url)  # The session of this person uses the engines.
         said = log.read_text()
         server.send_signal(signal.SIGINT)
         server.send_signal(signal.SIGINT)
@@ -171,7 +172,7 @@ def test_a_named_file_opens_as_if_it_were_dropped(served, folder):
     assert session.upload is upload
     assert len(upload.predictions) == 600
     assert "scores" in " ".join(caption.value for caption in app.caption)
-    # Its own link opens it again, for a colleague too; another link gets what it asks for.
+    # Its own link opens it again, also for a colleague. Another link gets the data that it names.
     assert opened(**session.link())[1].upload is upload
     other = session.link() | {"data": "0" * 12}
     assert opened(**other)[1].waits

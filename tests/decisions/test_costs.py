@@ -9,7 +9,7 @@ def test_at_the_threshold_both_acts_cost_the_same():
     costs = Costs(false_positive=3, false_negative=7)
     p = costs.threshold
     assert (1 - p) * costs.false_positive == pytest.approx(p * costs.false_negative, rel=1e-14)
-    # A score of three tenths is flagged, whatever the rounding.
+    # A score of three tenths is flagged, however it is rounded.
     assert p <= 3 / 10
 
 

@@ -25,7 +25,7 @@ def test_at_zero_everyone_is_treated_and_the_benefit_is_the_base_rate(held_out):
     base_rate = held_out.cells["uncalibrated"].base_rate
     assert curves.treat_all[0] == pytest.approx(base_rate)
     assert curves.benefit["platt"][0] == pytest.approx(base_rate)
-    # Treating all is worth nothing where the threshold is the base rate.
+    # If the threshold equals the base rate, treating all has no net benefit.
     assert np.interp(base_rate, curves.threshold, curves.treat_all) == pytest.approx(0, abs=1e-4)
 
 

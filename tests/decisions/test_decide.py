@@ -51,8 +51,8 @@ def test_the_change_is_paired(held_out):
     difference = spent("platt") - spent("uncalibrated")
     change = table.methods["platt"].change
     assert change.value == pytest.approx(difference.mean())
-    # Of skewed values the two sides differ; together they are as wide as Student's interval, of
-    # the rows' variance and of what the calibrators of the folds differ by.
+    # The two sides of an interval of skewed values differ. Together they are as wide as Student's
+    # interval from the variance of the rows and of the folds' calibrators.
     costs = []
     for train, _ in StratifiedKFold(5, shuffle=True, random_state=0).split(
         rows.score, rows.outcome
@@ -63,7 +63,7 @@ def test_the_change_is_paired(held_out):
     added = np.var(costs, axis=0).sum() * 5 / len(rows) ** 2
     width = 2 * 1.96 * np.sqrt(difference.var(ddof=1) / len(difference) + added)
     assert change.high - change.low == pytest.approx(width, rel=0.03)
-    # These scores are overconfident, and the threshold lies where that costs.
+    # These scores are overconfident, and the threshold is in a range where that costs.
     assert change.high < 0
     unchanged = table.methods["uncalibrated"].change
     assert (unchanged.value, unchanged.low, unchanged.high) == (0.0, 0.0, 0.0)

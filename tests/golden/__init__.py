@@ -20,10 +20,10 @@ from pathlib import Path
 import pytest
 
 FILE = Path(__file__).parent / "texts.json"
-# Less alike than this is no rewriting, but another sentence.
+# A text that is less similar than this is another sentence, not a rewritten one.
 LIKENESS = 0.4
 SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n+")
-# What each run has anew: folders, ids of saved reports, the day; and lists that a registry gives.
+# Folders, ids of saved reports and the day differ from run to run, and lists of a registry grow.
 CHANGING = {
     "TEMPORARY/": r"/[^\s`'\"]*(?:pytest-of-|calib-pg-)[^\s`'\"/]*/?(?:[^\s`'\"]*/)?",
     "'ID'": r"'[\w-]{22}'",
@@ -60,7 +60,7 @@ class Texts:
             assert text == before, f"One run gave two texts for {key!r}"
             return
         assert key in self._kept, f"No text is kept for {key!r}: run pytest --update-golden"
-        # Another text than the kept one. Is it meant? Then run pytest --update-golden.
+        # If this fails and the new text is meant, run pytest --update-golden.
         assert text == self._kept[key]
 
     @contextmanager

@@ -57,7 +57,7 @@ def test_the_unit_is_the_shortest_that_can_be_read(n, span, unit):
 def test_dates_that_name_longer_periods_are_cut_in_those(first, unit):
     values = np.repeat(np.array(first, dtype="datetime64[us]"), 200)
     assert cut_periods(values).unit == unit
-    # What a person chooses is not corrected.
+    # The unit that a person chooses is not changed.
     assert cut_periods(values, "day").unit == "day"
 
 
@@ -75,7 +75,7 @@ def test_numbers_that_are_no_seasons_are_cut_in_ranges():
     cut = cut_periods(np.random.default_rng(0).random(1200))
     assert cut.unit == "range"
     assert np.bincount(cut.codes).tolist() == [100] * 12
-    # Three digits keep these apart.
+    # Three digits are enough to tell these names apart.
     ends = [end for name in cut.names for end in name.split(" to ")]
     assert ends == [f"{float(end):.3g}" for end in ends]
 
@@ -94,7 +94,7 @@ def made(n: int = 1500):
     score, weight = rng.random(n), rng.uniform(0.5, 2, n)
     time = rng.integers(2015, 2020, n).astype(float)
     time[::50] = np.nan
-    # Right until 2017, too high after.
+    # Scores are calibrated until 2017, and too high after.
     outcome = rng.random(n) < np.where(time > 2017, score**2, score)
     return Predictions.from_arrays(outcome, score, weight).view(), time
 
@@ -152,7 +152,7 @@ def test_copies_that_are_named_as_clusters_carry_no_more_evidence():
         width, single = (
             getattr(table, f"{name}_high") - getattr(table, f"{name}_low") for table in (named, one)
         )
-        # Model's errors against those that the rows show.
+        # One width uses the model's standard errors, the other those that the rows show.
         np.testing.assert_allclose(width, single, rtol=0.02 if name == "base_rate" else 0.2)
     assert (named.ks_p_value[:3] > 0.02).all()
     assert (named.ks_p_value[3:] < 0.05).all()

@@ -20,13 +20,13 @@ def test_friedman_is_scipys(table):
     theirs = friedmanchisquare(*table.to_numpy().T)
     assert found.friedman == pytest.approx(theirs.statistic)
     assert found.p_value == pytest.approx(theirs.pvalue)
-    # With ties too.
+    # Tied ranks give the same statistic.
     tied = table.round(0)
     assert rank(tied).friedman == pytest.approx(friedmanchisquare(*tied.to_numpy().T).statistic)
 
 
 def test_critical_difference_of_demsars_example(table):
-    # Demšar 2006, section 3.2.2: 4 methods on 14 sets, 2.569 sqrt(4 x 5 / (6 x 14)) = 1.25.
+    # Demšar 2006, section 3.2.2, has 4 methods on 14 sets: 2.569 sqrt(4 x 5 / (6 x 14)) = 1.25.
     assert rank(table).critical == pytest.approx(1.25, abs=0.005)
 
 
@@ -38,7 +38,7 @@ def test_groups_are_the_widest_spans_within_the_critical_difference(table):
     for low, high in spans:
         assert high - low <= found.critical
         assert not any(low >= a and high <= b for a, b in spans if (a, b) != (low, high))
-    # Every two methods within the difference share a bar, and no others do.
+    # Two methods share a bar if and only if their difference is below the critical one.
     for i, a in enumerate(ranks):
         for b in ranks[i + 1 :]:
             joined = any(low <= a and b <= high for low, high in spans)

@@ -19,7 +19,7 @@ QUICK = [
     study
     for paper in (spline_calib, ks, google, ece_blog, corp)
     for study in paper.STUDIES
-    # Seventy forests: half a minute.
+    # This study fits seventy forests and takes half a minute.
     if study.key != "splinecalib_algorithm4"
 ]
 
@@ -42,7 +42,7 @@ def test_the_documents_hold_what_is_measured(study):
     found = measured(study)
     assert list(documents) == list(found)
     for name, row in found.items():
-        # Fits stop at tolerances: other processors may differ in the sixth digit.
+        # Fits stop at tolerances, so other processors may differ in the sixth digit.
         assert documents[name].ours == pytest.approx(row.ours, rel=1e-5, abs=1e-9), name
         assert row.holds, name
 
@@ -81,7 +81,7 @@ def test_the_worked_errors_and_the_bin_that_a_listing_loses():
     assert round(rows["binary"].ours, 3) == 0.241
     assert round(rows["top label"].ours, 3) == 0.194
     for name in ("binary", "top label"):
-        # num = 4 edges make the three bins.
+        # With num = 4 there are four edges, which make the three bins.
         assert rows[f"{name}, listing with num_bins = 4"].ours == pytest.approx(rows[name].ours)
         assert rows[f"{name}, listing with num_bins = 3"].ours < rows[name].ours / 2
 
@@ -116,7 +116,8 @@ def test_cross_validated_calibration_beats_a_calibration_set():
 
 THEIRS = {"beta": "beta", "platt": "sigmoid"}
 CELLS = [(data, method) for data in SETS for method in THEIRS]
-# 0.0057 above the paper, but 0.0013 from a rerun of the paper's code: this one is held to that.
+# This number is 0.0057 above the paper, and 0.0013 from a rerun of the paper's code, with which it
+# is compared.
 OFF = ("wdbc", "platt")
 
 

@@ -61,13 +61,14 @@ def test_weights_and_clusters_agree_with_the_textbook_for_each_slice_alone(weigh
 
 
 def test_a_slice_without_positives_is_not_certain():
-    # 400 rows of score 0.02: eight positives expected, none seen; the rows show no spread at all.
+    # In 400 rows of score 0.02, eight positives are expected and none is observed, so the rows show
+    # no spread.
     view = Predictions.from_arrays(np.zeros(400, int), np.full(400, 0.02)).view()
     gaps = slice_gaps(view, view.score, Slicing.whole(400))
     error = np.sqrt(0.02 * 0.98 / 400)
     assert gaps.z[0] == pytest.approx(-0.02 / error)
     assert gaps.high[0] == pytest.approx(-0.02 + 1.959963984540054 * error)
-    # Far from certain, as is the exact probability of none: 0.98^400 = 0.0003.
+    # The p-value is not near 0, and the exact probability of no positive is 0.98^400 = 0.0003.
     assert 0.0003 < gaps.p_value[0] < 0.01
 
 
@@ -80,7 +81,7 @@ def test_small_slices_are_shown_but_neither_judged_nor_counted():
     assert gaps.p_adjusted[:2].min() == pytest.approx(2 * gaps.p_value[:2].min())
     assert gaps.order[-1] == 2
     assert not gaps.significant()[2]
-    assert not gaps.significant(gaps.p_adjusted[0])[0]  # as large as alpha
+    assert not gaps.significant(gaps.p_adjusted[0])[0]  # This p-value is as large as alpha.
     assert gaps.significant(np.nextafter(gaps.p_adjusted[0], 2.0))[0]
 
 
@@ -103,7 +104,7 @@ def test_calibrated_slices_are_seldom_accused():
         view = Predictions.from_arrays(rng.random(1500) < score, score).view()
         cut = slice_by({"a": rng.integers(0, 6, 1500).astype(str)}, ["a"])
         false_alarms += slice_gaps(view, view.score, cut).significant().any()
-    # At most 5%; three standard deviations of 300 draws above.
+    # The rate is at most 5%, with three standard deviations of 300 draws.
     assert false_alarms / 300 < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
 
 

@@ -77,7 +77,7 @@ def test_calibrated_slices_are_seldom_called_miscalibrated():
         codes = rng.integers(0, 3, 400)
         cut = Slicing(("a",), ("x", "y", "z"), codes)
         rejected += slice_tests(view, view.score, cut).significant().any()
-    # At most 5%; three standard deviations of the draws above.
+    # The rate is at most 5%, with three standard deviations of the draws.
     assert rejected / n_draws < 0.05 + 3 * np.sqrt(0.05 * 0.95 / n_draws)
 
 

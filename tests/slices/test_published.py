@@ -22,7 +22,7 @@ def test_compas_wrongs_black_and_white_defendants_differently(shared):
     held_out = cross_fit_scores(
         CountedRows.of_rows(predictions.view()), Settings(methods=("uncalibrated",))
     )
-    # High is a decile above 4: a score of 0.5 or more, the threshold of equal costs.
+    # A decile above 4 is high. That is a score of at least 0.5, the threshold of equal costs.
     rows = held_out.given_rows
     flagged = decide(held_out, Costs()).methods["uncalibrated"].flag(rows.score)
     race = slice_by(predictions.columns, ["race"])
@@ -40,7 +40,7 @@ def test_compas_wrongs_black_and_white_defendants_differently(shared):
 def test_nfl_seasons_are_slices_and_unplayed_games_are_set_aside(shared):
     games = pd.read_csv(shared / "data/forecasts/538_nfl_games.csv")
     per_season = games["season"].value_counts()
-    # The file's games are all played: four of the last season are made unplayed here.
+    # All games in the file have an outcome, so four of the last season lose theirs here.
     games.loc[games.index[games["season"] == 2021][:4], "prob1_outcome"] = np.nan
     predictions = load(games, score="prob1", positive=1, others_negative=True, drop_missing=True)
     assert dict(predictions.set_aside) == {"outcome missing": 4}
@@ -50,6 +50,6 @@ def test_nfl_seasons_are_slices_and_unplayed_games_are_set_aside(shared):
     assert gaps.rows[:6].tolist() == per_season.sort_index()[:6].tolist()
     assert gaps.rows[6] == per_season[2021] - 4
     table = period_table(view, view.score, cut_periods(predictions.columns["date"], "year"))
-    # A season's last games are played in the next year.
+    # The last games of a season are played in the next year.
     assert table.names == tuple(map(str, range(2015, 2023)))
     assert table.rows.sum() == len(games) - 4

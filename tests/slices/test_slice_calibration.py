@@ -26,7 +26,7 @@ def test_own_scores_are_those_of_a_peer_fitted_on_the_slices_training_rows():
     view, south = two_sites()
     held_out = cross_fit_scores(CountedRows.of_rows(view), SETTINGS)
     found = calibrate_slices(view, south, held_out, "isotonic")
-    # No two rows share a score: each is in one fold.
+    # No two rows share a score, so each row is in one fold.
     own, fold = np.empty(len(view)), held_out.row_values(held_out.rows.fold).round()
     for number in range(4):
         train, test = south & (fold != number), south & (fold == number)
@@ -98,7 +98,7 @@ def test_rows_of_a_slice_keep_their_weights_in_its_folds():
     own = weight[south]
     mean = own @ loss / own.sum()
     assert found.together.value == pytest.approx(mean, rel=1e-9)
-    # The sandwich: as 1.96 times the root of the sum of squared contributions.
+    # The sandwich estimator gives 1.96 times the root of the sum of squared contributions.
     half = 1.96 * np.sqrt(((own * (loss - mean)) ** 2).sum()) / own.sum()
     assert found.together.high - found.together.low == pytest.approx(2 * half, rel=0.02)
 
@@ -146,5 +146,5 @@ def test_intervals_have_95_percent_unless_another_level_is_asked_for():
     narrow = calibrate_slices(view, south, held_out, "platt", confidence_level=0.5)
     assert (found.confidence_level, narrow.confidence_level) == (0.95, 0.5)
     wide, short = (each.together.high - each.together.low for each in (found, narrow))
-    # Quantiles of the normal distribution: 1.9600 and 0.6745.
+    # These are quantiles of the normal distribution.
     assert wide / short == pytest.approx(1.9600 / 0.6745, rel=0.02)

@@ -44,7 +44,7 @@ def cluster(binaries: Path) -> Iterator[str]:
         shutil.chown(folder, account)
 
     def run(program: str, *arguments: str) -> None:
-        # To a file: the server would inherit a pipe, and hold it open.
+        # The server would inherit a pipe and keep it open, so the log goes to a file.
         with (folder / "log").open("ab") as log:
             subprocess.run(
                 [binaries / program, "-D", folder / "data", *arguments],

@@ -65,7 +65,7 @@ def killed(url: str, path: str, rounds: int, longest: float) -> int:
         told, out = os.pipe()
         child = fork(lambda name=f"k{number}", out=out: save(url, report, name, sys.maxsize, out))
         os.close(out)
-        # Every other one dies while it starts, the rest while it saves.
+        # Every other process is killed while it starts, and the others while they save.
         first = os.read(told, 1) if number % 2 else b""
         time.sleep(chance.uniform(0.0, longest))
         os.kill(child, signal.SIGKILL)
@@ -76,7 +76,7 @@ def killed(url: str, path: str, rounds: int, longest: float) -> int:
 
 
 def opened(url: str, path: str) -> Report:
-    # Imports the driver, and connects to nothing.
+    # This imports the driver without connecting.
     make_engine(checked_url(url), 1.0)
     return Report.open(Path(path))
 
@@ -85,7 +85,8 @@ def nobody(code: str) -> int:
     """Run code as a person who may write nowhere: root may everywhere."""
 
     def run() -> None:
-        codecs.lookup("utf-8-sig")  # a module that this person may not read
+        # This user may not read the module of the codec, so it is imported first.
+        codecs.lookup("utf-8-sig")
         if os.getuid() == 0:
             os.setuid(NOBODY)
         exec(code, {})

@@ -43,7 +43,7 @@ def test_a_damaged_page_is_told(path, report, texts):
     with Store(f"sqlite:///{path}") as store:
         ids = [store.save(report) for _ in range(30)]
     content = bytearray(path.read_bytes())
-    # All pages but the first hold rows now: 0xff is no kind of page.
+    # All pages except the first then have the byte 0xff, which is not a kind of page.
     content[4096:] = b"\xff" * len(content[4096:])
     path.write_bytes(content)
     with texts.raises(StoreError), Store(f"sqlite:///{path}") as store:
@@ -59,7 +59,7 @@ def test_a_damaged_page_is_told(path, report, texts):
         gzip.compress(b"{}")[:-3],
         gzip.compress(b'{"schema_version": 999}'),
     ],
-    # gzip writes the time: names must be the same in every process.
+    # The bytes of gzip contain the time, and names of tests must be the same in every process.
     ids=["empty", "no gzip", "no data", "cut short", "newer"],
 )
 def test_a_damaged_report_is_told_and_the_others_open(path, report, content, texts):
@@ -128,7 +128,7 @@ def test_a_path_that_is_a_folder(tmp_path, texts):
 
 @pytest.mark.skipif(not hasattr(os, "setuid"), reason="file modes are Unix's: skipped")
 def test_a_read_only_folder_without_reports(other_processes):
-    # Not in tmp_path, which only its owner can enter, and root may write everywhere.
+    # Only its owner can enter tmp_path, and root can write everywhere.
     folder = Path(tempfile.mkdtemp())
     try:
         folder.chmod(0o555)
@@ -145,7 +145,7 @@ def test_a_read_only_folder_without_reports(other_processes):
 
 
 def test_postgresql_that_is_not_there(tmp_path):
-    # Most of this sentence is the server's own.
+    # Most of this sentence comes from the server.
     with pytest.raises(StoreError, match=r"'team' on .*") as told:
         Store(f"postgresql://ada:secret@/team?host={tmp_path}", patience=2.0)
     assert "secret" not in str(told.value)

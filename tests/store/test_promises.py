@@ -61,7 +61,7 @@ def test_killed_many_times_every_confirmed_report_is_whole_and_none_is_half(
     times, url, report, savers
 ):
     confirmed = savers("killed", url, times, 0.1)
-    # Every other process lives until it has saved one.
+    # Every other process lives until it has saved one report.
     assert len(confirmed) >= times // 2
     with Store(url) as store:
         check_whole(store, report, confirmed)

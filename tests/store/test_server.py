@@ -23,7 +23,7 @@ from calib.ui.pages.reports.report_list import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534
-# Promised for a page, whose own patience this is.
+# A page promises an answer within this time, in seconds, by its own time-out.
 PROMISED = 5.0
 
 
@@ -162,7 +162,7 @@ def save_until_it_fails(store: Store, report: Report) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "setuid"), reason="file modes are Unix's: skipped")
 def test_a_read_only_folder_still_lists_and_opens(other_processes, report):
-    # Not in tmp_path, which only its owner can enter, and root may write everywhere.
+    # Only its owner can enter tmp_path, and root can write everywhere.
     folder = Path(tempfile.mkdtemp())
     try:
         with Store(f"sqlite:///{folder / 'reports.db'}") as store:
@@ -187,7 +187,8 @@ def test_a_read_only_folder_still_lists_and_opens(other_processes, report):
 def damage(path: Path, report_id: str) -> None:
     """Write garbage over the page that holds one report's row."""
     whole = bytearray(path.read_bytes())
-    # Its id stands there before two moments; in indexes and in the log before one or none.
+    # In a row of the table, the id is followed by two moments. In indexes and in the log there are
+    # fewer.
     found = re.search(re.escape(report_id.encode()) + rb"20.{30}20", whole, re.DOTALL)
     assert found is not None
     page = found.start() // 4096 * 4096

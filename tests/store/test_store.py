@@ -28,7 +28,7 @@ def test_an_opened_report_is_the_one_that_was_saved(store, report):
 def test_ids_are_long_fit_for_an_address_and_never_the_same(store, report):
     ids = {store.save(report) for _ in range(5)}
     assert len(ids) == 5
-    # 16 bytes in base64: 128 random bits.
+    # An id has 128 random bits, which are 16 bytes in base64.
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{22}", report_id) for report_id in ids)
 
 
@@ -127,7 +127,7 @@ def test_hostile_text_is_kept_and_found_as_text(store, report, hostile):
     report_id = store.save(given, tags=[hostile[:40]])
     assert store.open(report_id).json() == given.json()
     entry = store.entry(report_id)
-    # The one character that PostgreSQL cannot hold.
+    # PostgreSQL cannot store the character NUL.
     shown = hostile.replace("\0", "")
     assert (entry.title, entry.author, entry.note) == (shown, shown, shown)
     assert store.list(hostile[:900]) == store.list(author=hostile) == (entry,)
