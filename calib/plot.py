@@ -90,12 +90,12 @@ slices = _figure(slice_chart)
 
 
 def _registered() -> dict[str, Callable[..., Chart]]:
-    """The charts that are not named above: `outcome_chart` under the name "outcome"."""
-    named = {globals()[name].__wrapped__ for name in __all__}
+    """The charts that are not listed above: `outcome_chart` under the name "outcome"."""
+    listed = {globals()[name].__wrapped__ for name in __all__}
     return {
         name.removesuffix("_chart"): draw
         for name, draw in CHARTS.items()
-        if name.endswith("_chart") and draw not in named
+        if name.endswith("_chart") and draw not in listed
     }
 
 

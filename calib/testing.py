@@ -67,10 +67,10 @@ def assert_calibrated(
     AssertionError: Not calibrated (400 rows): KS error 0.25 is above 0.02.
     """
     __tracebackhide__ = True
-    named = {"max_ks": max_ks, "max_ece": max_ece, "max_log_loss": max_log_loss, "min_p": min_p}
-    given = {name: bound for name, bound in named.items() if bound is not None}
+    limits = {"max_ks": max_ks, "max_ece": max_ece, "max_log_loss": max_log_loss, "min_p": min_p}
+    given = {name: bound for name, bound in limits.items() if bound is not None}
     if not given:
-        raise ValueError(f"assert_calibrated must be given one of {', '.join(named)}, got none.")
+        raise ValueError(f"assert_calibrated must be given one of {', '.join(limits)}, got none.")
     for name, bound in given.items():
         if not 0.0 <= bound < math.inf:
             raise ValueError(f"{name} must be a number of at least 0, got {bound!r}.")

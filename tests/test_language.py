@@ -1,11 +1,12 @@
 """What people read is in plain, standard words: no phrase of `BANNED` is in it.
 
-Read are the string constants and docstrings of the code, and the Markdown documents. Their lines
-are wrapped.
+Read are the string constants, docstrings and comments of the code, and the Markdown documents.
+Comments are sentences, and the lines of documents are wrapped.
 """
 
 import ast
 import re
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -54,6 +55,24 @@ BANNED = {
 MAX_LINE_LENGTH = 100  # Code has the same limit (pyproject.toml).
 # Tables, headings, pictures and the addresses of links cannot be wrapped.
 UNWRAPPED = re.compile(r"^ *\|.*|^#+ .*|^!\[.*|(?<=\])\([^)]*\)")
+# A comment gives a reason. These beginnings and phrases are habits of fragments and riddles.
+HABITS = {
+    r"^(?:Of|Where|What|None|All but|So|As|Nor|Neither|Also|No \w+ is no)\b": "subject and verb",
+    r"\bnone is none\b|\ball but\b": "a plain condition; except",
+    r"\bone \w+ an? \w+\b": "per",
+}
+# Linters, formatters and type checkers read these comments.
+DIRECTIVE = re.compile(r"(?:noqa|type:|pragma|pyright|fmt:|ruff:|isort:|mypy:|doctest:|!|-\*-)")
+# A sentence begins with a capital, a number, a quotation or a name of the code.
+BEGINNING = re.compile(r"[A-Z0-9`'\"(\[{<$]|[a-z_.]+[_.(=][\w.(]*")
+END = re.compile(r"[.?!:)]$|https?://\S+$")
+MIN_WORDS = 3
+# Comments in these folders are not sentences yet.
+UNREAD = (
+    *("calib/analysis", "calib/calibrators", "calib/cli", "calib/crossfit", "calib/curves"),
+    *("calib/data", "calib/loading", "calib/metrics", "calib/reports", "calib/scanning"),
+    *("benchmarks", "tests"),
+)
 # Files in which a phrase means something else, with the reason.
 ALLOWED = {
     "calib/store/migrations.py": "SQL that databases keep under a checksum",
@@ -135,6 +154,75 @@ def test_no_banned_words(file: Path) -> None:
         return
     hits = [f"{of(file)}:{line}: {hit}" for line, said in texts(file) for hit in found_in(said)]
     assert not hits, "\n".join(hits)
+
+
+def comments(file: Path) -> Iterator[tuple[int, str]]:
+    """Every comment with its line. Consecutive lines that are only comment are one comment."""
+    block: list[str] = []
+    first = last = -1
+    with file.open("rb") as code:
+        for token in tokenize.tokenize(code.readline):
+            if token.type != tokenize.COMMENT:
+                continue
+            line, text = token.start[0], token.string.lstrip("# ")
+            is_alone = token.line.lstrip().startswith("#")
+            if is_alone and line == last + 1:
+                block.append(text)
+            else:
+                if block:
+                    yield first, " ".join(block)
+                block, first = [text], line
+            last = line if is_alone else -1
+    if block:
+        yield first, " ".join(block)
+
+
+def faults_of(comment: str) -> list[str]:
+    if DIRECTIVE.match(comment):
+        return []
+    faults = [
+        f"{pattern} (write: {instead})"
+        for pattern, instead in HABITS.items()
+        if re.search(pattern, comment)
+    ]
+    faults += found_in(comment)
+    if not BEGINNING.match(comment):
+        faults.append("a sentence begins with a capital")
+    if not END.search(comment):
+        faults.append("a sentence ends with a full stop")
+    if len(comment.split()) < MIN_WORDS:
+        faults.append("a sentence has a subject and a verb")
+    return faults
+
+
+def commented() -> list[Path]:
+    folders = ("pages", "calib", "tests", "benchmarks")
+    code = [ROOT / "app.py", *(p for d in folders for p in (ROOT / d).rglob("*.py"))]
+    return sorted(file for file in code if not of(file).startswith(UNREAD))
+
+
+@pytest.mark.parametrize("file", commented(), ids=of)
+def test_comments_are_sentences(file: Path) -> None:
+    hits = [
+        f"{of(file)}:{line}: {fault}: {comment}"
+        for line, comment in comments(file)
+        for fault in faults_of(comment)
+    ]
+    assert not hits, "\n".join(hits)
+
+
+def test_the_walk_sees_blocks_and_trailing_comments(tmp_path: Path) -> None:
+    code = tmp_path / "a.py"
+    code.write_text(
+        "# Of two\n# lines.\nx = 1  # rows\ny = '# a'  # noqa: E501\n# 1e-8 is enough.\n"
+    )
+    assert list(comments(code)) == [
+        (1, "Of two lines."),
+        (3, "rows"),
+        (4, "noqa: E501"),
+        (5, "1e-8 is enough."),
+    ]
+    assert [len(faults_of(comment)) for _, comment in comments(code)] == [1, 3, 0, 0]
 
 
 def test_the_walk_sees_docstrings_f_strings_and_markdown(tmp_path: Path) -> None:

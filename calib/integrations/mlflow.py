@@ -24,7 +24,7 @@ METRICS: Mapping[str, Any] = {
 
 
 def log_report(
-    found: Report | Analysis, *, run_id: str | None = None, artifact_path: str = "calib"
+    result: Report | Analysis, *, run_id: str | None = None, artifact_path: str = "calib"
 ) -> None:
     """Log a report to an MLflow run: files, metrics and tags.
 
@@ -35,7 +35,7 @@ def log_report(
 
     Parameters
     ----------
-    found : Report or Analysis
+    result : Report or Analysis
     run_id : str, optional
         Default: the active run. If no run is active, a new run is started.
     artifact_path : str
@@ -48,7 +48,7 @@ def log_report(
     """
     import mlflow
 
-    report = found if isinstance(found, Report) else Report.from_analysis(found)
+    report = result if isinstance(result, Report) else Report.from_analysis(result)
     analysis = report.analysis
     run_id = run_id or (mlflow.active_run() or mlflow.start_run()).info.run_id
     recommended = analysis.recommendation.method
