@@ -185,7 +185,7 @@ MAX_NAMES = 1_000
 KINDS = {"i": np.int64, "u": np.uint64, "f": np.float64}
 # Whole numbers look like this in a column of floats that was written as text.
 WHOLE = re.compile(r"(-?[1-9]\d{0,14}|0)\.0+")
-# Numbers have no leading zeros, so a text with one is a code.
+# A number has no leading zero, so a text that begins with one is a code.
 CODE = re.compile(r"[-+]?0[0-9]")
 
 
@@ -346,7 +346,7 @@ def as_outcome(column: pd.Series, wanted: Collection[str] = ()) -> tuple[Labels,
     words = np.array([name in UNKNOWN_WORDS and name not in kept for name in names], dtype=np.bool_)
     if labels.values.dtype.kind != "O" or not words.any():
         return labels, np.zeros(len(labels.codes), dtype=np.bool_)
-    known = np.append(~words, np.ones(len(labels) - len(words), dtype=np.bool_))
-    lookup = np.append(np.where(known, np.cumsum(known) - 1, -1), -1)
+    is_label = np.append(~words, np.ones(len(labels) - len(words), dtype=np.bool_))
+    lookup = np.append(np.where(is_label, np.cumsum(is_label) - 1, -1), -1)
     unknown = (labels.codes >= 0) & (lookup[labels.codes] < 0)
-    return Labels(lookup[labels.codes], labels.values[known]), unknown
+    return Labels(lookup[labels.codes], labels.values[is_label]), unknown

@@ -91,8 +91,8 @@ class InputError(ValueError):
 
     Examples
     --------
-    >>> found = InputError([error("empty", "The file is empty.")])
-    >>> str(found), found.problems[0].code
+    >>> refusal = InputError([error("empty", "The file is empty.")])
+    >>> str(refusal), refusal.problems[0].code
     ('The file is empty.', 'empty')
     """
 

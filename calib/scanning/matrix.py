@@ -12,7 +12,7 @@ import numpy as np
 from calib.data.checks import ROW_SUM_TOLERANCE
 from calib.data.views import check_view
 from calib.loading.checking.classes import class_question
-from calib.loading.checking.mapped_rows import ROUNDING
+from calib.loading.checking.mapped_rows import ROUNDING_TOLERANCE
 from calib.loading.checking.outcomes import no_labels
 from calib.loading.checking.scores import (
     OUTSIDE_TOLERANCE,
@@ -165,7 +165,7 @@ def _check_scores(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
     low, high = float(facts["low"]), float(facts["high"])
     n_off, n_rows = int(facts["calib_off"]), int(facts["calib_rows"])
     problem: Problem | None = None
-    if low < -ROUNDING or high > 1.0 + ROUNDING:
+    if low < -ROUNDING_TOLERANCE or high > 1.0 + ROUNDING_TOLERANCE:
         near, percents = not int(facts["calib_far"]), 2 * int(facts["calib_hundred"]) > n_rows
         problem = matrix_outside(mapping, low, high, near=near, percents=percents)
     elif n_off:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from calib.loading.building.from_rows import class_names
 from calib.loading.checking.inspection import mapping_problems
-from calib.loading.checking.mapped_rows import NEITHER, ROUNDING, label_meaning
+from calib.loading.checking.mapped_rows import NEITHER, ROUNDING_TOLERANCE, label_meaning
 from calib.loading.checking.outcomes import (
     MAX_LABELS,
     many_labels,
@@ -366,7 +366,7 @@ def _reasons(mapping: ColumnMapping) -> dict[str, nw.Expr]:
 
 def _check_scores(rows: nw.LazyFrame[Any], mapping: ColumnMapping, facts: pd.DataFrame) -> None:
     low, high = float(facts["low"].min()), float(facts["high"].max())
-    if low >= -ROUNDING and high <= 1.0 + ROUNDING:
+    if low >= -ROUNDING_TOLERANCE and high <= 1.0 + ROUNDING_TOLERANCE:
         return
     score = nw.col(SCORE)
     query = rows.with_columns(

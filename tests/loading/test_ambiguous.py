@@ -111,8 +111,8 @@ def test_a_row_one_cell_too_long_is_refused_wherever_it_stands(
     rows[place] = f"0,{rows[place]}"
     text = "\n".join([*(["y,p"] if header else []), *rows])
     if large:
-        monkeypatch.setattr("calib.loading.reading.delimited_text.LARGE", 100)
-        monkeypatch.setattr("calib.loading.reading.text_cells.PART", 500)
+        monkeypatch.setattr("calib.loading.reading.delimited_text.LARGE_TEXT_BYTES", 100)
+        monkeypatch.setattr("calib.loading.reading.text_cells.PART_BYTES", 500)
     with warnings.catch_warnings():
         # As a program runs that does not turn warnings into errors.
         warnings.simplefilter("ignore")

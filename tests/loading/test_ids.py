@@ -47,8 +47,8 @@ def test_64_bit_ids_beside_an_empty_cell_stay_apart(kind: str, ids: list[int], d
 def test_64_bit_ids_stay_apart_in_a_text_that_is_read_in_parts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("calib.loading.reading.delimited_text.LARGE", 100)
-    monkeypatch.setattr("calib.loading.reading.text_cells.PART", 2_000)
+    monkeypatch.setattr("calib.loading.reading.delimited_text.LARGE_TEXT_BYTES", 100)
+    monkeypatch.setattr("calib.loading.reading.text_cells.PART_BYTES", 2_000)
     group = pd.array(IDS, dtype="Int64")
     group[N - 3] = pd.NA
     found = load(pd.DataFrame({"y": Y, "p": P, "group": group}).to_csv(index=False))

@@ -157,8 +157,8 @@ def test_a_large_text_read_in_parts_is_the_same_table(
 ) -> None:
     data = (text() + last + "\n").encode()
     whole = read(data).frame
-    monkeypatch.setattr("calib.loading.reading.delimited_text.LARGE", 100)
-    monkeypatch.setattr("calib.loading.reading.text_cells.PART", 500)
+    monkeypatch.setattr("calib.loading.reading.delimited_text.LARGE_TEXT_BYTES", 100)
+    monkeypatch.setattr("calib.loading.reading.text_cells.PART_BYTES", 500)
     pd.testing.assert_frame_equal(read(data).frame, whole)
     with texts.raises(InputError):
         read(data + b"1,2,3,4\n")

@@ -1,4 +1,4 @@
-"""A person's own table with calibrated scores beside its columns."""
+"""A table with calibrated scores beside its columns."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ CALIBRATED = "calibrated"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CalibratedTable:
-    """A table with new columns."""
+    """A table with new columns, and the number of rows without a calibrated score by reason."""
 
     frame: pd.DataFrame
-    set_aside: Mapping[str, int]  # reason -> number of rows without a calibrated score
+    set_aside: Mapping[str, int]
 
 
 def with_calibrated(
@@ -35,20 +35,20 @@ def with_calibrated(
     calibrated: pd.DataFrame,
     model: int = 0,
 ) -> CalibratedTable:
-    """All rows of the table that predictions came from, and their calibrated scores.
+    """Add calibrated scores to all rows of the table from which predictions were made.
 
     Tables and mapping are those of `calib.loading.assess`, and `model` is the number of the model
-    in their order. `calibrated` is what `calib.calibrated_scores` makes of the rows that were
-    used; the column `calibrated_by` marks rows that were left out.
+    in their order. `calibrated` is the result of `calib.calibrated_scores` for the usable rows. The
+    column `calibrated_by` marks rows that were left out.
     """
     rows = list(rows_of_models(tables, mapping).values())[model]
-    parts = [each.frame for each in rows.table.files]
-    frame = parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
+    frames = [table.frame for table in rows.table.files]
+    frame = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
     places = np.arange(len(frame))[rows.kept]
-    whole = calibrated.set_axis(places).reindex(range(len(frame)))
-    by = whole["calibrated_by"].cat.add_categories(SET_ASIDE).fillna(SET_ASIDE)
-    reasons = {reason: int(found.sum()) for reason, found in rows.unusable.items()}
-    return _beside(frame, whole.assign(calibrated_by=by), reasons)
+    all_rows = calibrated.set_axis(places).reindex(range(len(frame)))
+    by = all_rows["calibrated_by"].cat.add_categories(SET_ASIDE).fillna(SET_ASIDE)
+    counts = {reason: int(unusable.sum()) for reason, unusable in rows.unusable.items()}
+    return _side_by_side(frame, all_rows.assign(calibrated_by=by), counts)
 
 
 def calibrate_table(
@@ -57,10 +57,10 @@ def calibrate_table(
     predict: Callable[[FloatArray], FloatArray],
     class_names: Sequence[str] = (),
 ) -> CalibratedTable:
-    """A table of new scores, without outcomes, and their calibrated scores.
+    """Add calibrated scores to a table of new scores, which needs no outcomes.
 
-    `predict` is that of the fitted calibrator; a matrix has class names. Raises InputError if the
-    table lacks a score column.
+    `predict` is that of the fitted calibrator. A calibrator of a matrix has class names. Raises
+    InputError if the table lacks a score column.
     """
     absent = [name for name in mapping.score_columns if name not in table.columns]
     if absent:
@@ -69,22 +69,22 @@ def calibrate_table(
             f"{quoted(table.name)} has no column {listed(absent, 3)}. Choose the "
             "column of the scores, or rename it as in the file of the analysis.",
         )
-    _, written = read_scores(table.frame, mapping, commas=table.commas)
-    scores = transformed(written, mapping.transform).astype(np.float64)
+    _, raw = read_scores(table.frame, mapping, commas=table.commas)
+    scores = transformed(raw, mapping.transform).astype(np.float64)
     scores = 1.0 - scores if mapping.swap else scores
     reasons = _reasons(scores)
     usable = ~np.logical_or.reduce(list(reasons.values()))
     values = np.full_like(scores, np.nan)
     if usable.any():
         values[usable] = predict(scores[usable])
-    named = [f"{CALIBRATED}_{name}" for name in class_names] if values.ndim == 2 else [CALIBRATED]
-    made = pd.DataFrame(values.reshape(len(values), -1), columns=named)
-    counts = {reason: int(found.sum()) for reason, found in reasons.items() if found.any()}
-    return _beside(table.frame, made, counts)
+    columns = [f"{CALIBRATED}_{name}" for name in class_names] if values.ndim == 2 else [CALIBRATED]
+    calibrated = pd.DataFrame(values.reshape(len(values), -1), columns=columns)
+    counts = {reason: int(unusable.sum()) for reason, unusable in reasons.items() if unusable.any()}
+    return _side_by_side(table.frame, calibrated, counts)
 
 
 def _reasons(scores: FloatArray) -> dict[str, BoolArray]:
-    """Why rows have no calibrated score; each row stands under its first reason."""
+    """Why rows have no calibrated score. Each row is counted under its first reason."""
     matrix = scores.reshape(len(scores), -1)
     missing = np.asarray(np.isnan(matrix).any(axis=1))
     outside = ~missing & ((matrix < 0.0) | (matrix > 1.0)).any(axis=1)
@@ -95,7 +95,9 @@ def _reasons(scores: FloatArray) -> dict[str, BoolArray]:
     return reasons
 
 
-def _beside(frame: pd.DataFrame, new: pd.DataFrame, reasons: Mapping[str, int]) -> CalibratedTable:
+def _side_by_side(
+    frame: pd.DataFrame, new: pd.DataFrame, counts: Mapping[str, int]
+) -> CalibratedTable:
     names = unique_names([*frame.columns, *new.columns])[len(frame.columns) :]
     joined_frame = pd.concat([frame.reset_index(drop=True), new.set_axis(names, axis=1)], axis=1)
-    return CalibratedTable(joined_frame, {why: n for why, n in reasons.items() if n})
+    return CalibratedTable(joined_frame, {reason: n for reason, n in counts.items() if n})

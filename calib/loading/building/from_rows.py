@@ -22,26 +22,26 @@ from calib.loading.table import Table
 from calib.numerics.arrays import IntArray
 from calib.text import listed
 
-# Rows that are used: their places, or all.
+# The usable rows are given by their places, or by a slice of all rows.
 Kept: TypeAlias = NDArray[np.intp] | slice
 MISSING = "(missing)"
-# More different numbers are a quantity, to be cut in ranges, and not codes.
+# A column with more distinct numbers is a quantity, which is cut into ranges; fewer may be codes.
 MAX_CODES = 20
 
 
 def refused_guess(guess: Guess) -> Problem:
-    """The error that names the argument which settles a guess."""
+    """The error that names the argument to give in place of a guess."""
     code = f"guessed-{guess.argument or 'file'}"
     if not guess.argument:
         sentence = f"{guess.sentence} Strict mode does not guess: repair the file."
         return error(code, sentence)
-    in_likeliest_reading = Choice("if this is correct", {guess.argument: guess.value})
+    confirmation = Choice("if this is correct", {guess.argument: guess.value})
     sentence = f"{guess.sentence} Strict mode does not guess: give the argument."
-    return error(code, sentence, choices=(in_likeliest_reading,))
+    return error(code, sentence, choices=(confirmation,))
 
 
 def from_rows(rows: Rows, name: str) -> Predictions:
-    """The usable rows of a table in which no error was found."""
+    """Make predictions of the usable rows of a table without errors."""
     mapping = rows.mapping
     keep = rows.kept
     columns = _columns(rows, keep)
@@ -58,7 +58,7 @@ def from_rows(rows: Rows, name: str) -> Predictions:
             name=name,
             score_name=shortened(mapping.score_columns),
             outcome_name=mapping.outcome or "",
-            set_aside={reason: int(found.sum()) for reason, found in rows.unusable.items()},
+            set_aside={reason: int(marked.sum()) for reason, marked in rows.unusable.items()},
             time_name=mapping.time if mapping.time in columns else "",
             origin=origin_of(rows),
         )
@@ -75,7 +75,7 @@ def _class_names(rows: Rows) -> tuple[str, ...]:
 
 
 def class_names(labels: Labels, mapping: ColumnMapping) -> tuple[str, str]:
-    """What negative and positive rows are called."""
+    """Names of the negative and the positive class."""
     positives, negatives = (
         [labels.names[labels.find(name) or 0] for name in names]
         for names in (mapping.positives, mapping.negatives)
@@ -89,9 +89,9 @@ def _group(rows: Rows, keep: Kept) -> IntArray | None:
     if rows.mapping.group is None:
         return None
     codes = as_labels(rows.frame[rows.mapping.group]).codes[keep]
-    # Rows without a group are each their own, not one large cluster.
-    alone = codes < 0
-    return np.where(alone, codes.max() + np.cumsum(alone), codes)
+    # Each row without a group is a cluster by itself.
+    ungrouped = codes < 0
+    return np.where(ungrouped, codes.max() + np.cumsum(ungrouped), codes)
 
 
 def _fold(rows: Rows, keep: Kept) -> pd.Series | None:
@@ -102,14 +102,14 @@ def _fold(rows: Rows, keep: Kept) -> pd.Series | None:
 
 def _columns(rows: Rows, keep: Kept) -> dict[str, NDArray[np.generic]]:
     mapping = rows.mapping
-    found = {column: slice_values(rows.frame[column], keep) for column in mapping.slices}
+    columns = {column: slice_values(rows.frame[column], keep) for column in mapping.slices}
     if mapping.time is not None and rows.times is not None and rows.times.values is not None:
-        found[mapping.time] = rows.times.values
-    return found
+        columns[mapping.time] = rows.times.values
+    return columns
 
 
 def slice_values(column: pd.Series, keep: Kept) -> NDArray[np.generic]:
-    """Numbers of a column of many numbers, else texts, without what is missing."""
+    """The numbers of a column with many distinct numbers, or the texts of any other column."""
     labels = as_labels(column)
     if len(labels) > MAX_CODES:
         numbers = as_numbers(column)
@@ -124,12 +124,12 @@ def _texts(labels: Labels, keep: Kept) -> NDArray[np.generic]:
     missing = MISSING
     while missing in names:
         missing = f"({missing})"
-    # Fixed width: text that is cheap to compare and to hash. Code -1 picks the last.
+    # Text of fixed width is cheap to compare and to hash. The code -1 selects the last name.
     return np.array([*names, missing])[labels.codes[keep]]
 
 
-# Guesses whose sentence does not begin with "The ... column was".
-MEANING = {
+# The sentence of any other guess begins with "The ... column was".
+GUESS_BEGINNINGS = {
     "positive": "The positive class was",
     "negative": "The negative class was",
     "predicted": "The column of predicted labels was",
@@ -140,18 +140,18 @@ MEANING = {
 
 
 def origin_of(rows: Rows) -> Origin:
-    """The arguments of `calib.load` that read these rows again, and guess nothing."""
+    """The arguments of `calib.load` that read these rows again without guessing."""
     mapping, table = rows.mapping, rows.table
-    model, value = table.model or ("", "")
-    written = {name: each for name, each in asdict(table.format).items() if each is not None}
-    named = mapping.changed() | written | {"score": ""} | _scores(mapping, table)
-    named |= {"model": model, "model_value": value}
+    model, model_value = table.model or ("", "")
+    text_format = {name: value for name, value in asdict(table.format).items() if value is not None}
+    arguments = mapping.changed() | text_format | {"score": ""} | _scores(mapping, table)
+    arguments |= {"model": model, "model_value": model_value}
     if rows.classes is not None and rows.classes.readings[0].match != "name":
-        named["classes"] = rows.classes.readings[0].labels
-    named["test_value"] = (mapping.split and mapping.test_value) or ""
+        arguments["classes"] = rows.classes.readings[0].labels
+    arguments["test_value"] = (mapping.split and mapping.test_value) or ""
     for name in ("positive", "negative"):
-        if isinstance(named.get(name), tuple):
-            named[f"{name}s"] = named.pop(name)
+        if isinstance(arguments.get(name), tuple):
+            arguments[f"{name}s"] = arguments.pop(name)
     guesses = guesses_of(rows)
     return Origin(
         file=table.file,
@@ -160,39 +160,35 @@ def origin_of(rows: Rows) -> Origin:
         guessed=tuple(guess.argument for guess in guesses if guess.argument),
         repeated_rows=rows.repeats.rows,
         repeated_ids=rows.repeats.ids,
-        **named,
+        **arguments,
     )
 
 
 def guesses_of(rows: Rows) -> tuple[Guess, ...]:
-    """Everything that was guessed: it was not given, and the file is ambiguous about it."""
-    written = dict.fromkeys(guess for table in rows.table.files for guess in table.guesses)
-    # The rows of one model have no model column of their own any more.
+    """Everything that was guessed, because it was not given and the file is ambiguous about it."""
+    of_text = dict.fromkeys(guess for table in rows.table.files for guess in table.guesses)
+    # The mapping of one model's rows has no model column any more.
     model, _ = rows.table.model or ("", "")
     changed = rows.mapping.changed() | {"model": model}
-    columns = [
+    of_columns = [
         column_guess(name, changed[name]) for name in rows.mapping.guessed if changed.get(name)
     ]
     classes = rows.classes
     if classes is None or not classes.doubtful:
-        return (*written, *columns)
+        return (*of_text, *of_columns)
     why = why_doubtful(classes, rows.labels)
-    return (*written, *columns, Guess("classes", classes.readings[0].labels, why))
+    return (*of_text, *of_columns, Guess("classes", classes.readings[0].labels, why))
 
 
 def column_guess(name: str, value: object) -> Guess:
-    """A guess of what a column, or a label, means."""
-    meaning = MEANING.get(name, f"The {name} column was")
-    return Guess(name, value, f"{meaning} assumed to be {_shown(value)}.")
-
-
-def _shown(value: object) -> str:
-    parts = value if isinstance(value, tuple) else (value,)
-    return listed(parts, 3)
+    """A guess of the meaning of a column or a label."""
+    beginning = GUESS_BEGINNINGS.get(name, f"The {name} column was")
+    values = value if isinstance(value, tuple) else (value,)
+    return Guess(name, value, f"{beginning} assumed to be {listed(values, 3)}.")
 
 
 def _scores(mapping: ColumnMapping, table: Table) -> dict[str, Any]:
-    """A short name for many class columns, if there is one."""
+    """The argument for the scores: many class columns in a short notation, if there is one."""
     if not isinstance(mapping.score, tuple):
         return {"score": mapping.score or ""}
     written = column_ranges.written(mapping.score, table.columns)

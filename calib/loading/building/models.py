@@ -1,4 +1,4 @@
-"""Several models in one table or in several: one problem per model, and what is wrong in words."""
+"""Assess a table or several: make the predictions of every model, and report their problems."""
 
 from __future__ import annotations
 
@@ -24,21 +24,24 @@ from calib.text import joined, numbers_of, plural, quoted
 
 MAX_MODELS = 100
 Source = TypeVar("Source")
-# Where the rows of one model are, and the mapping of this model alone.
+# These are the rows of one model, and the mapping of this model.
 ModelRows: TypeAlias = tuple[Table, ColumnMapping]
-# Repairs that do not change rows without an error.
-HARMLESS = {"drop_missing"}
+# These repairs do not change models that have no error.
+HARMLESS_REPAIRS = {"drop_missing"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assessment:
-    """What came of a table and a mapping."""
+    """The problems of tables under a mapping, and the predictions if there is no error.
 
-    problems: tuple[Problem, ...]  # errors first
-    # One entry a model; the only one of a single model has the name of the data. Empty while a
-    # problem is an error.
+    `problems` are in order of severity. `models` has the predictions of each model by its name; a
+    single model has the name of the data. It is empty if there is an error. `checklist` has short
+    sentences about what is correct.
+    """
+
+    problems: tuple[Problem, ...]
     models: Mapping[str, Predictions]
-    checklist: tuple[str, ...]  # short sentences of what is fine
+    checklist: tuple[str, ...]
 
 
 def assess(
@@ -50,17 +53,17 @@ def assess(
 ) -> Assessment:
     """Check tables under a mapping, and make the predictions of every model.
 
-    Several tables are one model each. The mapping is that of the first table; for other tables
-    without its columns it is guessed. If `strict`, what is guessed is refused.
+    Each of several tables is one model. The mapping is that of the first table; it is guessed for
+    other tables that lack its columns. If `strict`, guesses are refused.
     """
-    called = name or tables[0].name
-    refused = list(_structure(tables, mapping))
+    data_name = name or tables[0].name
+    errors = list(_structure_errors(tables, mapping))
     if strict and "models" in mapping.guessed:
-        refused.append(refused_guess(column_guess("models", mapping.models)))
-    if refused:
-        return Assessment(tuple(refused), {}, ())
+        errors.append(refused_guess(column_guess("models", mapping.models)))
+    if errors:
+        return Assessment(tuple(errors), {}, ())
     sources = _sources(tables, mapping)
-    found: dict[str, tuple[Problem, ...]] = {}
+    by_model: dict[str, tuple[Problem, ...]] = {}
     models: dict[str, Predictions] = {}
     checklist: tuple[str, ...] = ()
     for model, source in sources.items():
@@ -68,24 +71,23 @@ def assess(
         if rows is not None and rows.classes is None and not mapping.models:
             problems = by_severity([*problems, *other_scores(rows)])
         if strict:
-            problems = tuple(map(_refused_question, problems))
+            problems = tuple(
+                replace(problem, severity="error") if problem.severity == "question" else problem
+                for problem in problems
+            )
         checklist = checklist or checklist_of(rows)
-        if rows is not None and not _wrong(problems):
-            own = called if len(sources) == 1 else f"{called}: {model}"
-            problems = (*problems, *_made(rows, model, own, models, strict=strict))
-        found[model] = problems
-    problems = (*_together(found, mapping, sources), *_equal(models))
-    if _wrong(problems):
+        if rows is not None and not _has_errors(problems):
+            full_name = data_name if len(sources) == 1 else f"{data_name}: {model}"
+            problems = (*problems, *_add_model(models, model, rows, full_name, strict=strict))
+        by_model[model] = problems
+    problems = (*_merged(by_model, mapping, sources), *_equal_models(models))
+    if _has_errors(problems):
         models = {}
-    single = {called: next(iter(models.values()))} if len(sources) == 1 and models else models
-    return Assessment(problems, single, (*_counted(models), *checklist))
+    single = {data_name: next(iter(models.values()))} if len(sources) == 1 and models else models
+    return Assessment(problems, single, (*_summary(models), *checklist))
 
 
-def _refused_question(problem: Problem) -> Problem:
-    return replace(problem, severity="error") if problem.severity == "question" else problem
-
-
-def _equal(models: Mapping[str, Predictions]) -> Iterator[Problem]:
+def _equal_models(models: Mapping[str, Predictions]) -> Iterator[Problem]:
     """Warn of the first two models whose rows and scores are equal."""
     names: dict[str, str] = {}
     for name, rows in models.items():
@@ -99,13 +101,14 @@ def _equal(models: Mapping[str, Predictions]) -> Iterator[Problem]:
             return
 
 
-def _wrong(problems: Iterable[Problem]) -> bool:
+def _has_errors(problems: Iterable[Problem]) -> bool:
     return any(problem.severity == "error" for problem in problems)
 
 
-def _made(
-    rows: Rows, model: str, name: str, models: dict[str, Predictions], *, strict: bool
+def _add_model(
+    models: dict[str, Predictions], model: str, rows: Rows, name: str, *, strict: bool
 ) -> tuple[Problem, ...]:
+    """Add the predictions of a model, or return why they cannot be made."""
     if strict and (guesses := guesses_of(rows)):
         return tuple(map(refused_guess, guesses))
     try:
@@ -115,8 +118,8 @@ def _made(
     return ()
 
 
-def _structure(tables: Sequence[Table], mapping: ColumnMapping) -> Iterable[Problem]:
-    """What stands in the way of telling models apart."""
+def _structure_errors(tables: Sequence[Table], mapping: ColumnMapping) -> Iterable[Problem]:
+    """Errors of the files and the model column, which prevent finding the models."""
     if len(tables) > 1 and any(table.tests is not None for table in tables):
         yield error(
             "files-and-test",
@@ -142,19 +145,19 @@ def _structure(tables: Sequence[Table], mapping: ColumnMapping) -> Iterable[Prob
 
 
 def _sources(tables: Sequence[Table], mapping: ColumnMapping) -> dict[str, ModelRows]:
-    """Every model's own rows, by its name in order; a single one has the table's name."""
+    """The rows of each model by its name, in order. A single model has the name of the table."""
     if len(tables) == 1:
-        return in_order(_of_table(tables[0], mapping))
-    found: dict[str, ModelRows] = {}
+        return in_order(_models_in(tables[0], mapping))
+    sources: dict[str, ModelRows] = {}
     for table in tables:
-        own = _of_table(table, _fitting(table, mapping))
-        for model, source in own.items():
-            name = table.name if len(own) == 1 else f"{table.name}: {model}"
-            found[unused(name, found)] = source
-    return in_order(found)
+        in_table = _models_in(table, _mapping_for(table, mapping))
+        for model, source in in_table.items():
+            name = table.name if len(in_table) == 1 else f"{table.name}: {model}"
+            sources[unused(name, sources)] = source
+    return in_order(sources)
 
 
-def _fitting(table: Table, mapping: ColumnMapping) -> ColumnMapping:
+def _mapping_for(table: Table, mapping: ColumnMapping) -> ColumnMapping:
     """The mapping if the table has all its columns, otherwise a guess with the same repairs."""
     if all(column in table.columns for column in mapping.columns()):
         return mapping
@@ -170,28 +173,28 @@ def _fitting(table: Table, mapping: ColumnMapping) -> ColumnMapping:
     return guess(table, kept)
 
 
-def _of_table(table: Table, mapping: ColumnMapping) -> dict[str, ModelRows]:
+def _models_in(table: Table, mapping: ColumnMapping) -> dict[str, ModelRows]:
+    """The rows of each model of one table. Models of a column are in their order in the file."""
     if mapping.models:
-        return {column: (table, _of_column(mapping, column)) for column in mapping.models}
+        return {column: (table, _with_score(mapping, column)) for column in mapping.models}
     if mapping.model is None:
         return {table.name: (table, mapping)}
     labels = as_labels(table.frame[mapping.model])
-    alone = replace(mapping, model=None)
+    of_one_model = replace(mapping, model=None)
     return {
-        model: (of_model(table, mapping.model, model, labels), alone)
-        # As the file first has them.
+        model: (of_model(table, mapping.model, model, labels), of_one_model)
         for model in map(labels.name, pd.unique(labels.codes[labels.codes >= 0]).tolist())
     }
 
 
-def _of_column(mapping: ColumnMapping, column: str) -> ColumnMapping:
+def _with_score(mapping: ColumnMapping, column: str) -> ColumnMapping:
     """The mapping of one of several models. Its score was guessed if the models were guessed."""
     guessed = tuple("score" if name == "models" else name for name in mapping.guessed)
     return replace(mapping, score=column, models=(), guessed=guessed)
 
 
 def in_order(sources: Mapping[str, Source]) -> dict[str, Source]:
-    """Numbers, as checkpoints have them, in increasing order; other names as they stand."""
+    """Sort names that are all numbers, such as those of checkpoints, in increasing order."""
     numbers = numbers_of(list(sources))
     if numbers is None:
         return dict(sources)
@@ -199,105 +202,105 @@ def in_order(sources: Mapping[str, Source]) -> dict[str, Source]:
     return {name: sources[name] for _, name in order}
 
 
-def _together(
-    found: Mapping[str, tuple[Problem, ...]],
+def _merged(
+    by_model: Mapping[str, tuple[Problem, ...]],
     mapping: ColumnMapping,
     sources: Mapping[str, ModelRows],
 ) -> tuple[Problem, ...]:
-    """The problems of all models, each kind told once."""
-    if len(found) == 1 and not mapping.models and mapping.model is None:
-        return next(iter(found.values()))
+    """The problems of all models, with one sentence per kind of problem."""
+    if len(by_model) == 1 and not mapping.models and mapping.model is None:
+        return next(iter(by_model.values()))
     first: dict[str, tuple[str, Problem]] = {}
     sentences: dict[str, list[str]] = {}
-    for model, problems in found.items():
+    for model, problems in by_model.items():
         for problem in problems:
             first.setdefault(problem.code, (model, problem))
             sentences.setdefault(problem.code, []).append(problem.sentence)
     merged = []
     for code, (model, problem) in first.items():
         sentences_of_code = sentences[code]
-        everywhere = len(sentences_of_code) >= len(found)
-        repair = _lifted(problem, sources[model][1], mapping, everywhere=everywhere)
+        in_all = len(sentences_of_code) >= len(by_model)
+        repair = _repair_of_all(problem, sources[model][1], mapping, in_all=in_all)
         sentence = problem.sentence
-        if not (everywhere and len(set(sentences_of_code)) == 1):
+        if not (in_all and len(set(sentences_of_code)) == 1):
             others = len(sentences_of_code) - 1
             more = f" (and {plural(others, 'other')})" if others else ""
             sentence = f"Model {quoted(model)}{more}: {sentence}"
         label = problem.repair_label if repair else ""
         severity, choices = problem.severity, problem.choices
         if severity == "question":
-            # One answer holds for all models, so it can be given only where all are in doubt.
-            severity = "question" if everywhere else "warning"
-            choices = _of_all(choices, mapping) if everywhere else ()
+            # An answer applies to all models, so it is offered only if all have the question.
+            severity = "question" if in_all else "warning"
+            choices = _choices_of_all(choices, mapping) if in_all else ()
         merged.append(Problem(severity, code, sentence, repair, label, choices))
     return by_severity(merged)
 
 
-def _of_all(choices: Sequence[Choice], mapping: ColumnMapping) -> tuple[Choice, ...]:
-    """The answers for one model as answers for all: their score columns are those of models."""
+def _choices_of_all(choices: Sequence[Choice], mapping: ColumnMapping) -> tuple[Choice, ...]:
+    """The answers for one model as answers for all: the score columns are then `models`."""
     if not mapping.models:
         return tuple(choices)
-    found = []
+    choices_of_all = []
     for choice in choices:
         arguments = dict(choice.arguments)
         if arguments.pop("score", None) is not None:
             arguments["models"] = mapping.models
-        found.append(replace(choice, arguments=arguments))
-    return tuple(found)
+        choices_of_all.append(replace(choice, arguments=arguments))
+    return tuple(choices_of_all)
 
 
-def _lifted(
-    problem: Problem, own: ColumnMapping, mapping: ColumnMapping, *, everywhere: bool
+def _repair_of_all(
+    problem: Problem, of_one_model: ColumnMapping, mapping: ColumnMapping, *, in_all: bool
 ) -> ColumnMapping | None:
     """The repair for one model as a repair for all, or None if it would harm another model."""
     if problem.repair is None:
         return None
-    changed = problem.repair.changed(own)
-    if "score" in changed or not (everywhere or set(changed) <= HARMLESS):
+    changed = problem.repair.changed(of_one_model)
+    if "score" in changed or not (in_all or set(changed) <= HARMLESS_REPAIRS):
         return None
     return mapping.chosen(**changed)
 
 
-def _counted(models: Mapping[str, Predictions]) -> tuple[str, ...]:
+def _summary(models: Mapping[str, Predictions]) -> tuple[str, ...]:
     if len(models) < 2:
         return ()
     names = [quoted(model) for model in list(models)[:5]]
     rows = {len(predictions) for predictions in models.values()}
-    each = f"{plural(rows.pop(), 'row')} each" if len(rows) == 1 else "different numbers of rows"
-    summary = f"{len(models)} models, {joined(names, len(models))}, of {each}"
+    sizes = f"{plural(rows.pop(), 'row')} each" if len(rows) == 1 else "different numbers of rows"
+    summary = f"{len(models)} models, {joined(names, len(models))}, of {sizes}"
     distinct = Counter(predictions.outcome.tobytes() for predictions in models.values())
     same = ", with the same outcomes in the same order" if len(distinct) == 1 else ""
     return (f"{summary}{same}. For the first one:",)
 
 
 def of_model(table: Table, column: str, model: str, labels: Labels | None = None) -> Table:
-    """The rows of one model, or all rows if there is no column or label for the model."""
+    """The rows of one model, or all rows if there is no such column or model."""
     if column not in table.columns:
         return table
     labels = labels or as_labels(table.frame[column])
     code = labels.find(model)
     if code is None:
         return table
-    chosen = table.chosen(np.flatnonzero(labels.codes == code))
+    selected = table.chosen(np.flatnonzero(labels.codes == code))
     tests = table.tests and of_model(table.tests, column, model)
-    return replace(chosen, model=(column, labels.name(code)), tests=tests)
+    return replace(selected, model=(column, labels.name(code)), tests=tests)
 
 
 def one_model(column: str, model: str | None, table: Table) -> Table:
-    """The rows of one model, which must be there."""
+    """The rows of one model. Raises InputError if the table has no such column or model."""
     if column not in table.columns:
         raise refuse("model-column", f"The model column {quoted(column)} is not in the table.")
     labels = as_labels(table.frame[column])
     if model is None or labels.find(model) is None:
-        known = joined([quoted(name) for name in labels.names[:5]], len(labels)) or "no model"
+        models = joined([quoted(name) for name in labels.names[:5]], len(labels)) or "no model"
         raise refuse(
             "model-value",
-            f"model_value must be a value of the column {quoted(column)} ({known}), got "
+            f"model_value must be a value of the column {quoted(column)} ({models}), got "
             f"{quoted(model)}.",
         )
     return of_model(table, column, model, labels)
 
 
 def rows_of_models(tables: Sequence[Table], mapping: ColumnMapping) -> dict[str, Rows]:
-    """The mapped rows of each model, those that `assess` sets aside among them; by model."""
+    """The mapped rows of each model by its name, with those that `assess` sets aside."""
     return {model: map_rows(*source) for model, source in _sources(tables, mapping).items()}

@@ -14,8 +14,8 @@ from calib.text import joined, listed, percent, quoted
 
 Shown: TypeAlias = Callable[[str], str]
 MAX_READINGS = 4
-MAX_PAIRS = 3
-MAX_NAMED = 5
+MAX_LISTED_PAIRS = 3
+MAX_LISTED_CLASSES = 5
 
 
 def class_question(mapping: ColumnMapping, classes: Classes, labels: Labels) -> Problem:
@@ -25,32 +25,32 @@ def class_question(mapping: ColumnMapping, classes: Classes, labels: Labels) -> 
     then be meant.
     """
     shares = classes.accuracies or (None,) * len(classes.readings)
-    found = [
-        (each, _right(share))
-        for each, share in zip(classes.readings, shares, strict=True)
-        if max(each.places) >= 0
+    readings = [
+        (reading, "" if share is None else f" (right in {percent(share)} of rows)")
+        for reading, share in zip(classes.readings, shares, strict=True)
+        if max(reading.places) >= 0
     ][:MAX_READINGS]
-    told = [_pairs(mapping, each, labels, quoted) + right for each, right in found]
+    sentences = [_pairs(mapping, reading, labels, quoted) + right for reading, right in readings]
     choices = tuple(
-        Choice(_pairs(mapping, each, labels, _plain) + right, _arguments(mapping, each))
-        for each, right in found
+        Choice(_pairs(mapping, reading, labels, _short_repr) + right, _arguments(mapping, reading))
+        for reading, right in readings
     )
     complete = classes.readings[0].complete
     read = "They were read as" if complete else "They may mean"
-    text = f"{why_doubtful(classes, labels)} {read} {'; or '.join(told)}. Choose which."
+    text = f"{why_doubtful(classes, labels)} {read} {'; or '.join(sentences)}. Choose which."
     return (question if complete else error)("class-order", text, choices=choices)
 
 
 def why_doubtful(classes: Classes, labels: Labels) -> str:
-    """Why the labels of the columns are in doubt, in a sentence."""
+    """A sentence that says why the labels of the columns are in doubt."""
     first = classes.readings[0]
     if not first.complete:
         absent = [labels.name(code) for code, place in enumerate(first.places) if place < 0]
         return (
-            f"No score column is named after {listed(absent, MAX_NAMED)}, and all labels have a "
-            "column if both are taken in order."
+            f"No score column is named after {listed(absent, MAX_LISTED_CLASSES)}, and all labels "
+            "have a column if both are taken in order."
         )
-    if any(each.match == "name" for each in classes.readings):
+    if any(reading.match == "name" for reading in classes.readings):
         return "The labels can be matched to the score columns in more than one way."
     return "The names of the score columns do not hold the labels."
 
@@ -64,15 +64,13 @@ def _pairs(mapping: ColumnMapping, reading: Reading, labels: Labels, shown: Show
     """Labels and their columns: "`1` is `p_0`, `2` is `p_1`"."""
     places = list(zip(labels.names, reading.places, strict=True))
     columns = mapping.score_columns
-    found = [f"{shown(label)} is {shown(columns[i])}" for label, i in places if i >= 0]
+    pairs = [f"{shown(label)} is {shown(columns[i])}" for label, i in places if i >= 0]
     left = [shown(label) for label, i in places if i < 0]
-    more = f", and rows of {joined(left[:MAX_PAIRS], len(left))} are left out" if left else ""
-    return joined(found[:MAX_PAIRS], len(found)) + more
+    more = (
+        f", and rows of {joined(left[:MAX_LISTED_PAIRS], len(left))} are left out" if left else ""
+    )
+    return joined(pairs[:MAX_LISTED_PAIRS], len(pairs)) + more
 
 
-def _plain(name: str) -> str:
+def _short_repr(name: str) -> str:
     return repr(name[:30])
-
-
-def _right(share: float | None) -> str:
-    return "" if share is None else f" (right in {percent(share)} of rows)"

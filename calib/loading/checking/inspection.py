@@ -20,32 +20,32 @@ from calib.loading.problems import Problem, error, ignoring, note
 from calib.loading.table import Table
 from calib.text import listed, number, percent, plural, quoted
 
-ORDER = {"error": 0, "question": 1, "warning": 2, "note": 3}
-MAX_COMPARED = 200_000
-MAX_CELLS_COMPARED = 20
+SEVERITIES = ("error", "question", "warning", "note")
+MAX_COMPARED_ROWS = 200_000
+MAX_COMPARED_COLUMNS = 20  # Rows that agree in so many columns are assumed to be equal.
 
 
 def examine(table: Table, mapping: ColumnMapping) -> tuple[tuple[Problem, ...], Rows | None]:
     """Problems, errors first, and the mapped rows if the mapping names columns that exist."""
-    found = [note for file in table.files for note in file.notes]
+    problems = [note for file in table.files for note in file.notes]
     structure = list(_structure(table, mapping)) or list(one_hot_outcome(table, mapping))
-    found += structure
+    problems += structure
     rows = None
     if not any(problem.severity == "error" for problem in structure):
         rows = map_rows(table, mapping)
-        found += row_problems(rows)
+        problems += row_problems(rows)
         if rows.classes is None:
-            found += outcome_problems(rows)
-            found += score_problems(rows)
+            problems += outcome_problems(rows)
+            problems += score_problems(rows)
         else:
-            found += matrix_problems(rows)
-        found += _overlap(table)
-    return by_severity(found), rows
+            problems += matrix_problems(rows)
+        problems += _overlap(table)
+    return by_severity(problems), rows
 
 
 def by_severity(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """The problems, errors first."""
-    return tuple(sorted(problems, key=lambda problem: ORDER[problem.severity]))
+    """Sort problems by severity, errors first."""
+    return tuple(sorted(problems, key=lambda problem: SEVERITIES.index(problem.severity)))
 
 
 def _structure(table: Table, mapping: ColumnMapping) -> Iterator[Problem]:
@@ -72,7 +72,7 @@ def mapping_problems(
     *,
     where: str = "the table",
 ) -> Iterator[Problem]:
-    """Problems of a mapping for these columns, and those of a test file, whatever they hold."""
+    """Problems of a mapping that the names of the columns show, and those of a test file."""
     for role in ("outcome", "score"):
         if not getattr(mapping, role):
             yield error(f"no-{role}", f"Choose the column that holds the {role}.")
@@ -86,7 +86,7 @@ def mapping_problems(
     for column, role in mapping.columns().items():
         if column not in columns:
             yield _absent(column, role, where)
-        # Two files replace a split column.
+        # With a test file, the split column is not used.
         elif test_file is not None and column not in test_file and role != "split":
             yield _absent(column, role, "the test file")
     if mapping.fold and (mapping.split or test_file is not None):
@@ -145,17 +145,16 @@ def _absent(column: str, role: str, where: str) -> Problem:
 
 def _overlap(table: Table) -> Iterator[Problem]:
     tests = table.tests
-    if tests is None or len(table) + len(tests) > MAX_COMPARED:
+    if tests is None or len(table) + len(tests) > MAX_COMPARED_ROWS:
         return
     shared = [column for column in table.columns if column in tests.columns]
-    # Rows that agree in so many cells agree.
-    shared = shared[:MAX_CELLS_COMPARED]
+    shared = shared[:MAX_COMPARED_COLUMNS]
     first = table.frame[shared].astype(str)
     second = tests.frame[shared].astype(str)
     hashes = pd.util.hash_pandas_object(first, index=False)
     both = pd.util.hash_pandas_object(second, index=False).isin(set(hashes.tolist()))
     count = int(both.sum())
-    # Rows with few, coarse values are often equal by chance: some equal rows are no evidence.
+    # Rows with few, coarse values are often equal by chance, so a small share is no evidence.
     if count > 0.05 * len(both):
         yield Problem(
             "note" if count < len(both) else "warning",

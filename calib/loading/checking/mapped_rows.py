@@ -1,4 +1,4 @@
-"""Rows: a table read through a mapping, with every row that cannot be used and why."""
+"""Rows: the columns of a table under a mapping, and why some rows cannot be used."""
 
 from __future__ import annotations
 
@@ -30,35 +30,62 @@ from calib.numerics.transforms import sigmoid
 from calib.text import joined
 
 NEITHER = "neither positive nor negative"
-# Rows that cannot be used by reason; of a reason that is new, none.
+# The unusable rows are marked by reason. A new reason begins without rows.
 Reasons = defaultdict[str, BoolArray]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """The mapped columns of a table, and of its test rows below."""
+    """The mapped columns of a table, followed by those of its test rows.
+
+    Attributes
+    ----------
+    mapping : ColumnMapping
+    frame : DataFrame
+        The mapped columns.
+    labels : Labels
+        Labels of the outcome. Those of two classes are without letter case, and without words such
+        as "unknown".
+    outcome : array of int
+        1 for positive, 0 for negative; with one column per class the class; label codes if no label
+        is positive. It is -1 for missing labels, and for labels that are none of the classes.
+    classes : Classes, optional
+        The classes, if there is one score column per class.
+    raw : dict of str to Numbers
+        The score columns before the transform. Class columns of plain numbers are left out.
+    score : array
+        Scores after the mapping's transform and swap. A matrix of float32 keeps its type.
+    weight : Numbers, optional
+    split, fold : Labels, optional
+    test : array of bool, optional
+        Which rows are test rows.
+    unusable : dict of str to array of bool
+        Unusable rows by reason. Each row has only its first reason.
+    repeats : Repeats
+        Rows and ids that appear more than once in a file.
+    table : Table
+    usable : array of bool
+        The rows without a reason.
+    times : Times, optional
+        Times of the usable rows.
+    """
 
     mapping: ColumnMapping
-    frame: pd.DataFrame  # with the mapped columns
-    # Of the outcome column; of two classes without letter case and words such as "unknown".
+    frame: pd.DataFrame
     labels: Labels
-    # 1 for positive, 0 for negative; with one column per class the class, -1 where the label is
-    # none of them; label codes where no label is positive; -1 where missing.
     outcome: IntArray
-    classes: Classes | None  # with one column per class
-    # Score columns, as written; of many columns those that hold more than plain numbers.
+    classes: Classes | None
     raw: dict[str, Numbers]
-    # Scores after the mapping's transform and swap; a matrix of float32 stays one.
     score: NDArray[np.floating]
     weight: Numbers | None
     split: Labels | None
     fold: Labels | None
     test: BoolArray | None
-    unusable: dict[str, BoolArray]  # reason -> rows; each row has only its first reason
-    repeats: Repeats  # rows and ids that appear in a file more than once
+    unusable: dict[str, BoolArray]
+    repeats: Repeats
     table: Table
     usable: BoolArray = field(init=False)
-    times: Times | None = field(init=False)  # of the usable rows
+    times: Times | None = field(init=False)
 
     def __post_init__(self) -> None:
         usable = np.ones(len(self.outcome), dtype=np.bool_)
@@ -74,7 +101,7 @@ class Rows:
 
     @property
     def kept(self) -> NDArray[np.intp] | slice:
-        """The rows that can be used: their places, or all."""
+        """The places of the usable rows, or a slice if all rows are usable."""
         return slice(None) if self.usable.all() else np.flatnonzero(self.usable)
 
     def of_usable(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -82,7 +109,7 @@ class Rows:
         return values if self.usable.all() else values[self.usable]
 
     def where(self, rows: IntArray | BoolArray) -> str:
-        """Row numbers in words: "row 3", "rows 3, 5 and 9", "rows 3, 5, 9 and 7 more"."""
+        """Row numbers as text: "row 3", "rows 3, 5 and 9", "rows 3, 5, 9 and 7 more"."""
         if rows.dtype == np.bool_:
             rows = np.flatnonzero(rows)
         numbers = [self._number(int(row)) for row in rows[:3]]
@@ -100,30 +127,30 @@ def map_rows(table: Table, mapping: ColumnMapping) -> Rows:
     frame = _stacked(table, mapping)
     labels, unknown = _labels(frame, mapping)
     commas = any(file.commas for file in table.files)
-    raw, written = read_scores(frame, mapping, commas=commas)
+    raw, raw_scores = read_scores(frame, mapping, commas=commas)
     weight = None
     if mapping.weight is not None:
         weight = as_numbers(frame[mapping.weight], mapping.decimal, commas=commas)
     use_split = mapping.split is not None and table.tests is None
     split = folded(as_labels(frame[mapping.split])) if use_split else None
     fold = None if mapping.fold is None else as_labels(frame[mapping.fold])
-    score = transformed(written, mapping.transform)
+    score = transformed(raw_scores, mapping.transform)
     classes = None
     if isinstance(mapping.score, tuple):
         classes = match_classes(mapping.score, labels, mapping.classes)
         classes = in_likeliest_reading(classes, mapping.score, labels, score)
     outcome = _outcome(frame, mapping, labels, classes)
-    found = _unknown_outcomes(frame, mapping, labels, outcome, unknown)
+    reasons = _unknown_outcomes(frame, mapping, labels, outcome, unknown)
     for numbers in raw.values():
-        _add(found, "score", numbers, infinite=mapping.transform not in ("logit", "softmax"))
-    if written.ndim == 2:
-        _add_matrix(found, written, score if mapping.transform == "softmax" else None)
+        _add(reasons, "score", numbers, infinite=mapping.transform not in ("logit", "softmax"))
+    if raw_scores.ndim == 2:
+        _add_matrix(reasons, raw_scores, score if mapping.transform == "softmax" else None)
     if weight is not None:
-        _add(found, "weight", weight, infinite=True)
-        found["weight not positive"] = weight.values <= 0.0
-    for role, named in (("split", split), ("fold", fold)):
-        if named is not None:
-            found[f"{role} missing"] = named.codes < 0
+        _add(reasons, "weight", weight, infinite=True)
+        reasons["weight not positive"] = weight.values <= 0.0
+    for role, labels_of_role in (("split", split), ("fold", fold)):
+        if labels_of_role is not None:
+            reasons[f"{role} missing"] = labels_of_role.codes < 0
     return Rows(
         mapping=mapping,
         frame=frame,
@@ -136,7 +163,7 @@ def map_rows(table: Table, mapping: ColumnMapping) -> Rows:
         split=split,
         fold=fold,
         test=_test_rows(len(table), len(frame), mapping, split),
-        unusable=_first_reasons(found),
+        unusable=_first_reasons(reasons),
         repeats=count_repeats(table, mapping),
         table=table,
     )
@@ -145,14 +172,15 @@ def map_rows(table: Table, mapping: ColumnMapping) -> Rows:
 def _stacked(table: Table, mapping: ColumnMapping) -> pd.DataFrame:
     if table.tests is None:
         return table.frame
-    # Both files need all columns but the split, which two files replace.
+    # A test file has all mapped columns except the split, which it replaces.
     columns = [column for column in mapping.columns() if column in table.tests.columns]
-    parts = table.frame[columns], table.tests.frame[columns]
-    return pd.concat([_exact(*parts), _exact(*parts[::-1])], ignore_index=True)
+    first, second = table.frame[columns], table.tests.frame[columns]
+    stacked = [_with_exact_integers(first, second), _with_exact_integers(second, first)]
+    return pd.concat(stacked, ignore_index=True)
 
 
-def _exact(frame: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
-    """Integers as objects, if they would become floats together with those of the other part."""
+def _with_exact_integers(frame: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
+    """Integers as objects, if they would become floats when the other frame is appended."""
     mixed = [
         column
         for column, dtype in frame.dtypes.items()
@@ -164,7 +192,7 @@ def _exact(frame: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
 def _labels(frame: pd.DataFrame, mapping: ColumnMapping) -> tuple[Labels, BoolArray]:
     """Labels of the outcome, and whether each is a word such as "unknown"."""
     column = frame[mapping.outcome]
-    # Of many classes each spelling may be a class of its own, and a word such as NA too.
+    # With many classes, every spelling may be a class, and so may a word such as NA.
     if isinstance(mapping.score, tuple) or mapping.predicted is not None:
         return as_classes(column), np.zeros(len(column), dtype=np.bool_)
     return as_outcome(column, (*mapping.positives, *mapping.negatives))
@@ -182,10 +210,10 @@ def _outcome(
 
 
 def label_meaning(labels: Labels, mapping: ColumnMapping) -> IntArray | None:
-    """1 for a positive label, 0 for a negative one, else -1, and -1 behind them for missing labels.
+    """The meaning of each label: 1 is positive, 0 negative, -1 neither. The last -1 is for missing.
 
-    None if a label that counts as positive does not exist. Where no label is named as negative,
-    all others are: `outcome_problems` asks whether they are meant.
+    It is None if a label that counts as positive does not exist. If no label is named as negative,
+    all other labels are, and `outcome_problems` asks whether this is meant.
     """
     codes = [labels.find(name) for name in mapping.positives]
     positive = [code for code in codes if code is not None]
@@ -200,12 +228,12 @@ def label_meaning(labels: Labels, mapping: ColumnMapping) -> IntArray | None:
 
 
 def _agreement(labels: Labels, predicted: Labels) -> IntArray:
+    """1 for a correct predicted label (letter case is ignored), 0 for another, -1 for a missing."""
     class_of: dict[str, int] = {}
 
-    def classes(of: Labels, none: int) -> IntArray:
-        # Letter case does not make another class.
-        known = [class_of.setdefault(name.casefold(), len(class_of)) for name in of.names]
-        return np.array([*known, none])[np.where(of.codes < len(known), of.codes, -1)]
+    def classes(column: Labels, missing: int) -> IntArray:
+        codes = [class_of.setdefault(name.casefold(), len(class_of)) for name in column.names]
+        return np.array([*codes, missing])[np.where(column.codes < len(codes), column.codes, -1)]
 
     agree = (classes(labels, -1) == classes(predicted, -2)).astype(np.int64)
     return np.where((labels.codes < 0) | (predicted.codes < 0), -1, agree)
@@ -229,101 +257,102 @@ def _unknown_outcomes(
     outcome: IntArray,
     unknown: BoolArray,
 ) -> Reasons:
-    found = Reasons(lambda: np.zeros(len(frame), dtype=np.bool_))
-    found["outcome missing"] = (labels.codes < 0) & ~unknown
-    found["outcome unknown"] = unknown
+    reasons = Reasons(lambda: np.zeros(len(frame), dtype=np.bool_))
+    reasons["outcome missing"] = (labels.codes < 0) & ~unknown
+    reasons["outcome unknown"] = unknown
     if mapping.negatives:
-        found[f"outcome {NEITHER}"] = (labels.codes >= 0) & (outcome < 0)
+        reasons[f"outcome {NEITHER}"] = (labels.codes >= 0) & (outcome < 0)
     if isinstance(mapping.score, tuple):
-        found["outcome none of the classes"] = (labels.codes >= 0) & (outcome < 0)
+        reasons["outcome none of the classes"] = (labels.codes >= 0) & (outcome < 0)
     if mapping.predicted is not None:
-        found["predicted label missing"] = as_classes(frame[mapping.predicted]).codes < 0
-    return found
+        reasons["predicted label missing"] = as_classes(frame[mapping.predicted]).codes < 0
+    return reasons
 
 
-def _add(found: Reasons, role: str, numbers: Numbers, *, infinite: bool) -> None:
+def _add(reasons: Reasons, role: str, numbers: Numbers, *, infinite: bool) -> None:
     missing = np.isnan(numbers.values)
     missing[numbers.text] = False
-    found[f"{role} missing"] |= missing
-    found[f"{role} not a number"][numbers.text] = True
+    reasons[f"{role} missing"] |= missing
+    reasons[f"{role} not a number"][numbers.text] = True
     if infinite:
-        found[f"{role} infinite"] |= np.isinf(numbers.values)
+        reasons[f"{role} infinite"] |= np.isinf(numbers.values)
 
 
 def _add_matrix(
-    found: Reasons, written: NDArray[np.floating], softmax: NDArray[np.floating] | None
+    reasons: Reasons, raw_scores: NDArray[np.floating], softmax: NDArray[np.floating] | None
 ) -> None:
-    # A sum of finite numbers is finite, all but in overflow: one pass and no mask of the matrix.
+    # A sum that is not finite shows a number that is not. This needs no mask of the whole matrix.
     with np.errstate(invalid="ignore", over="ignore"):
-        suspects = np.flatnonzero(~np.isfinite(written.sum(axis=1)))
-    suspects = suspects[~found["score not a number"][suspects]]
-    missing = np.isnan(written[suspects]).any(axis=1)
-    # A logit of minus infinity is a probability of 0.
-    infinite = np.isinf(written[suspects]) if softmax is None else np.isnan(softmax[suspects])
-    found["score missing"][suspects[missing]] = True
-    found["score infinite"][suspects[infinite.any(axis=1) & ~missing]] = True
+        suspects = np.flatnonzero(~np.isfinite(raw_scores.sum(axis=1)))
+    suspects = suspects[~reasons["score not a number"][suspects]]
+    missing = np.isnan(raw_scores[suspects]).any(axis=1)
+    # A logit of minus infinity is allowed, because its softmax is 0.
+    infinite = np.isinf(raw_scores[suspects]) if softmax is None else np.isnan(softmax[suspects])
+    reasons["score missing"][suspects[missing]] = True
+    reasons["score infinite"][suspects[infinite.any(axis=1) & ~missing]] = True
 
 
-def _first_reasons(found: Reasons) -> dict[str, BoolArray]:
-    named = np.zeros(len(next(iter(found.values()))), dtype=np.bool_)
+def _first_reasons(reasons: Reasons) -> dict[str, BoolArray]:
+    has_reason = np.zeros(len(next(iter(reasons.values()))), dtype=np.bool_)
     first = {}
-    for reason, rows in found.items():
-        if (own := rows & ~named).any():
-            first[reason] = own
-            named |= own
+    for reason, rows in reasons.items():
+        if (new := rows & ~has_reason).any():
+            first[reason] = new
+            has_reason |= new
     return first
 
 
-# Float32 arithmetic leaves a probability this far outside [0, 1]; such scores are clipped silently.
-ROUNDING = 1e-6
+# Float32 arithmetic can leave a probability this far outside [0, 1]. Such scores are clipped, and
+# no problem is reported.
+ROUNDING_TOLERANCE = 1e-6
 DIVISORS: dict[Transform, float] = {"percent": 100.0, "tenths": 10.0}
 
 
 def read_scores(
     frame: pd.DataFrame, mapping: ColumnMapping, *, commas: bool
 ) -> tuple[dict[str, Numbers], NDArray[np.floating]]:
-    """The score columns that need words, and all of them as one array."""
+    """The score columns that are reported one by one, and all of them as one array."""
     if isinstance(mapping.score, str):
         numbers = as_numbers(frame[mapping.score], mapping.decimal, commas=commas)
         return {mapping.score: numbers}, numbers.values
     matrix = _side_by_side(frame, list(mapping.score_columns))
-    odd = {
+    not_plain = {
         column: as_numbers(matrix[column], mapping.decimal, commas=commas)
         for column, dtype in matrix.dtypes.items()
         if not (isinstance(dtype, np.dtype) and dtype.kind in "iuf")
     }
-    if odd:
-        matrix = matrix.assign(**{column: numbers.values for column, numbers in odd.items()})
+    if not_plain:
+        matrix = matrix.assign(**{column: numbers.values for column, numbers in not_plain.items()})
     small = all(dtype == np.float32 for dtype in matrix.dtypes)
-    # A signalling NaN, as damaged files have it, is a NaN.
+    # A damaged file may contain a signalling NaN, whose conversion would warn.
     with np.errstate(invalid="ignore"):
-        return odd, matrix.to_numpy(dtype=np.float32 if small else np.float64)
+        return not_plain, matrix.to_numpy(dtype=np.float32 if small else np.float64)
 
 
 def _side_by_side(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
     places = frame.columns.get_indexer(columns)
     first, last = int(places[0]), int(places[-1])
-    # A slice does not copy a large matrix.
+    # Unlike a selection by names, a slice does not copy a large matrix.
     if bool((places == np.arange(first, first + len(places))).all()):
         return frame.iloc[:, first : last + 1]
     return frame[columns]
 
 
 def transformed(values: NDArray[np.floating], transform: Transform) -> NDArray[np.floating]:
-    """Make probabilities of scores, and undo what rounding did."""
+    """Convert scores to probabilities, and clip those that rounding has put outside [0, 1]."""
     if transform == "logit":
         return sigmoid(np.asarray(values, dtype=np.float64))
     if transform == "clip":
         return np.clip(values, 0.0, 1.0)
     if transform in OF_ROWS:
-        # Numbers beyond all bounds make none: their rows are refused.
+        # Overflow gives NaN, and such rows are refused later.
         with np.errstate(invalid="ignore", over="ignore"):
             return _by_row(values, transform)
     divisor = DIVISORS.get(transform)
     scaled = values if divisor is None else values / divisor
     if scaled.size and scaled.min() >= 0.0 and scaled.max() <= 1.0:
         return scaled
-    near = (scaled >= -ROUNDING) & (scaled <= 1.0 + ROUNDING)
+    near = (scaled >= -ROUNDING_TOLERANCE) & (scaled <= 1.0 + ROUNDING_TOLERANCE)
     return np.where(near, np.clip(scaled, 0.0, 1.0), scaled)
 
 
@@ -331,6 +360,6 @@ def _by_row(values: NDArray[np.floating], transform: Transform) -> NDArray[np.fl
     if transform == "softmax":
         return softmax(np.array(values, dtype=np.float64, order="C"))
     sums = values.sum(axis=1, keepdims=True)
-    # A row with a negative number has no shares: it stays as it is, and is refused.
+    # Shares of a row with a negative number are undefined. It is unchanged, and refused later.
     shares = (sums != 0.0) & (values.min(axis=1, keepdims=True) >= 0.0)
     return np.divide(values, sums, out=values.copy(), where=shares)

@@ -1,4 +1,4 @@
-"""Outcomes in one column per class, of which each row has a single 1."""
+"""Outcomes in one column per class, with a single 1 in each row."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from calib.loading.table import Table
 from calib.text import listed
 
 LOOK_ROWS = 100
-MAX_NAMED = 5
+MAX_LISTED_COLUMNS = 5
 
 
 def one_hot_outcome(table: Table, mapping: ColumnMapping) -> Iterator[Problem]:
-    """Refuse one of several columns that together are the outcome.
+    """Refuse an outcome column that is one of several one-hot columns.
 
-    A column that a person named is the outcome if there is a single score: that of one class
-    against the others.
+    With a single score, a column that a person named is accepted: it is one class against the
+    others.
     """
     outcome = mapping.outcome
     matrix = isinstance(mapping.score, tuple)
@@ -34,8 +34,8 @@ def one_hot_outcome(table: Table, mapping: ColumnMapping) -> Iterator[Problem]:
     if not columns:
         return
     text = (
-        f"The columns {listed(columns, MAX_NAMED)} have a single 1 per row, so together they are "
-        "the outcome. "
+        f"The columns {listed(columns, MAX_LISTED_COLUMNS)} have a single 1 per row, so together "
+        "they are the outcome. "
     )
     if len(columns) == 2 and not matrix:
         choices = tuple(Choice(f"Outcome: {name[:30]!r}", {"outcome": name}) for name in columns)
@@ -51,21 +51,21 @@ def one_hot_outcome(table: Table, mapping: ColumnMapping) -> Iterator[Problem]:
 def _one_hot(frame: pd.DataFrame, outcome: str, scores: set[str]) -> Sequence[str]:
     """The columns of zeros and ones that add up to 1 with the outcome in every row."""
     columns = [name for name in frame.columns if name not in scores][:MAX_PROFILED]
-    found = [name for name in columns if _zeros_and_ones(frame[name].head(LOOK_ROWS))]
-    if outcome not in found:
+    binary = [name for name in columns if _zeros_and_ones(frame[name].head(LOOK_ROWS))]
+    if outcome not in binary:
         return ()
-    alike = [name for name in found if _shared_word(name, outcome)]
-    # Columns without a word in common must be three or more: two opposite columns may be two facts.
-    for group, fewest in ((alike, 2), (found, 3)):
-        if len(group) >= fewest and _single_one(frame[group]):
+    similar = [name for name in binary if _shared_word(name, outcome)]
+    # Two opposite columns with different names may be two facts, so at least three are needed.
+    for group, min_columns in ((similar, 2), (binary, 3)):
+        if len(group) >= min_columns and _single_one(frame[group]):
             return group
     return ()
 
 
 def _zeros_and_ones(cells: pd.Series) -> bool:
     numbers = as_numbers(cells)
-    known = numbers.values[np.isfinite(numbers.values)]
-    return len(known) > 0 and not len(numbers.text) and bool(np.isin(known, (0.0, 1.0)).all())
+    values = numbers.values[np.isfinite(numbers.values)]
+    return len(values) > 0 and not len(numbers.text) and bool(np.isin(values, (0.0, 1.0)).all())
 
 
 def _shared_word(name: str, other: str) -> bool:
@@ -76,7 +76,7 @@ def _shared_word(name: str, other: str) -> bool:
 
 def _single_one(cells: pd.DataFrame) -> bool:
     values = np.column_stack([as_numbers(column).values for _, column in cells.items()])
-    known = np.isfinite(values).all(axis=1)
-    ones = values[known].sum(axis=1) == 1.0
-    whole = bool(np.isin(values[known], (0.0, 1.0)).all())
-    return whole and bool(known.any()) and bool(ones.all())
+    finite = np.isfinite(values).all(axis=1)
+    ones = values[finite].sum(axis=1) == 1.0
+    whole = bool(np.isin(values[finite], (0.0, 1.0)).all())
+    return whole and bool(finite.any()) and bool(ones.all())

@@ -15,7 +15,7 @@ MAX_OFFERED = 3
 
 
 def other_scores(rows: Rows) -> Iterator[Problem]:
-    """Say which column was taken for the score, if others look like it."""
+    """Say which column was used as the score, if other columns look like scores too."""
     mapping, score = rows.mapping, rows.mapping.score
     if not isinstance(score, str) or "score" not in mapping.guessed:
         return

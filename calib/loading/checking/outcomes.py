@@ -16,10 +16,10 @@ from calib.loading.name_patterns import PLAIN_PAIRS
 from calib.loading.problems import Choice, Problem, error, note, warning
 from calib.text import joined, listed, percent, plural, quoted
 
-FEW = 100
+MIN_CLASS_ROWS = 100  # With fewer rows of a class, most results are inconclusive.
 MAX_LABELS = 50
-# A positive rate and a mean score that differ by more raise the question which class is positive.
-FACTOR = 2.0
+# If the positive rate and the mean score differ by more, the other class may be the positive one.
+MAX_RATE_RATIO = 2.0
 
 
 def outcome_problems(rows: Rows) -> Iterator[Problem]:
@@ -30,16 +30,16 @@ def outcome_problems(rows: Rows) -> Iterator[Problem]:
         yield from _classes(rows)
     elif len(rows.labels) > MAX_LABELS:
         yield _not_labels(rows)
-    # The only label may be the negative one of a common pair.
-    elif not _all_found(rows) and (len(rows.labels) > 1 or rows.mapping.positive is None):
+    # If there is one label and it is not positive, the check of the classes reports it.
+    elif not _positives_exist(rows) and (len(rows.labels) > 1 or rows.mapping.positive is None):
         yield _no_positive(rows)
     else:
         yield from other_labels(rows.mapping, rows.labels)
         yield from _classes(rows)
 
 
-def _all_found(rows: Rows) -> bool:
-    """Whether labels count as positive, and all that do are there."""
+def _positives_exist(rows: Rows) -> bool:
+    """Whether labels count as positive, and all of them exist."""
     positives = rows.mapping.positives
     return bool(positives) and all(rows.labels.find(name) is not None for name in positives)
 
@@ -48,11 +48,11 @@ def _not_labels(rows: Rows) -> Problem:
     mapping = rows.mapping
     (score,) = mapping.score_columns
     values = np.unique(rows.raw[score].values[np.isfinite(rows.raw[score].values)])
-    exchanged = None
+    swapped = None
     if len(values) == 2 and rows.labels.values.dtype.kind == "f":
         positive = label_text(values[1])
-        exchanged = replace(mapping, outcome=score, score=mapping.outcome, positive=positive)
-    return many_labels(mapping, len(rows.labels), exchanged)
+        swapped = replace(mapping, outcome=score, score=mapping.outcome, positive=positive)
+    return many_labels(mapping, len(rows.labels), swapped)
 
 
 def no_labels(mapping: ColumnMapping) -> Problem:
@@ -84,15 +84,15 @@ def _no_positive(rows: Rows) -> Problem:
 def no_positive(
     mapping: ColumnMapping, labels: Labels, likeliest: str, *, unknown: bool = False
 ) -> Problem:
-    """No label counts as positive. `unknown`: other rows have an unknown outcome."""
-    telling = telling_labels(labels)
-    best = telling or (likeliest,)
+    """Make the error that no label counts as positive. `unknown`: some outcomes are unknown."""
+    by_word = telling_labels(labels)
+    best = by_word or (likeliest,)
     others = [name for name in labels.names if name != likeliest]
     got = "" if mapping.positive is None else f" {listed(mapping.positives)} is not among them."
     left_out = " Rows without a known outcome are left out." if unknown else ""
     positive = best if len(best) > 1 else best[0]
     partner = _partner(labels, best) if len(labels) > 2 else None
-    chosen = replace(
+    repaired = replace(
         mapping,
         positive=positive,
         negative=partner,
@@ -104,20 +104,20 @@ def no_positive(
         f"The outcome column {quoted(mapping.outcome)} has {plural(len(labels), 'label')}: "
         f"{listed(labels.names, 5)}.{got}{left_out} Choose those that count as positive, or "
         "another column.",
-        chosen,
+        repaired,
         _count_as_positive(labels, best) if partner is None else _count_both(positive, partner),
         tuple(Choice(_count_as_positive(labels, [name]), {"positive": name}) for name in others)
-        if len(labels) == 2 and not telling
+        if len(labels) == 2 and not by_word
         else (),
     )
 
 
 def _partner(labels: Labels, positives: Sequence[str]) -> str | None:
-    """The label that is negative by convention if this one is positive: 0 if it is 1."""
-    known = {name.casefold(): name for name in labels.names}
+    """The label that is negative by convention, if one of a common pair is positive: 0 for 1."""
+    by_folded_name = {name.casefold(): name for name in labels.names}
     pairs = [pair for pair in PLAIN_PAIRS if {name.casefold() for name in positives} < pair]
     others = (next(iter(pair - {positives[0].casefold()})) for pair in pairs)
-    return next((known[other] for other in others if other in known), None)
+    return next((by_folded_name[other] for other in others if other in by_folded_name), None)
 
 
 def _count_both(positive: object, negative: str) -> str:
@@ -134,9 +134,9 @@ def _count_as_positive(labels: Labels, positives: Sequence[str]) -> str:
 
 
 def other_labels(mapping: ColumnMapping, labels: Labels) -> Iterator[Problem]:
-    """What becomes of labels that are not positive if there are several."""
-    named = [labels.find(name) for name in mapping.negatives]
-    if len(labels) > 1 and named and not any(code is not None for code in named):
+    """Problems of several labels that are not positive: are they all negative?"""
+    codes = [labels.find(name) for name in mapping.negatives]
+    if len(labels) > 1 and codes and not any(code is not None for code in codes):
         yield error(
             "no-negative",
             f"The outcome column {quoted(mapping.outcome)} has the labels "
@@ -188,7 +188,7 @@ def positive_question(rows: Rows, mean_score: float) -> Iterator[Problem]:
     """Ask whether the positive class is right, if the scores suggest another one."""
     mapping, labels = rows.mapping, rows.labels
     repaired = mapping.transform != "none" or mapping.swap or mapping.drop_missing
-    if mapping.predicted is not None or not _all_found(rows):
+    if mapping.predicted is not None or not _positives_exist(rows):
         return
     if not repaired and is_plain_pair(labels):
         return
@@ -218,7 +218,7 @@ def exchanged(mapping: ColumnMapping, other: str) -> ColumnMapping:
 
 def other_rate(mapping: ColumnMapping, rate: float, mean_score: float) -> Iterator[Problem]:
     """Ask whether the positive class is right, if rate and mean score are far apart."""
-    if 0.0 < rate < 1.0 and not rate / FACTOR <= mean_score <= rate * FACTOR:
+    if 0.0 < rate < 1.0 and not rate / MAX_RATE_RATIO <= mean_score <= rate * MAX_RATE_RATIO:
         yield warning(
             "positive-class",
             f"{percent(rate)} of the rows are positive, but the mean score is "
@@ -233,7 +233,7 @@ def _classes(rows: Rows) -> Iterator[Problem]:
         n_positive = int(np.count_nonzero(chosen & (rows.outcome == 1)))
         rarer = min(n_positive, total - n_positive)
         if not total:
-            # An empty part of a split has its own sentence.
+            # An empty part of a split is reported by the check of the split.
             if rows.test is None:
                 yield error("no-rows", "No row is left that can be used.")
         elif rarer == 0:
@@ -248,13 +248,13 @@ def few_rows(part: str, total: int, rarer: int) -> Iterator[Problem]:
         yield error(
             "too-few",
             f"One class has a single row among {part} ({total:,}). At least 2 rows per class "
-            f"are needed, and {FEW} for a verdict. Upload more rows.",
+            f"are needed, and {MIN_CLASS_ROWS} for a verdict. Upload more rows.",
         )
-    elif rarer < FEW:
+    elif rarer < MIN_CLASS_ROWS:
         yield warning(
             "few",
             f"The rarer class has only {rarer} rows among {part} ({total:,}). With fewer "
-            f"than {FEW}, intervals are wide and most results are inconclusive.",
+            f"than {MIN_CLASS_ROWS}, intervals are wide and most results are inconclusive.",
         )
 
 

@@ -23,7 +23,7 @@ LEAVE_OUT = "Leave these rows out"
 MAX_SPLIT_VALUES = 10
 WORDS = MISSING_WORDS - {"", "-", "."}
 OUTSIDE = "none of the classes"
-# What is wrong with a cell -> code of the problem.
+# Codes of problems by the state of a cell. Any other state has the code "missing".
 CODES = {"infinite": "infinite", "not positive": "weights", OUTSIDE: "outside-classes"}
 
 
@@ -102,15 +102,15 @@ def _rewritten(column: str, numbers: Numbers) -> Iterator[Problem]:
 
 
 def _missing(rows: Rows) -> Iterator[Problem]:
-    for reason, found in rows.unusable.items():
+    for reason, marked in rows.unusable.items():
         state = reason.partition(" ")[2]
-        # These have sentences of their own.
+        # Other checks report these states.
         if state in ("not a number", OUTSIDE):
             continue
-        cell = quoted(rows.frame[rows.mapping.outcome].iloc[int(found.argmax())])
+        cell = quoted(rows.frame[rows.mapping.outcome].iloc[int(marked.argmax())])
         example = f", such as {cell}" if state in ("unknown", NEITHER) else ""
-        where = f"{example}: {rows.where(found)}"
-        yield unusable(rows.mapping, reason, int(found.sum()), len(found), where, place="file")
+        where = f"{example}: {rows.where(marked)}"
+        yield unusable(rows.mapping, reason, int(marked.sum()), len(marked), where, place="file")
 
 
 def unusable(
@@ -122,7 +122,7 @@ def unusable(
     *,
     place: str = "source",
 ) -> Problem:
-    """Rows that cannot be used for a reason, and that they may be left out."""
+    """Make the error about rows that cannot be used for a reason; the repair leaves them out."""
     role, _, state = reason.partition(" ")
     column = shortened(mapping.score_columns) if role == "score" else getattr(mapping, role)
     return error(
@@ -135,7 +135,7 @@ def unusable(
 
 
 def _left_out(rows: Rows) -> Iterator[Problem]:
-    reasons = [f"{reason} ({int(found.sum()):,})" for reason, found in rows.unusable.items()]
+    reasons = [f"{reason} ({int(marked.sum()):,})" for reason, marked in rows.unusable.items()]
     if reasons:
         count = int((~rows.usable).sum())
         verb = "is" if count == 1 else "are"
@@ -166,14 +166,18 @@ def _dates(rows: Rows) -> Iterator[Problem]:
         return
     cells, numbers = rows.frame[mapping.time], np.flatnonzero(rows.usable)
     if times.values is None:
-        known = cells.iloc[numbers].dropna()
-        example = quoted(known.iloc[0]) if len(known) else "an empty cell"
+        present = cells.iloc[numbers].dropna()
+        example = quoted(present.iloc[0]) if len(present) else "an empty cell"
         yield unclear_dates(mapping, example) if times.unclear else not_times(mapping, example)
     if times.zoned:
         yield local_days(mapping)
     if len(times.unread):
-        found = numbers[times.unread]
-        yield no_dates(mapping, len(found), f"{quoted(cells.iloc[found[0]])}: {rows.where(found)}")
+        no_date_rows = numbers[times.unread]
+        yield no_dates(
+            mapping,
+            len(no_date_rows),
+            f"{quoted(cells.iloc[no_date_rows[0]])}: {rows.where(no_date_rows)}",
+        )
 
 
 def local_days(mapping: ColumnMapping) -> Problem:
@@ -186,7 +190,7 @@ def local_days(mapping: ColumnMapping) -> Problem:
 
 
 def no_dates(mapping: ColumnMapping, count: int, example: str) -> Problem:
-    """Make the note that this number of cells of the time column are not dates."""
+    """Make the warning that this number of cells of the time column are not dates."""
     verb = "is not a date" if count == 1 else "are not dates"
     return warning(
         "dates",
@@ -198,7 +202,7 @@ def no_dates(mapping: ColumnMapping, count: int, example: str) -> Problem:
 
 
 def not_times(mapping: ColumnMapping, example: str) -> Problem:
-    """The cells of the time column are neither dates nor numbers, and have no known order."""
+    """Make the problem that the cells of the time column are neither dates nor numbers."""
     return _unused_time(
         mapping,
         "not-times",
@@ -209,7 +213,7 @@ def not_times(mapping: ColumnMapping, example: str) -> Problem:
 
 
 def unclear_dates(mapping: ColumnMapping, example: str) -> Problem:
-    """Day and month of the time column could be exchanged."""
+    """Make the problem that day and month of the time column could be exchanged."""
     problem = _unused_time(
         mapping,
         "date-order",
@@ -225,7 +229,7 @@ def unclear_dates(mapping: ColumnMapping, example: str) -> Problem:
 
 
 def _unused_time(mapping: ColumnMapping, code: str, what: str, repair: str) -> Problem:
-    """A column that cannot be the time: an error if a person named it, else it is not used."""
+    """Make an error if a person named the column; a guessed column is only not used."""
     guessed = "time" in mapping.guessed
     unused = ". The column is not used as the time. " if guessed else ". "
     make = warning if guessed else error
@@ -248,12 +252,12 @@ def _words(rows: Rows) -> Iterator[Problem]:
             continue
         cells = rows.frame[column]
         texts = [cell for cell in cells.unique() if isinstance(cell, str)]
-        found = [cell for cell in texts if cell.strip().casefold() in WORDS]
-        if found:
-            count = int(cells.isin(found).sum())
+        missing_words = [cell for cell in texts if cell.strip().casefold() in WORDS]
+        if missing_words:
+            count = int(cells.isin(missing_words).sum())
             yield note(
                 "missing-words",
-                f"{listed(found, 3)} in column "
+                f"{listed(missing_words, 3)} in column "
                 f"{quoted(column)} ({plural(count, 'row')}) counts as {meaning}: only empty "
                 "cells count as missing. If these values are unknown, empty the cells in the "
                 "file.",
@@ -293,7 +297,7 @@ def _split(rows: Rows) -> Iterator[Problem]:
 
 
 def no_test_value(mapping: ColumnMapping, names: Sequence[str]) -> Problem:
-    """No value of the split column, out of these, is that of test rows."""
+    """Make the error that no value of the split column marks test rows."""
     return error(
         "test-value",
         f"Choose the value of the split column {quoted(mapping.split)} that marks test rows, one "
@@ -303,7 +307,7 @@ def no_test_value(mapping: ColumnMapping, names: Sequence[str]) -> Problem:
 
 
 def one_part(mapping: ColumnMapping, *, test: bool) -> Problem:
-    """All usable rows are test rows, or none is."""
+    """Make the error that all usable rows are test rows, or that no row is."""
     what = "Every usable row is" if test else "No usable row is"
     return error(
         "split-empty",
@@ -314,22 +318,22 @@ def one_part(mapping: ColumnMapping, *, test: bool) -> Problem:
 
 
 def split_values(mapping: ColumnMapping, names: Sequence[str]) -> Iterator[Problem]:
-    """Note what is unclear about the values of a split column; `names` are all of them."""
-    column, none = quoted(mapping.split), ignoring(mapping, "split")
+    """Warn of several values besides that of test rows, and of training rows."""
+    column, repair = quoted(mapping.split), ignoring(mapping, "split")
     if len(names) > 2:
         others = listed([n for n in names if n != mapping.test_value], MAX_SPLIT_VALUES)
         yield warning(
             "split-values",
             f"The split column {column} has {len(names):,} values. Rows of {others} all count as "
             f"calibration rows; {quoted(mapping.test_value)} rows are for the test.",
-            *none,
+            *repair,
         )
     if any(name.casefold() in ("train", "training") for name in names):
         yield warning(
             "train-rows",
             f"The split column {column} marks training rows. Results on rows that the model was "
             "trained on are optimistic, and a calibrator fitted on them corrects too little.",
-            *none,
+            *repair,
         )
 
 
@@ -341,14 +345,14 @@ def _folds(rows: Rows) -> Iterator[Problem]:
     n_folds = int((count > 0).sum())
     if not 2 <= n_folds <= MAX_FOLDS:
         yield wrong_folds(rows.mapping, n_folds)
-    elif rows.classes is None and (alone := _one_class_outside(rows, count)) is not None:
-        fold = quoted(rows.fold.name(alone))
+    elif rows.classes is None and (fold_code := _one_class_outside(rows, count)) is not None:
+        fold = quoted(rows.fold.name(fold_code))
         wrong = f"leaves rows of one class only outside of fold {fold}; a calibrator needs both"
         yield wrong_folds(rows.mapping, n_folds, wrong)
 
 
 def wrong_folds(mapping: ColumnMapping, n_folds: int, wrong: str = "") -> Problem:
-    """What is wrong with the fold column, by default the number of its values."""
+    """Make the error about the fold column. By default it has too few or too many values."""
     wrong = wrong or (f"has {plural(n_folds, 'value')}; cross-fitting takes 2 to {MAX_FOLDS} folds")
     return error(
         "folds",
@@ -360,17 +364,17 @@ def wrong_folds(mapping: ColumnMapping, n_folds: int, wrong: str = "") -> Proble
 def _one_class_outside(rows: Rows, count: IntArray) -> int | None:
     """Find a fold for which all other rows are of one class, although there are two classes."""
     assert rows.fold is not None
-    hit = rows.usable & (rows.outcome == 1)
-    positive = np.bincount(rows.fold.codes[hit], minlength=len(count))
+    is_positive = rows.usable & (rows.outcome == 1)
+    positive = np.bincount(rows.fold.codes[is_positive], minlength=len(count))
     if not 0 < positive.sum() < count.sum():
         return None
     outside = positive.sum() - positive
-    alone = np.flatnonzero((outside == 0) | (outside == count.sum() - count))
-    return int(alone[0]) if len(alone) else None
+    fold_codes = np.flatnonzero((outside == 0) | (outside == count.sum() - count))
+    return int(fold_codes[0]) if len(fold_codes) else None
 
 
 def parts(rows: Rows) -> dict[str, BoolArray]:
-    """Usable rows of each part that is analysed separately, by the name of the part."""
+    """The usable rows, or those of the calibration and test rows, by the name of the part."""
     if rows.test is None:
         return {"the rows": rows.usable}
     return {

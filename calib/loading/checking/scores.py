@@ -1,4 +1,4 @@
-"""Checks of the scores: are they probabilities, and of the right class or classes?"""
+"""Checks of the scores: are they probabilities, and those of the right class or classes?"""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from calib.text import joined, listed, number, percent, plural, quoted, signific
 
 # A score this far outside [0, 1] may still be meant as a probability.
 OUTSIDE_TOLERANCE = 0.05
-# By code: the conversion that repairs it, the text of its button, and the sentence.
+# Each problem is repaired by a transform, and has the text of a button and a sentence.
 CONVERSIONS: dict[str, tuple[Transform, str, str]] = {
     "slightly-outside": (
         "clip",
@@ -46,12 +46,12 @@ CONVERSIONS: dict[str, tuple[Transform, str, str]] = {
     "percent": ("percent", "Divide by 100", ""),
     "logits": ("softmax", "Apply the softmax", ": the softmax turns them into probabilities."),
 }
-# Below this AUC, a reversed reading of scores or labels is likelier than a bad model. Nearer to 0.5
-# the scores may just be weak.
+# With a lower AUC, reversed scores or labels are likelier than a bad model. Closer to 0.5 the model
+# may only be weak.
 LOW_AUC = 0.4
-MAX_LABEL = 30  # characters of a label in the text of a button
-# Scores are counted in so many ranges, to see without sorting them that the AUC is not low.
-RANGES = 4096
+MAX_LABEL_LENGTH = 30  # Longer labels are cut in the text of a button.
+# Counting scores in this many ranges usually shows, without a sort, that the AUC is not low.
+N_RANGES = 4096
 
 
 def score_problems(rows: Rows) -> Iterator[Problem]:
@@ -68,32 +68,31 @@ def score_problems(rows: Rows) -> Iterator[Problem]:
         yield from _labels_only(rows, score)
         reversed_scores = list(_swapped(rows, score))
         yield from reversed_scores
-        if not any(found.severity == "question" for found in reversed_scores):
+        if not any(problem.severity == "question" for problem in reversed_scores):
             yield from positive_question(rows, float(score.mean()))
 
 
 def _outside(rows: Rows, low: float, high: float) -> Problem:
-    found = rows.usable & ((rows.score < 0.0) | (rows.score > 1.0))
+    outside = rows.usable & ((rows.score < 0.0) | (rows.score > 1.0))
     whole = bool((rows.score[rows.usable] % 1.0 == 0.0).all())
-    where = f", first in {rows.where(found)}"
-    return outside_problem(rows.mapping, int(found.sum()), low, high, whole=whole, where=where)
+    where = f", first in {rows.where(outside)}"
+    return outside_problem(rows.mapping, int(outside.sum()), low, high, whole=whole, where=where)
 
 
 def outside_problem(
     mapping: ColumnMapping, n: int, low: float, high: float, *, whole: bool, where: str = ""
 ) -> Problem:
-    """Scores outside [0, 1], and the conversion that repairs them.
+    """Make the error about `n` scores outside [0, 1], and the conversion that repairs them.
 
-    `n` are outside, and `whole` says whether all scores are whole numbers.
+    `whole` says whether all scores are whole numbers.
     """
     ends = f"from {significant(low, 4)} to {significant(high, 4)}"
     lead = (
         f"Column {quoted(mapping.score)} has {plural(n, 'value')} outside [0, 1] ({ends}){where}. "
     )
-    if unfit := _of_any_form(
-        mapping, lead, near=low >= -OUTSIDE_TOLERANCE and high <= 1.0 + OUTSIDE_TOLERANCE
-    ):
-        return unfit
+    near = low >= -OUTSIDE_TOLERANCE and high <= 1.0 + OUTSIDE_TOLERANCE
+    if problem := _transformed_or_near(mapping, lead, near=near):
+        return problem
     if low < 0.0:
         return _converted(mapping, "logit", lead)
     if high > 100.0:
@@ -104,13 +103,13 @@ def outside_problem(
     if high > 10.0:
         text = lead + "They look like percentages: divide them by 100."
         return _converted(mapping, "percent", text)
-    # Up to 10 they could be odds or ratings as well.
+    # Scores of at most 10 could also be odds or ratings.
     text = "If they are percentages, divide them by 100; else choose another column."
     return _converted(mapping, "percent", lead + text)
 
 
-def _of_any_form(mapping: ColumnMapping, lead: str, *, near: bool) -> Problem | None:
-    """What is wrong outside [0, 1] with one score and with a matrix of them alike."""
+def _transformed_or_near(mapping: ColumnMapping, lead: str, *, near: bool) -> Problem | None:
+    """The error about scores that a transform put outside [0, 1], or that are nearly inside."""
     if mapping.transform != "none" or mapping.swap:
         none = replace(mapping, transform="none", swap=False)
         text = lead + f"The transform {mapping.transform!r} does not fit these scores."
@@ -124,7 +123,7 @@ def _converted(mapping: ColumnMapping, code: str, lead: str) -> Problem:
 
 
 def constant(mapping: ColumnMapping, value: float) -> Problem:
-    """All scores are one value."""
+    """Warn that all scores have the same value."""
     return warning(
         "constant",
         f"All scores of {quoted(mapping.score)} are {significant(value, 4)}. Only their "
@@ -140,7 +139,7 @@ def _labels_only(rows: Rows, score: FloatArray) -> Iterator[Problem]:
 
 
 def labels_only(mapping: ColumnMapping, *, copy: bool) -> Problem:
-    """All scores are 0 or 1. `copy`: they equal the outcomes."""
+    """Warn that all scores are 0 or 1. `copy`: they equal the outcomes."""
     name = quoted(mapping.score)
     if copy:
         text = f"Column {name} equals the outcome in every row: it is the label, not a score."
@@ -159,22 +158,18 @@ def _swapped(rows: Rows, score: FloatArray) -> Iterator[Problem]:
     pairs = n_positive * (len(outcome) - n_positive)
     if not pairs:
         return
-    # Usually no sort is needed: a bound shows that the scores are not of the other class.
-    if _least_auc(outcome, score, pairs) < clearly_low_auc(len(outcome), pairs):
+    # A lower bound of the AUC usually shows, without a sort, that the scores are not reversed.
+    if _auc_bound(outcome, score, pairs) < clearly_low_auc(len(outcome), pairs):
         cells = ScoreCells.from_arrays(outcome, score)
-        if cells.is_reversed and cells.auc < LOW_AUC and _is_guessed(rows.mapping):
+        guessed = bool({"score", "positive"} & set(rows.mapping.guessed))
+        if cells.is_reversed and cells.auc < LOW_AUC and guessed:
             yield _which_class(rows, cells)
         else:
             yield from swapped(rows.mapping, cells)
 
 
-def _is_guessed(mapping: ColumnMapping) -> bool:
-    """Whether the column of the scores, or the positive label, was guessed."""
-    return bool({"score", "positive"} & set(mapping.guessed))
-
-
 def _which_class(rows: Rows, cells: ScoreCells) -> Problem:
-    """Ask whether the scores or the labels are reversed; each answer with what follows from it."""
+    """Ask whether the scores or the labels are reversed. Each answer shows its rate and AUC."""
     mapping, rate, auc = rows.mapping, cells.base_rate, cells.auc
 
     def answer(action: str, rate: float, auc: float, arguments: Mapping[str, Any]) -> Choice:
@@ -188,11 +183,11 @@ def _which_class(rows: Rows, cells: ScoreCells) -> Problem:
         doubt = f"column {column} may hold the probability of the other class"
         if other := other_label(rows):
             doubt += f", or {quoted(other)} may be the positive class"
-            count = f"Count {other[:MAX_LABEL]!r} as positive"
+            count = f"Count {other[:MAX_LABEL_LENGTH]!r} as positive"
             choices.append(answer(count, 1.0 - rate, 1.0 - auc, {"positive": other}))
-    stated = {"score": mapping.score, "positive": mapping.positive}
-    as_it_is = {role: value for role, value in stated.items() if value is not None}
-    choices.append(answer("Analyse as it is", rate, auc, as_it_is))
+    arguments = {"score": mapping.score, "positive": mapping.positive}
+    unchanged = {role: value for role, value in arguments.items() if value is not None}
+    choices.append(answer("Analyse as it is", rate, auc, unchanged))
     sentence = f"{REVERSED} (AUC {number(auc, 3)}): {doubt}. Which is it?"
     return question("which-class", sentence, choices=tuple(choices))
 
@@ -210,17 +205,17 @@ def swapped(mapping: ColumnMapping, cells: ScoreCells) -> Iterator[Problem]:
         )
 
 
-def _least_auc(outcome: IntArray, score: FloatArray, pairs: int) -> float:
-    """A bound below the AUC: pairs within one of many equal ranges of scores count as wrong."""
-    count = np.zeros(2 * RANGES)
+def _auc_bound(outcome: IntArray, score: FloatArray, pairs: int) -> float:
+    """A lower bound of the AUC, for which pairs in the same range of scores count as wrong."""
+    count = np.zeros(2 * N_RANGES)
     for part in chunks(len(score)):
-        code = 2 * (score[part] * (RANGES - 1)).astype(np.int64) + outcome[part]
-        count += np.bincount(code, minlength=2 * RANGES)
+        code = 2 * (score[part] * (N_RANGES - 1)).astype(np.int64) + outcome[part]
+        count += np.bincount(code, minlength=2 * N_RANGES)
     below = np.cumsum(count[0::2]) - count[0::2]
     return float(count[1::2] @ below) / pairs
 
 
-MAX_NAMED = 5
+MAX_LISTED_CLASSES = 5
 
 
 def matrix_problems(rows: Rows) -> Iterator[Problem]:
@@ -243,8 +238,8 @@ def _class_labels(rows: Rows) -> Iterator[Problem]:
         return
     if outside.any() and not rows.mapping.drop_missing:
         yield _outside_classes(rows, outside)
-    for part, chosen in parts(rows).items():
-        counts = np.bincount(rows.outcome[chosen], minlength=len(classes.names))
+    for part, in_part in parts(rows).items():
+        counts = np.bincount(rows.outcome[in_part], minlength=len(classes.names))
         if counts.any():
             yield from seen_classes(classes, counts, part)
         elif rows.test is None:
@@ -252,13 +247,13 @@ def _class_labels(rows: Rows) -> Iterator[Problem]:
 
 
 def other_classes(classes: Classes, labels: Labels) -> Problem:
-    """Most labels are not the classes of the score columns."""
+    """Make the error that most labels are not classes of the score columns."""
     names = classes.names
+    shown = [quoted(name) for name in labels.names[:MAX_LISTED_CLASSES]]
     return error(
         "class-columns",
-        f"The labels {joined([quoted(name) for name in labels.names[:MAX_NAMED]], len(labels))} "
-        f"are not the {plural(len(names), 'class')} of the score columns "
-        f"({listed(names, MAX_NAMED)}), nor numbers "
+        f"The labels {joined(shown, len(labels))} are not the {plural(len(names), 'class')} of the "
+        f"score columns ({listed(names, MAX_LISTED_CLASSES)}), nor numbers "
         f"0 to {len(names) - 1:,}. Name each column after its label, or choose another outcome.",
     )
 
@@ -266,7 +261,7 @@ def other_classes(classes: Classes, labels: Labels) -> Problem:
 def _outside_classes(rows: Rows, outside: BoolArray) -> Problem:
     assert rows.classes is not None
     codes = dict.fromkeys(rows.labels.codes[outside][:1_000].tolist())
-    shown = listed([rows.labels.name(code) for code in list(codes)[:MAX_NAMED]])
+    shown = listed([rows.labels.name(code) for code in list(codes)[:MAX_LISTED_CLASSES]])
     names = rows.classes.names
     return error(
         "outside-classes",
@@ -280,7 +275,7 @@ def _outside_classes(rows: Rows, outside: BoolArray) -> Problem:
 
 
 def seen_classes(classes: Classes, counts: IntArray, part: str) -> Iterator[Problem]:
-    """What classes without a row mean; `part` says of which rows, such as "the rows"."""
+    """Problems of classes without a row in `part`, such as "the rows"."""
     names = classes.names
     absent = np.flatnonzero(counts == 0)
     if len(absent) == len(names) - 1:
@@ -295,7 +290,7 @@ def seen_classes(classes: Classes, counts: IntArray, part: str) -> Iterator[Prob
         yield warning(
             "unseen-classes",
             f"{plural(len(absent), 'class')} of {len(names):,} {verb} no row among {part}: "
-            f"{listed([names[i] for i in absent], MAX_NAMED)}. {their} scores cannot "
+            f"{listed([names[i] for i in absent], MAX_LISTED_CLASSES)}. {their} scores cannot "
             "be fitted or tested on these rows.",
         )
 
@@ -324,7 +319,7 @@ def _matrix_scores(rows: Rows) -> Iterator[Problem]:
 
 
 def softmax_of_probabilities(mapping: ColumnMapping) -> Problem:
-    """The softmax is of logits, and these scores are probabilities already."""
+    """Make the error that scores with the transform softmax are probabilities already."""
     return error(
         "not-logits",
         f"The rows of the class scores {quoted(shortened(mapping.score_columns))} add up, so they "
@@ -335,6 +330,7 @@ def softmax_of_probabilities(mapping: ColumnMapping) -> Problem:
 
 
 def _all_certain(matrix: NDArray[np.floating]) -> bool:
+    # The first rows nearly always show that the scores are not all 0 and 1.
     return bool((matrix[:1_000].max(axis=1) == 1.0).all() and (matrix.max(axis=1) == 1.0).all())
 
 
@@ -347,7 +343,7 @@ def _matrix_outside(rows: Rows, low: float, high: float, sums: FloatArray) -> Pr
 def matrix_outside(
     mapping: ColumnMapping, low: float, high: float, *, near: bool, percents: bool
 ) -> Problem:
-    """What class scores outside [0, 1] look like, and the conversion that repairs them.
+    """Make the error about class scores outside [0, 1], and the conversion that repairs them.
 
     `near` says whether all rows sum nearly to 1, `percents` whether most rows sum to 100.
     """
@@ -356,8 +352,8 @@ def matrix_outside(
         f"{significant(low, 4)} to {significant(high, 4)}, so they are not probabilities. "
     )
     near = near and low >= -OUTSIDE_TOLERANCE and high <= 1.0 + OUTSIDE_TOLERANCE
-    if unfit := _of_any_form(mapping, lead, near=near):
-        return unfit
+    if problem := _transformed_or_near(mapping, lead, near=near):
+        return problem
     if low >= 0.0 and percents:
         text = "Their rows sum to 100, as percentages do: divide them by 100."
         return _converted(mapping, "percent", lead + text)
@@ -366,17 +362,17 @@ def matrix_outside(
 
 
 def _row_sums(rows: Rows, off: BoolArray, sums: FloatArray) -> Problem:
-    found = np.flatnonzero(rows.usable)[off]
+    off_rows = np.flatnonzero(rows.usable)[off]
     examples = joined([f"{significant(total, 4)}" for total in sums[off][:3]])
-    where = f"first in {rows.where(found)} (sums {examples})"
+    where = f"first in {rows.where(off_rows)} (sums {examples})"
     least = float(sums[off].min())
-    return row_sums(rows.mapping, len(found), len(sums), least, where)
+    return row_sums(rows.mapping, len(off_rows), len(sums), least, where)
 
 
 def row_sums(mapping: ColumnMapping, n_off: int, n_rows: int, least: float, where: str) -> Problem:
-    """Rows of class scores that do not sum to 1, and what may repair them.
+    """Make the error about rows of class scores that do not sum to 1, and the possible repair.
 
-    `least` is the least sum of these, and `where` says where they are, or what they sum to.
+    `least` is the least of their sums, and `where` says where they are, or gives their sums.
     """
     lead = (
         f"The class scores of {plural(n_off, 'row')} of {n_rows:,} do not sum to 1 within "

@@ -153,8 +153,7 @@ def _numbers_of(frame: pd.DataFrame, taken: set[str]) -> pd.DataFrame:
 
 def is_numeric(numbers: Numbers) -> bool:
     """Whether most cells of a column are numbers."""
-    known = np.isfinite(numbers.values).sum()
-    return bool(known > 2 * len(numbers.text))
+    return bool(np.isfinite(numbers.values).sum() > 2 * len(numbers.text))
 
 
 def _groups(frame: pd.DataFrame, numbers: pd.DataFrame) -> Iterator[list[str]]:

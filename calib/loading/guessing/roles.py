@@ -35,21 +35,21 @@ ONE_AND_TWO = {"1", "2"}
 
 
 def guess(
-    table: Table, known: ColumnMapping | None = None, *, models: bool = False
+    table: Table, given: ColumnMapping | None = None, *, models: bool = False
 ) -> ColumnMapping:
     """Guess the meaning of the columns. Fields without a fitting column stay None.
 
-    Only the empty fields of `known` are guessed. With `models`, also look for several models: a
+    Only the empty fields of `given` are guessed. With `models`, also look for several models: a
     column of their names, or a score column for each.
     """
-    known = known or ColumnMapping()
-    mapping, guesser = known, Guesser(table.frame, set(known.columns()))
+    given = given or ColumnMapping()
+    mapping, guesser = given, Guesser(table.frame, set(given.columns()))
     guesser.hide_bounds()
     if models:
         mapping = with_models(guesser, mapping)
     mapping = _with_outcome_and_score(guesser, mapping)
-    if known.score is None or isinstance(known.score, tuple):
-        mapping, known = _with_one_of_two_scores(guesser, mapping, known)
+    if given.score is None or isinstance(given.score, tuple):
+        mapping, given = _with_one_of_two_scores(guesser, mapping, given)
     mapping = _with_roles(guesser, mapping)
     binary = not isinstance(mapping.score, tuple)
     labels = None
@@ -57,14 +57,14 @@ def guess(
         labels, _ = as_outcome(table.frame[mapping.outcome])
     if binary and labels and mapping.predicted is None and mapping.positive is None:
         mapping = replace(mapping, positive=_positive(table.frame, mapping, labels))
-    return replace(mapping, guessed=_guessed(mapping, known, labels))
+    return replace(mapping, guessed=_guessed(mapping, given, labels))
 
 
 def _guessed(
-    mapping: ColumnMapping, known: ColumnMapping, labels: Labels | None
+    mapping: ColumnMapping, given: ColumnMapping, labels: Labels | None
 ) -> tuple[str, ...]:
     """Names of the guessed fields. The positive label of a common pair such as 0 and 1 is sure."""
-    names_of_fields = dict.fromkeys((*known.guessed, *mapping.changed(known)))
+    names_of_fields = dict.fromkeys((*given.guessed, *mapping.changed(given)))
     if labels is not None and is_plain_pair(labels):
         names_of_fields.pop("positive", None)
     return tuple(names_of_fields)
@@ -95,28 +95,28 @@ def _with_outcome_and_score(guesser: Guesser, mapping: ColumnMapping) -> ColumnM
 
 
 def _with_one_of_two_scores(
-    guesser: Guesser, mapping: ColumnMapping, known: ColumnMapping
+    guesser: Guesser, mapping: ColumnMapping, given: ColumnMapping
 ) -> tuple[ColumnMapping, ColumnMapping]:
     """Use the score of the positive class, if two columns hold the scores of both classes.
 
     Two score columns that a person named, or the guessed one and another, are such columns if their
     rows add up to 1. If their names leave no doubt, the one that is used also replaces both in
-    `known`, so that it does not count as a guess.
+    `given`, so that it does not count as a guess.
     """
     frame, score = guesser.frame, mapping.score
     columns = pair_of(guesser, score) if isinstance(score, str) else score
     exist = columns is not None and {mapping.outcome, *columns} <= set(frame.columns)
     if columns is None or len(columns) != 2 or not exist or mapping.transform == "softmax":
-        return mapping, known
+        return mapping, given
     labels, _ = as_outcome(frame[mapping.outcome], mapping.positives)
     if len(labels) > 2 or not rows_sum(frame[list(columns)]):
-        return mapping, known
+        return mapping, given
     pair = choose(mapping, columns, labels)
     guesser.taken.update(columns)
     single: dict[str, Any] = {"score": pair.score, "classes": ()}
-    if known.score is not None and pair.sure:
-        known = replace(known, **single)
-    return replace(mapping, **single, positive=mapping.positive or pair.positive), known
+    if given.score is not None and pair.sure:
+        given = replace(given, **single)
+    return replace(mapping, **single, positive=mapping.positive or pair.positive), given
 
 
 def _score(guesser: Guesser) -> str | None:

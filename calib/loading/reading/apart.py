@@ -22,21 +22,23 @@ from pathlib import Path
 
 from calib.loading.file_options import TextFormat
 from calib.loading.problems import InputError, refuse
-from calib.loading.reading.budget import CELL, MAX_BYTES, MAX_CELLS, Budget
+from calib.loading.reading.budget import CELL_BYTES, MAX_BYTES, MAX_CELLS, Budget
 from calib.loading.reading.handover import Read, read_back, write
 from calib.loading.reading.reader import PACKED, read
 from calib.text import number
 
 try:
     import resource
-except ModuleNotFoundError:  # Windows: there the time is limited, and what a file may hold
+except ModuleNotFoundError:  # Windows has no `resource`, so only time and content are limited.
     resource = None  # type: ignore[assignment]
 
-# Text up to this size is read here, if even its longest line in every row would be few cells.
-SMALL, FEW = 2**22, 2**25
-# No table of predictions shrinks more than this when it is packed: scores hardly repeat.
-GROWTH, ALWAYS, ALWAYS_WORDS = 100, 2**28, 2**26
-TICK = 0.05  # seconds between two looks at whether it is done
+# A text within both limits is read in this process. Its cells are counted as if every line were as
+# long as the longest.
+MAX_HARMLESS_BYTES, MAX_HARMLESS_CELLS = 2**22, 2**25
+# Scores hardly repeat, so a compressed table of predictions does not grow more than this when it is
+# unpacked. Small files may hold the given numbers of bytes in any case.
+MAX_GROWTH, MIN_CONTENT_BYTES, MIN_WORD_BYTES = 100, 2**28, 2**26
+POLL_SECONDS = 0.05
 START = "from {} import serve_one; serve_one()"
 ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
@@ -48,42 +50,41 @@ ONE_THREAD = {
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What reading one file may take."""
+    """Limits for reading one file: time, and bytes of memory beside those of the file."""
 
-    memory: int = 2 * 2**30  # bytes, beside those of the file
+    memory: int = 2 * 2**30
     seconds: float = 60.0
 
     @classmethod
     def from_environment(cls) -> Limits:
         """The limits that CALIB_READ_MEMORY_GB and CALIB_READ_SECONDS set."""
-        usual = cls()
-        memory = _positive("CALIB_READ_MEMORY_GB", usual.memory / 2**30)
-        return cls(int(memory * 2**30), _positive("CALIB_READ_SECONDS", usual.seconds))
+        default = cls()
+        memory = _positive("CALIB_READ_MEMORY_GB", default.memory / 2**30)
+        return cls(int(memory * 2**30), _positive("CALIB_READ_SECONDS", default.seconds))
 
     def budget(self, size: int) -> Budget:
         """The largest allowed content of a file of this size."""
-        most = min(MAX_BYTES, max(ALWAYS, GROWTH * size))
-        words = min(MAX_BYTES, max(ALWAYS_WORDS, GROWTH * size))
-        return Budget(most, min(MAX_CELLS, most // CELL), words)
+        content = min(MAX_BYTES, max(MIN_CONTENT_BYTES, MAX_GROWTH * size))
+        words = min(MAX_BYTES, max(MIN_WORD_BYTES, MAX_GROWTH * size))
+        return Budget(content, min(MAX_CELLS, content // CELL_BYTES), words)
 
 
-def _positive(name: str, usual: float) -> float:
-    given = os.environ.get(name, "").strip() or str(usual)
-    if not re.fullmatch(r"\d+(\.\d+)?", given) or float(given) <= 0.0:
-        raise ValueError(f"{name} must be a positive number, got {given!r}.")
-    return float(given)
+def _positive(name: str, default: float) -> float:
+    value = os.environ.get(name, "").strip() or str(default)
+    if not re.fullmatch(r"\d+(\.\d+)?", value) or float(value) <= 0.0:
+        raise ValueError(f"{name} must be a positive number, got {value!r}.")
+    return float(value)
 
 
 @dataclass(slots=True)
 class FileReader:
     """Reads each file in a separate process. Threads can share it.
 
-    One process is always kept ready: to start one takes about a second.
+    One process is always kept ready, because to start one takes about a second. The `serve_one` of
+    `module` reads a file in the process; that of `calib.scanning.rows_or_counts` also reads counts.
     """
 
     limits: Limits = field(default_factory=Limits)
-    # Its `serve_one` reads a file in the process. That of `calib.scanning.rows_or_counts` also
-    # reads counts.
     module: str = __name__
     _spare: subprocess.Popen[bytes] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -102,10 +103,10 @@ class FileReader:
             _end(spare)
 
     def prepare(self) -> None:
-        """Have a process ready."""
+        """Start the process that is kept ready, if there is none."""
         with self._lock:
             if self._spare is not None and self._spare.poll() is not None:
-                # It waited long, and the system ended it.
+                # The system may end a process that waits for a long time.
                 _end(self._spare)
                 self._spare = None
             self._spare = self._spare or _started(self.module)
@@ -119,8 +120,8 @@ class FileReader:
     ) -> Read:
         """Read the bytes of a file, as `calib.loading.read` does.
 
-        `watch` is called several times a second; what it raises ends the reading. Raises InputError
-        if it cannot be read, or holds more than the limits let be read.
+        `watch` is called several times per second; an error that it raises ends the reading. Raises
+        InputError if the file cannot be read, or if it exceeds the limits.
         """
         given = given or TextFormat()
         budget = self.limits.budget(len(data))
@@ -136,32 +137,32 @@ class FileReader:
                 "limits": asdict(self.limits),
                 "budget": asdict(budget),
             }
-            status = self._work(json.dumps(job).encode() + b"\n", watch)
+            status = self._run(json.dumps(job).encode() + b"\n", watch)
             if status != 0:
-                raise self._stopped(status)
+                raise self._error(status)
             return read_back(result)
 
-    def _work(self, job: bytes, watch: Callable[[], None]) -> int | None:
-        """Exit status of a process that does the job; None where its time was up."""
+    def _run(self, job: bytes, watch: Callable[[], None]) -> int | None:
+        """Do the job in a process, and return its exit status, or None if its time is over."""
         self.prepare()
         with self._lock:
             worker, self._spare = self._spare or _started(self.module), None
         try:
             assert worker.stdin is not None
-            # A process that died while it waited has no more input. Its status shows this.
+            # Writing to a process that has died fails. Its status then shows that it died.
             with suppress(OSError), worker.stdin:
                 worker.stdin.write(job)
             self.prepare()
             until = time.monotonic() + self.limits.seconds
             while time.monotonic() < until:
                 with suppress(subprocess.TimeoutExpired):
-                    return worker.wait(TICK)
+                    return worker.wait(POLL_SECONDS)
                 watch()
             return None
         finally:
             _end(worker)
 
-    def _stopped(self, status: int | None) -> InputError:
+    def _error(self, status: int | None) -> InputError:
         memory = f"{number(self.limits.memory / 2**30, 1)} GB"
         if status is None:
             return refuse(
@@ -180,12 +181,13 @@ class FileReader:
 
 
 def is_harmless(data: bytes, given: TextFormat) -> bool:
-    """Whether these bytes are a text that cannot become more than some hundred megabytes."""
-    if len(data) > SMALL or data.startswith(PACKED) or given.encoding is not None:
+    """Whether these bytes are a text that needs at most some hundred megabytes when it is read."""
+    if len(data) > MAX_HARMLESS_BYTES or data.startswith(PACKED) or given.encoding is not None:
         return False
-    # A cell takes at least its delimiter, and no row has more cells than the longest.
+    # Every cell needs a delimiter, so no row has more cells than the longest line has bytes.
     lines = data.splitlines()
-    return (len(lines) + 1) * (max(map(len, lines), default=0) + 1) <= FEW
+    n_cells = (len(lines) + 1) * (max(map(len, lines), default=0) + 1)
+    return n_cells <= MAX_HARMLESS_CELLS
 
 
 def no_memory(memory: str) -> InputError:
@@ -199,8 +201,8 @@ def no_memory(memory: str) -> InputError:
 
 
 def _started(module: str) -> subprocess.Popen[bytes]:
-    # A process that reads untrusted files gets neither the address nor the password of reports.
-    known = {
+    # A process that reads untrusted files must not know the address and password of the reports.
+    environment = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("CALIB_", "STREAMLIT_"))
@@ -210,7 +212,7 @@ def _started(module: str) -> subprocess.Popen[bytes]:
         [sys.executable, "-c", START.format(module)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
-        env=known | path | ONE_THREAD,
+        env=environment | path | ONE_THREAD,
     )
 
 
@@ -223,9 +225,9 @@ def _end(worker: subprocess.Popen[bytes]) -> None:
 
 
 def serve_one(reads: Callable[..., Read] = read) -> None:
-    """Wait for one job on standard input, do it and end; end too if there will be none."""
+    """Wait for one job on standard input, do it and exit. Exit too if the input ends."""
     if os.name != "nt":
-        os.nice(5)  # those who move a slider come first
+        os.nice(5)  # The sessions of people who move a slider are more urgent.
     line = sys.stdin.buffer.readline()
     if not line:
         return
@@ -235,21 +237,21 @@ def serve_one(reads: Callable[..., Read] = read) -> None:
     _limit_itself(limits, source.stat().st_size)
     try:
         try:
-            found = reads(
+            content = reads(
                 source.read_bytes(),
                 job["name"],
                 given=TextFormat(**job["given"]),
                 budget=Budget(**job["budget"]),
             )
-            write(found, result)
+            write(content, result)
         except InputError as error:
-            # An error from too little memory is reported by the caller, who knows the limit.
+            # The error for exceeded memory is written below, with the limit.
             if error.problems[0].code == "memory":
                 raise MemoryError from None
             write(error, result)
     except MemoryError:
         write(no_memory(f"{number(limits.memory / 2**30, 1)} GB"), result)
-    # The work is done. Running threads of libraries would make a normal end look like a crash.
+    # A normal exit waits for threads of libraries, which could crash and change the exit status.
     os._exit(0)
 
 
@@ -258,13 +260,13 @@ def _limit_itself(limits: Limits, size: int) -> None:
         return
     pages = Path("/proc/self/statm")
     used = int(pages.read_text().split()[0]) * resource.getpagesize() if pages.exists() else 2**32
-    most = {
+    limit_of = {
         resource.RLIMIT_AS: used + size + limits.memory,
         resource.RLIMIT_FSIZE: limits.memory,
         resource.RLIMIT_CPU: int(limits.seconds) + 5,
         resource.RLIMIT_CORE: 0,
     }
-    for kind, wanted in most.items():
+    for kind, limit in limit_of.items():
         _, hard = resource.getrlimit(kind)
-        value = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        value = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
         resource.setrlimit(kind, (value, value))

@@ -26,15 +26,15 @@ from calib.loading.reading.budget import Budget
 from calib.loading.table import Table, left_out_columns, make_table
 from calib.text import quoted
 
-# What the unpackers raise: damage, and members that are encrypted or packed in a rare way.
+# Unpackers raise these errors for damaged files, and for archives that are encrypted or compressed
+# in a rare way.
 DAMAGE = (
     *(OSError, EOFError, ValueError, RuntimeError, NotImplementedError),
     *(zlib.error, struct.error, lzma.LZMAError, zipfile.BadZipFile),
 )
-XZ_MEMORY = 256 * 2**20
-# Bytes of a zip archive's last record, without its comment.
-END_RECORD = 22
-FIRST_PIECE, LARGEST_PIECE = 2**10, 2**20
+XZ_MEMORY_BYTES = 256 * 2**20
+END_RECORD_BYTES = 22  # The last record of a zip archive also has a comment.
+FIRST_PIECE_BYTES, MAX_PIECE_BYTES = 2**10, 2**20
 
 
 def unpack(data: bytes, budget: Budget) -> bytes:
@@ -64,12 +64,12 @@ def _damaged(name: str) -> InputError:
     )
 
 
-def _zip(data: bytes, most: int) -> bytes:
+def _zip(data: bytes, max_bytes: int) -> bytes:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         check_whole(archive, data)
-        # Not by `is_dir`, which a member without a name does not survive.
-        entries = [each for each in archive.infolist() if not each.filename.endswith("/")]
-        members = [each for each in entries if not each.filename.startswith("__MACOSX/")]
+        # `is_dir` raises an IndexError for a member without a name.
+        files = [entry for entry in archive.infolist() if not entry.filename.endswith("/")]
+        members = [entry for entry in files if not entry.filename.startswith("__MACOSX/")]
         names = [entry.filename for entry in members]
         if "xl/workbook.xml" in names:
             raise refuse(
@@ -83,31 +83,32 @@ def _zip(data: bytes, most: int) -> bytes:
                 "table alone; upload a test table separately.",
             )
         with archive.open(members[0]) as stream:
-            return stream.read(most)
+            return stream.read(max_bytes)
 
 
 def check_whole(archive: zipfile.ZipFile, data: bytes) -> None:
-    """Refuse bytes that a zip archive does not account for; zeros may pad its end."""
+    """Refuse bytes before or after a zip archive. Zeros may pad its end."""
     first = min((entry.header_offset for entry in archive.infolist()), default=0)
-    end = data.rfind(b"PK\x05\x06") + END_RECORD + len(archive.comment)
+    end = data.rfind(b"PK\x05\x06") + END_RECORD_BYTES + len(archive.comment)
     if first or data[end:].strip(b"\0"):
         raise zipfile.BadZipFile
 
 
-def _gzip(data: bytes, most: int) -> bytes:
+def _gzip(data: bytes, max_bytes: int) -> bytes:
     with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
-        return _in_pieces(stream, most)
+        return _in_pieces(stream, max_bytes)
 
 
 def _streams(
-    unpacker: Callable[[], lzma.LZMADecompressor | bz2.BZ2Decompressor], data: bytes, most: int
+    unpacker: Callable[[], lzma.LZMADecompressor | bz2.BZ2Decompressor], data: bytes, max_bytes: int
 ) -> bytes:
-    """Every stream of a file, since `cat a.xz b.xz` has two; zeros may pad its end.
+    """All streams of a file, such as the two of `cat a.xz b.xz`. Zeros may pad its end.
 
-    The modules' own files take whatever follows a stream, if it is none, for nothing.
+    The file classes of `lzma` and `bz2` are not used, because they ignore other bytes after a
+    stream.
     """
     parts: list[bytes] = []
-    room, place = most, 0
+    room, place = max_bytes, 0
     end = len(data.rstrip(b"\0"))
     while room and (place < end or not parts):
         part, place = _one_stream(unpacker(), data, place, room)
@@ -121,8 +122,9 @@ def _one_stream(
 ) -> tuple[bytes, int]:
     """The content of a stream, up to `room` bytes, and the position of the next stream."""
     parts: list[bytes] = []
-    # Growing pieces: what an unpacker leaves unused is a copy, and streams may be tiny and many.
-    size = FIRST_PIECE
+    # The pieces grow, because an unpacker copies its unused bytes, and there may be many tiny
+    # streams.
+    size = FIRST_PIECE_BYTES
     while room and not unpacker.eof:
         piece = data[place : place + size]
         if not piece:
@@ -131,21 +133,21 @@ def _one_stream(
         parts.append(part)
         room -= len(part)
         place += len(piece)
-        size = min(2 * size, LARGEST_PIECE)
+        size = min(2 * size, MAX_PIECE_BYTES)
     return b"".join(parts), place - len(unpacker.unused_data)
 
 
-def _zstd(data: bytes, most: int) -> bytes:
+def _zstd(data: bytes, max_bytes: int) -> bytes:
     with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as stream:
-        return _in_pieces(stream, most)
+        return _in_pieces(stream, max_bytes)
 
 
-def _in_pieces(stream: Any, most: int) -> bytes:
-    """What a stream holds, up to `most` bytes; asked for at once, that many would be allocated."""
+def _in_pieces(stream: Any, max_bytes: int) -> bytes:
+    """The first bytes of a stream. A single read would allocate `max_bytes` at once."""
     parts: list[bytes] = []
-    while most and (part := bytes(stream.read(min(most, LARGEST_PIECE)))):
+    while max_bytes and (part := bytes(stream.read(min(max_bytes, MAX_PIECE_BYTES)))):
         parts.append(part)
-        most -= len(part)
+        max_bytes -= len(part)
     return b"".join(parts)
 
 
@@ -154,7 +156,10 @@ UNPACKERS: dict[bytes, tuple[str, Callable[[bytes, int], bytes]]] = {
     b"PK\x03\x04": ("zip", _zip),
     b"PK\x05\x06": ("zip", _zip),
     b"BZh": ("bzip2", partial(_streams, bz2.BZ2Decompressor)),
-    b"\xfd7zXZ\x00": ("xz", partial(_streams, partial(lzma.LZMADecompressor, memlimit=XZ_MEMORY))),
+    b"\xfd7zXZ\x00": (
+        "xz",
+        partial(_streams, partial(lzma.LZMADecompressor, memlimit=XZ_MEMORY_BYTES)),
+    ),
     b"\x28\xb5\x2f\xfd": ("zstd", _zstd),
 }
 

@@ -1,4 +1,4 @@
-"""Budget: how much a file may hold, compared with what it declares before that is decoded."""
+"""Budget: the largest allowed content of a file, checked before the content is decoded."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from calib.text import number
 MAX_BYTES = 2**30
 MAX_CELLS = 200_000_000
 MAX_COLUMNS = 20_000
-CELL = 8  # bytes of a number
+CELL_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How much a file may hold."""
+    """The largest allowed content of a file.
 
-    size: int = MAX_BYTES  # bytes of the file, and of its text when unpacked
-    cells: int = MAX_CELLS  # cells of the table
-    # Bytes of the words in all cells. In the file each word can be stored only once.
+    `size` is in bytes, of the file and of its text when unpacked. `cells` is a number of cells.
+    `words` is in bytes of all text cells, although the file can store each word only once.
+    """
+
+    size: int = MAX_BYTES
+    cells: int = MAX_CELLS
     words: int = MAX_BYTES
 
     def check_file(self, size: int) -> None:
@@ -58,12 +61,12 @@ class Budget:
 
     def check_decoded(self, size: int, kind: str) -> None:
         """Refuse columns if they are too large when decoded."""
-        if size > max(self.size, self.cells * CELL):
+        limit = max(self.size, self.cells * CELL_BYTES)
+        if size > limit:
             raise refuse(
                 "too-large",
                 f"The columns of the {kind} file are {_mb(size)} when decoded; at most "
-                f"{_mb(max(self.size, self.cells * CELL))} are read. Upload fewer rows, or only "
-                "the columns that are needed.",
+                f"{_mb(limit)} are read. Upload fewer rows, or only the columns that are needed.",
             )
 
     def check_words(self, size: int, kind: str) -> None:

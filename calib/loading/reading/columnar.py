@@ -18,8 +18,7 @@ from calib.loading.table import Table, left_out_columns, make_table
 from calib.numerics.arrays import FloatArray
 
 PARQUET, ARROW_FILE, ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
-# Number of cells in which decimal commas are searched, if the comma is not the delimiter.
-LOOK_ROWS = 10_000
+LOOK_ROWS = 10_000  # Decimal commas in text are searched in this many rows.
 NULLABLE = {
     f"{sign.lower()}int{size}": getattr(pd, f"{sign}Int{size}Dtype")()
     for sign in ("", "U")
@@ -28,9 +27,9 @@ NULLABLE = {
 
 
 def read_columnar(content: bytes, name: str, budget: Budget) -> Table:
-    """Read a Parquet, Feather or Arrow file, or a stream of Arrow's.
+    """Read a Parquet, Feather or Arrow file, or a stream of Arrow.
 
-    Columns that no table can have are not decoded.
+    Columns of lists or bytes are not decoded.
     """
     kind, reader = ("Parquet", _parquet) if content.startswith(PARQUET) else ("Arrow", _arrow)
     try:
@@ -65,12 +64,13 @@ def _parquet(content: bytes, budget: Budget) -> tuple[pa.Table, list[str]]:
     schema = file.schema_arrow
     plain = [field.name for field in schema if _is_plain(field.type)]
     budget.check_cells(file.metadata.num_rows, len(plain))
-    budget.check_decoded(_declared(file.metadata), "Parquet")
-    # A word stands once in its dictionary and may be meant by every row: it is counted before it
-    # is written into each.
+    declared = (max(chunk.total_uncompressed_size, 0) for chunk in _chunks(file.metadata))
+    budget.check_decoded(sum(declared), "Parquet")
+    # Words of a dictionary are kept there, so that their size is checked before each row gets its
+    # word.
     words = {field.name for field in schema if _is_text(field.type)}
     file = pq.ParquetFile(source, read_dictionary=words & _with_dictionary(file.metadata))
-    # Two columns with the same name cannot be distinguished by it.
+    # Columns can be selected by name only if all names are different.
     some = len(plain) < len(schema) and len(set(schema.names)) == len(schema)
     table = file.read(columns=plain if some else None)
     table, left_out = _checked(table, schema, budget, "Parquet")
@@ -78,16 +78,11 @@ def _parquet(content: bytes, budget: Budget) -> tuple[pa.Table, list[str]]:
     return table.cast(pa.schema(zip(table.column_names, kinds, strict=True))), left_out
 
 
-def _declared(metadata: pq.FileMetaData) -> int:
-    """Bytes of all columns when decompressed, as the file declares them."""
-    return sum(max(chunk.total_uncompressed_size, 0) for chunk in _chunks(metadata))
-
-
 def _with_dictionary(metadata: pq.FileMetaData) -> set[str]:
-    """Columns that have a dictionary, and no encoding from which none can be read."""
-    chunks = list(_chunks(metadata))
-    there = {each.path_in_schema for each in chunks if "DICTIONARY" in str(each.encodings)}
-    return there - {each.path_in_schema for each in chunks if "DELTA" in str(each.encodings)}
+    """Columns that can be read as dictionaries: they have one, and no delta encoding."""
+    encodings = [(chunk.path_in_schema, str(chunk.encodings)) for chunk in _chunks(metadata)]
+    with_dictionary = {name for name, encoding in encodings if "DICTIONARY" in encoding}
+    return with_dictionary - {name for name, encoding in encodings if "DELTA" in encoding}
 
 
 def _chunks(metadata: pq.FileMetaData) -> Iterator[pq.ColumnChunkMetaData]:
@@ -113,7 +108,7 @@ def _arrow(content: bytes, budget: Budget) -> tuple[pa.Table, list[str]]:
         budget.check_cells(n_rows, len(schema))
         budget.check_decoded(size, "Arrow")
         read.append(batch)
-    # A stream ends at its end mark: anything after it would be lost without an error.
+    # Arrow ignores all bytes after the end mark of a stream.
     if not content.startswith(ARROW_FILE) and content[source.tell() :].strip(b"\0"):
         raise ValueError("another stream follows")
     return _checked(pa.Table.from_batches(read, schema), schema, budget, "Arrow")
@@ -123,7 +118,7 @@ def _checked(
     table: pa.Table, schema: pa.Schema, budget: Budget, kind: str
 ) -> tuple[pa.Table, list[str]]:
     plain, left_out = _plain_columns(table, schema)
-    # A damaged or hostile file may point outside its buffers, and hold text that is none.
+    # A damaged or hostile file may point outside its buffers, and its text may be invalid.
     plain.validate(full=True)
     size = sum(_word_bytes(chunk) for column in plain.columns for chunk in column.chunks)
     budget.check_words(int(size), kind)
@@ -137,7 +132,7 @@ def _plain_columns(table: pa.Table, schema: pa.Schema) -> tuple[pa.Table, list[s
 
 
 def _word_bytes(chunk: pa.Array) -> float:
-    """Bytes of words when each stands in its row."""
+    """Bytes of words, if every row has its own copy."""
     if not pa.types.is_dictionary(chunk.type):
         return float(_lengths(chunk).sum())
     codes = chunk.indices.drop_null().to_numpy(zero_copy_only=False)
@@ -146,11 +141,11 @@ def _word_bytes(chunk: pa.Array) -> float:
 
 
 def _lengths(words: pa.Array) -> FloatArray:
-    """Bytes of each word, none of other values; as floats, since sums may have no whole number."""
+    """Bytes of each word, and 0 for other types. Floats are used, because sums may overflow."""
     if pa.types.is_string_view(words.type):
         views = np.frombuffer(words.buffers()[1], np.int32).reshape(-1, 4)
-        there = words.is_valid().to_numpy(zero_copy_only=False)
-        return np.where(there, views[words.offset :][: len(words), 0], 0).astype(np.float64)
+        valid = words.is_valid().to_numpy(zero_copy_only=False)
+        return np.where(valid, views[words.offset :][: len(words), 0], 0).astype(np.float64)
     if not _is_text(words.type):
         return np.zeros(len(words))
     lengths = pc.binary_length(words).fill_null(0).to_numpy(zero_copy_only=False)
@@ -162,7 +157,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def from_arrow(table: pa.Table, left_out: list[str] | None = None, *, name: str) -> Table:
-    """A table of Arrow's as one of ours; columns of lists or bytes are left out."""
+    """Convert a table of Arrow. Columns of lists or bytes are left out."""
     if left_out is None:
         table, left_out = _plain_columns(table, table.schema)
     if not table.num_rows or not table.num_columns:
@@ -179,20 +174,20 @@ def from_arrow(table: pa.Table, left_out: list[str] | None = None, *, name: str)
 
 
 def _to_frame(table: pa.Table) -> pd.DataFrame:
-    # Without the metadata of pandas, an index is read as a column, and types are as stored.
+    # The metadata of pandas are ignored, so that an index is a column and types are as stored.
     frame = table.to_pandas(ignore_metadata=True, date_as_object=False)
-    # Integers with empty cells would become floats, in which long ids are not distinct.
-    gaps = [
+    # Integers with missing cells would become floats, in which long ids are not distinct.
+    with_missing = [
         name
         for name in table.column_names
         if pa.types.is_integer(table[name].type) and table[name].null_count
     ]
-    if not gaps:
+    if not with_missing:
         return frame
-    exact = table.select(gaps).to_pandas(
+    exact = table.select(with_missing).to_pandas(
         ignore_metadata=True, types_mapper=lambda kind: NULLABLE[str(kind)]
     )
-    return frame.assign(**{name: exact[name] for name in gaps})
+    return frame.assign(**{name: exact[name] for name in with_missing})
 
 
 def _is_plain(kind: pa.DataType) -> bool:

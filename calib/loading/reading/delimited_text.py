@@ -1,4 +1,4 @@
-"""Delimited text: to UTF-8, and by pandas' C parser in the layout that was found."""
+"""Read delimited text: convert it to UTF-8, find its layout, and parse it with pandas."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from calib.loading.reading.text_cells import exact, in_parts, read_csv
 from calib.loading.table import Table, make_table
 from calib.text import joined, quoted
 
-LARGE = 2**25  # Bytes from which on a text is read in parts.
+LARGE_TEXT_BYTES = 2**25  # A larger text is read in parts.
 FIRST_LINE = re.compile(rb"[^\r\n]*")
 QUOTED_CELL = re.compile(rb'"[^"]*"')
 EXCEL_HINT = re.compile(rb'\s*"?sep=(.)"?(\r\n?|\n)')
@@ -42,11 +42,11 @@ def read_text(data: bytes, name: str, given: TextFormat, budget: Budget) -> Tabl
             given = replace(given, delimiter=hint[1].decode())
     budget.check_cells(0, _width(text, given))
     layout = find_layout(text, given)
-    # A row with fewer cells than the longest is filled up: short lines may mean many cells.
+    # Short rows are filled up with empty cells, so few bytes can become many cells.
     budget.check_cells(max(text.count(b"\n"), text.count(b"\r")), layout.n_columns)
     _check_end(text, layout)
     frame = _parse(text, layout)
-    # Without a quotation mark the commas of such a text are all delimiters.
+    # If the delimiter is a comma, numbers can have commas only in quotation marks.
     commas = (layout.delimiter != "," or b'"' in text) and b"," in text and has_commas(frame)
     frame = exact(text, layout, frame, commas=commas)
     keep = _kept_columns(frame, layout)
@@ -66,9 +66,9 @@ def _width(text: bytes, given: TextFormat) -> int:
 
 
 def _check_end(text: bytes, layout: Layout) -> None:
-    """Refuse a text that breaks off: its last number would be read without its last digits."""
+    """Refuse a text that breaks off, because its last number may lack digits."""
     last = text[max(text.rfind(b"\n"), text.rfind(b"\r")) + 1 :]
-    # A long last cell is no cut, and csv refuses it.
+    # A last cell longer than the limit of csv is not a sign of a truncated file; csv reports it.
     if not last.strip() or b'"' in last or len(last) > csv.field_size_limit():
         return
     _, record = next(read_records(last.decode(), layout.delimiter), (0, layout.names))
@@ -83,7 +83,8 @@ def _check_end(text: bytes, layout: Layout) -> None:
 
 def _parse(text: bytes, layout: Layout) -> pd.DataFrame:
     try:
-        frame = in_parts(text, layout) if len(text) > LARGE else read_csv(text, layout)
+        is_large = len(text) > LARGE_TEXT_BYTES
+        frame = in_parts(text, layout) if is_large else read_csv(text, layout)
     except pd.errors.EmptyDataError:
         raise refuse("empty", "The file holds no rows. Upload the rows as well.") from None
     except (pd.errors.ParserError, ValueError, OverflowError):
@@ -97,17 +98,17 @@ def _parse(text: bytes, layout: Layout) -> pd.DataFrame:
 def _short_rows(
     text: bytes, layout: Layout, frame: pd.DataFrame, width: int
 ) -> tuple[Problem, ...]:
-    """Say which rows end before the last column: the parser takes what they lack for empty."""
+    """Warn of rows that end before the last column, because pandas reads their cells as empty."""
     cells = len(frame) * (len(layout.names) - 1)
     if not width or not frame.iloc[:, width - 1].isna().any():
         return ()
-    # The number of delimiters outside of quotation marks is sufficient; rows need not be read.
+    # If the number of delimiters outside quotation marks is right, no row needs to be read.
     bare = QUOTED_CELL.sub(b"", text[layout.start :])
     if not layout.surplus and bare.count(layout.delimiter.encode()) == cells:
         return ()
     short: list[int] = []
     number = 1 + layout.has_header
-    # A cell can be too long for this reader: only the lines above it are counted.
+    # If a cell is too long for csv, only the lines above it are counted.
     with suppress(csv.Error):
         for record in csv_reader(text[layout.start :].decode(), layout.delimiter):
             if len(record) > 1 or (record and record[0].strip()):
@@ -129,12 +130,15 @@ def _short_rows(
 
 
 def _kept_columns(frame: pd.DataFrame, layout: Layout) -> list[int]:
-    """All but nameless columns without values, such as a delimiter at each line's end makes."""
-    named = enumerate(layout.names)
-    return [i for i, name in named if name.strip() or bool(frame.iloc[:, i].notna().any())]
+    """Columns with a name or a value. A delimiter at the end of lines makes one with neither."""
+    return [
+        i
+        for i, name in enumerate(layout.names)
+        if name.strip() or bool(frame.iloc[:, i].notna().any())
+    ]
 
 
-MARKS = (
+BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -142,15 +146,15 @@ MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 NOT_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
-PEEK = 4096
+HEAD_BYTES = 4096  # The first bytes show whether a file is text.
 
 
 def to_utf8(
     data: bytes, encoding: str | None = None
 ) -> tuple[bytes, tuple[Problem, ...], tuple[Guess, ...]]:
-    """Return text as UTF-8 without a byte order mark, and what of its encoding was guessed."""
-    marked = next((name for mark, name in MARKS if data.startswith(mark)), None)
-    guessed = None if marked or encoding else _utf16_by_its_zeros(data)
+    """Return text as UTF-8 without a byte order mark, with notes and guesses about its encoding."""
+    marked = next((name for mark, name in BYTE_ORDER_MARKS if data.startswith(mark)), None)
+    guessed = None if marked or encoding else _guess_utf16(data)
     if encoding is not None and marked is None:
         data = _decoded(data, encoding)
     elif name := marked or guessed:
@@ -168,7 +172,7 @@ def to_utf8(
             f"Line {line:,} of the file holds a zero byte (NUL), which text never has: the file is "
             "damaged. Write it again.",
         )
-    # Nearly every large table is ASCII: no need to make a text of it.
+    # ASCII is UTF-8 already. Nearly all large tables are ASCII, and decoding them takes long.
     if data.isascii():
         return data, (), guesses
     try:
@@ -180,7 +184,7 @@ def to_utf8(
 
 def _decoded(data: bytes, encoding: str) -> bytes:
     try:
-        # A byte order mark that such an encoding keeps is no part of the first name.
+        # Some encodings keep the byte order mark, which is not part of the first name.
         return data.decode(encoding).removeprefix("\ufeff").encode()
     except UnicodeError:
         raise refuse(
@@ -206,12 +210,12 @@ def _western(data: bytes) -> tuple[bytes, tuple[Problem, ...], tuple[Guess, ...]
     return text.encode(), (note("encoding", sentence),), (_guess(codec),)
 
 
-def _utf16_by_its_zeros(data: bytes) -> str | None:
-    head = data[:PEEK]
+def _guess_utf16(data: bytes) -> str | None:
+    head = data[:HEAD_BYTES]
     half = len(head) // 2
     if half < 4:
         return None
-    # Latin text in UTF-16 has a zero in nearly every other byte, and nowhere else.
+    # In UTF-16, every second byte of Latin text is 0, and the others are not.
     first, second = head[0::2].count(0), head[1::2].count(0)
     if second > 0.7 * half and not first:
         return "utf-16-le"
@@ -221,7 +225,7 @@ def _utf16_by_its_zeros(data: bytes) -> str | None:
 
 
 def _mostly_text(data: bytes) -> bool:
-    head = data[:PEEK]
+    head = data[:HEAD_BYTES]
     return len(NOT_TEXT.findall(head)) <= 0.01 * len(head) + 1
 
 

@@ -1,7 +1,7 @@
-"""A table or counts, or why there are none, as a file of Arrow's: what a process hands on.
+"""The Arrow file by which a process returns a table, counts, or the error of a file that it read.
 
-The file may come from a process that a hostile file took over: it is data, never code, and nothing
-of it is unpickled.
+A hostile file may have taken over that process. So the Arrow file is only data, and nothing in it
+is unpickled.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from calib.loading.table import Table
 ABOUT = b"calib"
 Read = Table | Aggregate
 MICROSECOND = timedelta(microseconds=1)
-# Cells of columns that hold Python's own objects are JSON. What JSON does not know is its type and
-# a text, which is read by one of these.
+# Cells of columns of Python objects are written as JSON. A type that JSON lacks is written as its
+# name and a text, which one of these functions reads.
 KINDS: dict[str, Callable[[str], Any]] = {
     "Decimal": Decimal,
     "date": date.fromisoformat,
@@ -38,30 +38,30 @@ KINDS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def write(found: Read | InputError, path: Path) -> None:
-    """Write what was just read, or why there is nothing."""
-    columns = _as_arrow(found) if isinstance(found, Table | InputError) else found.to_arrow()
+def write(content: Read | InputError, path: Path) -> None:
+    """Write the content of a file, or the error why it cannot be read."""
+    columns = _as_arrow(content) if isinstance(content, Table | InputError) else content.to_arrow()
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, columns.schema) as writer:
         writer.write_table(columns)
 
 
-def _as_arrow(found: Table | InputError) -> pa.Table:
+def _as_arrow(content: Table | InputError) -> pa.Table:
     columns: list[tuple[str, pa.Array]] = []
-    if isinstance(found, InputError):
-        about: dict[str, Any] = {"problems": [asdict(problem) for problem in found.problems]}
+    if isinstance(content, InputError):
+        about: dict[str, Any] = {"problems": [asdict(problem) for problem in content.problems]}
     else:
-        columns = [_column(column) for _, column in found.frame.items()]
-        about = asdict(replace(found, frame=pd.DataFrame()))
-        about["frame"] = [list(found.columns), [kind for kind, _ in columns]]
+        columns = [_column(column) for _, column in content.frame.items()]
+        about = asdict(replace(content, frame=pd.DataFrame()))
+        about["frame"] = [list(content.columns), [kind for kind, _ in columns]]
     names = [str(i) for i in range(len(columns))]
     table = pa.table([values for _, values in columns], names=names)
     return table.replace_schema_metadata({ABOUT: json.dumps(about).encode()})
 
 
 def read_back(path: Path) -> Read:
-    """What was written; numbers stay in the file and are copied when they are needed.
+    """Read the written content, or raise the written InputError.
 
-    Raises the InputError that was written.
+    Numbers stay in the file, and are copied when they are needed.
     """
     with pa.memory_map(str(path)) as source:
         columns = pa.ipc.open_file(source).read_all()
@@ -69,14 +69,14 @@ def read_back(path: Path) -> Read:
         return Aggregate.from_arrow(columns)
     about = json.loads(columns.schema.metadata[ABOUT])
     if "problems" in about:
-        raise InputError([_problem(each) for each in about["problems"]])
+        raise InputError([_problem(problem) for problem in about["problems"]])
     names, kinds = about["frame"]
     frames = [_series(columns[i], kind) for i, kind in enumerate(kinds)]
     frame = pd.concat(frames, axis=1) if frames else pd.DataFrame()
     about |= {
         "frame": frame.set_axis(names, axis=1),
-        "notes": tuple(_problem(each) for each in about["notes"]),
-        "guesses": tuple(Guess(**each) for each in about["guesses"]),
+        "notes": tuple(_problem(note) for note in about["notes"]),
+        "guesses": tuple(Guess(**guess) for guess in about["guesses"]),
         "format": TextFormat(**about["format"]),
     }
     return Table(**about)
@@ -88,10 +88,10 @@ def _problem(written: dict[str, Any]) -> Problem:
 
 
 def _column(column: pd.Series) -> tuple[str, pa.Array]:
-    """How a column is written, and its values."""
+    """The kind of a column, by which it is read back, and its values."""
     dtype = column.dtype
     if isinstance(dtype, np.dtype) and dtype.hasobject:
-        cells = [json.dumps(each, default=_typed) for each in column.tolist()]
+        cells = [json.dumps(cell, default=_typed) for cell in column.tolist()]
         return "objects", pa.array(cells, pa.large_string())
     if isinstance(dtype, np.dtype):
         values = np.ascontiguousarray(column.to_numpy())
@@ -103,7 +103,7 @@ def _column(column: pd.Series) -> tuple[str, pa.Array]:
 def _series(column: pa.ChunkedArray, kind: str) -> pd.Series:
     if kind == "objects":
         cells = map(json.loads, column.to_pylist())
-        objects = [KINDS[each[0]](each[1]) if isinstance(each, list) else each for each in cells]
+        objects = [KINDS[cell[0]](cell[1]) if isinstance(cell, list) else cell for cell in cells]
         return pd.Series(objects, dtype=object)
     if kind[0] in "<>|=":
         chunk = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)

@@ -1,4 +1,4 @@
-"""How a text is laid out: delimiter, header and decimal mark, found in its first records."""
+"""The layout of a delimited text: delimiter, header and decimal mark, from its first records."""
 
 from __future__ import annotations
 
@@ -27,14 +27,18 @@ JSON = re.compile(r'\s*(\{\s*"|\[\s*[\[{]|\{\s*\}|\[\s*\])')
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a text is laid out."""
+    """The layout of a delimited text.
+
+    `names` are those of the columns, "" for a column without a name. `has_header` says whether the
+    first line has them. `surplus` is the number of empty columns at the end, which come only from
+    delimiters at the ends of lines. `start` is the offset of the first byte of data.
+    """
 
     delimiter: str
-    names: list[str]  # names of the columns; "" where a column has none
-    has_header: bool  # whether the first line names them
-    # Number of last columns that only a delimiter at the end of a line makes: they are empty.
+    names: list[str]
+    has_header: bool
     surplus: int
-    start: int  # offset of the first byte of data
+    start: int
     decimal: str
     guesses: tuple[Guess, ...] = ()
 
@@ -47,41 +51,43 @@ class Layout:
 def find_layout(text: bytes, given: TextFormat) -> Layout:
     """Find delimiter, header and decimal mark in the first records of a text."""
     sample = text[:SAMPLE_BYTES].decode(errors="ignore")
-    whole = len(text) <= SAMPLE_BYTES
+    complete = len(text) <= SAMPLE_BYTES
     _refuse_other_formats(sample)
-    found, guesses = (given.delimiter, ()) if given.delimiter else _delimiter(sample)
-    records = _records(sample, found)
-    if not whole and len(records) < SAMPLE_RECORDS:
+    delimiter, guesses = (given.delimiter, ()) if given.delimiter else _delimiter(sample)
+    records = _records(sample, delimiter)
+    if not complete and len(records) < SAMPLE_RECORDS:
         records = records[:-1]
     if not records:
         raise refuse("empty", "The file holds no rows. Upload a table with a header and rows.")
     has_header, sure = (given.header, True) if given.header is not None else find_header(records)
     header = records[0] if has_header else None
     rows = records[1:] if has_header else records
-    if not rows and whole:
+    if not rows and complete:
         raise refuse(
             "only-header", "The file holds a header line and no rows. Upload the rows as well."
         )
-    start = _header_end(sample, found) if has_header else 0
+    start = _header_end(sample, delimiter) if has_header else 0
     names = _names(header, rows, text[start : start + SAMPLE_BYTES])
-    surplus = _surplus(text, found, start, names, rows)
+    surplus = _surplus(text, delimiter, start, names, rows)
     guesses += _guesses(header, names, sure=sure)
-    return Layout(found, names, has_header, surplus, start, _decimal(found, rows), guesses)
+    return Layout(delimiter, names, has_header, surplus, start, _decimal(delimiter, rows), guesses)
 
 
 def _guesses(header: Record | None, names: Record, *, sure: bool) -> tuple[Guess, ...]:
-    found = []
+    guesses = []
     if not sure:
-        what = "a row of data" if header is None else "the names of the columns"
-        found.append(Guess("header", header is not None, f"The first line was read as {what}."))
+        content = "a row of data" if header is None else "the names of the columns"
+        guesses.append(
+            Guess("header", header is not None, f"The first line was read as {content}.")
+        )
     if header is not None and len(header) < len(names):
         sentence = "The header has one name too few: the first column was read as row names."
-        found.append(Guess("", None, sentence))
-    return tuple(found)
+        guesses.append(Guess("", None, sentence))
+    return tuple(guesses)
 
 
 def _names(header: Record | None, rows: Sequence[Record], data: bytes) -> Record:
-    """Names of the columns; one more than the header has where R wrote names of the rows."""
+    """Names of the columns. R writes one name too few if the first column has names of rows."""
     if header is None:
         return [""] * Counter(len(row) for row in rows).most_common(1)[0][0]
     width = Counter(map(len, rows)).most_common(1)[0][0] if rows else len(header)
@@ -92,12 +98,12 @@ def _names(header: Record | None, rows: Sequence[Record], data: bytes) -> Record
             f"{width} cells: a line break is missing after the header. Add it.",
         )
     longer = bool(rows) and all(len(row) == len(header) + 1 for row in rows)
-    # A delimiter at the end of every line makes a cell, and not a column: of the rows alone, or of
-    # the header too.
-    ended = not any(row[-1].strip() for row in rows)
-    if not longer or (ended and header[-1].strip()):
+    # A delimiter at the end of every row makes an empty cell, and not a column, unless the header
+    # ends with one too.
+    last_is_empty = not any(row[-1].strip() for row in rows)
+    if not longer or (last_is_empty and header[-1].strip()):
         return header
-    # R puts names of rows in quotation marks.
+    # R writes names of rows in quotation marks.
     if data.lstrip().startswith(b'"') and len({row[0] for row in rows}) == len(rows):
         return ["", *header]
     raise refuse(
@@ -108,10 +114,10 @@ def _names(header: Record | None, rows: Sequence[Record], data: bytes) -> Record
 
 
 def _surplus(text: bytes, delimiter: str, start: int, names: Record, rows: Sequence[Record]) -> int:
-    """How many cells the longest row has too many, all of them empty."""
+    """Number of cells that the longest row has beyond the columns, all of them empty."""
     if any(_filled(row) > len(names) for row in rows):
         raise unreadable(text, delimiter, len(names))
-    # pandas shortens the first row without a warning, even if it is blank.
+    # pandas cuts a first row that is too long without an error, so it counts even if it is blank.
     first: Record = next(
         csv_reader(text[start : start + SAMPLE_BYTES].decode(errors="ignore"), delimiter), []
     )
@@ -135,24 +141,25 @@ def _refuse_other_formats(sample: str) -> None:
 def _delimiter(sample: str) -> tuple[str, tuple[Guess, ...]]:
     """The delimiter under which most rows have equally many cells."""
     best, best_share = ",", 0.0
-    found: dict[str, list[Record]] = {}
+    by_delimiter: dict[str, list[Record]] = {}
     for delimiter in (*DELIMITERS, WHITESPACE):
-        records = found[delimiter] = _records_if_short(sample, delimiter)
-        # A header may be one cell short, as R writes it.
+        records = by_delimiter[delimiter] = _records_if_short(sample, delimiter)
+        # R writes headers with one cell too few, so the header is not counted.
         widths = [len(record) for record in records[1:] or records]
         if not widths:
             continue
         width, count = Counter(widths).most_common(1)[0]
         share = count / len(widths)
-        # Words are separated by blanks too: only a regular pattern counts, where there is no other.
+        # Texts contain blanks too, so they are delimiters only if nearly all rows have equally many
+        # and no other delimiter fits.
         blanks = delimiter == WHITESPACE
         if width > 1 and share > best_share and not (blanks and (share <= 0.9 or best_share > 0.5)):
             best, best_share = delimiter, share
-    # With a delimiter that is none, a line of very many columns is one long cell.
-    if not any(found.values()):
+    # A wrong delimiter makes one cell of a line, which may be too long. A right one does not.
+    if not any(by_delimiter.values()):
         raise long_cell()
-    chosen = found.pop(best)
-    rivals = [records for records in found.values() if _regular(records)]
+    chosen = by_delimiter.pop(best)
+    rivals = [records for records in by_delimiter.values() if _regular(records)]
     if not any(_n_numbers(records) >= _n_numbers(chosen) for records in rivals):
         return best, ()
     return best, (Guess("delimiter", best, f"Cells were assumed to be separated by {best!r}."),)
@@ -178,7 +185,7 @@ def _records(sample: str, delimiter: str) -> list[Record]:
 
 
 def _records_if_short(sample: str, delimiter: str) -> list[Record]:
-    """The records, or none where a cell is too long."""
+    """The records, or an empty list if a cell is too long."""
     try:
         return _records(sample, delimiter)
     except InputError:
@@ -203,24 +210,24 @@ def csv_reader(text: str, delimiter: str) -> Any:
 
 
 def unreadable(text: bytes, delimiter: str, n_columns: int) -> InputError:
-    """Say which line is not like the others."""
-    odd: list[str] = []
-    longer: list[str] = []
+    """Make an error that names the lines with too many cells."""
+    with_values: list[str] = []
+    with_empty: list[str] = []
     try:
         for line, record in read_records(text.decode(), delimiter):
             if len(record) > n_columns:
                 filled = _filled(record) > n_columns
-                (odd if filled else longer).append(f"line {line:,} ({len(record)})")
-            if len(odd) == 3:
+                (with_values if filled else with_empty).append(f"line {line:,} ({len(record)})")
+            if len(with_values) == 3:
                 break
     except csv.Error:
         return long_cell()
-    # Additional empty cells are reported if there are no other additional cells.
-    if odd := odd or longer[:3]:
+    # Lines whose additional cells are all empty are only reported if there are no others.
+    if lines := with_values or with_empty[:3]:
         return refuse(
             "ragged",
             f"The table has {n_columns} columns, but some lines have more cells: "
-            f"{joined(odd)}. Put cells that contain the delimiter in quotation marks.",
+            f"{joined(lines)}. Put cells that contain the delimiter in quotation marks.",
         )
     return refuse(
         "quotes",
@@ -239,13 +246,13 @@ def _decimal(delimiter: str, rows: Sequence[Record]) -> str:
     if delimiter == ",":
         return "."
     cells = [cell.strip() for row in rows for cell in row[:200]]
-    # 1,234 alone may be a thousand.
+    # A cell such as 1,234 does not show a decimal comma, because it may mean 1234.
     commas = any(DECIMAL_COMMA.fullmatch(cell) and mark_of(cell) == "," for cell in cells)
     return "," if commas and not any(DECIMAL_POINT.fullmatch(cell) for cell in cells) else "."
 
 
 def long_cell() -> InputError:
-    """The refusal of a cell that no table has."""
+    """The error about a cell that is too long."""
     return refuse(
         "long-cell",
         f"A cell is longer than {csv.field_size_limit():,} characters: either a column of long "
@@ -255,7 +262,7 @@ def long_cell() -> InputError:
 
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?%?|[-+]?(inf|nan)", re.IGNORECASE)
 DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+%?")
-# How pandas and NumPy write fractions: never without a point or an exponent.
+# Pandas and NumPy write floats with a point or an exponent.
 WRITTEN_FRACTION = re.compile(r"[-+]?(\d+\.\d+(e[-+]?\d+)?|\d+e[-+]?\d+|inf|nan)", re.IGNORECASE)
 WHOLE_FRACTION = re.compile(r"[-+]?\d+\.0+")
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-"})
@@ -266,33 +273,34 @@ Record = list[str]
 def find_header(records: Sequence[Record]) -> tuple[bool, bool]:
     """Whether the first record names the columns, and whether that is certain."""
     first, rest = [cell.strip() for cell in records[0]], records[1:]
-    # A delimiter at the end of the line makes a cell, and not a column.
+    # A delimiter at the end of the line makes an empty cell, and not a column.
     while len(first) > 1 and not first[-1]:
         first.pop()
     if _counts_columns(first) and rest:
-        return _of_counted(first, rest), False
+        return _is_counted_header(first, rest), False
     numeric = [_is_number(cell) for cell in first]
     if not any(numeric):
         return True, any(_all_numbers(rest, i) for i in range(len(first)))
-    # Class names may be numbers: a name above a column of numbers shows a header all the same.
-    named = any(
+    # Some names in a header may be numbers, so a single name above a column of numbers suffices.
+    has_name = any(
         not is_number and cell.casefold() not in MISSING and _all_numbers(rest, i)
         for i, (cell, is_number) in enumerate(zip(first, numeric, strict=True))
     )
-    return named, named
+    return has_name, has_name
 
 
 def _counts_columns(first: Record) -> bool:
-    """Whether a record is 0, 1, 2 and so on, below a blank name of an index or not."""
-    named = first[1:] if not first[0] else first
-    return len(first) > 1 and named == [str(i) for i in range(len(named))]
+    """Whether a record is 0, 1, 2 and so on, perhaps after the blank name of an index."""
+    names = first[1:] if not first[0] else first
+    return len(first) > 1 and names == [str(i) for i in range(len(names))]
 
 
-def _of_counted(first: Record, rest: Sequence[Record]) -> bool:
+def _is_counted_header(first: Record, rest: Sequence[Record]) -> bool:
+    """Whether the record 0, 1, 2 ... is a header. Raises InputError if it can be data as well."""
     index = _below(rest, 0)
     if not first[0] and len(index) == len(rest) and _is_index(index):
         return True
-    if any(_not_of(cell, _below(rest, i)) for i, cell in enumerate(first) if cell):
+    if any(_does_not_fit(cell, _below(rest, i)) for i, cell in enumerate(first) if cell):
         return True
     raise InputError([_question(first)])
 
@@ -302,8 +310,8 @@ def _is_index(cells: Record) -> bool:
     return cells == counted or (len(cells) > 1 and len(set(cells)) == len(cells))
 
 
-def _not_of(name: str, cells: Record) -> bool:
-    """Whether a whole number cannot be a cell of a column, by what stands below it."""
+def _does_not_fit(name: str, cells: Record) -> bool:
+    """Whether a whole number cannot be a cell of the column with these other cells."""
     if not cells:
         return False
     numbers = [cell for cell in cells if NUMBER.fullmatch(cell) and "%" not in cell]

@@ -27,19 +27,19 @@ from calib.loading.reading.delimited_text import read_text
 from calib.loading.table import Table, make_table
 from calib.text import quoted
 
-USUAL = Budget()
+DEFAULT_BUDGET = Budget()
 SUFFIXES = {".gz", ".zip", ".bz2", ".xz", ".zst"}
 
 
 class ArrowTable(Protocol):
-    """What pyarrow, Polars and others call a table: it can hand over its columns by Arrow."""
+    """A table of pyarrow, Polars or another library that can export its columns to Arrow."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
 
 Source: TypeAlias = str | bytes | os.PathLike[str] | pd.DataFrame | ArrowTable | Table
 
-# What else people drop by mistake, by its first bytes.
+# People upload files of these formats by mistake. Each is recognised by its first bytes.
 OTHER_FORMATS = {
     b"\x89PNG": "a PNG image",
     b"\xff\xd8\xff": "a JPEG image",
@@ -55,7 +55,7 @@ OTHER_FORMATS = {
     b"\x80\x05\x95": "a Python pickle",
 }
 
-# First bytes of formats whose content can be much larger than the file.
+# Files that begin with these bytes can have a content that is much larger than the file.
 PACKED = (*UNPACKERS, PARQUET, ARROW_FILE, ARROW_STREAM)
 
 
@@ -63,15 +63,15 @@ def read(
     data: Source,
     name: str | None = None,
     *,
-    budget: Budget = USUAL,
+    budget: Budget = DEFAULT_BUDGET,
     given: TextFormat | None = None,
 ) -> Table:
     """Read a table from any supported source. The name is for messages and reports.
 
-    A str with a line break is pasted text, any other a path. Delimited text, Parquet, Feather and
-    Arrow files and NumPy archives (.npz) are distinguished by their content, so are gzip, zip,
-    bzip2, xz and zstd. What `given` says of a text's format is not guessed. An InputError says why
-    something is not a table, or a text that can be read in two ways, and what to do.
+    A str with a line break is pasted text, any other str a path. Delimited text, Parquet, Feather
+    and Arrow files and NumPy archives (.npz) are distinguished by their content, and so are gzip,
+    zip, bzip2, xz and zstd. The fields of `given` are not guessed. An InputError says why something
+    is not a table, or why a text can be read in two ways, and what to do.
     """
     given = given or TextFormat()
     if isinstance(data, Table):
@@ -105,12 +105,11 @@ def _from_frame(frame: pd.DataFrame, name: str) -> Table:
     plain = frame.reset_index(drop=True)
     if plain.empty:
         raise refuse("empty", "The DataFrame holds no rows or no columns.")
-    names = [_flat(column) for column in frame.columns]
+    names = [
+        " ".join(map(str, column)) if isinstance(column, tuple) else str(column)
+        for column in frame.columns
+    ]
     return make_table(plain, names, name=name, commas=has_commas(plain, LOOK_ROWS))
-
-
-def _flat(column: object) -> str:
-    return " ".join(map(str, column)) if isinstance(column, tuple) else str(column)
 
 
 def _read_path(path: Path, limit: int) -> bytes:
@@ -124,7 +123,7 @@ def _read_path(path: Path, limit: int) -> bytes:
 
 
 def stem(name: str) -> str:
-    """What the data of a file are called: those of scores.csv.gz "scores"."""
+    """The name of the data of a file, which is "scores" for scores.csv.gz."""
     path = Path(name)
     while path.suffix.lower() in SUFFIXES:
         path = path.with_suffix("")
@@ -154,7 +153,7 @@ def _from_bytes(data: bytes, name: str, budget: Budget, given: TextFormat) -> Ta
 
 
 def _check_single(content: bytes) -> None:
-    """Refuse files one behind the other: only the last one's directory would be read."""
+    """Refuse several files in one, of which only the last would be read."""
     for magic, kind in ((PARQUET, "Parquet"), (ARROW_FILE, "Arrow")):
         if content.startswith(magic) and 2 * magic in content:
             raise refuse(
