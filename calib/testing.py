@@ -75,13 +75,13 @@ def assert_calibrated(
         if not 0.0 <= bound < math.inf:
             raise ValueError(f"{name} must be a number of at least 0, got {bound!r}.")
     cells = ScoreCells.from_arrays(y_true, y_prob, sample_weight)
-    broken = [said for name, bound in given.items() if (said := _broken(name, bound, cells))]
+    broken = [text for name, bound in given.items() if (text := _broken(name, bound, cells))]
     if broken:
         raise AssertionError(f"Not calibrated ({cells.n_rows:,} rows): {'; '.join(broken)}.")
 
 
 def _broken(name: str, bound: float, cells: ScoreCells) -> str:
-    """What to report of a limit that is exceeded, or "" if it is not exceeded."""
+    """A text about a limit that is exceeded, or "" if it is not exceeded."""
     label, measure = LIMITS[name]
     value, at_most = float(measure(cells)), name.startswith("max")
     # NaN exceeds every limit, because it fails both comparisons.

@@ -24,11 +24,11 @@ MAX_POINTS = 900
 class CumulativeCurve(Locked):
     """The four panels of Figure 1 in Gupta et al., from fractile 0 to 1. Arrays: shape (p,)."""
 
-    fractile: FloatArray  # share of the total weight with a score up to this point
+    fractile: FloatArray  # The share of the total weight with a score up to this point.
     score: FloatArray
-    # Derivative of a spline that is fitted to the cumulative outcome.
+    # This is the derivative of a spline that is fitted to the cumulative outcome.
     recalibrated: FloatArray
-    # Sums of scores and of outcomes up to the fractile, divided by the total weight.
+    # The sums up to the fractile are divided by the total weight.
     cumulative_score: FloatArray
     cumulative_outcome: FloatArray
     # The difference curve of a calibrated model stays within plus or minus this value with

@@ -16,17 +16,19 @@ GRID_SIZE = 201
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LambdaPath(Locked):
-    """How the smoothing of a calibrator was chosen: cross-validated loss by penalty.
+    """How the smoothing of a calibrator was chosen: cross-validated loss per row by penalty.
+
+    `lambdas` and `losses` have the shape (p,), and so have the effective `degrees` of freedom,
+    which are empty if the method does not compute them. `chosen` is the position of the lambda in
+    use.
 
     Raises ValueError if the lengths differ, or `chosen` is not a position.
     """
 
-    # shape (p,): penalty, and the cross-validated loss per row.
     lambdas: FloatArray
     losses: FloatArray
-    # shape (p,): effective degrees of freedom. Empty if the method does not compute them.
     degrees: FloatArray
-    chosen: int  # position of the lambda in use
+    chosen: int
 
     def __post_init__(self) -> None:
         n = len(self.lambdas)
@@ -40,7 +42,7 @@ class LambdaPath(Locked):
         Locked.__post_init__(self)
 
     def frame(self) -> pd.DataFrame:
-        """One row a lambda."""
+        """One row per lambda."""
         table = pd.DataFrame({"lambda": self.lambdas, "loss": self.losses})
         if len(self.degrees):
             table["degrees"] = self.degrees
@@ -49,16 +51,17 @@ class LambdaPath(Locked):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CalibrationFunction(Locked):
-    """A fitted calibrator on a grid of scores."""
+    """A fitted calibrator on a grid of scores.
 
-    # shape (g,): uncalibrated and calibrated scores. Empty if the calibrator reads whole rows of a
-    # matrix.
+    `score` and `calibrated` have the shape (g,). They are empty if the calibrator reads whole rows
+    of a matrix. `knots` are the scores at which the function changes its formula. `formula`
+    describes the function in words and numbers. `path` is None if the method has no smoothing.
+    """
+
     score: FloatArray
     calibrated: FloatArray
-    # shape (k,): scores at which the function changes its formula, if there are any.
     knots: FloatArray
-    formula: str  # description of the function in words and numbers
-    # How the smoothing was chosen. None if the method has no smoothing.
+    formula: str
     path: LambdaPath | None = None
 
     @property
@@ -67,26 +70,26 @@ class CalibrationFunction(Locked):
         return len(self.score) > 0
 
     def frame(self) -> pd.DataFrame:
-        """One row a grid point."""
+        """One row per grid point."""
         return pd.DataFrame({"score": self.score, "calibrated": self.calibrated})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CompactLogitCurve(Locked):
-    """The compact logit at one epsilon, on a grid of scores."""
+    """The compact logit at one epsilon, on a grid of scores.
 
-    # Epsilon in use, and epsilon by the rule of Lucena 2018 for these scores.
+    `rule` is the epsilon by the rule of Lucena 2018 for these scores. `n_outside` is the number of
+    rows with a score outside [epsilon, 1 - epsilon], where the transform is the identity.
+    """
+
     epsilon: float
     rule: float
-    # shape (g,)
     score: FloatArray
     transformed: FloatArray
-    # Number of rows with a score outside [epsilon, 1 - epsilon], where the transform is the
-    # identity.
     n_outside: int
 
     def frame(self) -> pd.DataFrame:
-        """One row a grid point."""
+        """One row per grid point."""
         return pd.DataFrame({"score": self.score, "transformed": self.transformed})
 
 

@@ -21,23 +21,26 @@ from calib.uncertainty import Replicates
 
 RateKind = Literal["corp", "smooth"]
 RATE_KINDS: tuple[RateKind, ...] = get_args(RateKind)
-# Stretches of scores, of equal counts, whose rows are taken to vary alike.
-STRETCHES = 10
+# The design effect is assumed to be constant in each of these quantile bins of the scores.
+DESIGN_EFFECT_BINS = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RateCurve(Locked):
-    """A curve of the observed frequency with a pointwise band. Arrays have the shape (p,)."""
+    """A curve of the estimated frequency of positive rows with a pointwise band.
+
+    Arrays have the shape (p,). Scores do not decrease, and the curve is linear between points.
+    """
 
     kind: RateKind
-    score: FloatArray  # in non-decreasing order; the curve is linear between points
-    observed: FloatArray  # estimated frequency of the positive class
+    score: FloatArray
+    observed: FloatArray
     low: FloatArray
     high: FloatArray
     confidence_level: float
 
     def frame(self) -> pd.DataFrame:
-        """One row a point."""
+        """One row per point."""
         return pd.DataFrame(arrays_of(self))
 
 
@@ -51,8 +54,8 @@ def local_design_effect(
     """
     if clusters is None:
         return np.ones(len(score))
-    stretches = bin_cells(cells, STRETCHES, "quantile")
-    return clusters.design_effect(stretches)[np.searchsorted(stretches.high_edge[:-1], score)]
+    bins = bin_cells(cells, DESIGN_EFFECT_BINS, "quantile")
+    return clusters.design_effect(bins)[np.searchsorted(bins.high_edge[:-1], score)]
 
 
 def whole_design_effect(cells: ScoreCells, clusters: Replicates | None) -> float:
@@ -97,23 +100,24 @@ def smooth_curve(
 def _band(
     cells: ScoreCells, score: FloatArray, effect: float, confidence_level: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    known = cells.in_effective_rows()
-    # Groups whose scores are spread move the whole curve more than they bend it.
+    effective_cells = cells.in_effective_rows()
+    # A cluster whose scores differ shifts the whole curve more than it bends it.
     wider = max(1.0, effect / cells.design_effect)
-    fit = fit_smooth(known)
+    fit = fit_smooth(effective_cells)
     if fit is None:
         rate = np.full(len(score), min(1.0, cells.base_rate))
-        effective = np.full(len(score), known.total_weight / wider)
+        effective = np.full(len(score), effective_cells.total_weight / wider)
         return rate, *wilson_interval(rate, effective, confidence_level)
     middle = fit.log_odds(score)
     half = normal_quantile(confidence_level) * fit.error(score) * np.sqrt(wider)
     return sigmoid(middle), sigmoid(middle - half), sigmoid(middle + half)
 
 
-# A band is drawn from this many buckets of neighbouring scores. More have no visible effect.
+# The band is computed from this many buckets of neighbouring scores. More have no visible effect.
 BAND_BUCKETS = 256
 MAX_BLOCKS = 300
-FEW_OF_AN_OUTCOME = 5.0
+# Blocks in which fewer effective rows have the rarer outcome get a Wilson interval.
+MIN_ROWS_OF_RARER_OUTCOME = 5.0
 
 
 def corp_curve(
@@ -170,7 +174,7 @@ def _blocks(
     rate = np.clip(np.diff(cells.cumulative_positive[edges]) / weight, 0.0, 1.0)
     effective = np.square(weight) / np.add.reduceat(effect * cells.weight_sq, edges[:-1])
     low, high = wilson_interval(rate, effective, confidence_level)
-    few = effective * np.minimum(rate, 1.0 - rate) < FEW_OF_AN_OUTCOME
+    few = effective * np.minimum(rate, 1.0 - rate) < MIN_ROWS_OF_RARER_OUTCOME
     return rate, np.where(few, low, rate), np.where(few, high, rate)
 
 
@@ -205,7 +209,7 @@ def _bootstrap(
 
 
 def _refit(x: FloatArray, positive: FloatArray, weight: FloatArray) -> FloatArray:
-    """The increasing fit to one resample, at every bucket; between its neighbours where empty."""
+    """The increasing fit to one resample at every bucket. It is interpolated at empty buckets."""
     drawn = weight > 0.0
     fit = pool_adjacent_violators(positive[drawn] / weight[drawn], weight[drawn])
     return fit if drawn.all() else np.interp(x, x[drawn], fit)

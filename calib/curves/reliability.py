@@ -17,31 +17,35 @@ from calib.uncertainty import Replicates
 
 Band = Literal["per_bin", "simultaneous"]
 FEW_ROWS = 30
-OF_BINS = ("low_edge", "high_edge", "rows", "weight", "positive", "mean_score", "observed")
+BIN_COLUMNS = ("low_edge", "high_edge", "rows", "weight", "positive", "mean_score", "observed")
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class ReliabilityCurve(Locked):
-    """The bins of a reliability diagram that have rows, sorted by score. Arrays: shape (b,)."""
+    """The bins of a reliability diagram that have rows, sorted by score. Arrays: shape (b,).
 
-    # Bins are right-closed; the first bin is closed on both sides.
+    Bins are closed on the right, and the first bin is closed on both sides. `positive` is the
+    positive weight of a bin, and `n_empty` the number of bins without rows. `band` says whether the
+    level of the band applies to each bin, or to all bins together.
+    """
+
     low_edge: FloatArray
     high_edge: FloatArray
     rows: FloatArray
     weight: FloatArray
-    positive: FloatArray  # positive weight
+    positive: FloatArray
     mean_score: FloatArray
     observed: FloatArray
-    # Wilson interval of `observed`.
+    # The bounds are those of the Wilson interval of `observed`.
     low: FloatArray
     high: FloatArray
-    # Consistency band: range of `observed` if the scores are calibrated.
+    # The consistency band is the range of `observed` if the scores are calibrated.
     band_low: FloatArray
     band_high: FloatArray
-    n_empty: int  # number of bins without rows, which are left out
+    n_empty: int
     strategy: str
-    confidence_level: float  # of the intervals and of the band
-    band: Band = "per_bin"  # whether the level applies to each bin, or to all bins together
+    confidence_level: float
+    band: Band = "per_bin"
 
     @property
     def gap(self) -> FloatArray:
@@ -70,7 +74,7 @@ def reliability_curve(
 ) -> ReliabilityCurve:
     """Compute the reliability diagram of some cells.
 
-    Where `edges` are given, they are those of the bins, and the strategy is called "range".
+    If `edges` are given, they are those of the bins, and the strategy is called "range".
 
     The level is that of the Wilson intervals and of the consistency band. `clusters` are resamples
     of the clusters of the rows; intervals and band then use the number of rows divided by the
@@ -87,12 +91,14 @@ def reliability_curve(
             cells, bins, confidence_level, simultaneous=band == "simultaneous"
         )
     elif band == "simultaneous":
-        band_low, band_high = _of_all(cells, bins, effect, confidence_level, clusters)
+        band_low, band_high = _simultaneous_by_cluster(
+            cells, bins, effect, confidence_level, clusters
+        )
     else:
         alone = calibrated_rate_interval(cells, bins, confidence_level)
         band_low, band_high = _widened(bins.mean_score, alone, np.sqrt(effect))
     return ReliabilityCurve(
-        **{name: getattr(bins, name) for name in OF_BINS},
+        **{name: getattr(bins, name) for name in BIN_COLUMNS},
         n_empty=bins.n_empty,
         low=low,
         high=high,
@@ -104,7 +110,7 @@ def reliability_curve(
     )
 
 
-def _of_all(
+def _simultaneous_by_cluster(
     cells: ScoreCells, bins: Bins, effect: FloatArray, confidence_level: float, clusters: Replicates
 ) -> tuple[FloatArray, FloatArray]:
     """Simultaneous band by cluster: bins that share clusters are not independent."""
@@ -117,5 +123,5 @@ def _widened(
     middle: FloatArray, bounds: tuple[FloatArray, FloatArray], factor: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     low, high = (middle + factor * (bound - middle) for bound in bounds)
-    # Where hardly any positive is expected both bounds may be 0, below the mean score.
+    # If almost no positives are expected, both bounds may be 0, which is below the mean score.
     return np.clip(low, 0.0, bounds[0]), np.clip(high, bounds[1], 1.0)

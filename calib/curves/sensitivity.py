@@ -17,15 +17,16 @@ MIN_BINS, MAX_BINS = 5, 50
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SensitivityCurve(Locked):
-    """ECE by number of bins, with one strategy. Arrays have the shape (m,)."""
+    """ECE by number of bins, with one strategy and with its interval. Arrays: shape (m,).
+
+    `noise_floor` is the mean ECE of calibrated scores, and `noise` its quantile at the level.
+    """
 
     strategy: Strategy
     n_bins: IntArray
     ece: FloatArray
-    # Interval of ECE.
     low: FloatArray
     high: FloatArray
-    # Mean ECE of calibrated scores, and its quantile at level `confidence_level`.
     noise_floor: FloatArray
     noise: FloatArray
     confidence_level: float
@@ -37,8 +38,8 @@ class SensitivityCurve(Locked):
 
     def frame(self) -> pd.DataFrame:
         """One row per number of bins."""
-        found = {"strategy": self.strategy, **arrays_of(self)}
-        return pd.DataFrame(found | {"miscalibrated": self.miscalibrated})
+        columns = {"strategy": self.strategy, **arrays_of(self)}
+        return pd.DataFrame(columns | {"miscalibrated": self.miscalibrated})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,6 +98,6 @@ def _row(
     edges = bin_edges(cells, n_bins, strategy)
     bins, errors = bin_between(cells, edges), replicates.ece(edges, cells)
     value = float(bins.weight @ np.abs(bins.gap)) / cells.total_weight
-    found = errors.estimate(value, level)
+    estimate = errors.estimate(value, level)
     noise = float(np.quantile(errors.noise, level))
-    return value, found.low, found.high, found.noise_floor, noise
+    return value, estimate.low, estimate.high, estimate.noise_floor, noise

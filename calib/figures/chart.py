@@ -221,9 +221,9 @@ def legend_height(layers: Sequence[Layer], room: float) -> int:
 
 
 def still(chart: Chart) -> Figure:
-    """A figure that is drawn once: its traces need no names to be found again by.
+    """A figure for an image, whose traces have no identifiers.
 
-    Plotly takes such a name for a selector of CSS when it makes an image; a space breaks it.
+    Plotly uses them as selectors of CSS when it makes an image, and a space breaks a selector.
     """
     return chart.figure.update_traces(uid=None)
 
@@ -231,8 +231,8 @@ def still(chart: Chart) -> Figure:
 def same_axes(charts: Sequence[Chart]) -> tuple[Chart, ...]:
     """The same charts with every axis as long as the longest among them.
 
-    They are made by one function of different data. Axes whose ticks have names, other ones in one
-    chart than in another, stay as they are.
+    They are drawn by one function from different data. Axes whose ticks have different names in the
+    charts do not change.
     """
     axes = [chart.panels.axes for chart in charts]
     ranges = {name: _common_range([others.get(name) for others in axes]) for name in axes[0]}
@@ -262,7 +262,7 @@ def _unchecked_type() -> Callable[[Mapping[str, Any]], BaseFigure]:
     from plotly.basedatatypes import BaseFigure
 
     class Unchecked(BaseFigure):
-        """A figure of which nothing is read but its dictionary."""
+        """A figure whose dictionary is all that Streamlit reads."""
 
         def __init__(self, spec: Mapping[str, Any]) -> None:
             self._spec = spec
@@ -274,7 +274,7 @@ def _unchecked_type() -> Callable[[Mapping[str, Any]], BaseFigure]:
 
 
 def _packed(value: Any) -> Any:
-    """A trace with its numbers as bytes: a third of the JSON, and nothing for plotly to parse."""
+    """A trace with its numbers as bytes: the JSON is a third as long, and is not parsed."""
     if isinstance(value, dict):
         return {name: _packed(part) for name, part in value.items()}
     if isinstance(value, np.ndarray) and value.dtype.kind == "f":

@@ -25,7 +25,7 @@ from calib.figures.theme import BAND, DASHES, FRAME, GREY, GRID, SYMBOLS, style_
 from calib.figures.words import axis_titles, verdicts
 from calib.numerics.few_cells import cell_runs
 
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
 # The script computes these from the score and the weights of a cell, but cannot for runs of cells.
 RUN_COLUMNS = ("low", "score_sum", "variance")
 
@@ -51,7 +51,7 @@ def style() -> str:
 
 
 def _file(name: str) -> str:
-    return (HERE / name).read_text(encoding="utf-8")
+    return (FOLDER / name).read_text(encoding="utf-8")
 
 
 def explorer_data(

@@ -11,9 +11,9 @@ from calib.figures.chart import Chart, still
 
 ImageKind = Literal["png", "svg"]
 IMAGE_KINDS: tuple[ImageKind, ...] = get_args(ImageKind)
-# Pixels of PNG to one of the chart: sharp on paper and on dense screens.
+# A PNG has twice the pixels in each direction, so that it is sharp on paper.
 SCALE = 2
-# Kaleido's server is one for the process.
+# A process has one server of Kaleido, so images are drawn one after the other.
 DRAWING = threading.Lock()
 
 

@@ -312,7 +312,7 @@ def dots(of: Subject, curve: ReliabilityCurve, scale: Scale, *, joined: bool = T
 
 def describe_bins(curve: ReliabilityCurve) -> list[str]:
     """The text under the pointer for each bin."""
-    # Python formats its own numbers in half of the time that NumPy's need.
+    # Python's numbers are formatted in half of the time of NumPy's.
     edges = zip(curve.low_edge.tolist(), curve.high_edge.tolist(), strict=True)
     sizes = zip(
         curve.rows.tolist(), curve.weight.tolist(), curve.positive.tolist(), curve.few, strict=True
@@ -330,7 +330,7 @@ def describe_bins(curve: ReliabilityCurve) -> list[str]:
 
 
 def rate_layers(curves: Iterable[RateCurve], scale: Scale) -> list[Layer]:
-    """Curves of observed frequency without bins: the bands of all, and above them the curves."""
+    """Curves of observed frequency without bins, above the bands of all."""
     rates = tuple(curves)
     return [_rate_band(rate, scale) for rate in rates] + [_rate(rate, scale) for rate in rates]
 

@@ -1,6 +1,8 @@
-"""What the tests and the gaps of slices found, in sentences for pages and reports."""
+"""Results of the tests and the gaps of slices, in sentences for pages and reports."""
 
 from __future__ import annotations
+
+import math
 
 from calib.analysis.slices import SliceGaps, SliceTests
 from calib.analysis.verdict import SIGNIFICANCE
@@ -14,18 +16,18 @@ def miscalibrated(tests: SliceTests) -> str:
     judged = int((~tests.few).sum())
     if not judged:
         return f"no slice has {FEW_ROWS} rows, so none is tested."
-    found = int(tests.significant(SIGNIFICANCE).sum())
-    if not found:
+    n_significant = int(tests.significant(SIGNIFICANCE).sum())
+    if not n_significant:
         return f"no evidence of miscalibration in any of {plural(judged, 'tested slice')}."
     i = int(tests.order[0])
-    are = "is" if found == 1 else "are"
+    are = "is" if n_significant == 1 else "are"
     slope = Estimate(tests.slope[i], tests.slope_low[i], tests.slope_high[i])
     at = level(tests.confidence_level)
-    known = slope.value == slope.value
-    line = f"slope {number(slope.value, 2)}, {at} CI {interval(slope, 2)}; " if known else ""
+    line = f"slope {number(slope.value, 2)}, {at} CI {interval(slope, 2)}; "
+    line = "" if math.isnan(slope.value) else line
     return (
-        f"{found} of {plural(judged, 'tested slice')} {are} miscalibrated. Strongest evidence: "
-        f"{shortened(tests.names[i])} ({line}KS error {number(tests.ks[i])}; "
+        f"{n_significant} of {plural(judged, 'tested slice')} {are} miscalibrated. "
+        f"Strongest evidence: {shortened(tests.names[i])} ({line}KS error {number(tests.ks[i])}; "
         f"{p_value(tests.p_adjusted[i])} after Holm's correction)."
     )
 

@@ -29,7 +29,8 @@ class TestResult:
         Null distribution of the statistic.
     """
 
-    __test__: ClassVar[bool] = False  # the name is the field's; it is nothing for pytest to collect
+    # Without this, pytest would collect the class because of its name.
+    __test__: ClassVar[bool] = False
 
     statistic: float
     p_value: float
@@ -218,11 +219,11 @@ class Metric:
         >>> round(METRICS["brier_decomposition"].number(cells), 4)
         0.06
         """
-        found = self.numbers(problem, **parameters)
-        return found[self.part] if self.part else next(iter(found.values()))
+        numbers = self.numbers(problem, **parameters)
+        return numbers[self.part] if self.part else next(iter(numbers.values()))
 
 
-# What every facade takes, in numpydoc's words.
+# The arguments of every facade are described as in numpydoc.
 ARRAYS: Mapping[Of, str] = {
     "scores": """y_true : array-like of shape (n,), or ScoreCells
     Outcomes, 0 or 1. If ScoreCells are given, `y_prob` and `sample_weight` must not be given.
@@ -239,7 +240,7 @@ sample_weight : array-like of shape (n,), optional
     Weights, all above 0. Default: every row has weight 1.
 """,
 }
-# What own parameters of several metrics mean.
+# These parameters have the same description in several metrics.
 PARAMETERS = {
     "n_bins": "int\n    Number of bins, at least 1.",
     "random_state": "int\n    Seed of the simulation. Not used with 100 or more distinct scores.",
@@ -314,7 +315,7 @@ def metric(label: str, **declared: Any) -> Callable[[Callable[..., Result]], Cal
     return register
 
 
-# What calibration errors, and tests of one, have in common.
+# These are `metric` with the declarations that all errors, or all tests, have in common.
 error_metric = functools.partial(
     metric,
     bounds=(0.0, 1.0),
@@ -349,7 +350,7 @@ def _as_problem(
 
 def _facade_doc(entry: Metric) -> str:
     """The function's docstring with the arrays, bounds, errors and source of its declaration."""
-    # Python 3.13 takes the indentation off docstrings, earlier ones leave it.
+    # Before Python 3.13 docstrings have the indentation of the source.
     opening, *rest = SECTION.split(inspect.cleandoc(entry.compute.__doc__ or ""))
     written = dict(zip(rest[::2], rest[1::2], strict=True))
     returned = entry.compute.__annotations__.get("return", float)
@@ -364,25 +365,25 @@ def _facade_doc(entry: Metric) -> str:
         for name, words in PARAMETERS.items()
         if entry.takes(name) and f"{name} : " not in described
     )
-    own = {
+    merged = {
         "Parameters": ARRAYS[entry.of] + shared + described,
         "Raises": RAISES.format(PROBLEMS[entry.of].__name__) + written.pop("Raises", ""),
     }
-    found = declared | written | own
+    texts = declared | written | merged
     return f"{opening.strip()}\n\n" + "\n\n".join(
-        f"{name}\n{'-' * len(name)}\n{found[name].strip()}" for name in SECTIONS if name in found
+        f"{name}\n{'-' * len(name)}\n{texts[name].strip()}" for name in SECTIONS if name in texts
     )
 
 
 def _facade_signature(compute: Callable[..., Any]) -> inspect.Signature:
-    own = list(inspect.signature(compute).parameters.values())[1:]
+    parameters = list(inspect.signature(compute).parameters.values())[1:]
     kinds = inspect.Parameter
     return inspect.Signature(
         [
             kinds("y_true", kinds.POSITIONAL_OR_KEYWORD),
             kinds("y_prob", kinds.POSITIONAL_OR_KEYWORD, default=None),
             kinds("sample_weight", kinds.KEYWORD_ONLY, default=None),
-            *(p.replace(kind=kinds.KEYWORD_ONLY) for p in own),
+            *(p.replace(kind=kinds.KEYWORD_ONLY) for p in parameters),
         ]
     )
 
@@ -426,7 +427,7 @@ def scorer(key: str, part: str | None = None, **parameters: Any) -> Any:
     >>> (cross_val_score(LogisticRegression(), x, y, scoring=scoring) < 0).all()
     np.True_
     """
-    from sklearn.metrics import make_scorer  # takes longer to import than all metrics
+    from sklearn.metrics import make_scorer  # Its import takes longer than that of all metrics.
 
     entry = METRICS[key]
 
@@ -436,8 +437,8 @@ def scorer(key: str, part: str | None = None, **parameters: Any) -> Any:
         if part is None:
             return _larger_is_better(next(iter(numbers.values())), entry.better)
         if part not in numbers:
-            known = ", ".join(filter(None, numbers)) or "none"
-            raise ValueError(f"part of {key} must be one of {known}, got {part!r}.")
+            parts = ", ".join(filter(None, numbers)) or "none"
+            raise ValueError(f"part of {key} must be one of {parts}, got {part!r}.")
         return numbers[part]
 
     return make_scorer(score, response_method="predict_proba")

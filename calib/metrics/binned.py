@@ -21,7 +21,7 @@ Norm = Literal["l1", "l2", "max"]
     convention="Right-closed bins, the first closed on both sides; empty bins are skipped.",
     source="Guo et al. 2017, arXiv:1706.04599",
     aliases="ECE; maximum calibration error (MCE), root mean squared calibration error",
-    other_class=None,  # a score on an edge belongs to the bin below it, for either class
+    other_class=None,  # A score on an edge belongs to the bin below it, for either class.
 )
 def expected_calibration_error(
     cells: ScoreCells,
@@ -94,9 +94,9 @@ def _squared_gap(bins: Bins, rows: FloatArray | None) -> float:
     return float(bins.weight @ squares / bins.weight.sum())
 
 
-# Separated classes never violate monotony, however many the bins.
+# If the scores separate the classes, no number of bins violates monotonicity.
 MAX_BINS = 1_000
-ROUNDING = 1e-12  # of sums over bins
+ROUNDING = 1e-12  # Smaller differences of sums over bins are rounding errors.
 
 
 @error_metric(
@@ -105,7 +105,7 @@ ROUNDING = 1e-12  # of sums over bins
     convention="Quantile bins that never split ties; at most 1,000.",
     source="Roelofs et al. 2022, arXiv:2012.08668",
     aliases="ECE-sweep, monotonic sweep",
-    other_class=None,  # a score on an edge belongs to the bin below it, for either class
+    other_class=None,  # A score on an edge belongs to the bin below it, for either class.
 )
 def sweep_calibration_error(cells: ScoreCells) -> float:
     """ECE-sweep: ECE with the largest number of quantile bins that keeps frequencies monotone.
@@ -235,7 +235,7 @@ def _class_average(
 
 def flipped(cells: ScoreCells) -> ScoreCells:
     """The cells of the other class: scores 1 - s, outcomes 1 - y."""
-    # Without weights these are one array, of which one prefix sum is enough.
+    # Without weights these are the same array. They stay so, because one prefix sum then suffices.
     rows = cells.rows[::-1]
     weight = rows if cells.weight is cells.rows else cells.weight[::-1]
     weight_sq = weight if cells.weight_sq is cells.weight else cells.weight_sq[::-1]

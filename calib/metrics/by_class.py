@@ -13,23 +13,26 @@ from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.calibrated_null import supremum_by_cluster, supremum_survival
 from calib.numerics.intervals import holm
 
-COLUMNS_AT_ONCE = 64
+# Columns are copied in blocks of this many, because columns of a matrix are slow to read.
+COLUMN_BLOCK = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassErrors(Locked):
-    """Calibration errors of each class. Arrays have the shape (m,); rows count by weight."""
+    """Calibration errors of each class. Arrays have the shape (m,); rows count by weight.
+
+    `ece_noise_floor` is the mean ECE of calibrated scores. `sigma` is the standard deviation of
+    observed minus predicted if the scores were calibrated and the rows independent. `effect` is the
+    design effect: the factor by which clusters increase that variance, at least 1.
+    """
 
     base_rate: FloatArray
     mean_score: FloatArray
-    # KS error and ECE of the view of each class.
     ks: FloatArray
     ece: FloatArray
-    ece_noise_floor: FloatArray  # mean ECE of calibrated scores
-    # Standard deviation of observed minus predicted if the scores were calibrated and the rows
-    # independent.
+    ece_noise_floor: FloatArray
     sigma: FloatArray
-    effect: FloatArray  # design effect: factor by which clusters increase that variance, at least 1
+    effect: FloatArray
 
 
 def class_errors(rows: ScoreMatrix, n_bins: int) -> ClassErrors:
@@ -45,45 +48,48 @@ def class_errors(rows: ScoreMatrix, n_bins: int) -> ClassErrors:
     order = np.argsort(rows.label, kind="stable")
     ends = np.searchsorted(rows.label[order], np.arange(m + 1))
     edges = np.linspace(0.0, 1.0, n_bins + 1)[1:-1]
-    found = np.ones((7, m))
-    for start in range(0, m, COLUMNS_AT_ONCE):
-        columns = np.ascontiguousarray(rows.scores[:, start : start + COLUMNS_AT_ONCE].T)
+    errors = np.ones((7, m))
+    for start in range(0, m, COLUMN_BLOCK):
+        columns = np.ascontiguousarray(rows.scores[:, start : start + COLUMN_BLOCK].T)
         for k, column in enumerate(columns, start):
-            own = order[ends[k] : ends[k + 1]]
-            found[:6, k] = _column_errors(column, column[own], share, share[own], edges)
+            members = order[ends[k] : ends[k + 1]]
+            errors[:6, k] = _column_errors(column, members, share, edges)
             if rows.group is not None:
-                found[6, k] = _cluster_effect(column, own, share, rows.group, found[5, k])
-    found[4] *= np.sqrt(found[6])
-    return ClassErrors(*found)
+                errors[6, k] = _cluster_effect(column, members, share, rows.group, errors[5, k])
+    errors[4] *= np.sqrt(errors[6])
+    return ClassErrors(*errors)
 
 
 def _column_errors(
-    score: FloatArray, own: FloatArray, share: FloatArray, own_share: FloatArray, edges: FloatArray
+    score: FloatArray, members: IntArray, share: FloatArray, edges: FloatArray
 ) -> tuple[float, float, float, float, float, float]:
-    """Base rate, mean score, KS error, ECE, its noise floor, null standard deviation."""
-    cuts = np.union1d(own, edges)
-    # Part j holds the scores in (cut j - 1, cut j]; the last those above all cuts.
+    """Base rate, mean score, KS error, ECE, its noise floor, null standard deviation.
+
+    `members` are the rows of the class.
+    """
+    cuts = np.union1d(score[members], edges)
+    # Part j has the scores in (cut j - 1, cut j], and the last part those above all cuts.
     part = np.searchsorted(cuts, score)
     weighted = share * score
     predicted = np.bincount(part, weighted, minlength=len(cuts) + 1)
     observed = np.zeros(len(cuts) + 1)
-    np.add.at(observed, np.searchsorted(cuts, own), own_share)
+    np.add.at(observed, np.searchsorted(cuts, score[members]), share[members])
     difference = np.cumsum(observed - predicted)
-    # Just before a cut: without the rows that share its score.
+    # Before a cut, the rows that share its score do not count yet.
     on_cut = np.append(cuts, np.inf)[part] == score
     tied = np.bincount(part[on_cut], weighted[on_cut], minlength=len(cuts) + 1) - observed
     ks = max(np.abs(difference).max(), np.abs(difference + tied).max())
     starts = np.append(0, np.searchsorted(cuts, edges) + 1)
     gap = np.add.reduceat(observed - predicted, starts)
     variance = np.bincount(part, share * (weighted - weighted * score), minlength=len(cuts) + 1)
-    # As `calib.numerics.poisson_binomial.calibrated_gap` has it of normal numbers.
+    # The formula is that of `calib.numerics.poisson_binomial.calibrated_gap` for normal numbers.
     normal = np.sqrt(2.0 / np.pi * np.add.reduceat(variance, starts))
     floor = np.minimum(normal, 2.0 * np.add.reduceat(predicted, starts)).sum()
     return (observed.sum(), predicted.sum(), ks, np.abs(gap).sum(), floor, np.sqrt(variance.sum()))
 
 
 def _cluster_effect(
-    score: FloatArray, own: IntArray, share: FloatArray, group: IntArray, sigma: float
+    score: FloatArray, members: IntArray, share: FloatArray, group: IntArray, sigma: float
 ) -> float:
     """Design effect of the sum of one class: its variance relative to independent rows.
 
@@ -92,15 +98,17 @@ def _cluster_effect(
     if sigma == 0.0:
         return 1.0
     residual = -share * score
-    residual[own] += share[own]
+    residual[members] += share[members]
     sums = np.bincount(group, residual)
     return max(1.0, 1.0 + float(sums @ sums - residual @ residual) / sigma**2)
 
 
-# The Brownian limit needs rows, as for the binary test, and outcomes that can vary.
-FEW_ROWS, LITTLE_SPREAD = 100, 25.0
+# The Brownian limit needs this many rows, as for the binary test.
+MIN_ROWS = 100
+# The limit also needs a null variance of at least this many squared steps of the largest row.
+MIN_VARIANCE_RATIO = 25.0
 # A class with fewer observed and expected rows is shown but not tested.
-FEW_OF_A_CLASS = 30
+MIN_CLASS_ROWS = 30
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,16 +159,16 @@ class Classwise(Locked):
     @property
     def tested(self) -> FloatArray:
         """p-values in the order of the classes, NaN for classes that are `few`."""
-        found = np.empty(len(self.index))
-        found[self.index] = np.where(self.few, np.nan, self.p_value)
-        return found
+        p_values = np.empty(len(self.index))
+        p_values[self.index] = np.where(self.few, np.nan, self.p_value)
+        return p_values
 
     def frame(self) -> pd.DataFrame:
         """One row per class, worst KS error first."""
         columns: tuple[str, ...] = ("n_rows", "base_rate", "mean_score", "bias", "ks_error", "ece")
         columns = (*columns, "ece_noise_floor", "p_value", "p_adjusted", "few")
-        named = {"class": self.class_name} | {name: getattr(self, name) for name in columns}
-        return pd.DataFrame(named, index=pd.Index(self.index, name="index"))
+        table = {"class": self.class_name} | {name: getattr(self, name) for name in columns}
+        return pd.DataFrame(table, index=pd.Index(self.index, name="index"))
 
 
 def class_table(rows: ScoreMatrix, class_names: Sequence[str], n_bins: int = 15) -> Classwise:
@@ -186,7 +194,7 @@ def class_table(rows: ScoreMatrix, class_names: Sequence[str], n_bins: int = 15)
         p_value = _p_values(errors, largest, n)
     else:
         p_value = _p_values_by_cluster(errors, largest, len(np.unique(rows.group)))
-    few = np.maximum(counts, errors.mean_score * n) < FEW_OF_A_CLASS
+    few = np.maximum(counts, errors.mean_score * n) < MIN_CLASS_ROWS
     return Classwise(
         index=order,
         class_name=tuple(class_names[k] for k in order),
@@ -206,21 +214,21 @@ def class_table(rows: ScoreMatrix, class_names: Sequence[str], n_bins: int = 15)
 
 def _p_values(errors: ClassErrors, largest: float, n_rows: int) -> FloatArray:
     """By the Brownian limit or Freedman's bound. `largest` is the largest weight share of a row."""
-    if n_rows < FEW_ROWS:
+    if n_rows < MIN_ROWS:
         return np.full(len(errors.ks), np.nan)
-    # Scores of 0 and 1 only leave no room for chance.
+    # If all scores are 0 or 1, any error is infinitely significant.
     sigma = np.maximum(errors.sigma, 1e-300)
     limit = np.array([supremum_survival(x) for x in (errors.ks / sigma).tolist()])
     exponent = errors.ks**2 / (2.0 * (sigma**2 + largest * errors.ks / 3.0))
     bound = np.minimum(2.0 * np.exp(-exponent), 1.0)
-    # If few rows are uncertain, one row can be a large step: the limit would reject too often.
-    return np.where(sigma >= largest * np.sqrt(LITTLE_SPREAD), limit, bound)
+    # If few rows are uncertain, one row can be a large step, and the limit would reject too often.
+    return np.where(sigma >= largest * np.sqrt(MIN_VARIANCE_RATIO), limit, bound)
 
 
 def _p_values_by_cluster(errors: ClassErrors, largest: float, n_clusters: int) -> FloatArray:
     """By the Brownian limit, widened by the design effect and with Student's tails."""
     sigma = np.sqrt(errors.effect) * np.maximum(errors.sigma, 1e-300)
     limit = np.array([supremum_by_cluster(x, n_clusters) for x in (errors.ks / sigma).tolist()])
-    # A cluster can be a step of as many rows as the design effect.
-    enough = sigma >= largest * errors.effect * np.sqrt(LITTLE_SPREAD)
+    # A step can be a whole cluster: as many rows as the design effect.
+    enough = sigma >= largest * errors.effect * np.sqrt(MIN_VARIANCE_RATIO)
     return np.where(enough, limit, np.nan)

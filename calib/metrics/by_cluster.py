@@ -32,11 +32,9 @@ from calib.numerics.logistic import LogisticFit
 from calib.numerics.transforms import certain_logit, sigmoid
 from calib.uncertainty import Errors, fit_line
 
-N_GROUPS = 10  # of Hosmer and Lemeshow
-
-
-# Log-odds nearer than this are one value that is rounded.
-NO_SPREAD = 1e-9
+N_GROUPS = 10  # Hosmer and Lemeshow use this many groups.
+# Log-odds with a smaller standard deviation are one value with rounding errors.
+MIN_SPREAD = 1e-9
 
 
 def clustered_tests(
@@ -85,8 +83,8 @@ def clustered_tests(
     >>> p = rng.random(100)
     >>> y, five = rng.random(100) < p, np.repeat(np.arange(100), 5)
     >>> rows = Predictions.from_arrays(y[five], p[five], group=five).view()
-    >>> found = clustered_tests(rows)["spiegelhalter"]
-    >>> round(found.p_value, 2), found.null
+    >>> test = clustered_tests(rows)["spiegelhalter"]
+    >>> round(test.p_value, 2), test.null
     (0.13, 'Rao-Scott F, 100 clusters')
     >>> round(spiegelhalter_test(y[five], p[five]).p_value, 5)
     1e-05
@@ -144,7 +142,7 @@ def widened_line(rows: BinaryView, fit: SlopeIntercept) -> SlopeIntercept:
     information = features.T @ (features * (weight * rate * (1.0 - rate))[:, None])
     influence = (features * (weight * (rows.outcome - rate))[:, None]) @ np.linalg.inv(information)
     intercept, slope = (
-        math.sqrt(max(1.0, cluster_effect(own, unit_sums(own, rows.group)))) for own in influence.T
+        math.sqrt(max(1.0, cluster_effect(one, unit_sums(one, rows.group)))) for one in influence.T
     )
     return replace(
         fit,
@@ -176,7 +174,7 @@ class _Sums:
     def effect(self, features: FloatArray, scale: FloatArray) -> DesignEffect:
         """Design effect of the residuals times each feature; features have the shape (d, n)."""
         moments = features * self.residual
-        sums = np.array([np.bincount(self.group, own) for own in moments], dtype=np.float64).T
+        sums = np.array([np.bincount(self.group, moment) for moment in moments], dtype=np.float64).T
         return design_effect(sums, moments @ moments.T, scale, self.n_clusters)
 
     def effect_between(self, inner: FloatArray, variance: FloatArray) -> DesignEffect:
@@ -188,17 +186,17 @@ class _Sums:
         squares = np.bincount(place, np.square(self.residual), minlength=table[1]).astype(
             np.float64
         )
-        known = variance > 0.0
+        varies = variance > 0.0
         return design_effect(
-            sums.reshape(table)[:, known],
-            np.diag(squares[known]),
-            np.diag(variance[known]),
+            sums.reshape(table)[:, varies],
+            np.diag(squares[varies]),
+            np.diag(variance[varies]),
             self.n_clusters,
         )
 
 
 def _all_certain(cells: ScoreCells) -> bool:
-    """Whether all scores are 0 or 1 up to rounding: clusters make no wrong one any likelier."""
+    """Whether all scores are 0 or 1 up to rounding. Clusters then have no effect on any test."""
     return float(cells.weight @ (cells.score * (1.0 - cells.score))) < ROUNDING * cells.total_weight
 
 
@@ -234,18 +232,18 @@ def _line(sums: _Sums, cells: ScoreCells, line: LogisticFit | None) -> TestResul
     if math.isnan(by_row.statistic) or _all_certain(cells):
         return by_row
     x, s = certain_logit(cells.score), cells.score
-    # The statistic counts the rows by their effective number.
+    # The statistic of the rows is scaled to their effective number, so the information is too.
     share = cells.total_weight_sq / cells.total_weight
     weight = share * cells.weight * s * (1.0 - s)
     total = float(weight.sum())
     mean = float(weight @ x) / total
     spread = float(weight @ np.square(x - mean))
-    scale, own = np.array([[total]]), np.ones((1, len(sums.score)))
-    # Folds may give one score up to rounding, which has no slope.
-    if spread > NO_SPREAD**2 * total:
+    scale, features = np.array([[total]]), np.ones((1, len(sums.score)))
+    # Calibrated scores may differ by rounding errors between folds only. They have no slope.
+    if spread > MIN_SPREAD**2 * total:
         scale = np.diag([total, spread])
-        own = np.vstack([own, certain_logit(sums.score) - mean])
-    return _corrected(by_row.statistic, by_row.statistic, sums.effect(own, scale))
+        features = np.vstack([features, certain_logit(sums.score) - mean])
+    return _corrected(by_row.statistic, by_row.statistic, sums.effect(features, scale))
 
 
 def _corrected(statistic: float, square: float, effect: DesignEffect) -> TestResult:

@@ -39,7 +39,7 @@ def _range(difference: FloatArray) -> FloatArray:
     convention="Evaluated between distinct scores: tied rows are never split.",
     source="Gupta et al. 2021, arXiv:2006.12800",
     aliases="Kolmogorov-Smirnov calibration error, ECCE-MAD",
-    other_class=None,  # the cumulative curve begins at the lowest score
+    other_class=None,  # The cumulative curve begins at the lowest score.
 )
 def ks_error(cells: ScoreCells) -> float:
     """Kolmogorov-Smirnov (KS) calibration error: the maximum of abs(C_k) over k.
@@ -182,7 +182,7 @@ def _test(
     observed = float(error(_difference(cells)))
     sigma = null_standard_deviation(cells)
     if sigma == 0.0:
-        # Scores of 0 and 1 only: calibrated ones leave no gap at all.
+        # If all scores are 0 or 1, calibrated scores have no gap at all.
         return TestResult(observed, 1.0 if observed == 0.0 else 0.0, "certain scores")
     if few_scores(cells):
         drawn = simulated_differences(cells, random_state) if drawn is None else drawn

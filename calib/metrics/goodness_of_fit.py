@@ -15,9 +15,9 @@ from calib.numerics.calibrated_null import N_SIMULATED, SIMULATED, simulated_p
 from calib.numerics.few_cells import bucket_starts
 from calib.numerics.resampling import draw_noise
 
-ROUNDING = 1e-12  # of sums over bins
-FEW_EXPECTED = 5.0  # Cochran's rule, for a group's variance
-# Runs of scores that are drawn together; fewer scores are drawn exactly.
+ROUNDING = 1e-12  # Smaller sums over bins are rounding errors.
+FEW_EXPECTED = 5.0  # Cochran's rule is applied to the variance of a group.
+# More distinct scores are joined into this many runs, whose rows are drawn together.
 MAX_RUNS = 64
 
 
@@ -127,7 +127,7 @@ def groups_test(
 def chi_square(groups: Bins, gap: FloatArray) -> FloatArray:
     """The test statistic of gaps of shape (g,) or (g, r)."""
     spread = groups.mean_score * (1.0 - groups.mean_score)
-    # A group of scores 0 or 1 has no variance: if right, it adds 0; if wrong, infinity.
+    # A group with scores 0 or 1 has no variance. It adds 0 if they are right, otherwise infinity.
     certain = spread < ROUNDING
     terms = (groups.effective_rows / np.where(certain, 1.0, spread)) @ np.square(gap)
     wrong = np.abs(gap[certain]).max(axis=0, initial=0.0) > ROUNDING
@@ -139,9 +139,9 @@ def simulated_gaps(
 ) -> FloatArray:
     """Gaps of the groups under y ~ Bernoulli(s), shape (g, r)."""
     if noise is not None and len(cells) <= MAX_RUNS:
-        # For few groups this takes a fraction of the time of reduceat, and adds in the same order.
-        own = [part.sum(axis=0) for part in np.split(noise, groups.first[1:])]
-        return np.stack(own) / groups.weight[:, None]
+        # This takes a fraction of the time of reduceat, and adds in the same order.
+        sums = [part.sum(axis=0) for part in np.split(noise, groups.first[1:])]
+        return np.stack(sums) / groups.weight[:, None]
     runs = bucket_starts(cells.score, cells.weight, MAX_RUNS)
     starts = np.union1d(runs, groups.first)
 

@@ -13,7 +13,7 @@ from calib.numerics.arrays import BoolArray, FloatArray
 from calib.numerics.isotonic import pool_adjacent_violators
 from calib.numerics.transforms import clip_certain
 
-CHUNK = 8_192  # cells whose temporaries stay in the processor's cache
+CHUNK = 8_192  # Temporary arrays of this many cells stay in the processor's cache.
 
 
 def row_log_loss(outcome: BoolArray, score: FloatArray) -> FloatArray:
@@ -220,5 +220,5 @@ def _decompose(
     score = mean_score(cells, cells.score)
     fitted = mean_score(cells, pool_adjacent_violators(cells.rate, cells.weight))
     constant = mean_score(cells, np.full(len(cells), cells.base_rate))
-    # The isotonic fit is the best of all monotone ones for either score: below 0 is rounding.
+    # No monotone fit has a lower loss than the isotonic one, so negative parts are rounding errors.
     return Decomposition(score, max(0.0, score - fitted), max(0.0, constant - fitted), constant)

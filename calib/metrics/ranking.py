@@ -72,14 +72,14 @@ def row_auc(cells: ScoreCells, outcome: BoolArray, score: FloatArray) -> FloatAr
     negative = cells.cumulative_weight - positive
     beaten = 0.5 * (negative[:-1] + negative[1:]) / negative[-1]
     beating = 1.0 - 0.5 * (positive[:-1] + positive[1:]) / positive[-1]
-    # In the order of the scores: to look up each row's cell takes twice as long.
+    # The rows are visited in the order of their scores: looking up their cells takes twice as long.
     in_order = bool((score[1:] >= score[:-1]).all())
     order = slice(None) if in_order else increasing_order(score)
     entries = np.diff(run_starts(score[order] + 0.0), append=len(score))
     above, below = (beaten - area) / share, (beating - area) / (1.0 - share)
-    found = np.empty(len(score))
-    found[order] = np.where(outcome[order], np.repeat(above, entries), np.repeat(below, entries))
-    return area + found
+    distance = np.empty(len(score))
+    distance[order] = np.where(outcome[order], np.repeat(above, entries), np.repeat(below, entries))
+    return area + distance
 
 
 def row_auc_within(rows: BinaryView, fold: IntArray) -> FloatArray:
@@ -97,19 +97,19 @@ def row_auc_within(rows: BinaryView, fold: IntArray) -> FloatArray:
     >>> float(row_auc_within(rows, np.array([0, 0, 1, 1])).mean())
     1.0
     """
-    found, pairs = np.zeros(len(rows)), 0.0
+    contributions, pairs = np.zeros(len(rows)), 0.0
     for number in np.unique(fold):
         chosen = np.flatnonzero(fold == number)
         part = rows.rows(chosen)
         cells = part.cells()
         if cells.one_class:
             continue
-        own = cells.total_positive * (cells.total_weight - cells.total_positive)
-        share = own / cells.total_weight
-        found[chosen] = share * row_auc(cells, part.outcome, part.score)
-        pairs += own
+        fold_pairs = cells.total_positive * (cells.total_weight - cells.total_positive)
+        share = fold_pairs / cells.total_weight
+        contributions[chosen] = share * row_auc(cells, part.outcome, part.score)
+        pairs += fold_pairs
     total = float(rows.weights.sum())
-    return found * (total / pairs) if pairs > 0.0 else np.full(len(rows), math.nan)
+    return contributions * (total / pairs) if pairs > 0.0 else np.full(len(rows), math.nan)
 
 
 @metric(
@@ -187,11 +187,11 @@ def auc_estimate(
     if contributions is None:
         contributions = row_auc(cells, rows.outcome, rows.score)
     spread = _Spread.of(rows, contributions, counts)
-    # Perfect ranks show no spread at all.
+    # If all ranks are right, or all wrong, the contributions do not vary.
     inside = 0.0 < area < 1.0
     ratio = spread.variance / counts.variance(area) if inside else 1.0
-    known = spread.freedom if inside else 0.0
-    factor = squared_half_width(ratio, spread.effect, known, confidence_level)
+    freedom = spread.freedom if inside else 0.0
+    factor = squared_half_width(ratio, spread.effect, freedom, confidence_level)
 
     def excess(other: float) -> float:
         return (other - area) ** 2 - factor * counts.variance(other)
@@ -203,7 +203,7 @@ def auc_estimate(
 
 def auc_difference(
     rows: BinaryView,
-    own: FloatArray,
+    contributions: FloatArray,
     reference: FloatArray,
     *,
     confidence_level: float = 0.95,
@@ -217,7 +217,7 @@ def auc_difference(
     Parameters
     ----------
     rows : BinaryView
-    own, reference : ndarray of shape (n,)
+    contributions, reference : ndarray of shape (n,)
         Contributions of these rows to the two AUCs, from `calib.metrics.ranking.row_auc`.
     confidence_level : float
         In (0, 1).
@@ -228,8 +228,8 @@ def auc_difference(
     Returns
     -------
     Estimate
-        Own minus reference, within [-1, 1]. The bounds are NaN if a class has one row or one
-        cluster.
+        The first AUC minus that of the reference, within [-1, 1]. The bounds are NaN if a class has
+        one row or one cluster.
 
     References
     ----------
@@ -241,11 +241,11 @@ def auc_difference(
     >>> import numpy as np
     >>> from calib.data.predictions import Predictions
     >>> rows = Predictions.from_arrays([0, 1, 0, 1, 1], [0.1, 0.3, 0.4, 0.8, 0.9]).view()
-    >>> own = row_auc(rows.cells(), rows.outcome, rows.score)
-    >>> auc_difference(rows, own, own)
+    >>> contributions = row_auc(rows.cells(), rows.outcome, rows.score)
+    >>> auc_difference(rows, contributions, contributions)
     Estimate(value=0.0, low=0.0, high=0.0, noise_floor=nan, resolution=0.0)
     """
-    change = own - reference
+    change = contributions - reference
     weight = rows.weights
     value = float(weight @ change) / float(weight.sum())
     if math.isnan(value):
@@ -275,8 +275,8 @@ class _Counts:
     def of(cls, rows: BinaryView) -> _Counts:
         weight, square = rows.weights, rows.squared_weights
         positive, negative = (
-            float(weight @ own) ** 2 / float(square @ own)
-            for own in (rows.outcome.astype(np.float64), (~rows.outcome).astype(np.float64))
+            float(weight @ members) ** 2 / float(square @ members)
+            for members in (rows.outcome.astype(np.float64), (~rows.outcome).astype(np.float64))
         )
         return cls(positive, negative)
 
@@ -298,23 +298,23 @@ class _Spread:
     @classmethod
     def of(cls, rows: BinaryView, contribution: FloatArray, counts: _Counts) -> _Spread:
         share, times = rows.weights / rows.weights.sum(), rows.multiplicity
-        own = share * (contribution - float(share @ contribution))
-        square = np.square(own)
+        terms = share * (contribution - float(share @ contribution))
+        square = np.square(terms)
         square *= rows.squared_weights / rows.weights**2 if times is None else 1.0 / times
         variance = float(square.sum())
-        units = unit_sums(own, rows.group)
-        effect = 1.0 if rows.group is None else cluster_effect(own, units)
-        slow = 0.0  # a class of few rows leaves the variance few degrees of freedom
+        units = unit_sums(terms, rows.group)
+        effect = 1.0 if rows.group is None else cluster_effect(terms, units)
+        slow = 0.0  # A class with few rows makes this large, so that few degrees of freedom remain.
         for outcome, n in ((True, counts.positive), (False, counts.negative)):
             chosen = np.flatnonzero(rows.outcome == outcome)
             group = None if rows.group is None else rows.group[chosen]
-            units = unit_sums(own[chosen], group)
-            known = None if times is None else times[chosen]
-            if (len(units) if known is None else known.sum()) < 2:
+            units = unit_sums(terms[chosen], group)
+            repeats = None if times is None else times[chosen]
+            if (len(units) if repeats is None else repeats.sum()) < 2:
                 return cls(variance, effect, 0.0)
-            # The mean of the class was taken off.
-            rows_of = float(rows.counts[chosen].sum())
-            variance += float(square[chosen].sum()) / max(rows_of - 1.0, 1.0)
-            slow += 1.0 / (n * n * max(freedom(units, known), 1e-9))
+            # One degree of freedom is lost, because the mean of the class was subtracted.
+            n_rows = float(rows.counts[chosen].sum())
+            variance += float(square[chosen].sum()) / max(n_rows - 1.0, 1.0)
+            slow += 1.0 / (n * n * max(freedom(units, repeats), 1e-9))
         total = 1.0 / counts.positive + 1.0 / counts.negative
         return cls(variance, effect, total * total / slow)

@@ -27,7 +27,7 @@ from calib.uncertainty import fit_line
     source="Cox 1958, doi:10.1093/biomet/45.3-4.562",
     aliases="Cox recalibration, weak calibration",
     digits=3,
-    perfect=math.nan,  # the scores separate the classes
+    perfect=math.nan,  # The scores separate the classes.
     weighs_evidence=True,
     needs_both_classes=True,
 )
@@ -100,12 +100,12 @@ def line_test(cells: ScoreCells, fit: LogisticFit | None) -> TestResult:
     return TestResult(statistic, float(chdtrc(2.0, statistic)), "chi-square, 2 degrees of freedom")
 
 
-Number = tuple[float, float]  # estimate, standard error
-NOTHING: Number = (math.nan, math.nan)
-# Mean of p (1 - p). Below it every fitted probability is 0 or 1, and nothing is estimable.
-NO_INFORMATION = 1e-12
-# The rows that are not certain have nearly one score: no slope has a standard error then. Of a
-# larger condition number of the information matrix, its inverse is rounding.
+Number = tuple[float, float]  # A number is an estimate and its standard error.
+NOT_ESTIMABLE: Number = (math.nan, math.nan)
+# With a smaller mean of p (1 - p) all fitted probabilities are 0 or 1, and nothing is estimable.
+MIN_MEAN_VARIANCE = 1e-12
+# With a larger condition number the inverse of the information matrix is rounding error: almost all
+# rows that are not certain have the same score.
 MAX_CONDITION = 1e13
 
 
@@ -117,28 +117,28 @@ def _wald(number: Number, z: float) -> tuple[float, float, float, float]:
 
 def _joint(cells: ScoreCells, x: FloatArray, fit: LogisticFit | None) -> tuple[Number, Number]:
     if fit is None:
-        return NOTHING, NOTHING
+        return NOT_ESTIMABLE, NOT_ESTIMABLE
     features = np.column_stack([np.ones(len(x)), x])
     errors = _standard_errors(cells, features, features @ fit.coefficients)
     if errors is None:
-        return NOTHING, NOTHING
+        return NOT_ESTIMABLE, NOT_ESTIMABLE
     intercept, slope = zip(fit.coefficients.tolist(), errors.tolist(), strict=True)
     return slope, intercept
 
 
 def _intercept_only(cells: ScoreCells, x: FloatArray) -> Number:
     if cells.one_class:
-        return NOTHING
+        return NOT_ESTIMABLE
     a = best_intercept(x, cells.positive, cells.weight, xtol=1e-13)
     errors = _standard_errors(cells, np.ones((len(x), 1)), a + x)
-    return NOTHING if errors is None else (a, float(errors[0]))
+    return NOT_ESTIMABLE if errors is None else (a, float(errors[0]))
 
 
 def _standard_errors(cells: ScoreCells, features: FloatArray, eta: FloatArray) -> FloatArray | None:
-    # Variance of the weighted score equations under the fitted model; with weights of 1 the inner
-    # matrix is the inverse of the outer ones, and the usual standard errors remain.
+    # The inner matrix is the variance of the weighted score equations under the fitted model. With
+    # weights of 1 it is the inverse of the outer ones, and these are the usual standard errors.
     variance = sigmoid(eta) * sigmoid(-eta)
-    if cells.weight @ variance < NO_INFORMATION * cells.total_weight:
+    if cells.weight @ variance < MIN_MEAN_VARIANCE * cells.total_weight:
         return None
     information = features.T @ (features * (cells.weight * variance)[:, None])
     size = np.sqrt(np.diagonal(information))

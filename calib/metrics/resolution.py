@@ -37,15 +37,15 @@ def resolutions(
     >>> outcome, count = np.array([False, True]), np.array([6.0, 4.0])
     >>> rows = BinaryView(outcome, np.array([0.4, 0.4]), count=count)
     >>> ends = np.array([0.39, 0.39]), np.array([0.41, 0.41])
-    >>> found = resolutions(rows, rows.cells(), ends, np.array([0.5, 0.5]), np.array([-0.1, 0.15]))
-    >>> {name: round(value, 4) for name, value in found.items()}
+    >>> bounds = resolutions(rows, rows.cells(), ends, np.array([0.5, 0.5]), np.array([-0.1, 0.15]))
+    >>> {name: round(value, 4) for name, value in bounds.items()}
     {'log_loss': 0.0053, 'brier_score': 0.0025, 'mean_score': 0.0, 'edge': 0.246, \
 'ks_error': 0.244, 'auc': 0.5}
     """
     share = rows.weights / rows.weights.sum()
     low, high = np.minimum(*ends), np.maximum(*ends)
     grouped = high > low
-    # Slopes left and right of the cell's score differ by gap / (middle (1 - middle)).
+    # The slopes left and right of the cell's score differ by gap / (middle (1 - middle)).
     bend = 1.0 + np.abs(aside) / np.maximum(middle * (1.0 - middle), 1e-12)
     leaning = share * aside
 
@@ -55,7 +55,7 @@ def resolutions(
         most = np.minimum(gap * bend, np.abs(whole))
         return abs(float(leaning @ whole)) + float(share @ most)
 
-    found = {
+    bounds = {
         name: change(*(loss(rows.outcome, score) for score in (rows.score, *ends)))
         for name, loss in (("log_loss", row_log_loss), ("brier_score", row_brier))
     }
@@ -63,7 +63,7 @@ def resolutions(
     code = 2 * cell + rows.outcome
 
     def total(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Sums per cell of positive and negative rows, and of rows whose order is not known."""
+        """Sums per cell of positive and negative rows: of all, and of those in unknown order."""
         free = np.where(same_score, 0.0, values)
         every, loose = (
             np.bincount(code, of, 2 * len(cells)).astype(np.float64) for of in (values, free)
@@ -72,13 +72,13 @@ def resolutions(
 
     reach = share * np.where(rows.outcome, 1.0 - low, high)
     rise, fall, rise_of_few, fall_of_few = total(reach)
-    # How far the cumulative difference can go within a cell, beyond both its ends.
+    # Within a cell the cumulative difference can exceed its values at both ends by this much.
     beyond = np.minimum(np.minimum(rise, fall), np.maximum(rise_of_few, fall_of_few))
     positive, negative, few_positive, few_negative = total(share)
     tied = (positive - few_positive) @ (negative - few_negative)
     pairs = float(positive.sum() * negative.sum())
     moved = change(rows.score, *ends)
-    return found | {
+    return bounds | {
         "mean_score": moved,
         "edge": float(np.maximum(rise_of_few, fall_of_few).max()),
         "ks_error": float(beyond.max()) + moved,
@@ -100,7 +100,7 @@ def _alone(
     atom[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(order)))
     cell = np.searchsorted(between, score)
     weight = np.bincount(atom, np.where(grouped, 0.0, share), len(score))
-    # Of each cell the atom of the largest weight, and the last one of equal ones.
+    # Each cell has one atom of the largest weight: the last one if several have the same weight.
     starts = run_starts(cell)
     length = np.diff(starts, append=len(cell))
     top = np.flatnonzero(weight == np.repeat(np.maximum.reduceat(weight, starts), length))

@@ -15,8 +15,8 @@ from calib.numerics.binning import quantiles
 from calib.numerics.smoothed_rate import fit_smooth
 from calib.numerics.transforms import sigmoid
 
-# Factors exp(-x^2/2) beyond are below 1e-19: a smoothed curve has no such fast waves.
-LARGEST_EXPONENT = 9.5
+# Faster waves are left out, because their factors exp(-x^2/2) are below 1e-19.
+MAX_WAVE_NUMBER = 9.5
 
 
 def spread_on_grid(x: FloatArray, mass: FloatArray, n_steps: int) -> FloatArray:
@@ -59,7 +59,7 @@ def smooth_reflected(sums: FloatArray, bandwidth: float) -> FloatArray:
     least 3 steps of the grid, which then has all waves that matter. The density is that at 0, 1/m,
     ..., 1; its integral is the sum of the masses.
     """
-    n_waves = min(len(sums), int(LARGEST_EXPONENT / (np.pi * bandwidth)) + 2)
+    n_waves = min(len(sums), int(MAX_WAVE_NUMBER / (np.pi * bandwidth)) + 2)
     factor = np.exp(-0.5 * (np.pi * bandwidth * np.arange(n_waves)) ** 2)
     waves = np.zeros(len(sums))
     waves[:n_waves] = sums[:n_waves] * factor
@@ -75,22 +75,20 @@ def absolute_integral(values: FloatArray) -> float:
     """
     size = np.abs(values)
     total = size[:-1] + size[1:]
-    # Lines that cross 0: two triangles in place of a trapezium.
+    # A line that crosses 0 has two triangles instead of a trapezium.
     crossing = np.flatnonzero(values[:-1] * values[1:] < 0.0)
     lost = size[crossing] * size[crossing + 1] / total[crossing]
     return float(total.sum() / 2.0 - lost.sum()) / (len(values) - 1)
 
 
-# Steps of the grid in one bandwidth. Sharing a mass between two points, and reading the curve at
-# those alone, each change the integral by at most step^2/8 times that of abs(K''), which is
-# 4 phi(1)/bandwidth^2: together by 1.5e-5 of the error of exact cells. The error found is off by
-# no more, since that of a larger bandwidth is never larger.
-STEPS = 128
-FIRST_GRID = 4096
-# Reached by errors below 1.3e-4.
-FINEST_GRID = 2**20
+# Grid steps per bandwidth. Masses and the curve are both moved to grid points. Each changes the
+# integral by at most step^2/8 times that of abs(K''), 4 phi(1)/bandwidth^2, together by 1.5e-5 of
+# the error. The result is off by no more, because a larger bandwidth never has a larger error.
+STEPS_PER_BANDWIDTH = 128
+FIRST_GRID_STEPS = 4096
+MAX_GRID_STEPS = 2**20  # Errors below 1.3e-4 reach it.
 # With fewer grid steps per bandwidth, terms of the kernel's series would be missing.
-MIN_STEPS = 3.0
+MIN_STEPS_PER_BANDWIDTH = 3.0
 TOLERANCE = 1e-9
 ROUNDING = 1e-12
 
@@ -118,25 +116,26 @@ def smooth_calibration_error(cells: ScoreCells) -> float:
     """
     residual = (cells.positive - cells.weight * cells.score) / cells.total_weight
     least, most = abs(float(residual.sum())), float(np.abs(residual).sum())
-    # All residuals of one sign: no kernel lets any of them cancel.
+    # If all residuals have the same sign, none of them cancel with any kernel.
     if least >= most * (1.0 - ROUNDING):
         return most
-    n_steps = FIRST_GRID
+    least_error = STEPS_PER_BANDWIDTH / MAX_GRID_STEPS
+    n_steps = FIRST_GRID_STEPS
     while True:
         sums = cosine_sums(spread_on_grid(cells.score, residual, n_steps))
-        error = _agreeing(sums, least, most)
-        if n_steps * error >= STEPS or n_steps == FINEST_GRID:
+        error = _equal_to_bandwidth(sums, least, most)
+        if n_steps * error >= STEPS_PER_BANDWIDTH or n_steps == MAX_GRID_STEPS:
             return error
-        n_steps = 1 << math.ceil(math.log2(STEPS / max(error, STEPS / FINEST_GRID)))
+        n_steps = 1 << math.ceil(math.log2(STEPS_PER_BANDWIDTH / max(error, least_error)))
 
 
-def _agreeing(sums: FloatArray, least: float, most: float) -> float:
+def _equal_to_bandwidth(sums: FloatArray, least: float, most: float) -> float:
     """The error that equals its own bandwidth, found between two bounds on a grid."""
 
     def excess(bandwidth: float) -> float:
         return absolute_integral(smooth_reflected(sums, bandwidth)) - bandwidth
 
-    low = max(least, MIN_STEPS / (len(sums) - 1))
+    low = max(least, MIN_STEPS_PER_BANDWIDTH / (len(sums) - 1))
     if excess(low) <= 0.0:
         return min(max(least, low + excess(low)), most)
     if excess(most) >= 0.0:
@@ -154,10 +153,10 @@ def _agreeing(sums: FloatArray, least: float, most: float) -> float:
     "tails.",
     source="Austin and Steyerberg 2019, doi:10.1002/sim.8281",
     aliases="ICI, E50, E90, Emax",
-    interval=None,  # a resample costs as much as a fit
+    interval=None,  # Each resample would cost as much as a fit.
     other_class="same",
     weighs_evidence=True,
-    precision=1e-5,  # the log loss is exact to 1e-13, and the curve to about 1e-6
+    precision=1e-5,  # The log loss of the fit is exact to 1e-13, and its curve to about 1e-6.
 )
 def integrated_calibration_index(cells: ScoreCells, penalty: float | None = None) -> SmoothedErrors:
     """Integrated calibration index (ICI), E50, E90 and Emax.
@@ -177,7 +176,7 @@ def integrated_calibration_index(cells: ScoreCells, penalty: float | None = None
     >>> errors.ici <= errors.emax, errors.e50 <= errors.e90
     (True, True)
     """
-    # How smooth the curve should be depends on how much is known.
+    # The penalty depends on the amount of evidence, so rows count as effective rows.
     fit = fit_smooth(cells.in_effective_rows(), penalty)
     curve = cells.base_rate if fit is None else sigmoid(fit.log_odds(cells.score))
     distance = np.abs(cells.score - curve)
