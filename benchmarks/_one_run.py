@@ -13,7 +13,7 @@ import numpy as np
 
 import calib
 
-UNIT = 1024.0 if sys.platform == "linux" else 1024.0**2  # of ru_maxrss, per megabyte
+MAXRSS_PER_MB = 1024.0 if sys.platform == "linux" else 1024.0**2
 
 
 def analyze(file: str) -> None:
@@ -34,7 +34,7 @@ def timed(run: object) -> None:
     wall, cpu = time.perf_counter(), time.process_time()
     run()  # type: ignore[operator]
     found = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / UNIT
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MAXRSS_PER_MB
     print(json.dumps(found | {"peak": peak}))
 
 

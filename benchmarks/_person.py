@@ -13,8 +13,9 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import connect
 
-PATIENCE = 120.0  # seconds for a first analysis on a busy machine
-MOST_KEPT = 32  # large messages, which are sent by their hash when they come again
+MAX_WAIT_SECONDS = 120.0  # A first analysis on a busy machine takes less.
+# Large messages that come again are sent by their hash.
+MAX_KEPT_MESSAGES = 32
 EARLY = ForwardMsg.FINISHED_EARLY_FOR_RERUN
 
 
@@ -63,7 +64,7 @@ class Person:
         asked.file_urls_request.session_id = self._session
         self._socket.send(asked.SerializeToString())
         while True:
-            answer = ForwardMsg.FromString(self._socket.recv(timeout=PATIENCE))  # type: ignore[arg-type]
+            answer = ForwardMsg.FromString(self._socket.recv(timeout=MAX_WAIT_SECONDS))  # type: ignore[arg-type]
             self._note(answer)
             if answer.WhichOneof("type") == "file_urls_response":
                 break
@@ -80,7 +81,7 @@ class Person:
 
     def _upload(self, path: str, name: str, data: bytes) -> None:
         # The token against request forgery is in a cookie, and must also be sent as a header.
-        with httpx.Client(base_url=self._url, timeout=PATIENCE) as client:
+        with httpx.Client(base_url=self._url, timeout=MAX_WAIT_SECONDS) as client:
             client.get("/_stcore/health")
             token = client.cookies.get("_streamlit_xsrf", "")
             sent = client.put(path, files={"file": (name, data)}, headers={"X-Xsrftoken": token})
@@ -98,13 +99,13 @@ class Person:
         """Send, and read until the script has ended; seconds until `until` came."""
         start, seen = time.perf_counter(), 0.0
         # No message is dropped while a script runs, because the server may refer to it.
-        while len(self._kept) > MOST_KEPT:
+        while len(self._kept) > MAX_KEPT_MESSAGES:
             del self._kept[next(iter(self._kept))]
         message.rerun_script.cached_message_hashes.extend(self._kept)
         message.rerun_script.query_string = self._query
         self._socket.send(message.SerializeToString())
         while True:
-            answer = ForwardMsg.FromString(self._socket.recv(timeout=PATIENCE))  # type: ignore[arg-type]
+            answer = ForwardMsg.FromString(self._socket.recv(timeout=MAX_WAIT_SECONDS))  # type: ignore[arg-type]
             if self._note(answer) == until and not seen:
                 seen = time.perf_counter() - start
             if answer.WhichOneof("type") == "script_finished" and answer.script_finished != EARLY:

@@ -22,7 +22,7 @@ from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.binning import bin_between, bin_edges
 
 POPULATION, PER_CLUSTER, CORRELATION = 100_000, 5, 0.3
-FEW_QUANTILES = 4_000
+N_COARSE_QUANTILES = 4_000
 N_BINS, N_RATE_BINS = 15, 10
 
 
@@ -63,7 +63,7 @@ class Shape:
     @cached_property
     def quantiles(self) -> FloatArray:
         """Evenly spaced quantiles of the scores: what a calibrator is applied to, many times."""
-        return self.score(norm.ppf((np.arange(FEW_QUANTILES) + 0.5) / FEW_QUANTILES))
+        return self.score(norm.ppf((np.arange(N_COARSE_QUANTILES) + 0.5) / N_COARSE_QUANTILES))
 
     def population_losses(self, calibrated: FloatArray) -> dict[str, float]:
         """Log loss and Brier score where these quantiles are calibrated so."""
@@ -71,8 +71,8 @@ class Shape:
         return {
             name: float(
                 np.mean(
-                    truth * loss(np.ones(FEW_QUANTILES, dtype=bool), calibrated)
-                    + (1.0 - truth) * loss(np.zeros(FEW_QUANTILES, dtype=bool), calibrated)
+                    truth * loss(np.ones(N_COARSE_QUANTILES, dtype=bool), calibrated)
+                    + (1.0 - truth) * loss(np.zeros(N_COARSE_QUANTILES, dtype=bool), calibrated)
                 )
             )
             for name, loss in LOSSES.items()

@@ -33,10 +33,10 @@ from calib.numerics.arrays import FloatArray
 
 REPEATS = 3
 OURS = Path(__file__).parents[1]
-# A fit on cells may change the held-out log loss by so much. Isotonic regression has a step at
-# every score where it likes one, and loses or gains by the cells' fewer places for them.
-MOST = 1e-6
-CERTIFIED = {"isotonic": 5e-6}
+# A fit on cells may change the held-out log loss by this. Isotonic regression may have a step at
+# every score, and cells have fewer places for steps.
+MAX_LOSS_CHANGE = 1e-6
+MAX_LOSS_CHANGES = {"isotonic": 5e-6}
 N_FITTED = 1_000_000
 
 
@@ -152,7 +152,7 @@ def certificate() -> int:
         for key in settings.methods:
             fits = [calibrator(key).fit_cells(of).predict(held_out.score) for of in (cells, rows)]
             ours, exact = (row_log_loss(held_out.outcome, fit) for fit in fits)
-            change, most = float((ours - exact).mean()), CERTIFIED.get(key, MOST)
+            change, most = float((ours - exact).mean()), MAX_LOSS_CHANGES.get(key, MAX_LOSS_CHANGE)
             missed += abs(change) > most
             print(f"  {key:14s} {change:+10.1e}  certified {most:g}")
     return missed

@@ -26,8 +26,8 @@ from calib.numerics.threads import single_thread
 
 N_REPLICATES, THEIR_REPLICATES = 1_000, 100
 REPEATS = 5
-# Rows, and how many times as fast is promised. Ours draws as many replicates of as many cells
-# whatever the number of rows, so the ratio grows with it: promised at the largest.
+# The second value says how many times as fast as the peer ours must be with this many rows. Ours
+# draws replicates of cells, so the ratio grows with the rows, and is promised for the largest.
 DIAGRAMS = ((10_000, None), (100_000, None), (1_000_000, 50.0))
 CONSISTENCY = (10_000, 100.0)
 Arrays = NDArray[np.float64]

@@ -27,17 +27,19 @@ from tests.browser import chromium, harness
 
 N_ROWS = 1_000_000
 BLOCKS, PRESSES = 6, 10
-RATIO, SERVER, SWITCH, FIRST = 1.5, 0.015, 1.0, 6.0  # promised: times, then seconds
-# Of a step in the explorer, in milliseconds: half of all, and all but one in twenty.
-STEP, SLOW_STEP = 16.0, 25.0
-ROUND_TRIP = 0.2
-# Seconds until the answer of the first page can be read: server and browser know the page.
-ANSWER, VISITS = 1.5, 7
+# These limits are promised in docs/performance.md.
+MAX_PAINT_RATIO = 1.5
+MAX_SERVER_SECONDS, MAX_SWITCH_SECONDS, MAX_FIRST_SECONDS = 0.015, 1.0, 6.0
+# Half of all steps in the explorer take at most the first time, and 19 of 20 the second.
+MAX_MEDIAN_STEP_MS, MAX_SLOW_STEP_MS = 16.0, 25.0
+ROUND_TRIP_SECONDS = 0.2
+# The answer of the first page can be read within this time if server and browser know the page.
+MAX_ANSWER_SECONDS, N_VISITS = 1.5, 7
 ANSWERED = """
 () => document.querySelector("[class*=st-key-answer_] h2")?.getBoundingClientRect().height
     ? performance.now() : 0
 """
-# The bare page's chart; sliders of a page by server, and of the explorer.
+# The first slider is drawn by the server, the second by the explorer.
 CHART, SLIDER = "chart_reliability", ".st-key-n_bins input[type=range]"
 EXPLORER = ".st-key-explorer .explorer"
 OWN_SLIDER = f"{EXPLORER} input[type=range]"
@@ -170,7 +172,7 @@ def answers(browser: Browser, app: str) -> list[float]:
     """Seconds from the first page's address to its answer; the first visit fills the cache."""
     page = browser.new_context(base_url=app, viewport={"width": 1440, "height": 900}).new_page()
     found = []
-    for _ in range(1 + VISITS):
+    for _ in range(1 + N_VISITS):
         page.goto("/")
         found.append(float(page.wait_for_function(ANSWERED).json_value()) / 1000.0)
         harness.settle(page)
@@ -180,7 +182,7 @@ def answers(browser: Browser, app: str) -> list[float]:
 
 def far_presses(browser: Browser, app: str, path: Path) -> list[float]:
     """Presses on the explorer's slider while the server is far away."""
-    with far(app, ROUND_TRIP) as url:
+    with far(app, ROUND_TRIP_SECONDS) as url:
         page = browser.new_context(base_url=url, viewport={"width": 1280, "height": 900}).new_page()
         load(page, path)
         harness.settle(page)
@@ -231,29 +233,43 @@ def report(found: Found, runs: list[dict[str, float]]) -> int:
     server, whole = median_ms(runs, "diagram"), median_ms(runs, "run") - 1000.0 * PAINTED
     slowest = max(readable for readable, _ in (*found.new.values(), *found.seen.values()))
     print(f"{N_ROWS:,} rows; load of the machine {os.getloadavg()[0]:.1f}")
-    print(f"first analysis, s         {found.first:8.2f}  promised {FIRST:g}")
+    print(f"first analysis, s         {found.first:8.2f}  promised {MAX_FIRST_SECONDS:g}")
     print(f"  with progress           {found.progress!s:>8s}  promised True")
     print(f"press to painted, ms      {painted:8.0f}  (quarter: {_quarter(found.app):.0f})")
     print(f"  of the bare page        {bare:8.0f}  (quarter: {_quarter(found.bare):.0f})")
-    print(f"  ratio                   {painted / bare:8.2f}  promised {RATIO:g}")
+    print(f"  ratio                   {painted / bare:8.2f}  promised {MAX_PAINT_RATIO:g}")
     step, slow = statistics.median(found.explorer), _slow(found.explorer)
-    print(f"  in the explorer         {step:8.1f}  promised {STEP:g}")
-    print(f"    one in twenty above   {slow:8.1f}  promised {SLOW_STEP:g}")
+    print(f"  in the explorer         {step:8.1f}  promised {MAX_MEDIAN_STEP_MS:g}")
+    print(f"    one in twenty above   {slow:8.1f}  promised {MAX_SLOW_STEP_MS:g}")
     away, slow_away = statistics.median(found.far), _slow(found.far)
-    print(f"    server {1000 * ROUND_TRIP:g} ms away {away:6.1f}  promised {STEP:g}")
-    print(f"    one in twenty above   {slow_away:8.1f}  promised {SLOW_STEP:g}")
+    print(
+        f"    server {1000 * ROUND_TRIP_SECONDS:g} ms away {away:6.1f}  "
+        f"promised {MAX_MEDIAN_STEP_MS:g}"
+    )
+    print(f"    one in twenty above   {slow_away:8.1f}  promised {MAX_SLOW_STEP_MS:g}")
     answer = statistics.median(found.answer)
-    print(f"first answer, warm, s     {answer:8.2f}  promised {ANSWER:g}")
-    print(f"server, to the diagram, ms {server:7.1f}  promised {1000 * SERVER:g}")
+    print(f"first answer, warm, s     {answer:8.2f}  promised {MAX_ANSWER_SECONDS:g}")
+    print(f"server, to the diagram, ms {server:7.1f}  promised {1000 * MAX_SERVER_SECONDS:g}")
     print(f"  with all that follows   {whole:8.1f}")
     print(f"  {', '.join(f'{part} {median_ms(runs, part):.1f}' for part in TIMED)}")
-    print(f"slowest page to be read, s {slowest:7.2f}  promised {SWITCH:g}")
+    print(f"slowest page to be read, s {slowest:7.2f}  promised {MAX_SWITCH_SECONDS:g}")
     for label in PAGES:
         visits = zip(("first", "again"), (found.new[label], found.seen[label]), strict=True)
         said = (f"{when} {read:5.2f}, complete {done:5.2f}" for when, (read, done) in visits)
         print(f"  {label:12s} {'   '.join(said)}")
-    missed = (found.first > FIRST, painted > RATIO * bare, server > 1000 * SERVER, slowest > SWITCH)
-    steps = (step > STEP, slow > SLOW_STEP, away > STEP, slow_away > SLOW_STEP, answer > ANSWER)
+    missed = (
+        found.first > MAX_FIRST_SECONDS,
+        painted > MAX_PAINT_RATIO * bare,
+        server > 1000 * MAX_SERVER_SECONDS,
+        slowest > MAX_SWITCH_SECONDS,
+    )
+    steps = (
+        step > MAX_MEDIAN_STEP_MS,
+        slow > MAX_SLOW_STEP_MS,
+        away > MAX_MEDIAN_STEP_MS,
+        slow_away > MAX_SLOW_STEP_MS,
+        answer > MAX_ANSWER_SECONDS,
+    )
     return sum(missed) + (not found.progress) + sum(steps)
 
 

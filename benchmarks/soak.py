@@ -27,14 +27,17 @@ from tests.browser import harness
 from tests.loading.bombs import BOMBS
 
 N_ROWS = 200_000
-SHORT = 20.0  # seconds
-# A moved slider is looked at: a person moves it about twice a second.
-PAUSE = (0.3, 0.7)
-# Promised: times one session's median, of up to ten and of more; seconds of the slowest first
-# analysis of ten; megabytes of a session; memory of the empty server against the start.
-RATIO, RATIO_OF_MANY, FIRST, SESSION, LEFT = 3.0, 10.0, 3.0, 40.0, 1.2
-BETWEEN_BOMBS = 5.0  # seconds
-FORGOTTEN = 130.0  # seconds until Streamlit forgets a session that does not come back
+DEFAULT_SECONDS = 20.0
+# A person looks at each result, and moves the slider about twice a second.
+PAUSE_SECONDS = (0.3, 0.7)
+# These limits are promised in docs/performance.md. The ratios are to the median of one session, for
+# up to ten people and for more.
+MAX_RATIO, MAX_RATIO_OF_MANY = 3.0, 10.0
+MAX_FIRST_SECONDS = 3.0  # This is of the slowest first analysis of ten people.
+MAX_SESSION_MB = 40.0
+MAX_MEMORY_RATIO = 1.2  # The memory after all have left is compared with that at the start.
+BOMB_PAUSE_SECONDS = 5.0
+FORGOTTEN_SECONDS = 130.0  # Streamlit forgets a session that does not come back in this time.
 CHART = "explorer"
 # These files are made at once, because only the server is measured.
 QUICK = [
@@ -71,7 +74,7 @@ def move(person: Person, seed: int, seconds: float) -> list[float]:
     waited, end = [], time.perf_counter() + seconds
     while time.perf_counter() < end:
         waited.append(step(person, int(rng.integers(5, 60)), len(waited) + 1))
-        time.sleep(rng.uniform(*PAUSE))
+        time.sleep(rng.uniform(*PAUSE_SECONDS))
     return waited
 
 
@@ -84,7 +87,7 @@ def step(person: Person, n_bins: int, edit: int) -> float:
 def explode(url: str, done: threading.Event) -> int:
     """Drop one bomb after the other until it is done; how many."""
     n_dropped = 0
-    while not done.wait(BETWEEN_BOMBS):
+    while not done.wait(BOMB_PAUSE_SECONDS):
         name = QUICK[n_dropped % len(QUICK)]
         thief = Person(url)
         thief.open("data")
@@ -137,7 +140,7 @@ def soak(
 
 def emptied(url: str, runs: Path) -> float:
     """Megabytes that are held when all have left."""
-    time.sleep(FORGOTTEN)
+    time.sleep(FORGOTTEN_SECONDS)
     # Streamlit drops a session when another one leaves, and the app collects it when another one
     # comes.
     for _ in range(3):
@@ -148,36 +151,39 @@ def emptied(url: str, runs: Path) -> float:
 
 def report(found: dict[str, float], n_people: int, log: str) -> int:
     """Print the table; return how many promises are missed."""
-    ratio, most = found["many"] / found["one"], RATIO if n_people <= 10 else RATIO_OF_MANY
+    ratio, most = found["many"] / found["one"], MAX_RATIO if n_people <= 10 else MAX_RATIO_OF_MANY
     session = (found["full"] - found["before"]) / n_people
     errors = int(found["errors"]) + log.count("Traceback")
     print(f"{n_people} sessions, {N_ROWS:,} rows each, {found['moves']:,.0f} moves", end="")
     print(f", {found['bombs']:.0f} bombs in between")
     print(f"load of the machine                   {os.getloadavg()[0]:8.1f}")
     print(f"rows used to diagram, one session     {found['first_alone']:8.2f} s")
-    print(f"slowest of all, who come at once      {found['first']:8.2f} s   promised {FIRST:g}")
+    print(
+        f"slowest of all, who come at once      {found['first']:8.2f} s   "
+        f"promised {MAX_FIRST_SECONDS:g}"
+    )
     print(f"median move, one session              {1000 * found['one']:8.1f} ms")
     print(f"median move, all at once              {1000 * found['many']:8.1f} ms")
     print(f"ratio                                 {ratio:8.2f}  promised {most:g}")
     print(f"slowest of all moves                  {1000 * found['slowest']:8.1f} ms")
     print(f"errors                                {errors:8d}  promised 0")
-    print(f"memory of a session                   {session:8.1f} MB  promised {SESSION:g}")
+    print(f"memory of a session                   {session:8.1f} MB  promised {MAX_SESSION_MB:g}")
     held = ", ".join(f"{name} {found[name]:.0f} MB" for name in ("before", "full"))
     print(f"memory of the server: {held}")
     # The time of the first analysis is promised for at most ten people.
-    late = n_people <= 10 and found["first"] > FIRST
-    missed = sum((ratio > most, late, errors > 0, session > SESSION))
+    late = n_people <= 10 and found["first"] > MAX_FIRST_SECONDS
+    missed = sum((ratio > most, late, errors > 0, session > MAX_SESSION_MB))
     if "after" not in found:
         return missed
     kept = found["after"] / found["before"]
-    print(f"memory when all have left, of before  {kept:8.2f}  promised {LEFT:g}")
-    return missed + int(kept > LEFT)
+    print(f"memory when all have left, of before  {kept:8.2f}  promised {MAX_MEMORY_RATIO:g}")
+    return missed + int(kept > MAX_MEMORY_RATIO)
 
 
 def main() -> int:
     """Run the soak test; return how many promises are missed."""
     options = argparse.ArgumentParser()
-    options.add_argument("--seconds", type=float, default=SHORT)
+    options.add_argument("--seconds", type=float, default=DEFAULT_SECONDS)
     options.add_argument("--people", type=int, default=10)
     options.add_argument("--stay", action="store_true", help="do not wait until they are forgotten")
     options.add_argument("--bombs", action="store_true", help="drop hostile files in between")

@@ -23,9 +23,9 @@ from calib.numerics.transforms import clip_certain, sigmoid
 SEEDS = 20
 FRESH = 200_000
 SIZES = (1_000, 10_000, 100_000)
-MARGIN = 1e-4  # ours may be above the best peer by this
-NEAR = 3e-4  # ours may be above the truth by this, at NEAR_SIZE
-NEAR_SIZE = 10_000
+MAX_ABOVE_PEER = 1e-4  # The log loss of ours may be above the best peer's by this.
+MAX_ABOVE_TRUTH = 3e-4  # With COMPARED_ROWS, ours may be above the truth by this.
+COMPARED_ROWS = 10_000
 OURS = ("spline", "splinecalib", "ks_spline", "ispline", "pwl")
 Arrays = NDArray[np.float64]
 Map = Callable[[Arrays], Arrays]
@@ -126,8 +126,8 @@ def main() -> int:
             with single_thread():
                 excess = mean_excess(data, n, fits)
             best = min(value for name, value in excess.items() if name not in OURS)
-            failed = excess["spline"] > best + MARGIN
-            failed |= n == NEAR_SIZE and excess["spline"] > NEAR
+            failed = excess["spline"] > best + MAX_ABOVE_PEER
+            failed |= n == COMPARED_ROWS and excess["spline"] > MAX_ABOVE_TRUTH
             missed += failed
             print(f"\ndata {data}, {n:,} rows: log loss above the truth, x 1e-4")
             for name, value in sorted(excess.items(), key=lambda item: item[1]):

@@ -20,7 +20,7 @@ from calib.numerics.threads import single_thread
 from calib.numerics.transforms import sigmoid
 
 REPEATS = 5
-# key of ours, peer, rows, least ratio promised
+# Each target has our method, the peer, the number of rows, and the smallest promised ratio.
 TARGETS = [
     ("spline", "splinecalib", 10_000, 20.0),
     ("spline", "splinecalib", 100_000, 100.0),

@@ -21,7 +21,7 @@ import httpx
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from benchmarks._person import PATIENCE, Person
+from benchmarks._person import MAX_WAIT_SECONDS, Person
 
 ROOT = Path(__file__).parents[1]
 SIZE_MB, UPLOADS = 150, 20
@@ -43,7 +43,7 @@ class Stranger(Person):
         asked.file_urls_request.session_id = self._session
         self._socket.send(asked.SerializeToString())
         while True:
-            answer = ForwardMsg.FromString(self._socket.recv(timeout=PATIENCE))  # type: ignore[arg-type]
+            answer = ForwardMsg.FromString(self._socket.recv(timeout=MAX_WAIT_SECONDS))  # type: ignore[arg-type]
             if answer.WhichOneof("type") == "file_urls_response":
                 return [each.upload_url for each in answer.file_urls_response.file_urls]
 

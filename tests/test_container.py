@@ -75,7 +75,7 @@ def test_every_package_is_locked_with_its_hash_and_listed():
     assert listed == locked
 
 
-# As in compose.yaml, the disk is read-only except for /tmp and the folder of reports.
+# The disk is read-only, as in compose.yaml, except for /tmp and the folder of reports.
 READ_ONLY = """
 mount --bind {home} {home} && mount -o remount,bind,ro / && mount -t tmpfs tmpfs /tmp &&
 cd /tmp && exec env -i PATH=/usr/bin:/bin HOME=/tmp CALIB_HOME={home} PYTHONDONTWRITEBYTECODE=1 \

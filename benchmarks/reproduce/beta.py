@@ -21,7 +21,7 @@ from benchmarks.reproduce.beta_tables import (
     ranked,
     table,
 )
-from benchmarks.reproduce.published import NOWHERE, Measured, Published, Rows, Study
+from benchmarks.reproduce.published import NO_VALUE, Measured, Published, Rows, Study
 from benchmarks.reproduce.ranks import Ranking, critical_difference_chart, rank
 from benchmarks.reproduce.sources import find
 
@@ -69,8 +69,8 @@ def against(other: Means, elsewhere: Mapping[tuple[str, ...], str]) -> Measured:
     for key, ours in means().items():
         model, _, method, metric = key
         held = model == "nb" and metric == "log_loss" and method in ("beta", "platt")
-        tolerance = TOLERANCE if held and key not in elsewhere else NOWHERE
-        known, note = other.get(key, NOWHERE), elsewhere.get(key, "")
+        tolerance = TOLERANCE if held and key not in elsewhere else NO_VALUE
+        known, note = other.get(key, NO_VALUE), elsewhere.get(key, "")
         rows.append(Published(named(*key), known, ours, tolerance, PROTOCOL, note))
     return Measured(tuple(rows))
 
@@ -114,10 +114,10 @@ def rank_rows(name: Callable[[str], str], ours: Ranking, other: Ranking | None) 
     )
 
     def row(what: str, theirs: float, value: float, digits: int) -> Published:
-        return Published(name(what), theirs, value, NOWHERE, protocol, digits=digits)
+        return Published(name(what), theirs, value, NO_VALUE, protocol, digits=digits)
 
     rows = [
-        row(LABELS[key], other.mean[key] if other else NOWHERE, mean, 2)
+        row(LABELS[key], other.mean[key] if other else NO_VALUE, mean, 2)
         for key, mean in ours.mean.items()
     ]
     tests = {
@@ -126,7 +126,7 @@ def rank_rows(name: Callable[[str], str], ours: Ranking, other: Ranking | None) 
         "critical difference": ("critical", 2),
     }
     for said, (attribute, digits) in tests.items():
-        published = getattr(other, attribute) if other else NOWHERE
+        published = getattr(other, attribute) if other else NO_VALUE
         rows.append(row(said, published, getattr(ours, attribute), digits))
     return rows
 

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from benchmarks.reproduce.published import NOWHERE, Measured, Published, Rows, Study, textbook
+from benchmarks.reproduce.published import NO_VALUE, Measured, Published, Rows, Study, textbook
 from benchmarks.reproduce.small import small_multiples
 from benchmarks.reproduce.tables import markdown
 from calib import ScoreCells, examples, metrics
@@ -97,9 +97,9 @@ def measure() -> Measured:
             rows.append(
                 Published(
                     named(key, name),
-                    before if held else NOWHERE,
+                    before if held else NO_VALUE,
                     value,
-                    5e-9 if held else NOWHERE,
+                    5e-9 if held else NO_VALUE,
                     PROTOCOL,
                     "Beside it AUC before." if held else "",
                     COLUMNS[name][1],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.published import NOWHERE, Measured, Published, Rows, Study, textbook
+from benchmarks.reproduce.published import NO_VALUE, Measured, Published, Rows, Study, textbook
 from benchmarks.reproduce.sources import find
 from benchmarks.reproduce.tables import beside, markdown
 from calib import Predictions, Settings, analyze, metrics
@@ -83,7 +83,7 @@ def measure_wide() -> Measured:
         found = multiclass_metrics(label[5000:], fitted.predict(probs[5000:]))
         for metric, (column, _) in COLUMNS.items():
             percent = 100.0 if metric.startswith("ks") else 1.0
-            other = reference.loc[named, column] if named else NOWHERE
+            other = reference.loc[named, column] if named else NO_VALUE
             rows.append(wide_row(key, metric, float(other), percent * found[metric]))
     return Measured(tuple(rows))
 
@@ -97,7 +97,7 @@ def wide_row(key: str, metric: str, other: float, ours: float) -> Published:
     """One cell of the table; methods with one best solution must agree."""
     # The reference file has six digits, and its vector scaling stopped a little early.
     exact = {"uncalibrated": 5e-6, "temperature": 5e-6, "vector": 5e-5}
-    tolerance = exact[key] * max(abs(other), 1.0) if key in exact else NOWHERE
+    tolerance = exact[key] * max(abs(other), 1.0) if key in exact else NO_VALUE
     return Published(named(key, metric), other, ours, tolerance, WIDE)
 
 

@@ -13,7 +13,7 @@ from calib.figures.chart import LEGEND_ROW
 from calib.figures.images import images, missing
 
 MAX_BYTES = 150_000
-LEGEND_ENTRY = 50  # pixels of a symbol and its gaps
+LEGEND_SYMBOL_PIXELS = 50  # The gaps beside a symbol are included.
 LONG_NUMBER = re.compile(r"(\d+\.\d\d)\d+")
 # Numbers in attributes are coordinates. Other numbers are text.
 ATTRIBUTE = re.compile(r'="[^"]*"')
@@ -49,7 +49,7 @@ def _tight(chart: Chart) -> Chart:
     """The chart without the room that its legend would need on a phone."""
     names = [layer.label for layer in chart.layers if layer.label and layer.legend]
     room = chart.width - chart.left
-    rows = math.ceil(sum(LEGEND_ENTRY + 7 * len(name) for name in names) / room)
+    rows = math.ceil(sum(LEGEND_SYMBOL_PIXELS + 7 * len(name) for name in names) / room)
     return replace(chart, legend=LEGEND_ROW * rows + 4 if names else 0)
 
 

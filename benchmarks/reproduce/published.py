@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 
 from calib.figures import Chart
 
-NOWHERE = math.nan  # a number of ours that nobody published
+NO_VALUE = math.nan  # The paper has no such number, or no tolerance is set.
 Method = TypeVar("Method", bound=BaseEstimator)
 
 

@@ -11,7 +11,7 @@ from calib.figures.chart import draw
 from calib.figures.layers import Layer
 from calib.figures.panels import Panel, SharedTitles, grid
 
-LEFT = 42  # pixels for the longest tick label
+LABEL_PIXELS = 42  # The longest tick label is this wide.
 TICKS = {0.0: "0", 0.5: "0.5", 1.0: "1"}
 
 
@@ -43,11 +43,11 @@ def small_multiples(
         side,
         gaps=(14, 46),
         shared=True,
-        shared_titles=SharedTitles(*titles, left=LEFT),
+        shared_titles=SharedTitles(*titles, left=LABEL_PIXELS),
     )
     layers = [
         replace(layer, panel=number)
         for number, layers in enumerate(panels.values())
         for layer in layers
     ]
-    return draw("small multiples", placed, layers, "", top=40, left=LEFT + 22)
+    return draw("small multiples", placed, layers, "", top=40, left=LABEL_PIXELS + 22)

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.published import NOWHERE, Measured, Published, Rows
+from benchmarks.reproduce.published import NO_VALUE, Measured, Published, Rows
 from benchmarks.reproduce.sources import find
 from calib import Analysis, Predictions, Settings, analyze, metrics
 from calib.calibrators import calibrator
@@ -60,7 +60,7 @@ def measure_table_1() -> Measured:
             "isotonic",
             0.3976,
             adult_loss("isotonic", shrink=False),
-            NOWHERE,
+            NO_VALUE,
             "The scikit-learn of 2018 averaged the weights of ties.",
         ),
         row(
@@ -79,8 +79,14 @@ def measure_table_1() -> Measured:
         ),
         row("SplineCalib, compact logit", 0.3934, adult_loss("splinecalib"), 0.0006, at_most=True),
         row("beta", 0.4031, adult_loss("beta"), 0.0002, elsewhere.format("betacal 1.1.0")),
-        row("logistic on log-odds", NOWHERE, adult_loss("logistic"), NOWHERE, "Not in the paper."),
-        row("spline", NOWHERE, adult_loss("spline"), NOWHERE, "Not in the paper."),
+        row(
+            "logistic on log-odds",
+            NO_VALUE,
+            adult_loss("logistic"),
+            NO_VALUE,
+            "Not in the paper.",
+        ),
+        row("spline", NO_VALUE, adult_loss("spline"), NO_VALUE, "Not in the paper."),
     )
     shown = ("platt", "isotonic", "beta", "spline")
     picture = functions_chart(adult_analysis(), shown, rows="test")
@@ -109,11 +115,11 @@ def tell_table_1(rows: Rows) -> str:
 def measure_clipping() -> Measured:
     """Log loss on Adult when scores are only kept from being too sure."""
     clipped = [
-        Published(f"clipped at {p:g}", NOWHERE, adult_loss("clip", p_min=p), NOWHERE, ADULT)
+        Published(f"clipped at {p:g}", NO_VALUE, adult_loss("clip", p_min=p), NO_VALUE, ADULT)
         for p in P_MINS
     ]
     calibrated = ("uncalibrated", "splinecalib", "spline")
-    rows = [Published(key, NOWHERE, adult_loss(key), NOWHERE, ADULT) for key in calibrated]
+    rows = [Published(key, NO_VALUE, adult_loss(key), NO_VALUE, ADULT) for key in calibrated]
     return Measured((*clipped, *rows))
 
 

@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
-from benchmarks.reproduce.published import NOWHERE, Measured, Published, Rows, Study
+from benchmarks.reproduce.published import NO_VALUE, Measured, Published, Rows, Study
 from benchmarks.reproduce.spline_adult import (
     measure_clipping,
     measure_table_1,
@@ -96,7 +96,11 @@ def measure_figure_4() -> Measured:
     said = {"log_loss": "log loss", "slope": "slope", "ks_error": "KS error"}
     rows = tuple(
         Published(
-            f"{name}, {key}", NOWHERE, found.methods[key].metrics[metric].value, NOWHERE, protocol
+            f"{name}, {key}",
+            NO_VALUE,
+            found.methods[key].metrics[metric].value,
+            NO_VALUE,
+            protocol,
         )
         for metric, name in said.items()
         for key in ("uncalibrated", "spline")
@@ -125,7 +129,7 @@ def measure_algorithm_4() -> Measured:
     """Cross-validated calibration against a calibration set, from the same rows."""
     found = pd.DataFrame([one_split(seed) for seed in range(SEEDS)]).mean()
     rows = tuple(
-        Published(f"{way}, {metric}", NOWHERE, found[way, metric], NOWHERE, DIGITS)
+        Published(f"{way}, {metric}", NO_VALUE, found[way, metric], NO_VALUE, DIGITS)
         for metric in ("log loss", "accuracy")
         for way in ("not calibrated", "calibration set", "Algorithm 4")
     )
