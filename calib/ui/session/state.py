@@ -78,10 +78,10 @@ def _open_sessions() -> WeakValueDictionary[tuple[str, str, str], Session]:
 
 def _place(source: Source) -> tuple[str, str, str]:
     """Where the session of some data is found: only by the browser that brought them."""
-    return _browser(), source.fingerprint, "" if source.fingerprint else source.name
+    return browser(), source.fingerprint, "" if source.fingerprint else source.name
 
 
-def _browser() -> str:
+def browser() -> str:
     return browser_token(st.context.cookies)
 
 
@@ -103,7 +103,7 @@ def on_page_enter(session: Session, page: str) -> None:
 
 def write_address(session: Session) -> None:
     """Make the address say what is shown, and let a reload of it find these data."""
-    if session.upload is not None and _browser():
+    if session.upload is not None and browser():
         _open_sessions()[_place(source_of(session.upload))] = session
     named = session.team_reports.address() or session.link()
     if session.team_reports.moved or st.query_params.to_dict() != named:
