@@ -9,7 +9,7 @@ from sklearn import datasets
 
 from benchmarks.reproduce import __main__ as command
 from benchmarks.reproduce import ece_blog, pictures, sources
-from benchmarks.reproduce.published import NOWHERE, Absent, Measured, Published, Study, load, save
+from benchmarks.reproduce.published import NO_VALUE, Absent, Measured, Published, Study, load, save
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_an_unknown_paper_gets_a_sentence(capsys, texts):
 
 
 def test_rows_outlive_their_file(tmp_path):
-    alone = Published("ours, alone", NOWHERE, 0.1, NOWHERE, "protocol", "note")
+    alone = Published("ours, alone", NO_VALUE, 0.1, NO_VALUE, "protocol", "note")
     rows = (*ece_blog.measure().rows, alone)
     save(rows, tmp_path / "rows.csv")
     found = load(tmp_path / "rows.csv")
