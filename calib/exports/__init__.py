@@ -101,7 +101,7 @@ def export(
     path = Path(path)
     if dialect is not None and path.suffix.lower() != ".sql":
         raise ValueError(f"dialect is for files that end in .sql, got {path.name!r}.")
-    made = offer(
+    file = offer(
         fitted,
         path.suffix.lower(),
         dialect,
@@ -112,9 +112,9 @@ def export(
         transform=transform,
         swap=swap,
     )
-    if made.missing:
-        raise ExportError(made.missing)
-    path.write_bytes(made.content)
+    if file.missing:
+        raise ExportError(file.missing)
+    path.write_bytes(file.content)
     return path
 
 
@@ -157,14 +157,14 @@ def offer(
     conversion = None
     if transform is not None or swap is not None:
         conversion = Conversion(transform or "none", bool(swap))
-    made = fitted
-    if not isinstance(made, ExportedCalibrator):
+    exported = fitted
+    if not isinstance(exported, ExportedCalibrator):
         names = tuple(classes) if classes else None
-        made = describe(made, analysis=analysis, classes=names, conversion=conversion)
-    elif conversion not in (None, made.conversion):
+        exported = describe(exported, analysis=analysis, classes=names, conversion=conversion)
+    elif conversion not in (None, exported.conversion):
         raise ValueError("transform and swap cannot be changed in a file that was exported.")
     listed = None if columns is None else tuple(columns)
-    content, run = written(made, target, choices_for(made, dialect, table, listed))
+    content, run = written(exported, target, choices_for(exported, dialect, table, listed))
     code = "" if suffix == ".onnx" else content.decode()
     return Offer(label, name + suffix, content, code, run)
 

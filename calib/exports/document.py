@@ -1,4 +1,4 @@
-"""The JSON file of a fitted calibrator, from which all other formats are made."""
+"""The JSON file of a fitted calibrator, from which all other formats are written."""
 
 from __future__ import annotations
 
@@ -195,17 +195,17 @@ def read_document(text: str | bytes) -> ExportedCalibrator:
     entries = read_entries(reader, {name: content[name] for name in kinds})
     tests = reader.named(TESTS, TESTS, content["tests"], "tests")
     entries |= {name: _unhex(tests[name], f"tests.{name}", entries["classes"]) for name in TESTS}
-    made = ExportedCalibrator(**entries)
-    if not ((made.expected >= 0.0).all() and (made.expected <= 1.0).all()):
+    exported = ExportedCalibrator(**entries)
+    if not ((exported.expected >= 0.0).all() and (exported.expected <= 1.0).all()):
         raise ExportError("tests.expected must hold values in [0, 1].")
     try:
-        values = made.predict(made.scores)
+        values = exported.predict(exported.scores)
     except ValueError as error:
         raise ExportError(f"tests cannot be used: {error}") from None
-    check_values(made, values, "This file")
+    check_values(exported, values, "This file")
     if seal_of({k: v for k, v in content.items() if k != "sha256"}) != content["sha256"]:
         raise ExportError("The file was changed after it was written: its SHA-256 does not fit.")
-    return made
+    return exported
 
 
 def read_entries(reader: FormReader, content: Json) -> Json:
@@ -225,17 +225,20 @@ def read_entries(reader: FormReader, content: Json) -> Json:
     return entries
 
 
-def check_values(made: ExportedCalibrator, values: FloatArray, source: str) -> float:
+def check_values(exported: ExportedCalibrator, values: FloatArray, source: str) -> float:
     """The largest deviation from the expected values; one of more than 1e-12 is an error."""
-    if values.shape != made.expected.shape:
-        raise ExportError(f"{source} must give {made.expected.shape} values, got {values.shape}.")
-    deviations = deviation(made.expected, values)
+    if values.shape != exported.expected.shape:
+        raise ExportError(
+            f"{source} must give {exported.expected.shape} values, got {values.shape}."
+        )
+    deviations = deviation(exported.expected, values)
     if deviations.max() > MAX_DEVIATION:
         first = tuple(np.argwhere(deviations > MAX_DEVIATION)[0])
-        score = made.scores[first[0]].tolist()
+        score = exported.scores[first[0]].tolist()
         raise ExportError(
             f"{source} gives {values[first].item()!r} at score {score!r} where the calibrator "
-            f"gives {made.expected[first].item()!r}: they differ by more than {MAX_DEVIATION:g}."
+            f"gives {exported.expected[first].item()!r}: they differ by more than "
+            f"{MAX_DEVIATION:g}."
         )
     return float(deviations.max())
 

@@ -85,14 +85,14 @@ TARGETS = {
 
 
 def choices_for(
-    made: ExportedCalibrator, dialect: str | None, table: str, columns: tuple[str, ...] | None
+    exported: ExportedCalibrator, dialect: str | None, table: str, columns: tuple[str, ...] | None
 ) -> Choices:
     """Check the choices of an exported file."""
     if dialect is not None and dialect not in DIALECTS:
         raise ValueError(f"dialect must be one of {', '.join(DIALECTS)}, got {dialect!r}.")
     if columns is None:
-        columns = ("score",) if made.classes is None else made.classes
-    needed = 1 if made.classes is None else len(made.classes)
+        columns = ("score",) if exported.classes is None else exported.classes
+    needed = 1 if exported.classes is None else len(exported.classes)
     if len(columns) != needed or len(set(columns)) != needed:
         raise ValueError(f"columns must name {needed} different columns, got {list(columns)}.")
     return Choices(dialect or "duckdb", table, tuple(columns))
@@ -100,7 +100,7 @@ def choices_for(
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """The last line of a text, or the metadata of a model: it says from what the file was made.
+    """The last line of a text, or the metadata of a model: it says from what the file was exported.
 
     A parametric and short calibrator is included without its test scores.
     """
@@ -118,14 +118,14 @@ class Note:
         return canonical(content).replace("%", "%25").replace("\\", "%5C")
 
 
-def note_for(made: ExportedCalibrator, choices: Choices) -> Note:
+def note_for(exported: ExportedCalibrator, choices: Choices) -> Note:
     """The note of a calibrator."""
-    sha256 = hashlib.sha256(json_bytes(made)).hexdigest()
+    sha256 = hashlib.sha256(json_bytes(exported)).hexdigest()
     note = Note(FORMAT, SCHEMA, __version__, sha256, choices)
     whole = replace(
-        note, calibrator={name: encode(getattr(made, name)) for name in PRINTED_ENTRIES}
+        note, calibrator={name: encode(getattr(exported, name)) for name in PRINTED_ENTRIES}
     )
-    return note if _pieces_of(made.form) or len(whole.text()) > MAX_NOTE_LENGTH else whole
+    return note if _pieces_of(exported.form) or len(whole.text()) > MAX_NOTE_LENGTH else whole
 
 
 def read_note(text: str) -> tuple[Note, ExportedCalibrator | None]:
@@ -147,7 +147,7 @@ def read_note(text: str) -> tuple[Note, ExportedCalibrator | None]:
 
 def _with_tests(entries: Json) -> ExportedCalibrator:
     """A calibrator of a note. What the text does not depend on is empty."""
-    made = ExportedCalibrator(
+    exported = ExportedCalibrator(
         **entries,
         label="",
         formula="",
@@ -158,9 +158,13 @@ def _with_tests(entries: Json) -> ExportedCalibrator:
         scores=np.empty(0),
         expected=np.empty(0),
     )
-    m = 0 if made.classes is None else len(made.classes)
-    made = replace(made, scores=tests_of(made.form, made.conversion, m, np.empty(0)))
-    return replace(made, label=made.printed_label, expected=made.predict(made.scores))
+    m = 0 if exported.classes is None else len(exported.classes)
+    exported = replace(
+        exported, scores=tests_of(exported.form, exported.conversion, m, np.empty(0))
+    )
+    return replace(
+        exported, label=exported.printed_label, expected=exported.predict(exported.scores)
+    )
 
 
 def _pieces_of(value: Any) -> list[Pieces]:
@@ -173,41 +177,41 @@ def _pieces_of(value: Any) -> list[Pieces]:
     return [pieces for entry in inner for pieces in _pieces_of(entry)]
 
 
-def json_bytes(made: ExportedCalibrator) -> bytes:
+def json_bytes(exported: ExportedCalibrator) -> bytes:
     """The JSON file."""
-    return f"{made.json()}\n".encode()
+    return f"{exported.json()}\n".encode()
 
 
-def written(made: ExportedCalibrator, target: Target, choices: Choices) -> tuple[bytes, Run]:
+def written(exported: ExportedCalibrator, target: Target, choices: Choices) -> tuple[bytes, Run]:
     """The file's content, and its run at the test scores."""
     if target.key == "json":
-        return json_bytes(made), Run("NumPy", 0.0)
-    content = content_of(made, target, note_for(made, choices))
-    return content, tried(made, target, choices, content)
+        return json_bytes(exported), Run("NumPy", 0.0)
+    content = content_of(exported, target, note_for(exported, choices))
+    return content, run_at_test_scores(exported, target, choices, content)
 
 
-def content_of(made: ExportedCalibrator, target: Target, note: Note) -> bytes:
+def content_of(exported: ExportedCalibrator, target: Target, note: Note) -> bytes:
     """The content of a file; the same for the same calibrator and note."""
-    _check_size(made, target)
-    n_classes = None if made.classes is None else len(made.classes)
+    _check_size(exported, target)
+    n_classes = None if exported.classes is None else len(exported.classes)
     if target.key == "onnx":
-        return onnx_file.onnx_bytes(made.form, made.conversion, n_classes, note.text())
-    notes = _notes(made, note, target)
+        return onnx_file.onnx_bytes(exported.form, exported.conversion, n_classes, note.text())
+    notes = _notes(exported, note, target)
     if target.key in scripts.LANGUAGES:
-        body = scripts.script_text(target.key, made.form, made.conversion, n_classes, notes)
+        body = scripts.script_text(target.key, exported.form, exported.conversion, n_classes, notes)
     else:
-        query = sql.sql_text(made.form, made.conversion, note.choices)
+        query = sql.sql_text(exported.form, exported.conversion, note.choices)
         body = "\n".join([*notes, query, ""])
     return f"{body}{target.mark} {NOTE}{note.text()}\n".encode()
 
 
-def _check_size(made: ExportedCalibrator, target: Target) -> None:
-    if made.classes is not None and len(made.classes) > MAX_CLASSES:
+def _check_size(exported: ExportedCalibrator, target: Target) -> None:
+    if exported.classes is not None and len(exported.classes) > MAX_CLASSES:
         raise ExportError(
             f"{target.label} is written for at most {MAX_CLASSES} classes, got "
-            f"{len(made.classes):,}. Choose .json, which calib.load_calibrator reads."
+            f"{len(exported.classes):,}. Choose .json, which calib.load_calibrator reads."
         )
-    pieces = sum(len(curve.centers) for curve in _pieces_of(made.form))
+    pieces = sum(len(curve.centers) for curve in _pieces_of(exported.form))
     if target.key == "sql" and pieces > MAX_PIECES:
         raise ExportError(
             f"SQL is written for at most {MAX_PIECES:,} pieces of a curve, got {pieces:,}. "
@@ -215,12 +219,14 @@ def _check_size(made: ExportedCalibrator, target: Target) -> None:
         )
 
 
-def tried(made: ExportedCalibrator, target: Target, choices: Choices, content: bytes) -> Run:
+def run_at_test_scores(
+    exported: ExportedCalibrator, target: Target, choices: Choices, content: bytes
+) -> Run:
     """Run a form at every test score; an ExportError names the first one at which it deviates."""
     engine, run = engine_of(target, choices)
     if run is None:
         return Run(engine, 0.0, here=False)
-    most = check_values(made, run(content, made.scores), engine)
+    most = check_values(exported, run(content, exported.scores), engine)
     return Run(engine, most, here=target.key != "sql" or choices.dialect in sql.INSTALLED_DIALECTS)
 
 
@@ -244,17 +250,17 @@ def _of_text(run: Callable[[str, FloatArray], FloatArray]) -> Runner:
     return lambda content, scores: run(content.decode(), scores)
 
 
-def _notes(made: ExportedCalibrator, note: Note, target: Target) -> list[str]:
+def _notes(exported: ExportedCalibrator, note: Note, target: Target) -> list[str]:
     """Comment lines of at most 100 characters, without unchecked text from a file."""
-    parts = [f"{made.printed_label}, written by calib {note.version}"]
-    parts.append(f"fitted on {made.n_rows:,} rows")
-    if made.fitted_range is not None:
-        low, high = (significant(end, 3) for end in made.fitted_range)
+    parts = [f"{exported.printed_label}, written by calib {note.version}"]
+    parts.append(f"fitted on {exported.n_rows:,} rows")
+    if exported.fitted_range is not None:
+        low, high = (significant(end, 3) for end in exported.fitted_range)
         parts.append(f"scores from {low} to {high}")
-    if made.classes is None:
-        parts.append(f"base rate {significant(made.base_rate[0], 3)}")
-    sentences = [f"{', '.join(parts)}.", made.conversion.sentence]
-    if made.classes is None and not made.monotone:
+    if exported.classes is None:
+        parts.append(f"base rate {significant(exported.base_rate[0], 3)}")
+    sentences = [f"{', '.join(parts)}.", exported.conversion.sentence]
+    if exported.classes is None and not exported.monotone:
         sentences.append("It is not monotone: it falls somewhere.")
     if target.key == "sql":
         sentences.append("Other scores and NULL give NULL.")

@@ -83,32 +83,34 @@ class FormReader(Reader):
         return np.array(rows)
 
     def record(self, kind: Any, data: Any, where: str) -> Any:
-        made = super().record(kind, data, where)
-        if wrong := next((words for sound, words in _rules(made) if not sound), ""):
+        record = super().record(kind, data, where)
+        if wrong := next((words for sound, words in _rules(record) if not sound), ""):
             raise ExportError(f"{where}.{wrong}.")
-        return made
+        return record
 
 
-def _rules(made: Any) -> list[tuple[bool, str]]:
+def _rules(record: Any) -> list[tuple[bool, str]]:
     """Rules for the entries of a record: whether each is met, and its words if it is not."""
-    if isinstance(made, forms.OddsDivided):
-        return [(made.factor > 0.0, "factor must be above 0")]
-    if isinstance(made, forms.SigmoidOfFeatures):
-        alike = len(made.features) == len(made.coefficients)
+    if isinstance(record, forms.OddsDivided):
+        return [(record.factor > 0.0, "factor must be above 0")]
+    if isinstance(record, forms.SigmoidOfFeatures):
+        alike = len(record.features) == len(record.coefficients)
         return [(alike, "features must name one feature per coefficient")]
-    if isinstance(made, forms.Axis):
-        inside = made.scale == "score" or 0.0 < made.low <= made.high < 1.0
-        even = made.scale != "compact_logit" or (made.low < 0.5 and made.high == 1.0 - made.low)
+    if isinstance(record, forms.Axis):
+        inside = record.scale == "score" or 0.0 < record.low <= record.high < 1.0
+        even = record.scale != "compact_logit" or (
+            record.low < 0.5 and record.high == 1.0 - record.low
+        )
         return [
             (inside, "low and high must fulfil 0 < low <= high < 1"),
             (even, "high must be 1 - low, and low below 0.5"),
         ]
-    if isinstance(made, Pieces):
-        flat = made.edges.ndim == 1 and not (np.diff(made.edges) < 0.0).any()
-        n, powers = len(made.edges) + 1, made.coefficients.shape
+    if isinstance(record, Pieces):
+        flat = record.edges.ndim == 1 and not (np.diff(record.edges) < 0.0).any()
+        n, powers = len(record.edges) + 1, record.coefficients.shape
         return [
             (flat, "edges must be a list that does not decrease"),
-            (made.centers.shape == (n,), f"centers must be {n}, one more than edges"),
+            (record.centers.shape == (n,), f"centers must be {n}, one more than edges"),
             (len(powers) == 2 and powers[0] == n, f"coefficients must be a list of {n} lists"),
             (powers[-1] <= 4, "coefficients must be at most cubic"),
         ]

@@ -63,7 +63,7 @@ def describe(
             raise ValueError(f"classes must name {fitted.n_classes_} classes, got {len(classes)}.")
     knots = fitted.knots() if isinstance(fitted, Calibrator) else np.empty(0)
     scores = tests_of(form, conversion, getattr(fitted, "n_classes_", 0), knots)
-    made = ExportedCalibrator(
+    exported = ExportedCalibrator(
         method=method,
         label=CALIBRATORS[method].words(matrix=matrix)[0] if method in CALIBRATORS else method,
         formula=fitted.formula(),
@@ -81,9 +81,9 @@ def describe(
         scores=scores,
         expected=np.empty(0),
     )
-    made = replace(made, expected=made.predict(scores))
-    _compare_with_fitted(made, fitted)
-    return made
+    exported = replace(exported, expected=exported.predict(scores))
+    _compare_with_fitted(exported, fitted)
+    return exported
 
 
 def tests_of(
@@ -95,15 +95,17 @@ def tests_of(
     return rows_to_test(conversion, n_classes)
 
 
-def _compare_with_fitted(made: ExportedCalibrator, fitted: Calibrator | MatrixCalibrator) -> None:
-    expected = fitted.predict(made.converted(made.scores))
-    wrong = deviation(expected, made.expected) > MAX_DEVIATION
+def _compare_with_fitted(
+    exported: ExportedCalibrator, fitted: Calibrator | MatrixCalibrator
+) -> None:
+    expected = fitted.predict(exported.converted(exported.scores))
+    wrong = deviation(expected, exported.expected) > MAX_DEVIATION
     if wrong.any():
         first = np.argwhere(wrong)[0]
-        where, entry = made.scores[first[0]], tuple(first)
+        where, entry = exported.scores[first[0]], tuple(first)
         raise ExportError(
-            f"The exported function of {made.label} must give what the fitted one predicts, got "
-            f"{made.expected[entry].item()!r} instead of {expected[entry].item()!r} at "
+            f"The exported function of {exported.label} must give what the fitted one predicts, "
+            f"got {exported.expected[entry].item()!r} instead of {expected[entry].item()!r} at "
             f"{where.tolist()}."
         )
 

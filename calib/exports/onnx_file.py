@@ -35,8 +35,8 @@ def onnx_bytes(
         allowed = do.allowed(scores, conversion)
     else:
         row = [do.add("Gather", scores, k, axis=1) for k in range(n_classes or 0)]
-        made = form(do, conversion.of_row(do, row))
-        result = do.add("Concat", *(do.add("Unsqueeze", column, [1]) for column in made), axis=1)
+        results = form(do, conversion.of_row(do, row))
+        result = do.add("Concat", *(do.add("Unsqueeze", column, [1]) for column in results), axis=1)
         allowed = do.allowed(scores, conversion)
     do.add("Where", allowed, result, np.nan, name="calibrated")
     shape: list[Any] = ["n"] if n_classes is None else ["n", n_classes]

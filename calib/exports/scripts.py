@@ -91,13 +91,13 @@ class Script(Language):
         self._used: dict[str, int] = {}
 
     def assign(self, name: str, columns: Sequence[Text]) -> Sequence[Text]:
-        made = []
+        variables = []
         for column in columns:
             number = self._used[name] = self._used.get(name, 0) + 1
             variable = name if len(columns) == 1 and number == 1 else f"{name}{number}"
             self.steps.append(self.assignment.format(variable, wrapped(str(column))))
-            made.append(self.atom(variable))
-        return made
+            variables.append(self.atom(variable))
+        return variables
 
     def pieces(self, pieces: Pieces, x: Text) -> Text:
         name = f"TABLE_{len(self.tables) + 1}"
@@ -177,10 +177,10 @@ def script_text(
     """A file with one function, `calibrate`, of a score or of a row of class scores."""
     do, one = LANGUAGES[language](), isinstance(form, Form)
     if isinstance(form, Form):
-        made = [form(do, conversion(do, do.atom("score")))]
+        results = [form(do, conversion(do, do.atom("score")))]
     else:
         row = [do.atom(f"row[{k}]") for k in range(n_classes or 0)]
-        made = list(form(do, conversion.of_row(do, row)))
+        results = list(form(do, conversion.of_row(do, row)))
     low, high = (str(int(e)) if abs(e) < 1e3 else repr(e) for e in conversion.limits)
     return do.template.format(
         comment="\n".join(notes),
@@ -192,7 +192,7 @@ def script_text(
         low=low,
         high=high,
         steps="".join(do.steps),
-        result=wrapped(str(made[0]) if one else f"[{', '.join(map(str, made))}]"),
+        result=wrapped(str(results[0]) if one else f"[{', '.join(map(str, results))}]"),
     )
 
 

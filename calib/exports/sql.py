@@ -122,11 +122,11 @@ class Sql(Language):
     def select(self, columns: Sequence[Text], names: Sequence[str]) -> str:
         """All columns of the SELECT before, and new ones."""
         every = f"{self._source}.*" if self._joins else "*"
-        made = [f"{text} AS {name}" for text, name in zip(columns, names, strict=True)]
+        aliased = [f"{text} AS {name}" for text, name in zip(columns, names, strict=True)]
         # Long expressions of a matrix are easier to read on separate lines.
-        between = ",\n" if len(made) > 1 and max(map(len, made)) > MAX_LINE_LENGTH else ", "
+        between = ",\n" if len(aliased) > 1 and max(map(len, aliased)) > MAX_LINE_LENGTH else ", "
         source = " ".join([f"FROM {self._source}", *self._joins])
-        return f"SELECT {every}, {between.join(made)}{self.line}{source}"
+        return f"SELECT {every}, {between.join(aliased)}{self.line}{source}"
 
     def choose(self, condition: Text, yes: Text | float, no: Text | float) -> Text:
         rest = str(no if isinstance(no, Text) else self.constant(no))
@@ -167,9 +167,9 @@ class Sql(Language):
         if n > MAX_CASES or powers > 2:
             return self._joined(pieces, x)
         leaves = [self._leaf(pieces, i, x) for i in range(n)]
-        made = f"CASE WHEN {x} IS NOT NULL THEN {self._cases(pieces, x, leaves)} END"
+        case = f"CASE WHEN {x} IS NOT NULL THEN {self._cases(pieces, x, leaves)} END"
         # In a strict engine a CASE with only decimal numbers gives a decimal number.
-        return self.atom(f"CAST({made} AS {self.engine.double})" if self.engine.strict else made)
+        return self.atom(f"CAST({case} AS {self.engine.double})" if self.engine.strict else case)
 
     def _leaf(self, pieces: Pieces, piece: int, x: Text) -> str:
         """The straight line of one piece."""
@@ -239,11 +239,11 @@ def sql_text(form: Form | RowsForm, conversion: Conversion, choices: Choices) ->
         plain = conversion == Conversion()
         ends = form.ends if plain else limits
         (s,) = do.let("s", do.score(choices.columns[0], limits, ends))
-        made = [form.finish(do, form.of(do, s)) if plain else form(do, conversion(do, s))]
+        results = [form.finish(do, form.of(do, s)) if plain else form(do, conversion(do, s))]
     else:
         given = do.let("s", *(do.score(name, limits, limits) for name in choices.columns))
-        made = list(form(do, conversion.of_row(do, given)))
-    last = do.select(made, [quoted(name, choices.dialect) for name in choices.outputs])
+        results = list(form(do, conversion.of_row(do, given)))
+    last = do.select(results, [quoted(name, choices.dialect) for name in choices.outputs])
     parts = ",\n".join(f"calib_{i} AS ({select})" for i, select in enumerate(do.selects, 1))
     query = f"WITH {parts}\n{last};"
     return query if do.line == " " else "\n".join(map(_filled, query.splitlines()))
@@ -306,9 +306,9 @@ def _run_duckdb(query: str, scores: FloatArray, choices: Choices) -> FloatArray:
     with duckdb.connect(config={"enable_external_access": "false"}) as connection:
         connection.register("calib_given", frame)
         connection.execute(f"CREATE TABLE {quoted(choices.table)} AS SELECT * FROM calib_given")
-        made = connection.execute(query).df().sort_values("calib_row")
+        rows_of_query = connection.execute(query).df().sort_values("calib_row")
     n = len(choices.columns)
-    return made.iloc[:, -n:].to_numpy(np.float64).reshape(scores.shape)
+    return rows_of_query.iloc[:, -n:].to_numpy(np.float64).reshape(scores.shape)
 
 
 def _run_sqlite(query: str, scores: FloatArray, choices: Choices) -> FloatArray:
@@ -318,9 +318,9 @@ def _run_sqlite(query: str, scores: FloatArray, choices: Choices) -> FloatArray:
         connection.execute(f"CREATE TABLE {table} ({columns}, calib_row INTEGER)")
         rows = np.column_stack([scores, np.arange(len(scores))]).tolist()
         connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * (n + 1))})", rows)
-        made = connection.execute(query).fetchall()
-    made.sort(key=lambda row: row[n])
-    return np.array([row[-n:] for row in made], dtype=np.float64).reshape(scores.shape)
+        rows_of_query = connection.execute(query).fetchall()
+    rows_of_query.sort(key=lambda row: row[n])
+    return np.array([row[-n:] for row in rows_of_query], dtype=np.float64).reshape(scores.shape)
 
 
 def computes_in_sqlite() -> bool:

@@ -17,7 +17,7 @@ from calib.exports.file_formats import (
     choices_for,
     content_of,
     read_note,
-    tried,
+    run_at_test_scores,
 )
 from calib.exports.form_json import ExportError, NotExportedError
 from calib.text import significant
@@ -27,7 +27,7 @@ from calib.text import significant
 class Verified:
     """The result for a file that gives the numbers of its calibrator."""
 
-    made: ExportedCalibrator
+    exported: ExportedCalibrator
     engine: str  # JSON files are computed by NumPy.
     deviation: float  # The largest deviation at the test scores is relative.
     here: bool = True  # If False, the engine of this format is not installed.
@@ -35,7 +35,7 @@ class Verified:
     @property
     def sentence(self) -> str:
         """The result in words."""
-        n = f"{len(self.made.scores):,} test scores"
+        n = f"{len(self.exported.scores):,} test scores"
         if not self.here and not self.engine.startswith("DuckDB"):
             return f"pass: the text is what calib writes; not executed here: no {self.engine}"
         how = "" if self.here else ", not executed by its own engine"
@@ -113,18 +113,18 @@ def verify(path: str | Path, source: str | Path | None = None) -> Verified:
         raise ExportError(target.missing())
     if target.key != "onnx":
         content = content.replace(b"\r\n", b"\n")
-    note, made = read_note(_note(content, target))
+    note, exported = read_note(_note(content, target))
     beside = path.with_suffix(".json")
-    if source is None and made is None and beside.exists():
+    if source is None and exported is None and beside.exists():
         source = beside
     if source is not None:
-        made = _source(Path(source), note)
-    if made is None:
+        exported = _source(Path(source), note)
+    if exported is None:
         raise ExportError(
             f"{path.name} does not hold its calibrator as data. Give the JSON file that was "
             "exported with it: calib verify FILE --source map.json."
         )
-    return _compared(content, target, note, made)
+    return _compared(content, target, note, exported)
 
 
 def _bytes(path: Path) -> bytes:
@@ -150,19 +150,19 @@ def _note(content: bytes, target: Target) -> str:
 
 def _source(path: Path, note: Note) -> ExportedCalibrator:
     content = _bytes(path)
-    made = read_document(content)
+    exported = read_document(content)
     if hashlib.sha256(content).hexdigest() != note.sha256:
         raise ExportError(f"{path.name} is not the JSON file with which the file was exported.")
-    return made
+    return exported
 
 
-def _compared(content: bytes, target: Target, note: Note, made: ExportedCalibrator) -> Verified:
+def _compared(content: bytes, target: Target, note: Note, exported: ExportedCalibrator) -> Verified:
     given = note.choices
     try:
-        choices = choices_for(made, given.dialect, given.table, given.columns)
+        choices = choices_for(exported, given.dialect, given.table, given.columns)
     except ValueError as error:
         raise ExportError(f"The last line cannot be used: {error}") from None
-    fresh = content_of(made, target, note)
+    fresh = content_of(exported, target, note)
     if fresh != content:
         if target.key == "onnx":
             raise ExportError("The model was changed: calib writes another one. Export it again.")
@@ -172,5 +172,5 @@ def _compared(content: bytes, target: Target, note: Note, made: ExportedCalibrat
             f"Line {place} was changed: calib {__version__} writes another line for this "
             "calibrator. Export it again."
         )
-    run = tried(made, target, choices, fresh)
-    return Verified(made, run.engine, run.deviation, run.here)
+    run = run_at_test_scores(exported, target, choices, fresh)
+    return Verified(exported, run.engine, run.deviation, run.here)

@@ -273,7 +273,7 @@ def test_no_comment_has_a_character_that_a_language_acts_on(suffix, fit, tmp_pat
         assert line.isascii()
         assert line.isprintable()
         assert "\\" not in line
-    assert verify(path).made.classes == tuple(names)
+    assert verify(path).exported.classes == tuple(names)
 
 
 def test_a_curve_is_verified_with_its_json_file(fit, tmp_path):
@@ -286,7 +286,7 @@ def test_a_curve_is_verified_with_its_json_file(fit, tmp_path):
     with pytest.raises(ExportError, match=r"other\.json is not the JSON file"):
         verify(path, other)
     source.rename(tmp_path / "map.json")
-    assert verify(path).made.method == "isotonic"
+    assert verify(path).exported.method == "isotonic"
     path.write_text(path.read_text().replace("CASE", "case", 1))
     with pytest.raises(ExportError, match=r"Line \d+ was changed"):
         verify(path)
