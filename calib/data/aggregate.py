@@ -480,11 +480,20 @@ class Aggregate(Data):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountedColumn(Locked):
-    """Counted rows, and the value of a column that each entry has."""
+    """Counted rows, and the value of a column that each entry has.
+
+    Attributes
+    ----------
+    rows : CountedRows
+    names : tuple of str
+        Values of the column.
+    codes : ndarray of int, shape (e,)
+        Position of each entry's value in `names`.
+    """
 
     rows: CountedRows
-    names: tuple[str, ...]  # values of the column
-    codes: IntArray  # shape (e,): position of each entry's value in `names`
+    names: tuple[str, ...]
+    codes: IntArray
 
 
 def _source_of(source: str, model: str) -> str:

@@ -38,8 +38,8 @@ COLUMN_TYPES: Mapping[str, type] = {
 }
 # A forged file of a few kilobytes can claim any number of entries.
 MAX_ENTRIES = 20_000_000
-# Error of a mean score, whose sum engines add up in any order.
-ROUNDING = 1e-6
+# Engines add up scores in any order, so a mean score may be beyond its cell by rounding.
+MEAN_SCORE_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +117,7 @@ def read(path: str | Path | BinaryIO) -> dict[str, Any]:
             raise ValueError("columns of other types")
         table = pq.read_table(path, columns=list(COLUMN_TYPES))
     except (pa.ArrowException, KeyError, ValueError, OSError) as error:
-        # What the system refuses has a number; what Arrow cannot decode has none.
+        # Errors of the operating system have a number; errors of Arrow's decoder do not.
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise _damaged(called) from error
@@ -147,7 +147,7 @@ def from_arrow(table: pa.Table, called: str) -> dict[str, Any]:
             f"{SCHEMA_VERSION}. Update calib, or count the predictions again."
         )
     try:
-        # A missing value would become a number, or false.
+        # NumPy would turn a missing value into a number or false.
         if any(table.column(name).null_count for name in COLUMN_TYPES):
             raise ValueError("Cells must have no missing values.")
         columns: dict[str, Any] = {
@@ -174,7 +174,10 @@ def _check_cells(cells: CellTable, known: Known) -> None:
     """Refuse sums that no rows can have."""
     strata, n_parts, own = known.strata, len(known.parts), arrays_of(known.strata).values()
     with np.errstate(over="ignore", invalid="ignore"):
-        least, most = (end * cells.weight for end in (cells.low - ROUNDING, cells.high + ROUNDING))
+        least, most = (
+            end * cells.weight
+            for end in (cells.low - MEAN_SCORE_TOLERANCE, cells.high + MEAN_SCORE_TOLERANCE)
+        )
     one_score = (cells.low == cells.high) & (cells.low == cells.key.view(np.float64))
     sound = (
         len(cells) > 0
@@ -194,17 +197,19 @@ def _check_cells(cells: CellTable, known: Known) -> None:
         raise ValueError("Cells must have rows, weights above 0 and scores within [0, 1].")
 
 
-# Columns that follow from others if each cell is one score, and if rows have no weights.
-OF_ONE_SCORE = ("low", "high", "score_sum")
-OF_WEIGHTS = ("weight", "weight_sq")
-# It must not unpack to more than a machine holds.
-MOST_ENTRIES = 5_000_000
+# If each cell is one score, or rows have no weights, these columns follow from others.
+ONE_SCORE_COLUMNS = ("low", "high", "score_sum")
+WEIGHT_COLUMNS = ("weight", "weight_sq")
+# A forged column must not unpack to more numbers than fit in memory.
+MAX_UNPACKED_ENTRIES = 5_000_000
 
 
 def to_json(named: Mapping[str, Any]) -> dict[str, Any]:
     """Everything as values that JSON can write; `named` are the attributes."""
     known, columns = described(named)
-    left_out = (OF_ONE_SCORE if known["exact"] else ()) + (() if known["weighted"] else OF_WEIGHTS)
+    left_out = (ONE_SCORE_COLUMNS if known["exact"] else ()) + (
+        () if known["weighted"] else WEIGHT_COLUMNS
+    )
     packed = {name: _packed(own) for name, own in columns.items() if name not in left_out}
     plain = {name: list(own) if isinstance(own, tuple) else own for name, own in known.items()}
     return {**plain, "columns": packed}
@@ -233,7 +238,7 @@ def _read(known: dict[str, Any]) -> dict[str, Any]:
     if len({len(values) for values in columns.values()}) != 1:
         raise ValueError("columns of cells must have one length.")
     if not found.weighted:
-        columns |= dict.fromkeys(OF_WEIGHTS, columns["rows"].astype(np.float64))
+        columns |= dict.fromkeys(WEIGHT_COLUMNS, columns["rows"].astype(np.float64))
     if found.exact:
         score = columns["key"].view(np.float64)
         columns |= {"low": score, "high": score, "score_sum": score * columns["weight"]}
@@ -249,7 +254,7 @@ def _packed(values: NDArray[Any]) -> str:
 def _unpacked(text: str, kind: type) -> NDArray[Any]:
     unpack = zlib.decompressobj()
     try:
-        raw = unpack.decompress(base64.b64decode(text, validate=True), 8 * MOST_ENTRIES)
+        raw = unpack.decompress(base64.b64decode(text, validate=True), 8 * MAX_UNPACKED_ENTRIES)
     except ValueError as error:
         raise ValueError("a column of cells is no base64 text.") from error
     if not unpack.eof or unpack.unconsumed_tail:

@@ -214,7 +214,7 @@ def _kept_apart(view: BinaryView) -> dict[str, IntArray]:
     found = {"test": view.test, "fold": view.fold}
     kept = {name: own.astype(np.int64) for name, own in found.items() if own is not None}
     if view.group is not None:
-        # Numbered as `CountedRows` numbers clusters.
+        # Clusters get the numbers that `CountedRows` gives them.
         columns = (view.score, view.weight, view.fold)
         order, codes = canonical_order(columns, view.outcome, view.group)
         assert codes is not None

@@ -19,10 +19,10 @@ from calib.numerics.clusters import curve_design_effect
 from calib.numerics.score_grid import grid_keys
 from calib.numerics.sorting import increasing_order, run_starts, sort_labelled
 
-# The words that say so begin with these.
+# Each remark that scores are reversed begins with these words.
 REVERSED = "Positive rows have lower scores"
-# Standard errors below 0.5 at which an AUC is no chance.
-CLEARLY = 4.0
+# Chance almost never gives an AUC that is this many standard errors below 0.5.
+N_ERRORS_OF_LOW_AUC = 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +128,7 @@ class ScoreCells(Cells):
         starts = run_starts(grid_keys(self.score))
         weight = np.add.reduceat(self.weight, starts)
         mean = np.add.reduceat(self.weight * self.score, starts) / weight
-        # The mean of equal numbers may round to one just beyond them.
+        # The mean of equal numbers can be rounded to a number just beyond them.
         ends = self.score[starts], self.score[np.append(starts[1:], len(self)) - 1]
         return self.joined(starts, np.clip(mean, *ends))
 
@@ -142,7 +142,8 @@ class ScoreCells(Cells):
 
     def _of(self, score: FloatArray, made: Callable[[FloatArray], FloatArray]) -> ScoreCells:
         """Cells whose sums are made of these, at other scores."""
-        # Of rows without weights sums and sums of squares are one array, and stay one.
+        # Without weights, `weight` and `weight_sq` are the same array. They must stay the same:
+        # fits test identity to see whether rows are weighted.
         names = ("rows", "weight", "positive", "weight_sq", "positive_sq")
         sums: dict[str, Any] = {name: getattr(self, name) for name in names}
         once: dict[int, Any] = {
@@ -189,7 +190,7 @@ class ScoreCells(Cells):
         if equal_weights(self):
             if unit == 1.0:
                 return self
-            # Counts are exact: constant weights and none give the same bits.
+            # Counts are exact, so constant weights give the same bits as no weights.
             positive = np.round(positive * (self.n_rows / self.total_weight))
             unit, weight = self.design_effect, self.rows
         square = self.design_effect / self.weight_of_a_row**2
@@ -207,7 +208,7 @@ class ScoreCells(Cells):
         """Area under the ROC curve, see `calib.metrics.auc`. NaN if all rows are of one class."""
         if self.one_class:
             return math.nan
-        # Negatives up to a cell and before it: their mean counts the cell's own by half.
+        # The mean of the negatives up to a cell and before it counts those of the cell by half.
         negative = self.cumulative_weight - self.cumulative_positive
         twice = self.positive @ (negative[1:] + negative[:-1])
         return float(0.5 * twice / (self.total_positive * negative[-1]))
@@ -237,4 +238,4 @@ def clearly_low_auc(n_rows: float, pairs: float) -> float:
 
     `n_rows` are the rows of both outcomes, and `pairs` the product of their numbers.
     """
-    return 0.5 - CLEARLY * math.sqrt((n_rows + 1.0) / (12.0 * pairs))
+    return 0.5 - N_ERRORS_OF_LOW_AUC * math.sqrt((n_rows + 1.0) / (12.0 * pairs))

@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 
 NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
-# Resamples are counted in single precision; smaller shares of a sum are lost in double precision.
+# Resamples are counted in single precision, which has no larger and no smaller numbers.
 MIN_WEIGHT, MAX_WEIGHT = 1e-30, 1e30
-MIN_SHARE = 1e-14
+# Smaller shares of a sum are lost in double precision.
+MIN_WEIGHT_SHARE = 1e-14
 ROW_SUM_TOLERANCE = 1e-3
 
 
@@ -48,7 +49,7 @@ def unboxed(values: NDArray[Any]) -> NDArray[Any]:
 def check_scores(y_prob: ArrayLike, name: str = "y_prob") -> FloatArray:
     """Return scores as float64. NaN and values outside [0, 1] are refused."""
     values = _floats(name, y_prob)
-    # One comparison finds NaN too: it fails every comparison.
+    # NaN fails every comparison, so this finds it too.
     if not (values.min() >= 0.0 and values.max() <= 1.0):
         _check_each(values, (values >= 0.0) & (values <= 1.0), f"{name} must be within [0, 1]")
     return values
@@ -82,9 +83,9 @@ def weight_range_trouble(weight: FloatArray) -> str:
         odd = low if low < MIN_WEIGHT else high
         return f"be between {MIN_WEIGHT:g} and {MAX_WEIGHT:g}, got {odd:.4g}"
     total = float(weight.sum())
-    if low < MIN_SHARE * total:
+    if low < MIN_WEIGHT_SHARE * total:
         return (
-            f"each be at least {MIN_SHARE:g} of their sum, below which they are lost in "
+            f"each be at least {MIN_WEIGHT_SHARE:g} of their sum, below which they are lost in "
             f"rounding, got {low:.4g} of {total:.4g}"
         )
     return ""
@@ -144,7 +145,7 @@ def check_score_matrix(scores: NDArray[Any], name: str = "y_prob") -> FloatArray
 def _check_entries(matrix: FloatArray, name: str) -> None:
     if not matrix.size:
         raise ValueError(f"{name} must hold at least one row, got shape {matrix.shape}.")
-    # One comparison finds NaN too: it fails every comparison.
+    # NaN fails every comparison, so this finds it too.
     if not (matrix.min() >= 0.0 and matrix.max() <= 1.0):
         row, column = np.argwhere(~((matrix >= 0.0) & (matrix <= 1.0)))[0].tolist()
         raise ValueError(

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from itertools import product, takewhile
 from typing import Literal
 
-# A number with or without leading zeros and a fraction of zeros: 1, 01 and 1.0 are one label.
+# Leading zeros and a fraction of zeros are ignored, so 1, 01 and 1.0 are one label.
 WHOLE = re.compile(r"0*(\d+)(?:\.0*)?")
 CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 TRUTHS = {"false": "0", "true": "1"}
 WORD = re.compile(r"\d+|[^\W\d_]+")
-# Longer beginnings and ends of names are not searched for labels.
+# Names are searched for labels with at most this many words cut off at either end.
 MAX_CUTS = 12
 
 Match = Literal["given", "name", "index", "order"]
@@ -21,13 +21,21 @@ Match = Literal["given", "name", "index", "order"]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One way to say which label each score column belongs to."""
+    """One way to say which label each score column belongs to.
 
-    labels: tuple[str, ...]  # the label of each column, in the order of the columns
-    # How they were found: as a person gave them, in the columns' names, as numbers in the order of
-    # the columns, or in sorted order.
+    Attributes
+    ----------
+    labels : tuple of str
+        The label of each column, in the order of the columns.
+    match : {"given", "name", "index", "order"}
+        How they were found: as a person gave them, in the columns' names, as numbers in the order
+        of the columns, or in sorted order.
+    places : tuple of int
+        The columns of the labels that were asked for; -1 for a label without a column.
+    """
+
+    labels: tuple[str, ...]
     match: Match
-    # The columns of the labels that were asked for; -1 for a label without a column.
     places: tuple[int, ...]
 
     @property
@@ -67,7 +75,7 @@ def read_classes(columns: Sequence[str], labels: Sequence[str]) -> tuple[Reading
         named = ()
     if not ordered and not named and len(labels) == len(columns):
         ordered = _in_sorted_order(columns, labels)
-        # Words that differ from the labels contradict them: their order is only a question.
+        # Words that differ from the labels contradict them, so a person must confirm their order.
         named = () if are_numbers(bare) else (reading_of(bare, labels),)
     return _distinct([*named, *ordered])
 
@@ -95,7 +103,7 @@ def _by_name(columns: Sequence[str], labels: Sequence[str]) -> tuple[Reading, ..
     """The readings of the names under which the most labels have a column."""
     cut = _cut_names(columns)
     found = [reading_of(names, labels) for names in cut]
-    # Words of the whole names, and of what differs between them.
+    # Labels can also be words of the whole names, or of the parts in which the names differ.
     found += [_of_names(names, labels, _held(names, labels)) for names in (cut[0], cut[-1])]
     most = max(sum(place >= 0 for place in each.places) for each in found)
     if not most:

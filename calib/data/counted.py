@@ -24,13 +24,22 @@ from calib.numerics.sorting import canonical_order
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spread(Locked):
-    """Positions of scores within the cells in which they are counted. Arrays: shape (e,)."""
+    """Positions of scores within the cells in which they are counted.
 
-    # Least and largest score in the cell of each entry.
+    Attributes
+    ----------
+    low, high : ndarray of shape (e,)
+        Lowest and highest score in the cell of each entry.
+    middle : ndarray of shape (e,)
+        Place of the cell's mean score between them, 0 to 1.
+    aside : ndarray of shape (e,)
+        Place of the mean score of the entry's rows, minus `middle`.
+    """
+
     low: FloatArray
     high: FloatArray
-    middle: FloatArray  # where the cell's mean score lies between them, 0 to 1
-    aside: FloatArray  # how much further the mean score of the entry's own rows lies
+    middle: FloatArray
+    aside: FloatArray
 
     @classmethod
     def of(cls, table: CellTable, cell: IntArray, score: FloatArray) -> Spread:
@@ -55,18 +64,30 @@ class CountedRows(Locked):
 
     If rows have clusters, each row is an entry, in an order that does not depend on the original
     order.
+
+    Attributes
+    ----------
+    entries : BinaryView
+    cell : ndarray of int, shape (e,), or None
+        Position in `keys` of each entry. None if entries are rows.
+    keys : ndarray of int, shape (k,), or None
+        Increasing keys of the cells, see `calib.numerics.cell_table.CellTable`.
+    exact : bool
+        Whether each cell is one score.
+    entry : ndarray of int, shape (n,), or None
+        Entry of each counted row, if it cannot be found by its cell.
+    spread : Spread or None
+        Positions of scores within the cells. None if each cell is one score.
+    given : BinaryView or None
+        The rows that were counted, in their original order. None if only their counts are known.
     """
 
     entries: BinaryView
-    # shape (e,): position in `keys` of each entry; None where entries are rows.
     cell: IntArray | None = None
-    # shape (k,): cells, increasing: see `calib.numerics.cell_table.CellTable`.
     keys: IntArray | None = None
-    exact: bool = True  # whether each cell is one score
-    entry: IntArray | None = None  # entry of each counted row, if it cannot be found by its cell
-    # Where scores lie within the cells; None where each cell is one score.
+    exact: bool = True
+    entry: IntArray | None = None
     spread: Spread | None = None
-    # The rows that were counted, in their original order. None if only their counts are known.
     given: BinaryView | None = None
 
     @classmethod
@@ -141,7 +162,7 @@ class CountedRows(Locked):
         return place[_strata(rows), cell, rows.outcome.astype(int)]
 
     def _find_in_clusters(self, rows: BinaryView, cell: IntArray) -> IntArray:
-        """The same where entries are rows of clusters: too many clusters for a table of all."""
+        """The same for entries that are rows of clusters: a table would be too large."""
         assert self.keys is not None
         assert self.cell is not None
         n_strata, n_cells = 2 * _n_folds(self.entries), len(self.keys)
@@ -154,7 +175,7 @@ class CountedRows(Locked):
         own, wanted = code(self.entries, self.cell), code(rows, cell)
         order, place = np.argsort(own, kind="stable"), np.argsort(wanted, kind="stable")
         own, wanted = own[order], wanted[place]
-        # Rows that are alike take one after another.
+        # Equal rows get different entries: the nth row gets the nth entry.
         nth = np.arange(len(wanted)) - np.searchsorted(wanted, wanted)
         found = np.empty_like(place)
         found[place] = order[np.searchsorted(own, wanted) + nth]

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 Transform = Literal["none", "percent", "tenths", "logit", "clip", "softmax", "normalize"]
-# These read a whole row of class scores.
-OF_ROWS = ("softmax", "normalize")
-# What is no argument of `calib.load`, and what has another name there.
-NOT_GIVEN = {
+# These conversions read a whole row of class scores.
+ROW_TRANSFORMS = ("softmax", "normalize")
+# These fields are no arguments of `calib.load`, or have another name there.
+NO_ARGUMENTS = {
     *("file", "example", "guesses", "sampled", "sampled_of", "sample_key", "seed"),
     *("repeated_rows", "repeated_ids", "guessed"),
 }
-# Arguments that say how text is written or which rows are left out, and not what a column means.
-NO_MEANING = {
+# These arguments say how text is written or which rows are left out, and not what a column means.
+TEXT_ARGUMENTS = {
     "class_columns",
     "delimiter",
     "header",
@@ -27,10 +27,11 @@ NO_MEANING = {
     "drop_missing",
 }
 MAX_NAME_LENGTH = 40
-# Where chance leaves so many pairs different on average, none is no chance.
-CLEARLY_COPIED = 10.0
-GLANCE = 10_000
-SINGULAR = {"scores": "score", "positives": "positive", "negatives": "negative"}
+# If chance alone would give at least 10 differing pairs and there are none, the rows are copies.
+MIN_EXPECTED_PAIRS = 10.0
+# If rows are not copies, the first ones mostly show it, so that the others need not be sorted.
+N_FIRST_ROWS = 10_000
+ARGUMENT_NAMES = {"scores": "score", "positives": "positive", "negatives": "negative"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +42,17 @@ class Origin:
     {'outcome': 'y', 'score': 'p', 'positive': '1'}
     """
 
-    # Names of the files without their folders.
+    # The names of files do not contain their folders.
     file: str = ""
     test: str = ""
-    # Key of the built-in example, if the rows are one.
+    # The key of a built-in example is empty if the rows are from elsewhere.
     example: str = ""
     outcome: str = ""
     score: str = ""
     class_columns: str = ""
-    # Class columns whose names `class_columns` cannot describe.
+    # Class columns are listed if `class_columns` cannot describe their names.
     scores: tuple[str, ...] = ()
-    # The labels of the class columns, if the names of the columns do not say them.
+    # Labels of the class columns are listed if the names of the columns do not contain them.
     classes: tuple[str, ...] = ()
     positive: str = ""
     predicted: str = ""
@@ -68,36 +69,36 @@ class Origin:
     transform: str = ""
     drop_missing: bool = False
     swap: bool = False
-    # The labels that count as positive if there are several.
+    # Several labels can count as positive.
     positives: tuple[str, ...] = ()
-    # The labels that count as negative if there are more than two, or whether all others do.
+    # If there are more than two labels, some are named as negative, or all others are negative.
     negative: str = ""
     negatives: tuple[str, ...] = ()
     others_negative: bool = False
-    # Format of the text, if a person stated it.
+    # The format of the text is empty unless a person stated it.
     delimiter: str = ""
     header: bool | None = None
     encoding: str = ""
     decimal: str = ""
-    # Arguments that were not given, with the values that were guessed.
+    # Guesses are arguments that were not given, with the values that were guessed.
     guesses: tuple[str, ...] = field(default=(), compare=False)
-    # Their names. Reports keep them, so that a reader sees what nobody stated.
+    # Reports keep the names of guessed arguments, so that a reader sees what nobody stated.
     guessed: tuple[str, ...] = field(default=(), compare=False)
-    # Number of rows that were drawn, of how many rows of the source, or 0; the column by which they
-    # were drawn, or "" if by all columns; and the seed.
+    # If rows were drawn: their number, the number of rows of the source, the seed, and the column
+    # by which they were drawn ("" means all columns).
     sampled: int = 0
     sampled_of: int = 0
     sample_key: str = ""
     seed: int = 0
-    # Rows that equal an earlier row in all columns, and rows that have the id of an earlier row.
+    # Rows can equal an earlier row in all columns, or have the id of an earlier row.
     repeated_rows: int = 0
     repeated_ids: int = 0
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of `calib.load` other than the file."""
-        named = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in NOT_GIVEN}
+        named = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in NO_ARGUMENTS}
         return {
-            SINGULAR.get(name, name): value
+            ARGUMENT_NAMES.get(name, name): value
             for name, value in named.items()
             if value or (name in ("header", "day_first") and value is not None)
         }
@@ -119,7 +120,7 @@ class Origin:
                 f"These are {n_rows:,} of {self.sampled_of:,} rows, drawn at random (seed "
                 f"{self.seed}). All numbers are of this sample."
             )
-        # Where most rows repeat others, their columns are few and rounded.
+        # If most rows repeat others, columns are few and rounded, and repeats are chance.
         if copied:
             found.append(copied_rows(self.repeated_rows, n_rows))
         elif 0 < 2 * self.repeated_rows <= n_rows:
@@ -149,15 +150,15 @@ def read_as(origin: Origin | None, *, outcome: str, score: str, positive: str) -
     'outcome: y, score: p, positive: 1, weight: w (guessed: weight)'
     """
     origin = origin or Origin()
-    # The classes of a matrix are its columns: none of them is positive.
+    # Each class of a matrix has a column, so no class is the positive one.
     positive = "" if origin.class_columns or origin.scores else positive
     shown = {"outcome": outcome, "score": score, "positive": positive}
-    shown |= {k: v for k, v in origin.arguments().items() if k not in NO_MEANING | shown.keys()}
+    shown |= {k: v for k, v in origin.arguments().items() if k not in TEXT_ARGUMENTS | shown.keys()}
     shown = {name: value for name, value in shown.items() if value}
     line = ", ".join(f"{name}: {_written(value)}" for name, value in shown.items())
     if not origin.guessed:
         return line
-    # Nobody names the positive one of 0 and 1, so it does not count as stated.
+    # The positive label of 0 and 1 is never stated, so it does not count as stated.
     if {*origin.guessed, "positive"} == {*shown, "positive"}:
         return f"{line} (guessed)"
     return f"{line} (guessed: {', '.join(origin.guessed)})"
@@ -186,11 +187,14 @@ def are_copies(outcome: NDArray[np.integer | np.bool_], score: NDArray[np.floati
     >>> are_copies(outcome, score.round(1))
     False
     """
-    # Of rounded scores the first rows show it, so a million need not be sorted.
-    if len(outcome) > GLANCE and _differing(outcome[:GLANCE], score[:GLANCE]) is None:
+    # Rounded scores differ in outcome among the first rows already.
+    if (
+        len(outcome) > N_FIRST_ROWS
+        and _differing(outcome[:N_FIRST_ROWS], score[:N_FIRST_ROWS]) is None
+    ):
         return False
     expected = _differing(outcome, score)
-    return expected is not None and expected >= CLEARLY_COPIED
+    return expected is not None and expected >= MIN_EXPECTED_PAIRS
 
 
 def _differing(
@@ -203,7 +207,7 @@ def _differing(
     first, second = order[tied], order[tied + 1]
     if (outcome[first] != outcome[second]).any():
         return None
-    # Scores that are still to be converted can be of any size.
+    # Scores that will be converted later can be of any size.
     shares = score[first] if score.ndim > 1 else np.stack([last[first], 1.0 - last[first]], axis=1)
     return float((1.0 - np.square(shares.clip(0.0, 1.0)).sum(axis=1)).sum())
 

@@ -379,7 +379,7 @@ def _named_folds(fold: ArrayLike) -> tuple[IntArray, tuple[str, ...]]:
             "Name other folds, or none."
         )
     names = np.array([str(value) for value in values])
-    # Numbered by name, so that the order of the rows makes no difference.
+    # Folds are numbered by name, so that the order of the rows makes no difference.
     order = np.argsort(names, kind="stable")
     return np.argsort(order)[codes], tuple(names[order].tolist())
 

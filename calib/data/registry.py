@@ -54,7 +54,8 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
     @property
     def _entries(self) -> dict[str, Entry]:
         if self._package and not self._complete:
-            with self._importing:  # another thread waits for all entries; this one may read some
+            # Another thread waits for all entries; this one may read some while it imports.
+            with self._importing:
                 if not self._begun:
                     self._begun = True
                     package = importlib.import_module(self._package)
@@ -72,7 +73,7 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
             try:
                 point.load()
             except Exception as error:
-                # A package of somebody else must not make calib unusable.
+                # An error in an installed package must not make calib unusable.
                 package = point.dist.name if point.dist else point.value
                 warnings.warn(
                     f"The package {package} could not add its {self._kind} {point.name!r}: {error}",

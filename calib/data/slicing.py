@@ -16,10 +16,10 @@ from calib.data.strata import crossed_name
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.text import quoted
 
-# A column of more different numbers is cut in ranges.
+# A column with more different numbers is cut into ranges.
 MAX_NUMBERS = 12
 MISSING = "(missing)"
-# A column of more values names rows, and not slices of them.
+# A column with more values identifies rows instead of slices.
 MAX_VALUES = 1000
 
 
@@ -155,7 +155,7 @@ def _key(text: str) -> tuple[bool, float, str]:
         number = float(text)
     except ValueError:
         number = float("nan")
-    # NaN has no place in an order, so text that means it counts as text.
+    # NaN cannot be ordered, so "nan" counts as text.
     return (True, 0.0, text) if math.isnan(number) else (False, number, "")
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from calib.numerics.arrays import IntArray, Locked, arrays_of
 
-NONE = -1  # a stratum without a split, a fold or a cluster
+# Strata without a split, a fold or a cluster have this code.
+NONE = -1
 CROSSED = " × "
 
 
@@ -31,22 +32,38 @@ def crossing_of(name: str, columns: Container[str]) -> tuple[str, str] | None:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Part:
-    """A part of the data that is counted: rows of a model, or rows with one value of a column."""
+    """A part of the data that is counted: rows of a model, or rows with one value of a column.
 
-    model: str = ""  # "" if there is only one model
-    # Slice or time column and its value; "" for all rows. Two crossed columns are the column
-    # "region × plan" with values such as "north × basic", beside each of the two.
+    Attributes
+    ----------
+    model : str
+        "" if there is only one model.
+    column, value : str
+        Slice or time column and its value; "" for all rows. Two crossed columns are the column
+        "region × plan" with values such as "north × basic", beside each of the two.
+    """
+
+    model: str = ""
     column: str = ""
     value: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Strata(Locked):
-    """Groups in which rows are counted separately. Arrays: shape (s,), -1 if there is none."""
+    """Groups in which rows are counted separately.
 
-    part: IntArray  # position in `Aggregate.parts`
-    test: IntArray  # 1 for test rows, 0 for calibration rows
-    # Named fold, and cluster.
+    Attributes
+    ----------
+    part : ndarray of int, shape (s,)
+        Position in `Aggregate.parts`.
+    test : ndarray of int, shape (s,)
+        1 for test rows, 0 for calibration rows, -1 without a split.
+    fold, group : ndarray of int, shape (s,)
+        Named fold and cluster, -1 if there is none.
+    """
+
+    part: IntArray
+    test: IntArray
     fold: IntArray
     group: IntArray
 

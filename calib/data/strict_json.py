@@ -36,7 +36,7 @@ class Reader:
     def read(self, kind: Any, data: Any, where: str) -> Any:
         """The value; an error if one is missing, unknown, or of another kind."""
         origin, args = get_origin(kind), get_args(kind)
-        # From NumPy 2.5 on (Python 3.12), NDArray is an alias that must be looked through.
+        # Since NumPy 2.5 (Python 3.12), NDArray is a type alias, whose value is the array type.
         if hasattr(origin, "__value__"):
             return self.read(origin.__value__[args], data, where)
         if origin in (Union, types.UnionType):
@@ -96,10 +96,10 @@ class Reader:
         return data
 
     def plain(self, kind: Any, data: Any, where: str) -> Any:
-        # A bool is an int to Python, and not to a reader.
+        # Python accepts True as an int, but a file must not contain it in place of a number.
         if type(data) is not kind or (kind is int and abs(data) > LARGEST):
             raise self.unlike(NAMES.get(kind, "null"), data, where)
-        # JSON can spell half of a character (a lone surrogate), which no file can hold.
+        # JSON can contain half of a character (a lone surrogate), which UTF-8 cannot encode.
         return data.encode("utf-8", "replace").decode() if kind is str else data
 
     def number(self, data: Any, where: str) -> float:
@@ -112,7 +112,8 @@ class Reader:
         return self.error(f"{where} must be {expected}, got {short(data)}.")
 
 
-@cache  # type hints are text, which is compiled each time
+# Type hints are text, which would be compiled at each call without the cache.
+@cache
 def entries_of(kind: Any) -> tuple[Mapping[str, Any], Sequence[str]]:
     """The kinds of a dataclass's entries by name, and the names of those that must be there."""
     given = [f for f in dataclasses.fields(kind) if f.init]

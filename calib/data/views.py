@@ -20,19 +20,34 @@ VIEW = re.compile(r"(?P<kind>class|top|within):(?P<index>[0-9]{1,6})")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BinaryView(Locked):
-    """One binary problem: rows, or entries that each count several identical rows."""
+    """One binary problem: rows, or entries that each count several identical rows.
 
-    outcome: BoolArray  # shape (n,)
-    score: FloatArray  # shape (n,)
-    # shape (n,): weight of each row, or sum of the weights of an entry's rows.
+    Attributes
+    ----------
+    outcome : ndarray of bool, shape (n,)
+    score : ndarray of shape (n,)
+    weight : ndarray of shape (n,) or None
+        Weight of each row, or sum of the weights of an entry's rows.
+    test : ndarray of bool, shape (n,), or None
+        True for test rows.
+    group : ndarray of int, shape (n,), or None
+        Cluster code of each row.
+    fold : ndarray of int, shape (n,), or None
+        Cross-validation fold of each row.
+    count : ndarray of shape (n,) or None
+        Number of rows of each entry. None if each entry is one row.
+    weight_sq : ndarray of shape (n,) or None
+        Sum of the squared weights of an entry's rows. None if each entry is one row, or all weights
+        are 1.
+    """
+
+    outcome: BoolArray
+    score: FloatArray
     weight: FloatArray | None = None
-    test: BoolArray | None = None  # shape (n,): true for test rows
-    group: IntArray | None = None  # shape (n,): cluster code of each row
-    fold: IntArray | None = None  # shape (n,): named cross-validation fold of each row
-    # shape (n,): number of rows of each entry. None: each entry is one row.
+    test: BoolArray | None = None
+    group: IntArray | None = None
+    fold: IntArray | None = None
     count: FloatArray | None = None
-    # shape (n,): sum of the squared weights of an entry's rows. None: each entry is one row, or all
-    # weights are 1.
     weight_sq: FloatArray | None = None
 
     def __len__(self) -> int:
@@ -65,7 +80,7 @@ class BinaryView(Locked):
         """Number of equally weighted rows per entry. None if entries are rows or have clusters."""
         if self.count is None or self.group is not None:
             return None
-        # Without weights this is exactly the number of rows.
+        # The ratio would be rounded; without weights it is exactly the number of rows.
         return self.count if self.weight is None else self.weight**2 / self.squared_weights
 
     def cells(self) -> ScoreCells:
@@ -99,12 +114,21 @@ def rows_by_code(rows: BinaryView, codes: IntArray, n: int) -> dict[int, BinaryV
 
 @dataclass(frozen=True, eq=False)
 class ScoreMatrix(Locked):
-    """A multiclass problem: one score per row and class."""
+    """A multiclass problem: one score per row and class.
 
-    scores: FloatArray  # shape (n, m)
-    label: IntArray  # shape (n,)
-    weight: FloatArray | None = None  # shape (n,)
-    # shape (n,): cluster and named fold of each row.
+    Attributes
+    ----------
+    scores : ndarray of shape (n, m)
+    label : ndarray of int, shape (n,)
+        Class index of each row.
+    weight : ndarray of shape (n,) or None
+    group, fold : ndarray of int, shape (n,), or None
+        Cluster and named fold of each row.
+    """
+
+    scores: FloatArray
+    label: IntArray
+    weight: FloatArray | None = None
     group: IntArray | None = None
     fold: IntArray | None = None
 
@@ -159,7 +183,7 @@ class ScoreMatrix(Locked):
 
 def _picked(rows: BinaryView | ScoreMatrix, chosen: NDArray[Any]) -> dict[str, Any]:
     own = {each.name: getattr(rows, each.name) for each in fields(rows)}
-    # A mask is read once, not once for every column.
+    # Positions are faster: a mask would be searched again for every column.
     chosen = np.flatnonzero(chosen) if chosen.dtype == np.bool_ else chosen
     return {name: None if each is None else each[chosen] for name, each in own.items()}
 

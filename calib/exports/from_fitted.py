@@ -13,7 +13,7 @@ from calib.calibrators import CALIBRATORS, Calibrator, MatrixCalibrator
 from calib.calibrators.forms import Form, RowsForm
 from calib.calibrators.one_vs_rest import OneVsRest
 from calib.data import __version__
-from calib.data.origin import OF_ROWS, conversion_of
+from calib.data.origin import ROW_TRANSFORMS, conversion_of
 from calib.exports.comparison_scores import rows_to_test, scores_to_test
 from calib.exports.document import MAX_DEVIATION, ExportedCalibrator, deviation
 from calib.exports.form_json import ExportError, Json
@@ -47,7 +47,7 @@ def describe(
         raise ExportError(str(error)) from None
     if conversion is None:
         conversion = Conversion(**conversion_of(None if analysis is None else analysis.data.origin))
-    if conversion.transform in OF_ROWS and not matrix:
+    if conversion.transform in ROW_TRANSFORMS and not matrix:
         raise ExportError(
             f"The scores were converted by transform={conversion.transform!r}, which needs the "
             "scores of all classes, and this calibrator has one score per row. Pass "

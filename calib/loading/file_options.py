@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
-from calib.data.origin import OF_ROWS as OF_ROWS
+from calib.data.origin import ROW_TRANSFORMS as ROW_TRANSFORMS
 from calib.data.origin import Transform as Transform
 
 Decimal = Literal[".", ","]

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib.loading.checking.mapped_rows import DIVISORS
-from calib.loading.file_options import OF_ROWS, ColumnMapping, Transform
+from calib.loading.file_options import ROW_TRANSFORMS, ColumnMapping, Transform
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.cell_table import KEYS_PER_CELL
 from calib.numerics.score_grid import (
@@ -70,7 +70,7 @@ def class_scores(
     if transform == "softmax":
         rows = rows.with_columns(nw.max_horizontal(*scores).alias("calib_most"))
         rows = rows.with_columns(*((score - nw.col("calib_most")).exp() for score in scores))
-    if transform in OF_ROWS:
+    if transform in ROW_TRANSFORMS:
         rows = rows.with_columns(
             total(scores).alias("calib_whole"), nw.min_horizontal(*scores).alias("calib_lowest")
         )

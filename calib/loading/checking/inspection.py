@@ -14,7 +14,7 @@ from calib.loading.checking.one_hot import one_hot_outcome
 from calib.loading.checking.outcomes import outcome_problems
 from calib.loading.checking.rows import row_problems
 from calib.loading.checking.scores import matrix_problems, score_problems
-from calib.loading.file_options import OF_ROWS, ColumnMapping
+from calib.loading.file_options import ROW_TRANSFORMS, ColumnMapping
 from calib.loading.guessing.class_columns import shortened
 from calib.loading.problems import Problem, error, ignoring, note
 from calib.loading.table import Table
@@ -125,7 +125,7 @@ def class_structure(mapping: ColumnMapping) -> Iterator[Problem]:
             replace(mapping, classes=()),
             "Take the labels from the names of the columns",
         )
-    elif isinstance(mapping.score, str) and mapping.transform in OF_ROWS:
+    elif isinstance(mapping.score, str) and mapping.transform in ROW_TRANSFORMS:
         yield error(
             "not-a-matrix",
             f"The transform {mapping.transform!r} needs one column per class; "

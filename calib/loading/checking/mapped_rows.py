@@ -21,7 +21,7 @@ from calib.loading.columns import (
     folded,
 )
 from calib.loading.dates import Times, as_times
-from calib.loading.file_options import OF_ROWS, ColumnMapping, Transform
+from calib.loading.file_options import ROW_TRANSFORMS, ColumnMapping, Transform
 from calib.loading.guessing.class_columns import Classes, in_likeliest_reading, match_classes
 from calib.loading.table import Table
 from calib.numerics.arrays import BoolArray, IntArray
@@ -344,7 +344,7 @@ def transformed(values: NDArray[np.floating], transform: Transform) -> NDArray[n
         return sigmoid(np.asarray(values, dtype=np.float64))
     if transform == "clip":
         return np.clip(values, 0.0, 1.0)
-    if transform in OF_ROWS:
+    if transform in ROW_TRANSFORMS:
         # Overflow gives NaN, and such rows are refused later.
         with np.errstate(invalid="ignore", over="ignore"):
             return _by_row(values, transform)
