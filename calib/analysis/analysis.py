@@ -29,13 +29,12 @@ from calib.metrics.base import Better
 from calib.numerics.arrays import FloatArray
 from calib.text import number, percent, plural
 
-# A double has no more.
+# A double has at most 17 significant digits.
 MAX_DIGITS = 17
-REPR_WIDTH = 120  # Characters; longer lines are broken by notebooks, within words.
-
-
-# What a person sees of an analysis at a prompt.
-MAIN = ("log_loss", "brier_score", "ece_quantile", "ks_error", "slope", "auc")
+# Notebooks break lines of more characters, within words.
+REPR_WIDTH = 120
+# These columns are shown when an analysis is printed.
+PRINTED_COLUMNS = ("log_loss", "brier_score", "ece_quantile", "ks_error", "slope", "auc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +191,10 @@ class Analysis:
 
     def __repr__(self) -> str:
         """A summary for one screen: verdict, recommendation, main metrics and data."""
-        data, shown = self.data, [column for column in self.columns if column.key in MAIN]
+        data, shown = (
+            self.data,
+            [column for column in self.columns if column.key in PRINTED_COLUMNS],
+        )
         metrics = {
             f"{method.label} *" if key == self.recommendation.method else method.label: {
                 column.label: number(method.metrics[column.key].value, column.digits)
@@ -271,7 +273,7 @@ class LiveAnalysis(Analysis):
 
     def _repr_html_(self) -> str | None:
         """The report as a page in a frame, for notebooks. None if there are too few rows."""
-        # Reports import the analysis, so the analysis must import reports only here.
+        # Reports import the analysis, so the analysis can import reports only in a function.
         try:
             shown: str = import_module("calib").report(self)._repr_html_()
         except ValueError:

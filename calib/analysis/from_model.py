@@ -15,8 +15,8 @@ from calib.data.checks import check_score_matrix
 from calib.data.class_names import label_key, read_classes
 from calib.data.predictions import Predictions
 
-# A longer list of labels in a message would not be read.
-MAX_LISTED = 5
+# Messages list at most this many labels.
+MAX_LISTED_LABELS = 5
 
 
 class Classifier(Protocol):
@@ -218,7 +218,7 @@ def _codes(labels: NDArray[Any], classes: Sequence[object], n_classes: int) -> N
 
 
 def _listed(classes: Sequence[object]) -> str:
-    # NumPy scalars would be printed with their types.
+    # NumPy would print scalars with their types.
     names = [repr(label.item() if isinstance(label, np.generic) else label) for label in classes]
-    more = len(names) - MAX_LISTED
-    return ", ".join(names[:MAX_LISTED]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - MAX_LISTED_LABELS
+    return ", ".join(names[:MAX_LISTED_LABELS]) + (f" and {more} more" if more > 0 else "")

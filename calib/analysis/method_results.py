@@ -43,13 +43,23 @@ from calib.uncertainty import Bootstrap, Errors, Replicates, fit_line, slope_est
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reference:
-    """Values of the uncalibrated scores, with which every method is compared."""
+    """Values of the uncalibrated scores, with which every method is compared.
+
+    Attributes
+    ----------
+    held_out : CrossFitted
+    rows : mapping of str to ndarray
+        Contribution of each row to log loss, Brier score and AUC (with folds: AUC within folds).
+    pooled_auc : ndarray
+        Contribution of each row to the AUC of all rows.
+    by_fold : tuple of ndarray of int
+        The rows of each fold, by increasing score.
+    """
 
     held_out: CrossFitted
-    # Contribution of each row to log loss, Brier score and AUC (with folds: AUC within folds).
     rows: Mapping[str, FloatArray]
-    pooled_auc: FloatArray  # contribution to the AUC of all rows
-    by_fold: tuple[IntArray, ...]  # the rows of each fold, by increasing score
+    pooled_auc: FloatArray
+    by_fold: tuple[IntArray, ...]
 
     @classmethod
     def of(cls, held_out: CrossFitted) -> Reference:
@@ -72,7 +82,8 @@ class Reference:
         if rows.fold is None:
             area = row_auc(held_out.cells[key], rows.outcome, rows.score)
         elif self._ranks_alike(key):
-            area = self.rows["auc"]  # to sort a million rows again takes a third of a second
+            # The ranks are equal, and sorting a million rows again takes a third of a second.
+            area = self.rows["auc"]
         else:
             area = row_auc_within(rows, rows.fold)
         return losses(held_out, key) | {"auc": area}
@@ -132,9 +143,9 @@ class Reference:
         )
 
 
-BINNING = ("n_bins", "strategy")
-# Resamples of metrics that the settings add: each costs a call of the metric.
-N_ADDED = 400
+BIN_ARGUMENTS = ("n_bins", "strategy")
+# Metrics that the settings add have fewer resamples, because each costs a call of the metric.
+N_REPLICATES_OF_ADDED = 400
 
 
 def method_results(held_out: CrossFitted, settings: Settings) -> dict[str, MethodResult]:
@@ -190,7 +201,8 @@ def _distinct(key: str, held_out: CrossFitted) -> int:
 def _function(fitted: Calibrator | MatrixCalibrator) -> CalibrationFunction:
     if isinstance(fitted, Calibrator):
         return calibration_function(fitted)
-    nothing = np.empty(0)  # of whole rows there is only the formula
+    # A calibrator of whole rows has a formula but no curve.
+    nothing = np.empty(0)
     return CalibrationFunction(nothing, nothing, nothing, fitted.formula())
 
 
@@ -235,7 +247,7 @@ def _binned(
     }
     bounds = held_out.resolution.get(key)
     if bounds:
-        # Each inner edge of two bins may part the rows of a cell, which then count on one side.
+        # An edge between two bins can lie within a cell, whose rows then count on one side.
         parted = bounds["mean_score"] + 2.0 * (n - 1) * bounds["edge"]
         whole = key == "uncalibrated" and edges_on_grid(n)
         least = float(curve.weight.min() / curve.weight.sum())
@@ -258,11 +270,13 @@ def _added(
     key: str, names: list[str], held_out: CrossFitted, settings: Settings
 ) -> dict[str, Estimate]:
     """The additional metrics of the settings, each with the interval that it declares."""
-    drawn = Bootstrap.of_rows(held_out.view(key), n_replicates=N_ADDED, random_state=settings.seed)
+    drawn = Bootstrap.of_rows(
+        held_out.view(key), n_replicates=N_REPLICATES_OF_ADDED, random_state=settings.seed
+    )
     level = settings.confidence_level
 
     def estimate(metric: Metric) -> Estimate:
-        bins = {name: getattr(settings, name) for name in BINNING if metric.takes(name)}
+        bins = {name: getattr(settings, name) for name in BIN_ARGUMENTS if metric.takes(name)}
 
         def value(cells: ScoreCells) -> float:
             return metric.number(cells, **bins)

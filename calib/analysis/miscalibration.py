@@ -32,8 +32,8 @@ Kind = Literal[
     "some classes",
     "unknown",
 ]
-# The tests of the cumulative difference, which has a direction at every score.
-BY_CURVE = ("ks", "kuiper")
+# The cumulative difference has a direction at every score, so its tests are cited.
+CURVE_TESTS = ("ks", "kuiper")
 # If the final cumulative difference is at least this share of its range, the error has one sign:
 # too high or too low, and not over- or underconfident.
 MIN_SIGNED_SHARE = 0.75
@@ -42,7 +42,8 @@ MIN_SIGNED_SHARE = 0.75
 MAX_REMAINDER_SHARE = 0.05
 # A slope whose whole interval is nearer to 0 than to 1 and includes 0 is called uninformative.
 MAX_UNINFORMATIVE_SLOPE = 0.5
-N_GROUPS = 10  # of Hosmer and Lemeshow
+# Hosmer and Lemeshow use ten groups.
+N_GROUPS = 10
 # If a line on the log-odds leaves at least this share of the groups' chi-square, it does not
 # describe the error.
 MIN_REMAINING_SHARE = 0.5
@@ -82,7 +83,7 @@ def view_words(view: str) -> ViewWords:
 
 def kind_of(cells: ScoreCells, rejected: Sequence[str], slope: Estimate, words: ViewWords) -> Kind:
     """The kind of miscalibration, if the tests in `rejected` reject calibration."""
-    by_curve, sign = any(key in rejected for key in BY_CURVE), _sign(cells)
+    by_curve, sign = any(key in rejected for key in CURVE_TESTS), _sign(cells)
     if slope.high < 0.0:
         return "reversed"
     if words.top_label and sign and by_curve:
@@ -143,7 +144,7 @@ def finding_of(
     """What is wrong, where and by how much, in one or two sentences."""
     if kind in ("reversed", "uninformative"):
         return _ranking(cells, kind, slope, words)
-    by_curve, sign = any(key in rejected for key in BY_CURVE), _sign(cells)
+    by_curve, sign = any(key in rejected for key in CURVE_TESTS), _sign(cells)
     if by_curve or kind == "uneven":
         if not sign or kind == "uneven":
             return _both_sides(cells, words)

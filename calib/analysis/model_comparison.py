@@ -19,8 +19,8 @@ from calib.numerics.arrays import FloatArray
 from calib.numerics.estimate import Estimate, unpaired_difference
 from calib.text import numbers_of, quoted
 
-# The paper's Figure 2 sets these two beside the calibrated scores.
-BEFORE = ("uncalibrated", "clip")
+# Figure 2 of the paper shows these two beside the calibrated scores.
+UNFITTED_METHODS = ("uncalibrated", "clip")
 BINARY_COLUMNS = ("log_loss", "brier_score", "ks_error", "ece_quantile", "auc")
 MATRIX_COLUMNS = ("log_loss", "brier_score", "ks_top_1", "ece_top_label", "accuracy")
 Estimates = Mapping[str, Estimate]
@@ -166,7 +166,7 @@ def compare_models(
     models = _alike(models)
     first = next(iter(models.values()))
     chosen = method or ("temperature" if first.is_matrix else "spline")
-    methods = tuple(dict.fromkeys((*BEFORE, chosen)))
+    methods = tuple(dict.fromkeys((*UNFITTED_METHODS, chosen)))
     wanted = with_view(replace(settings or Settings(), methods=methods), first)
     found: dict[str, ModelScores] = {}
     failures: dict[str, str] = {}
@@ -297,7 +297,8 @@ def _differences(scored: _Scored, reference: _Scored, method: str, *, paired: bo
         own, theirs = _metrics(scored.analysis)[method], _metrics(reference.analysis)[method]
         return {key: unpaired_difference(theirs[key], own[key]) for key in rows}
     held_out, level = scored.analysis.held_out, scored.analysis.settings.confidence_level
-    # As if independent, though both learn from the same rows: rather too wide.
+    # Both models are fitted on the same rows. Adding the variances as if they were independent
+    # makes the interval rather too wide than too narrow.
     noise = [one.added_variance[method] for one in (scored, reference)]
     added = {key: sum(one[key] for one in noise) for key in rows}
     return {

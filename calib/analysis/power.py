@@ -15,11 +15,16 @@ from calib.numerics.few_cells import bucket_starts
 from calib.numerics.transforms import safe_logit
 from calib.text import number, percent
 
-SHIFT = 0.1  # Of the log-odds of all scores: a small error, which a person may still care about.
-SIZE = 0.05  # of all tests together
-N_DRAWS = 4000  # The standard error of a power of 50% is 0.8 points.
-MAX_RUNS = 64  # Neighbouring scores are drawn together.
-N_GROUPS = 10  # of the Hosmer-Lemeshow test
+# The log-odds of all scores are shifted by a small error, which can still matter.
+SHIFT = 0.1
+# All tests together reject calibrated scores in 5% of samples.
+SIZE = 0.05
+# With 4,000 draws, the standard error of a power of 50% is 0.8 percentage points.
+N_DRAWS = 4000
+# Neighbouring scores are joined into at most this many runs, which are drawn together.
+MAX_RUNS = 64
+# The Hosmer-Lemeshow test has ten groups.
+N_GROUPS = 10
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ FEW_OF_A_CLASS = 100
 # If rows with a score of exactly 0 or 1 that were wrong cause at least this share of the variance
 # of a change of log loss, its interval depends on how log loss clips such scores.
 MIN_DRIVING_SHARE = 0.5
-# Differences that no printed digit shows.
-SAME = 5e-9
+# Smaller differences are not visible in any printed digit.
+MIN_VISIBLE_DIFFERENCE = 5e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ def _runner_up(
 
 
 def _is_same(difference: Estimate) -> bool:
-    return max(abs(difference.low), abs(difference.high)) < SAME
+    return max(abs(difference.low), abs(difference.high)) < MIN_VISIBLE_DIFFERENCE
 
 
 def _digits(change: Estimate) -> int:

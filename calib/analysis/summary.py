@@ -21,11 +21,21 @@ from calib.text import number, plural, significant
 
 @dataclass(frozen=True, slots=True)
 class TableMetric:
-    """A column of the table that shows a metric."""
+    """A column of the table that shows a metric.
 
-    key: str  # of the metric
-    # Text after the name of the metric, or in place of its name or meaning. {n} and {strategy} are
-    # replaced by the number of bins and the strategy.
+    In the texts, {n} and {strategy} are replaced by the number of bins and the strategy.
+
+    Attributes
+    ----------
+    key : str
+        Key of the metric.
+    detail : str
+        Text after the name of the metric.
+    label, meaning : str
+        Texts in place of the name and the meaning of the metric.
+    """
+
+    key: str
     detail: str = ""
     label: str = ""
     meaning: str = ""
@@ -69,12 +79,12 @@ def added_metrics(settings: Settings) -> tuple[str, ...]:
     return tuple(key for key in settings.metrics if key not in shown)
 
 
-# Below, even resampled clusters do not show how clusters vary.
-FEW_CLUSTERS = 40
-# First words of the warning about the effect of cells with several scores.
+# With fewer clusters, resamples of clusters do not show well how clusters vary.
+MIN_CLUSTERS = 40
+# The warning about cells with several scores begins with these words.
 GROUPED = "Scores are grouped into"
-# Of a class in the heading of a column.
-LONGEST_NAME = 24
+# Headings of columns show at most this many characters of the name of a class.
+MAX_NAME_LENGTH = 24
 
 
 def table_columns(settings: Settings, of_matrix: str = "") -> tuple[Column, ...]:
@@ -100,7 +110,7 @@ def _loss_of_view(label: str, view: str, positive_name: str) -> str:
     kind, rank = parse_view(view)
     if kind == "class":
         name = " ".join(positive_name.split())
-        short = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+        short = name if len(name) <= MAX_NAME_LENGTH else f"{name[: MAX_NAME_LENGTH - 1]}…"
         return f"{label}, class {short}"
     place = "label" if rank == 1 else str(rank)
     first = f"Top-{place}" if kind == "top" else f"Within-top-{rank}"
@@ -145,9 +155,9 @@ def warnings_of(predictions: Data, held_out: CrossFitted) -> tuple[str, ...]:
         few = f" {n:,} clusters are few, so these results are approximate."
         found.append(
             f"Rows come in {n:,} clusters: tests, intervals, error bars and bands account for "
-            f"this.{few if n < FEW_CLUSTERS else ''}"
+            f"this.{few if n < MIN_CLUSTERS else ''}"
         )
-    # A scan says it with the name of the column.
+    # The remarks of a scan already say this, with the name of the column.
     told = predictions.is_matrix or any(each.startswith(REVERSED) for each in found)
     if scored.is_reversed and not told:
         found.append(

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from calib.analysis.miscalibration import BY_CURVE, Kind, ViewWords, finding_of, kind_of
+from calib.analysis.miscalibration import CURVE_TESTS, Kind, ViewWords, finding_of, kind_of
 from calib.analysis.power import shift_power
 from calib.analysis.recommendation import Recommendation, too_few
 from calib.calibrators import CALIBRATORS
@@ -30,13 +30,13 @@ from calib.uncertainty import fit_line
 
 Answer = Literal["not calibrated", "no evidence", "inconclusive"]
 SIGNIFICANCE = 0.05
-# A kind as texts name it, where that is not its own name.
+# Texts name these kinds differently; other kinds are named as they are.
 KIND_WORDS = {
     "uneven": "too high in some ranges, too low in others",
     "reversed": "reversed ranking",
     "uninformative": "uninformative ranking",
 }
-# The tests that a verdict rests on, as a sentence names them.
+# Sentences name the tests of a verdict in this way.
 TEST_NAMES = {
     "ks": "KS error",
     "kuiper": "Kuiper error",
@@ -44,12 +44,12 @@ TEST_NAMES = {
     "hosmer_lemeshow": "Hosmer-Lemeshow χ²",
     "line": "slope and intercept χ²",
 }
-# The tests cited as evidence of a kind, the first one that rejects. Gaps of groups have no
-# direction, so that the line's test is not cited for them.
-CITED = {
-    "uneven": BY_CURVE,
-    "reversed": ("line", *BY_CURVE),
-    "uninformative": ("line", *BY_CURVE),
+# The first of these tests that rejects is cited as evidence of a kind. Gaps of groups have no
+# direction, so the test of the line is not cited for them.
+CITED_TESTS = {
+    "uneven": CURVE_TESTS,
+    "reversed": ("line", *CURVE_TESTS),
+    "uninformative": ("line", *CURVE_TESTS),
 }
 
 
@@ -146,7 +146,7 @@ def adjusted(
 
 def calibration_tests(cells: ScoreCells, line: LogisticFit | None = None) -> dict[str, TestResult]:
     """The five tests of calibration on which a verdict is based, for independent rows."""
-    # The simulated tests draw from one seed, so one simulation serves all of them.
+    # The simulated tests draw from one seed, so they can share one simulation.
     noise = simulated_noise(cells, 0) if few_scores(cells) else None
     return {
         **cumulative_tests(cells, noise),
@@ -254,7 +254,7 @@ def _evidence(
 ) -> str:
     """The test on which the finding is based, with its p-value before Holm's correction."""
     strongest = min(rejected, key=lambda key: p_adjusted[key])
-    shape = CITED.get(kind, (*BY_CURVE, "line"))
+    shape = CITED_TESTS.get(kind, (*CURVE_TESTS, "line"))
     cited = next((key for key in shape if key in rejected), strongest)
-    size = number(tests[cited].statistic, 4 if cited in BY_CURVE else 1)
+    size = number(tests[cited].statistic, 4 if cited in CURVE_TESTS else 1)
     return f"{TEST_NAMES[cited]} {size}, {p_value(tests[cited].p_value)}"

@@ -56,7 +56,8 @@ def _verdict(
     compared: LiveMulticlassComparison | None,
 ) -> Verdict:
     cells, slope = held_out.cells[result.key], result.metrics["slope"]
-    level = 1.0 - SIGNIFICANCE  # the verdict's own, not that of the settings
+    # A verdict has its own confidence level, independent of the settings.
+    level = 1.0 - SIGNIFICANCE
     if settings.confidence_level != level:
         slope = slope_estimate(held_out.view(result.key), cells, confidence_level=level)
     words, classes = view_words(settings.view), None

@@ -27,45 +27,64 @@ from calib.uncertainty import (
 
 @dataclass(frozen=True, eq=False)
 class CrossFitted:
-    """Held-out scores of every method on the same rows. Mappings have the keys of the methods."""
+    """Held-out scores of every method on the same rows. Mappings have the keys of the methods.
 
-    # The test rows, or all rows with the fold in which each was held out. Each entry counts the
-    # rows of one score cell, outcome and fold; for a matrix, rows with equal scores. With clusters,
-    # each row is an entry.
+    Attributes
+    ----------
+    rows : BinaryView
+        The test rows, or all rows with the fold in which each was held out. Each entry counts the
+        rows of one score cell, outcome and fold; for a matrix, rows with equal scores. With
+        clusters, each row is an entry.
+    scores : mapping of str to ndarray
+        The calibrated scores of these entries, "uncalibrated" first.
+    cells : mapping of str to ScoreCells
+        The same scores, counted into cells.
+    replicates : mapping of str to Replicates
+        The same scores on resampled rows or clusters. All methods use the same resamples.
+    calibrators : mapping of str to Calibrator or MatrixCalibrator
+        Calibrators for plots and for use, fitted on the calibration rows or on all rows. In a view
+        of a matrix they calibrate whole rows.
+    fitted_on : ScoreCells
+        The cells on which `calibrators` were fitted.
+    protocol : {"test rows", "folds"}
+    failures : mapping of str to str
+        Methods that could not be fitted, with the reason.
+    settings : Settings
+    counted : CountedRows
+        The rows that are scored, counted before they were split into folds (for a matrix, after).
+        It does not contain the range of scores within cells.
+    source : ndarray of int
+        Position in `counted` of each entry of `rows`.
+    outcomes : mapping of str to ndarray of bool
+        Outcomes that differ from those of `rows`: in a top-r view, if a method changes the ranking
+        of the classes of a row.
+    calibration : Replicates or None
+        Resamples of the uncalibrated scores of the calibration rows, if these have clusters and are
+        not the rows that are scored.
+    fold_scores : mapping of str to FoldScores
+        Scores of the same points by the calibrator of every fold, empty without folds.
+    resolution : mapping of str to mapping of str to float
+        Largest possible difference from ungrouped scores by method and metric, see
+        `calib.metrics.resolution`. Empty if each cell is one score.
+    matrix : MatrixFits or None
+        The fitted calibrators of the whole matrix, if the rows are a view of one.
+    """
+
     rows: BinaryView
-    # The calibrated scores of these entries, "uncalibrated" first.
     scores: Mapping[str, FloatArray]
-    # The same scores, counted into cells.
     cells: Mapping[str, ScoreCells]
-    # The same scores on resampled rows or clusters. All methods use the same resamples.
     replicates: Mapping[str, Replicates]
-    # Calibrators for plots and for use, fitted on the calibration rows or on all rows. In a view
-    # of a matrix they calibrate whole rows.
     calibrators: Mapping[str, Calibrator | MatrixCalibrator]
-    # The cells on which `calibrators` were fitted.
     fitted_on: ScoreCells
-    # "test rows" or "folds".
     protocol: str
-    # Methods that could not be fitted, with the reason.
     failures: Mapping[str, str]
     settings: Settings
-    # The rows that are scored, counted before they were split into folds (for a matrix, after). It
-    # does not contain the range of scores within cells.
     counted: CountedRows
-    # Position in `counted` of each entry of `rows`.
     source: IntArray
-    # Outcomes that differ from those of `rows`: in a top-r view, if a method changes the ranking of
-    # the classes of a row.
     outcomes: Mapping[str, BoolArray] = field(default_factory=dict)
-    # Resamples of the uncalibrated scores of the calibration rows, if these have clusters and are
-    # not the rows that are scored.
     calibration: Replicates | None = None
-    # Scores of the same points by the calibrator of every fold, empty without folds.
     fold_scores: Mapping[str, FoldScores] = field(default_factory=dict)
-    # Largest possible difference from ungrouped scores by method and metric, see
-    # `calib.metrics.resolution`. Empty if each cell is one score.
     resolution: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    # The fitted calibrators of the whole matrix, if the rows are a view of one.
     matrix: MatrixFits | None = None
 
     def clusters(self, key: str) -> Replicates | None:
@@ -126,7 +145,7 @@ class CrossFitted:
         """
         own = self._counted_entry
         entry = np.empty(len(own), dtype=np.int64)
-        # Entries are in the order of the counted entries to which they belong.
+        # Entries have the order of the counted entries to which they belong.
         count = self.rows.counts.astype(np.int64)
         entry[np.argsort(own, kind="stable")] = np.repeat(np.arange(len(count)), count)
         return self.scores[key][entry]

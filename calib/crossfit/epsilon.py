@@ -22,23 +22,33 @@ from calib.numerics.few_cells import bucket_starts
 from calib.numerics.transforms import safe_logit, sigmoid
 from calib.text import significant
 
-# Whole decades over the range that the compact logit can use.
+# The compact logit can use epsilons in this range, of which the curve has the whole decades.
 EPSILONS = (*(float(f"1e-{k}") for k in range(15, 0, -1)), 0.3)
 MAX_CELLS = 4096
-# Of the log-odds: further out, a score is outside every epsilon.
-FURTHEST = 36.0
+# A score whose log-odds are further from 0 is outside every epsilon.
+MAX_LOG_ODDS = 36.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EpsilonCurve(Locked):
-    """Held-out log loss of one method over epsilon."""
+    """Held-out log loss of one method over epsilon.
+
+    Attributes
+    ----------
+    key : str
+        Key of the method.
+    epsilon : ndarray of shape (g,)
+        Increasing values.
+    log_loss : ndarray of shape (g,)
+        Log loss on test rows or by cross-fitting, as in the comparison of methods.
+    n_outside : ndarray of shape (g,)
+        Number of rows with a score outside [epsilon, 1 - epsilon], among the rows on which the
+        plotted calibrator is fitted.
+    """
 
     key: str
-    epsilon: FloatArray  # shape (g,): increasing values
-    # shape (g,): log loss on test rows or by cross-fitting, as in the comparison of methods.
+    epsilon: FloatArray
     log_loss: FloatArray
-    # shape (g,): number of rows with a score outside [epsilon, 1 - epsilon], among the rows on
-    # which the plotted calibrator is fitted.
     n_outside: FloatArray
 
     @property
@@ -53,10 +63,10 @@ class EpsilonCurve(Locked):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrossFitFolds:
-    """The rows to fit on and the rows to score, as in the comparison: one pair, or one per fold."""
+    """The cells to fit on and the cells to score, as in the comparison: one pair per fold."""
 
-    pairs: tuple[tuple[ScoreCells, ScoreCells], ...]  # cells to fit on, and cells to score
-    settings: Settings  # settings of the folds
+    pairs: tuple[tuple[ScoreCells, ScoreCells], ...]
+    settings: Settings
 
     def log_loss(self, key: str, epsilon: float, progress: Progress = no_progress) -> float:
         """Held-out log loss of a method at one epsilon.
@@ -99,8 +109,8 @@ def few_cells(cells: ScoreCells, most: int = MAX_CELLS) -> ScoreCells:
     """
     if len(cells) <= most:
         return cells
-    x = np.clip(safe_logit(cells.score), -FURTHEST, FURTHEST)
-    # No cell has some rows inside [epsilon, 1 - epsilon] and some outside.
+    x = np.clip(safe_logit(cells.score), -MAX_LOG_ODDS, MAX_LOG_ODDS)
+    # Cells end at each epsilon, so that no cell has rows on both sides of it.
     ends = [*np.searchsorted(cells.score, EPSILONS)]
     ends += [*np.searchsorted(cells.score, 1.0 - np.array(EPSILONS), side="right")]
     starts = np.unique([*bucket_starts(x, cells.weight, most), *ends])

@@ -20,12 +20,20 @@ from calib.numerics.intervals import mean_interval, normal_quantile
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MethodMetrics:
-    """Metrics of one method on held-out rows, with intervals."""
+    """Metrics of one method on held-out rows.
+
+    Attributes
+    ----------
+    key, label : str
+    metrics : mapping of str to Estimate
+    differences : mapping of str to Estimate
+        Differences from the uncalibrated scores, paired by row.
+    """
 
     key: str
     label: str
     metrics: Mapping[str, Estimate]
-    differences: Mapping[str, Estimate]  # from the uncalibrated scores, paired by row
+    differences: Mapping[str, Estimate]
 
 
 def metric_table(methods: Mapping[str, MethodMetrics], names: Iterable[str]) -> pd.DataFrame:
@@ -88,6 +96,6 @@ def simplest(
         return "uncalibrated"
     best = min(losses, key=lambda key: losses[key].value)
     as_good = [key for key in gaining if key == best or to_best[key].low <= 0.0]
-    # A best method whose own gain is uncertain may leave none of them.
-    # Of equally simple ones, as Platt and logistic with two parameters each, the better one.
+    # If the gain of the best method is uncertain, no gaining method may be as good as the best.
+    # Among equally simple methods (Platt and logistic have two parameters) the loss decides.
     return min(as_good or gaining, key=lambda k: (CALIBRATORS[k].simplicity, losses[k].value))

@@ -172,7 +172,8 @@ def _in_folds(
         for key in fitted:
             by_fold[key].append(fitted[key])
             scores[key][held_out] = fitted[key].predict(rows.score[held_out])
-    # A method that failed in one fold has rows without a score. The given ones are held once.
+    # A method that failed in one fold has rows without a score, so it is left out. The uncalibrated
+    # scores are not copied.
     scores = {
         key: rows.score if isinstance(calibrators[key], Uncalibrated) else values
         for key, values in scores.items()

@@ -75,7 +75,7 @@ def _split_counts(entries: BinaryView, n_folds: int, seed: int) -> tuple[BinaryV
     parts = np.empty((n_folds, len(entries)), dtype=np.int64)
     for outcome in (True, False):
         own = entries.outcome == outcome
-        # The rows that do not divide evenly go to other folds for the other outcome.
+        # Remaining rows of the two outcomes go to different folds, so that folds have equal sizes.
         parts[:, own] = split_counts(count[own], n_folds, rng, extra_first=outcome)
     source, fold = np.nonzero(parts.T)
     rows = parts[fold, source].astype(np.float64)
@@ -101,7 +101,7 @@ def matrix_folds(
     if n_units < 2:
         raise ValueError(f"Cross-fitting needs at least 2 rows, got {n_units}.")
     n_folds = min(settings.n_folds, n_units)
-    # Classes with fewer rows than folds cannot be spread evenly: they count as the commonest one.
+    # Classes with fewer rows than folds cannot be stratified, so they count as the largest class.
     counts = np.bincount(label)
     strata = np.where(counts[label] < n_folds, counts.argmax(), label)
     if np.bincount(strata).max() < n_folds:
@@ -143,7 +143,8 @@ def cells_outside_folds(rows: BinaryView, cell: IntArray | None) -> Iterator[Sco
         square, positive_square = both(rows.squared_weights)
     for sums in zip(own, weight, positive, square, positive_square, strict=True):
         kept = np.flatnonzero(sums[0] > 0.0)
-        # What is one array stays one: fits ask whether rows have weights by that.
+        # Without weights, weights and counts are the same array. They must stay the same: fits test
+        # identity to see whether rows are weighted.
         part = {id(values): values[kept] for values in sums}
         count, total, ones, squares, squared_ones = (part[id(values)] for values in sums)
         yield ScoreCells(score[kept], count, total, ones, squares, squared_ones)

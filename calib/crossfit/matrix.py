@@ -23,16 +23,26 @@ from calib.numerics.class_scores import binary_problem
 from calib.numerics.sorting import canonical_order, row_words
 
 Number = TypeVar("Number", bound=np.generic)
-# Rows of a matrix that every fold's calibrator transforms: a mean over 1,000 is known well enough.
-FOLD_ROWS = 1_000
+# The calibrators of all folds are compared on at most this many rows: a mean over 1,000 rows is
+# precise enough.
+MAX_COMPARED_ROWS = 1_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split(Locked):
-    """Rows that were held out together, and the calibrators that were fitted without them."""
+    """Rows that were held out together, and the calibrators that were fitted without them.
 
-    rows: IntArray  # positions of the held-out rows among the scored rows
-    train: IntArray  # positions among all rows of the rows on which the calibrators were fitted
+    Attributes
+    ----------
+    rows : ndarray of int
+        Positions of the held-out rows among the scored rows.
+    train : ndarray of int
+        Positions among all rows of those on which the calibrators were fitted.
+    calibrators : mapping of str to MatrixCalibrator
+    """
+
+    rows: IntArray
+    train: IntArray
     calibrators: Mapping[str, MatrixCalibrator]
 
 
@@ -45,18 +55,35 @@ class MatrixFits(Locked):
 
     Calibrated matrices are computed when they are needed: a dozen of them, with 50,000 rows and
     1,000 classes, would not fit in memory.
+
+    Attributes
+    ----------
+    rows : ScoreMatrix
+        All rows with their uncalibrated scores, including calibration rows.
+    scored : ScoreMatrix
+        The n rows that are scored: the test rows, or all rows if folds are used.
+    order : ndarray of int, shape (n,)
+        Positions of the scored rows, sorted by all their values.
+    splits : tuple of Split
+    calibrators : mapping of str to MatrixCalibrator
+        Calibrators for use, fitted on the calibration rows or on all rows.
+    protocol : {"test rows", "folds"}
+    unseen : tuple of int
+        Classes without a row among the rows of some fit. They cannot be calibrated.
+    failures : mapping of str to str
+        Methods that could not be fitted, with the reason.
+    settings : Settings
+    class_names : tuple of str
     """
 
-    rows: ScoreMatrix  # all rows with their uncalibrated scores, including calibration rows
-    scored: ScoreMatrix  # the n rows that are scored: the test rows, or all rows if folds are used
-    order: IntArray  # shape (n,): positions of the scored rows, sorted by all their values
+    rows: ScoreMatrix
+    scored: ScoreMatrix
+    order: IntArray
     splits: tuple[Split, ...]
-    # Calibrators for use, fitted on the calibration rows or on all rows.
     calibrators: Mapping[str, MatrixCalibrator]
     protocol: str
-    # Classes that have no row among the rows of a fit. Their calibration has no evidence.
     unseen: tuple[int, ...]
-    failures: Mapping[str, str]  # methods that could not be fitted, with the reason
+    failures: Mapping[str, str]
     settings: Settings
     class_names: tuple[str, ...]
 
@@ -117,8 +144,10 @@ class MatrixFits(Locked):
         """
         weight = np.ones(len(rows)) if self.scored.weight is None else self.scored.weight[rows]
         drawn = np.arange(len(rows))
-        if len(rows) > FOLD_ROWS:
-            drawn = np.sort(np.random.default_rng(0).choice(drawn, FOLD_ROWS, replace=False))
+        if len(rows) > MAX_COMPARED_ROWS:
+            drawn = np.sort(
+                np.random.default_rng(0).choice(drawn, MAX_COMPARED_ROWS, replace=False)
+            )
         share = weight[drawn] / weight.sum()
         return rows[drawn], np.square(share) * (len(rows) / len(drawn))
 
@@ -216,7 +245,7 @@ def _fitted(
         failures |= failed
         unseen |= seen.unseen()
         splits.append(Split(held_out, others, fitted))
-    # A method that failed in one fold has rows without a score.
+    # A method that failed in one fold has rows without a score, so it is left out.
     calibrators = {key: fitted for key, fitted in calibrators.items() if key not in failures}
     return MatrixFits(
         rows=rows,

@@ -23,7 +23,7 @@ from calib.numerics.estimate import Estimate
 from calib.uncertainty import fold_variance
 from calib.uncertainty.replicates import Errors
 
-# Both ECE keep the number of bins that the field reports: a moved slider asks no matrix again.
+# Papers report both ECEs with 15 bins. A fixed number needs no new matrix when a slider moves.
 N_BINS = 15
 
 
@@ -33,24 +33,40 @@ class MulticlassResult(MethodMetrics):
 
     The keys of `metrics` are those of `calib.metrics.matrix_metrics`. All except the classwise ECE
     have intervals. Differences are those of log_loss, brier_score and accuracy.
+
+    Attributes
+    ----------
+    to_best : Estimate
+        Log loss minus the log loss of the best method, paired by row.
+    class_p_values : ndarray of shape (m,)
+        p-values of the KS tests of the classes, NaN for classes that are not tested.
     """
 
-    to_best: Estimate  # log loss minus the log loss of the best method, paired by row
-    # p-values of the KS tests of the classes, NaN for classes that are not tested.
+    to_best: Estimate
     class_p_values: FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scored:
-    """Values of one method's calibrated matrix from which metrics are computed."""
+    """Values of one method's calibrated matrix from which metrics are computed.
 
-    # Log loss, Brier score and correctness of each row, in `MatrixFits.order`.
+    Attributes
+    ----------
+    rows : mapping of str to ndarray of shape (n,)
+        Log loss, Brier score and correctness of each row, in `MatrixFits.order`.
+    views : mapping of str to float
+        The other metrics.
+    classes : Classwise
+    errors : mapping of str to Errors
+        Values in resamples, for metrics that have an interval.
+    folds : mapping of str to ndarray of shape (k, m)
+        The values of `rows` for `MatrixFits.fold_points`, by the calibrator of every fold.
+    """
+
     rows: Mapping[str, FloatArray]
-    views: Mapping[str, float]  # the other metrics
+    views: Mapping[str, float]
     classes: Classwise
-    errors: Mapping[str, Errors]  # values in resamples, for metrics that have an interval
-    # shape (k, m): the values of `rows` for `MatrixFits.fold_points`, by the calibrator of every
-    # fold.
+    errors: Mapping[str, Errors]
     folds: Mapping[str, FloatArray]
 
     def fold_variance(self, other: Scored | None, name: str, share_sq: FloatArray) -> float:

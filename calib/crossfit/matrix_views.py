@@ -19,8 +19,8 @@ from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.class_scores import binary_problem
 from calib.uncertainty import FoldScores, Replicates, replicate, replicate_clusters, resample_rows
 
-# Every method draws for itself, so with fewer groups than one drawing for all: the bounds differ by
-# less than another seed makes them.
+# Each method has its own resamples, which therefore use fewer groups. The bounds change by less
+# than with another seed.
 MAX_GROUPS = 512
 
 

@@ -50,7 +50,7 @@ def still_valid(
     """
     if any(getattr(old, name) != getattr(settings, name) for name in folds_by):
         return set()
-    # A method of matrices alone cannot be made for scores.
+    # A method that calibrates only matrices cannot be made for scores.
     known = [k for k in fitted if make is create_multiclass or CALIBRATORS[k].create is not None]
     return {k for k in known if _parameters(make(k, old)) == _parameters(make(k, settings))}
 

@@ -15,7 +15,8 @@ from calib.numerics.transforms import check_epsilon
 
 Strategy = Literal["quantile", "uniform"]
 Band = Literal["per_bin", "simultaneous"]
-MAX_SEED = 2**32 - 1  # the largest that the splitters of scikit-learn take
+# The splitters of scikit-learn accept no larger seed.
+MAX_SEED = 2**32 - 1
 DEFAULT_METHODS = ("uncalibrated", "platt", "logistic", "isotonic", "beta", "spline")
 
 
@@ -128,11 +129,11 @@ def _check_between(name: str, value: int, low: int, high: int) -> None:
         raise ValueError(f"{name} must fulfil {low} <= {name} <= {high}, got {value}.")
 
 
-# Cheap at any size.
-ALWAYS = ("uncalibrated", "clip", "temperature", "ks_spline")
-# Others by the rows times classes, and by the classes, up to which they end within seconds: a
-# calibrator for every class, or m (m + 1) numbers, take long by themselves.
-UP_TO = {
+# These methods are fast for any number of rows and classes.
+FAST_METHODS = ("uncalibrated", "clip", "temperature", "ks_spline")
+# Other methods take seconds up to this number of rows times classes, and up to this number of
+# classes: a calibrator per class, or m (m + 1) parameters, are slow even with few rows.
+MAX_SIZES = {
     "vector": (10_000_000, 200),
     "isotonic": (2_000_000, 200),
     "beta": (2_000_000, 200),
@@ -148,8 +149,8 @@ def with_view(settings: Settings, data: Data) -> Settings:
 def default_methods(data: Data) -> tuple[str, ...]:
     """Methods that are compared by default. They finish in seconds for this number of rows."""
     n, m = data.n_rows, data.n_classes
-    quick = [key for key, most in UP_TO.items() if n * m <= most[0] and m <= most[1]]
-    return (*ALWAYS, *quick)
+    quick = [key for key, size in MAX_SIZES.items() if n * m <= size[0] and m <= size[1]]
+    return (*FAST_METHODS, *quick)
 
 
 def default_settings(predictions: Data) -> Settings:

@@ -4,7 +4,7 @@ import pytest
 from scipy import stats
 
 from calib.analysis.slices import Slicing, slice_by, slice_gaps
-from calib.analysis.slices.gaps import RARE
+from calib.analysis.slices.gaps import MIN_ROWS_OF_CLASS
 from calib.data.predictions import Predictions
 
 
@@ -126,12 +126,12 @@ def test_the_interval_is_that_of_a_mean_with_its_own_variance(n, positives):
     assert gaps.high[0] - gaps.low[0] == pytest.approx(2 * half, rel=1e-9)
 
 
-@pytest.mark.parametrize("positives", [RARE - 1, RARE])
+@pytest.mark.parametrize("positives", [MIN_ROWS_OF_CLASS - 1, MIN_ROWS_OF_CLASS])
 def test_the_spread_of_calibrated_scores_counts_where_an_outcome_is_rare(positives):
     """Scores far too high: their own spread is small, that of calibrated ones would be large."""
     outcome = np.arange(400) < positives
     view = Predictions.from_arrays(outcome, np.full(400, 0.3)).view()
     gaps = slice_gaps(view, view.score, Slicing.whole(400))
     own, calibrated = outcome.std(ddof=1) / 20.0, np.sqrt(0.3 * 0.7) / 20.0
-    half = stats.norm.ppf(0.975) * (calibrated if positives < RARE else own)
+    half = stats.norm.ppf(0.975) * (calibrated if positives < MIN_ROWS_OF_CLASS else own)
     assert (gaps.high[0] - gaps.low[0]) / 2.0 == pytest.approx(half, rel=1e-9)

@@ -13,8 +13,8 @@ from calib.crossfit.cross_fitted import CrossFitted
 from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray, Locked
 
-# Rounded, so that a score of 0.3 reaches the threshold 0.3.
-GRID = np.linspace(0.0, 1.0, 201).round(3)
+# Thresholds are rounded, so that a score of 0.3 reaches the threshold 0.3.
+THRESHOLDS = np.linspace(0.0, 1.0, 201).round(3)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +81,7 @@ class NetBenefit(Locked):
             At least 0. It is 0 at thresholds at which the method is not worse.
         """
         missing = np.maximum(self.treat_all, 0.0) - self.benefit[key]
-        # Rounding alone does not make a method worse.
+        # Smaller differences are rounding errors.
         return np.where(missing > 1e-9, missing, 0.0)
 
 
@@ -110,11 +110,12 @@ def cost_curves(held_out: CrossFitted, costs: Costs) -> CostCurves:
     (0.5, 2.0)
     """
     spent = {
-        key: cost_from(cells, costs)[_first(cells, GRID)] for key, cells in held_out.cells.items()
+        key: cost_from(cells, costs)[_first(cells, THRESHOLDS)]
+        for key, cells in held_out.cells.items()
     }
     base_rate = held_out.cells["uncalibrated"].base_rate
     treat_all, treat_none = (1 - base_rate) * costs.false_positive, base_rate * costs.false_negative
-    return CostCurves(GRID.copy(), spent, treat_all, treat_none)
+    return CostCurves(THRESHOLDS.copy(), spent, treat_all, treat_none)
 
 
 def net_benefit(held_out: CrossFitted) -> NetBenefit:
@@ -141,7 +142,7 @@ def net_benefit(held_out: CrossFitted) -> NetBenefit:
     >>> found.base_rate, float(found.shortfall("uncalibrated").max())
     (0.5, 0.0)
     """
-    threshold = GRID[:-1].copy()
+    threshold = THRESHOLDS[:-1].copy()
     odds = threshold / (1.0 - threshold)
     benefit = {key: _benefit(cells, threshold, odds) for key, cells in held_out.cells.items()}
     base_rate = held_out.cells["uncalibrated"].base_rate

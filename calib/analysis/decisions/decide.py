@@ -194,7 +194,7 @@ def _place(cells: ScoreCells, costs: Costs) -> tuple[float, float]:
         return costs.threshold, 1.0
     wanted = costs.capacity * cells.total_weight
     up_to = cells.cumulative_weight[1:]
-    # The rounding of the sums must not ask for one row more.
+    # A sum that is rounded down must not require one more row.
     unflagged = cells.total_weight - wanted * (1.0 - 1e-12)
     at = min(int(np.searchsorted(up_to, unflagged, side="right")), len(up_to) - 1)
     left = (wanted - (cells.total_weight - float(up_to[at]))) / float(cells.weight[at])
@@ -258,7 +258,7 @@ def _hindsight(cells: ScoreCells, costs: Costs) -> tuple[float, float]:
     if costs.capacity is not None:
         return float("nan"), float("nan")
     spent = cost_from(cells, costs)
-    # Of equally cheap thresholds: the one nearest to that of calibrated scores.
+    # Among thresholds of equal cost, the nearest to that of calibrated scores is taken.
     cheapest = np.flatnonzero(spent <= spent.min() + 1e-12 * spent.max())
     scores = np.append(cells.score, np.inf)[cheapest]
     best = int(np.argmin(np.abs(np.minimum(scores, 2.0) - costs.threshold)))
@@ -271,5 +271,5 @@ def cost_from(cells: ScoreCells, costs: Costs) -> FloatArray:
     negative_below = cells.cumulative_weight - positive_below
     missed = costs.false_negative * positive_below
     false_alarms = costs.false_positive * (negative_below[-1] - negative_below)
-    # Sums of weights that cancel may end just below 0.
+    # Differences of sums of weights can be just below 0 because of rounding.
     return np.maximum(missed + false_alarms, 0.0) / cells.total_weight

@@ -14,11 +14,11 @@ from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 
 Unit = Literal["day", "week", "month", "quarter", "year"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
-# With more, periods could not be distinguished in a chart.
+# More periods could not be distinguished in a chart.
 MAX_PERIODS = 400
-# Limits of the automatic unit: few enough periods to read, and enough rows in each.
-READABLE = 36
-ENOUGH_ROWS = 100
+# The automatic unit has at most this many periods, with at least this median number of rows.
+MAX_AUTOMATIC_PERIODS = 36
+MIN_MEDIAN_ROWS = 100
 N_RANGES = 12
 
 
@@ -116,7 +116,7 @@ def _cut_dates(values: NDArray[Any], unit: Unit | None, count: FloatArray) -> Pe
 def _choose_unit(days: IntArray, count: FloatArray) -> Unit:
     for unit in UNITS[UNITS.index(_resolution(days)) :]:
         rows = np.bincount(np.unique(_numbers(days, unit), return_inverse=True)[1], count)
-        if 0 < len(rows) <= READABLE and np.median(rows) >= ENOUGH_ROWS:
+        if 0 < len(rows) <= MAX_AUTOMATIC_PERIODS and np.median(rows) >= MIN_MEDIAN_ROWS:
             return unit
     return "year"
 
@@ -172,7 +172,7 @@ def _cut_values(values: NDArray[Any], count: FloatArray) -> Periods:
     ordered = distinct[order]
     position = np.arange(len(order))
     if whole and np.ptp(ordered) < MAX_PERIODS:
-        # Seasons: one that is not there leaves a gap.
+        # A missing season leaves a gap.
         position = (ordered - ordered[0]).astype(np.int64)
     return Periods("value", tuple(map(value_name, ordered)), position, rank[codes])
 

@@ -37,7 +37,7 @@ def bin_of(curve: ReliabilityCurve, score: float) -> int | None:
     (0, None, 1)
     """
     inside = (curve.low_edge < score) & (score <= curve.high_edge)
-    # The first bin of all holds its lower end too.
+    # The first bin contains its lower end, too.
     inside[0] |= score == curve.low_edge[0] == 0.0
     found = np.flatnonzero(inside)
     return int(found[0]) if len(found) else None
@@ -145,7 +145,7 @@ def row_table(
     if predictions.group is not None:
         found["group"] = predictions.group[number]
     for name, values in predictions.columns.items():
-        # A column of the file may be called as one of the above.
+        # A column of the file can have the name of one of the columns above.
         found[f"{name} (column)" if name in found else name] = values[number]
     return pd.DataFrame(found)
 

@@ -126,7 +126,7 @@ def calibrate_slices(
     )
 
 
-# The scored rows of the slice, their losses with the calibrator of all rows and with the
+# These are the scored rows of the slice, their losses with the calibrator of all rows and with the
 # slice-specific calibrators, and the variance that comes from fitting the latter.
 Losses = tuple[BinaryView, FloatArray, FloatArray, float]
 

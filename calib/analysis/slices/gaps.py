@@ -16,8 +16,8 @@ from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked, array
 from calib.numerics.clusters import cluster_squares, mean_design_effects
 from calib.numerics.intervals import holm, normal_quantile, wilson_interval
 
-# With fewer rows of a class, the variance that is estimated from the slice is unreliable.
-RARE = 10
+# With fewer rows of a class, a variance that is estimated from the slice is unreliable.
+MIN_ROWS_OF_CLASS = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,7 +115,8 @@ def slice_gaps(
     number = np.flatnonzero(sums.count > 0)
     gap, n_rows = sums.gap[number], sums.count[number].astype(np.int64)
     error, null_error = (values[number] for values in sums.standard_errors())
-    # Without any spread a gap is certain, and none is none.
+    # If the null standard error is 0, any gap is infinitely significant, and no gap is not
+    # significant.
     certain = np.where(gap == 0.0, 0.0, np.copysign(np.inf, gap))
     z = np.divide(gap, null_error, out=certain, where=null_error > 0.0)
     p_value = 2.0 * ndtr(-np.abs(z))
@@ -163,7 +164,7 @@ class _Sums:
         own = self._own_spread()
         calibrated = self.total(self.rows.squared_weights * self.score * (1.0 - self.score))
         larger = np.maximum(own, calibrated)
-        rare = np.minimum(self.positives, self.count - self.positives) < RARE
+        rare = np.minimum(self.positives, self.count - self.positives) < MIN_ROWS_OF_CLASS
         with np.errstate(invalid="ignore"):
             return (
                 np.sqrt(np.where(rare, larger, own)) / self.weight,
@@ -177,7 +178,7 @@ class _Sums:
         else:
             of, residual = self.slicing, self.rows.weights * residual
             square, n = cluster_squares(residual, of.codes, self.rows.group, len(of))
-        # One unit alone has no spread of its own.
+        # The variance cannot be estimated from a single row or cluster.
         return square * np.divide(n, n - 1.0, out=np.zeros(len(n)), where=n > 1.0)
 
 

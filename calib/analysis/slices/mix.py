@@ -150,7 +150,7 @@ def _design_effect(
 ) -> FloatArray:
     """Design effect of each share: its variance relative to independent rows, at least 1."""
     k, whole = len(share), np.bincount(group, weight)
-    # Sums over clusters of (the slice's weight - its share of the cluster's)^2, multiplied out.
+    # The sum over clusters of (weight of the slice - share * weight of the cluster)^2 is expanded.
     squares, _ = cluster_squares(weight, codes, group, k)
     shared = np.bincount(codes, weight * whole[group], minlength=k)
     by_cluster = squares - 2.0 * share * shared + share**2 * (whole @ whole)

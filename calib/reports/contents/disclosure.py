@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from calib.analysis import Analysis, LiveAnalysis, MethodResult
-from calib.analysis.decisions.curves import GRID
+from calib.analysis.decisions.curves import THRESHOLDS
 from calib.analysis.periods import Periods
 from calib.analysis.slices import Slicing
 from calib.curves.cumulative import CumulativeCurve
@@ -103,7 +103,7 @@ def merged_cells(cells: ScoreCells) -> ScoreCells:
     What lies between two thresholds is one cell, at its lowest score: at a threshold that ends a
     cell the curves are exact, and between such thresholds they are flat.
     """
-    starts = np.unique(np.searchsorted(cells.score, GRID, side="left"))
+    starts = np.unique(np.searchsorted(cells.score, THRESHOLDS, side="left"))
     starts = starts[starts < len(cells)]  # the first is 0, as that of the grid
     runs = merge_small(np.add.reduceat(cells.rows, starts))
     starts = starts[[run.start for run in runs]]
