@@ -1,7 +1,7 @@
-// The address follows every choice. Streamlit adds an entry to the browser's history each time, so
-// that Back would undo nothing that is seen: only another page, or another report, is a step back.
-// The links of the navigation are the same at every run; before one can be opened in a new tab it is
-// given the settings. Streamlit leaves Overview's empty, which would be the page that is shown.
+// Streamlit adds an entry to the browser's history at every choice, so Back would seem to do nothing.
+// Here only another page, or another report, is a new entry.
+// The links of the navigation are the same at every run, so each gets the settings just before it is
+// opened in a new tab. Streamlit's link to Overview is empty and would open the shown page.
 if (!window.calibHistory) {
     window.calibHistory = true;
     const push = history.pushState.bind(history);
@@ -21,12 +21,12 @@ if (!window.calibHistory) {
     };
     for (const kind of ["pointerover", "focusin"]) document.addEventListener(kind, point, true);
 }
-// On a phone the navigation scrolls sideways, and the page that is shown, PAGE, may lie outside.
+// On a phone the navigation scrolls sideways, and the link of the shown page, PAGE, may be outside.
 (function mark(frames) {
     const bar = document.querySelector(".st-key-navigation");
     const links = [...bar?.querySelectorAll("a") ?? []];
     const shown = links.find(link => link.textContent.trim() === "PAGE");
-    // The links are drawn after this.
+    // The links are drawn after this script runs.
     if (!shown) return frames && requestAnimationFrame(() => mark(frames - 1));
     for (const link of links) link.removeAttribute("aria-current");
     shown.setAttribute("aria-current", "page");

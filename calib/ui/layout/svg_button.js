@@ -1,5 +1,5 @@
-// Plotly's toolbar shows under the pointer, and takes functions for its buttons, which a page of
-// Streamlit cannot send. The browser makes both images: SVG goes through plotly's own button.
+// A button of plotly's toolbar needs a function, which a page of Streamlit cannot send. So this adds
+// a button when the toolbar is shown, and it lets plotly's own button make the image as SVG.
 (() => {
     if (window.calibSvgButton) return;
     window.calibSvgButton = true;

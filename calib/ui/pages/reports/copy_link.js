@@ -1,4 +1,4 @@
-// Browsers lend the clipboard to https and localhost alone; the old command works anywhere.
+// Browsers allow the clipboard only on https and localhost. The old command works everywhere.
 export default function ({ parentElement, data }) {
   const button = parentElement.querySelector("button");
   button.onclick = async () => {
