@@ -522,11 +522,6 @@ def test_columns_of_the_table_can_be_chosen():
     assert ">KS error<" not in table
 
 
-def test_a_link_to_the_panels_of_one_method_is_still_read():
-    app = go(start(cum="platt"), "cumulative")
-    assert not app.warning
-
-
 @pytest.mark.parametrize("answer", [0, 1])
 def test_a_third_label_is_asked_about(answer):
     text = rows().replace("\n1,", "\n#REF!,", 20)
