@@ -22,7 +22,7 @@ import pandas as pd
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks._far_server import far
-from calib.ui.layout.charts import PAINTED
+from calib.ui.layout.charts import PAINT_SECONDS
 from tests.browser import chromium, harness
 
 N_ROWS = 1_000_000
@@ -230,7 +230,7 @@ def median_ms(runs: list[dict[str, float]], part: str) -> float:
 def report(found: Found, runs: list[dict[str, float]]) -> int:
     """Print the tables; return how many promises are missed."""
     painted, bare = statistics.median(found.app), statistics.median(found.bare)
-    server, whole = median_ms(runs, "diagram"), median_ms(runs, "run") - 1000.0 * PAINTED
+    server, whole = median_ms(runs, "diagram"), median_ms(runs, "run") - 1000.0 * PAINT_SECONDS
     slowest = max(readable for readable, _ in (*found.new.values(), *found.seen.values()))
     print(f"{N_ROWS:,} rows; load of the machine {os.getloadavg()[0]:.1f}")
     print(f"first analysis, s         {found.first:8.2f}  promised {MAX_FIRST_SECONDS:g}")

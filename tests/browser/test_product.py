@@ -7,13 +7,13 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from calib.ui.session.choices import CHOICES, LINK_NAMES
-from calib.ui.session.page_list import OF_A_MATRIX, PAGES
+from calib.ui.session.page_list import MATRIX_PAGES, PAGES
 from tests.browser.actions import go
 from tests.browser.harness import by_key, open_static, settle, traces, visit
 from tests.choices import ANY_CHANGE
 from tests.rare import common_first, rare
 
-LABELS = [label for label in PAGES if label not in OF_A_MATRIX]
+LABELS = [label for label in PAGES if label not in MATRIX_PAGES]
 PATHS = ["", *(page.removeprefix("pages/").removesuffix(".py") for page in PAGES.values())]
 PATHS = [path for path in PATHS if path not in ("app", "classes")]
 # Values of settings for the data that are shown first, if a declaration does not give one.

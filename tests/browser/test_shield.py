@@ -9,7 +9,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from calib.ui.session.middleware import names
+from calib.ui.session.middleware import host_names
 from tests.browser import harness
 
 PATHS = ("/", "/reports", "/_stcore/health", "/_stcore/host-config", "/media/x", "/_stcore/metrics")
@@ -86,9 +86,9 @@ def test_other_sites_may_not_frame_it_and_metrics_are_closed(either_url: str) ->
 
 
 def test_names_are_those_of_where_it_listens() -> None:
-    assert names("localhost", []) == names(None, []) == ["localhost", "127.0.0.1", "::1"]
-    assert names("calib.lan", ["*.example.org"])[3:] == ["*.example.org", "calib.lan"]
-    assert len(names("0.0.0.0", [])) > 3
+    assert host_names("localhost", []) == host_names(None, []) == ["localhost", "127.0.0.1", "::1"]
+    assert host_names("calib.lan", ["*.example.org"])[3:] == ["*.example.org", "calib.lan"]
+    assert len(host_names("0.0.0.0", [])) > 3
 
 
 def test_the_configuration_of_the_checkout_names_this_machine_alone() -> None:

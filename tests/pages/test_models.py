@@ -38,7 +38,7 @@ def test_every_page_shows_two_models_side_by_side():
 
 
 def test_each_slow_model_has_a_button_that_cancels(monkeypatch):
-    monkeypatch.setattr(turns, "PATIENCE", 0.0)
+    monkeypatch.setattr(turns, "CANCEL_AFTER_SECONDS", 0.0)
     app = upload(start(m="platt"), LONG.iloc[::-1].to_csv(index=False))
     app = go(app, "cumulative")
     assert not app.exception

@@ -19,7 +19,7 @@ import pytest
 from calib.reports import Report
 from calib.store import Store, StoreError
 from calib.store.location import checked_url
-from calib.ui.pages.reports.report_list import PATIENCE
+from calib.ui.pages.reports.report_list import STORE_TIMEOUT_SECONDS
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534
@@ -65,7 +65,7 @@ def frozen(socket: str) -> Iterator[None]:
 
 def patient(url: str) -> Store:
     """A store as a page has it."""
-    return Store(url, patience=PATIENCE)
+    return Store(url, patience=STORE_TIMEOUT_SECONDS)
 
 
 def test_a_frozen_server_is_told_within_five_seconds_and_used_again_when_it_goes_on(

@@ -54,11 +54,11 @@ def test_another_seed_makes_other_folds(rows, analysis):
 
 def test_maps_by_the_rule_are_made_only_where_another_epsilon_is_in_use(rows, analysis):
     session = Session()
-    assert functions.rule_maps(session, analysis) == {}
+    assert functions.automatic_calibrators(session, analysis) == {}
     chosen = analyze(rows, Settings(methods=("platt", "ispline"), n_folds=2, epsilon=0.2))
-    maps = functions.rule_maps(session, chosen)
-    assert set(maps) == {"ispline"}
+    calibrators = functions.automatic_calibrators(session, chosen)
+    assert set(calibrators) == {"ispline"}
     np.testing.assert_array_equal(
-        maps["ispline"].calibrated, analysis.methods["ispline"].function.calibrated
+        calibrators["ispline"].calibrated, analysis.methods["ispline"].function.calibrated
     )
-    assert functions.rule_maps(session, chosen) is maps
+    assert functions.automatic_calibrators(session, chosen) is calibrators

@@ -16,7 +16,7 @@ from calib.text import number, p_value, percent, plain
 from calib.ui.controls import uploaders
 from calib.ui.session import state
 from calib.ui.session.choices import MODELS
-from calib.ui.session.links import FINGERPRINT_SHOWN, Source
+from calib.ui.session.links import FINGERPRINT_SHOWN, LinkedData
 from calib.ui.session.session import Session
 from calib.ui.session.source_links import Query, Seen
 from calib.ui.session.turns import HEAVY
@@ -68,8 +68,8 @@ def refused(session: Session, connected: Connected, repair: Repair) -> bool:
     for i, problem in enumerate(problems):
         st.error(problem.sentence)
         with st.container(horizontal=True):
-            found = uploaders.repairs(problem, connected.mapping)
-            for j, (label, mapping) in enumerate(found):
+            repairs = uploaders.repairs(problem, connected.mapping)
+            for j, (label, mapping) in enumerate(repairs):
                 key, repaired = f"connect_repair_{problem.code}_{i}_{j}", connected.mapped(mapping)
                 uploaders.repair_button(label, key, repair, session, repaired)
     return True
@@ -116,7 +116,7 @@ def refresh(session: Session) -> None:
         return
     assert upload.predictions is not None
     _analysed(session, upload.predictions)
-    before, made = session.told(upload), _counted(session, upload.source)
+    before, made = session.linked_upload(upload), _counted(session, upload.source)
     session.take(made)
     session.changed_since = _changes(session, before, made)
     st.rerun()
@@ -133,15 +133,15 @@ def _analysed(session: Session, rows: Data) -> LiveAnalysis | None:
         slot.empty()
 
 
-def _changes(session: Session, before: Source, upload: Upload) -> str:
+def _changes(session: Session, before: LinkedData, upload: Upload) -> str:
     """What is different from what a link, a report or the page said, in a sentence or two."""
     assert upload.source is not None
     model, day = before.name.removeprefix(f"{upload.source.label}: "), before.seen.day
     # A report is about one of several models.
     model = model if model in upload.models else next(iter(upload.models))
     rows = upload.models[model]
-    known = [each.fingerprint[:FINGERPRINT_SHOWN] for each in (upload, rows)]
-    if before.fingerprint in known:
+    fingerprints = [data.fingerprint[:FINGERPRINT_SHOWN] for data in (upload, rows)]
+    if before.fingerprint in fingerprints:
         same = "sample is" if upload.source.sample else "counts are"
         return f"Nothing changed{f' since {day}' if day else ''}: the {same} the same."
     session.adapt_to_data(rows)
@@ -157,7 +157,7 @@ def _told(before: Seen, now: Seen) -> Iterator[str]:
         return
     yield f"Rows: {before.n_rows:,} before, {now.n_rows:,} now."
     yield f"Base rate: {percent(before.base_rate)} before, {percent(now.base_rate)} now."
-    errors = [f"{number(each.ks_error, 4)} ({p_value(each.p)})" for each in (before, now)]
+    errors = [f"{number(seen.ks_error, 4)} ({p_value(seen.p)})" for seen in (before, now)]
     yield f"KS error: {errors[0]} before, {errors[1]} now."
     if before.verdict == now.verdict:
         yield f"{now.verdict}, before and now."

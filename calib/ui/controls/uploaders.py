@@ -17,7 +17,7 @@ from calib.ui.controls.widgets import field
 from calib.ui.session import state
 from calib.ui.session.choices import MODELS
 from calib.ui.session.page_list import PAGES
-from calib.ui.session.session import Session, source_of
+from calib.ui.session.session import Session, linked_data
 from calib.ui.session.turns import FILES, Cancel
 from calib.ui.session.upload import Upload
 from calib.ui.streamlit_private import remove_files
@@ -34,7 +34,7 @@ COUNTS_ALONE = (
     "column."
 )
 TEST_HELP = "Drop the calibration rows first. A file of counts already contains its test rows."
-FOUND = TextFormat()
+GUESSED_FORMAT = TextFormat()
 log = logging.getLogger(__name__)
 
 
@@ -55,8 +55,8 @@ def uploaders(session: Session) -> None:
 
 def awaited(session: Session) -> None:
     source = session.awaited
-    named = f"**{plain(source.name)}**" if source.name else "a file that is not here"
-    st.markdown(f"## This link is for {named}{source.size}")
+    file = f"**{plain(source.name)}**" if source.name else "a file that is not here"
+    st.markdown(f"## This link is for {file}{source.size}")
     st.markdown("Drop the file here to see it. The settings of the link are kept.")
     with st.container(width=600):
         uploader(session, "data", "The file of the link")
@@ -76,14 +76,14 @@ def example_instead() -> None:
 
 
 def _offer(session: Session, upload: Upload) -> None:
-    found = source_of(upload)
-    named, other = plain(found.name), plain(session.awaited.name) or "the file of the link"
+    data = linked_data(upload)
+    name, other = plain(data.name), plain(session.awaited.name) or "the file of the link"
     why = (
         "Its numbers or its columns differ"
         if upload.models
         else "Its columns must be mapped before it can be compared"
     )
-    st.warning(f"**{named}**{found.size} is not the data of {other}. {why}.")
+    st.warning(f"**{name}**{data.size} is not the data of {other}. {why}.")
     st.button(
         "Open it with the settings of the link",
         key="open_offered",
@@ -102,7 +102,7 @@ def _show_example() -> None:
 def uploader(session: Session, place: Place, label: str) -> None:
     key = "data_file" if place == "data" else "data_test_file"
     with st.container(key=key):
-        found = st.file_uploader(
+        dropped = st.file_uploader(
             label,
             # Each read changes the key, because a file that the widget keeps is copied at every
             # rerun.
@@ -112,9 +112,9 @@ def uploader(session: Session, place: Place, label: str) -> None:
             disabled=place == "test" and not (session.upload and session.upload.tables),
             help=None if place == "data" else TEST_HELP,
         )
-    if not found:
+    if not dropped:
         return
-    files = found if isinstance(found, list) else [found]
+    files = dropped if isinstance(dropped, list) else [dropped]
     with st.spinner("Reading the file" if len(files) == 1 else "Reading the files"):
         receive(session, [(file.name, file.getvalue()) for file in files], place)
     remove_files(files)
@@ -153,16 +153,16 @@ def receive(
     session: Session,
     files: Sequence[tuple[str, bytes]],
     place: Place,
-    written: TextFormat = FOUND,
+    written: TextFormat = GUESSED_FORMAT,
     *,
     add: bool = False,
 ) -> None:
     """If a file cannot be read, the current data stay."""
     session.unread = None
     try:
-        found = _read(files, written)
-        counts = [(name, each) for name, each in found if not isinstance(each, Table)]
-        tables = [each for _, each in found if isinstance(each, Table)]
+        contents = _read(files, written)
+        counts = [(name, content) for name, content in contents if not isinstance(content, Table)]
+        tables = [content for _, content in contents if isinstance(content, Table)]
         if counts and (place == "test" or tables):
             raise refuse("counts-and-rows", COUNTS_ALONE)
         if place == "data":
@@ -194,15 +194,17 @@ def _read(
     from calib.scanning.rows_or_counts import read
 
     cancel = Cancel("cancel_reading", _cancel)
-    found = []
+    contents = []
     for name, data in files:
         if is_harmless(data, written):
-            found.append((name, read(data, name, given=written)))
+            contents.append((name, read(data, name, given=written)))
         else:
             with FILES.turn():
-                found.append((name, file_reader().read(data, name, written, cancel.after_a_while)))
+                contents.append(
+                    (name, file_reader().read(data, name, written, cancel.after_a_while))
+                )
     cancel.withdraw()
-    return found
+    return contents
 
 
 def _cancel() -> None:
@@ -213,7 +215,7 @@ def _cancel() -> None:
 def problems(session: Session) -> None:
     for problem in session.file_problems:
         st.error(f"Not read: {problem.sentence}")
-        answers = [(each.label, each.arguments) for each in problem.choices]
+        answers = [(choice.label, choice.arguments) for choice in problem.choices]
         _answers(answers, f"read_{problem.code}", _read_anew, session)
     question(session)
     of_upload(session)
@@ -254,24 +256,24 @@ def of_upload(session: Session) -> None:
 def repair(session: Session, problem: Problem, key: str) -> None:
     """Draw the buttons that repair a problem of the uploaded data, if there are any."""
     assert session.upload is not None
-    found = repairs(problem, session.upload.mapping)
+    answers = repairs(problem, session.upload.mapping)
     if problem.repair is not None:
-        label, mapping = found.pop(0)
+        label, mapping = answers.pop(0)
         repair_button(label, key, state.map_anew, session, mapping)
-    _answers(found, key, state.map_anew, session, one=problem.severity in ("warning", "note"))
+    _answers(answers, key, state.map_anew, session, one=problem.severity in ("warning", "note"))
 
 
 def repairs(problem: Problem, mapping: ColumnMapping) -> list[tuple[str, ColumnMapping]]:
     """The repair and the answers that a person can choose, and how the columns are meant then."""
-    found = [(each.label, mapping.chosen(**each.arguments)) for each in problem.choices]
+    answers = [(choice.label, mapping.chosen(**choice.arguments)) for choice in problem.choices]
     if problem.repair is not None:
         changed = problem.repair.changed(mapping)
-        found.insert(0, (problem.repair_label, mapping.chosen(**changed)))
-    return found
+        answers.insert(0, (problem.repair_label, mapping.chosen(**changed)))
+    return answers
 
 
 def _answers(
-    found: Sequence[tuple[str, Any]],
+    answers: Sequence[tuple[str, Any]],
     key: str,
     on_click: Callable[..., None],
     session: Session,
@@ -279,10 +281,10 @@ def _answers(
     one: bool = False,
 ) -> None:
     """Draw a button per answer. `one`: only the first is in colour, since none must be chosen."""
-    if not found:
+    if not answers:
         return
     with st.container(horizontal=True):
-        for number, (label, answer) in enumerate(found):
+        for number, (label, answer) in enumerate(answers):
             look: Any = {"kind": "secondary"} if one and number else {}
             repair_button(label, f"{key}_{number}", on_click, session, answer, **look)
 

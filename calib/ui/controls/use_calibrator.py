@@ -56,13 +56,13 @@ def fitted(analysis: LiveAnalysis) -> Mapping[str, Calibrator | MatrixCalibrator
 
 @st.dialog("Use a calibrator", width="large")
 def _dialog(session: Session, model: state.Model) -> None:
-    maps = fitted(model.analysis)
+    calibrators = fitted(model.analysis)
     advised = model.analysis.recommendation.method
     left, right = st.columns([2, 3], vertical_alignment="bottom")
     with left:
         method = st.selectbox(
             "Calibrator",
-            list(maps),
+            list(calibrators),
             format_func=lambda key: (
                 method_label(key) + (" (recommended)" if key == advised else "")
             ),
@@ -219,11 +219,13 @@ def _new_scores(
 
 def _mapping(session: Session, model: state.Model, table: Table) -> ColumnMapping:
     """The score columns as in the file of the analysis; another one where a person names it."""
-    known = session.upload.mapping if session.upload else ColumnMapping()
+    mapping_of_upload = session.upload.mapping if session.upload else ColumnMapping()
     columns = _columns(session, model.rows)
     # Saved counts know how their scores were converted, but not the columns.
     conversion = conversion_of(model.analysis.data.origin)
-    mapping = known.chosen(score=columns if model.rows.is_matrix else columns[0], **conversion)
+    mapping = mapping_of_upload.chosen(
+        score=columns if model.rows.is_matrix else columns[0], **conversion
+    )
     if isinstance(mapping.score, str) and mapping.score not in table.columns:
         chosen = st.selectbox("Which column holds the scores?", table.columns, index=None)
         if chosen is None:

@@ -118,11 +118,13 @@ def bins(session: Session) -> None:
 
 
 def methods(session: Session) -> None:
-    known = list(CALIBRATORS if session.is_matrix else score_methods())
-    control(session, choices.METHODS, [key for key in known if key != "uncalibrated"])
+    keys = list(CALIBRATORS if session.is_matrix else score_methods())
+    control(session, choices.METHODS, [key for key in keys if key != "uncalibrated"])
     with st.expander("What each one assumes"):
-        entries = [CALIBRATORS[key].words(matrix=session.is_matrix) for key in known]
-        st.markdown("\n".join(f"- **{plain(label)}**: {plain(each)}" for label, each in entries))
+        entries = [CALIBRATORS[key].words(matrix=session.is_matrix) for key in keys]
+        st.markdown(
+            "\n".join(f"- **{plain(label)}**: {plain(summary)}" for label, summary in entries)
+        )
 
 
 def shown_methods(session: Session, analysis: Analysis) -> tuple[str, ...]:
@@ -132,8 +134,8 @@ def shown_methods(session: Session, analysis: Analysis) -> tuple[str, ...]:
 
 def methods_shown(session: Session, analysis: Analysis) -> tuple[str, ...]:
     """The methods to draw, uncalibrated and recommended at first."""
-    found = choices.SHOWN.among(session[choices.SHOWN], session.settings.methods)
-    return found or shown_at_first(analysis)
+    methods = choices.SHOWN.among(session[choices.SHOWN], session.settings.methods)
+    return methods or shown_at_first(analysis)
 
 
 def after(session: Session, analysis: Analysis) -> str:
@@ -161,7 +163,7 @@ def why_shown(analysis: Analysis, shown: tuple[str, ...]) -> None:
 
 
 def columns(session: Session) -> tuple[str, ...]:
-    hidden = () if session.is_matrix else choices.OF_MATRICES
+    hidden = () if session.is_matrix else choices.MATRIX_COLUMNS
     # The table first shows the ECE over the bins in use.
     first = [
         f"ece_{session.settings.strategy}" if key == "ece_quantile" else key
@@ -189,8 +191,8 @@ def folds(session: Session, rows: Data | None) -> None:
     split = rows is not None and rows.is_split
     with st.expander("Cross-fitting"):
         if rows is not None and rows.fold_names and not split:
-            named, n = named_folds(rows.origin), len(rows.fold_names)
-            st.caption(NAMED.format(named, n))
+            name, n = named_folds(rows.origin), len(rows.fold_names)
+            st.caption(NAMED.format(name, n))
         else:
             st.caption(SPLIT if split else CROSS_FITTED)
             control(session, choices.N_FOLDS, disabled=split)
@@ -217,20 +219,20 @@ def example(session: Session) -> None:
 def changed(session: Session) -> None:
     """A chip for every changed choice that acts on this page, a click away from its default."""
     facts = state.facts(session)
-    found = {
+    changes = {
         choice: value
         for choice, value in session.chosen.changed(session.start).items()
         if choice.acts(session.page, facts)
     }
-    if not found:
+    if not changes:
         return
     st.caption("Changed from the default")
     with st.container(horizontal=True, gap="xxsmall", key="changed"):
-        for choice, value in found.items():
+        for choice, value in changes.items():
             label, key = f"{choice.chip_text(value)} ✕", f"reset_{choice.key}"
             st.button(label, key=key, on_click=session.reset, args=(choice,))
-        if len(found) > 1:
-            st.button("Reset all", key="reset_all", on_click=session.reset, args=tuple(found))
+        if len(changes) > 1:
+            st.button("Reset all", key="reset_all", on_click=session.reset, args=tuple(changes))
 
 
 def view(session: Session, rows: Data) -> None:
@@ -250,11 +252,11 @@ def view(session: Session, rows: Data) -> None:
         "help": choices.VIEW.help,
         "format_func": VIEW_KINDS.__getitem__,
     }
-    named = {"label": "Class", "help": "Type to search.", "format_func": partial(plain_name, rows)}
+    look = {"label": "Class", "help": "Type to search.", "format_func": partial(plain_name, rows)}
     with st.container(key="view", gap="xxsmall"):
         ask(choices.SEGMENTED, "view_kind", kind, change_kind, options=tuple(VIEW_KINDS), **words)
         if kind == "class":
-            ask(st.selectbox, "view_class", index, change_index, options=range(n), **named)
+            ask(st.selectbox, "view_class", index, change_index, options=range(n), **look)
         else:
             limits = {"label": "Rank r", "min_value": 1, "max_value": n}
             ask(st.number_input, "view_rank", index, change_index, **limits)

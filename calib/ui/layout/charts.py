@@ -18,7 +18,7 @@ from calib.ui.session.session import Session
 
 # A browser paints a chart in this time. It would draw what arrives earlier together with the chart,
 # which would then wait for the whole page.
-PAINTED = 0.12
+PAINT_SECONDS = 0.12
 SVG_BUTTON = Path(__file__).with_name("svg_button.js").read_text(encoding="utf-8")
 
 
@@ -83,7 +83,7 @@ def at_once(
             controls(session)
         body(replace(model, analysis=state.analysis(session, model.rows)))
         if session.answered != session.chosen:
-            time.sleep(PAINTED)
+            time.sleep(PAINT_SECONDS)
             st.rerun()
 
     if session.pending is None:

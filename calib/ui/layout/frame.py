@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 
 Body = Callable[[state.Model], None]
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 def begin(title: str) -> Session:
@@ -73,8 +73,8 @@ def _notices(session: Session) -> None:
         st.button("Dismiss", key="dismiss_refused", on_click=setattr, args=(session, "refused", ()))
     if session.changed_since:
         st.info(session.changed_since)
-        told = (session, "changed_since", "")
-        st.button("Dismiss", key="dismiss_changed", on_click=setattr, args=told)
+        dismissed = (session, "changed_since", "")
+        st.button("Dismiss", key="dismiss_changed", on_click=setattr, args=dismissed)
 
 
 def _wait(session: Session) -> NoReturn:
@@ -96,28 +96,28 @@ def models(session: Session, *, one_score: bool = False) -> tuple[state.Model, .
         shown = {name: state.one_score(session, rows) for name, rows in shown.items()}
 
     def analysed(name: str, rows: Data) -> state.Model:
-        work = partial(state.maps if one_score else state.analysis, session, rows)
+        work = partial(state.one_score_analysis if one_score else state.analysis, session, rows)
         return state.Model(rows, _compute(work, "analysis", name if len(shown) > 1 else ""), name)
 
-    found = tuple(analysed(name, rows) for name, rows in shown.items())
+    analysed_models = tuple(analysed(name, rows) for name, rows in shown.items())
     # A link to a source says what its rows gave, which is known only now.
     if session.upload is not None and session.upload.source is not None:
         state.write_address(session)
     # The slider was drawn before the data were known.
-    if state.follow_auto(session, found[0].analysis):
+    if state.follow_auto(session, analysed_models[0].analysis):
         st.rerun()
-    notes.show(session, found)
-    return found
+    notes.show(session, analysed_models)
+    return analysed_models
 
 
-def show(session: Session, found: Sequence[state.Model], body: Body) -> None:
+def show(session: Session, models: Sequence[state.Model], body: Body) -> None:
     """Draw the body of a page, once a model: several side by side."""
-    if len(found) == 1:
-        body(found[0])
+    if len(models) == 1:
+        body(models[0])
         return
     session.pending = Pending()
-    places = side_by_side.columns(len(found))
-    for number, (model, place) in enumerate(zip(found, places, strict=True)):
+    places = side_by_side.columns(len(models))
+    for number, (model, place) in enumerate(zip(models, places, strict=True)):
         session.drawn = number
         with place:
             st.markdown(f":material/model_training: **{plain(model.name)}**")
@@ -205,7 +205,7 @@ def comparison(session: Session, method: str) -> ModelComparison:
     return _compute(partial(state.compare, session, method), "comparison")
 
 
-def _compute(work: Callable[[Progress], Found], kind: str, name: str = "") -> Found:
+def _compute(work: Callable[[Progress], Result], kind: str, name: str = "") -> Result:
     """Shows progress and a button that ends it; if the work fails, says why and ends the page."""
     session = state.current()
     if session.cancelled == session.asked:
@@ -222,7 +222,7 @@ def _compute(work: Callable[[Progress], Found], kind: str, name: str = "") -> Fo
         cancel.after_a_while()
 
     try:
-        found = work(progress)
+        result = work(progress)
     except ValueError as error:
         _fail(slot, sentence(str(error)))
     except Exception:
@@ -232,7 +232,7 @@ def _compute(work: Callable[[Progress], Found], kind: str, name: str = "") -> Fo
         )
     slot.empty()
     cancel.withdraw()
-    return found
+    return result
 
 
 def _cancel() -> None:

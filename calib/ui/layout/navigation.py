@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from calib.ui.session.page_list import GROUPS, OF_A_MATRIX
+from calib.ui.session.page_list import GROUPS, MATRIX_PAGES
 
 PRODUCT = "calib"
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
@@ -22,5 +22,5 @@ def draw(title: str, classes: bool) -> None:
         for name, pages in GROUPS.items():
             with st.container(horizontal=True, key=f"pages_{name.lower()}", gap=None):
                 for label, page in pages.items():
-                    if classes or label not in OF_A_MATRIX:
+                    if classes or label not in MATRIX_PAGES:
                         st.page_link(page, label=label)

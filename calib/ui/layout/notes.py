@@ -21,9 +21,9 @@ class Note:
     problem: Problem | None = None  # A problem of the uploaded data, perhaps with a repair.
 
 
-def show(session: Session, found: Sequence[state.Model]) -> None:
+def show(session: Session, models: Sequence[state.Model]) -> None:
     """The notes on the data, the same on every page: the first one, and the others folded away."""
-    notes = notes_of(session, found)
+    notes = notes_of(session, models)
     for note in notes[:1]:
         _note(session, note, "note_0")
     if others := notes[1:]:
@@ -32,18 +32,20 @@ def show(session: Session, found: Sequence[state.Model]) -> None:
                 _note(session, note, f"note_{number}")
 
 
-def notes_of(session: Session, found: Sequence[state.Model]) -> list[Note]:
+def notes_of(session: Session, models: Sequence[state.Model]) -> list[Note]:
     """Warnings and notes about the file, then what the analyses add to them."""
     problems = [] if session.upload is None else session.upload.problems
-    told = [problem for problem in problems if problem.severity in ("warning", "note")]
+    shown = [problem for problem in problems if problem.severity in ("warning", "note")]
     # A note that a click can settle is never folded away, because it asks for an action.
-    told.sort(key=lambda problem: not (problem.choices or problem.repair))
-    notes = [Note(problem.sentence, problem) for problem in told]
-    sentences = [problem.sentence for problem in told]
-    for model in found:
-        name = f"**{plain(model.name)}**: " if len(found) > 1 else ""
+    shown.sort(key=lambda problem: not (problem.choices or problem.repair))
+    notes = [Note(problem.sentence, problem) for problem in shown]
+    sentences = [problem.sentence for problem in shown]
+    for model in models:
+        name = f"**{plain(model.name)}**: " if len(models) > 1 else ""
         for warning in model.analysis.warnings:
-            again = warning.startswith(REVERSED) and any(REVERSED in each for each in sentences)
+            again = warning.startswith(REVERSED) and any(
+                REVERSED in sentence for sentence in sentences
+            )
             if warning not in sentences and not again:
                 notes.append(Note(f"{name}{plain(warning)}"))
     return notes

@@ -41,14 +41,14 @@ def _refuse(session: Session, names: Sequence[str]) -> None:
     """Say which models of a link cannot be shown, and go on with the others."""
     wanted = session[MODELS]
     missing = [name for name in wanted if name not in names]
-    found = tuple(name for name in names if name in wanted)
+    shown = tuple(name for name in names if name in wanted)
     if missing:
         quotes = ", ".join(map(quoted, missing[:3]))
         st.warning(f"There is no model {quotes} among these, so it is not shown.")
-    if len(found) > MAX_SHOWN:
-        st.warning(f"Only the first {MAX_SHOWN} of {len(found)} models are side by side.")
-    if found[:MAX_SHOWN] != wanted:
-        session.change(MODELS, found[:MAX_SHOWN])
+    if len(shown) > MAX_SHOWN:
+        st.warning(f"Only the first {MAX_SHOWN} of {len(shown)} models are side by side.")
+    if shown[:MAX_SHOWN] != wanted:
+        session.change(MODELS, shown[:MAX_SHOWN])
 
 
 def columns(n: int) -> Sequence[DeltaGenerator]:

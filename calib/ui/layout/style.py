@@ -7,7 +7,7 @@ from pathlib import Path
 from calib.ui.session.page_list import GROUPS
 
 # Widths in rem. The links of a group are drawn late, and the group must be as wide before.
-WIDTHS = {
+GROUP_WIDTHS_REM = {
     "": 5.1875,
     "Diagnose": 13.625,
     "Calibrate": 9.6875,
@@ -20,7 +20,7 @@ WIDTHS = {
 
 def css() -> str:
     labels = "".join(
-        f".st-key-pages_{name.lower()} {{ min-width: {WIDTHS[name]}rem; }}\n"
+        f".st-key-pages_{name.lower()} {{ min-width: {GROUP_WIDTHS_REM[name]}rem; }}\n"
         f'.st-key-pages_{name.lower()}::before {{ content: "{name.replace("Data", "")}"; }}\n'
         for name in GROUPS
     )

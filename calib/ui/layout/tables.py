@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -32,7 +33,7 @@ DIRECTIONS: Mapping[str, str] = {
     "none": "no better direction",
 }
 # A longer table scrolls.
-MOST_LINES = 10
+MAX_TABLE_LINES = 10
 BIN_COLUMNS = {
     "low_edge": "Bin from",
     "high_edge": "Bin to",
@@ -62,7 +63,8 @@ def bins(curve: ReliabilityCurve, key: str) -> None:
         "Band": (curve.band_low, curve.band_high),
     }
     spans = {
-        name: [between(*each) for each in zip(*pair, strict=True)] for name, pair in ends.items()
+        name: [between(*ends_of_bin) for ends_of_bin in zip(*pair, strict=True)]
+        for name, pair in ends.items()
     }
     st.dataframe(
         # Streamlit sends Arrow tables. Through pandas it takes 0.7 ms more at every move of the
@@ -93,12 +95,12 @@ def by_method(
     alt: str,
 ) -> None:
     """One table per method in tabs, because side by side they would be too wide."""
-    n = min(MOST_LINES, max(map(len, rows.values())))
+    n = min(MAX_TABLE_LINES, max(map(len, rows.values())))
     with st.container(key=state.key(f"lines_{n}_{name}")):
         places = st.tabs([method_label(key) for key in rows])
-    for (key, each), place in zip(rows.items(), places, strict=True):
+    for (key, table_rows), place in zip(rows.items(), places, strict=True):
         with place:
-            table(f"{name}_{key}", each, alt, column_config)
+            table(f"{name}_{key}", table_rows, alt, column_config)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,7 @@ def lines_table(
         f"{''.join(_cell(cell, i, n_text) for i, cell in enumerate(line.cells))}</tr>"
         for line in lines
     )
-    name = escape(state.named(about))
+    name = escape(state.table_name(about))
     with st.container(key=state.key(key)):
         st.html(
             f'<div class="metric-table" tabindex="0" role="region" aria-label="{name}">'
@@ -181,7 +183,7 @@ def metric_columns(
     about: Callable[[Column], str] = column_help,
 ) -> list[MetricColumn]:
     """Columns with their tooltips, and the paired changes of those that have one."""
-    found = []
+    found_columns = []
     for column in columns:
         estimates = {key: one.metrics[column.key] for key, one in results.items()}
         best = best_of(estimates, column)
@@ -192,7 +194,7 @@ def metric_columns(
             )
             for key, one in estimates.items()
         }
-        found.append(MetricColumn(column.key, column.label, about(column), cells))
+        found_columns.append(MetricColumn(column.key, column.label, about(column), cells))
         if column.key in results["uncalibrated"].differences:
             label = f"Change in {lower_first(column.label)}"
             changes = {
@@ -200,8 +202,8 @@ def metric_columns(
                 for key, one in results.items()
                 if key != "uncalibrated"
             }
-            found.append(MetricColumn(f"{column.key}_change", label, CHANGE_HELP, changes))
-    return found
+            found_columns.append(MetricColumn(f"{column.key}_change", label, CHANGE_HELP, changes))
+    return found_columns
 
 
 def change_lines(change: Estimate, digits: int = 4, better: str = "lower") -> tuple[str, ...]:
@@ -229,12 +231,12 @@ def formulas(analysis: Analysis) -> None:
 def best_of(estimates: Mapping[str, Estimate], column: Column) -> set[str]:
     """Keys with the best value of a column. Empty if all printed values are equal."""
     printed = {key: round(one.value, column.digits) for key, one in estimates.items()}
-    known = [value for value in printed.values() if value == value]
-    if column.better == "none" or not known:
+    numbers = [value for value in printed.values() if not math.isnan(value)]
+    if column.better == "none" or not numbers:
         return set()
-    best = _PICK[column.better](known)
-    found = {key for key, value in printed.items() if value == best}
-    return set() if len(found) == len(estimates) else found
+    best = _PICK[column.better](numbers)
+    best_keys = {key for key, value in printed.items() if value == best}
+    return set() if len(best_keys) == len(estimates) else best_keys
 
 
 def direction(change: Estimate, better: str) -> str:

@@ -17,7 +17,7 @@ from calib.text import formula as written
 REFERENCE = re.compile(r"(arXiv:|doi:)(\S+?)(?=[,;.)]*(?:\s|$))")
 SITES: Mapping[str, str] = {"arXiv:": "https://arxiv.org/abs/", "doi:": "https://doi.org/"}
 # Charts need at least this number of rows. In a wider band, no dot can be outside.
-MIN_DRAWN, MAX_BAND = 10, 0.9
+MIN_DRAWN_ROWS, MAX_BAND_WIDTH = 10, 0.9
 
 
 def on_average(estimate: Estimate) -> str:
@@ -33,9 +33,9 @@ def protocol(analysis: Analysis) -> str:
             f"Calibrators are fitted on {data.n_calibration:,} calibration rows and evaluated on "
             f"{data.n_rows:,} test rows."
         )
-    named = f" in {named_folds(data.origin)}" if data.named_folds else ""
+    folds = f" in {named_folds(data.origin)}" if data.named_folds else ""
     return (
-        f"Metrics use {n_folds(analysis)}-fold cross-fitting on {data.n_rows:,} rows{named}: each "
+        f"Metrics use {n_folds(analysis)}-fold cross-fitting on {data.n_rows:,} rows{folds}: each "
         "row is scored by a calibrator fitted on the other folds. Plotted curves are fitted on all "
         "rows."
     )
@@ -83,15 +83,15 @@ def bins_sentence(curve: ReliabilityCurve) -> str:
 def too_few(analysis: Analysis) -> str:
     """Why these rows are not drawn, in a sentence; "" if there are enough of them."""
     n = analysis.data.n_rows
-    return "" if n >= MIN_DRAWN else f"No chart: {plural(n, 'row')} cannot show a pattern."
+    return "" if n >= MIN_DRAWN_ROWS else f"No chart: {plural(n, 'row')} cannot show a pattern."
 
 
 def undrawn(curve: ReliabilityCurve) -> str:
     """A band that fills the panel holds any dot: it would look like evidence of calibration."""
     n = int(curve.rows.sum())
-    if n < MIN_DRAWN:
+    if n < MIN_DRAWN_ROWS:
         return f"No diagram: {plural(n, 'row')} cannot show a pattern."
-    if float(np.median(curve.band_high - curve.band_low)) < MAX_BAND:
+    if float(np.median(curve.band_high - curve.band_low)) < MAX_BAND_WIDTH:
         return ""
     return (
         f"No diagram: with about {plural(n // len(curve.rows), 'row')} per bin the dots of a "
@@ -112,10 +112,10 @@ def errors_sentence(method: MethodResult) -> str:
 def linked(source: str) -> str:
     """A reference as harmless Markdown, its arXiv or DOI number a link."""
     parts, end = [], 0
-    for found in REFERENCE.finditer(source):
-        parts.append(_escaped(source[end : found.start()]))
-        parts.append(f"[{_escaped(found[0])}]({SITES[found[1]]}{found[2]})")
-        end = found.end()
+    for reference in REFERENCE.finditer(source):
+        parts.append(_escaped(source[end : reference.start()]))
+        parts.append(f"[{_escaped(reference[0])}]({SITES[reference[1]]}{reference[2]})")
+        end = reference.end()
     return "".join([*parts, _escaped(source[end:])])
 
 

@@ -25,7 +25,7 @@ from calib.ui.session.session import Session
 
 # Okabe and Ito's vermillion and blue: colour-blind eyes can tell them apart on white and on black.
 TOO_HIGH, TOO_LOW, SIZE = "213, 94, 0", "0, 114, 178", "127, 127, 127"
-STRONGEST = 0.6
+MAX_SHADE = 0.6
 FEW_GREY = {"light": "#5A6570", "dark": "#A9B4BF"}
 COLUMNS: dict[str, Any] = {
     "class": st.column_config.TextColumn("Class", pinned=True),
@@ -49,7 +49,7 @@ COLUMNS: dict[str, Any] = {
     "mean_score": st.column_config.NumberColumn("Mean score"),
 }
 # A cell shows this text. The column is sorted by the number.
-SHOWN: dict[str, Callable[[float], str]] = {
+CELL_TEXTS: dict[str, Callable[[float], str]] = {
     "n_rows": count,
     **dict.fromkeys(("ks_error", "ece", "ece_noise_floor", "base_rate", "mean_score"), number),
     "bias": signed,
@@ -106,7 +106,7 @@ def adjusted(table: Classwise, analysis: Analysis, method: str) -> Classwise:
 
 def summary(table: Classwise, method: str) -> str:
     label, n = method_label(method), len(table.index)
-    judged = int((table.p_adjusted == table.p_adjusted).sum())
+    judged = int((~np.isnan(table.p_adjusted)).sum())
     if not judged:
         return f"**{label}**: none of {n:,} classes has enough rows to be tested."
     off = table.p_adjusted < SIGNIFICANCE
@@ -131,7 +131,7 @@ def show(model: state.Model, table: Classwise) -> int | None:
     frame = table.frame()
     frame["class"] = [plain_name(model.rows, k) for k in table.index]
     selected = st.dataframe(
-        frame.style.apply(_shades, axis=None).format(SHOWN),
+        frame.style.apply(_shades, axis=None).format(CELL_TEXTS),
         column_order=list(COLUMNS),
         column_config=COLUMNS,
         hide_index=True,
@@ -165,4 +165,4 @@ def _shades(frame: Any) -> Any:
 def _shade(color: str, value: float, largest: float) -> str:
     if not largest or math.isnan(value):
         return ""
-    return f"background-color: rgba({color}, {STRONGEST * value / largest:.3f})"
+    return f"background-color: rgba({color}, {MAX_SHADE * value / largest:.3f})"

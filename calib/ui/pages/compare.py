@@ -55,7 +55,7 @@ DIFFERENCE = """
 - Differences are paired by row, so their intervals are narrower than those of the losses.
 """
 # With more columns the table needs the width of the page, and the changes are below it.
-BESIDE = 5
+MAX_COLUMNS_BESIDE_CHANGES = 5
 MATRIX_CHANGE = """
 - **All classes together**, whatever the view: multiclass log loss uses the score of the true class,
   and the multiclass Brier score sums over the classes.
@@ -69,7 +69,7 @@ CLIPPING = """
   [Lucena 2018](https://arxiv.org/abs/1809.07751), Figure 2.
 """
 # Two models do not show a course.
-MIN_IN_LINE = 3
+MIN_MODELS_IN_CHART = 3
 BEFORE = "uncalibrated"
 COUNTED = (
     "Counts do not pair rows, so intervals are unpaired. If all models scored the same rows, "
@@ -117,11 +117,11 @@ def body(session: Session, shown: tuple[str, ...], model: state.Model) -> None:
     if analysis.multiclass:
         st.markdown("### All classes, held-out rows")
         compared = analysis.multiclass
-        columns = chosen(analysis, shown, matrix_columns(compared))
+        columns = chosen_columns(analysis, shown, matrix_columns(compared))
         table("all_classes", "Metrics of all classes", analysis, columns, compared.results)
         if len(analysis.methods) > 1:
             matrix_forest(analysis)
-        clipped(session, compared)
+        clipping_section(session, compared)
         st.markdown(f"### This view: {plain(analysis.data.positive_name)}")
     else:
         st.markdown("### Metrics on held-out rows")
@@ -131,10 +131,12 @@ def body(session: Session, shown: tuple[str, ...], model: state.Model) -> None:
 
 
 def metrics(analysis: Analysis, shown: tuple[str, ...]) -> None:
-    columns = chosen(analysis, shown, metric_columns(analysis.columns, analysis.methods))
+    columns = chosen_columns(analysis, shown, metric_columns(analysis.columns, analysis.methods))
     with st.container(key=state.key("table_and_changes")):
         places = (
-            st.columns([5, 3], gap="medium") if len(columns) <= BESIDE else [st.container()] * 2
+            st.columns([5, 3], gap="medium")
+            if len(columns) <= MAX_COLUMNS_BESIDE_CHANGES
+            else [st.container()] * 2
         )
     with places[0]:
         table("metrics", "Metrics", analysis, columns, analysis.methods)
@@ -144,7 +146,7 @@ def metrics(analysis: Analysis, shown: tuple[str, ...]) -> None:
             frame.reading(DIFFERENCE, "the changes")
 
 
-def chosen(
+def chosen_columns(
     analysis: Analysis, shown: tuple[str, ...], columns: Sequence[MetricColumn]
 ) -> Sequence[MetricColumn]:
     keys = shown + analysis.settings.metrics
@@ -199,30 +201,30 @@ def matrix_forest(analysis: Analysis) -> None:
         frame.reading(MATRIX_CHANGE, "the changes of all classes")
 
 
-def clipped(session: Session, compared: LiveMulticlassComparison) -> None:
+def clipping_section(session: Session, compared: LiveMulticlassComparison) -> None:
     at = compared.confidence_level
     st.markdown("### Clipping against calibration")
     try:
         with st.spinner("Clipping at every bound"):
             # Other views compare the same held-out scores, so the key is not the comparison.
             clip = Keyed(compare_clipping, compared)
-            found = session.memo.heavy(clip, compared.held_out, at)
+            clipping = session.memo.heavy(clip, compared.held_out, at)
     except ValueError as error:
         st.caption(str(error))
         return
-    with charts.beside(clipping_chart(found), "chart_clipping", 2):
-        st.markdown(clipping_sentence(found, at))
+    with charts.beside(clipping_chart(clipping), "chart_clipping", 2):
+        st.markdown(clipping_sentence(clipping, at))
         frame.reading(CLIPPING, "clipping")
 
 
-def clipping_sentence(found: Clipping, confidence_level: float) -> str:
-    best, gain = found.best, found.gain
+def clipping_sentence(clipping: Clipping, confidence_level: float) -> str:
+    best, gain = clipping.best, clipping.gain
     lead = (
-        f"Multiclass log loss is **{number(found.uncalibrated.value)}** uncalibrated and "
-        f"**{number(best.log_loss.value)}** clipped at the best of {len(found.bounds)} bounds, "
+        f"Multiclass log loss is **{number(clipping.uncalibrated.value)}** uncalibrated and "
+        f"**{number(best.log_loss.value)}** clipped at the best of {len(clipping.bounds)} bounds, "
         f"p_min = {significant(best.p_min)}."
     )
-    if found.calibrator == "uncalibrated":
+    if clipping.calibrator == "uncalibrated":
         return lead
     if gain.high < 0.0:
         verdict = "Calibration does more than avoid extreme scores."
@@ -231,8 +233,8 @@ def clipping_sentence(found: Clipping, confidence_level: float) -> str:
     else:
         verdict = "The two are not significantly different."
     return (
-        f"{lead} **{method_label(found.calibrator)}** reaches "
-        f"**{number(found.calibrated.value)}**, a change of {signed(gain.value)} from clipping "
+        f"{lead} **{method_label(clipping.calibrator)}** reaches "
+        f"**{number(clipping.calibrated.value)}**, a change of {signed(gain.value)} from clipping "
         f"({level(confidence_level)} CI {interval(gain, sign=True)}). {verdict}"
     )
 
@@ -250,21 +252,21 @@ def compare_models(comparison: ModelComparison, *, counted: bool) -> None:
         "calibration errors: what a calibrated model of this size shows on average. ★ Best of all "
         "models. ECE depends on the binning."
     )
-    if len(comparison.models) >= MIN_IN_LINE:
+    if len(comparison.models) >= MIN_MODELS_IN_CHART:
         with charts.beside(checkpoint_chart(comparison), "chart_models", [3, 2]):
             frame.reading(LINES_READING, "this chart")
     _differences(comparison, counted=counted)
 
 
 def summary(comparison: ModelComparison) -> str:
-    column, parts = comparison.columns[0], []
+    column, sentences = comparison.columns[0], []
     for method, when in ((BEFORE, "Uncalibrated"), (comparison.methods[-1], "Calibrated")):
-        found = _estimates(comparison, method, column)
-        if found:
-            best = min(found, key=lambda name: found[name].value)
-            least = f"the lowest {lower_first(column.label)}, {number(found[best].value)}"
-            parts.append(f"{when}: **{plain(best)}** has {least}.")
-    return " ".join(parts)
+        estimates = _estimates(comparison, method, column)
+        if estimates:
+            best = min(estimates, key=lambda name: estimates[name].value)
+            least = f"the lowest {lower_first(column.label)}, {number(estimates[best].value)}"
+            sentences.append(f"{when}: **{plain(best)}** has {least}.")
+    return " ".join(sentences)
 
 
 def _estimates(comparison: ModelComparison, method: str, column: Column) -> dict[str, Estimate]:

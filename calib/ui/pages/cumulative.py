@@ -101,16 +101,16 @@ def tests_table(analysis: Analysis, key: str) -> None:
 
 def test_lines(method: MethodResult, p_adjusted: Mapping[str, float]) -> list[Line]:
     """One row per test: what it tests stands below its name, its null distribution below p."""
-    found = method.all_tests
+    tests = method.all_tests
     return [
         Line(
             [
                 (NAMES[key], WHAT_IT_TESTS[key]),
-                (number(found[key].statistic, 4 if key in ("ks", "kuiper") else 2),),
-                (p_value(found[key].p_value), found[key].null),
+                (number(tests[key].statistic, 4 if key in ("ks", "kuiper") else 2),),
+                (p_value(tests[key].p_value), tests[key].null),
                 (p_value(p_adjusted[key]),),
             ]
         )
         for key in NAMES
-        if key in found
+        if key in tests
     ]

@@ -211,7 +211,7 @@ def _change(table: DecisionTable, key: str, before: Decision, after: Decision) -
 def table(decided: DecisionTable, *, weighted: bool) -> None:
     unused = "Threshold" if decided.costs.capacity is None else "Lowest in hindsight"
     head = {name: meaning for name, meaning in HEAD.items() if name != unused}
-    rows = {key: _cells(key, found) for key, found in decided.methods.items()}
+    rows = {key: _cells(key, decision) for key, decision in decided.methods.items()}
     lines = [
         Line([(method_label(key),), *(cells[name] for name in head)]) for key, cells in rows.items()
     ]
@@ -226,24 +226,24 @@ def table(decided: DecisionTable, *, weighted: bool) -> None:
     )
 
 
-def _cells(key: str, found: Decision) -> dict[str, tuple[str, ...]]:
-    moved = (signed(found.change.value), interval(found.change, sign=True))
-    place = "none flagged" if found.hindsight > 1.0 else f"at {significant(found.hindsight)}"
+def _cells(key: str, decision: Decision) -> dict[str, tuple[str, ...]]:
+    moved = (signed(decision.change.value), interval(decision.change, sign=True))
+    place = "none flagged" if decision.hindsight > 1.0 else f"at {significant(decision.hindsight)}"
     return {
-        "Threshold": (significant(found.threshold),),
+        "Threshold": (significant(decision.threshold),),
         "Flagged": (
-            count(found.n_flagged),
-            f"{count(found.true_positives)} true positives",
-            f"{count(found.false_positives)} false positives",
+            count(decision.n_flagged),
+            f"{count(decision.true_positives)} true positives",
+            f"{count(decision.false_positives)} false positives",
         ),
         "Not flagged": (
-            count(found.true_negatives + found.false_negatives),
-            f"{count(found.true_negatives)} true negatives",
-            f"{count(found.false_negatives)} false negatives",
+            count(decision.true_negatives + decision.false_negatives),
+            f"{count(decision.true_negatives)} true negatives",
+            f"{count(decision.false_negatives)} false negatives",
         ),
-        "Cost per row": (number(found.cost.value), *(() if key == "uncalibrated" else moved)),
-        "Net benefit": (number(found.net_benefit.value),),
-        "Lowest in hindsight": (number(found.hindsight_cost), place),
+        "Cost per row": (number(decision.cost.value), *(() if key == "uncalibrated" else moved)),
+        "Net benefit": (number(decision.net_benefit.value),),
+        "Lowest in hindsight": (number(decision.hindsight_cost), place),
     }
 
 

@@ -46,7 +46,7 @@ FUNCTIONS = """
 - The **dots** are bins of the uncalibrated scores: mean score (x) against observed frequency (y).
   The line of a good calibrator is near the dots, also for rows on which it was not fitted.
 """
-MAPS_OF_A_VIEW = (
+VIEW_NOTE = (
     "Calibrators of a matrix use the whole row, so a curve over one score cannot show them. The "
     "curves below are fitted to the score of this view alone, and methods that need the matrix are "
     "left out. All other pages show the calibrators of the matrix."
@@ -74,10 +74,10 @@ def body(session: Session, model: state.Model) -> None:
     st.markdown("## Calibration functions")
     with st.container(key=state.key("epsilon_matters")):
         first = st.empty()
-    used = bool(methods(analysis))
+    used = bool(epsilon_methods(analysis))
     first.markdown(epsilon_matters(analysis, (), is_known=not used))
     if session.is_matrix:
-        st.info(MAPS_OF_A_VIEW)
+        st.info(VIEW_NOTE)
     if reason := words.too_few(analysis):
         first.info(reason)
         return
@@ -97,7 +97,7 @@ def body(session: Session, model: state.Model) -> None:
 
 
 def diagrams(session: Session, analysis: LiveAnalysis) -> None:
-    by_rule = rule_maps(session, analysis)
+    by_rule = automatic_calibrators(session, analysis)
     axis, knots = session[choices.AXIS], session[choices.KNOTS]
     draw = partial(functions_chart, axis=axis, highlight_knots=knots, by_rule=by_rule)
     drawn, tested = tuple(analysis.methods), analysis.data.protocol == "test rows"
@@ -152,15 +152,17 @@ def smoothness(analysis: Analysis) -> None:
         frame.reading(LAMBDA, "smoothing")
 
 
-def methods(analysis: LiveAnalysis) -> tuple[str, ...]:
+def epsilon_methods(analysis: LiveAnalysis) -> tuple[str, ...]:
     """The analysed methods that epsilon changes."""
     return tuple(key for key in analysis.methods if takes_epsilon(key))
 
 
-def rule_maps(session: Session, analysis: LiveAnalysis) -> Mapping[str, CalibrationFunction]:
+def automatic_calibrators(
+    session: Session, analysis: LiveAnalysis
+) -> Mapping[str, CalibrationFunction]:
     """Functions with the automatic epsilon, for methods that it changes. Empty if it is in use."""
-    known, keys = analysis.compact_logit, methods(analysis)
-    if known.epsilon == known.rule:
+    logit, keys = analysis.compact_logit, epsilon_methods(analysis)
+    if logit.epsilon == logit.rule:
         return {}
     # They are fitted on all rows and with the automatic epsilon, so the folds and the epsilon of
     # the settings do not matter.
@@ -169,7 +171,7 @@ def rule_maps(session: Session, analysis: LiveAnalysis) -> Mapping[str, Calibrat
 
 
 def over_epsilon(session: Session, analysis: LiveAnalysis) -> Sequence[EpsilonCurve]:
-    options = methods(analysis)
+    options = epsilon_methods(analysis)
     if not options:
         st.caption("None of the chosen methods uses the compact logit. Add Spline to see its loss.")
         return ()
@@ -238,11 +240,11 @@ def epsilon_matters(
     analysis: Analysis, curves: Sequence[EpsilonCurve], *, is_known: bool = True
 ) -> str:
     """Whether epsilon matters for these scores: how many are outside, how much the loss moves."""
-    known = analysis.compact_logit
-    n_all, n = analysis.data.n_calibration, known.n_outside
+    logit = analysis.compact_logit
+    n_all, n = analysis.data.n_calibration, logit.n_outside
     outside = (
         f"{'none' if not n else f'{n:,}'} of {n_all:,} scores "
-        f"{'is' if n < 2 else 'are'} outside [ε, 1 − ε] at ε = {significant(known.epsilon)}"
+        f"{'is' if n < 2 else 'are'} outside [ε, 1 − ε] at ε = {significant(logit.epsilon)}"
     )
     if not curves:
         if is_known:

@@ -31,7 +31,7 @@ from calib.ui.session.page_list import PAGES
 from calib.ui.session.serving import app_file
 
 FOLDER = app_file().parent / "docs" / "reproductions"
-MAX_HEIGHT, MANY_ROWS = 320, 8
+MAX_TABLE_PIXELS, MAX_ROWS_IN_FULL = 320, 8
 BETA_FAMILY = ("platt", "logistic", "isotonic", "beta", "beta_am", "beta_ab")
 
 
@@ -240,26 +240,26 @@ def page() -> None:
             st.switch_page(PAGES[opened.page])
 
 
-def show_entry(shown: GalleryEntry) -> Opening | None:
+def show_entry(entry: GalleryEntry) -> Opening | None:
     """Draw one paper; the opening whose button was pressed, if one was."""
-    st.markdown(f"### {shown.title}")
+    st.markdown(f"### {entry.title}")
     words, picture = st.columns([2, 3], gap="large")
     with words:
-        st.markdown(shown.story)
-        st.markdown(f":small[{linked(shown.source)}]")
+        st.markdown(entry.story)
+        st.markdown(f":small[{linked(entry.source)}]")
         pressed = None
-        for each in shown.openings:
-            if st.button(each.label, key=f"open_{each.key}", icon=":material/arrow_forward:"):
-                pressed = each
-        for name, title in shown.numbers.items():
+        for opening in entry.openings:
+            if st.button(opening.label, key=f"open_{opening.key}", icon=":material/arrow_forward:"):
+                pressed = opening
+        for name, title in entry.numbers.items():
             path = FOLDER / f"{name}.csv"
             if path.is_file():
                 with st.expander(title, key=f"numbers_{name}"):
                     _table(name, path)
     with picture:
-        path = FOLDER / f"{shown.picture}.svg"
+        path = FOLDER / f"{entry.picture}.svg"
         if path.is_file():
-            st.image(str(path), alt=shown.alt, width="content")
+            st.image(str(path), alt=entry.alt, width="content")
         else:
             st.caption("The picture and the numbers are in the project's repository only.")
     return pressed
@@ -271,7 +271,7 @@ def _table(name: str, path: Path) -> None:
         rows,
         hide_index=True,
         key=f"table_{name}",
-        height=MAX_HEIGHT if len(rows["Number"]) > MANY_ROWS else "content",
+        height=MAX_TABLE_PIXELS if len(rows["Number"]) > MAX_ROWS_IN_FULL else "content",
         alt="One row per number: the published value and ours.",
     )
     for note in notes:

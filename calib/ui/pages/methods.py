@@ -197,28 +197,31 @@ def page() -> None:
 
 
 def metric_entries() -> dict[str, list[Entry]]:
-    found: dict[str, list[Entry]] = {title: [] for title in [*FAMILIES.values(), OTHER_FAMILY]}
+    families: dict[str, list[Entry]] = {title: [] for title in [*FAMILIES.values(), OTHER_FAMILY]}
     for metric in METRICS.values():
         module = metric.compute.__module__.rsplit(".", 1)[-1]
-        found[FAMILIES.get(module, OTHER_FAMILY)].append(_metric_entry(metric))
-    return {title: entries for title, entries in found.items() if entries}
+        families[FAMILIES.get(module, OTHER_FAMILY)].append(_metric_entry(metric))
+    return {title: entries for title, entries in families.items() if entries}
 
 
 def calibrator_entries() -> dict[str, list[Entry]]:
-    found: dict[str, list[Entry]] = {"Calibrators, simplest first": [], "For several classes": []}
-    single, several = found.values()
+    families: dict[str, list[Entry]] = {
+        "Calibrators, simplest first": [],
+        "For several classes": [],
+    }
+    single, several = families.values()
     for key, m in CALIBRATORS.items():
         place = single if key in score_methods() else several
         place.append(Entry(m.label, m.key, m.summary, m.source, m.aliases))
-    return found
+    return families
 
 
 def kept(entries: Mapping[str, Iterable[Entry]], query: str) -> dict[str, list[Entry]]:
-    found = {
+    matching = {
         title: [entry for entry in group if entry.matches(query)]
         for title, group in entries.items()
     }
-    return {title: group for title, group in found.items() if group}
+    return {title: group for title, group in matching.items() if group}
 
 
 def _metric_entry(metric: Metric) -> Entry:

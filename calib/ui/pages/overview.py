@@ -19,12 +19,12 @@ from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session
 
 # Symbol and colour of an answer. The symbol has the same meaning as the colour.
-LOOKS = {
+ANSWER_LOOKS = {
     "not calibrated": ("✕", "red"),
     "no evidence": ("✓", "green"),
     "inconclusive": ("?", "orange"),
 }
-PAIR = 290
+CHART_SIDE_PIXELS = 290
 
 
 def page() -> None:
@@ -67,7 +67,7 @@ def body(session: Session, model: state.Model) -> None:
     frame.once("about", partial(about, session))
 
 
-def named(session: Session, analysis: Analysis) -> tuple[str, str, str]:
+def names_of_rates(session: Session, analysis: Analysis) -> tuple[str, str, str]:
     """What the mean score, the observed frequency and a positive row are called."""
     if session.is_matrix and analysis.settings.view == "top:1":
         return "Mean confidence", "Accuracy", "correct"
@@ -76,14 +76,14 @@ def named(session: Session, analysis: Analysis) -> tuple[str, str, str]:
 
 def card(session: Session, analysis: Analysis) -> None:
     verdict, data, scores = analysis.verdict, analysis.data, analysis.uncalibrated
-    symbol, color = LOOKS[verdict.answer]
+    symbol, color = ANSWER_LOOKS[verdict.answer]
     with st.container(border=True, key=state.key(f"answer_{color}")):
         st.markdown(f"## :{color}[{symbol}] {text.plain(verdict.heading)}")
         mean, rate = text.percents(data.mean_score, data.base_rate)
-        predicted, observed, positive = named(session, analysis)
+        predicted, observed, positive = names_of_rates(session, analysis)
         averages = f"{predicted} is {mean}, {observed.lower()} {rate}."
-        found = [averages] if verdict.answer == "no evidence" else []
-        st.markdown(text.plain(" ".join([*found, verdict.finding])))
+        lead = [averages] if verdict.answer == "no evidence" else []
+        st.markdown(text.plain(" ".join([*lead, verdict.finding])))
         ks = f"KS error {text.number(scores.ks.statistic)}, {text.p_value(scores.ks.p_value)}"
         evidence = verdict.evidence or "; ".join(filter(None, [ks, verdict.tested]))
         counted = f"{data.n_rows:,} rows, {data.n_positive:,} {positive}"
@@ -95,7 +95,7 @@ def before_and_after(analysis: Analysis) -> None:
     keys = dict.fromkeys(("uncalibrated", advised or "uncalibrated"))
     with st.container(horizontal=True, key=state.key("pair"), gap="xsmall"):
         for key in keys:
-            shown = before_after_panel(analysis, key, side=PAIR)
+            shown = before_after_panel(analysis, key, side=CHART_SIDE_PIXELS)
             name = "before" if key == "uncalibrated" else "after"
             charts.chart(shown, f"chart_{name}")
     st.caption(
@@ -120,7 +120,7 @@ def recommendation(session: Session, model: state.Model) -> None:
 
 def four_numbers(session: Session, analysis: Analysis) -> None:
     data, scores = analysis.data, analysis.uncalibrated
-    predicted, observed, _ = named(session, analysis)
+    predicted, observed, _ = names_of_rates(session, analysis)
     below: dict[str, Any] = {"delta_color": "off", "delta_arrow": "off"}
     # A cell of counts can hold several scores.
     grouped = scores.metrics["log_loss"].resolution > 0.0
@@ -134,7 +134,7 @@ def four_numbers(session: Session, analysis: Analysis) -> None:
             help=words.set_aside(data) or "Rows that are scored.",
         )
         ks = scores.metrics["ks_error"]
-        meaning = next(each.meaning for each in analysis.columns if each.key == "ks_error")
+        meaning = next(column.meaning for column in analysis.columns if column.key == "ks_error")
         right.metric(
             "KS error",
             text.number(ks.value),

@@ -43,7 +43,7 @@ HOW_TO_CROSS = (
     "These rows were not counted by two columns together. Choose **Slices to cross** on the Data "
     "page, and analyse the rows again."
 )
-MAX_PICKED = 6
+MAX_OVERLAID = 6
 # A control cannot list thousands of slices, so those with the strongest evidence are offered.
 MAX_OFFERED = 200
 MAX_LISTED = 500
@@ -78,12 +78,12 @@ SLICE_CALIBRATOR_READING = (
     "Calibrate globally; add slice-specific calibrators only where needed, because they are fitted "
     "on fewer rows. Both calibrators are evaluated on held-out rows."
 )
-ALIKE = "Both rates also depend on the base rate of the slice, not only on calibration."
+RATES_NOTE = "Both rates also depend on the base rate of the slice, not only on calibration."
 NO_TIME = (
     "Choose a column of dates or seasons to see calibration over time. For your own file, map it "
     "as **Time** on the Data page."
 )
-UNITS_SAID = {
+UNIT_WORDS = {
     "value": "one per value",
     "range": "ranges with about equal counts",
     "day": "one per day",
@@ -190,8 +190,8 @@ def picked_control(session: Session, tests: SliceTests) -> tuple[int, ...]:
     """Pick slices to lay over each other; returns their numbers, the two strongest at first."""
     numbers, choice = offered(tests), choices.PICKED
     chosen = tuple(number for number in session[choice] if number in numbers) or numbers[:2]
-    look = {"format_func": namer(tests), "max_selections": MAX_PICKED}
-    return control(session, choice, numbers, value=chosen, **look)[:MAX_PICKED]
+    look = {"format_func": namer(tests), "max_selections": MAX_OVERLAID}
+    return control(session, choice, numbers, value=chosen, **look)[:MAX_OVERLAID]
 
 
 def offered(tests: SliceTests) -> tuple[int, ...]:
@@ -211,9 +211,9 @@ def time_control(session: Session, rows: Data) -> str:
 
 
 def forest(gaps: Mapping[str, SliceGaps], tests: Mapping[str, SliceTests]) -> None:
-    for key, each in tests.items():
-        found = f"{miscalibrated(each)} {with_gaps(gaps[key])}"
-        st.markdown(f"**{method_label(key)}**: {plain(found)}")
+    for key, test in tests.items():
+        sentence = f"{miscalibrated(test)} {with_gaps(gaps[key])}"
+        st.markdown(f"**{method_label(key)}**: {plain(sentence)}")
     first = gaps["uncalibrated"]
     mixed = (first.positives > 0) & (first.positives < first.rows)
     # A slice of one row has one outcome in any column.
@@ -237,7 +237,7 @@ def table(gaps: Mapping[str, SliceGaps], tests: Mapping[str, SliceTests]) -> Non
     # One table of all columns would be wider than a window of 1,024 pixels.
     tables.by_method(
         "slices",
-        {key: [_test_row(gaps[key], each, i) for i in shown] for key, each in tests.items()},
+        {key: [_test_row(gaps[key], gap, i) for i in shown] for key, gap in tests.items()},
         COLUMNS,
         alt="One row per slice: its rows, calibration slope, KS error and p-value.",
     )
@@ -245,7 +245,7 @@ def table(gaps: Mapping[str, SliceGaps], tests: Mapping[str, SliceTests]) -> Non
     st.caption(f"{TESTED}{listed}")
     tables.by_method(
         "gaps",
-        {key: [_gap_row(each, i) for i in shown] for key, each in gaps.items()},
+        {key: [_gap_row(gap, i) for i in shown] for key, gap in gaps.items()},
         COLUMNS,
         alt="One row per slice: its rows, positives, observed frequency, mean score, and their "
         "difference with its p-value.",
@@ -298,20 +298,21 @@ def rates_table(
     )
     at, n = level(decided.confidence_level), len(by_method["uncalibrated"][0].names)
     listed = f" The first {MAX_LISTED} of {n:,} slices." if n > MAX_LISTED else ""
-    st.caption(f"In brackets: {at} Wilson intervals. {ALIKE}{listed}")
+    st.caption(f"In brackets: {at} Wilson intervals. {RATES_NOTE}{listed}")
 
 
 def _rates_of(rates: SliceErrorRates, i: int) -> dict[str, object]:
-    found: dict[str, object] = {"Slice": rates.names[i], "Rows": int(rates.rows[i])}
+    cells: dict[str, object] = {"Slice": rates.names[i], "Rows": int(rates.rows[i])}
     for name, heading in (
         ("false_positive", "False-positive rate"),
         ("false_negative", "False-negative rate"),
     ):
         value, low, high = (getattr(rates, f"{name}{end}")[i] for end in ("", "_low", "_high"))
-        known = value == value
-        sentence = f"{_percent(value)} ({_percent(low)} to {_percent(high)})" if known else "–"
-        found[heading] = sentence
-    return found | {"Flagged": _percent(rates.flagged[i])}
+        if math.isnan(value):
+            cells[heading] = "–"
+        else:
+            cells[heading] = f"{_percent(value)} ({_percent(low)} to {_percent(high)})"
+    return cells | {"Flagged": _percent(rates.flagged[i])}
 
 
 def _percent(share: float) -> str:
@@ -329,11 +330,11 @@ def slice_calibrator(
 ) -> None:
     try:
         with st.spinner("Fitting the slice-specific calibrator"):
-            found = results.slice_calibration(session, cut, apart, method)
+            compared = results.slice_calibration(session, cut, apart, method)
     except ValueError as error:
         st.info(plain(str(error)))
         return
-    at, change = level(found.confidence_level), found.difference
+    at, change = level(compared.confidence_level), compared.difference
     who, matrix = f"**{plain(cut.slicing.names[apart])}**", model.analysis.multiclass is not None
     if change.high < 0:
         sentence = f"A separate calibrator helps {who}"
@@ -343,10 +344,11 @@ def slice_calibrator(
         sentence = f"No evidence that a separate calibrator helps {who}"
     positive = "predicted correctly" if matrix else "positive"
     loss = "multiclass log loss" if matrix else "log loss"
+    label = method_label(compared.method)
     st.markdown(
-        f"{sentence} ({found.rows:,} rows, {found.positives:,} {positive}). Its held-out {loss} is "
-        f"{number(found.apart.value)} with {method_label(found.method)} fitted on the slice and "
-        f"{number(found.together.value)} with {method_label(found.method)} fitted on all rows "
+        f"{sentence} ({compared.rows:,} rows, {compared.positives:,} {positive}). "
+        f"Its held-out {loss} is {number(compared.apart.value)} with {label} fitted on the slice "
+        f"and {number(compared.together.value)} with {label} fitted on all rows "
         f"(change {signed(change.value)}, {at} CI {interval(change, sign=True)})."
     )
     st.caption(SLICE_CALIBRATOR_READING)
@@ -360,23 +362,23 @@ def show_periods(session: Session, model: state.Model, column: str, methods: Seq
         st.info(plain(str(error)))
         return
     first = periods["uncalibrated"]
-    for key, each in periods.items():
-        marked = int((each.ks_p_adjusted < SIGNIFICANCE).sum())
-        judged = int((~each.few).sum())
+    for key, table in periods.items():
+        marked = int((table.ks_p_adjusted < SIGNIFICANCE).sum())
+        judged = int((~table.few).sum())
         st.markdown(
             f"**{method_label(key)}**: evidence against calibration in {marked} of {judged} "
             "periods (KS test, after Holm's correction)."
         )
     charts.chart(period_chart(periods), "chart_periods")
     sentence = (
-        f"{len(first)} periods of {plain(column)} ({UNITS_SAID.get(first.unit, first.unit)})."
+        f"{len(first)} periods of {plain(column)} ({UNIT_WORDS.get(first.unit, first.unit)})."
     )
     if first.n_missing:
         sentence += f" {first.n_missing:,} rows without a time are not used."
     st.caption(sentence)
     tables.by_method(
         "periods",
-        {key: [_period_row(each, i) for i in range(len(each))] for key, each in periods.items()},
+        {key: [_period_row(table, i) for i in range(len(table))] for key, table in periods.items()},
         COLUMNS,
         alt="One row per period: rows, observed frequency, mean score, slope, intercept, KS error.",
     )
@@ -396,6 +398,6 @@ def _period_row(table: PeriodTable, i: int) -> dict[str, object]:
 
 def _with_bounds(table: PeriodTable, name: str, i: int, digits: int = 3) -> str:
     value, low, high = (float(getattr(table, f"{name}{end}")[i]) for end in ("", "_low", "_high"))
-    if value != value:
+    if math.isnan(value):
         return "not estimable"
     return with_interval(Estimate(value, low, high), digits)

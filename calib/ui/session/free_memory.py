@@ -7,7 +7,7 @@ import gc
 import sys
 
 # Parameters of mallopt. Two heaps are shared, because a heap per thread would keep freed memory.
-M_ARENA_MAX, ARENAS = -8, 2
+M_ARENA_MAX, N_HEAPS = -8, 2
 
 
 def give_back() -> None:
@@ -26,7 +26,7 @@ def share_heaps() -> None:
 
     To be called early: heaps that threads have already stay theirs.
     """
-    _of_glibc("mallopt", M_ARENA_MAX, ARENAS)
+    _of_glibc("mallopt", M_ARENA_MAX, N_HEAPS)
 
 
 def _of_glibc(name: str, *arguments: int) -> None:

@@ -24,7 +24,9 @@ class Person:
     @property
     def is_admin(self) -> bool:
         return self.identity in {
-            each.strip() for each in os.environ.get("CALIB_ADMINS", "").split(",") if each.strip()
+            admin.strip()
+            for admin in os.environ.get("CALIB_ADMINS", "").split(",")
+            if admin.strip()
         }
 
 
@@ -35,11 +37,11 @@ def is_read_only() -> bool:
 def person() -> Person | None:
     if not is_configured() or not st.user.get("is_logged_in"):
         return None
-    known = st.user.to_dict()
-    vouched = f"{known.get('sub')} at {known.get('iss')}"
-    email = known.get("email")
-    identity = str(email) if email and known.get("email_verified") is True else vouched
-    return Person(identity, str(known.get("name") or identity))
+    claims = st.user.to_dict()
+    subject = f"{claims.get('sub')} at {claims.get('iss')}"
+    email = claims.get("email")
+    identity = str(email) if email and claims.get("email_verified") is True else subject
+    return Person(identity, str(claims.get("name") or identity))
 
 
 def gate() -> None:

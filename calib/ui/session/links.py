@@ -21,7 +21,7 @@ MAX_ROWS = 10**10
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class LinkedData:
     """A person's own data as a link names them; all of it is only what somebody wrote there."""
 
     # The first characters of the fingerprint of the data; "" while the file cannot be analysed.
@@ -46,38 +46,39 @@ class Source:
 class Link:
     chosen: Chosen = field(default_factory=Chosen)
     example: str | None = None  # The key of a built-in example; None for a person's own data.
-    source: Source = field(default_factory=Source)  # A person's own data; empty for an example.
+    # A person's own data; empty for an example.
+    source: LinkedData = field(default_factory=LinkedData)
     # The settings with which the shown data begin. Values that equal them are not written.
     start: Settings = field(default_factory=Settings, compare=False)
     # The choices that the address names.
-    named: frozenset[Choice[Any]] = field(default=frozenset(), compare=False)
+    explicit: frozenset[Choice[Any]] = field(default=frozenset(), compare=False)
 
 
 def encode(link: Link) -> dict[str, str]:
     """Names and values of an address; only what differs from the defaults."""
     source = link.source
-    named = {"data": source.fingerprint[:FINGERPRINT_SHOWN], "file": source.name}
-    named["rows"] = "" if source.n_rows is None else str(source.n_rows)
+    address = {"data": source.fingerprint[:FINGERPRINT_SHOWN], "file": source.name}
+    address["rows"] = "" if source.n_rows is None else str(source.n_rows)
     if source.query is not None:
-        named |= {"query": source.query.written(), "seen": source.seen.written()}
-    named["ex"] = link.example or ""
-    named = {name: text for name, text in named.items() if text}
+        address |= {"query": source.query.written(), "seen": source.seen.written()}
+    address["ex"] = link.example or ""
+    address = {name: text for name, text in address.items() if text}
     for choice, value in link.chosen.changed(link.start).items():
-        named[choice.link] = choice.values.write(value)
-    return {"v": VERSION, **named} if named else {}
+        address[choice.link] = choice.values.write(value)
+    return {"v": VERSION, **address} if address else {}
 
 
-def decode(named: Mapping[str, str]) -> tuple[Link, tuple[str, ...]]:
+def decode(address: Mapping[str, str]) -> tuple[Link, tuple[str, ...]]:
     """What an address says, and one sentence per refused part, which keeps its default."""
     refused = []
     link = Link()
-    version = named.get("v", VERSION)
+    version = address.get("v", VERSION)
     if version != VERSION:
         refused.append(
             f"This link was written by another version ({quoted(version)}; this one reads "
             f"{VERSION}). Check the settings."
         )
-    for name, text in named.items():
+    for name, text in address.items():
         try:
             link = _with(link, name, text)
         except ValueError as error:
@@ -89,11 +90,11 @@ def _with(link: Link, name: str, text: str) -> Link:
     if name in LINK_NAMES:
         choice = LINK_NAMES[name]
         chosen = link.chosen.having(choice, choice.values.read(text))
-        return replace(link, chosen=chosen, named=link.named | {choice})
+        return replace(link, chosen=chosen, explicit=link.explicit | {choice})
     if name == "ex":
         return replace(link, example=one_of(*EXAMPLES).read(text))
-    if name in OF_SOURCE:
-        field_name, read = OF_SOURCE[name]
+    if name in LINKED_DATA_FIELDS:
+        field_name, read = LINKED_DATA_FIELDS[name]
         changed: dict[str, Any] = {field_name: read(text)}
         return replace(link, source=replace(link.source, **changed))
     if name not in ("v", REPORT, COMPARED):
@@ -116,7 +117,7 @@ def _one_line(text: str) -> str:
 
 
 # By name in an address: the field of a source, and the function that reads it.
-OF_SOURCE: Mapping[str, tuple[str, Callable[[str], Any]]] = {
+LINKED_DATA_FIELDS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "data": ("fingerprint", lambda text: text[:FINGERPRINT_SHOWN]),
     "file": ("name", _one_line),
     "rows": ("n_rows", whole(0, MAX_ROWS).read),

@@ -94,7 +94,7 @@ class Memo:
 
     def _forget(self) -> None:
         for values in self._values.values():
-            gone = [key for key in values if any(each() is None for each in _refs(key))]
+            gone = [key for key in values if any(reference() is None for reference in _refs(key))]
             for key in gone:
                 del values[key]
 
@@ -103,17 +103,17 @@ def _key(value: Any) -> Hashable:
     if isinstance(value, Data):
         return value.identity
     if isinstance(value, Mapping):
-        return tuple((name, _key(each)) for name, each in value.items())
+        return tuple((name, _key(inner)) for name, inner in value.items())
     if isinstance(value, tuple):
         return tuple(map(_key, value))
     # Objects without __eq__ are compared by identity, so the key has a weak reference to them.
-    own: Any = type(value).__hash__
-    return ref(value) if own is object.__hash__ and value is not None else value
+    hash_function: Any = type(value).__hash__
+    return ref(value) if hash_function is object.__hash__ and value is not None else value
 
 
 def _refs(key: Any) -> Iterator[ref[Any]]:
     if isinstance(key, ref):
         yield key
     elif isinstance(key, tuple):
-        for each in key:
-            yield from _refs(each)
+        for inner in key:
+            yield from _refs(inner)

@@ -53,9 +53,9 @@ HEADERS = {
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-HERE = ("localhost", "127.0.0.1", "::1")
+THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 # Streamlit's tags do not depend on the style, so a browser would keep a document with an old style.
-CONDITIONS = (b"accept-encoding", b"if-none-match", b"if-modified-since")
+CONDITIONAL_HEADERS = (b"accept-encoding", b"if-none-match", b"if-modified-since")
 VALIDATORS = ("etag", "last-modified")
 # All other pages have a sidebar.
 WITHOUT_SIDEBAR = ("", "gallery", "methods")
@@ -72,16 +72,18 @@ def middleware(css: str) -> list[Middleware]:
     ]
 
 
-def names(address: str | None, more: list[str]) -> list[str]:
+def host_names(address: str | None, more: list[str]) -> list[str]:
     """The names under which a server that listens at an address is asked.
 
     A page of another site can make a browser ask for its own name at this machine's address, and
     read the answer: a name that is not ours is refused.
     """
-    found = [*HERE, *more]
+    hosts = [*THIS_MACHINE, *more]
     if address:
-        found += _own_names() if address in ("0.0.0.0", "::") else [as_browsers_write(address)]
-    return list(dict.fromkeys(found))
+        hosts += (
+            _names_of_machine() if address in ("0.0.0.0", "::") else [as_browsers_write(address)]
+        )
+    return list(dict.fromkeys(hosts))
 
 
 def as_browsers_write(address: str) -> str:
@@ -96,13 +98,13 @@ def as_browsers_write(address: str) -> str:
         return address
 
 
-def _own_names() -> list[str]:
-    found = [socket.gethostname(), socket.getfqdn()]
+def _names_of_machine() -> list[str]:
+    hosts = [socket.gethostname(), socket.getfqdn()]
     with suppress(OSError):
         addresses = socket.getaddrinfo(socket.gethostname(), None)
         # A link-local address ends with the name of an interface, which no browser writes.
-        found += [str(place[0]).partition("%")[0] for *_, place in addresses]
-    return found
+        hosts += [str(place[0]).partition("%")[0] for *_, place in addresses]
+    return hosts
 
 
 class KnownHosts:
@@ -186,7 +188,7 @@ class Styled:
             held.append(message)
 
         # Ask for a complete, uncompressed document.
-        asked = [pair for pair in scope["headers"] if pair[0] not in CONDITIONS]
+        asked = [pair for pair in scope["headers"] if pair[0] not in CONDITIONAL_HEADERS]
         await self.app({**scope, "headers": asked}, receive, hold)
         for message in self._with_style(held, scope["path"]):
             await send(message)

@@ -23,7 +23,7 @@ PAGES: Mapping[str, str] = {
     title: file for group in GROUPS.values() for title, file in group.items()
 }
 # The navigation shows these only for data with more than two classes.
-OF_A_MATRIX = ("Classes",)
+MATRIX_PAGES = ("Classes",)
 # These pages can be shown while the data of a link are missing.
 WITHOUT_DATA = ("Reports", "Gallery", "Methods")
 # These pages are the same in every view of a matrix.

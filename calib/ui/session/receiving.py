@@ -38,12 +38,12 @@ def budget_gb(variable: str, usual: float) -> float:
     """Gigabytes that uploaded files may take, by a variable of the operator."""
     text = os.environ.get(variable, "").strip()
     try:
-        found = float(text) if text else usual
+        gigabytes = float(text) if text else usual
     except ValueError:
-        found = 0.0
-    if not 0.0 < found < float("inf"):
+        gigabytes = 0.0
+    if not 0.0 < gigabytes < float("inf"):
         raise ValueError(f"{variable} must be a number of gigabytes above 0, got {text!r}.")
-    return found
+    return gigabytes
 
 
 class Receiving:
@@ -104,7 +104,7 @@ class Receiving:
             (self._of_session, "per person", "CALIB_SESSION_UPLOAD_GB", [session]),
             (self._of_server, "in all", "CALIB_SERVER_UPLOAD_GB", [*held, *self._arriving]),
         ):
-            total = sum(held.get(each, 0) + self._arriving[each] for each in {*kept})
+            total = sum(held.get(key, 0) + self._arriving[key] for key in {*kept})
             if total > limit * 2**30:
                 words = FULL.format(limit=limit, whose=whose, variable=variable)
                 raise HTTPException(413, words)
@@ -125,7 +125,7 @@ class Receiving:
 
 def _gone(sessions: Sequence[str] | set[str]) -> list[str]:
     """The sessions that have no connection."""
-    return [each for each in sessions if not streamlit_private.is_connected(each)]
+    return [session for session in sessions if not streamlit_private.is_connected(session)]
 
 
 def _free_files(sessions: Sequence[str]) -> None:

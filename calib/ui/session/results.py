@@ -31,7 +31,7 @@ from calib.ui.session.session import Session
 from calib.ui.session.state import Model
 
 # A slice gets fewer bins than all rows if its bins would be smaller than this.
-ROWS_A_BIN = 50
+MIN_ROWS_PER_BIN = 50
 keep(4)(sliced_rows)
 keep(4)(timed_rows)
 
@@ -51,41 +51,41 @@ def _scored(cut: SlicedRows) -> Slicing:
 
 
 def gaps(session: Session, cut: SlicedRows, methods: Sequence[str]) -> dict[str, SliceGaps]:
-    held_out, own, at = cut.held_out, scored(session, cut), session.settings.confidence_level
-    return {m: session.memo(_gaps, held_out, m, own, at) for m in methods}
+    held_out, slicing, at = cut.held_out, scored(session, cut), session.settings.confidence_level
+    return {m: session.memo(_gaps, held_out, m, slicing, at) for m in methods}
 
 
-def _gaps(held_out: CrossFitted, method: str, own: Slicing, at: float) -> SliceGaps:
+def _gaps(held_out: CrossFitted, method: str, slicing: Slicing, at: float) -> SliceGaps:
     view = held_out.row_view(method)
-    return slice_gaps(view, view.score, own, confidence_level=at)
+    return slice_gaps(view, view.score, slicing, confidence_level=at)
 
 
 def slice_tests_of(
     session: Session, cut: SlicedRows, methods: Sequence[str]
 ) -> dict[str, SliceTests]:
-    held_out, own, at = cut.held_out, scored(session, cut), session.settings.confidence_level
-    return {m: session.memo.heavy(_slice_tests, held_out, m, own, at) for m in methods}
+    held_out, slicing, at = cut.held_out, scored(session, cut), session.settings.confidence_level
+    return {m: session.memo.heavy(_slice_tests, held_out, m, slicing, at) for m in methods}
 
 
-def _slice_tests(held_out: CrossFitted, method: str, own: Slicing, at: float) -> SliceTests:
+def _slice_tests(held_out: CrossFitted, method: str, slicing: Slicing, at: float) -> SliceTests:
     view = held_out.row_view(method)
-    return slice_tests(view, view.score, own, confidence_level=at)
+    return slice_tests(view, view.score, slicing, confidence_level=at)
 
 
 def error_rates(
     session: Session, cut: SlicedRows, table: DecisionTable, methods: Sequence[str]
 ) -> dict[str, tuple[SliceErrorRates, SliceErrorRates]]:
-    held_out, own, at = cut.held_out, scored(session, cut), session.settings.confidence_level
-    return {m: session.memo(_error_rates, held_out, m, own, table, at) for m in methods}
+    held_out, slicing, at = cut.held_out, scored(session, cut), session.settings.confidence_level
+    return {m: session.memo(_error_rates, held_out, m, slicing, table, at) for m in methods}
 
 
 def _error_rates(
-    held_out: CrossFitted, method: str, own: Slicing, table: DecisionTable, at: float
+    held_out: CrossFitted, method: str, slicing: Slicing, table: DecisionTable, at: float
 ) -> tuple[SliceErrorRates, SliceErrorRates]:
     view = held_out.row_view(method)
     flagged = held_out.row_values(table.methods[method].flag(held_out.scores[method]))
     return (
-        slice_error_rates(view, flagged, own, confidence_level=at),
+        slice_error_rates(view, flagged, slicing, confidence_level=at),
         slice_error_rates(view, flagged, Slicing.whole(len(view)), confidence_level=at),
     )
 
@@ -93,20 +93,20 @@ def _error_rates(
 def curves(
     session: Session, cut: SlicedRows, picked: Sequence[int]
 ) -> Mapping[str, ReliabilityCurve]:
-    held_out, own, settings = cut.held_out, scored(session, cut), session.settings
+    held_out, slicing, settings = cut.held_out, scored(session, cut), session.settings
     chosen = (settings.n_bins, settings.strategy, settings.confidence_level)
-    return {own.names[n]: session.memo(_curve, held_out, own, n, *chosen) for n in picked}
+    return {slicing.names[n]: session.memo(_curve, held_out, slicing, n, *chosen) for n in picked}
 
 
 def _curve(
-    held_out: CrossFitted, own: Slicing, number: int, n_bins: int, strategy: Strategy, at: float
+    held_out: CrossFitted, slicing: Slicing, number: int, n_bins: int, strategy: Strategy, at: float
 ) -> ReliabilityCurve:
-    view, member = held_out.row_view("uncalibrated"), own.member(number)
+    view, member = held_out.row_view("uncalibrated"), slicing.member(number)
     return slice_reliability(
         view,
         view.score,
         member,
-        n_bins=min(n_bins, max(2, int(view.counts[member].sum()) // ROWS_A_BIN)),
+        n_bins=min(n_bins, max(2, int(view.counts[member].sum()) // MIN_ROWS_PER_BIN)),
         strategy=strategy,
         confidence_level=at,
     )
@@ -128,13 +128,13 @@ def period_tables(
     session: Session, model: Model, column: str, methods: Sequence[str]
 ) -> dict[str, PeriodTable]:
     scores, unit, at = model.analysis.held_out, session[UNIT], session.settings.confidence_level
-    held_out, own = session.memo(timed_rows, model.rows, scores, column, unit or None)
-    return {m: session.memo.heavy(_period_table, held_out, m, own, at) for m in methods}
+    held_out, periods = session.memo(timed_rows, model.rows, scores, column, unit or None)
+    return {m: session.memo.heavy(_period_table, held_out, m, periods, at) for m in methods}
 
 
-def _period_table(held_out: CrossFitted, method: str, own: Periods, at: float) -> PeriodTable:
+def _period_table(held_out: CrossFitted, method: str, periods: Periods, at: float) -> PeriodTable:
     view = held_out.row_view(method)
-    return period_table(view, view.score, own, confidence_level=at)
+    return period_table(view, view.score, periods, confidence_level=at)
 
 
 def costs(chosen: Chosen) -> Costs:

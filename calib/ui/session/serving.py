@@ -22,7 +22,7 @@ from calib.ui.session.upload import Connected, Upload
 # Its value is JSON: the sources, perhaps a table, and options of `calib.load`.
 VARIABLE = "CALIB_SERVE"
 # The server surely answers this long after its preparations.
-SOON = 0.2
+STARTUP_SECONDS = 0.2
 
 
 def app_file() -> Path:
@@ -45,14 +45,14 @@ def configuration(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _flat(options: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
     for name, value in options.items():
         nested = isinstance(value, dict)
-        found |= _flat(value, f"{before}{name}.") if nested else {before + name: value}
-    return found
+        flat |= _flat(value, f"{before}{name}.") if nested else {before + name: value}
+    return flat
 
 
-def hold(sources: Sequence[str], table: str | None, named: Mapping[str, Any]) -> Sequence[str]:
+def hold(sources: Sequence[str], table: str | None, options: Mapping[str, Any]) -> Sequence[str]:
     """Open data for every session of this process, and return what their columns were read as.
 
     Raises InputError if they cannot be read.
@@ -60,7 +60,7 @@ def hold(sources: Sequence[str], table: str | None, named: Mapping[str, Any]) ->
     if sources:
         places = [os.path.abspath(source) for source in sources]
         of_server.cache_clear()
-        os.environ[VARIABLE] = json.dumps({"sources": places, "table": table, **named})
+        os.environ[VARIABLE] = json.dumps({"sources": places, "table": table, **options})
     upload = of_server() if sources else None
     return () if upload is None else upload.read_as
 
@@ -68,15 +68,15 @@ def hold(sources: Sequence[str], table: str | None, named: Mapping[str, Any]) ->
 @cache
 def of_server() -> Upload | None:
     """The data that the operator named, read once; all sessions share them."""
-    named = json.loads(os.environ.get(VARIABLE) or "{}")
-    sources, table = named.pop("sources", ()), named.pop("table", None)
-    return _upload(sources, table, LoadOptions(**named)) if sources else None
+    options = json.loads(os.environ.get(VARIABLE) or "{}")
+    sources, table = options.pop("sources", ()), options.pop("table", None)
+    return _upload(sources, table, LoadOptions(**options)) if sources else None
 
 
 def _upload(sources: Sequence[str], table: str | None, options: LoadOptions) -> Upload:
-    known = mapping_of(options)
+    mapping = mapping_of(options)
     try:
-        return _of_rows(sources, table, options, known)
+        return _of_rows(sources, table, options, mapping)
     except InputError as error:
         large = any(problem.code == "too-large" for problem in error.problems)
         if not large or len(sources) > 1 or options.test is not None:
@@ -86,17 +86,17 @@ def _upload(sources: Sequence[str], table: str | None, options: LoadOptions) -> 
     # Rows that do not fit in memory are counted in their source.
     source = Connection.of_path(sources[0])
     name = table or source.tables()[0]
-    return Upload.of_source(Connected(source, name, guess(source.first_rows(name), known)))
+    return Upload.of_source(Connected(source, name, guess(source.first_rows(name), mapping)))
 
 
 def _of_rows(
-    sources: Sequence[str], table: str | None, options: LoadOptions, known: ColumnMapping
+    sources: Sequence[str], table: str | None, options: LoadOptions, given: ColumnMapping
 ) -> Upload:
     tables = [_table(source, table, options.format()) for source in sources]
-    mapping = guess(tables[0], known, models=len(tables) == 1)
+    mapping = guess(tables[0], given, models=len(tables) == 1)
     if options.test is not None:
         tables[0] = replace(tables[0], tests=read(options.test, given=options.format()))
-    return Upload.of(*tables, mapping=for_test_file(mapping, tables[0].tests, known))
+    return Upload.of(*tables, mapping=for_test_file(mapping, tables[0].tests, given))
 
 
 def _table(source: str, table: str | None, written: TextFormat) -> Table:
@@ -118,14 +118,14 @@ def serve(
     """
     import streamlit as st
 
-    from calib.ui.session.middleware import as_browsers_write, middleware, names
+    from calib.ui.session.middleware import as_browsers_write, host_names, middleware
 
     listens = address and as_browsers_write(address)
     chosen = {"server.port": port, "server.address": listens}
-    named = {name: value for name, value in chosen.items() if value is not None}
-    options = configuration(os.environ) | named
-    known = [*options.get("server.allowedHosts", ()), *hosts]
-    options["server.allowedHosts"] = names(options.get("server.address"), known)
+    given = {name: value for name, value in chosen.items() if value is not None}
+    options = configuration(os.environ) | given
+    known_hosts = [*options.get("server.allowedHosts", ()), *hosts]
+    options["server.allowedHosts"] = host_names(options.get("server.address"), known_hosts)
     if listens and ":" in listens and listens != "::":
         # Streamlit prints this address and opens it in a browser, and adds no brackets.
         options.setdefault("browser.serverAddress", f"[{listens}]")
@@ -147,5 +147,5 @@ async def opened(_app: object) -> AsyncIterator[None]:
     from calib.ui.streamlit_private import app_url, open_browser
 
     if not st.get_option("server.headless"):
-        asyncio.get_running_loop().call_later(SOON, open_browser, app_url())
+        asyncio.get_running_loop().call_later(STARTUP_SECONDS, open_browser, app_url())
     yield

@@ -21,7 +21,7 @@ from calib.loading.examples import EXAMPLES
 from calib.reports.contents.structure import Declared
 from calib.ui.session.choices import CHOICES, MODELS, VIEW, Chosen
 from calib.ui.session.choices.choice import Choice
-from calib.ui.session.links import FINGERPRINT_SHOWN, Link, Source, decode, encode
+from calib.ui.session.links import FINGERPRINT_SHOWN, Link, LinkedData, decode, encode
 from calib.ui.session.memo import Memo
 from calib.ui.session.serving import of_server
 from calib.ui.session.source_links import Query, Seen
@@ -31,7 +31,7 @@ from calib.ui.session.upload import Connected, Upload
 T = TypeVar("T")
 SESSION = "calib"
 # After a reload the new session takes these fields from the old one.
-RESUMED = ("upload", "draft", "unseen", "title", "author", "note", "memo")
+RESUMED_FIELDS = ("upload", "draft", "unseen", "title", "author", "note", "memo")
 FIRST_EXAMPLE = next(iter(EXAMPLES))
 # With more models side by side, the columns would be too narrow to read.
 MAX_SHOWN = 4
@@ -64,7 +64,7 @@ class Session:
     unread: tuple[tuple[tuple[str, bytes], ...], Literal["data", "test"]] | None = None
     refused: tuple[str, ...] = ()  # Sentences about parts of the link that were ignored.
     # A person's own data that the link was made for, while they are missing.
-    awaited: Source = field(default_factory=Source)
+    awaited: LinkedData = field(default_factory=LinkedData)
     offered: Upload | None = None  # Data that were dropped instead of those.
     # Each read file changes the uploaders' keys, because a kept file is copied at every rerun.
     n_reads: int = 0
@@ -75,7 +75,7 @@ class Session:
     note: str = ""
     start: Settings = field(default_factory=Settings)  # The default settings of the shown data.
     # Choices of a person or a link. Their settings stay when other data are shown.
-    named: set[Choice[Any]] = field(default_factory=set)
+    explicit: set[Choice[Any]] = field(default_factory=set)
     is_matrix: bool = False
     team_reports: TeamReports = field(default_factory=TeamReports)
     page: str = ""  # The title of the page that is shown.
@@ -95,11 +95,11 @@ class Session:
     latest: dict[str, LiveAnalysis] = field(default_factory=dict)
 
     @classmethod
-    def from_link(cls, named: dict[str, str]) -> Session:
-        link, refused = decode(named)
+    def from_link(cls, address: dict[str, str]) -> Session:
+        link, refused = decode(address)
         return cls(
             chosen=link.chosen,
-            named=set(link.named),
+            explicit=set(link.explicit),
             example=link.example or FIRST_EXAMPLE,
             refused=refused,
             awaited=link.source,
@@ -112,11 +112,11 @@ class Session:
             first = self.example == FIRST_EXAMPLE and of_server() is None
             example = None if first else self.example
             return encode(Link(self.chosen, example, self.awaited, self.start))
-        return encode(Link(self.chosen, source=self.told(self.upload), start=self.start))
+        return encode(Link(self.chosen, source=self.linked_upload(self.upload), start=self.start))
 
-    def told(self, upload: Upload) -> Source:
+    def linked_upload(self, upload: Upload) -> LinkedData:
         """The part of a link about uploaded data or a source, and how to count the source again."""
-        source, rows, query = source_of(upload), upload.predictions, Query.of(upload.source)
+        source, rows, query = linked_data(upload), upload.predictions, Query.of(upload.source)
         if upload.source is None or rows is None:
             return source
         seen = Seen.of(upload.day, self.latest.get(rows.fingerprint))
@@ -133,17 +133,17 @@ class Session:
 
     def receive(self, upload: Upload) -> None:
         """Show data that were dropped; while others are awaited, ask first."""
-        awaited, known = self.awaited.fingerprint, upload.fingerprint[:FINGERPRINT_SHOWN]
-        if self.waits and awaited and known != awaited:
+        awaited, fingerprint = self.awaited.fingerprint, upload.fingerprint[:FINGERPRINT_SHOWN]
+        if self.waits and awaited and fingerprint != awaited:
             self.offered, self.file_problems, self.unread = upload, (), None
         else:
             self.take(upload)
 
     def resume(self, earlier: Session) -> None:
         """Go on with the data, the words and the results of a session of the same browser."""
-        for name in RESUMED:
+        for name in RESUMED_FIELDS:
             setattr(self, name, getattr(earlier, name))
-        self.awaited = Source()
+        self.awaited = LinkedData()
 
     @property
     def settings(self) -> Settings:
@@ -154,18 +154,18 @@ class Session:
 
     def change(self, choice: Choice[T], value: T) -> None:
         self.chosen = self.chosen.having(choice, value)
-        self.named.add(choice)
+        self.explicit.add(choice)
         self.reset(*(CHOICES[key] for key in choice.forgets))
 
     def reset(self, *choices: Choice[Any]) -> None:
         for choice in choices:
             start = getattr(self.start, choice.key) if choice.is_setting else choice.default
             self.chosen = self.chosen.having(choice, start)
-            self.named.discard(choice)
+            self.explicit.discard(choice)
 
     def reset_all(self) -> None:
         self.chosen = Chosen(self.start)
-        self.named.clear()
+        self.explicit.clear()
 
     def follow(self, link: Link) -> None:
         """Show the data of a link with its settings, as if the link had been opened."""
@@ -175,13 +175,13 @@ class Session:
             self.choose_example(self.example)
             self.awaited, self.refused_scan = link.source, None
         self.chosen, self.start = link.chosen, Settings()
-        self.named = set(link.chosen.changed(self.start)) | link.named
+        self.explicit = set(link.chosen.changed(self.start)) | link.explicit
 
     def adapt_to_data(self, rows: Data) -> None:
         """Begin where these rows begin, but for what was chosen and fits them."""
         start = default_settings(rows)
         if start != self.start:
-            kept = {one.key: self[one] for one in self.named if one.is_setting}
+            kept = {choice.key: self[choice] for choice in self.explicit if choice.is_setting}
             self.start = start
             self.chosen = replace(self.chosen, settings=replace(start, **kept))
         self._adapt_view(rows)
@@ -203,7 +203,7 @@ class Session:
 
     def choose_example(self, key: str) -> None:
         self.example, self.upload, self.unseen, self.file_problems = key, None, "unknown", ()
-        self.awaited, self.offered, self.unread = Source(), None, None
+        self.awaited, self.offered, self.unread = LinkedData(), None, None
         self.reset(MODELS)
         # The classes of the view are those of the data that were shown.
         self.reset(VIEW)
@@ -213,16 +213,16 @@ class Session:
             # Rows and their counts have the same fingerprint but different analyses.
             self.latest.clear()
         self.upload, self.file_problems, self.unread = upload, (), None
-        self.awaited, self.offered, self.changed_since = Source(), None, ""
+        self.awaited, self.offered, self.changed_since = LinkedData(), None, ""
 
 
-def source_of(upload: Upload) -> Source:
+def linked_data(upload: Upload) -> LinkedData:
     rows = upload.predictions
     fingerprint = upload.fingerprint[:FINGERPRINT_SHOWN]
-    return Source(fingerprint, upload.files, None if rows is None else rows.n_rows)
+    return LinkedData(fingerprint, upload.files, None if rows is None else rows.n_rows)
 
 
 def one_score_settings(settings: Settings, view: str) -> Settings:
     """The settings for a view, without the methods that need a matrix."""
-    known = tuple(key for key in settings.methods if CALIBRATORS[key].create is not None)
-    return replace(settings, view=view, methods=known)
+    methods = tuple(key for key in settings.methods if CALIBRATORS[key].create is not None)
+    return replace(settings, view=view, methods=methods)

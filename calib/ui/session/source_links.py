@@ -27,31 +27,31 @@ if TYPE_CHECKING:
     from calib.scanning.connections import Connection
 
 # Proxies refuse addresses of more than 8 kB, in which each quotation mark takes three characters.
-MAX_TEXT = 3_000
+MAX_QUERY_CHARACTERS = 3_000
 MAX_DIGITS = 12
 # With more classes, a link names ranges of columns.
-FEW_CLASSES = 12
-WRONG = "it must be what this app writes for a connected source"
+MAX_NAMED_CLASSES = 12
+NOT_A_QUERY = "it must be what this app writes for a connected source"
 # These fields have the same name in a query and in a connected table.
-SHARED = ("view", "pairs", "sample", "row_id")
+SHARED_FIELDS = ("view", "pairs", "sample", "row_id")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Connections:
     """The sources, and what is wrong with their sections."""
 
     sources: Mapping[str, Connection]
     problems: tuple[str, ...]
 
 
-def named() -> Found:
+def operator_connections() -> Connections:
     """The sources of secrets.toml. Without this file there are none."""
     try:
         sections = st.secrets.get("connections", {})
     except FileNotFoundError:
-        return Found({}, ())
+        return Connections({}, ())
     if not sections:
-        return Found({}, ())
+        return Connections({}, ())
     # Engines take long to import, and most servers have no sources.
     from calib.scanning.connections import Connection
 
@@ -61,7 +61,7 @@ def named() -> Found:
             sources[name] = Connection.of(name, options)
         except ValueError as error:
             problems.append(str(error))
-    return Found(sources, tuple(problems))
+    return Connections(sources, tuple(problems))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +80,13 @@ class Query:
     @classmethod
     def of(cls, connected: Connected | None) -> Query | None:
         """The query that a link holds; None where the operator named no such source."""
-        if connected is None or named().sources.get(connected.source.name) != connected.source:
+        if (
+            connected is None
+            or operator_connections().sources.get(connected.source.name) != connected.source
+        ):
             return None
         mapping, classes = connected.mapping, ""
-        if isinstance(mapping.score, tuple) and len(mapping.score) > FEW_CLASSES:
+        if isinstance(mapping.score, tuple) and len(mapping.score) > MAX_NAMED_CLASSES:
             classes = column_ranges.written(mapping.score, connected.columns)
             if column_ranges.read(classes, connected.columns) == mapping.score:
                 mapping = replace(mapping, score=None)
@@ -94,28 +97,29 @@ class Query:
             connected.table,
             mapping,
             classes=classes,
-            **{name: getattr(connected, name) for name in SHARED},
+            **{name: getattr(connected, name) for name in SHARED_FIELDS},
         )
-        return made if len(made.written()) <= MAX_TEXT else None
+        return made if len(made.written()) <= MAX_QUERY_CHARACTERS else None
 
     def written(self) -> str:
-        own = {each.name: getattr(self, each.name) for each in fields(self)}
-        known = {name: value for name, value in own.items() if value and name != "mapping"}
-        named = {**known, **self.mapping.changed()}
-        return json.dumps(named, ensure_ascii=False, separators=(",", ":"))
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        given = {name: value for name, value in values.items() if value and name != "mapping"}
+        given |= self.mapping.changed()
+        return json.dumps(given, ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
     def read(cls, text: str) -> Query:
         """Read the text of a link; a ValueError if it is nothing that `written` gives."""
-        reader, own = _Reader(), {each.name for each in fields(cls)} - {"mapping"}
+        reader, names = _Reader(), {field.name for field in fields(cls)} - {"mapping"}
         try:
-            data = reader.plain(dict, loads(text if len(text) <= MAX_TEXT else ""), "query")
-            known = {name: data.pop(name) for name in own & data.keys()}
+            short = text if len(text) <= MAX_QUERY_CHARACTERS else ""
+            data = reader.plain(dict, loads(short), "query")
+            known = {name: data.pop(name) for name in names & data.keys()}
             made: Query = reader.record(cls, {**known, "mapping": data}, "query")
         except (ValueError, RecursionError):  # The message would repeat text of the link.
-            raise ValueError(WRONG) from None
+            raise ValueError(NOT_A_QUERY) from None
         if not made.source or made.sample < 0 or made.mapping.guessed:
-            raise ValueError(WRONG)
+            raise ValueError(NOT_A_QUERY)
         return made
 
     @property
@@ -124,7 +128,7 @@ class Query:
 
     def connected(self) -> Connected:
         """Raises InputError if the operator named no such source, or it does not answer."""
-        source = named().sources.get(self.source)
+        source = operator_connections().sources.get(self.source)
         if source is None:
             raise refuse(
                 "no-source",
@@ -135,8 +139,8 @@ class Query:
         mapping = self.mapping
         if self.classes:
             mapping = replace(mapping, score=column_ranges.read(self.classes, columns))
-        own = {name: getattr(self, name) for name in SHARED}
-        return Connected(source, self.table, mapping, columns=columns, **own)
+        values = {name: getattr(self, name) for name in SHARED_FIELDS}
+        return Connected(source, self.table, mapping, columns=columns, **values)
 
 
 class _Reader(Reader):
@@ -174,7 +178,7 @@ class Seen:
     def written(self) -> str:
         if self.n_rows is None:
             return self.day
-        numbers = (f"{each:g}" for each in (self.base_rate, self.ks_error, self.p))
+        numbers = (f"{field:g}" for field in (self.base_rate, self.ks_error, self.p))
         return "~".join((self.day, str(self.n_rows), *numbers, self.verdict))
 
     @classmethod
@@ -182,13 +186,13 @@ class Seen:
         """Read the text of a link; a ValueError if it is nothing that `written` gives."""
         day, *more = text[:200].split("~", 5)
         try:
-            known = date.fromisoformat(day).isoformat() if day else ""
+            date_counted = date.fromisoformat(day).isoformat() if day else ""
             if not more:
-                return cls(known)
+                return cls(date_counted)
             n_rows, *numbers, verdict = more
             rate, ks, p = map(float, numbers)
             if not all(math.isnan(each) or 0.0 <= each <= 1.0 for each in (rate, ks, p)):
                 raise ValueError
-            return cls(known, int(n_rows[:MAX_DIGITS]), rate, ks, p, verdict)
+            return cls(date_counted, int(n_rows[:MAX_DIGITS]), rate, ks, p, verdict)
         except ValueError:
             raise ValueError("it must be a day, and what was found on it") from None

@@ -22,10 +22,10 @@ from calib.metrics.binned import increasing_bins
 from calib.ui.session.choices import AUTO_BINS, BIN_AT, MODELS, N_BINS, SCORE_RANGE
 from calib.ui.session.choices.choice import Fact
 from calib.ui.session.free_memory import give_back, trim
-from calib.ui.session.links import Source
+from calib.ui.session.links import LinkedData
 from calib.ui.session.memo import Memo, Unkeyed, keep
 from calib.ui.session.serving import of_server
-from calib.ui.session.session import MAX_SHOWN, SESSION, Session, one_score_settings, source_of
+from calib.ui.session.session import MAX_SHOWN, SESSION, Session, linked_data, one_score_settings
 from calib.ui.streamlit_private import browser_token
 
 READING = "Reading the columns"
@@ -49,22 +49,22 @@ def current() -> Session:
     session: Session | None = st.session_state.get(SESSION)
     if session is None:
         give_back()
-        session = st.session_state[SESSION] = _begun(st.query_params.to_dict())
+        session = st.session_state[SESSION] = _session_of(st.query_params.to_dict())
     return session
 
 
-def _begun(named: dict[str, str]) -> Session:
+def _session_of(address: dict[str, str]) -> Session:
     """A session as an address describes it; with its data if this browser brought them."""
-    session = Session.from_link(named)
+    session = Session.from_link(address)
     place = _place(session.awaited)
     earlier = _open_sessions().get(place) if session.waits else None
     # The session may show other data since the address was written.
-    if earlier is not None and earlier.upload and _place(source_of(earlier.upload)) == place:
+    if earlier is not None and earlier.upload and _place(linked_data(earlier.upload)) == place:
         session.resume(earlier)
-    elif "ex" not in named:
+    elif "ex" not in address:
         # Without an example in the address, the data that the operator named are shown.
         upload = of_server()
-        if upload is not None and (not session.waits or source_of(upload) == session.awaited):
+        if upload is not None and (not session.waits or linked_data(upload) == session.awaited):
             session.take(upload)
     return session
 
@@ -76,7 +76,7 @@ def _open_sessions() -> WeakValueDictionary[tuple[str, str, str], Session]:
     return WeakValueDictionary()
 
 
-def _place(source: Source) -> tuple[str, str, str]:
+def _place(source: LinkedData) -> tuple[str, str, str]:
     """Where the session of some data is found: only by the browser that brought them."""
     return browser(), source.fingerprint, "" if source.fingerprint else source.name
 
@@ -91,8 +91,8 @@ def on_page_enter(session: Session, page: str) -> None:
     A widget of the same key on another page is a new one, but finds the old value in the state and
     is drawn with its default instead; without it, it is given the session's value.
     """
-    named = st.query_params.to_dict() if page == "Reports" else {}
-    session.team_reports.read(named, again=session.page == page)
+    address = st.query_params.to_dict() if page == "Reports" else {}
+    session.team_reports.read(address, again=session.page == page)
     if session.page == page:
         return
     session.page = page
@@ -104,10 +104,10 @@ def on_page_enter(session: Session, page: str) -> None:
 def write_address(session: Session) -> None:
     """Make the address say what is shown, and let a reload of it find these data."""
     if session.upload is not None and browser():
-        _open_sessions()[_place(source_of(session.upload))] = session
-    named = session.team_reports.address() or session.link()
-    if session.team_reports.moved or st.query_params.to_dict() != named:
-        st.query_params.from_dict(named)
+        _open_sessions()[_place(linked_data(session.upload))] = session
+    address = session.team_reports.address() or session.link()
+    if session.team_reports.moved or st.query_params.to_dict() != address:
+        st.query_params.from_dict(address)
 
 
 @st.cache_resource(max_entries=16, show_spinner="Making the example")
@@ -137,11 +137,11 @@ def models(session: Session) -> Mapping[str, Data]:
 
 def shown_models(session: Session) -> dict[str, Data]:
     """The models side by side: the chosen ones, or the first and the last."""
-    known = models(session)
-    names = [name for name in known if name in session[MODELS]]
+    every = models(session)
+    names = [name for name in every if name in session[MODELS]]
     if not names:
-        names = list(dict.fromkeys((*list(known)[:1], *list(known)[-1:])))
-    return {name: known[name] for name in names[:MAX_SHOWN]}
+        names = list(dict.fromkeys((*list(every)[:1], *list(every)[-1:])))
+    return {name: every[name] for name in names[:MAX_SHOWN]}
 
 
 def predictions(session: Session) -> Data | None:
@@ -155,12 +155,12 @@ def analysis(session: Session, rows: Data, progress: Progress = no_progress) -> 
     # Only the session keeps a person's own rows, so they are freed with it.
     kept = session.memo if session.upload else shared_memo()
     work = Unkeyed(_fit, earlier=latest.get(rows.fingerprint), progress=progress)
-    found = kept.heavy(work, rows, _fitting(session.settings))
+    fitted = kept.heavy(work, rows, _fitting(session.settings))
     latest.pop(rows.fingerprint, None)
-    latest[rows.fingerprint] = found
+    latest[rows.fingerprint] = fitted
     while len(latest) > len(shown_models(session)):
         latest.pop(next(iter(latest)))
-    return session.memo(Unkeyed(analyze, earlier=found), rows, session.settings)
+    return session.memo(Unkeyed(analyze, earlier=fitted), rows, session.settings)
 
 
 @keep(MAX_SHOWN)
@@ -187,13 +187,13 @@ def one_score(session: Session, rows: Data) -> Data:
     return session.memo(Predictions.one_score, rows_of(rows), session.settings.view)
 
 
-def maps(session: Session, rows: Data, progress: Progress) -> LiveAnalysis:
+def one_score_analysis(session: Session, rows: Data, progress: Progress) -> LiveAnalysis:
     """The analysis of one score, whose methods are functions of that score alone."""
     if not session.is_matrix:
         return analysis(session, rows, progress)
     settings = one_score_settings(session.settings, Settings().view)
-    found = session.memo.heavy(Unkeyed(_fit, progress=progress), rows, _fitting(settings))
-    return session.memo(Unkeyed(analyze, earlier=found), rows, settings)
+    fitted = session.memo.heavy(Unkeyed(_fit, progress=progress), rows, _fitting(settings))
+    return session.memo(Unkeyed(analyze, earlier=fitted), rows, settings)
 
 
 def compare(session: Session, method: str, progress: Progress) -> ModelComparison:
@@ -223,7 +223,7 @@ def key(name: str) -> str:
     return f"{name}_{number}" if number else name
 
 
-def named(table: str) -> str:
+def table_name(table: str) -> str:
     """What a screen reader calls a table: with the name of its model, where there are several."""
     session = current()
     if session.pending is None:
@@ -233,7 +233,7 @@ def named(table: str) -> str:
 
 def facts(session: Session) -> set[Fact]:
     rows = predictions(session)
-    found: dict[Fact, bool] = {
+    facts_hold: dict[Fact, bool] = {
         "in a bin": session[BIN_AT] is not None or bool(session[SCORE_RANGE]),
         "several models": len(models(session)) > 1,
         "draws folds": rows is None or not (rows.fold_names or rows.is_split),
@@ -241,7 +241,7 @@ def facts(session: Session) -> set[Fact]:
         "uses epsilon": any(map(takes_epsilon, session.settings.methods)),
         "has columns": rows is None or bool(rows.columns),
     }
-    return {fact for fact, holds in found.items() if holds}
+    return {fact for fact, holds in facts_hold.items() if holds}
 
 
 def name(session: Session) -> str:

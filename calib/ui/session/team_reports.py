@@ -9,7 +9,7 @@ from calib.reports import Grade, Report
 
 # Names in the address of the Reports page.
 REPORT, COMPARED = "report", "against"
-MAX_ID = 200
+MAX_ID_CHARACTERS = 200
 
 
 @dataclass(slots=True)
@@ -42,15 +42,15 @@ class TeamReports:
     n_reads: int = 0  # Each read file changes the uploader's key.
     own: set[str] = field(default_factory=set)  # Ids of the reports that this session saved.
 
-    def read(self, named: Mapping[str, str], *, again: bool) -> None:
+    def read(self, address: Mapping[str, str], *, again: bool) -> None:
         """Open what an address names: of reports the address alone decides, so that Back works.
 
         `again` says that the page was shown before: the browser does not change its address by
         itself when a link leads to the page that is shown.
         """
         before = self.address()
-        self.report = named.get(REPORT, "")[:MAX_ID]
-        self.compared = named.get(COMPARED, "")[:MAX_ID] if self.report else ""
+        self.report = address.get(REPORT, "")[:MAX_ID_CHARACTERS]
+        self.compared = address.get(COMPARED, "")[:MAX_ID_CHARACTERS] if self.report else ""
         changed = self.address() != before
         self.moved = again and changed
         if changed:
@@ -59,5 +59,5 @@ class TeamReports:
 
     def address(self) -> dict[str, str]:
         """The address of the open report or comparison. Empty for the list."""
-        named = {REPORT: self.report, COMPARED: self.compared}
-        return {name: value for name, value in named.items() if value}
+        address = {REPORT: self.report, COMPARED: self.compared}
+        return {name: value for name, value in address.items() if value}

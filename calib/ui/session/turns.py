@@ -12,11 +12,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 # Work that is done sooner needs no button.
-PATIENCE = 2.0
-TICK = 0.25
+CANCEL_AFTER_SECONDS = 2.0
+QUEUE_CHECK_SECONDS = 0.25
 # More than two sessions computing at once would leave the others' sliders without a core. Files are
 # read in separate processes, each of which may take gigabytes.
-COMPUTING, READING = 2, 2
+MAX_COMPUTING, MAX_READING = 2, 2
 
 
 class Turns:
@@ -64,7 +64,7 @@ class Turns:
     def _place(self, ticket: object) -> int:
         """The place in line after a moment's patience; 0 or less has its turn."""
         with self._moved:
-            self._moved.wait_for(lambda: self._line.index(ticket) < self._most, TICK)
+            self._moved.wait_for(lambda: self._line.index(ticket) < self._most, QUEUE_CHECK_SECONDS)
             return self._line.index(ticket) - self._most + 1
 
 
@@ -73,7 +73,7 @@ def waiting(place: int, most: int) -> str:
     return f"The server is busy with {most} other requests. Yours is {where}."
 
 
-HEAVY, FILES = Turns(COMPUTING), Turns(READING)
+HEAVY, FILES = Turns(MAX_COMPUTING), Turns(MAX_READING)
 
 
 @dataclass(slots=True)
@@ -90,7 +90,7 @@ class Cancel:
         """Draw the button if it has taken long; in any case let a run end that was left."""
         # Streamlit ends an abandoned run when the run asks for the state.
         st.session_state.get(self.key)
-        if not self._drawn and time.monotonic() > self._start + PATIENCE:
+        if not self._drawn and time.monotonic() > self._start + CANCEL_AFTER_SECONDS:
             self._slot.button("Cancel", key=self.key, icon=":material/close:", on_click=self.cancel)
             self._drawn = True
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from calib.scanning.connections import Connection
     from calib.scanning.fetching import Sample
 
-OF_LABELS = (
+NO_PREDICTED_LABELS = (
     "A source counts scores and outcomes, and compares no predicted labels. Make a column that "
     "says whether the prediction was right, and choose it as the outcome."
 )
@@ -74,15 +74,18 @@ class Connected:
 
         mapping = self.mapping
         if mapping.predicted is not None:
-            raise refuse("predicted", OF_LABELS)
+            raise refuse("predicted", NO_PREDICTED_LABELS)
         if problems := list(class_structure(mapping)):
             raise with_arguments(problems, mapping)
-        named = mapping.changed() | {"slices": (*mapping.slices, *self.pairs), "name": self.label}
-        named.pop("decimal", None)  # An engine has numbers, not text.
+        arguments = mapping.changed() | {
+            "slices": (*mapping.slices, *self.pairs),
+            "name": self.label,
+        }
+        arguments.pop("decimal", None)  # An engine has numbers, not text.
         if isinstance(mapping.score, tuple):
-            named["view"] = self.view
+            arguments["view"] = self.view
         rows, table = self.source.source(self.table)
-        return scan(rows, table=table, progress=progress, **named)
+        return scan(rows, table=table, progress=progress, **arguments)
 
     def drawn(self, progress: Progress | None = None) -> Sample:
         """Raises InputError if the source does not answer, or no such sample can be drawn."""
@@ -123,17 +126,17 @@ class Upload:
     def of(cls, *tables: Table, mapping: ColumnMapping | None = None) -> Upload:
         if mapping is None:
             mapping = guess(tables[0], models=len(tables) == 1)
-        found = assess(tables, mapping)
-        return cls(tables, mapping, found.problems, found.models, found.checklist)
+        assessed = assess(tables, mapping)
+        return cls(tables, mapping, assessed.problems, assessed.models, assessed.checklist)
 
     @classmethod
     def of_counts(cls, counts: Sequence[tuple[str, Aggregate]], *, add: bool = False) -> Upload:
         """Raises InputError if it is not known whether to add several, or they cannot be added."""
         files = tuple(name for name, _ in counts)
-        first, *others = (each for _, each in counts)
+        first, *others = (counted for _, counted in counts)
         if others and not add:
-            raise InputError([_ask(files)])
-        sources = [source for _, each in counts for source in each.sources]
+            raise InputError([_question(files)])
+        sources = [source for _, counted in counts for source in counted.sources]
         if len(set(sources)) < len(sources):
             raise refuse(
                 "counted-twice", "Two of these files count the same rows. Drop one of them."
@@ -149,7 +152,7 @@ class Upload:
         several = first.models != ("",)
         models = {name: first.of_model(name) for name in first.models} if several else {}
         models = models or {first.name: first}
-        return cls((), mapping, _noticed(first), models, _counted(first, models), files)
+        return cls((), mapping, _warnings(first), models, _checklist(first, models), files)
 
     @classmethod
     def of_source(cls, source: Connected, progress: Progress | None = None) -> Upload:
@@ -167,7 +170,7 @@ class Upload:
         table = make_table(drawn.frame, list(drawn.frame.columns), name=source.label)
         # The person has seen the columns in the form, and drew the rows with them.
         made = cls.of(table, mapping=replace(source.mapping, guessed=()))
-        if wrong := [each for each in made.problems if each.severity == "error"]:
+        if wrong := [problem for problem in made.problems if problem.severity == "error"]:
             raise with_arguments(wrong, source.mapping)
         models = {name: drawn.with_origin(rows_of(rows)) for name, rows in made.models.items()}
         many = drawn.n_rows > len(drawn.frame)
@@ -186,7 +189,7 @@ class Upload:
     @property
     def question(self) -> Problem | None:
         """A doubt that a person must settle before anything is concluded from the rows."""
-        return next((each for each in self.problems if each.severity == "question"), None)
+        return next((problem for problem in self.problems if problem.severity == "question"), None)
 
     @property
     def predictions(self) -> Data | None:
@@ -203,19 +206,19 @@ class Upload:
     @property
     def fingerprint(self) -> str:
         """Fingerprint of the rows and names of all models, or "" while there is an error."""
-        found = {name: predictions.fingerprint for name, predictions in self.models.items()}
-        if len(found) < 2:
-            return "".join(found.values())
-        return hashlib.sha256(repr(found).encode()).hexdigest()
+        fingerprints = {name: predictions.fingerprint for name, predictions in self.models.items()}
+        if len(fingerprints) < 2:
+            return "".join(fingerprints.values())
+        return hashlib.sha256(repr(fingerprints).encode()).hexdigest()
 
     @property
     def name(self) -> str:
-        return named([stem(file) for file in self.counted] or [t.name for t in self.tables])
+        return short_list([stem(file) for file in self.counted] or [t.name for t in self.tables])
 
     @property
     def files(self) -> str:
         """Names of the files as they were dropped, their endings included."""
-        return named(self.counted or [table.file or table.name for table in self.tables])
+        return short_list(self.counted or [table.file or table.name for table in self.tables])
 
     def mapped(self, mapping: ColumnMapping) -> Upload:
         return Upload.of(*self.tables, mapping=mapping)
@@ -225,49 +228,49 @@ class Upload:
         return Upload.of(*tables, mapping=for_test_file(self.mapping, tests))
 
 
-def named(names: Sequence[str]) -> str:
+def short_list(names: Sequence[str]) -> str:
     if len(names) < 4:
         return ", ".join(names)
     return f"{names[0]}, {names[1]} and {len(names) - 2} more"
 
 
-def _ask(files: Sequence[str]) -> Problem:
+def _question(files: Sequence[str]) -> Problem:
     return error(
         "several-counts",
-        f"{named([quoted(file) for file in files])} hold counts. If they count different rows of "
+        f"{short_list([*map(quoted, files)])} hold counts. If they count different rows of "
         "one model, add them. If they are different models, drop one file at a time: models are "
         "compared row by row, and counts have no rows.",
         choices=(Choice("Add them", {"add": True}),),
     )
 
 
-def _noticed(found: Aggregate) -> tuple[Problem, ...]:
+def _warnings(counts: Aggregate) -> tuple[Problem, ...]:
     """What may mislead although the rows were counted."""
     return tuple(
-        warning("noticed", f"Model {quoted(model)}: {each}" if model else each)
-        for model, remarks in found.noticed.items()
-        for each in remarks
+        warning("noticed", f"Model {quoted(model)}: {remark}" if model else remark)
+        for model, remarks in counts.noticed.items()
+        for remark in remarks
     )
 
 
-def _counted(found: Aggregate, models: Mapping[str, Aggregate]) -> tuple[str, ...]:
-    cells = "one per score" if found.exact else "on a grid of scores"
+def _checklist(counts: Aggregate, models: Mapping[str, Aggregate]) -> tuple[str, ...]:
+    cells = "one per score" if counts.exact else "on a grid of scores"
     several = len(models) > 1
-    sentences = [f"{plural(len(models), 'model')}: {named([*map(plain, models)])}"] * several
+    sentences = [f"{plural(len(models), 'model')}: {short_list([*map(plain, models)])}"] * several
     sentences += [
-        f"{plain(name) + ': ' if several else ''}{plural(each.n_rows, 'row')}, counted in "
-        f"{plural(each.table.n_cells, 'cell')}, {cells}"
-        for name, each in models.items()
+        f"{plain(name) + ': ' if several else ''}{plural(model.n_rows, 'row')}, counted in "
+        f"{plural(model.table.n_cells, 'cell')}, {cells}"
+        for name, model in models.items()
     ]
-    outcome, positive = plain(found.outcome_name), plain(found.positive_name)
+    outcome, positive = plain(counts.outcome_name), plain(counts.positive_name)
     sentences.append(f"Outcome: {outcome}, positive: {positive}")
-    if found.score_name:
-        sentences.append(f"Score: {plain(found.score_name)}")
-    if slices := [plain(name) for name in found.columns if name != found.time_name]:
+    if counts.score_name:
+        sentences.append(f"Score: {plain(counts.score_name)}")
+    if slices := [plain(name) for name in counts.columns if name != counts.time_name]:
         sentences.append(f"Counted by {', '.join(slices)}")
-    if found.time_name:
-        sentences.append(f"Time: {plain(found.time_name)}")
+    if counts.time_name:
+        sentences.append(f"Time: {plain(counts.time_name)}")
     sentences += [
-        f"{plural(n, 'row')} not counted: {plain(reason)}" for reason, n in found.set_aside.items()
+        f"{plural(n, 'row')} not counted: {plain(reason)}" for reason, n in counts.set_aside.items()
     ]
     return tuple(sentences)

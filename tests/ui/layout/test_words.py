@@ -10,7 +10,7 @@ from calib.loading.examples import EXAMPLES
 from calib.numerics.estimate import Estimate
 from calib.text import JOINER, interval, number, percent, plain, signed
 from calib.ui.layout.words import formula, linked, named_folds, on_average
-from calib.ui.pages.classes import SHOWN
+from calib.ui.pages.classes import CELL_TEXTS
 from calib.ui.session.choices import CHOICES
 
 
@@ -69,8 +69,8 @@ def test_a_formula_has_the_minus_signs_and_powers_of_the_page():
 
 
 def test_cells_of_the_classes_are_written_as_everywhere():
-    assert SHOWN["bias"](-0.0146) == "−0.0146"
-    assert [SHOWN["p_adjusted"](p) for p in (7.7e-5, 0.0304, math.nan)] == [
+    assert CELL_TEXTS["bias"](-0.0146) == "−0.0146"
+    assert [CELL_TEXTS["p_adjusted"](p) for p in (7.7e-5, 0.0304, math.nan)] == [
         "p < 0.001",
         "p = 0.030",
         "–",

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from calib.calibrators import score_methods
 from calib.loading import ColumnMapping
 from calib.ui.session.choices import AXIS, CHOICES, EPSILON_RANGE, N_BINS, Chosen
-from calib.ui.session.links import Link, Source, decode, encode
+from calib.ui.session.links import Link, LinkedData, decode, encode
 from calib.ui.session.source_links import Query, Seen
-from calib.ui.session.upload import named
+from calib.ui.session.upload import short_list
 from tests.choices import cases
 
 METHODS = st.lists(st.sampled_from(sorted(score_methods())), unique=True, min_size=1).map(tuple)
@@ -63,7 +63,11 @@ LINKS = st.builds(
     ),
     example=st.sampled_from([None, "svm", "boosting"]),
     source=st.sampled_from(
-        [Source(), Source("0123456789ab"), Source("0123456789ab", "a, b & <c> ü.csv", 4000)]
+        [
+            LinkedData(),
+            LinkedData("0123456789ab"),
+            LinkedData("0123456789ab", "a, b & <c> ü.csv", 4000),
+        ]
     ),
 )
 
@@ -149,9 +153,9 @@ def test_what_a_link_says_of_data_is_short_and_one_line():
         {"data": "f" * 99, "file": "a\nb\x00c\u202e" + "x" * 999, "rows": "4000"}
     )
     assert not refused
-    assert link.source == Source("f" * 12, ("a b c " + "x" * 99)[:80], 4000)
+    assert link.source == LinkedData("f" * 12, ("a b c " + "x" * 99)[:80], 4000)
     assert decode({"file": "c.csv", "rows": "-1"})[1]
-    assert decode({"file": "c.csv", "rows": "many"})[0].source == Source("", "c.csv")
+    assert decode({"file": "c.csv", "rows": "many"})[0].source == LinkedData("", "c.csv")
 
 
 def test_a_query_is_written_as_json_and_read_back():
@@ -173,4 +177,4 @@ def test_what_rows_gave_is_written_in_one_text_and_read_back():
 
 def test_many_files_are_named_in_few_words():
     names = ["a", "b", "c", "d"]
-    assert [named(names[:n]) for n in (1, 2, 4)] == ["a", "a, b", "a, b and 2 more"]
+    assert [short_list(names[:n]) for n in (1, 2, 4)] == ["a", "a, b", "a, b and 2 more"]

@@ -8,7 +8,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit import config
 
-from calib.ui.session.middleware import Guard, KnownHosts, names
+from calib.ui.session.middleware import Guard, KnownHosts, host_names
 
 
 async def answer(scope: Scope, receive: Receive, send: Send) -> None:
@@ -31,7 +31,7 @@ def status(app: ASGIApp, path: str = "/", **headers: str) -> int:
 def test_an_address_is_answered_as_browsers_write_it(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = names(address, ["*.example.org"])
+    known = host_names(address, ["*.example.org"])
     monkeypatch.setattr(config, "get_option", lambda _: known)
     app = KnownHosts(answer)
     host = {"::1": "[::1]", "[::1]": "[::1]", "0:0:0:0:0:0:0:1": "[::1]", "fd00::5": "[fd00::5]"}

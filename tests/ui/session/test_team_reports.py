@@ -1,4 +1,4 @@
-from calib.ui.session.team_reports import MAX_ID, TeamReports
+from calib.ui.session.team_reports import MAX_ID_CHARACTERS, TeamReports
 
 
 def test_the_address_alone_says_which_report_is_open():
@@ -38,4 +38,4 @@ def test_another_report_closes_the_question_about_the_last():
 def test_an_id_of_any_length_is_cut():
     browser = TeamReports()
     browser.read({"report": "x" * 10_000}, again=False)
-    assert len(browser.report) == MAX_ID
+    assert len(browser.report) == MAX_ID_CHARACTERS

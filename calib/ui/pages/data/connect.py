@@ -21,7 +21,7 @@ from calib.ui.pages.data import mapping
 from calib.ui.session import state
 from calib.ui.session.choices import SEGMENTED
 from calib.ui.session.session import Session
-from calib.ui.session.source_links import named
+from calib.ui.session.source_links import operator_connections
 from calib.ui.session.upload import Connected
 
 COUNT, DRAW = "Count all rows", "Draw a sample"
@@ -42,18 +42,18 @@ VIEW_HELP = (
 
 
 def show(session: Session) -> None:
-    found = named()
-    if not found.sources and not found.problems:
+    connections = operator_connections()
+    if not connections.sources and not connections.problems:
         return
     st.markdown("### Connect")
     st.caption(
         "The source counts the rows, and this app gets only the counts. If you draw a sample, this "
         "app gets its rows."
     )
-    for problem in found.problems:
+    for problem in connections.problems:
         st.warning(plain(problem))
     try:
-        connected = _chosen(session, found.sources)
+        connected = _chosen(session, connections.sources)
     except InputError as error:
         st.error(plain(str(error)))
         return
@@ -71,7 +71,7 @@ def show(session: Session) -> None:
             st.dataframe(mapped.table.frame.head(8), hide_index=True)
 
 
-def _chosen(session: Session, known: Mapping[str, Connection]) -> Connected | None:
+def _chosen(session: Session, connections: Mapping[str, Connection]) -> Connected | None:
     """The table that a person chose; its columns stay mapped while other pages are shown."""
     before = session.draft
     if before and "connect_source" not in st.session_state:
@@ -79,10 +79,10 @@ def _chosen(session: Session, known: Mapping[str, Connection]) -> Connected | No
         st.session_state[f"connect_table_{before.source.name}"] = before.table
     left, right = st.columns(2, gap="medium")
     with left:
-        name = st.selectbox("Source", list(known), index=None, key="connect_source")
+        name = st.selectbox("Source", list(connections), index=None, key="connect_source")
     if name is None:
         return None
-    source = known[name]
+    source = connections[name]
     with st.spinner("Listing the tables"):
         tables = session.memo(Connection.tables, source)
     with right:

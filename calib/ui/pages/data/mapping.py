@@ -26,7 +26,7 @@ TRANSFORMS: dict[Transform, str] = {
     "logit": "Log-odds or raw scores (apply the sigmoid)",
     "clip": "Rounded probabilities (clip to 0 and 1)",
 }
-OF_CLASSES: dict[Transform, str] = {
+CLASS_TRANSFORMS: dict[Transform, str] = {
     "none": "Probabilities",
     "softmax": "Logits (apply the softmax to each row)",
     "normalize": "One-vs-rest probabilities (divide each row by its sum)",
@@ -34,7 +34,7 @@ OF_CLASSES: dict[Transform, str] = {
     "clip": "Rounded probabilities (clip to 0 and 1)",
 }
 NONE = "None"
-LABELS = ("positive", "negative", "others_negative")
+LABEL_ROLES = ("positive", "negative", "others_negative")
 UPLOAD, SOURCE = "map", "connect"
 
 
@@ -91,7 +91,7 @@ def columns(mapped: Mapped) -> None:
         )
     with third:
         _scores(mapped, kind)
-    more = set(mapping.changed()) - {"outcome", "score", "models", "slices", *LABELS}
+    more = set(mapping.changed()) - {"outcome", "score", "models", "slices", *LABEL_ROLES}
     with st.expander("More columns and conversions", expanded=bool(more)):
         _more(mapped)
 
@@ -209,9 +209,11 @@ def _select(
 
 def _transform(mapped: Mapped) -> None:
     mapping = mapped.mapping
-    known: Mapping[Transform, str] = OF_CLASSES if isinstance(mapping.score, tuple) else TRANSFORMS
+    transforms: Mapping[Transform, str] = (
+        CLASS_TRANSFORMS if isinstance(mapping.score, tuple) else TRANSFORMS
+    )
     # A choice that does not fit any more is still shown. A problem above reports it.
-    words = {**known, mapping.transform: known.get(mapping.transform, mapping.transform)}
+    words = {**transforms, mapping.transform: transforms.get(mapping.transform, mapping.transform)}
     look = {"label": "Score format", "options": list(words), "format_func": words.__getitem__}
     _ask(mapped, "transform", st.selectbox, **look)
 

@@ -15,8 +15,8 @@ COUNTED = (
     "The file holds counts, so there are no rows to show here. Its columns were named when the "
     "rows were counted."
 )
-OF_SOURCE = "The source counted the rows, and the rows stayed there."
-FIRST_ROWS = 8
+COUNTED_IN_SOURCE = "The source counted the rows, and the rows stayed there."
+N_FIRST_ROWS = 8
 
 
 def page() -> None:
@@ -38,7 +38,7 @@ def page() -> None:
     upload = session.upload
     if upload.counted:
         st.markdown("### What was counted")
-        st.markdown(COUNTED if upload.source is None else OF_SOURCE)
+        st.markdown(COUNTED if upload.source is None else COUNTED_IN_SOURCE)
         connected_tables.refresh(session)
     elif upload.source is not None:
         st.markdown("### The sample")
@@ -70,10 +70,10 @@ def example(session: Session) -> None:
     st.markdown(shown.story)
     st.dataframe(
         {
-            rows.outcome_name: next(iter(views.values())).outcome[:FIRST_ROWS].astype(int),
+            rows.outcome_name: next(iter(views.values())).outcome[:N_FIRST_ROWS].astype(int),
             # All models of an example have scored the same rows.
             **{
-                rows.score_name if len(models) == 1 else name: view.score[:FIRST_ROWS]
+                rows.score_name if len(models) == 1 else name: view.score[:N_FIRST_ROWS]
                 for name, view in views.items()
             },
         },
@@ -82,4 +82,4 @@ def example(session: Session) -> None:
         width="content",
         alt="The first rows of the example.",
     )
-    st.caption(f"The first {FIRST_ROWS} of {len(rows):,} rows.")
+    st.caption(f"The first {N_FIRST_ROWS} of {len(rows):,} rows.")

@@ -26,16 +26,16 @@ from calib.ui.session import choices, results, state
 from calib.ui.session.session import Session
 from calib.ui.session.upload import Connected
 
-PAGE = 50
+ROWS_PER_PAGE = 50
 COUNTED = (
     "These data are counts: there are no rows of the bin to list, and none to compare with the "
     "others. Upload the rows to see them."
 )
-OF_SCORES = (
+ONLY_UNCALIBRATED = (
     "Rows are fetched from the source by their uncalibrated scores. Choose Uncalibrated to see "
     "rows of its bins."
 )
-OF_ONE_SCORE = (
+ONLY_ONE_COLUMN = (
     "Rows of a bin can be fetched only if each row has one score column. Here the score was made "
     "of several columns, or a column names the model."
 )
@@ -99,22 +99,22 @@ def _counted(session: Session, model: state.Model, picked: ChosenBin, i: int) ->
     mapping = connected.mapping
     score = model.name if model.name in mapping.models else mapping.score
     if not isinstance(score, str) or mapping.model is not None:
-        st.caption(OF_ONE_SCORE)
+        st.caption(ONLY_ONE_COLUMN)
         return
     if picked.method != "uncalibrated":
-        st.caption(OF_SCORES)
+        st.caption(ONLY_UNCALIBRATED)
         return
     low, high = float(picked.curve.low_edge[i]), float(picked.curve.high_edge[i])
-    label = f"Fetch up to {PAGE} rows with scores {span(low, high)}"
+    label = f"Fetch up to {ROWS_PER_PAGE} rows with scores {span(low, high)}"
     if not st.button(label, key=state.key("fetch_rows"), icon=":material/download:"):
         return
     try:
         with st.spinner("Asking the source"):
-            found = fetched(connected, score, low, high)
+            rows = fetched(connected, score, low, high)
     except InputError as error:
         st.error(plain(str(error)))
         return
-    st.dataframe(found, hide_index=True, height=320, alt=f"{len(found)} rows of the bin.")
+    st.dataframe(rows, hide_index=True, height=320, alt=f"{len(rows)} rows of the bin.")
 
 
 def fetched(connected: Connected, score: str, low: float, high: float) -> pd.DataFrame:
@@ -130,7 +130,7 @@ def fetched(connected: Connected, score: str, low: float, high: float) -> pd.Dat
         transform=mapping.transform,
         swap=mapping.swap,
         table=table,
-        limit=PAGE,
+        limit=ROWS_PER_PAGE,
     )
 
 
@@ -181,22 +181,24 @@ def _sentence(picked: ChosenBin, i: int) -> str:
 def _rows(
     session: Session, rows: Predictions, held_out: CrossFitted, picked: ChosenBin, position: int
 ) -> None:
-    found = session.memo(chosen_bin.rows, held_out, picked.method, picked.curve, position)
+    indices = session.memo(chosen_bin.rows, held_out, picked.method, picked.curve, position)
     slot = st.container()
     page = st.pagination(
-        -(-len(found) // PAGE), key=state.key(f"rows_{picked.method}_{found[0]}_{len(found)}")
+        -(-len(indices) // ROWS_PER_PAGE),
+        key=state.key(f"rows_{picked.method}_{indices[0]}_{len(indices)}"),
     )
-    shown = found[(page - 1) * PAGE : page * PAGE]
+    shown = indices[(page - 1) * ROWS_PER_PAGE : page * ROWS_PER_PAGE]
     slot.dataframe(
         row_table(rows, held_out, picked.method, shown),
         hide_index=True,
         height=320,
         key=state.key("table_rows"),
-        alt=f"Rows of the bin: {len(shown)} of {len(found):,}, one per line, with every column.",
+        alt=f"Rows of the bin: {len(shown)} of {len(indices):,}, one per line, with every column.",
     )
     # It is made when it is asked for, because a bin may hold all rows of a large file.
-    table = partial(row_table, rows, held_out, picked.method, found)
-    label = f"Download {'this row' if len(found) == 1 else f'these {len(found):,} rows'} (CSV)"
+    table = partial(row_table, rows, held_out, picked.method, indices)
+    rows_of_bin = "this row" if len(indices) == 1 else f"these {len(indices):,} rows"
+    label = f"Download {rows_of_bin} (CSV)"
     key = state.key("download_bin")
     download(label, lambda: to_csv(table()), "bin.csv", key, mime="text/csv")
 
@@ -222,24 +224,24 @@ def _mix(session: Session, model: state.Model, picked: ChosenBin, position: int)
     _mix_table(session.memo(chosen_bin.mix, model.analysis.held_out, *chosen, cut, level))
 
 
-def _mix_table(found: SliceMix) -> None:
-    at = level(found.confidence_level)
+def _mix_table(mix: SliceMix) -> None:
+    at = level(mix.confidence_level)
     tables.table(
         "mix",
         [
             {
-                "Slice": found.names[i],
-                "In the bin": percent(found.inside[i]),
-                "Elsewhere": percent(found.outside[i]),
-                "Difference": signed(found.difference[i], 3),
-                f"{at} CI": f"{signed(found.low[i], 3)} to {signed(found.high[i], 3)}",
-                "Rows in the bin": int(found.rows_inside[i]),
-                "Rows elsewhere": int(found.rows_outside[i]),
+                "Slice": mix.names[i],
+                "In the bin": percent(mix.inside[i]),
+                "Elsewhere": percent(mix.outside[i]),
+                "Difference": signed(mix.difference[i], 3),
+                f"{at} CI": f"{signed(mix.low[i], 3)} to {signed(mix.high[i], 3)}",
+                "Rows in the bin": int(mix.rows_inside[i]),
+                "Rows elsewhere": int(mix.rows_outside[i]),
             }
-            for i in found.order[:MAX_SLICES]
+            for i in mix.order[:MAX_SLICES]
         ],
         alt="One row per slice: its share of the bin, its share of all other rows, the difference.",
         formats={"Slice": st.column_config.TextColumn(pinned=True)},
     )
-    if len(found) > MAX_SLICES:
-        st.caption(f"The {MAX_SLICES} largest differences of {len(found):,} slices.")
+    if len(mix) > MAX_SLICES:
+        st.caption(f"The {MAX_SLICES} largest differences of {len(mix):,} slices.")

@@ -42,8 +42,8 @@ class ChosenBin:
 def chosen(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> ChosenBin:
     """The chosen range, else the bin that holds the chosen score; of the chosen method."""
     method, score, ends = session[BIN_OF], session[BIN_AT], session[SCORE_RANGE]
-    known = analysis.methods if score is not None else shown
-    method = method if method in known else shown[0]
+    methods = analysis.methods if score is not None else shown
+    method = method if method in methods else shown[0]
     if ends:
         level = session.settings.confidence_level
         curve = session.memo(range_curve, analysis.held_out, method, ends, level)

@@ -19,9 +19,9 @@ from calib.ui.session.choices.choice import Choice
 from calib.ui.session.memo import Keyed, keep
 from calib.ui.session.session import Session
 
-KEY, HELD = "explorer", "explorer_cells"
+EXPLORER_KEY, CELLS_KEY = "explorer", "explorer_cells"
 # The browser names a choice by its key.
-SENT: tuple[Choice[Any], ...] = (
+SENT_CHOICES: tuple[Choice[Any], ...] = (
     choices.STRATEGY,
     choices.N_BINS,
     choices.SHOWN,
@@ -34,18 +34,18 @@ def hold(session: Session, model: state.Model, shown: Sequence[str]) -> None:
     """Send what is drawn, apart from the choices, which change with every step."""
     mount = st.components.v2.component("calib_explorer_cells", js=cells_script())
     # Bytes are not written as JSON again, and a message that the browser has is not sent.
-    with st.container(key=HELD):
-        mount(key=f"{HELD}_data", data=_held(session, model.analysis, shown)[1])
+    with st.container(key=CELLS_KEY):
+        mount(key=f"{CELLS_KEY}_data", data=_held(session, model.analysis, shown)[1])
 
 
 def show(session: Session, model: state.Model, shown: Sequence[str]) -> None:
     """Linked panels of the shown methods, which follow a hand without the server."""
     analysis = model.analysis
     mount = st.components.v2.component("calib_explorer", js=script(), css=style())
-    sent = st.session_state.get(KEY, {}).get("sent") or {}
+    sent = st.session_state.get(EXPLORER_KEY, {}).get("sent") or {}
     of = {"of": _held(session, analysis, shown)[0], "answered": sent.get("edit", 0)}
     mount(
-        key=KEY,
+        key=EXPLORER_KEY,
         data={**of, **_chosen(session, analysis, shown)},
         default={"sent": None},
         on_sent_change=partial(_take, session, analysis, tuple(shown)),
@@ -71,7 +71,7 @@ def _chosen(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> d
     if picked.ring:
         at, curve = picked.ring[1], picked.curve
         ends = float(curve.low_edge[at]), float(curve.high_edge[at])
-    values = {choice.key: choice.shown(session[choice]) for choice in SENT}
+    values = {choice.key: choice.shown(session[choice]) for choice in SENT_CHOICES}
     return {
         "chosen": {**values, "shown": list(shown), "range": list(ends) or None},
         "auto": session[choices.AUTO_BINS],
@@ -87,30 +87,30 @@ def _of_clusters(
     if analysis.held_out.rows.group is None:
         return None
     level, held_out = session.settings.confidence_level, analysis.held_out
-    found: dict[str, dict[str, Any]] = {}
+    by_method: dict[str, dict[str, Any]] = {}
     for key in shown:
         curve = analysis.methods[key].reliability
-        found[key] = {
+        by_method[key] = {
             "intervals": np.column_stack([curve.low, curve.high]).tolist(),
             "band": np.column_stack([curve.band_low, curve.band_high]).tolist(),
         }
         if ends:
             of_range = session.memo(chosen_bin.range_curve, held_out, key, ends, level)
             i, bounds = bin_of(of_range, ends[1]), (of_range.low, of_range.high)
-            found[key]["difference"] = (
+            by_method[key]["difference"] = (
                 None if i is None else [float(end[i] - of_range.mean_score[i]) for end in bounds]
             )
     return {
         "n_bins": analysis.settings.n_bins,
         "strategy": analysis.settings.strategy,
         "range": list(ends) or None,
-        "methods": found,
+        "methods": by_method,
     }
 
 
 def _take(session: Session, analysis: LiveAnalysis, shown: tuple[str, ...]) -> None:
     """Apply the choices from the browser. They are checked like those of a link."""
-    take_answer(KEY, partial(_take_sent, session, analysis, shown))
+    take_answer(EXPLORER_KEY, partial(_take_sent, session, analysis, shown))
 
 
 def _take_sent(
@@ -119,7 +119,7 @@ def _take_sent(
     session.painted = True
     sent = answer["sent"] or {}
     before = _chosen(session, analysis, shown)["chosen"]
-    for choice in SENT:
+    for choice in SENT_CHOICES:
         if choice.key in sent and sent[choice.key] != before[choice.key]:
             _change(session, choice, sent[choice.key])
     ends = sent.get("range")

@@ -15,12 +15,12 @@ from calib.text import joined, level, number, p_value, plain
 from calib.ui.layout.words import on_average
 from calib.ui.session.choices import method_label
 
-MAX_RUNS = 3
+MAX_LISTED_STRETCHES = 3
 STABLE = "**The conclusion does not depend on the number of bins.**"
 NEARLY_STABLE = "**Nearly all numbers of bins lead to the same conclusion.**"
 UNSTABLE = "**The conclusion depends on the number of bins.**"
 # If at most this share of binnings disagrees, it may be chance.
-BY_CHANCE = 0.05
+MAX_SHARE_BY_CHANCE = 0.05
 SENSITIVITY = """
 - The coloured bands are intervals of ECE. The band of the strategy that is not in use is fainter.
 - The **grey area** is where the ECE of a calibrated model lies with the chosen confidence; the
@@ -92,21 +92,21 @@ def sensitivity_sentence(analysis: Analysis, sensitivity: Sensitivity, method: s
         where = " and ".join(_where(curve) for curve in curves)
         n_more = sum(int(curve.miscalibrated.sum()) for curve in curves)
         n_all = sum(len(curve.n_bins) for curve in curves)
-        few = min(sensitivity.share, 1.0 - sensitivity.share) <= BY_CHANCE
-        found = (
+        few = min(sensitivity.share, 1.0 - sensitivity.share) <= MAX_SHARE_BY_CHANCE
+        conclusion = (
             f"{NEARLY_STABLE if few else UNSTABLE} {size}. It is above what a "
             f"calibrated model would show by chance in {n_more} of {n_all} binnings: {where}."
         )
     else:
         when = "always" if sensitivity.share == 1.0 else "never"
-        found = f"{STABLE} {size}, {when} above what a calibrated model would show by chance."
+        conclusion = f"{STABLE} {size}, {when} above what a calibrated model would show by chance."
     p = analysis.p_adjusted(method)["ks"]
     rejects = "rejects" if p < SIGNIFICANCE else "does not reject"
     without_bins = (
         f"The KS test, which uses no bins, {rejects} calibration ({p_value(p)} after Holm's "
         "correction)."
     )
-    return f"{found} {_calibrated(analysis, method)} {without_bins}"
+    return f"{conclusion} {_calibrated(analysis, method)} {without_bins}"
 
 
 def _calibrated(analysis: Analysis, method: str) -> str:
@@ -125,14 +125,14 @@ def _where(curve: SensitivityCurve) -> str:
         return f"with no number of {name}"
     if len(more) == len(curve.n_bins):
         return f"with every number of {name}"
-    found = runs(more)
-    if len(found) > MAX_RUNS:
+    stretches = runs(more)
+    if len(stretches) > MAX_LISTED_STRETCHES:
         return f"with {len(more)} of {len(curve.n_bins)} numbers of {name}"
-    return f"with {joined(found)} {name}"
+    return f"with {joined(stretches)} {name}"
 
 
 def runs(numbers: list[int]) -> list[str]:
     breaks = [i for i, (a, b) in enumerate(pairwise(numbers), start=1) if b != a + 1]
     cuts = [0, *breaks, len(numbers)]
-    parts = [numbers[start:end] for start, end in pairwise(cuts)]
-    return [f"{p[0]} to {p[-1]}" if len(p) > 1 else str(p[0]) for p in parts]
+    stretches = [numbers[start:end] for start, end in pairwise(cuts)]
+    return [f"{p[0]} to {p[-1]}" if len(p) > 1 else str(p[0]) for p in stretches]

@@ -20,7 +20,7 @@ from calib.ui.session import choices, state
 from calib.ui.session.session import Session
 
 # More methods in one diagram are hard to distinguish.
-MAX_TOGETHER = 2
+MAX_METHODS_TOGETHER = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def diagrams(chosen: DiagramChoices, model: state.Model) -> None:
     if chosen.explored:
         explorer.show(chosen.session, model, shown)
     # Only the static charts draw lines and a panel per method.
-    if chosen.lines or len(shown) > MAX_TOGETHER or not chosen.explored:
+    if chosen.lines or len(shown) > MAX_METHODS_TOGETHER or not chosen.explored:
         static_diagrams(chosen, model, shown)
         return
     # The chart is drawn only while it is open, because plotly takes most of the time of a moved
@@ -112,7 +112,7 @@ def static_controls(session: Session, model: state.Model) -> None:
 
 
 def static_diagrams(chosen: DiagramChoices, model: state.Model, shown: tuple[str, ...]) -> None:
-    if len(shown) <= MAX_TOGETHER:
+    if len(shown) <= MAX_METHODS_TOGETHER:
         diagram(chosen, model, shown, "chart_reliability")
         return
     with st.container(key=state.key("small_multiples")):
@@ -140,7 +140,7 @@ def reading(chosen: DiagramChoices, model: state.Model, shown: tuple[str, ...]) 
     text = how_to_read.reliability(analysis.methods[shown[0]].reliability)
     text += how_to_read.convention(analysis)
     text += how_to_read.lines(chosen_bin.rates(chosen.session, analysis, shown[0], chosen.lines))
-    if len(shown) == MAX_TOGETHER:
+    if len(shown) == MAX_METHODS_TOGETHER:
         first = choices.method_label(shown[0])
         text += f"\n- The grey band, and any lines, are those of **{first}**.\n"
     frame.reading(text)
@@ -148,11 +148,11 @@ def reading(chosen: DiagramChoices, model: state.Model, shown: tuple[str, ...]) 
 
 def sensitivity(session: Session, model: state.Model, method: str) -> None:
     held_out, level = model.analysis.held_out, model.analysis.settings.confidence_level
-    found = session.memo.heavy(chosen_bin.sensitivity, held_out, method, level)
+    sensitivity = session.memo.heavy(chosen_bin.sensitivity, held_out, method, level)
     st.markdown("### Sensitivity to the number of bins")
-    strip = sensitivity_chart(model.analysis, found, method)
+    strip = sensitivity_chart(model.analysis, sensitivity, method)
     with charts.beside(strip, "chart_sensitivity", [2, 1]):
-        st.markdown(how_to_read.sensitivity_sentence(model.analysis, found, method))
+        st.markdown(how_to_read.sensitivity_sentence(model.analysis, sensitivity, method))
         frame.reading(how_to_read.SENSITIVITY, "this chart")
 
 

@@ -27,14 +27,14 @@ from calib.ui.layout import charts, tables
 from calib.ui.pages.reports import report_comparison, sharing
 from calib.ui.session import identity, state
 from calib.ui.session.choices import Chosen
-from calib.ui.session.links import FINGERPRINT_SHOWN, Link, Source
+from calib.ui.session.links import FINGERPRINT_SHOWN, Link, LinkedData
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session
 from calib.ui.session.source_links import Query, Seen
 from calib.ui.session.team_reports import REPORT
 
 # Longer lines are hard to read.
-WIDTH = 980
+WIDTH_PIXELS = 980
 BACK = ":material/arrow_back:"
 BROKEN = (
     "This report cannot be shown: its numbers contradict each other. The server log has the "
@@ -94,7 +94,7 @@ def _count_again(session: Session, report: Report) -> None:
     ):
         data, seen = report.analysis.data, Seen.of(report.date.date().isoformat(), report.analysis)
         fingerprint = data.fingerprint[:FINGERPRINT_SHOWN]
-        source = Source(fingerprint, data.name, data.n_rows, query, seen)
+        source = LinkedData(fingerprint, data.name, data.n_rows, query, seen)
         session.follow(Link(Chosen(report.analysis.settings), source=source))
         st.switch_page(PAGES["Overview"])
 

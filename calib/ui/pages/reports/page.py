@@ -24,7 +24,7 @@ def page() -> None:
 
     if (browser.report and store is not None) or browser.file is not None:
         try:
-            with st.container(width=opened_report.WIDTH):
+            with st.container(width=opened_report.WIDTH_PIXELS):
                 opened_report.page(session, store)
         except StoreError as error:
             st.error(plain(str(error)))

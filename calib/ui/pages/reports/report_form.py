@@ -44,15 +44,15 @@ EXACT = (
 )
 
 
-def chosen_model(session: Session, found: tuple[state.Model, ...]) -> state.Model:
-    if len(found) == 1:
-        return found[0]
-    names = [model.name for model in found]
+def chosen_model(session: Session, models: tuple[state.Model, ...]) -> state.Model:
+    if len(models) == 1:
+        return models[0]
+    names = [model.name for model in models]
     browser = session.team_reports
     wanted = browser.model if browser.model in names else names[0]
     choose = partial(setattr, browser, "model")
     ask(st.selectbox, "reported", wanted, choose, label="Report on", options=names)
-    return found[names.index(wanted)]
+    return models[names.index(wanted)]
 
 
 def fields(session: Session) -> None:
@@ -101,13 +101,13 @@ def _grade(session: Session) -> None:
 
 
 def report_of(session: Session, model: state.Model) -> Report:
-    rows, known, unit = model.rows, model.rows.columns, session[UNIT]
-    time, first, cross = (session[each] for each in (TIME, SLICE_BY, CROSS))
-    time = time if time in known else rows.time_name
-    first = first if first in known else next(iter(known), "")
+    rows, columns, unit = model.rows, model.rows.columns, session[UNIT]
+    time, first, cross = (session[choice] for choice in (TIME, SLICE_BY, CROSS))
+    time = time if time in columns else rows.time_name
+    first = first if first in columns else next(iter(columns), "")
     # The sections use the first column, so the chosen one is first.
     slices: list[tuple[str, ...]] = [
-        (name,) for name in dict.fromkeys((first, *known)) if name and name != time
+        (name,) for name in dict.fromkeys((first, *columns)) if name and name != time
     ]
     if cross in rows.crossable_with(first):
         slices.append((first, cross))

@@ -19,17 +19,17 @@ from calib.ui.session.session import Session
 from calib.ui.session.team_reports import COMPARED, REPORT, TeamReports
 
 # A page must not wait long for a server that does not answer.
-PATIENCE = 4.0
-PER_PAGE = 10
-DAY = timedelta(days=1)
-MAX_DELETIONS = 50
+STORE_TIMEOUT_SECONDS = 4.0
+REPORTS_PER_PAGE = 10
+SWEEP_INTERVAL = timedelta(days=1)
+MAX_LOG_LINES = 50
 log = logging.getLogger(__name__)
 FILTERS = {"tag": "Tag", "author": "Author", "verdict": "Verdict"}
 
 
 @st.cache_resource(show_spinner=False)
 def _opened(address: str) -> Store:
-    return Store(address, patience=PATIENCE)
+    return Store(address, patience=STORE_TIMEOUT_SECONDS)
 
 
 def opened_store() -> Store:
@@ -40,7 +40,9 @@ def opened_store() -> Store:
     return store
 
 
-@st.cache_resource(ttl=DAY, show_spinner=False, hash_funcs={Store: lambda store: str(store.url)})
+@st.cache_resource(
+    ttl=SWEEP_INTERVAL, show_spinner=False, hash_funcs={Store: lambda store: str(store.url)}
+)
 def _swept(store: Store) -> None:
     """Remove old deleted reports once per day, starting when reports are first listed."""
     try:
@@ -64,13 +66,15 @@ def saved(session: Session, store: Store) -> None:
     _filters(session, store)
     chosen = {name: getattr(browser, name) or None for name in FILTERS}
     total = store.count(browser.search, **chosen)
-    browser.page = min(browser.page, max(0, total - 1) // PER_PAGE)
-    found = store.list(browser.search, **chosen, limit=PER_PAGE, offset=browser.page * PER_PAGE)
+    browser.page = min(browser.page, max(0, total - 1) // REPORTS_PER_PAGE)
+    entries = store.list(
+        browser.search, **chosen, limit=REPORTS_PER_PAGE, offset=browser.page * REPORTS_PER_PAGE
+    )
     _comparing(browser)
     with st.container(key="saved_reports"):
-        for number, entry in enumerate(found):
+        for number, entry in enumerate(entries):
             _entry(browser, entry, number)
-    if not found:
+    if not entries:
         st.caption("No saved report matches.")
     _turning(browser, total)
     _deleted(session, store)
@@ -87,7 +91,7 @@ def _filters(session: Session, store: Store) -> None:
     with places[0]:
         words = {"label": "Search", "placeholder": "Title, data, author, note, verdict or tags"}
         ask(st.text_input, "search", browser.search, partial(filter_by, "search"), **words)
-    known = {"tag": store.tags(), "author": store.authors(), "verdict": store.verdicts()}
+    options = {"tag": store.tags(), "author": store.authors(), "verdict": store.verdicts()}
     for column, (name, label) in zip(places[1:], FILTERS.items(), strict=True):
         chosen = getattr(browser, name)
         with column:
@@ -97,7 +101,7 @@ def _filters(session: Session, store: Store) -> None:
                 chosen or None,
                 partial(filter_by, name),
                 label=label,
-                options=list(dict.fromkeys((*known[name], *filter(None, [chosen])))),
+                options=list(dict.fromkeys((*options[name], *filter(None, [chosen])))),
                 format_func=partial(_shown, name),
                 index=None,
                 placeholder="All",
@@ -123,7 +127,7 @@ def _entry(browser: TeamReports, entry: Entry, number: int) -> None:
 
 
 def _pick(browser: TeamReports, report_id: str, chosen: bool) -> None:
-    others = tuple(each for each in browser.picked if each != report_id)
+    others = tuple(picked for picked in browser.picked if picked != report_id)
     browser.picked = (*others, report_id)[:2] if chosen else others
 
 
@@ -142,10 +146,10 @@ def _comparing(browser: TeamReports) -> None:
 
 
 def _turning(browser: TeamReports, total: int) -> None:
-    if total <= PER_PAGE:
+    if total <= REPORTS_PER_PAGE:
         return
     page, turn = browser.page, partial(st.button, on_click=setattr)
-    first, last = page * PER_PAGE + 1, min(total, (page + 1) * PER_PAGE)
+    first, last = page * REPORTS_PER_PAGE + 1, min(total, (page + 1) * REPORTS_PER_PAGE)
     with st.container(horizontal=True, vertical_alignment="center", key="turning"):
         turn("Newer", key="newer", disabled=page == 0, args=(browser, "page", page - 1))
         turn("Older", key="older", disabled=last == total, args=(browser, "page", page + 1))
@@ -160,7 +164,7 @@ def _deleted(session: Session, store: Store) -> None:
     ]
     if resting:
         with st.expander("Deleted reports that you can restore"):
-            for number, line in enumerate(resting[:MAX_DELETIONS]):
+            for number, line in enumerate(resting[:MAX_LOG_LINES]):
                 st.button(
                     f"Restore {plain(line.title)}, deleted {moment_words(line.deleted)}",
                     key=f"restore_{number}",
@@ -168,8 +172,8 @@ def _deleted(session: Session, store: Store) -> None:
                     on_click=_restore,
                     args=(store, line),
                 )
-    found = store.changes(MAX_DELETIONS)
-    if not found:
+    changes = store.changes(MAX_LOG_LINES)
+    if not changes:
         return
     with st.expander("Log"):
         tables.table(
@@ -181,7 +185,7 @@ def _deleted(session: Session, store: Store) -> None:
                     "Title": line.title,
                     "By": line.person,
                 }
-                for line in found
+                for line in changes
             ],
             alt="One row per report that was saved, deleted or restored: the time, its title, "
             "and who did it.",

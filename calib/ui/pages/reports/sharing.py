@@ -16,13 +16,13 @@ from calib.ui.session.session import Session
 from calib.ui.session.team_reports import REPORT
 
 # Reports are compared as if they had this date: two equal texts are saved once.
-ONCE = "2000-01-01"
-LOCAL = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
-ONLY_HERE = (
+COMPARED_DATE = "2000-01-01"
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
+LOCAL_LINK = (
     "Only this computer can open this link. To let others open it, start the app with "
     "`calib serve --address 0.0.0.0` and open it under this computer's name in the network."
 )
-EVERYONE = "Everyone who can open this app can open this link."
+SHARED_LINK = "Everyone who can open this app can open this link."
 COPY_SCRIPT, COPY_STYLE = (
     Path(__file__).with_name(f"copy_link.{kind}").read_text(encoding="utf-8")
     for kind in ("js", "css")
@@ -47,7 +47,7 @@ def save(session: Session, store: Store, report: Report, tags: str) -> str:
     # The signed-in user is the author and cannot write under another name.
     author = report.author if here is None else here.name
     words = {"title": report.title, "author": author, "note": report.note}
-    content = hash((report.edited(**words, created=ONCE).json(), tags))
+    content = hash((report.edited(**words, created=COMPARED_DATE).json(), tags))
     if session.team_reports.saved[0] != content:
         owner = "" if here is None else here.identity
         report_id = store.save(report.edited(**words), tags=tags.split(","), owner=owner)
@@ -72,7 +72,7 @@ def link(report_id: str) -> None:
 
 
 def who_can_open(url: str) -> str:
-    return ONLY_HERE if urlsplit(url).hostname in (*LOCAL, None) else EVERYONE
+    return LOCAL_LINK if urlsplit(url).hostname in (*LOCAL_HOSTS, None) else SHARED_LINK
 
 
 def downloads(report: Report, stem: str) -> None:

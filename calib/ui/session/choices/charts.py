@@ -46,7 +46,7 @@ COLUMN_LABELS = {
     "auc_change": "Change in AUC",
     "distinct": "Distinct scores",
 }
-OF_MATRICES = {
+MATRIX_COLUMNS = {
     key
     for key in COLUMN_LABELS
     if key.startswith(("accuracy", "ece_top", "ece_cl", "ks_top", "ks_w"))
