@@ -142,8 +142,7 @@ class Calibrator(AnyCalibrator[Form]):
 
     def knots(self) -> FloatArray:
         """Scores at which the function changes its formula: `knots_`, if the method has these."""
-        found: FloatArray = getattr(self, "knots_", np.empty(0))
-        return found
+        return np.asarray(getattr(self, "knots_", np.empty(0)))
 
 
 class RowCalibrator(Calibrator):

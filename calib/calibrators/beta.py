@@ -61,7 +61,7 @@ class Beta(IncreasingSigmoid):
         return columns if self.free_ else [columns[0] + columns[1]]
 
     def _fit_rows(self, scores: FloatArray, positive: FloatArray, weight: FloatArray) -> None:
-        # With two scores a and b are not identified: they are set equal.
+        # Two distinct scores do not identify a and b, so they are set equal.
         self.free_ = not ((scores == scores.min()) | (scores == scores.max())).all()
         super()._fit_rows(scores, positive, weight)
 
@@ -79,7 +79,7 @@ def beta_expression(a: float, b: float, c: float) -> str:
     >>> beta_expression(2.0, 1.5, 0.0)
     '1 / (1 + (1 - s)^1.5 / s^2)'
     """
-    # exp overflows beyond 709.
+    # exp(c) overflows if c is above 709.
     scale = f"{math.exp(c):.3g}" if abs(c) < 700.0 else f"e^{c:.3g}"
     odds = f"s^{a:.3g}" if scale == "1" else f"({scale} s^{a:.3g})"
     return f"1 / (1 + (1 - s)^{b:.3g} / {odds})"

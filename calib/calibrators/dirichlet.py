@@ -14,14 +14,14 @@ from calib.numerics.softmax_regression import QuadraticPenalty, SoftmaxRegressio
 
 Penalty = Literal["odir", "l2"]
 N_FOLDS = 5
-# As the weight, in rows, of a prior: from hardly free to hardly held.
+# The strengths that are tried, as the weight of a prior in rows.
 PRIOR_ROWS = 10.0 ** np.arange(5.0, -2.1, -1.0)
 # More rows than this do not improve the choice of the strength.
 MAX_ROWS = 20_000
-# On the way only the held-out loss is read.
+# Fits on the path may be coarse, because only their held-out loss is read.
 PATH_TOLERANCE = 1e-8
-# The loss over strengths has one valley: after this many worse ones the rest is not tried.
-PATIENCE = 2
+# The loss has one minimum over the strengths, so the search ends after this many worse ones.
+MAX_WORSE_STRENGTHS = 2
 
 
 @register(
@@ -132,7 +132,7 @@ class Dirichlet(FullLinear):
                 loss += held_out.log_loss(coefficients[i]) * held_out.total_weight
             rows.append((prior_rows / 2.0 / problem.total_weight, loss))
             best = int(np.argmin([loss for _, loss in rows]))
-            if len(rows) - 1 - best >= PATIENCE:
+            if len(rows) - 1 - best >= MAX_WORSE_STRENGTHS:
                 break
         self.path_ = np.array(rows)
         self.path_[:, 1] /= sum(held_out.total_weight for _, held_out in folds)

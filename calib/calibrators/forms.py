@@ -18,16 +18,17 @@ from calib.numerics.arrays import FloatArray
 from calib.numerics.splines import Pieces
 from calib.numerics.transforms import MACHINE_EPSILON, compact_slope, log_odds, sigmoid
 
-# An array of floats, the text of an expression, or a tensor: it has arithmetic and comparisons.
+# A column is an array of floats, the text of an expression, or a tensor: each has arithmetic and
+# comparisons.
 Column = Any
 Scale = Literal["score", "logit", "compact_logit"]
 Link = Literal["none", "sigmoid"]
-Share = Annotated[float, 0.0, 1.0]  # from 0 to 1, which a file must keep to
-INNER = (MACHINE_EPSILON, 1.0 - MACHINE_EPSILON)  # scores of which a logarithm is taken
+Share = Annotated[float, 0.0, 1.0]  # A file may only have values from 0 to 1 here.
+INNER = (MACHINE_EPSILON, 1.0 - MACHINE_EPSILON)  # Scores are clipped to this before a logarithm.
 
 
 class Operations:
-    """What forms do with columns beyond arithmetic and comparisons: here with arrays."""
+    """Operations of forms on columns besides arithmetic and comparisons. These are for arrays."""
 
     def let(self, name: str, *columns: Column) -> Sequence[Column]:  # noqa: ARG002
         """The columns, each computed once and referred to by a name where an export has names."""
@@ -55,7 +56,7 @@ class Operations:
 
     def logit(self, x: Column) -> Column:
         """ln(x / (1 - x)) of numbers between 0 and 1."""
-        # The compact logit takes it of 0 and 1 too, and does not use the result.
+        # The compact logit also passes 0 and 1, and does not use these results.
         with np.errstate(divide="ignore"):
             return log_odds(x)
 
@@ -146,9 +147,9 @@ class OddsDivided(Form):
         return s / (s + self.factor * (1 - s))
 
 
-# By the name in a file.
+# These names stand in files.
 Feature = Literal["s", "ln s", "-ln(1 - s)", "ln 2s", "-ln 2(1 - s)", "logit s"]
-MAX_FEATURE = 37.0  # no logarithm or log-odds of a score in [eps, 1 - eps] is larger
+MAX_FEATURE = 37.0  # No logarithm or log-odds of a clipped score is larger.
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,13 +346,13 @@ class EachClass(RowsForm):
 
 def shares(do: Operations, columns: Sequence[Column]) -> Sequence[Column]:
     """Every column divided by the sum of all."""
-    named = do.let("q", *columns)
-    (total,) = do.let("t", do.total(named))
-    return [column / total for column in named]
+    columns = do.let("q", *columns)
+    (total,) = do.let("t", do.total(columns))
+    return [column / total for column in columns]
 
 
 def softmax(do: Operations, columns: Sequence[Column]) -> Sequence[Column]:
     """e^x of every column, divided by the sum of all."""
-    named = do.let("e", *columns)
-    most = do.largest(named)
-    return shares(do, [do.exp(x - most) for x in named])
+    columns = do.let("e", *columns)
+    largest = do.largest(columns)
+    return shares(do, [do.exp(x - largest) for x in columns])

@@ -78,7 +78,7 @@ class Isotonic(RowCalibrator):
             rate = _shrink_ends(rate, total)
         wide = np.column_stack([np.ones(len(rate), dtype=np.bool_), last > first]).ravel()
         self.knots_ = np.column_stack([first, last]).ravel()[wide]
-        # Rates of neighbouring blocks may be equal but for their rounding.
+        # Rates of neighbouring blocks may decrease by rounding errors.
         self.values_ = np.maximum.accumulate(np.repeat(rate, 2)[wide])
         self.n_blocks_ = len(rate)
 
@@ -100,7 +100,7 @@ class Isotonic(RowCalibrator):
 def _shrink_ends(rate: FloatArray, weight: FloatArray) -> FloatArray:
     """Rates of the blocks, with the first and last shrunk from 0 and 1, still in order."""
     base_rate = float(rate @ weight) / float(weight.sum())
-    # Rates rise from block to block, so that only the ends can be 0 or 1.
+    # Rates increase from block to block, so only the first and the last can be 0 or 1.
     shrunk = shrink_certain(rate, weight, base_rate)
     if len(rate) > 1:
         shrunk[0] = min(shrunk[0], rate[1])

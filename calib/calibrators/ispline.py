@@ -19,11 +19,11 @@ from calib.numerics.splines import constant_beyond, of_bspline
 from calib.numerics.transforms import compact_logit, sigmoid, symmetric_epsilon
 
 DEGREE = 3
-# The least rise of the log-odds along each basis function: too little to see, enough to keep order.
+# The log-odds rise by at least this along each basis function: invisible, but it keeps the order.
 MIN_RISE = 1e-3
-# Of knots, on an axis of length 1.
-MIN_GAP = 1e-4
-# It determines coefficients that the data do not, and has no visible effect on the others.
+# The smallest distance of two knots, on an axis of length 1.
+MIN_KNOT_GAP = 1e-4
+# The penalty determines coefficients that the data do not. It has no visible effect on others.
 RIDGE = 1e-3
 
 
@@ -96,7 +96,7 @@ class ISpline(Calibrator):
         if self.n_knots < 0:
             raise ValueError(f"n_knots must be at least 0, got {self.n_knots}.")
         self.epsilon_ = symmetric_epsilon(cells.score) if self.epsilon is None else self.epsilon
-        # Rounding may leave [0, 1], where the I-splines live.
+        # Rounding errors may leave [0, 1], on which the I-splines are defined.
         x = np.clip(compact_logit(cells.score, self.epsilon_), 0.0, 1.0)
         self.knots_ = self._inner_knots(cells)
         inner = compact_logit(self.knots_, self.epsilon_)
@@ -107,9 +107,9 @@ class ISpline(Calibrator):
     def _inner_knots(self, cells: ScoreCells) -> FloatArray:
         """Quantiles of the scores that are not too near to each other or to an end."""
         kept, before = [], 0.0
-        found = quantiles(cells, np.arange(1, self.n_knots + 1) / (self.n_knots + 1))
-        for score, at in zip(found, compact_logit(found, self.epsilon_).tolist(), strict=True):
-            if min(at - before, 1.0 - at) >= MIN_GAP:
+        scores = quantiles(cells, np.arange(1, self.n_knots + 1) / (self.n_knots + 1))
+        for score, at in zip(scores, compact_logit(scores, self.epsilon_).tolist(), strict=True):
+            if min(at - before, 1.0 - at) >= MIN_KNOT_GAP:
                 kept.append(score)
                 before = at
         return np.array(kept)
@@ -138,7 +138,7 @@ class ISpline(Calibrator):
         steps = np.append(self.intercept_, self.coefficients_)
         axis = Axis("compact_logit", self.epsilon_, 1.0 - self.epsilon_)
         curve = of_bspline(BSpline(self._padded, np.cumsum(steps), DEGREE))
-        # Where 1 - epsilon is rounded, the axis leaves [0, 1], where the I-splines live.
+        # If 1 - epsilon is rounded, the axis leaves [0, 1], on which the I-splines are defined.
         return Piecewise(axis, constant_beyond(curve, 0.0, 1.0), "sigmoid")
 
     def formula(self) -> str:

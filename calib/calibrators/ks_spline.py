@@ -104,10 +104,12 @@ class KSSpline(Calibrator):
         )
 
 
-# Below its neighbour by this share, so that ties do not exchange ranks.
-STEP_DOWN = 1e-9
+# A calibrated score is lower than that of the rank before it by this share, so that ranks stay.
+MIN_RANK_STEP = 1e-9
+# A smaller missing sum of a row is a rounding error.
 ROUNDING = 1e-15
-SMALLEST = 1e-300
+# This replaces scores of 0, so that they can get a share if all others are 0 too.
+MIN_SCORE = 1e-300
 
 
 @register_matrix(
@@ -166,25 +168,24 @@ class TopSpline(MatrixCalibrator):
         weight: FloatArray | None,
         groups: ArrayLike | None,
     ) -> None:
-        # Each rank's calibrator counts its own evidence.
         if self.n_top < 1:
             raise ValueError(f"n_top must be at least 1, got {self.n_top}.")
         self.splines_: list[Calibrator] = []
         for r in range(1, min(self.n_top, scores.shape[1] - 1) + 1):
             score, outcome = binary_problem(scores, label, "top", r)
             one_outcome = outcome.all() or not outcome.any()
-            made = Uncalibrated() if one_outcome else KSSpline(self.n_knots, self.shrink)
-            self.splines_.append(made.fit(score, outcome, weight, groups))
+            unfitted = Uncalibrated() if one_outcome else KSSpline(self.n_knots, self.shrink)
+            # The calibrator of a rank counts the evidence of its own rows.
+            self.splines_.append(unfitted.fit(score, outcome, weight, groups))
 
     def _map(self, scores: FloatArray) -> FloatArray:
         ranked = leading_classes(scores, len(self.splines_))
         first = self._first(np.take_along_axis(scores, ranked, axis=1))
-        # The smallest float replaces 0, so that zeros can get a share if all others are zero, too.
-        rest = scores + SMALLEST
+        rest = scores + MIN_SCORE
         np.put_along_axis(rest, ranked, 0.0, axis=1)
         left = np.maximum(1.0 - first.sum(axis=1), 0.0)
         rest *= (left / rest.sum(axis=1))[:, None]
-        _level(rest, first[:, -1] * (1.0 - STEP_DOWN))
+        _level(rest, first[:, -1] * (1.0 - MIN_RANK_STEP))
         np.put_along_axis(rest, ranked, first, axis=1)
         rest /= rest.sum(axis=1, keepdims=True)
         return rest
@@ -195,11 +196,11 @@ class TopSpline(MatrixCalibrator):
         left, most = np.ones(len(values)), np.ones(len(values))
         for r, spline in enumerate(self.splines_):
             rest = self.n_classes_ - r
-            # A hair above the mean of what is left, so that room remains for a strict order.
-            least = left / rest * (1.0 + rest * STEP_DOWN)
+            # The bound is slightly above the mean of the rest, which then can keep a strict order.
+            least = left / rest * (1.0 + rest * MIN_RANK_STEP)
             calibrated[:, r] = np.clip(spline.predict(values[:, r]), least, np.maximum(most, least))
             left = np.maximum(left - calibrated[:, r], 0.0)
-            most = np.minimum(calibrated[:, r] * (1.0 - STEP_DOWN), left)
+            most = np.minimum(calibrated[:, r] * (1.0 - MIN_RANK_STEP), left)
         return calibrated
 
     def formula(self) -> str:

@@ -27,7 +27,7 @@ class IncreasingSigmoid(RowCalibrator):
 
     has_intercept = True
     smooth_targets = False
-    features: tuple[Feature, ...] = ("logit s",)  # the columns by name
+    features: tuple[Feature, ...] = ("logit s",)  # These are the names of the columns.
 
     def _columns(self, scores: FloatArray) -> list[FloatArray]:
         """Increasing functions of the score: its log-odds, unless a subclass has others."""
@@ -45,7 +45,7 @@ class IncreasingSigmoid(RowCalibrator):
         self.slopes_, self.separated_ = np.zeros(n_columns), False
         for size in range(n_columns, 0, -1):
             subsets = combinations(range(n_columns), size)
-            fits = [self._fit_columns(each, scores, positive, weight) for each in subsets]
+            fits = [self._fit_columns(subset, scores, positive, weight) for subset in subsets]
             allowed = [fit for fit in fits if fit[1].min() >= 0.0]
             best = max(allowed, key=lambda fit: fit[0], default=None)
             if best is not None and best[1].any():
@@ -67,9 +67,9 @@ class IncreasingSigmoid(RowCalibrator):
         """Log-likelihood, slopes and intercept of a fit on some columns, and if they separate."""
 
         def features(part: slice) -> FloatArray:
-            found = self._columns(scores[part])
-            ones = [np.ones(len(found[0]))] if self.has_intercept else []
-            return np.array([*ones, *(found[i] for i in subset)])
+            columns = self._columns(scores[part])
+            ones = [np.ones(len(columns[0]))] if self.has_intercept else []
+            return np.array([*ones, *(columns[i] for i in subset)])
 
         fit = None if self.smooth_targets else fit_logistic(features, positive, weight)
         separated = fit is not None and not fit.converged
@@ -86,7 +86,7 @@ class IncreasingSigmoid(RowCalibrator):
     def to_map(self) -> Form:
         if self.constant_:
             return Piecewise(Axis(), steps([], [self._base_rate()], "left"))
-        # Of two columns that are one, the sum of both was fitted.
+        # If two columns were not identified, one slope of their sum was fitted.
         features = self.features if len(self.slopes_) == len(self.features) else ("logit s",)
         return SigmoidOfFeatures(self.intercept_, tuple(self.slopes_.tolist()), features)
 
@@ -126,7 +126,7 @@ def signed(value: float) -> str:
     >>> signed(-1.0249)
     '- 1.02'
     """
-    value = round(value, 12)  # the rounding of sums that are 0 is not shown
+    value = round(value, 12)  # Sums that are 0 have rounding errors.
     return f"{'-' if value < 0 else '+'} {abs(value):.3g}"
 
 

@@ -18,10 +18,11 @@ from calib.numerics.softmax_regression import (
     fit_softmax,
 )
 
-# Everything is drawn to the identity with the weight of a thousandth of a row: below the digits
-# that anyone reads, it keeps the numbers of separated classes finite. A class that was never seen
-# would lose all chance: what makes its score is held with the weight of one row.
-RIDGE_ROWS, UNSEEN_ROWS = 1e-3, 1.0
+# The penalty on differences from the identity has the weight of this many rows. It is invisible in
+# printed digits, and keeps coefficients finite if the scores separate the classes.
+RIDGE_ROWS = 1e-3
+# Coefficients of a class without rows have a larger penalty. Without it, its scores would become 0.
+UNSEEN_ROWS = 1.0
 
 
 class LinearSoftmax(MatrixCalibrator):

@@ -119,7 +119,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         passed = {}
         if weight is not None and has_fit_parameter(self.estimator, "sample_weight"):
             passed["sample_weight"] = weight
-        # First of all, so that unusable X and y are refused in the model's own words.
+        # The model is fitted first, so that it refuses unusable X and y in its own words.
         self.estimator_ = clone(self.estimator).fit(X, y, **passed)
         method = _response(self.estimator_)
         response = cross_val_predict(
@@ -191,9 +191,9 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         label, scores = np.asarray(y), _as_scores(response, method, len(self.classes_))
         columns = range(1, 2) if len(self.classes_) == 2 else range(len(self.classes_))
         used = slice(None) if weight is None else weight > 0.0
-        own = None if weight is None else weight[used]
+        used_weight = None if weight is None else weight[used]
         self.calibrators_ = [
-            unfitted(self.method).fit(scores[used, k], label[used] == self.classes_[k], own)
+            unfitted(self.method).fit(scores[used, k], label[used] == self.classes_[k], used_weight)
             for k in columns
         ]
         for name in ("n_features_in_", "feature_names_in_"):
@@ -344,7 +344,7 @@ def _as_scores(response: ArrayLike, method: str, n_classes: int) -> FloatArray:
         )
     if method == "decision_function":
         return sigmoid(values)
-    # Sums of probabilities, as a forest's, may pass 1 by their rounding.
+    # Means of probabilities, as in a forest, may exceed 1 by rounding errors.
     return np.clip(values, 0.0, 1.0)
 
 

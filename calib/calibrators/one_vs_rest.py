@@ -27,7 +27,7 @@ class OneVsRest(MatrixCalibrator):
 
     Attributes
     ----------
-    maps_ : list of (Calibrator or None), length m
+    calibrators_ : list of (Calibrator or None), length m
         The fitted calibrator of each class, or None for a class without rows.
 
     References
@@ -54,27 +54,27 @@ class OneVsRest(MatrixCalibrator):
         weight: FloatArray | None,
         groups: ArrayLike | None,
     ) -> None:
-        # Each class's calibrator counts its own evidence.
-        self.maps_: list[Calibrator | None] = []
+        self.calibrators_: list[Calibrator | None] = []
         for k in range(scores.shape[1]):
             if k in self.unseen_:
-                self.maps_.append(None)
+                self.calibrators_.append(None)
                 continue
             column = np.ascontiguousarray(scores[:, k])
-            self.maps_.append(unfitted(self.method).fit(column, label == k, weight, groups))
+            # The calibrator of a class counts the evidence of its own rows.
+            self.calibrators_.append(unfitted(self.method).fit(column, label == k, weight, groups))
 
     def _map(self, scores: FloatArray) -> FloatArray:
         calibrated = np.empty_like(scores)
-        for k, fitted in enumerate(self.maps_):
+        for k, fitted in enumerate(self.calibrators_):
             column = np.ascontiguousarray(scores[:, k])
             calibrated[:, k] = column if fitted is None else fitted.predict(column)
         return divide_by_sum(calibrated, scores)
 
     def to_map(self) -> EachClass:
-        return EachClass(tuple(Identity() if f is None else f.to_map() for f in self.maps_))
+        return EachClass(tuple(Identity() if f is None else f.to_map() for f in self.calibrators_))
 
     def formula(self) -> str:
-        first = next(fitted for fitted in self.maps_ if fitted is not None)
+        first = next(fitted for fitted in self.calibrators_ if fitted is not None)
         return (
             f"{type(first).__name__} for each of {self.n_classes_} classes against the rest, then "
             f"rows divided by their sum; the first is {first.formula()}"
@@ -104,5 +104,5 @@ def multiclass_calibrator(key: str, **parameters: Any) -> MatrixCalibrator:
     >>> multiclass_calibrator("temperature").fit(scores, y).predict([[0.8, 0.1, 0.1]]).round(3)
     array([[0.667, 0.167, 0.167]])
     """
-    own = CALIBRATORS[key].own_matrix
-    return OneVsRest(key, **parameters) if own is None else own(**parameters)
+    create = CALIBRATORS[key].create_matrix
+    return OneVsRest(key, **parameters) if create is None else create(**parameters)

@@ -18,9 +18,9 @@ from calib.numerics.few_cells import into_buckets
 from calib.numerics.isotonic import pool_adjacent_violators, shrink_certain
 from calib.numerics.splines import lines
 
-MIN_PROBABILITY = 1e-12  # The log loss of a lower probability is mostly rounding.
-# Two neighbouring values differ by less only by rounding. They are made equal, because ties of
-# calibrated scores must not depend on the order in which a processor adds.
+MIN_PROBABILITY = 1e-12  # The log loss of a lower probability is mostly rounding error.
+# Smaller differences of neighbouring values are rounding errors. The values are made equal, because
+# ties of calibrated scores must not depend on the order in which a processor adds.
 MIN_STEP = 1e-10
 
 
@@ -82,10 +82,10 @@ class PiecewiseLinear(Calibrator):
             raise ValueError(f"loss must be 'log' or 'brier', got {self.loss!r}.")
         if self.n_keypoints < 2:
             raise ValueError(f"n_keypoints must be at least 2, got {self.n_keypoints}.")
-        found = quantile_cells(cells, np.linspace(0.0, 1.0, self.n_keypoints))
-        chosen = cells.score[np.unique(np.append(found, len(cells) - 1))]
+        at = quantile_cells(cells, np.linspace(0.0, 1.0, self.n_keypoints))
+        chosen = cells.score[np.unique(np.append(at, len(cells) - 1))]
         buckets = into_buckets(cells.score, cells.weight, cells.positive)
-        # An end keypoint beyond all buckets would extrapolate, down to 0 or up to 1.
+        # A keypoint beyond all buckets would extrapolate, down to 0 or up to 1.
         self.keypoints_ = np.unique(np.clip(chosen, buckets.x[0], buckets.x[-1]))
         self.values_ = self._best(buckets.x, buckets.weight, buckets.positive)
 
@@ -94,7 +94,10 @@ class PiecewiseLinear(Calibrator):
         base_rate = float(positive.sum()) / total
         if len(self.keypoints_) == 1:
             return np.array([base_rate])
-        hats = _hats(x, self.keypoints_)
+        # Column k is the weight of the k-th value in the function at x.
+        hats = np.column_stack(
+            [np.interp(x, self.keypoints_, hat) for hat in np.eye(len(self.keypoints_))]
+        )
         mass = weight @ hats + 1.0
         rate = pool_adjacent_violators((positive @ hats + base_rate) / mass, mass)
         if self.loss == "log":
@@ -106,8 +109,8 @@ class PiecewiseLinear(Calibrator):
         start = np.clip(rate, 1e-3, 1.0 - 1e-3).clip(*bounds)
         shares = weight / total, positive / total
         values = _never_falling(hats, lambda offset: loss(*shares, offset), start, bounds)
-        # The best constant is known exactly. The search would round it, in another way in each of
-        # several folds with the same base rate, and break their ties.
+        # The best constant is the base rate. The search would add rounding errors, which would
+        # break ties between folds with the same base rate.
         return values if values[-1] > values[0] else np.full(len(values), base_rate)
 
     def to_map(self) -> Piecewise:
@@ -151,11 +154,6 @@ def _never_falling(
         if values[-1] <= high:
             return np.append(values, np.full(len(start) - free, high))
     return np.full(len(start), high)
-
-
-def _hats(x: FloatArray, keypoints: FloatArray) -> FloatArray:
-    """Weight of each of at least two keypoints' values in the function at x, of shape (m, k)."""
-    return np.column_stack([np.interp(x, keypoints, own) for own in np.eye(len(keypoints))])
 
 
 def _log_loss(weight: FloatArray, positive: FloatArray, offset: FloatArray) -> Loss:

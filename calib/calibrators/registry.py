@@ -16,29 +16,31 @@ Made = TypeVar("Made", bound=Callable[..., Calibrator | MatrixCalibrator])
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One entry of the registry."""
+    """One entry of the registry.
 
-    # Name in code, and name on the pages.
+    `key` is the name in code, and `label` the name on the pages. `full_label` distinguishes the
+    method from one of a similar name; its default is the label. `aliases` are other names in the
+    field, for the search on the Methods page. `summary` is a sentence about the assumptions.
+
+    Smaller values of `simplicity` are simpler. Of equally simple methods the one with the lower
+    loss is recommended. `weighs_evidence` says whether the fit depends on how many rows there are,
+    so that three rows tell more than one row of weight 3.
+
+    `create` makes the unfitted calibrator of one score per row; without it, the method calibrates
+    only matrices. `create_matrix` makes that of a matrix; without it, a matrix is calibrated
+    one-vs-rest. `matrix_label` and `matrix_summary` replace label and summary for matrices.
+    """
+
     key: str
     label: str
-    # Order of simplicity for recommendations; smaller is simpler. Of equally simple methods the one
-    # with the lower loss is recommended.
     simplicity: int
-    # What the method assumes, in one sentence, and the reference.
     summary: str
     source: str
-    # The label with what tells it from a method of a similar name; by default the label.
     full_label: str = ""
-    # Other names in the field, for the search on the Methods page.
     aliases: str = ""
-    # Whether the fit depends on how many rows there are: three rows tell more than one row of
-    # weight 3.
     weighs_evidence: bool = False
-    # Makes the unfitted calibrator of one score per row. None: it calibrates only matrices.
     create: Callable[..., Calibrator] | None = None
-    # Makes the unfitted calibrator of a matrix. None: a matrix is calibrated one-vs-rest.
-    own_matrix: Callable[..., MatrixCalibrator] | None = None
-    # What differs for matrices.
+    create_matrix: Callable[..., MatrixCalibrator] | None = None
     matrix_label: str = ""
     matrix_summary: str = ""
 
@@ -67,7 +69,7 @@ class Method:
         """
         if not matrix:
             return self.name, self.summary
-        if self.own_matrix is not None:
+        if self.create_matrix is not None:
             return self.matrix_label or self.label, self.matrix_summary or self.summary
         return (
             f"{self.label}, one-vs-rest",
@@ -88,9 +90,9 @@ def register(key: str, label: str, **declared: Any) -> Callable[[Made], Made]:
     """
 
     def add(made: Made) -> Made:
-        # Other makers than classes are those of matrices, with another default.
+        # A function that is not a class makes a calibrator of matrices with other defaults.
         of_scores = isinstance(made, type) and issubclass(made, Calibrator)
-        made_by: Any = {"create" if of_scores else "own_matrix": made}
+        made_by: Any = {"create" if of_scores else "create_matrix": made}
         CALIBRATORS.add(key, Method(key, label, **declared, **made_by))
         return made
 
@@ -104,7 +106,7 @@ def register_matrix(key: str, label: str = "", summary: str = "") -> Callable[[M
     """
 
     def add(made: Made) -> Made:
-        CALIBRATORS.change(key, own_matrix=made, matrix_label=label, matrix_summary=summary)
+        CALIBRATORS.change(key, create_matrix=made, matrix_label=label, matrix_summary=summary)
         return made
 
     return add

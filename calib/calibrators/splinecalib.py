@@ -17,9 +17,10 @@ from calib.numerics.smoothed_rate import MIN_AXIS_LENGTH
 from calib.numerics.splines import NaturalSpline, choose_knots, truncated_powers
 from calib.numerics.transforms import check_epsilon, default_epsilon
 
-# Those of the author's package, whose basis lives on log-odds; and smaller ones where the loss
-# still falls at their end: on an axis of length 1 a wavy curve has coefficients in the thousands.
+# These are the values of the author's package, whose basis is on log-odds.
 LAMBDAS = np.logspace(4.0, -4.0, 17)
+# These are tried if the loss still falls at the last one: on an axis of length 1, a wavy curve has
+# coefficients in the thousands.
 SMALLER_LAMBDAS = np.logspace(-4.5, -14.0, 20)
 TRANSFORMS = {"none": "s", "compact_logit": "G(s)", "logit": "logit(s)"}
 
@@ -111,8 +112,8 @@ class SplineCalib(Calibrator):
 
     def _check(self) -> None:
         if self.transform not in TRANSFORMS:
-            known = ", ".join(map(repr, TRANSFORMS))
-            raise ValueError(f"transform must be one of {known}, got {self.transform!r}.")
+            names = ", ".join(map(repr, TRANSFORMS))
+            raise ValueError(f"transform must be one of {names}, got {self.transform!r}.")
         if self.loss not in ("log", "brier"):
             raise ValueError(f"loss must be 'log' or 'brier', got {self.loss!r}.")
         if self.n_knots < 2:
@@ -130,7 +131,7 @@ class SplineCalib(Calibrator):
             self._axis = Axis(self.transform, *_logit_ends(cells.score, self.epsilon_))
         else:
             self._axis = Axis()
-        # Where the compact logit changes at epsilon, rounding may swap two neighbours.
+        # At epsilon the compact logit changes its formula, and rounding may swap two neighbours.
         x = np.maximum.accumulate(self._axis(ON_ARRAYS, cells.score))
         if x[-1] - x[0] < MIN_AXIS_LENGTH:
             self._fit_constant(cells, x)

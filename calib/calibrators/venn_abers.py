@@ -56,8 +56,8 @@ class VennAbers(Calibrator):
         ends = increasing_blocks(cells.rate, cells.weight)
         first, self.upper_ = upper_steps(x, y, ends)
         self.upper_scores_ = cells.score[first[1:] - 1]
-        # A new row of outcome 0 is a new positive once classes and order are exchanged.
-        # Prefix sums in the opposite order may be off by a constant.
+        # With classes and order exchanged, a new row of outcome 0 is a new positive row. Prefix
+        # sums in the opposite order may be off by a constant.
         first, value = upper_steps(-x[::-1], -(x - y)[::-1], len(cells) - ends[::-1])
         self.lower_ = 1.0 - value[::-1]
         self.lower_scores_ = cells.score[len(cells) - first[:0:-1]]
@@ -76,9 +76,9 @@ class VennAbers(Calibrator):
             0 <= p0 < p1 <= 1. The interval is wide if few rows have similar scores.
         """
         check_is_fitted(self, "n_rows_")
-        found = check_scores(scores, "scores")
-        p0 = self.lower_[np.searchsorted(self.lower_scores_, found, side="right")]
-        return p0, self.upper_[np.searchsorted(self.upper_scores_, found, side="left")]
+        checked = check_scores(scores, "scores")
+        p0 = self.lower_[np.searchsorted(self.lower_scores_, checked, side="right")]
+        return p0, self.upper_[np.searchsorted(self.upper_scores_, checked, side="left")]
 
     def to_map(self) -> BetweenTwo:
         return BetweenTwo(

@@ -116,7 +116,7 @@ def method_of(fitted: Calibrator | MatrixCalibrator) -> str:
     if getattr(fitted, "penalty", None) == "l2":
         return "dirichlet_l2"
     for key, method in CALIBRATORS.items():
-        if type(fitted) in (method.create, method.own_matrix):
+        if type(fitted) in (method.create, method.create_matrix):
             return key
     return type(fitted).__name__
 

@@ -41,7 +41,7 @@ def test_every_engine_gives_what_is_predicted(key, form, dialect, fit):
 
 OF_MATRICES = [(key, form) for key in CALIBRATORS if key != "ks_spline" for form in FORMS]
 # Methods with a matrix form, and one method of the one-vs-rest form, are tested in all engines.
-IN_ALL = {key for key, method in CALIBRATORS.items() if method.own_matrix} | {"venn_abers"}
+IN_ALL = {key for key, method in CALIBRATORS.items() if method.create_matrix} | {"venn_abers"}
 IN_EACH = {("python", ""), ("onnx", "")}
 
 

@@ -192,7 +192,7 @@ def test_another_epsilon_refits_what_reads_it(predictions):
     )
     assert second.held_out.calibrators["temperature"] is first.held_out.calibrators["temperature"]
     assert second.held_out.calibrators["spline"] is not first.held_out.calibrators["spline"]
-    assert second.held_out.calibrators["spline"].maps_[0].epsilon == 0.05
+    assert second.held_out.calibrators["spline"].calibrators_[0].epsilon == 0.05
 
 
 def test_intervals_of_views_are_those_of_the_binary_problem(compared):

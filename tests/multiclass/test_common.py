@@ -218,7 +218,7 @@ def test_scorers_score_matrices(problem):
 
 @every
 def test_parameters_that_are_not_given_are_as_documented(key):
-    method, make = multiclass_calibrator(key), CALIBRATORS[key].own_matrix
+    method, make = multiclass_calibrator(key), CALIBRATORS[key].create_matrix
     expected = {"method": key} if make is None else documented_defaults(type(method))
     if isinstance(make, partial):  # the key of a variant sets some parameters of the class
         expected |= signature(make.func).bind_partial(*make.args, **make.keywords).arguments

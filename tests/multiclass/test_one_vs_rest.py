@@ -30,8 +30,8 @@ def test_a_row_of_zeros_keeps_its_scores():
 
 def test_a_calibrator_with_parameters(problem):
     fitted = OneVsRest(calibrator("histogram", n_bins=3)).fit(*problem)
-    assert all(one.n_bins == 3 for one in fitted.maps_)
-    assert len({id(one) for one in fitted.maps_}) == 4
+    assert all(one.n_bins == 3 for one in fitted.calibrators_)
+    assert len({id(one) for one in fitted.calibrators_}) == 4
 
 
 def test_two_classes_agree_with_the_binary_map_where_that_is_symmetric():
