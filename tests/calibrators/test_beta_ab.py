@@ -13,7 +13,8 @@ def test_recovers_its_parameters():
     scores = rng.random(200_000)
     odds = (2 * scores) ** 0.7 / (2 * (1 - scores)) ** 1.6
     fitted = BetaMidpoint().fit(scores, rng.random(len(scores)) < odds / (1 + odds))
-    assert (fitted.a_, fitted.b_) == pytest.approx((0.7, 1.6), abs=0.08)  # 5 standard errors
+    # The tolerance is 5 standard errors.
+    assert (fitted.a_, fitted.b_) == pytest.approx((0.7, 1.6), abs=0.08)
     assert fitted.c_ == pytest.approx((fitted.a_ - fitted.b_) * math.log(2))
     assert fitted.predict([0.5])[0] == pytest.approx(0.5)
 

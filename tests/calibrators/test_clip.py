@@ -16,8 +16,8 @@ def test_clips_at_the_given_bound():
 
 @pytest.mark.parametrize(("wrong", "p_min"), [(0, 1e-5), (1, 1e-3), (10, 1e-2)])
 def test_finds_the_bound_that_fits(wrong, p_min):
-    # 1000 rows with score 0: the best of the candidates is the one nearest to their rate, as the
-    # Kullback-Leibler distance counts.
+    # 1000 rows have score 0. The best candidate is the nearest to their rate by Kullback-Leibler
+    # distance.
     scores = np.r_[np.zeros(1000), np.full(10, 0.5)]
     y = np.r_[np.arange(1000) < wrong, np.arange(10) < 5]
     assert Clip().fit(scores, y).p_min_ == p_min

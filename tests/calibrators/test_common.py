@@ -22,9 +22,9 @@ from tests.documented import documented_defaults
 METHODS = list(score_methods())
 MONOTONE = [key for key in METHODS if score_methods()[key].create().monotone]
 FITTED = [key for key in METHODS if score_methods()[key].create().needs_both_classes]
-# Maps with a handful of numbers and of one shape: these fall to a constant on a falling truth.
+# These have a handful of parameters and one shape, so they become constant if the truth falls.
 PARAMETRIC = ["platt", "logistic", "temperature", "beta", "beta_am", "beta_ab"]
-# Maps made of observed rates, which are 0 or 1 where few rows are.
+# These consist of observed rates, which are 0 or 1 in ranges with few rows.
 BY_RATES = ["isotonic", "histogram", "venn_abers"]
 BY_WEIGHT = [key for key in METHODS if not score_methods()[key].weighs_evidence]
 GRID = np.concatenate([[0.0, 5e-324, 1e-300, 1e-15], np.linspace(0.01, 0.99, 99), [1 - 1e-15, 1.0]])
@@ -50,7 +50,7 @@ def counted(y, scores, times):
 def data():
     rng = np.random.default_rng(0)
     z = rng.normal(-0.5, 1.5, 600)
-    scores = np.round(1 / (1 + np.exp(-(1.8 * z + 0.4))), 3)  # rounding makes ties
+    scores = np.round(1 / (1 + np.exp(-(1.8 * z + 0.4))), 3)  # Rounded scores have ties.
     return scores, (rng.random(600) < 1 / (1 + np.exp(-z))).astype(int)
 
 
@@ -210,12 +210,12 @@ def test_no_score_becomes_certain(key, n, centre):
     y = rng.random(n) < truth
     for loss in ("log", "brier") if "loss" in made(key).get_params() else ("",):
         if key == "splinecalib" and loss == "brier":
-            continue  # the paper's ridge regression of the outcome, clipped to [0, 1]
+            continue  # The paper fits a ridge regression of the outcome and clips it to [0, 1].
         fitted = made(key).set_params(**({"loss": loss} if loss else {})).fit(truth, y)
         p = fitted.predict(np.linspace(0.001, 0.999, 999))
         assert ((p > 0.0) & (p < 1.0)).all()
         if key in BY_RATES:
-            # No further than twice as many rows of one outcome would show.
+            # The value is at most as extreme as twice as many rows of one outcome would give.
             assert p.min() > 0.5 / (n + 1 / y.mean())
             assert 1 - p.max() > 0.5 / (n + 1 / (1 - y.mean()))
 
@@ -287,7 +287,7 @@ def test_follows_the_rules_of_scikit_learn(key, data):
 @every
 def test_formula_is_words_with_numbers(key, fitted):
     formula = fitted(key).formula()
-    # The identity alone has no number to tell.
+    # Only the formula of the identity has no number.
     assert key == "uncalibrated" or any(c.isdigit() for c in formula)
     assert "nan" not in formula
 
@@ -363,7 +363,7 @@ def test_formulas_say_what_was_fitted(name, data, texts):
         texts(made(key).set_params(**parameters).fit(scores, y).formula())
 
 
-# The last values that are allowed, and the first that are not.
+# A row has the last values that are allowed, and the first that are refused.
 LIMITS = [
     ("clip", "p_min", (1e-300, 0.4999), (0.0, 0.5)),
     ("histogram", "n_bins", (1,), (0,)),

@@ -31,7 +31,7 @@ def test_increasing_fit_is_the_best_under_its_constraint(positive):
     fit = fitted(positive, 3)
     if fit.separated_:
         return
-    # Slopes >= 0, their gradient <= 0, and one of both is 0.
+    # The slopes are >= 0 and their gradients <= 0, and one of both is 0.
     columns = np.array([np.log(SCORE), -np.log1p(-SCORE)])
     eta = fit.intercept_ + fit.slopes_ @ columns
     pull = columns @ (positive - 3.0 * expit(eta))
@@ -49,7 +49,7 @@ def test_a_falling_truth_is_the_base_rate_and_not_separated():
 
 
 def test_one_column_of_two_cells_has_their_log_odds_ratio():
-    # Softened outcomes of one column: (n + 1) / (n + 2) of 4 positives, 1 / (n + 2) of 4 negatives.
+    # Softened outcomes are (n + 1) / (n + 2) for 4 positives and 1 / (n + 2) for 4 negatives.
     outcome = np.concatenate([np.arange(4) < 1, np.arange(4) < 3])
     fit = Platt().fit(np.repeat([0.0, 1.0], 4), outcome)
     rate = np.array([1 * 5 / 6 + 3 / 6, 3 * 5 / 6 + 1 / 6]) / 4

@@ -39,13 +39,14 @@ def test_knots_are_block_edges():
     assert fitted.values_ == pytest.approx([0.0, 2 / 3, 2 / 3, 1.0])
 
 
-# First and last value by hand: 1 / (n + 1 / b) and 1 - 1 / (n + 1 / (1 - b)), n rows, base rate b.
+# The first value is 1 / (n + 1 / b), and the last 1 - 1 / (n + 1 / (1 - b)), for n rows and base
+# rate b.
 ENDS = {
     "one row on each end": ([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1], 1 / 3, 2 / 3),
     "separated": (np.arange(10) / 10, np.arange(10) >= 4, 1 / (4 + 1 / 0.6), 1 - 1 / (6 + 1 / 0.4)),
     "ties at both ends": ([0.0] * 8 + [0.5, 0.5] + [1.0] * 8, [0] * 8 + [0, 1] + [1] * 8, 0.1, 0.9),
     "one positive, on top": (np.arange(10) / 10, np.arange(10) == 9, 1 / 19, 1 - 1 / (1 + 1 / 0.9)),
-    # 1 / (1 + 2) would be above the next block's rate.
+    # The value 1 / (1 + 2) would be above the rate of the next block.
     "a next block below it": (np.arange(22) / 22, [0] + [1] + [0] * 9 + [1] * 11, 0.1, None),
     "no certain end": ([0.2, 0.2, 0.7, 0.7, 0.7], [0, 1, 0, 1, 1], 1 / 2, 2 / 3),
     "one block": ([0.2, 0.7], [1, 0], 1 / 2, 1 / 2),
@@ -79,7 +80,7 @@ def test_all_else_is_the_textbook_map(rows):
 
 @pytest.mark.parametrize(("centre", "n"), [(-0.5, 200), (-0.5, 2000), (-5.0, 2000)])
 def test_the_log_loss_of_the_population_is_far_below_the_textbook_maps(centre, n):
-    # The population is its quantiles with their true rates; the least log loss is its entropy.
+    # The population is its quantiles with their true rates. The lowest log loss is its entropy.
     rng = np.random.default_rng(0)
     truth = expit(centre + 1.2 * norm.ppf((np.arange(20_000) + 0.5) / 20_000))
     least = -(truth @ np.log(truth) + (1 - truth) @ np.log1p(-truth)) / len(truth)

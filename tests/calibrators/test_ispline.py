@@ -34,7 +34,7 @@ def test_is_the_minimum():
     inner = compact_logit(fitted.knots_, 0.01)
     padded = np.concatenate([[0.0] * 4, inner, [1.0] * 4])
     n = len(padded) - 4
-    # Ramsay: the r-th I-spline is the sum of the B-splines from the r-th on.
+    # By Ramsay, the r-th I-spline is the sum of the B-splines from the r-th on.
     rising = np.column_stack([BSpline(padded, np.arange(n) >= r, 3)(x) for r in range(1, n)])
 
     def objective(c):
@@ -106,7 +106,7 @@ def test_knots_lie_at_the_quantiles_of_the_rows():
 
 @pytest.mark.parametrize("end", [5e-5, 1.0 - 5e-5])
 def test_no_knot_lies_at_an_end_of_the_axis(end):
-    # Beyond epsilon a score is its own place on the axis: half a ten thousandth from its end.
+    # Beyond epsilon the axis is the score itself, so this is 5e-5 from its end.
     scores = np.r_[np.full(51, end), np.linspace(0.3, 0.7, 49)]
     knots = ISpline(n_knots=3, epsilon=0.01).fit(scores, np.arange(100) % 3 == 0).knots_
     inside = np.quantile(scores, [0.25, 0.5, 0.75], method="averaged_inverted_cdf")
@@ -126,12 +126,12 @@ def test_knots_are_a_ten_thousandth_of_the_axis_apart():
 def test_five_knots_unless_another_number_is_asked_for():
     fitted = ISpline(epsilon=0.01).fit(*draw())
     assert len(fitted.knots()) == 5
-    # Cubic: three more curves than knots.
+    # A cubic spline has three more basis functions than knots.
     assert "8 rising I-splines" in fitted.formula()
 
 
 def test_knots_that_are_too_near_to_each_other_or_to_an_end_are_left_out():
-    # On the raw axis near 1/2 the compact logit of epsilon 0.1 has the slope 0.73.
+    # Near 1/2 the compact logit with epsilon 0.1 has the slope 0.73.
     scores = np.repeat([0.0, 0.5, 0.5 + 5e-5, 0.5 + 4e-4, 1.0], 40)
     fitted = ISpline(n_knots=18, epsilon=0.1).fit(scores, np.arange(200) % 2)
     assert fitted.knots().tolist() == [0.5, 0.5 + 4e-4]

@@ -31,7 +31,7 @@ def test_agrees_with_probmetrics(shared, name, n):
 
 
 def test_perfect_scores_stay():
-    # On each score exactly its share is positive, so the gap is 0 throughout.
+    # At each score exactly its share of rows is positive, so every gap is 0.
     scores = np.repeat([0.25, 0.5, 0.75], 4)
     y = [1, 0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 0]
     assert KSSpline().fit(scores, y).predict(GRID) == pytest.approx(GRID, abs=1e-12)
@@ -72,6 +72,6 @@ def test_it_goes_no_further_than_the_rows_or_the_score():
     to_the_ends = KSSpline(shrink=False).fit(scores, y)
     assert to_the_ends.predict([0.3, 0.7]).tolist() == [0.0, 1.0]
     assert "clipped to [0, 1]" in to_the_ends.formula()
-    # The nearest to 0 and 1 that 40 rows of one outcome would show.
+    # These are the most extreme values that 40 rows of one outcome would give.
     found = KSSpline().fit(scores, y).predict([0.3, 0.7])
     assert found == pytest.approx([1 / 42, 41 / 42])

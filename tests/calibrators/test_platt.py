@@ -14,7 +14,7 @@ def test_agrees_with_scikit_learn():
     scores = rng.random(2000)
     y = rng.random(2000) < scores**2
     weight = rng.integers(1, 4, 2000).astype(float)
-    effective = weight * weight.sum() / (weight @ weight)  # its targets count weights as rows
+    effective = weight * weight.sum() / (weight @ weight)  # Platt's targets count weights as rows.
     theirs = _SigmoidCalibration().fit(scores, y, effective)
     ours = Platt().fit(scores, y, weight)
     assert (ours.slope_, ours.intercept_) == pytest.approx((-theirs.a_, -theirs.b_), rel=1e-4)
@@ -37,5 +37,5 @@ def test_falling_truth_gives_the_base_rate(texts):
 
 
 def test_targets_are_softened():
-    # Two separated rows: the fit passes through Platt's targets 1/3 and 2/3.
+    # The fit to two separated rows passes through Platt's targets 1/3 and 2/3.
     assert Platt().fit([0.2, 0.6], [0, 1]).predict([0.2, 0.6]) == pytest.approx([1 / 3, 2 / 3])

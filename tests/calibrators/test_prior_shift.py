@@ -15,7 +15,7 @@ def test_undoes_the_weight_of_a_class():
 
 
 def test_factor_from_a_stated_base_rate():
-    # Odds 1 : 3 in the rows, 1 : 99 in truth.
+    # The odds are 1 : 3 in the rows and 1 : 99 in truth.
     fitted = PriorShift(base_rate=0.01).fit([0.2, 0.3, 0.4, 0.8], [0, 0, 0, 1])
     assert fitted.r_ == pytest.approx(33.0)
 

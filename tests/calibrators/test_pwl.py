@@ -17,7 +17,7 @@ def draw(n=300, distinct=12, seed=0):
 
 @pytest.mark.parametrize("loss", ["log", "brier"])
 def test_a_keypoint_on_every_score_is_isotonic_regression(loss):
-    # Isotonic regression minimises both losses; the log loss sees one row more.
+    # Isotonic regression minimises both losses. The log loss counts one more row.
     scores, y = draw()
     distinct, place, count = np.unique(scores, return_inverse=True, return_counts=True)
     positive = np.bincount(place, y)
@@ -30,7 +30,7 @@ def test_a_keypoint_on_every_score_is_isotonic_regression(loss):
 
 
 def test_is_the_least_squares_fit():
-    # Without ties of the constraint: plain least squares on hat functions.
+    # If the constraint does not bind, this is least squares on hat functions.
     rng = np.random.default_rng(1)
     scores = rng.random(800)
     y = rng.random(800) < scores
@@ -58,7 +58,7 @@ def test_never_falls(loss):
 
 @pytest.mark.parametrize("loss", ["log", "brier"])
 def test_falling_truth_gives_the_base_rate_exactly(loss):
-    # Ties between folds that have the same base rate must not depend on rounding.
+    # Ties between folds with the same base rate must not depend on rounding.
     scores, y = draw(2000)
     fitted = PiecewiseLinear(loss).fit(1.0 - scores, y)
     assert (fitted.predict(GRID) == y.mean()).all()
@@ -139,7 +139,7 @@ def test_the_fit_is_the_optimum_and_ties_are_exact(shape, n_keypoints):
 
 
 def test_a_bound_of_the_squared_error_holds_several_values():
-    # Least squares that are told the bound are known: three values at it, and a line up to them.
+    # The least squares at an active bound are known: three values at it, and a line up to them.
     scores = np.repeat(np.linspace(0.1, 0.9, 9), 40)
     y = scores > np.where(np.arange(360) % 4, 0.35, 0.15)
     fitted = PiecewiseLinear("brier", n_keypoints=9).fit(scores, y)

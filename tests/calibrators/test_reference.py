@@ -9,11 +9,11 @@ import pytest
 from calib.calibrators import calibrator
 
 DATASETS = ("tiny10", "ties200", "imbalanced2000", "smooth1000")
-# At 0 and 1 the peers clip otherwise than at 2.2e-16 (R's and netcal's grids at 1e-12, scikit-learn
-# adds 1e-12): where a row says so the ends are left out.
+# The peers do not clip 0 and 1 at 2.2e-16 (R's and netcal's grids at 1e-12, scikit-learn adds
+# 1e-12). The ends are left out if a row says so.
 INSIDE, ALL = slice(1, -1), slice(None)
 CASES = [
-    # key, parameters, record, peer, tolerance, part of the grid
+    # A row has key, parameters, record, peer, tolerance and part of the grid.
     ("isotonic", {"shrink": False}, "isotonic", "scikit-learn 1.9.1", 1e-12, ALL),
     ("isotonic", {"shrink": False}, "isotonic", "R 4.2.2", 1e-12, ALL),
     ("platt", {}, "platt_on_p", "scikit-learn 1.9.1", 1e-6, ALL),
@@ -21,7 +21,7 @@ CASES = [
     ("beta", {}, "beta_abm_mle_unconstrained", "R 4.2.2", 1e-10, INSIDE),
     ("temperature", {}, "temperature", "scikit-learn 1.9.1", 1e-6, INSIDE),
     ("venn_abers", {}, "venn_abers_ivap", "venn-abers 1.5.4", 1e-12, ALL),
-    # betacal stops its search early (lbfgs, tol 1e-4): R above is the sharper test of abm.
+    # The search of betacal stops early (lbfgs, tol 1e-4), so R above is the stricter test of abm.
     ("beta", {}, "beta_abm", "betacal 1.1.0; scikit-learn 1.9.1", 2e-4, ALL),
     ("beta_am", {}, "beta_am", "betacal 1.1.0; scikit-learn 1.9.1", 2e-4, ALL),
     ("beta_ab", {}, "beta_ab", "betacal 1.1.0; scikit-learn 1.9.1", 2e-4, ALL),
@@ -63,8 +63,8 @@ def test_venn_abers_interval(fit, records, dataset):
     assert p1 == pytest.approx(record["p1"], abs=1e-12)
 
 
-# netcal cuts uniform bins at the left, uncertainty-calibration between two rows: only where no
-# score lies on an edge and no rows are tied is the definition the same as ours.
+# Uniform bins of netcal are closed on the left, and uncertainty-calibration cuts between two rows.
+# Their definition is ours only if no score lies on an edge and no rows are tied.
 @pytest.mark.parametrize("dataset", ["imbalanced2000", "smooth1000"])
 @pytest.mark.parametrize(
     ("strategy", "record", "peer"),

@@ -30,7 +30,8 @@ def adult(shared):
 
 
 def test_adult(shared):
-    # Published: 0.3934 for SplineCalib; curvature-penalised splines reach 0.3915 to 0.3918.
+    # Published values are 0.3934 for SplineCalib, and 0.3915 to 0.3918 for curvature-penalised
+    # splines.
     train, test = adult(shared)
     fitted = Spline().fit(train.score, train.y)
     assert fitted.epsilon_ == pytest.approx(1e-4)
@@ -46,7 +47,7 @@ def test_order_of_the_rows_does_not_matter(n):
 
 
 def test_many_rows_lose_nothing_by_their_buckets():
-    # 40,000 rows on 800 scores fill 800 cells; moved by a hair they fill 40,000.
+    # 40,000 rows on 800 scores fill 800 cells. After a tiny shift of each they fill 40,000.
     scores, y = draw(40_000)
     scores = scores.round(3).clip(1e-3, 1 - 1e-3)
     moved = np.clip(scores + np.random.default_rng(1).uniform(-1e-9, 1e-9, 40_000), 0.0, 1.0)
@@ -55,7 +56,7 @@ def test_many_rows_lose_nothing_by_their_buckets():
 
 
 def test_two_scores_pass_through_their_rates():
-    # One row more, half on each score, with the base rate 0.6 as its outcome.
+    # One more row is spread over both scores, with the base rate 0.6 as its outcome.
     fitted = Spline().fit([0.2] * 5 + [0.7] * 5, [1, 1, 0, 0, 0, 1, 1, 1, 1, 0])
     assert fitted.predict([0.2, 0.7]) == pytest.approx([2.3 / 5.5, 4.3 / 5.5], abs=1e-6)
 
@@ -103,7 +104,7 @@ def test_heavy_weights():
     assert np.isfinite(plain.predict(GRID)).all()
     mixed = Spline().fit(scores, y, np.where(np.arange(500) < 5, 1e12, 1.0))
     assert np.isfinite(mixed.predict(GRID)).all()
-    # All that is known lies on one score: the other's slope is lost in rounding.
+    # Almost all weight is on one score, so the slope is lost in rounding errors.
     alone = Spline().fit([0.2, 0.2, 0.9], [0, 1, 1], [1e8, 1e8, 1e-5])
     assert alone.predict([0.2]) == pytest.approx([0.5], abs=1e-6)
     assert np.isfinite(alone.predict(GRID)).all()
@@ -136,7 +137,7 @@ def test_cross_validated_loss_is_that_of_new_rows():
         fitted = Spline().fit(scores, y)
         fresh = log_loss(fresh_y, fitted.predict(fresh_scores))
         gaps.append(fitted.cv_losses_[fitted.lambdas_ == fitted.lambda_][0] - fresh)
-    # 5 x 5,000 rows: the mean's standard error is about 0.003.
+    # There are 5 x 5,000 rows, so the standard error of the mean is about 0.003.
     assert np.mean(gaps) == pytest.approx(0.0, abs=0.01)
 
 

@@ -86,11 +86,12 @@ def test_a_wavy_curve_is_found_as_well_as_by_the_package(waves):
     fitted = SplineCalib().fit(scores, y)
     q = np.clip(fitted.predict(fresh), 1e-12, 1.0 - 1e-12)
     excess = np.mean(p * np.log(p / q) + (1.0 - p) * np.log((1.0 - p) / (1.0 - q)))
-    # splinecalib 0.0.13 on these rows. With the grid that ended at 1e-4 ours had 0.0104 and 0.0148.
+    # These are the values of splinecalib 0.0.13. With the grid that ended at 1e-4 ours had 0.0104
+    # and 0.0148.
     package = {2: 0.00072, 3: 0.00829}[waves]
     assert excess < package + 1e-3
     assert excess < 0.0015
-    assert fitted.lambda_ > fitted.lambdas_[-1]  # the least loss is inside
+    assert fitted.lambda_ > fitted.lambdas_[-1]  # The lowest loss is inside the grid.
     halves = np.arange(len(fitted.lambdas_)) / 2.0
     np.testing.assert_allclose(fitted.lambdas_, 10.0 ** (4.0 - halves))
     assert SplineCalib(least_lambda=1e-4).fit(scores, y).lambdas_[-1] == pytest.approx(1e-4)

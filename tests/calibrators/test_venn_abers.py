@@ -15,7 +15,7 @@ def test_merges_both_probabilities():
 
 
 def test_two_rows_say_little():
-    # Between a 0 and a 1 a new 0 joins the 0, and a new 1 joins the 1.
+    # Between a 0 and a 1, a new 0 joins the 0, and a new 1 joins the 1.
     p0, p1 = VennAbers().fit([0.2, 0.8], [0, 1]).interval([0.5])
     assert (p0[0], p1[0]) == (0.0, 1.0)
 

@@ -35,7 +35,7 @@ def test_every_step_of_the_fit_is_among_the_points():
 
 
 def test_band_of_scores_far_apart_is_that_of_their_binomial_rates():
-    # Two cells that no resample ever pools: the bootstrap is binomial, and its quantiles are known.
+    # No resample pools these two cells, so the bootstrap is binomial with known quantiles.
     score = np.repeat([0.2, 0.8], 1000)
     outcome = np.concatenate([np.arange(1000) < 200, np.arange(1000) < 800])
     curve = corp_curve(ScoreCells.from_arrays(outcome, score), confidence_level=0.9)
@@ -46,7 +46,7 @@ def test_band_of_scores_far_apart_is_that_of_their_binomial_rates():
 def test_a_block_of_one_outcome_still_has_a_band():
     score = np.repeat([0.1, 0.9], 50)
     curve = corp_curve(ScoreCells.from_arrays(score > 0.5, score))
-    # Wilson's bound of 0 out of 50: z^2 / (n + z^2).
+    # Wilson's bound for 0 of 50 is z^2 / (n + z^2).
     assert curve.high[0] == pytest.approx(3.8415 / 53.8415, abs=1e-4)
     assert curve.low[-1] == pytest.approx(1 - 3.8415 / 53.8415, abs=1e-4)
 
@@ -68,7 +68,7 @@ def test_band_covers_the_truth_about_as_often_as_it_says():
         curve = corp_curve(cells, n_replicates=150)
         low, high = (np.interp(score, curve.score, end) for end in (curve.low, curve.high))
         covered.append(np.mean((low <= score) & (score <= high)))
-    # Each repetition's share varies by about 0.05: the mean of 60 is known to 0.01.
+    # The share of a repetition varies by about 0.05, so the mean of 60 is known to 0.01.
     assert 0.93 <= np.mean(covered) <= 0.99
 
 
@@ -81,7 +81,7 @@ def test_band_covers_the_truth_of_rare_events():
         curve = corp_curve(cells, n_replicates=150)
         low, high = (np.interp(score, curve.score, end) for end in (curve.low, curve.high))
         covered.append(np.mean((low <= score) & (score <= high)))
-    # Each repetition's share varies by about 0.08; resamples alone cover 0.91.
+    # The share of a repetition varies by about 0.08. Resamples alone cover 0.91.
     assert 0.93 <= np.mean(covered) <= 0.99
 
 
@@ -108,7 +108,8 @@ def test_bands_of_copies_named_as_clusters_are_those_of_the_rows(curve):
         return np.mean(np.interp(at, of.score, of.high) - np.interp(at, of.score, of.low))
 
     assert width(told) == pytest.approx(width(curve(CELLS)), rel=0.15)
-    # Unaware of the copies CORP is too sure, and the spline follows noise that comes five times.
+    # Without clusters the band of CORP is too narrow, and the spline follows noise that is there
+    # five times.
     assert abs(np.log(width(unaware) / width(told))) > np.log(1.5)
 
 

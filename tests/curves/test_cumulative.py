@@ -41,12 +41,12 @@ def test_recalibrated_probability_finds_the_truth():
 def test_null_band_holds_what_the_test_does_not_reject(level):
     curve = cumulative_curve(CELLS, confidence_level=level)
     sigma = np.sqrt(SCORE @ (1 - SCORE)) / 20_000
-    quantile = {0.9: 1.959963985, 0.95: 2.241402728}[level]  # 4 P(Z > x) = 1 - level
+    quantile = {0.9: 1.959963985, 0.95: 2.241402728}[level]  # The level is 1 - 4 P(Z > x).
     assert curve.null_half_width == pytest.approx(quantile * sigma, rel=1e-4)
 
 
 def test_null_band_of_few_scores_is_that_of_their_binomial_counts():
-    # One score: the gap is that of a binomial count, within 18 of 120 with a chance of 0.956.
+    # With one score the gap is that of a binomial count, within 18 of 120 with probability 0.956.
     cells = ScoreCells.from_arrays(np.arange(400) < 120, np.full(400, 0.3))
     assert 400 * cumulative_curve(cells).null_half_width == pytest.approx(18, abs=1.0)
     inside = binom.cdf(138, 400, 0.3) - binom.cdf(101, 400, 0.3)

@@ -58,7 +58,8 @@ def test_weighted_bars_use_the_effective_rows():
     weight = np.where(np.arange(3000) % 2 == 0, 1.0, 3.0)
     weighted = reliability_curve(ScoreCells.from_arrays(OUTCOME, SCORE, weight), n_bins=4)
     plain = reliability_curve(CELLS, n_bins=4)
-    # (1 + 3)^2 / (2 (1 + 9)) = 0.8 of the rows count: the bars are wider by about sqrt(1/0.8).
+    # The bars are wider by about sqrt(1/0.8), because (1 + 3)^2 / (2 (1 + 9)) = 0.8 of the rows
+    # count.
     ratio = (weighted.high - weighted.low) / (plain.high - plain.low)
     np.testing.assert_allclose(ratio, np.sqrt(1 / 0.8), rtol=0.05)
 
@@ -90,7 +91,7 @@ def test_a_bin_of_one_outcome_takes_the_design_effect_of_the_others():
     told = reliability_curve(
         rows.cells(), **edges, clusters=replicate(resample_rows(rows, rows.cells()), rows.score)
     )
-    # Wilson's lower bound of n out of n: n / (n + z^2), with about n / 6.
+    # Wilson's lower bound for n of n is n / (n + z^2), and a bin has about n / 6 rows.
     n = 3.8415 * told.low[-1] / (1 - told.low[-1])
     assert told.observed[-1] == 1.0
     assert n == pytest.approx(told.rows[-1] / 6, rel=0.3)
@@ -144,7 +145,7 @@ def test_calibrated_dots_lie_in_the_simultaneous_band_together(clustered):
         curve = reliability_curve(cells, n_bins=10, clusters=clusters, band="simultaneous")
         low, high = curve.band_low - 1e-9, curve.band_high + 1e-9
         outside += ((curve.observed < low) | (curve.observed > high)).any()
-    assert outside <= 19  # of 200 at 5%: with probability 0.996
+    assert outside <= 19  # This holds for 200 draws at 5% with probability 0.996.
 
 
 def test_frame():

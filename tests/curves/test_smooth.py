@@ -18,8 +18,8 @@ def drawn(n, slope=1.0, shift=0.0, rng=RNG):
 
 
 def test_a_truth_that_is_a_line_gives_logistic_regression_and_its_band():
-    # Equal distances on the log-odds scale: outcomes are exactly those of a straight line, so the
-    # smoothest spline wins, and it is a logistic regression.
+    # The scores have equal distances on the log-odds scale, and the outcomes are those of a
+    # straight line. The smoothest spline is therefore the best, and it is a logistic regression.
     score = expit(np.linspace(-3, 3, 41)).repeat(200)
     rate = expit(0.5 * logit(score) - 0.3)
     outcome = (np.arange(len(score)) % 200 + 0.5) < 200 * rate
@@ -42,7 +42,7 @@ def test_band_covers_the_truth_about_as_often_as_it_says():
         curve = smooth_curve(ScoreCells.from_arrays(outcome, score))
         truth = expit(0.6 * logit(curve.score) + 0.2)
         covered.append(np.mean((curve.low <= truth) & (truth <= curve.high)))
-    # Points of one repetition fail together: the mean of 60 is known to about 0.025.
+    # The points of a repetition are not independent: the mean of 60 is known to about 0.025.
     assert 0.89 <= np.mean(covered) <= 0.995
 
 
@@ -59,7 +59,7 @@ def test_distances_from_the_diagonal_are_about_the_calibration_index():
     cells = ScoreCells.from_arrays(outcome, score)
     curve = smooth_curve(cells)
     gap = np.abs(np.interp(score, curve.score, curve.observed) - score).mean()
-    # Both splines, on slightly different axes.
+    # Both are splines on slightly different axes.
     assert gap == pytest.approx(integrated_calibration_index(cells).ici, rel=0.05)
 
 

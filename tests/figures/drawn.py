@@ -68,7 +68,7 @@ def periods(analysis: Analysis, first: str = "2019") -> dict[str, PeriodTable]:
     held_out = analysis.held_out
     n = len(held_out.rows)
     year = np.array([first, "2020", "2022", "2023"])[np.arange(n) * 4 // n]
-    # Twenty rows of the last year: too few to be judged.
+    # The last year has twenty rows, which are too few to judge it.
     year[(year == "2023") & (np.arange(n) < n - 20)] = "2022"
     cut = cut_periods(year)
     return {key: period_table(held_out.rows, held_out.scores[key], cut) for key in METHODS}
@@ -153,7 +153,7 @@ def needs_an_analysis_alone(chart: Callable[..., Chart]) -> bool:
     return [p.name for p in parameters if p.default is p.empty] == ["analysis"]
 
 
-# By the name of its function, every registered chart, drawn in some ways. A chart that needs only
+# Every registered chart is drawn in some ways, by the name of its function. A chart that needs only
 # an analysis is drawn without an entry here.
 SAMPLES: dict[str, tuple[Callable[[Analysis], Chart], ...]] = {
     name: (chart,) for name, chart in CHARTS.items() if needs_an_analysis_alone(chart)

@@ -29,7 +29,7 @@ def test_the_longest_range_serves_all(analyses):
     assert before[0] != before[1]
     low, high = min(low for low, _ in before), max(high for _, high in before)
     assert ranges(same_axes(charts), "yaxis") == [(low, high)] * 2
-    # The charts themselves are left as they are.
+    # The function does not change the charts that it gets.
     assert ranges(charts, "yaxis") == before
 
 

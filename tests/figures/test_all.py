@@ -27,7 +27,8 @@ from calib.figures.svg import to_svg
 from calib.figures.theme import FRAME, METHOD_STYLES, OTHER_STYLE, OUTCOME, style_of
 from tests.figures.drawn import ALL, BUILDERS, SAMPLES
 
-# Machado, Oliveira, Fernandes 2009, doi:10.1109/TVCG.2009.113, severity 1: on linear RGB.
+# These matrices for linear RGB are those of Machado, Oliveira, Fernandes 2009,
+# doi:10.1109/TVCG.2009.113, severity 1.
 DICHROMATS = {
     "without red": [
         [0.152286, 1.052583, -0.204868],
@@ -47,7 +48,7 @@ DICHROMATS = {
 }
 
 
-# The others state what they show.
+# The alternative texts of the other charts have no verdict.
 WITH_VERDICT = [
     f"{name}_chart 0"
     for name in ("reliability", "cumulative_difference", "functions", "before_after")
@@ -248,7 +249,7 @@ def test_a_chart_is_drawn_as_svg(chart_of, build):
     for layer in chart.layers:
         if layer.legend:
             assert unescape(layer.label) in text
-    # No style attribute, which a page's policy would refuse.
+    # The content policy of a page would refuse a style attribute.
     assert not any(each.get("style") for each in drawn.iter())
     assert "nan" not in "".join(each.get("d") or "" for each in drawn.iter())
 
@@ -266,13 +267,13 @@ def test_every_method_has_a_colour_a_dash_and_a_marker_of_its_own():
 def test_no_two_methods_have_colours_that_are_hard_to_tell_apart():
     colors = {key: _lab(style.color) for key, style in METHOD_STYLES.items()}
     for one, other in itertools.combinations(colors, 2):
-        # CIE 1976, in which 2.3 is just noticed.
+        # A difference of 2.3 in CIE 1976 is just noticeable.
         assert np.linalg.norm(colors[one] - colors[other]) > 10.0, (one, other)
 
 
 @pytest.mark.parametrize("background", [(255, 255, 255), (20, 24, 29)])
 def test_the_default_methods_can_be_seen_on_light_and_dark(background):
-    # WCAG asks 3 to 1 of graphics.
+    # WCAG asks for a contrast of 3 to 1 for graphics.
     for key in DEFAULT_METHODS:
         assert _contrast(METHOD_STYLES[key].color, background) >= 3.0, key
 

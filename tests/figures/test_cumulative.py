@@ -4,7 +4,7 @@ import pytest
 from calib.figures.cumulative import cumulative_chart
 from calib.figures.cumulative_difference import cumulative_difference_chart
 
-# (panel, trace, x, y): section 4 of Gupta et al., Figure 1.
+# A row has panel, trace, x and y by section 4 of Gupta et al., Figure 1.
 PANELS = [
     (0, "Predicted", "fractile", "cumulative_score"),
     (0, "Observed", "fractile", "cumulative_outcome"),
@@ -34,7 +34,7 @@ def test_a_panel_alone_draws_what_it_draws_among_four(analysis, trace, panel, na
     np.testing.assert_allclose(line.x, getattr(curve, x), atol=1e-7)
     np.testing.assert_allclose(line.y, getattr(curve, y), atol=1e-7)
     assert (line.xaxis, line.showlegend) == ("x", True)
-    # What the panel on its left says among four, it says itself.
+    # A panel alone has the axis title that the panel on its left has among four.
     assert figure.layout.yaxis.title.text in ("Cumulative probability", "Probability")
     assert figure.layout.yaxis.side == "left"
 
@@ -77,7 +77,7 @@ def test_difference_band_is_the_null_of_the_first_method(analysis, trace):
 def test_marked_extremes_are_the_ks_and_kuiper_errors(analysis, trace):
     figure = cumulative_difference_chart(analysis, ("uncalibrated",)).figure
     low, high, ks = trace(figure, "extremes uncalibrated").y
-    # The metrics are computed on all cells, the curve is thinned: its extremes must survive.
+    # The metrics are computed on all cells and the curve is thinned, so its extremes must be kept.
     assert abs(ks) == pytest.approx(analysis.uncalibrated.ks.statistic, abs=1e-12)
     difference = analysis.uncalibrated.cumulative.difference
     assert (low, high) == (difference.min(), difference.max())
@@ -97,7 +97,7 @@ def test_the_ks_marker_lies_on_top_of_the_kuiper_marker_and_speaks_for_both(anal
     for key in analysis.methods:
         figure = cumulative_difference_chart(analysis, (key,)).figure
         marks = trace(figure, f"extremes {key}")
-        # Plotly draws the last on top, and of two at one place it is the last that is pointed at.
+        # Plotly draws the last marker on top, and the pointer finds only that one.
         assert [symbol.endswith("-open") for symbol in marks.marker.symbol] == [True, True, False]
         assert 2 * marks.marker.size[2] < min(marks.marker.size[:2])
         assert (marks.x[2], marks.y[2]) in zip(marks.x[:2], marks.y[:2], strict=True)

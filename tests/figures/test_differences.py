@@ -57,7 +57,7 @@ def test_an_interval_that_dwarfs_all_others_leaves_the_panel(analysis):
     ]
     assert low < min(0.0, *others)
     assert max(0.0, *others) < high
-    # Drawn whole, the panel would be thirty wide.
+    # A panel with the whole interval would be thirty wide.
     assert high - low < 2.0
 
 

@@ -25,7 +25,7 @@ def test_logit_axes_carry_maps_dots_and_knots_by_their_log_odds(analysis, trace)
         inside &= (function.calibrated > 0) & (function.calibrated < 1)
         for drawn, p in ((line.x, function.score), (line.y, function.calibrated)):
             np.testing.assert_allclose(drawn[inside], scipy.special.logit(p[inside]), atol=1e-9)
-        # What is beyond the axis is cut there, not drawn along its edge.
+        # A line beyond the axis is cut, and not drawn along its edge.
         assert line.x[0] < 2 * low
         np.testing.assert_allclose(np.array(line.customdata)[:, 0], function.score, atol=1e-7)
     knots = analysis.methods["isotonic"].function.knots

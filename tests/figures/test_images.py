@@ -18,7 +18,7 @@ def charts(analysis):
     return [build(analysis) for build in BUILDERS.values()]
 
 
-# A chart is a figure to the browser, as any other: `make test-all` draws the rest.
+# The browser draws all charts alike, so one is enough here: `make test-all` draws the others.
 @needs_browser
 @pytest.mark.parametrize("n", common_first([3, len(BUILDERS)], [3]))
 def test_every_chart_becomes_an_image_of_its_size(n, charts):

@@ -105,7 +105,7 @@ def test_a_chart_of_square_panels_is_as_high_as_its_width_asks_for(analysis):
     margin = chart.figure.layout.margin
     inner = (chart.width - margin.l - margin.r, chart.height - margin.t - margin.b)
     for width in (300, chart.width, 900):
-        # The CSS as Python: cqw is a hundredth of the width.
+        # The CSS is evaluated as Python: cqw is a hundredth of the width.
         css = chart.height_by_width.removeprefix("calc").replace("px", "")
         height = eval(css.replace("100cqw", str(width)))
         grown = (width - margin.l - margin.r) / inner[0]
@@ -116,7 +116,7 @@ def test_the_legend_of_a_square_lies_as_far_below_it_at_any_width(analysis):
     """A share of the panel's height would grow with it; the legend's empty title does not."""
     legend = reliability_chart(analysis, histogram=False).figure.layout.legend
     assert (legend.y, legend.yanchor, legend.title.side) == (0.0, "top", "top")
-    assert legend.bgcolor == "rgba(0, 0, 0, 0)"  # it lies on the labels of the axis
+    assert legend.bgcolor == "rgba(0, 0, 0, 0)"  # The legend covers the labels of the axis.
     assert legend.title.text.strip("\u00a0") == ""
 
 

@@ -71,7 +71,7 @@ def test_differences_are_paired(compared):
     matrices = [compared.held_out.matrix(key) for key in ("uncalibrated", "temperature")]
     gain = np.log(matrices[0][rows, label]) - np.log(matrices[1][rows, label])
     difference = temperature.differences["log_loss"]
-    # Of skewed values the two sides differ; together they are as wide as Student's interval.
+    # The two sides differ for skewed values. Together they are as wide as Student's interval.
     width = 2 * 1.96 * gain.std(ddof=1) / np.sqrt(len(gain))
     assert difference.high - difference.low == pytest.approx(width, rel=0.03)
     assert temperature.differences["accuracy"].value == 0.0
@@ -79,7 +79,7 @@ def test_differences_are_paired(compared):
 
 
 def test_the_simplest_of_the_good_is_recommended(compared):
-    # The scores are twice as sure as they should be: one number repairs them.
+    # The log-odds are twice as large as they should be, which one parameter repairs.
     assert compared.recommended == "temperature"
     assert compared.results["uncalibrated"].to_best.low > 0.0
 
@@ -130,7 +130,8 @@ def test_groups_are_held_out_whole(problem):
 def test_classes_that_are_rare_or_never_seen_are_told(problem, texts):
     scores, label = problem
     common = np.flatnonzero(label < 2)
-    rows = np.append(common, np.flatnonzero(label == 2)[:1])  # one row of class 2, none of 3
+    # Class 2 has one row, and class 3 has none.
+    rows = np.append(common, np.flatnonzero(label == 2)[:1])
     found = compare_multiclass(Predictions.from_arrays(label[rows], scores[rows]), METHODS)
     assert found.held_out.unseen == (2, 3)
     texts.shown(found.notes[0])

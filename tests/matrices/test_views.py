@@ -38,7 +38,7 @@ def test_outcomes_are_those_of_the_class_that_each_method_ranks_first(prediction
         expected = log_loss(right, matrix.max(axis=1))
         assert analysis.methods[key].metrics["log_loss"].value == pytest.approx(expected)
         assert analysis.methods[key].metrics["ks_error"].value == ks_error(right, view.score)
-    # Isotonic regression ranks some rows otherwise, and only it.
+    # Only isotonic regression changes the ranks of some rows.
     assert set(analysis.held_out.outcomes) == {"isotonic"}
 
 
@@ -185,7 +185,7 @@ def numbers_of(found, into):
             numbers_of(own, into)
     elif is_dataclass(found):
         for own in fields(found):
-            # The source: the rows in the order that they were given in.
+            # The rows of the source are in their original order.
             if own.name not in ("held_out", "fingerprint", "settings", "columns", "source"):
                 numbers_of(getattr(found, own.name), into)
     return into

@@ -9,7 +9,7 @@ from calib.metrics.binned import flipped
 
 
 def test_debiased_by_hand():
-    # Two bins: 4 rows (rate 1/4, mean 0.2) and 3 rows (rate 1/3, mean 2.35/3).
+    # Two bins have 4 rows (rate 1/4, mean 0.2) and 3 rows (rate 1/3, mean 2.35/3).
     score = [0.1, 0.2, 0.2, 0.3, 0.6, 0.8, 0.95]
     outcome = [0, 0, 0, 1, 0, 1, 0]
     first = 0.05**2 - 0.25 * 0.75 / 3

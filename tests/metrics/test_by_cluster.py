@@ -74,13 +74,13 @@ def rejections(n, n_clusters, size, mean):
 
 def test_calibrated_clusters_are_rejected_as_often_as_is_said():
     for name, count in rejections(120, 60, 40, mean=-0.5).items():
-        # 6 expected, give or take 2.4; tests of independent rows reject 30 and more.
+        # The expected number is 6 +- 2.4. Tests for independent rows reject at least 30.
         assert count <= 14, name
 
 
 def test_calibrated_clusters_of_rare_events_are_rejected_as_often_as_is_said():
     for name, count in rejections(50, 300, 5, mean=-4.5).items():
-        # 2.5 expected, give or take 1.5.
+        # The expected number is 2.5 +- 1.5.
         assert count <= 8, name
 
 
@@ -158,7 +158,8 @@ def test_the_widened_line_counts_no_copies():
     for name in ("slope", "intercept"):
         for part in ("low", "high", "error"):
             expected = getattr(single, f"{name}_{part}")
-            # The sandwich of clusters and the model's own error agree where the model holds.
+            # The sandwich estimator by cluster and the model's own errors agree if the model is
+            # right.
             assert getattr(found, f"{name}_{part}") == pytest.approx(expected, abs=0.03), (
                 name,
                 part,
@@ -229,7 +230,7 @@ def test_a_group_of_certain_rows_is_left_out_of_hosmer_lemeshow_by_cluster():
     mean = np.array([score[place == k].mean() for k in range(1, 10)])
     scale = np.bincount(place)[1:] * mean * (1 - mean)
     expected = rao_scott(found.statistic, moments[:, 1:], np.diag(scale), certain.group)
-    # The simulation draws sums of rows, whose law is near that of normal numbers.
+    # The simulation draws sums of rows, which are approximately normal.
     assert found.p_value == pytest.approx(expected, abs=0.02)
     assert found.null == "simulation, 4,999 draws, 40 clusters"
 
@@ -242,12 +243,13 @@ def test_few_expected_rows_of_clusters_are_simulated_and_widened():
     outcome = norm.cdf(common + math.sqrt(0.5) * rng.normal(size=180)) < 0.09
     rows = Predictions.from_arrays(outcome, score, group=group).view()
     found = clustered_tests(rows)["hosmer_lemeshow"]
-    # One group of 9 expected positives: more than 5.
+    # The group has 9 expected positives, which are more than 5.
     assert found.null == "Rao-Scott F, 60 clusters"
     few = rows.rows(np.arange(90))
     found, single = clustered_tests(few)["hosmer_lemeshow"], by_row(few)["hosmer_lemeshow"]
     assert found.null == "simulation, 4,999 draws, 30 clusters"
-    # Of one group the widened law is that of a square: a smaller statistic of independent rows.
+    # The p-value is that of a smaller statistic of independent rows, which is a square for one
+    # group.
     moments = (few.outcome - few.score)[:, None]
     sums = [moments[few.group == c].sum() for c in range(30)]
     mean = max(1.0, 1.0 + (np.square(sums).sum() - (moments**2).sum()) / (90 * 0.05 * 0.95))

@@ -13,7 +13,7 @@ SCORE = np.array([0.05, 0.2, 0.2, 0.4, 0.55, 0.7, 0.7, 0.9])
 
 
 def test_by_hand():
-    # Cell sums of y - s: 0.8, -0.3, -0.4 over 4 rows (0.6 and 0.7 are two cells).
+    # The sums of y - s by cell are 0.8, -0.3 and -0.4 over 4 rows; 0.6 and 0.7 are two cells.
     outcome, score = [1, 0, 0, 1], [0.2, 0.3, 0.6, 0.8]
     curve = np.array([0.0, 0.8, 0.5, -0.1, 0.1]) / 4
     assert metrics.ks_error(outcome, score) == pytest.approx(np.abs(curve).max())
@@ -22,7 +22,7 @@ def test_by_hand():
 
 
 def test_tied_rows_are_never_split():
-    # In any order of its rows the tie would show a gap of at least 0.25.
+    # If tied rows were split in any order, the gap would be at least 0.25.
     assert metrics.ks_error([0, 1], [0.5, 0.5]) == 0.0
 
 
@@ -60,7 +60,8 @@ def test_the_limit_is_used_from_100_distinct_scores(texts):
 
 @pytest.mark.parametrize("test", [metrics.ks_test, metrics.kuiper_test])
 def test_one_score_is_a_binomial_test(test):
-    # 400 rows of score 0.3 with 140 positives: as far from 120 is at most 100 or at least 140.
+    # 140 of 400 rows with score 0.3 are positive. A count is as far from 120 if it is at most 100
+    # or at least 140.
     result = test([1] * 140 + [0] * 260, [0.3] * 400)
     exact = binom.cdf(100, 400, 0.3) + binom.sf(139, 400, 0.3)
     assert result.p_value == pytest.approx(exact, abs=4 * np.sqrt(exact / 4999))

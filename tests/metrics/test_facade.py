@@ -3,6 +3,7 @@
 import inspect
 import math
 import re
+from typing import get_args, get_type_hints
 
 import numpy as np
 import pytest
@@ -157,7 +158,7 @@ def test_every_metric_says_what_it_is(key):
     assert re.fullmatch(r"[A-Z].*[^.]", entry.label, re.IGNORECASE)
     for words in (entry.meaning, entry.convention):
         assert re.fullmatch(r"[A-Z].*\.", words)
-    # A source is a year at least, and its identifier where it has one.
+    # A source has a year, and an identifier if there is one.
     assert re.search(r"\b(19|20)\d\d\b", entry.source)
 
 
@@ -166,32 +167,46 @@ def test_one_class_has_no_auc_and_no_slope():
     assert not metrics.calibration_slope_intercept([1, 1], [0.2, 0.3]).estimable
 
 
-# What a parameter is, as documented, where it is not given; and something else.
+# These defaults are pinned, so that none is changed by mistake.
 DEFAULTS = {
-    "n_bins": (15, 16), "strategy": ("uniform", "quantile"), "norm": ("l1", "l2"),
-    "threshold": (1e-3, 0.2), "n_groups": (10, 11), "random_state": (0, 1),
-    "confidence_level": (0.95, 0.9),
+    "n_bins": 15, "strategy": "uniform", "norm": "l1", "threshold": 1e-3, "n_groups": 10,
+    "random_state": 0, "confidence_level": 0.95,
 }  # fmt: skip
 
 
 def optional(key):
     parameters = inspect.signature(getattr(metrics, key)).parameters.values()
-    return [p.name for p in parameters if p.default not in (None, p.empty)]
+    return {p.name: p.default for p in parameters if p.default not in (None, p.empty)}
+
+
+def other_value(key, name):
+    """A value of the parameter that is not its default."""
+    default = optional(key)[name]
+    if isinstance(default, bool):
+        return not default
+    if isinstance(default, str):
+        options = get_args(get_type_hints(METRICS[key].compute)[name])
+        return next(option for option in options if option != default)
+    if name == "threshold":
+        # The lowest score is above half of the default.
+        return 0.2
+    return default + 1 if isinstance(default, int) else default / 2.0
 
 
 CASES = [(key, name) for key in score_metrics() for name in optional(key)]
 
 
 @pytest.mark.parametrize(("key", "name"), CASES)
-def test_a_parameter_that_is_not_given_is_as_documented(key, name):
-    default, other = DEFAULTS.get(name, (False, True))
+def test_a_parameter_that_is_not_given_has_its_default(key, name):
+    default = optional(key)[name]
+    assert default == DEFAULTS.get(name, default)
     metric, given = getattr(metrics, key), {"norm": "l2"} if name == "debiased" else {}
-    # Scores of which a null distribution is simulated, and no two alike.
+    # All scores are distinct, and few enough for a simulated null distribution.
     score = np.random.default_rng(11).random(90) ** 3
     outcome = np.random.default_rng(12).random(90) < score**1.5
-    found = metric(outcome, score, **given)
-    assert found == metric(outcome, score, **given, **{name: default})
-    assert found != metric(outcome, score, **given, **{name: other})
+    result = metric(outcome, score, **given)
+    assert result == metric(outcome, score, **given, **{name: default})
+    assert result != metric(outcome, score, **given, **{name: other_value(key, name)})
 
 
 @pytest.mark.parametrize("key", matrix_metrics())
@@ -228,6 +243,7 @@ def test_documentation_adds_what_the_declaration_says(key):
     assert "ValueError\n    If " in doc
 
 
+# The last values that are allowed, and the first that are refused.
 LIMITS = {
     "n_bins": ((1,), (0,)),
     "n_groups": ((1,), (0,)),

@@ -29,7 +29,8 @@ def test_spiegelhalter_without_spread():
 
 
 def test_hosmer_lemeshow_by_hand():
-    # Two groups of 40: expected 8 and 32, observed 12 and 29; variance 6.4 each.
+    # Two groups of 40 rows have 8 and 32 expected and 12 and 29 observed positives. Both variances
+    # are 6.4.
     score = [0.2] * 40 + [0.8] * 40
     outcome = [1] * 12 + [0] * 28 + [1] * 29 + [0] * 11
     result = metrics.hosmer_lemeshow_test(outcome, score, n_groups=2)
@@ -38,7 +39,7 @@ def test_hosmer_lemeshow_by_hand():
 
 
 def test_hosmer_lemeshow_of_few_expected_is_simulated():
-    # 20 rows of score 0.1, 4 of them positive: as far from 2 is 0 or at least 4.
+    # 4 of 20 rows with score 0.1 are positive. A count is as far from 2 if it is 0 or at least 4.
     result = metrics.hosmer_lemeshow_test([1] * 4 + [0] * 16, [0.1] * 20)
     exact = binom.pmf(0, 20, 0.1) + binom.sf(3, 20, 0.1)
     assert result.statistic == pytest.approx(2**2 / 1.8)
@@ -60,7 +61,7 @@ def test_simulated_hosmer_lemeshow_rejects_rare_events_as_often_as_it_says():
         score = expit(rng.normal(-5.0, 1.0, 300))
         outcome = rng.random(300) < score
         rejected += metrics.hosmer_lemeshow_test(outcome, score).p_value < 0.05
-    # 20 give or take 4.4; the chi-square rejects about 60.
+    # The expected number is 20 +- 4.4. The chi-square test rejects about 60.
     assert 6 <= rejected <= 36
 
 

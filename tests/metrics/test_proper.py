@@ -41,6 +41,6 @@ def test_a_certain_row_that_is_wrong_costs_what_the_clip_says():
 
 @pytest.mark.parametrize(("weight", "rows"), [((3.0, 1.0), 2), ((1.0, 3.0), 1), ((1.0, 1.0), 1)])
 def test_rows_of_one_score_whose_weights_differ_are_estimated_and_rounded_up(weight, rows):
-    # 2 rows times 3/4, 1/4 or 1/2 of their weight.
+    # A share of 3/4, 1/4 or 1/2 of the weight of 2 rows is wrong, and the number is rounded up.
     for outcome, score in (([1, 0], 0.0), ([0, 1], 1.0)):
         assert metrics.certain_and_wrong(outcome, [score] * 2, sample_weight=weight) == rows

@@ -12,7 +12,7 @@ from calib import metrics
 from calib.data.cells import ScoreCells
 from calib.metrics import METRICS, matrix_metrics, score_metrics
 
-# Multiples of 1/64 are exact, as are their complements, and only 0, 1/2 and 1 lie on a bin's edge.
+# Multiples of 1/64 and their complements are exact, and only 0, 1/2 and 1 lie on the edge of a bin.
 SCORES = st.one_of(st.integers(0, 64).map(lambda k: k / 64), st.sampled_from([0.0, 1.0]))
 ROWS = st.lists(st.tuples(st.booleans(), SCORES, st.integers(1, 3)), min_size=1, max_size=30)
 QUICK = settings(max_examples=40)
@@ -38,7 +38,7 @@ def drawn(seed):
     return Rows(outcome, score, weight, rng.uniform(0.05, 0.95), 10.0 ** rng.uniform(-3.0, 3.0))
 
 
-# The same for all metrics: Hypothesis would take longer to draw them than most metrics take.
+# All metrics share these data, because Hypothesis needs longer to draw them than most metrics.
 DRAWN = [drawn(seed) for seed in range(40)]
 
 
@@ -47,7 +47,7 @@ def keys_of(holds):
     return [key for key, metric in score_metrics().items() if holds(metric)]
 
 
-# Weights are the inverse of sampling chances here, not counts.
+# Weights are inverse sampling probabilities here, not counts.
 BY_WEIGHT = keys_of(lambda metric: not metric.weighs_evidence)
 PERFECT = keys_of(lambda metric: metric.perfect is not None)
 OF_EITHER_CLASS = keys_of(lambda metric: metric.other_class is not None)
@@ -140,7 +140,7 @@ def test_the_other_class_gives_what_is_declared(key):
 
 
 def test_the_slope_of_the_other_class_is_the_same():
-    # The slope with its error and bounds, and the test; intercepts change their sign.
+    # The slope keeps its error, bounds and test, and intercepts change their sign.
     same = [0, 1, 2, 3, 12, 13]
     for rows in DRAWN:
         one, two = of_both_classes("calibration_slope_intercept", rows)
@@ -235,6 +235,6 @@ def test_cells_of_an_aggregation_are_those_of_the_rows(key):
         distinct, cell = np.unique(score, return_inverse=True)
         count = np.bincount(cell).astype(np.float64)
         positive = np.bincount(cell, outcome)
-        # Equal but separate arrays, as a database returns them.
+        # The arrays are equal but separate, as a database returns them.
         merged = ScoreCells(distinct, count, count.copy(), positive, count.copy(), positive.copy())
         check_same(metric(outcome, score), metric(merged), rows)

@@ -13,7 +13,7 @@ def test_corp_decompositions(shared):
     assert len(published) == 10
     for row in published.itertuples():
         table = pd.read_csv(shared / "data" / "corp" / row.file)
-        # Some of the flare forecasts are missing, all of them on the same days.
+        # Some flare forecasts are missing, all of them on the same days.
         table = table[[row.forecast, row.outcome]].dropna()
         assert len(table) == row.n
         parts = metrics.brier_decomposition(table[row.outcome], table[row.forecast])
@@ -35,14 +35,14 @@ def test_resnet_110_on_cifar_10(shared):
 
 
 def test_blog_binary_example():
-    # Three bins of 2, 5 and 3 rows with gaps 0.235, 0.286 and 0.170.
+    # Three bins of 2, 5 and 3 rows have the gaps 0.235, 0.286 and 0.170.
     score = [0.235] * 2 + [0.514] * 5 + [2 / 3 + 0.17] * 3
     outcome = [0, 0, 1, 1, 1, 1, 0, 1, 1, 0]
     assert metrics.expected_calibration_error(outcome, score, n_bins=3) == pytest.approx(0.241)
 
 
 def test_blog_multiclass_example():
-    # Three bins of 3, 3 and 4 rows whose gaps add up to 1.18, 0.51 and 0.25.
+    # Three bins of 3, 3 and 4 rows have gaps that add up to 1.18, 0.51 and 0.25.
     score = [(2 - 1.18) / 3] * 3 + [(1 + 0.51) / 3] * 3 + [(3 + 0.25) / 4] * 4
     outcome = [1, 1, 0, 1, 0, 0, 1, 1, 1, 0]
     assert metrics.expected_calibration_error(outcome, score, n_bins=3) == pytest.approx(0.194)

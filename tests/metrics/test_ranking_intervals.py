@@ -60,7 +60,8 @@ def test_perfect_ranks_have_newcombes_interval():
 
 def test_two_positives_hold_what_is_promised():
     rng, held = np.random.default_rng(0), []
-    truth = 0.760250  # P(N(1, 1) > N(0, 1)): scores shift by their variance between the classes
+    # AUC is P(N(1, 1) > N(0, 1)), because scores shift by their variance between the classes.
+    truth = 0.760250
     for _ in range(400):
         score = expit(np.append(rng.normal(0.0, 1.0, 198), rng.normal(1.0, 1.0, 2)))
         rows = Predictions.from_arrays([0] * 198 + [1] * 2, score).view()
@@ -104,14 +105,15 @@ def test_a_difference_of_few_rows_has_delongs_standard_error_and_satterthwaites_
     slow = total = variance = 0.0
     for chosen in (outcome, ~outcome):
         n, squares = chosen.sum(), np.square(change[chosen])
-        few = squares.sum() ** 2 / (squares @ squares) - 1.0  # equal squares that vary as much
+        # This many equal squares, less one, would vary as much.
+        few = squares.sum() ** 2 / (squares @ squares) - 1.0
         variance += (change**2)[chosen].sum() / 60**2 * n / (n - 1)
         slow, total = slow + 1.0 / (n**2 * few), total + 1.0 / n
     assert outcome.sum() < 20
     half = t.ppf(0.975, total**2 / slow) * math.sqrt(variance)
     assert found.high - found.value == pytest.approx(half, rel=1e-9)
     assert found.value - found.low == pytest.approx(half, rel=1e-9)
-    # Two classifiers that share nothing: the rows' own mean is no part of DeLong's variance.
+    # The two classifiers are independent. DeLong's variance does not contain the mean of the rows.
     assert math.sqrt(variance) == pytest.approx(
         delong(outcome, rows.score, np.random.default_rng(1).random(60)), rel=0.05
     )
@@ -164,7 +166,7 @@ def test_variance_that_the_rows_do_not_show_is_added_and_grows_with_clusters():
         found = auc_difference(rows, own[at], other[at], added_variance=1e-4)
         halves = [each.high - each.value for each in (without, found)]
         added = halves[1] ** 2 - halves[0] ** 2
-        # Of copies: 4 times, but for n / (n - 1) of clusters and of rows.
+        # The variance of copies is 4 times as large, up to n / (n - 1) of clusters and of rows.
         assert added == pytest.approx(1.959964**2 * 1e-4 * effect, rel=3e-3)
 
 
@@ -184,7 +186,7 @@ def test_folds_are_ranked_apart_and_count_by_their_pairs():
     rng = np.random.default_rng(6)
     score, outcome = rng.random(90).round(1), rng.random(90) < 0.4
     weight, fold = rng.uniform(0.5, 2.0, 90), np.repeat([0, 1, 2, 3], [20, 30, 30, 10])
-    outcome[80:] = True  # a fold of one class
+    outcome[80:] = True  # This fold has only one class.
     rows = Predictions.from_arrays(outcome, score, weight).view()
     pairs = areas = 0.0
     for number in range(3):

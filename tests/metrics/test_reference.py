@@ -115,7 +115,7 @@ LEFT_CLOSED = "bins are [lo, hi): a score on an edge falls into the bin above it
 RANKS = "equal counts are cut by rank"
 NUMPY = "numpy.quantile's default, by which a row of weight 2 is not two rows"
 SPLIT = "tied rows are split between groups"
-# (quantity, peer, data sets, why they differ); the first two are regular expressions.
+# A row has quantity, peer, data sets and the reason. The first two are regular expressions.
 DIFFERS = [
     (r"(ece_l[12]|mce)_uniform\d+", "calib|netcal|relplot|torchmetrics", BINARY[:2], LEFT_CLOSED),
     (r"ece_l1_uniform\d+", "calikit", BINARY[:2], LEFT_CLOSED),
@@ -149,7 +149,7 @@ DIFFERS = [
     (r"val.prob_C \(ROC\)", "R 4", BINARY[3:], "lrm sorts the scores into bins of 0.002"),
     (r"val.prob_Slope", "R 4", BINARY[:1], "lrm stops earlier"),
 ]
-# Peers that iterate, or that compute in single precision.
+# These peers iterate, or compute in single precision.
 ROUGH = r"R 4|calzone|statsmodels|calibration-belt|probmetrics"
 
 
@@ -218,7 +218,7 @@ def test_every_name_is_used(records):
 
 
 def test_smooth_ece_is_the_peers_within_their_steps(records, cells_of):
-    # They try bandwidths in steps of 1/1024, and take the first at which the error is no larger.
+    # They try bandwidths in steps of 1/1024 and take the first whose error is no larger.
     found = 0
     for record in records:
         if record["quantity"] == "smece" and record["dataset"] in BINARY:
@@ -229,7 +229,7 @@ def test_smooth_ece_is_the_peers_within_their_steps(records, cells_of):
 
 
 def test_smooth_ece_at_the_peers_bandwidth_is_theirs_away_from_the_ends(records, cells_of):
-    # ties200 has no score within a bandwidth of an end, where the peers count too little.
+    # In ties200 no score is within a bandwidth of an end, where the peers count too little.
     cells = cells_of("ties200")
     bandwidth = np.ceil(metrics.smooth_calibration_error(cells) * 1024) / 1024
     residual = (cells.positive - cells.weight * cells.score) / cells.total_weight
@@ -277,7 +277,7 @@ def test_views_of_three_classes_agree(records, three_classes, quantity):
     theirs = [record for record in records if record["quantity"] == quantity]
     assert theirs
     for record in theirs:
-        # torchmetrics computes several classes in single precision.
+        # The peer torchmetrics computes several classes in single precision.
         tolerance = 1e-6 if record["peer"].startswith("torchmetrics") else 1e-9
         assert VIEWS[quantity](three_classes) == pytest.approx(record["value"], abs=tolerance), (
             record

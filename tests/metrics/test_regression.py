@@ -36,7 +36,7 @@ def test_standard_errors_are_those_of_the_estimating_equations(weight):
     assert fit.slope_high - fit.slope == pytest.approx(1.959963985 * fit.slope_error)
     assert fit.intercept - fit.intercept_low == pytest.approx(1.959963985 * fit.intercept_error)
 
-    # With the slope fixed at 1 the intercept alone has one equation.
+    # If the slope is fixed at 1, the intercept has a single equation.
     p = expit(fit.intercept_only + logit(SCORE))
     alone = np.sqrt(weight**2 @ (p * (1 - p))) / (weight @ (p * (1 - p)))
     assert fit.intercept_only_error == pytest.approx(alone)
@@ -55,18 +55,19 @@ def test_likelihood_ratio(weight):
     before, after = (metrics.log_loss(OUTCOME, s, sample_weight=weight) for s in (SCORE, fitted))
     effective = weight.sum() ** 2 / (weight @ weight)
     assert fit.statistic == pytest.approx(2 * effective * (before - after), rel=1e-9)
-    assert fit.p_value == pytest.approx(math.exp(-fit.statistic / 2))  # chi-square on 2 df
+    # The p-value is that of chi-square with 2 degrees of freedom.
+    assert fit.p_value == pytest.approx(math.exp(-fit.statistic / 2))
 
 
 @pytest.mark.parametrize(
     ("outcome", "score"),
     [
-        ([0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4]),  # separated
-        ([1, 1, 0, 0], [0.1, 0.2, 0.3, 0.4]),  # separated the wrong way round
-        ([0, 0, 1, 1], [0.1, 0.3, 0.3, 0.4]),  # but for one shared score
-        ([0, 1, 0, 1], [0.3, 0.3, 0.3, 0.3]),  # one score
-        ([0, 1, 0, 1], [0.0, 1e-17, 1e-18, 0.0]),  # one score after the clip
-        ([1, 1, 1, 1], [0.1, 0.2, 0.3, 0.4]),  # one class
+        ([0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4]),  # The classes are separated.
+        ([1, 1, 0, 0], [0.1, 0.2, 0.3, 0.4]),  # They are separated in the wrong order.
+        ([0, 0, 1, 1], [0.1, 0.3, 0.3, 0.4]),  # They share one score.
+        ([0, 1, 0, 1], [0.3, 0.3, 0.3, 0.3]),  # There is one score.
+        ([0, 1, 0, 1], [0.0, 1e-17, 1e-18, 0.0]),  # Clipping leaves one score.
+        ([1, 1, 1, 1], [0.1, 0.2, 0.3, 0.4]),  # There is one class.
     ],
 )
 def test_not_estimable(outcome, score):
@@ -77,7 +78,7 @@ def test_not_estimable(outcome, score):
 
 
 def test_scores_that_differ_by_rounding_have_no_slope():
-    # The information matrix is singular, or was inverted to noise.
+    # The information matrix is singular, or its inverse is rounding error.
     for score in (0.67405382, 0.17105167):
         scores = np.repeat(score + np.spacing(score) * np.arange(3), 20)
         outcome = np.arange(60) % 3 == 0

@@ -56,7 +56,7 @@ def test_no_metric_is_off_by_more_than_its_bound(shape, calibrate):
                 spread.aside,
             )
             for name, metric in METRICS.items():
-                # Losses are means over the entries, the others are read from cells.
+                # Losses are means over the entries, and the other metrics are read from cells.
                 few = entries.cells() if name in ("log_loss", "brier_score") else cells
                 off = abs(metric(few) - metric(exact))
                 assert off <= bounds[name] * (1 + 1e-9) + 1e-11, (name, off, bounds[name])
@@ -105,7 +105,7 @@ def cell_bounds(rows, of_cell, ends):
     for cell in np.unique(of_cell):
         own = np.flatnonzero(of_cell == cell)
         exact = [i for i in own if ends[0][i] == ends[1][i]]
-        # Rows of one exact score are one step: those of the heaviest.
+        # The rows of the exact score with the largest weight are one step.
         heaviest = max(
             {rows.score[i] for i in exact},
             key=lambda s: sum(share[i] for i in exact if rows.score[i] == s),
@@ -133,7 +133,7 @@ def cell_bounds(rows, of_cell, ends):
 @pytest.mark.parametrize("seed", range(6))
 def test_bounds_are_those_of_loops_over_entries_and_cells(seed):
     rng = np.random.default_rng(seed)
-    # Of each cell of a width of 0.1 some exact scores and one group, which falls or rises.
+    # Each cell is 0.1 wide and has some exact scores and one group, whose values fall or rise.
     score = np.concatenate([np.arange(10) / 10 + 0.05, rng.integers(1, 99, 30) / 100 + 0.001])
     score = np.repeat(score, 2)
     wide = np.repeat(np.arange(40) < 10, 2)

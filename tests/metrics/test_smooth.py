@@ -50,7 +50,7 @@ def test_the_bandwidth_agrees_with_its_own_error(power):
 def test_masses_at_the_ends_count_in_full():
     for seed in range(2):
         outcome, score = with_ties_at_the_ends(np.random.default_rng(seed), 60)
-        # Some wrong at 1 and at 0, in excess of what is right there.
+        # More rows with scores 1 and 0 are wrong than right rows could cancel.
         outcome, score = np.append(outcome, [0] * 9), np.append(score, [1.0] * 6 + [0.9] * 3)
         found = metrics.smooth_calibration_error(outcome, score)
         assert found == pytest.approx(plain_smooth_error(outcome, score), abs=1e-5)

@@ -11,8 +11,8 @@ from calib import metrics
 
 
 def test_a_known_curve():
-    # P(y = 1) = s^2, s uniform: the distance s - s^2 has mean 1/6, median 3/16, maximum 1/4, and
-    # its 90th percentile leaves the middle tenth of s.
+    # P(y = 1) = s^2 with uniform s: the distance s - s^2 has mean 1/6, median 3/16, maximum 1/4,
+    # and its 90th percentile leaves out the middle tenth of s.
     score = (np.arange(200_000) + 0.5) / 200_000
     outcome = np.random.default_rng(17).random(200_000) < score**2
     errors = metrics.integrated_calibration_index(outcome, score)
@@ -30,7 +30,7 @@ def test_calibrated_scores_are_near_0():
 
 
 def test_percentiles_count_rows():
-    # One score far off for one row, one near for nine: c is the rate of either.
+    # One in ten rows has a score far from the observed rate, and nine have a near one.
     score = [0.5] * 90 + [0.9] * 10
     outcome = [1] * 45 + [0] * 45 + [1] * 2 + [0] * 8
     errors = metrics.integrated_calibration_index(outcome, score)
@@ -45,7 +45,7 @@ def test_one_class_is_compared_with_its_rate(outcome):
 
 
 def test_nearer_to_the_truth_than_loess(shared):
-    # Made as y ~ sigmoid(z), p = sigmoid(1.8 z + 0.4): the curve is known.
+    # The curve is known, because y ~ sigmoid(z) and p = sigmoid(1.8 z + 0.4).
     table = pd.read_csv(shared / "reference" / "data" / "smooth1000.csv")
     p = table["p"].to_numpy()
     distance = np.abs(p - expit((logit(p) - 0.4) / 1.8))
@@ -64,8 +64,8 @@ def test_nearer_to_the_truth_than_loess(shared):
 
 
 def test_rare_events_bend_as_much_near_0_as_common_ones_near_1():
-    # P(y = 1) = s: the distance of the curve is what chance adds, 0.0005 over ten seeds; an axis
-    # that spreads the tail near 1 only gives 0.0016.
+    # The scores are calibrated, so the distance is chance: 0.0005 over ten seeds. An axis that
+    # spreads out only the tail near 1 gives 0.0016.
     rng = np.random.default_rng(23)
     score = expit(rng.normal(-5.0, 1.0, 50_000))
     outcome = rng.random(50_000) < score
@@ -83,7 +83,7 @@ def test_the_penalty_of_the_result_gives_the_result():
     chosen = metrics.integrated_calibration_index(outcome, score)
     again = metrics.integrated_calibration_index(outcome, score, penalty=chosen.penalty)
     assert again.ici == pytest.approx(chosen.ici, rel=1e-6)
-    # Twice the rows with the same outcomes are smoothed as much by the same penalty.
+    # Twice the rows with the same outcomes are smoothed equally by the same penalty.
     twice = metrics.integrated_calibration_index(
         np.tile(outcome, 2), np.tile(score, 2), penalty=chosen.penalty
     )

@@ -22,7 +22,8 @@ def test_same_as_the_binary_metrics(data, n_bins):
     n, m = data.draw(st.integers(1, 30)), data.draw(st.integers(2, 4))
     counts = st.lists(st.integers(0, 5), min_size=m, max_size=m).filter(any)
     rows = np.array(data.draw(st.lists(counts, min_size=n, max_size=n)), dtype=float)
-    scores = rows / rows.sum(axis=1, keepdims=True)  # many ties, and many on the bins' edges
+    # There are many ties, and many scores on the edges of bins.
+    scores = rows / rows.sum(axis=1, keepdims=True)
     label = np.array(data.draw(st.lists(st.integers(0, m - 1), min_size=n, max_size=n)))
     weight = np.array(data.draw(st.lists(st.floats(0.1, 9.0), min_size=n, max_size=n)))
     for used in (None, weight):
@@ -91,7 +92,7 @@ def test_certain_scores_of_clusters_have_no_design_effect():
 def test_worst_class_first_with_its_evidence():
     rng = np.random.default_rng(0)
     scores = rng.dirichlet([2.0, 2.0, 2.0], 3000)
-    true = scores * [1.0, 1.0, 0.3]  # class 2 comes far less often than stated
+    true = scores * [1.0, 1.0, 0.3]  # Class 2 occurs far less often than predicted.
     true /= true.sum(axis=1, keepdims=True)
     label = (true.cumsum(axis=1) > rng.random(3000)[:, None]).argmax(axis=1)
     names = ("red", "green", "blue")
@@ -105,7 +106,7 @@ def test_worst_class_first_with_its_evidence():
 
 @pytest.mark.parametrize("concentration", [0.02, 0.2])
 def test_calibrated_classes_are_seldom_called_off(concentration):
-    # Sure scores leave few rows in doubt, of rare classes too.
+    # If scores are near 0 or 1, few rows are uncertain, of rare classes too.
     rng = np.random.default_rng(1)
     found = []
     for _ in range(300):
@@ -167,7 +168,7 @@ def test_calibrated_clusters_are_seldom_called_off():
         label, scores, group = clustered(rng, 300, 10)
         named.append(classwise(Predictions.from_arrays(label, scores, group=group)).p_value)
         unnamed.append(classwise(Predictions.from_arrays(label, scores)).p_value)
-    # 5% of 300, give or take 1.3%.
+    # The tolerance is for 5% of 300, with a standard deviation of 1.3%.
     assert np.mean(np.array(named) < 0.05) < 0.085
     assert np.mean(np.array(unnamed) < 0.05) > 0.15
 
@@ -204,7 +205,7 @@ def constant(n, score, positives, **more):
 
 def p_value_of(rows):
     found = classwise(rows)
-    # The classes of a binary problem miss each other's rows.
+    # The two classes of a binary problem have opposite gaps.
     assert found.p_value[0] == pytest.approx(found.p_value[1], rel=1e-9)
     return found.p_value[0]
 
@@ -258,7 +259,8 @@ def test_a_hundred_rows_have_a_p_value_and_99_have_none():
 
 @pytest.mark.parametrize(("n_clusters", "judged"), [(102, True), (98, False)])
 def test_clusters_in_doubt_count_as_25_coin_flips_too(n_clusters, judged):
-    # Three equal rows each, half of the clusters positive: 3 times the variance, and no gap.
+    # Clusters have three equal rows, and half of them are positive: 3 times the variance, and no
+    # gap.
     group = np.repeat(np.arange(n_clusters), 3)
     rows = constant(3 * n_clusters, 0.5, 3 * n_clusters // 2, group=group)
     assert np.isfinite(classwise(rows).p_value).tolist() == [judged, judged]
@@ -268,6 +270,6 @@ def test_clusters_in_doubt_count_as_25_coin_flips_too(n_clusters, judged):
     ("came", "expected", "few"), [(30, 5, False), (5, 30, False), (29, 29, True)]
 )
 def test_a_class_of_which_30_rows_came_or_were_expected_is_judged(came, expected, few):
-    # Of 256 rows; a little more than expected, as sums of shares are rounded.
+    # There are 256 rows. The mean score is a little higher, because sums of shares are rounded.
     found = classwise(constant(256, (expected + 1e-6) / 256, came))
     assert dict(zip(found.index.tolist(), found.few.tolist(), strict=True)) == {0: False, 1: few}

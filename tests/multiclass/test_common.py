@@ -20,7 +20,7 @@ from tests.documented import documented_defaults
 METHODS = list(CALIBRATORS)
 every = pytest.mark.parametrize("key", METHODS)
 BY_WEIGHT = [key for key in METHODS if not CALIBRATORS[key].weighs_evidence]
-# Its folds are drawn by row, so that repeated or exchanged rows fall otherwise.
+# Its folds are drawn by row, so they change if rows are repeated or exchanged.
 FOLDS_BY_ROW = {"dirichlet": {"strength": 0.01}, "dirichlet_l2": {"strength": 0.01}}
 
 
@@ -55,7 +55,7 @@ def test_predicts_probabilities_and_leaves_its_input_alone(key, problem):
     corners = np.vstack([np.eye(4), np.full(4, 0.25), [1e-300, 0.0, 0.0, 1.0], [0, 0.5, 0.5, 0]])
     assert_probabilities(fitted.predict(corners), corners.shape)
     assert (scores == before).all()
-    # The scores as they are have no number to tell.
+    # Only the formula of the identity has no number.
     assert key == "uncalibrated" or any(digit in fitted.formula() for digit in "0123456789")
 
 
@@ -73,7 +73,7 @@ def test_weights_are_repeated_rows(key, problem):
     weight = np.random.default_rng(1).integers(1, 4, len(label))
     weighted = made(key).fit(scores, label, weight).predict(scores)
     repeated = made(key).fit(np.repeat(scores, weight, axis=0), np.repeat(label, weight))
-    # As near as Newton's method comes on a likelihood with rounding.
+    # The likelihood has rounding errors, so Newton's method comes no nearer.
     assert weighted == pytest.approx(repeated.predict(scores), abs=1e-6)
 
 
@@ -86,7 +86,7 @@ def test_order_of_rows_does_not_matter(key, problem, fitted):
     assert back == pytest.approx(there, abs=1e-6)
 
 
-# One-vs-rest treats classes alike; so do all others but for ties in rank.
+# One-vs-rest treats all classes alike. The others do so unless ranks are tied.
 @every
 def test_names_of_the_classes_do_not_matter(key, problem, fitted):
     scores, label = problem
@@ -184,7 +184,7 @@ def test_entry_describes_itself(key):
 
 def test_metrics_of_a_matrix_stay_in_the_range_that_they_declare():
     certain = np.eye(3)[[0, 1, 2, 0]]
-    for labels in ([0, 1, 2, 0], [1, 2, 0, 1]):  # all right, all wrong
+    for labels in ([0, 1, 2, 0], [1, 2, 0, 1]):  # All rows are right, or all are wrong.
         for key, value in multiclass_metrics(labels, certain).items():
             low, high = matrix_metrics()[key].bounds
             assert low <= value <= high, key
@@ -220,7 +220,7 @@ def test_scorers_score_matrices(problem):
 def test_parameters_that_are_not_given_are_as_documented(key):
     method, make = multiclass_calibrator(key), CALIBRATORS[key].create_matrix
     expected = {"method": key} if make is None else documented_defaults(type(method))
-    if isinstance(make, partial):  # the key of a variant sets some parameters of the class
+    if isinstance(make, partial):  # The key of a variant sets some parameters of the class.
         expected |= signature(make.func).bind_partial(*make.args, **make.keywords).arguments
     assert method.get_params() == expected
 

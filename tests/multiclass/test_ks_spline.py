@@ -30,7 +30,7 @@ def test_the_rest_keeps_its_proportions_where_it_may(problem):
     ranked = np.argsort(-scores, axis=1)
     before = np.take_along_axis(scores, ranked, axis=1)
     after = np.take_along_axis(calibrated, ranked, axis=1)
-    below = after[:, 1] < after[:, 0] * (1 - 1e-6)  # not held back by the first
+    below = after[:, 1] < after[:, 0] * (1 - 1e-6)  # The first rank does not limit it.
     assert below.mean() > 0.5
     assert (after[:, 3] / after[:, 2])[below] == pytest.approx(
         (before[:, 3] / before[:, 2])[below], rel=1e-9
@@ -55,15 +55,16 @@ class Given:
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ((0.6, 0.2), [0.6, 0.2, 0.15, 0.05]),  # 0.2 is left, and shared as 3 to 1
-        ((0.4, 0.7), [0.4, 0.4, 0.15, 0.05]),  # no higher than the rank before
-        ((0.4, 0.2), [0.4, 0.2, 0.2, 0.2]),  # 0.3 and 0.1 would be: no higher than the last rank
-        ((0.4, 0.25), [0.4, 0.25, 0.25, 0.1]),  # 0.2625 and 0.0875 would be
-        ((0.0, 0.0), [0.25, 0.25, 0.25, 0.25]),  # at least the mean of what is left
+        ((0.6, 0.2), [0.6, 0.2, 0.15, 0.05]),  # The rest of 0.2 is shared as 3 to 1.
+        ((0.4, 0.7), [0.4, 0.4, 0.15, 0.05]),  # A score is no higher than that of the rank before.
+        ((0.4, 0.2), [0.4, 0.2, 0.2, 0.2]),  # 0.3 and 0.1 would be higher than the last rank.
+        # 0.2625 and 0.0875 would be higher than the last rank.
+        ((0.4, 0.25), [0.4, 0.25, 0.25, 0.1]),
+        ((0.0, 0.0), [0.25, 0.25, 0.25, 0.25]),  # A score is at least the mean of the rest.
         ((0.7, 0.0), [0.7, 0.1, 0.1, 0.1]),
         ((1.0, 1.0), [1.0, 0.0, 0.0, 0.0]),
         ((0.9,), [0.9, 0.06, 0.03, 0.01]),
-        ((0.3,), [0.3, 0.3, 0.3, 0.1]),  # 0.42, 0.21, 0.07, then 0.3, 0.3, 0.1
+        ((0.3,), [0.3, 0.3, 0.3, 0.1]),  # The values are 0.42, 0.21, 0.07, then 0.3, 0.3, 0.1.
     ],
 )
 def test_what_the_first_ranks_leave_is_shared_below_them(problem, given, expected):
@@ -88,5 +89,5 @@ def test_a_rank_that_is_always_or_never_right_keeps_its_scores(problem, always):
     label = scores.argmax(axis=1) if always else scores.argmin(axis=1)
     fitted = TopSpline(1).fit(scores, label)
     assert fitted.predict(scores) == pytest.approx(scores, abs=1e-8)
-    # The class of the last rank is right, or the first: never the second.
+    # The class of the last or of the first rank is right, and never that of the second.
     assert len(TopSpline(9).fit(scores, label).splines_) == 3

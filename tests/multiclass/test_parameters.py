@@ -44,7 +44,7 @@ def test_a_strong_penalty_leaves_the_diagonal_only(problem):
 
 
 def test_cross_validation_holds_noise_back(problem):
-    # The true map is diagonal: few rows should be fitted with a strong penalty.
+    # The true calibrator is diagonal, so a strong penalty should be chosen for few rows.
     scores, label = problem
     fitted = Dirichlet().fit(scores[:200], label[:200])
     path = fitted.path_
@@ -106,7 +106,8 @@ def test_clip_refuses_a_bound_that_would_move_the_first_class(problem, p_min, te
 
 def test_clip_takes_the_best_bound():
     scores = np.tile([[1.0, 0.0, 0.0]], (2000, 1))
-    label = np.r_[np.zeros(1998, dtype=int), 1, 2]  # one in a thousand each
+    # Classes 1 and 2 are each seen once in 2,000 rows.
+    label = np.r_[np.zeros(1998, dtype=int), 1, 2]
     assert MatrixClip().fit(scores, label).p_min_ == 1e-3
 
 

@@ -12,7 +12,7 @@ from calib.metrics import expected_calibration_error, ks_error
 from calib.metrics.matrix import multiclass_metrics
 from tests.multiclass.test_by_class import classwise
 
-LN = np.log  # of mc3_600, which holds no zeros
+LN = np.log  # The scores of mc3_600 are never 0.
 
 
 def softmax(eta):
@@ -49,11 +49,11 @@ def vector_from(values, scores):
     first = np.column_stack([x[:, 0], zero, -x[:, 2], one, zero])
     second = np.column_stack([zero, x[:, 1], -x[:, 2], zero, one])
     found = np.linalg.lstsq(np.vstack([first, second]), log_odds.T.ravel(), rcond=None)
-    assert found[1] == pytest.approx(0.0, abs=1e-8)  # it is a vector scaling
+    assert found[1] == pytest.approx(0.0, abs=1e-8)  # This one is vector scaling.
     return found[0][:3], np.append(found[0][3:], 0.0)
 
 
-# probmetrics stops its search earlier than netcal.
+# The search of probmetrics stops earlier than that of netcal.
 @pytest.mark.parametrize(
     ("name", "peer", "tolerance"),
     [
@@ -103,13 +103,13 @@ def test_dirichlet(mc3, peers, penalty, name):
     scores, label = mc3
     record = peers[name, "dirichletcal"]
     table = np.array(record["params"]["weights"])
-    # The record's map gives the record's predictions.
+    # The coefficients of the record give the predictions of the record.
     predicted = softmax(LN(scores[:21]) @ table[:, :3].T + table[:, 3])
     assert predicted == pytest.approx(np.array(record["values"]), abs=1e-9)
     fitted = multiclass_calibrator("dirichlet", penalty=penalty, strength=1e-3).fit(scores, label)
     ours = np.column_stack([fitted.weights_, fitted.intercepts_])
     assert penalised(ours, scores, label, penalty) <= penalised(table, scores, label, penalty)
-    # The peer holds its last class at 0, where the penalty alone would not put it.
+    # The peer fixes the coefficients of its last class at 0. The penalty alone would not.
     best = minimize(lambda t: penalised(t.reshape(3, 4), scores, label, penalty), table.ravel())
     assert penalised(ours, scores, label, penalty) == pytest.approx(best.fun, abs=1e-8)
 
@@ -138,7 +138,7 @@ def test_metrics(mc3, quantities, quantity, key, n_bins):
     scores, label = mc3
     ours = multiclass_metrics(label, scores, n_bins=n_bins)[key]
     values = {r["peer"]: r["value"] for r in quantities if r["quantity"] == quantity}
-    # torchmetrics computes in float32.
+    # The peer torchmetrics computes in float32.
     doubles = [value for peer, value in values.items() if "torchmetrics" not in peer]
     assert doubles
     assert [ours] * len(doubles) == pytest.approx(doubles, abs=1e-12)
@@ -164,7 +164,7 @@ def test_network_to_the_printed_digits(cnn, key, method):
     for column, ours in KEYS.items():
         percent = 100.0 if column.startswith("ks") else 1.0
         printed = reference.loc[method, column]
-        # The file prints six significant digits.
+        # The file has six significant digits.
         assert percent * found[ours] == pytest.approx(printed, rel=5e-6), column
     if key == "temperature":
         assert fitted.temperature_ == pytest.approx(reference.loc["temp", "T"], abs=5e-5)
