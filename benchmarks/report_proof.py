@@ -20,7 +20,7 @@ from calib.analysis.decisions import Costs
 from calib.data.predictions import Predictions
 from calib.reports import Report, ReportError, parts_of
 from calib.reports.contents.codec import encode
-from calib.reports.proof.recomputing import WORDS
+from calib.reports.proof.recomputing import UNCOUNTED_PLACES
 from calib.reports.proof.sealing import seal_of
 from calib.reports.verified_report import verify_report
 from tests.reports.tampering import changed_leaf, leaves, random_predictions
@@ -64,7 +64,7 @@ def changes(n: int) -> Counter[str]:
         changed = changed_leaf(data, places[at], rng)
         found[f"seal: {_verdict(changed)}"] += 1
         name = ".".join(map(str, places[at])).replace("slices.0", "slices[0]")
-        counted = places[at][0] in ("analysis", "parts") and not WORDS.match(name)
+        counted = places[at][0] in ("analysis", "parts") and not UNCOUNTED_PLACES.match(name)
         if counted or (places[at][0] == "evidence" and "columns" in places[at]):
             kind = "number or setting" if counted else "of the cells"
             again = _verdict(changed | {"seal": encode(seal_of(changed))})

@@ -24,13 +24,13 @@ from calib.reports.proof.sealing import broken
 from calib.reports.report import Report
 from calib.text import count
 
-# Scores that differ by less are equal, as those of a file that was written with fewer digits.
-SAME_SCORE = 1e-9
+# A file that was written with fewer digits has scores that differ by less.
+MAX_DISTANCE_OF_EQUAL_SCORES = 1e-9
 # If scores and outcomes are mostly distinct, two samples share at most about 60% of them by chance.
-MAX_SHARED = 0.9
+MAX_SHARE_OF_EQUAL_ROWS = 0.9
 MAX_ROWS_PER_SCORE = 1.5
 # Up to this number of reports, the name of the pooled report contains all names.
-MOST_NAMES = 3
+MAX_LISTED_NAMES = 3
 
 
 def pool_reports(reports: Mapping[str, Report], **words: Any) -> Report:
@@ -65,8 +65,8 @@ def pool_reports(reports: Mapping[str, Report], **words: Any) -> Report:
     >>> y = rng.random(2000) < p
     >>> settings = calib.Settings(methods=("platt",))
     >>> def report(rows):
-    ...     found = calib.from_predictions(y[rows], p[rows], settings=settings)
-    ...     return Report.from_analysis(found, grade="exact")
+    ...     analysis = calib.from_predictions(y[rows], p[rows], settings=settings)
+    ...     return Report.from_analysis(analysis, grade="exact")
     >>> parts = {"north": report(slice(0, 800)), "south": report(slice(800, 2000))}
     >>> whole, pooled = report(slice(0, 2000)).analysis, pool_reports(parts).analysis
     >>> pooled.table().equals(whole.table()), pooled.data.n_rows
@@ -82,7 +82,9 @@ def pool_reports(reports: Mapping[str, Report], **words: Any) -> Report:
                 "Reports must have the same grade to be pooled: "
                 f"{first} is {evidence[first].grade} and {name} is {evidence[name].grade}."
             )
-        weighted = [each for each in (first, name) if evidence[each].cells.weighted]
+        weighted = [
+            report_name for report_name in (first, name) if evidence[report_name].cells.weighted
+        ]
         if len(weighted) == 1:
             raise ReportError(
                 "Reports must all have row weights to be pooled, or none: only "
@@ -94,7 +96,7 @@ def pool_reports(reports: Mapping[str, Report], **words: Any) -> Report:
     analysis = analyze(whole, report.analysis.settings)
     if evidence[first].grade == "guarded":
         analysis = _without_resolution(analysis, len(reports))
-    declared = {each.held_out_declared for each in reports.values()}
+    declared = {report.held_out_declared for report in reports.values()}
     return Report.from_analysis(
         analysis,
         parts=_parts(list(reports.values()), analysis),
@@ -114,11 +116,13 @@ def _evidence(name: str, report: Report) -> Evidence:
 
 def _check_alike(first: str, one: Contents, name: str, other: Contents) -> None:
     for field in fields(one.analysis.settings):
-        own, theirs = (getattr(each.analysis.settings, field.name) for each in (one, other))
-        if own != theirs:
+        value, other_value = (
+            getattr(report.analysis.settings, field.name) for report in (one, other)
+        )
+        if value != other_value:
             raise ReportError(
-                f"Reports must have the same settings to be pooled: {field.name} is {own!r} in "
-                f"{first} and {theirs!r} in {name}."
+                f"Reports must have the same settings to be pooled: {field.name} is {value!r} in "
+                f"{first} and {other_value!r} in {name}."
             )
 
 
@@ -128,9 +132,9 @@ def _check_disjoint(evidence: Mapping[str, Evidence]) -> None:
         same = set(one.cells.sources) & set(other.cells.sources)
         alike = one.rows_sha256 == other.rows_sha256
         if same or alike:
-            found = "of the same data" if same else "of the same scores and outcomes"
+            reason = "of the same data" if same else "of the same scores and outcomes"
             raise ReportError(
-                f"{first} and {name} are {found}, so rows would count twice. Leave one out."
+                f"{first} and {name} are {reason}, so rows would count twice. Leave one out."
             )
         if one.cells.exact and other.cells.exact:
             _check_shared(first, one.cells.table, name, other.cells.table)
@@ -140,13 +144,20 @@ def _check_shared(first: str, one: CellTable, name: str, other: CellTable) -> No
     """Refuse reports of mostly distinct scores that have nearly all of them in common."""
     scores = [_distinct(table) for table in (one, other)]
     n_rows = [int(table.rows.sum()) for table in (one, other)]
-    if any(n > MAX_ROWS_PER_SCORE * len(own) for n, own in zip(n_rows, scores, strict=True)):
+    if any(
+        n > MAX_ROWS_PER_SCORE * len(of_report) for n, of_report in zip(n_rows, scores, strict=True)
+    ):
         return
     fewer, more = sorted(scores, key=len)
     after = np.searchsorted(more, fewer)
     beside = (more[np.clip(at, 0, len(more) - 1)] for at in (after - 1, after))
-    n_shared = int(np.any([np.abs(each - fewer) < SAME_SCORE for each in beside], axis=0).sum())
-    if n_shared > MAX_SHARED * len(fewer):
+    n_shared = int(
+        np.any(
+            [np.abs(neighbour - fewer) < MAX_DISTANCE_OF_EQUAL_SCORES for neighbour in beside],
+            axis=0,
+        ).sum()
+    )
+    if n_shared > MAX_SHARE_OF_EQUAL_ROWS * len(fewer):
         raise ReportError(
             f"{first} and {name} share {count(n_shared)} of {count(len(fewer))} scores with their "
             "outcomes, so rows would count twice. Pool reports of different rows."
@@ -160,14 +171,14 @@ def _distinct(table: CellTable) -> FloatArray:
 
 def _sum(evidence: Mapping[str, Evidence]) -> Aggregate:
     # Cells are of probabilities, so reports may differ in how scores were written before.
-    cells = [replace(each.cells, transform="none", swap=False) for each in evidence.values()]
+    cells = [replace(counts.cells, transform="none", swap=False) for counts in evidence.values()]
     try:
         whole = reduce(add, cells)
     except ValueError as error:
         raise ReportError(f"The reports cannot be pooled. {error}") from error
-    names = list(dict.fromkeys(each.name for each in cells))
-    rest = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return replace(whole, name=" + ".join(names[:MOST_NAMES]) + rest)
+    names = list(dict.fromkeys(counts.name for counts in cells))
+    rest = f" and {len(names) - MAX_LISTED_NAMES} more" if len(names) > MAX_LISTED_NAMES else ""
+    return replace(whole, name=" + ".join(names[:MAX_LISTED_NAMES]) + rest)
 
 
 def _without_resolution(analysis: LiveAnalysis, n: int) -> LiveAnalysis:
@@ -176,7 +187,8 @@ def _without_resolution(analysis: LiveAnalysis, n: int) -> LiveAnalysis:
         key: replace(
             method,
             metrics={
-                name: replace(own, resolution=float("nan")) for name, own in method.metrics.items()
+                name: replace(estimate, resolution=float("nan"))
+                for name, estimate in method.metrics.items()
             },
         )
         for key, method in analysis.methods.items()
@@ -185,13 +197,13 @@ def _without_resolution(analysis: LiveAnalysis, n: int) -> LiveAnalysis:
         f"These are the merged cells of {n} guarded reports. How far their numbers are from those "
         "of the rows is not known; exact reports give the same numbers as the rows."
     )
-    kept = (each for each in analysis.warnings if not each.startswith(GROUPED))
+    kept = (warning for warning in analysis.warnings if not warning.startswith(GROUPED))
     return replace(analysis, methods=unknown, warnings=(said, *kept))
 
 
 def _parts(reports: list[Report], analysis: LiveAnalysis) -> Parts | None:
     decisions = [report.parts.decisions if report.parts else None for report in reports]
-    costs = [None if each is None else each.table.costs for each in decisions]
-    if costs[0] is None or any(each != costs[0] for each in costs):
+    costs = [None if part is None else part.table.costs for part in decisions]
+    if costs[0] is None or any(part != costs[0] for part in costs):
         return None
     return Parts(decisions=decision_part(analysis, costs[0]))

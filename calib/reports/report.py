@@ -113,7 +113,7 @@ class Report(Contents, Printable):
         assert isinstance(analysis, LiveAnalysis)
         evidence = evidence_of(analysis, parts, grade)
         if grade == "exact" and parts is not None:
-            # Sums over counts round in another way than sums over rows.
+            # Sums over counts are rounded differently from sums over rows.
             parts = recomputed_parts(parts, evidence, analysis.data.n_rows)
         made = cls(
             schema_version=SCHEMA_VERSION,
@@ -131,7 +131,7 @@ class Report(Contents, Printable):
             seal=Seal(""),
             source=source,
         )
-        # Read back what will be written: a fresh report and an opened one are then the same.
+        # The report is read back from its JSON, so that a fresh report equals an opened one.
         data = encode(made)
         return cls._read(data)._sealed(counts=data["evidence"])
 
@@ -196,7 +196,7 @@ class Report(Contents, Printable):
             Time of creation (ISO 8601). Default: now.
         """
         created = created or _now()
-        # A text can hold half of a character, and no file can.
+        # A text can contain half a character (a lone surrogate), which a file cannot hold.
         texts = (text.encode("utf-8", "replace").decode() for text in (title, author, note))
         title, author, note = texts
         made = replace(self, title=title, author=author, note=note, created=created)
@@ -234,7 +234,7 @@ def versions() -> dict[str, str]:
 
 
 def read_json(source: str | bytes | Path) -> Any:
-    """The JSON of a report, as `Report.open` takes it, before anything in it is looked at."""
+    """Read the JSON of a report, without a check of what it contains."""
     try:
         return strict_json.loads(_text(source))
     except ReportError:

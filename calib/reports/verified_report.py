@@ -14,19 +14,25 @@ from calib.calibrators import CALIBRATORS
 from calib.reports.contents.codec import ReportError, encode, upgraded
 from calib.reports.contents.evidence import Evidence
 from calib.reports.proof.expected_values import RELATED, expected
-from calib.reports.proof.recomputing import ROUNDING, WORDS, Difference, Json, refitted_differences
+from calib.reports.proof.recomputing import (
+    ROUNDING,
+    UNCOUNTED_PLACES,
+    Difference,
+    Json,
+    refitted_differences,
+)
 from calib.reports.proof.sealing import broken, public_key, signer
 from calib.reports.report import CONTAINS, Report, changed_settings, read_json, versions
 from calib.text import count, joined
 
-# The share of the larger end of a range by which a value may be beyond it: curves have nine digits.
-SLACK = 1e-8
-# Places of the counts, and of those values that are always compared.
-COUNTS = ("evidence.", "seal.")
-FIXED = re.compile(r"schema_version$|contains$|settings_changed\[")
-RECOMPUTED = ("analysis.", "parts.")
-# The names of values that are not verified, by a pattern of their place.
-KINDS = {
+# A value may lie beyond its range by this share of the larger end, because curves have nine digits.
+RELATIVE_SLACK = 1e-8
+# The counts themselves are not verified. The values of COMPARED_PLACES are always compared.
+COUNT_PLACES = ("evidence.", "seal.")
+COMPARED_PLACES = re.compile(r"schema_version$|contains$|settings_changed\[")
+RECOMPUTED_PLACES = ("analysis.", "parts.")
+# The names of values that are not verified are found by a pattern of their place.
+UNVERIFIED_KINDS = {
     r"\.function\.": "fitted calibrators",
     r"\.histogram": "histograms",
     r"\.recalibrated": "smooth rates",
@@ -130,20 +136,20 @@ was made. analysis.data.n_positive is 890; the cells give 891.
     sentences = [broken(upgraded(data), report.seal), _other_signer(report, signed_by)]
     printed = encode(report)
     try:
-        checked = CheckedValues.of(report, evidence, printed)
-        wrong = next(_wrong(report, evidence, printed, checked), None)
+        values = ReportValues.of(report, evidence, printed)
+        wrong = next(_wrong(report, evidence, printed, values), None)
         sentences.append("" if wrong is None else f"{wrong.sentence}.")
     except (ArithmeticError, LookupError, ValueError) as error:
-        # No rows have such counts; what trips over them first depends on what was changed.
+        # No rows can have such counts. Which calculation fails first depends on what was changed.
         sentences.append(f"The cells contradict each other ({type(error).__name__}: {error}).")
     if any(sentences):
         raise NotVerified(" ".join(filter(None, sentences)))
     return VerifiedReport(
         report=report,
         signer=signer(report.seal),
-        n_verified=len(checked.leaves) - len(checked.free),
-        n_not_verified=len(checked.free),
-        not_verified=(*evidence.needs_rows, checked.not_verified),
+        n_verified=len(values.leaves) - len(values.unverified),
+        n_not_verified=len(values.unverified),
+        not_verified=(*evidence.needs_rows, values.not_verified),
         same_versions=dict(report.versions) == versions(),
     )
 
@@ -151,12 +157,12 @@ was made. analysis.data.n_positive is 890; the cells give 891.
 def _other_signer(report: Report, wanted: str | bytes | Path | None) -> str:
     if wanted is None or report.seal.public_key == public_key(wanted):
         return ""
-    found = signer(report.seal)
-    return f"The report must be signed by the given key, got {found or 'no signature'}."
+    actual_signer = signer(report.seal)
+    return f"The report must be signed by the given key, got {actual_signer or 'no signature'}."
 
 
 def _wrong(
-    report: Report, evidence: Evidence, printed: Json, checked: CheckedValues
+    report: Report, evidence: Evidence, printed: Json, values: ReportValues
 ) -> Iterator[Difference]:
     """All differences between the report and its counts."""
     yield from _contradicted(report)
@@ -164,7 +170,7 @@ def _wrong(
         same = dict(report.versions) == versions()
         yield from refitted_differences(report, evidence, printed, to_the_bit=same)
     else:
-        yield from checked.wrong()
+        yield from values.wrong()
         yield from _other_totals(report, evidence)
 
 
@@ -177,18 +183,18 @@ def _other_totals(report: Report, evidence: Evidence) -> Iterator[Difference]:
         pairs = [("rows", float(cells.n_rows), float(reference.n_rows))]
         if not of_matrix:
             pairs.append(("positive rows", cells.total_positive, reference.total_positive))
-        for name, own, other in pairs:
-            if abs(own - other) > SLACK * max(1.0, other):
-                yield Difference(f"evidence.methods, {name} of {key}", own, other)
+        for name, total, reference_total in pairs:
+            if abs(total - reference_total) > RELATIVE_SLACK * max(1.0, reference_total):
+                yield Difference(f"evidence.methods, {name} of {key}", total, reference_total)
 
 
 def _contradicted(report: Report) -> Iterator[Difference]:
     """Words that do not agree with the verdict, the method, the grade or the settings."""
     analysis, evidence = report.analysis, report.evidence
     verdict, advice = analysis.verdict, analysis.recommendation
-    for name, each in {"verdict": verdict, "after": analysis.after}.items():
-        if each is not None and not each.sentence.startswith(each.heading):
-            yield Difference(f"analysis.{name}.sentence", each.sentence, f"{each.heading} ...")
+    for name, answer in {"verdict": verdict, "after": analysis.after}.items():
+        if answer is not None and not answer.sentence.startswith(answer.heading):
+            yield Difference(f"analysis.{name}.sentence", answer.sentence, f"{answer.heading} ...")
     label = CALIBRATORS[advice.method].label if advice.method in CALIBRATORS else ""
     if label.lower() not in advice.sentence.lower():
         yield Difference("analysis.recommendation.sentence", advice.sentence, f"... {label} ...")
@@ -200,27 +206,32 @@ def _contradicted(report: Report) -> Iterator[Difference]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CheckedValues:
+class ReportValues:
     """The values of a report by their place, and which of them can be verified."""
 
     leaves: Mapping[str, Any]
     # See `calib.reports.proof.expected_values`. It is empty if everything is recomputed.
     expected: Mapping[str, Any]
-    free: tuple[str, ...]  # places of values that are not verified
+    unverified: tuple[str, ...]  # These are the places of values that are not verified.
 
     @classmethod
-    def of(cls, report: Report, evidence: Evidence, printed: Json) -> CheckedValues:
-        leaves = {place: v for place, v in _leaves(printed) if not place.startswith(COUNTS)}
+    def of(cls, report: Report, evidence: Evidence, printed: Json) -> ReportValues:
+        leaves = {place: v for place, v in _leaves(printed) if not place.startswith(COUNT_PLACES)}
         if evidence.is_refitted:
-            free = [at for at in leaves if WORDS.match(at) or not at.startswith(RECOMPUTED)]
-            return cls(leaves, {}, tuple(at for at in free if not FIXED.match(at)))
-        found = expected(report, evidence)
-        free = [
+            unverified = [
+                at
+                for at in leaves
+                if UNCOUNTED_PLACES.match(at) or not at.startswith(RECOMPUTED_PLACES)
+            ]
+            return cls(leaves, {}, tuple(at for at in unverified if not COMPARED_PLACES.match(at)))
+        allowed = expected(report, evidence)
+        unverified = [
             at
             for at, value in leaves.items()
-            if not FIXED.match(at) and (at not in found or _is_loose(value, found[at]))
+            if not COMPARED_PLACES.match(at)
+            and (at not in allowed or _is_loose(value, allowed[at]))
         ]
-        return cls(leaves, found, tuple(free))
+        return cls(leaves, allowed, tuple(unverified))
 
     def wrong(self) -> Iterator[Difference]:
         """The values that are not what the counts or other values give."""
@@ -232,16 +243,16 @@ class CheckedValues:
     @property
     def not_verified(self) -> str:
         """What is not verified, with the number of its values."""
-        found = Counter(
-            next(name for pattern, name in KINDS.items() if re.search(pattern, place))
-            for place in self.free
+        numbers = Counter(
+            next(name for pattern, name in UNVERIFIED_KINDS.items() if re.search(pattern, place))
+            for place in self.unverified
         )
-        said = joined([f"{name} ({count(n)})" for name, n in found.most_common()])
-        return f"{count(len(self.free))} values: {said}."
+        said = joined([f"{name} ({count(n)})" for name, n in numbers.most_common()])
+        return f"{count(len(self.unverified))} values: {said}."
 
 
 def _is_loose(value: Any, allowed: Any) -> bool:
-    """Whether half of a number more, or half of it less, could pass as well."""
+    """Whether a number half as large, or half larger, would be allowed too."""
     if not (isinstance(allowed, tuple) and type(value) in (int, float)):
         return False
     return any(_fits(share * value, allowed) for share in (0.5, 1.5)) if value else False
@@ -254,7 +265,7 @@ def _fits(value: Any, allowed: Any) -> bool:
         return bool(value == allowed and type(value) is type(allowed))
     if type(value) not in (int, float):
         return value is None and isnan(allowed[0])
-    slack = SLACK * max(1.0, abs(allowed[0]), abs(allowed[1]))
+    slack = RELATIVE_SLACK * max(1.0, abs(allowed[0]), abs(allowed[1]))
     return bool(allowed[0] - slack <= value <= allowed[1] + slack)
 
 
@@ -267,10 +278,10 @@ def _nearest(value: Any, allowed: Any) -> Any:
 def _leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
     """The values of a JSON document with their places."""
     if isinstance(value, dict):
-        for name, each in value.items():
-            yield from _leaves(each, f"{place}.{name}" if place else name)
+        for name, item in value.items():
+            yield from _leaves(item, f"{place}.{name}" if place else name)
     elif isinstance(value, list):
-        for i, each in enumerate(value):
-            yield from _leaves(each, f"{place}[{i}]")
+        for i, item in enumerate(value):
+            yield from _leaves(item, f"{place}[{i}]")
     else:
         yield place, value

@@ -20,9 +20,9 @@ from calib.reports import Report, ReportError, parts_of
 from calib.reports.contents.codec import encode
 from calib.reports.contents.evidence import TIME
 from calib.reports.proof.ranges import HeldOutCells
-from calib.reports.proof.recomputing import WORDS
+from calib.reports.proof.recomputing import UNCOUNTED_PLACES
 from calib.reports.proof.sealing import seal_of
-from calib.reports.verified_report import CheckedValues, NotVerified, verify_report
+from calib.reports.verified_report import NotVerified, ReportValues, verify_report
 from tests.rare import common_first
 from tests.reports.tampering import changed_leaf, leaves, random_predictions
 
@@ -209,7 +209,7 @@ def test_a_change_under_a_new_seal_is_found_by_the_cells(small, changes: int):
     places = [
         place
         for place in leaves({"analysis": data["analysis"], "parts": data["parts"]})
-        if not WORDS.match(".".join(map(str, place)).replace("slices.0", "slices[0]"))
+        if not UNCOUNTED_PLACES.match(".".join(map(str, place)).replace("slices.0", "slices[0]"))
     ]
     for at in rng.choice(len(places), changes, replace=False):
         changed = changed_leaf(data, places[at], rng)
@@ -284,13 +284,16 @@ def test_a_guarded_number_is_found_by_its_cells_or_by_the_seal(small):
 def kinds_of(report: Report) -> list[tuple[tuple, bool]]:
     """One place of each kind of value, and whether it is counted as not verified."""
     data = encode(report)
-    free = set(CheckedValues.of(report, report.evidence, data).free)
+    unverified = set(ReportValues.of(report, report.evidence, data).unverified)
     rng, found = np.random.default_rng(0), {}
     for place in leaves({k: v for k, v in data.items() if k not in ("evidence", "seal")}):
         named = "".join(f"[{x}]" if isinstance(x, int) else f".{x}" for x in place)[1:]
-        kind = (re.sub(r"\[\d+\]", "", named), named in free)
+        kind = (re.sub(r"\[\d+\]", "", named), named in unverified)
         found.setdefault(kind, []).append(place)
-    return [(places[rng.integers(len(places))], free) for (_, free), places in found.items()]
+    return [
+        (places[rng.integers(len(places))], is_unverified)
+        for (_, is_unverified), places in found.items()
+    ]
 
 
 def forged(value) -> list:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from math import isnan
 
 import pandas as pd
 
@@ -45,10 +46,10 @@ class MetricChange:
     column: Column
     first: Estimate
     second: Estimate
-    # Second minus first. The value is NaN if the two cannot be compared; the bounds are NaN if
-    # there is no interval.
+    # This is second minus first. The value is NaN if the two cannot be compared, and the bounds are
+    # NaN if there is no interval.
     difference: Estimate
-    # Why they cannot be compared, or why there is no interval. "" if there is an interval.
+    # It says why they cannot be compared, or why there is no interval. It is empty if there is one.
     reason: str
 
 
@@ -58,12 +59,12 @@ class Compared:
 
     first: Contents
     second: Contents
-    # All properties that were compared, whether they changed or not.
+    # These are all properties that were compared, whether they changed or not.
     data: tuple[Change, ...]
     settings: tuple[Change, ...]
     verdict: tuple[Change, ...]
-    metrics: tuple[MetricChange, ...]  # metrics of the methods that both reports have
-    # Labels of the methods that only one report has.
+    metrics: tuple[MetricChange, ...]  # Only methods that both reports have can be compared.
+    # These are labels of the methods that only one report has.
     only_first: tuple[str, ...]
     only_second: tuple[str, ...]
 
@@ -139,21 +140,23 @@ def metric_change(one: Analysis, two: Analysis, key: str, column: Column) -> Met
 
 
 def _refusal(one: Analysis, two: Analysis, key: str, column: str) -> str:
-    """Which setting forbids the difference; "" if none does."""
+    """The reason why the two cannot be subtracted, or ""."""
     protocols = one.data.protocol, two.data.protocol
     if key != "uncalibrated" and protocols[0] != protocols[1]:
         return f"scored on {protocols[0]} and on {protocols[1]}"
     if key != "uncalibrated" and protocols[0] == "folds":
-        named = [each.data.named_folds for each in (one, two)]
-        drawn = [each.settings.n_folds for each in (one, two)]
-        folds = [f"{n} named" if n else str(m) for n, m in zip(named, drawn, strict=True)]
+        named_folds = [analysis.data.named_folds for analysis in (one, two)]
+        drawn_folds = [analysis.settings.n_folds for analysis in (one, two)]
+        folds = [
+            f"{n} named" if n else str(m) for n, m in zip(named_folds, drawn_folds, strict=True)
+        ]
         if folds[0] != folds[1]:
             return f"n_folds differs: {folds[0]} and {folds[1]}"
     return _differing(one.settings, two.settings, _deciding(key, column))
 
 
 def _deciding(key: str, column: str) -> list[str]:
-    """Settings that make a number what it is."""
+    """Settings on which a number depends."""
     names = ["view"]
     metric = METRICS.get(table_metric(column).key)
     if metric is not None and metric.takes("n_bins"):
@@ -167,7 +170,7 @@ def _deciding(key: str, column: str) -> list[str]:
 
 def _differing(first: Settings, second: Settings, names: Iterable[str]) -> str:
     for name in names:
-        values = [written_setting(getattr(each, name)) for each in (first, second)]
+        values = [written_setting(getattr(settings, name)) for settings in (first, second)]
         if values[0] != values[1]:
             return f"{name} differs: {values[0]} and {values[1]}"
     return ""
@@ -176,12 +179,12 @@ def _differing(first: Settings, second: Settings, names: Iterable[str]) -> str:
 def _without_interval(
     one: Analysis, two: Analysis, first: Estimate, second: Estimate, column: str
 ) -> str:
-    """Why a difference has no interval; "" if it has one."""
+    """The reason why a difference has no interval, or ""."""
     if is_error(column):
         return BIASED
     if column == "distinct":
         return "no interval: a count, not an estimate"
-    if any(estimate.low != estimate.low for estimate in (first, second)):
+    if any(isnan(estimate.low) for estimate in (first, second)):
         return "no interval: one of the two has none"
     level = _differing(one.settings, two.settings, ["confidence_level"])
     return f"no interval: {level}" if level else ""

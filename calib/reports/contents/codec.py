@@ -20,8 +20,8 @@ Result = TypeVar("Result")
 
 # A curve needs no more digits, and a full double could identify a single row.
 DIGITS = "%.9g"
-# Of a list: charts are drawn in single precision.
-LARGEST_DRAWN = 1e37
+# Charts draw lists in single precision, which larger numbers overflow.
+MAX_DRAWN_NUMBER = 1e37
 
 
 class ReportError(ValueError):
@@ -75,8 +75,8 @@ def decode(kind: type[Result], data: Any, where: str = "the report") -> Result:
     ...
     calib.reports.contents.codec.ReportError: metrics[1] must be a number, got 'x'.
     """
-    found: Result = _Reader().read(kind, data, where)
-    return found
+    value: Result = _Reader().read(kind, data, where)
+    return value
 
 
 class _Reader(Reader):
@@ -87,7 +87,8 @@ class _Reader(Reader):
         if kind is not Aggregate:
             return super().read(kind, data, where)
         counts = self.plain(dict, data, where)
-        # Counts are recomputed from: they are written to the last bit, and not rounded.
+        # A report is recomputed from its counts, so they are written to the last bit and not
+        # rounded.
         try:
             return Aggregate.from_json(counts)
         except ValueError as error:
@@ -95,10 +96,10 @@ class _Reader(Reader):
 
     def array(self, kind: type[np.generic], data: Any, where: str) -> Any:
         array = super().array(kind, data, where)
-        # NaN is missing. What is larger overflows where it is drawn.
-        if (np.abs(array) > LARGEST_DRAWN).any():
+        # NaN means missing, so it is allowed.
+        if (np.abs(array) > MAX_DRAWN_NUMBER).any():
             raise ReportError(
-                f"{where} must hold numbers up to {LARGEST_DRAWN:g}, got larger ones."
+                f"{where} must hold numbers up to {MAX_DRAWN_NUMBER:g}, got larger ones."
             )
         return array
 
@@ -106,8 +107,8 @@ class _Reader(Reader):
         return math.nan if data is None else super().number(data, where)
 
 
-# A step turns a report of one schema into the next. The first is that of schema 1. A step that was
-# released is never edited: a change is a new step.
+# The first step turns schema 1 into schema 2. A step that was released is never edited: a change is
+# a new step.
 Step: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
 STEPS: tuple[Step, ...] = ()
 SCHEMA_VERSION = len(STEPS) + 1

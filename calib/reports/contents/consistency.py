@@ -20,7 +20,7 @@ from calib.reports.contents.structure import Contents, DecisionPart, Parts, Slic
 
 def check_contents(contents: Contents) -> None:
     """Refuse a report that cannot be drawn. The message names the place."""
-    # Later checks read what earlier ones found to be there.
+    # Later checks rely on what earlier ones have checked.
     if problem := next(_problems(contents), ""):
         raise ReportError(problem)
 
@@ -30,19 +30,19 @@ def _problems(contents: Contents) -> Iterator[str]:
         moment(contents.created)
     except (ValueError, OverflowError):
         yield f"created must be an ISO 8601 date, got {contents.created[:60]!r}."
-    known = {field.name for field in fields(Settings)}
+    names = {field.name for field in fields(Settings)}
     for name in contents.settings_changed:
-        if name not in known:
+        if name not in names:
             yield f"settings_changed must name settings, got {name!r:.60}."
-    yield from _of_analysis(contents.analysis)
+    yield from _check_analysis(contents.analysis)
     if contents.parts is not None:
-        yield from _of_parts(contents.parts, contents.analysis.methods)
+        yield from _check_parts(contents.parts, contents.analysis.methods)
     for key in contents.analysis.methods:
         if not len(contents.evidence.table(key)[1]):
             yield f"evidence.methods must hold the scores of {key!r:.60}, got none."
 
 
-def _of_analysis(analysis: Analysis) -> Iterator[str]:
+def _check_analysis(analysis: Analysis) -> Iterator[str]:
     if "uncalibrated" not in analysis.methods:
         yield "the report's methods must hold 'uncalibrated', got none."
     try:
@@ -52,28 +52,28 @@ def _of_analysis(analysis: Analysis) -> Iterator[str]:
     recommended = analysis.recommendation.method
     if recommended and recommended not in analysis.methods:
         yield f"the recommended method must be in the report, got {recommended!r:.60}."
-    yield from _of_lengths("fitted_reliability", analysis.fitted_reliability)
-    yield from _of_lengths("compact_logit", analysis.compact_logit)
+    yield from _check_lengths("fitted_reliability", analysis.fitted_reliability)
+    yield from _check_lengths("compact_logit", analysis.compact_logit)
     columns = [column.key for column in analysis.columns]
     if "log_loss" not in columns:
         yield "the report's columns must hold 'log_loss', got none."
     for key, method in analysis.methods.items():
-        yield from _of_method(key, method, columns)
+        yield from _check_method(key, method, columns)
     if analysis.multiclass is not None:
-        yield from _of_matrix(analysis.multiclass)
+        yield from _check_matrix(analysis.multiclass)
 
 
-def _of_matrix(compared: MulticlassComparison) -> Iterator[str]:
+def _check_matrix(compared: MulticlassComparison) -> Iterator[str]:
     if "uncalibrated" not in compared.results:
         yield "multiclass.results must hold 'uncalibrated', got none."
     for key, result in compared.results.items():
-        for found, needed in ((result.metrics, matrix_metrics()), (result.differences, OVERALL)):
+        for entries, needed in ((result.metrics, matrix_metrics()), (result.differences, OVERALL)):
             for name in needed:
-                if name not in found:
+                if name not in entries:
                     yield f"multiclass.results.{key} must have {name!r}, got none."
 
 
-def _of_method(key: str, method: MethodResult, columns: list[str]) -> Iterator[str]:
+def _check_method(key: str, method: MethodResult, columns: list[str]) -> Iterator[str]:
     if method.key != key:
         yield f"methods.{key} must have that key, got {method.key!r:.60}."
     for name in ("log_loss", *columns):
@@ -83,29 +83,29 @@ def _of_method(key: str, method: MethodResult, columns: list[str]) -> Iterator[s
         yield f"methods.{key} must have the difference 'log_loss', got none."
     drawn = ("reliability", "cumulative", *(("function",) if method.function.has_curve else ()))
     for name in drawn:
-        yield from _of_lengths(f"methods.{key}.{name}", getattr(method, name))
+        yield from _check_lengths(f"methods.{key}.{name}", getattr(method, name))
 
 
-def _of_parts(parts: Parts, methods: Iterable[str]) -> Iterator[str]:
+def _check_parts(parts: Parts, methods: Iterable[str]) -> Iterator[str]:
     for number, part in enumerate(parts.slices):
-        yield from _of_tables(f"parts.slices[{number}].gaps", part.gaps, methods)
-        yield from _of_tables(f"parts.slices[{number}].tests", part.tests, methods)
-        yield from _of_same_slices(f"parts.slices[{number}].tests", part)
+        yield from _check_tables(f"parts.slices[{number}].gaps", part.gaps, methods)
+        yield from _check_tables(f"parts.slices[{number}].tests", part.tests, methods)
+        yield from _check_same_slices(f"parts.slices[{number}].tests", part)
     if parts.periods is not None:
-        yield from _of_tables("parts.periods.tables", parts.periods.tables, methods)
+        yield from _check_tables("parts.periods.tables", parts.periods.tables, methods)
     if parts.decisions is not None:
-        yield from _of_decisions(parts.decisions, methods)
+        yield from _check_decisions(parts.decisions, methods)
 
 
-def _of_decisions(part: DecisionPart, methods: Iterable[str]) -> Iterator[str]:
-    yield from _of_known("parts.decisions.table.methods", part.table.methods, methods)
-    yield from _of_known("parts.decisions.left_out", part.left_out, methods)
-    yield from _of_lengths("parts.decisions.benefit", part.benefit)
+def _check_decisions(part: DecisionPart, methods: Iterable[str]) -> Iterator[str]:
+    yield from _check_method_keys("parts.decisions.table.methods", part.table.methods, methods)
+    yield from _check_method_keys("parts.decisions.left_out", part.left_out, methods)
+    yield from _check_lengths("parts.decisions.benefit", part.benefit)
     for where, curves, threshold in (
         ("cost", part.cost.cost, part.cost.threshold),
         ("benefit", part.benefit.benefit, part.benefit.threshold),
     ):
-        yield from _of_keys(f"parts.decisions.{where}", curves, methods)
+        yield from _check_keys(f"parts.decisions.{where}", curves, methods)
         if any(len(curve) != len(threshold) for curve in curves.values()):
             yield (
                 f"parts.decisions.{where} must hold curves as long as its thresholds, got "
@@ -113,34 +113,34 @@ def _of_decisions(part: DecisionPart, methods: Iterable[str]) -> Iterator[str]:
             )
 
 
-def _of_tables(where: str, tables: Mapping[str, Any], methods: Iterable[str]) -> Iterator[str]:
-    yield from _of_keys(where, tables, methods)
+def _check_tables(where: str, tables: Mapping[str, Any], methods: Iterable[str]) -> Iterator[str]:
+    yield from _check_keys(where, tables, methods)
     for key, table in tables.items():
-        yield from _of_lengths(f"{where}.{key}", table)
+        yield from _check_lengths(f"{where}.{key}", table)
         if len(table.names) != len(table.rows):
             yield f"{where}.{key} must hold as many names as rows, got {len(table.names)}."
 
 
-def _of_same_slices(where: str, part: SlicePart) -> Iterator[str]:
+def _check_same_slices(where: str, part: SlicePart) -> Iterator[str]:
     for key, gaps in part.gaps.items():
         if key not in part.tests or part.tests[key].names != gaps.names:
             yield f"{where}.{key} must hold the slices of its gaps, got others."
 
 
-def _of_keys(where: str, found: Mapping[str, Any], methods: Iterable[str]) -> Iterator[str]:
-    if "uncalibrated" not in found:
+def _check_keys(where: str, entries: Mapping[str, Any], methods: Iterable[str]) -> Iterator[str]:
+    if "uncalibrated" not in entries:
         yield f"{where} must hold 'uncalibrated', got none."
-    yield from _of_known(where, found, methods)
+    yield from _check_method_keys(where, entries, methods)
 
 
-def _of_known(where: str, found: Iterable[str], methods: Iterable[str]) -> Iterator[str]:
-    for key in found:
+def _check_method_keys(where: str, entries: Iterable[str], methods: Iterable[str]) -> Iterator[str]:
+    for key in entries:
         if key not in methods or key not in CALIBRATORS:
             yield f"{where} must hold methods of the report, got {key!r:.60}."
 
 
-def _of_lengths(where: str, curve: Any) -> Iterator[str]:
-    lengths = {name: len(own) for name, own in arrays_of(curve).items() if name != "knots"}
+def _check_lengths(where: str, curve: Any) -> Iterator[str]:
+    lengths = {name: len(values) for name, values in arrays_of(curve).items() if name != "knots"}
     if len(set(lengths.values())) > 1 or 0 in lengths.values():
-        found = ", ".join(f"{name} of {n}" for name, n in lengths.items())
-        yield f"{where} must hold lists of one length, got {found}."
+        sizes = ", ".join(f"{name} of {n}" for name, n in lengths.items())
+        yield f"{where} must hold lists of one length, got {sizes}."

@@ -46,10 +46,10 @@ def merge_small(rows: FloatArray) -> list[slice]:
 
 
 def merged_slices(cut: Slicing, count: FloatArray | None = None) -> tuple[Slicing, int]:
-    """The same slices with those of fewer than ten rows as one, and how many those are.
+    """Join slices of fewer than ten rows into one, and count how many were joined.
 
-    Where these hold fewer than ten rows even together, the next larger slice goes with them: all
-    rows less the slices shown would be those few. `count` is that of the rows which each code
+    If these have fewer than ten rows together, the next larger slice is joined too. Otherwise all
+    rows less the slices shown would show those few. `count` is the number of rows that each code
     stands for, 1 each if None.
 
     >>> cut = Slicing(("site",), ("a", "b", "c"), np.repeat([0, 1, 2], [50, 8, 4]))
@@ -70,10 +70,10 @@ def merged_slices(cut: Slicing, count: FloatArray | None = None) -> tuple[Slicin
 
 
 def merged_periods(cut: Periods, count: FloatArray | None = None) -> Periods | None:
-    """The same periods, those of fewer than ten rows joined with a neighbour; None if none remains.
+    """Join periods of fewer than ten rows with a neighbour, or return None if none remains.
 
-    Where fewer than ten rows have no time, the shortest period is left out with them: all rows less
-    all periods would else show those few. `count` as of `merged_slices`.
+    If fewer than ten rows have no time, the shortest period is left out too. Otherwise all rows
+    less all periods would show those few. `count` is that of `merged_slices`.
     """
     missing, *rows_of = np.bincount(cut.codes + 1, count, minlength=len(cut) + 1)
     rows = np.array(rows_of, dtype=np.float64)
@@ -100,11 +100,11 @@ def _names(cut: Periods, runs: list[IntArray]) -> tuple[str, ...]:
 def merged_cells(cells: ScoreCells) -> ScoreCells:
     """Cells of at least ten rows, for curves over the thresholds of a grid.
 
-    What lies between two thresholds is one cell, at its lowest score: at a threshold that ends a
+    All rows between two thresholds are one cell, at its lowest score. At a threshold that ends a
     cell the curves are exact, and between such thresholds they are flat.
     """
     starts = np.unique(np.searchsorted(cells.score, THRESHOLDS, side="left"))
-    starts = starts[starts < len(cells)]  # the first is 0, as that of the grid
+    starts = starts[starts < len(cells)]  # The first start is 0, because the thresholds begin at 0.
     runs = merge_small(np.add.reduceat(cells.rows, starts))
     starts = starts[[run.start for run in runs]]
     return cells.joined(starts, cells.score[starts])
@@ -192,7 +192,7 @@ def merged_curve(
 
 
 def _levelled(weight: FloatArray, rows: FloatArray) -> FloatArray:
-    """Bars of one merged run share its weight, or the one that is large enough alone takes it."""
+    """Bars of a merged run share its weight, or give it to those with at least ten rows."""
     occupied = np.flatnonzero(rows)
     levelled = np.zeros_like(weight)
     for run in merge_small(rows[occupied]):
@@ -219,7 +219,7 @@ def _spaced(curve: CumulativeCurve, cells: ScoreCells) -> CumulativeCurve:
 
 
 def _space(rows: FloatArray, difference: FloatArray) -> list[int]:
-    """Points at least ten rows apart: both ends, the extremes where they can stay, and the rest."""
+    """Points at least ten rows apart: both ends, the extremes if possible, and others."""
     end = len(rows) - 1
     anchors = [0]
     for extreme in sorted((int(difference.argmin()), int(difference.argmax()))):
@@ -233,12 +233,12 @@ def _space(rows: FloatArray, difference: FloatArray) -> list[int]:
 
 
 def _between(rows: FloatArray, start: int, stop: int) -> list[int]:
-    found, last = [], rows[start]
+    kept, last = [], rows[start]
     for i in range(start + 1, stop):
         if last + MIN_ROWS <= rows[i] <= rows[stop] - MIN_ROWS:
-            found.append(i)
+            kept.append(i)
             last = rows[i]
-    return found
+    return kept
 
 
 def coarse(score: FloatArray) -> FloatArray:

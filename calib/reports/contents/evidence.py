@@ -16,7 +16,8 @@ from calib.numerics.cell_table import CellTable
 
 Grade = Literal["guarded", "exact"]
 GRADES: tuple[Grade, ...] = get_args(Grade)
-# What a column of `Evidence.methods` is called: the place of its table among the parts.
+# These name the columns of `Evidence.methods`; the number of a slice is its place in
+# `Parts.slices`.
 TIME, SLICE = "time", "slice:{}"
 CLUSTERS = (
     "Rows come in clusters. Fits, intervals, tests, bands and the verdict depend on which rows "
@@ -32,15 +33,18 @@ MATRIX = (
 class Evidence:
     """Counts of rows by score and outcome, from which a report is recomputed."""
 
-    # "guarded": every cell and every slice has at least ten rows. "exact": each cell is one score.
+    # If it is "guarded", every cell and every slice has at least ten rows. If it is "exact", each
+    # cell is one score.
     grade: Grade
-    cells: Aggregate  # the uncalibrated scores that were analysed
-    # Held-out scores of every method; the key of the method is the name of the model. The methods
-    # shown as before and after are also counted by the slices and periods of the report, in the
-    # columns "slice:0", "slice:1", ... and "time".
+    cells: Aggregate  # These count the uncalibrated scores that were analysed.
+    # These count the held-out scores of every method, whose key is the name of the model. The
+    # methods shown as before and after are also counted by the slices and periods of the report, in
+    # the columns "slice:0", "slice:1", ... and "time".
     methods: Aggregate
-    needs_rows: tuple[str, ...]  # sentences: what cannot be recomputed from counts, and why
-    # SHA-256 of the scores, rounded to six digits, and outcomes: the same in any order of the rows.
+    # Each sentence says what cannot be recomputed from counts, and why.
+    needs_rows: tuple[str, ...]
+    # It is the SHA-256 of outcomes and of scores rounded to six digits. It does not depend on the
+    # order of the rows.
     rows_sha256: str
 
     @property
@@ -58,17 +62,19 @@ class Evidence:
         return self.methods.columns
 
     def table(self, method: str, column: str = "") -> tuple[tuple[str, ...], CellTable]:
-        """Held-out scores of a method; strata are the values of the column, which come first."""
+        """The values of a column, and the held-out scores of a method by these values as strata."""
         parts = self.methods.parts
-        own = [i for i, part in enumerate(parts) if (part.model, part.column) == (method, column)]
+        of_column = [
+            i for i, part in enumerate(parts) if (part.model, part.column) == (method, column)
+        ]
         place = np.full(len(parts), -1)
-        place[own] = np.arange(len(own))
+        place[of_column] = np.arange(len(of_column))
         at = place[self.methods.strata.part[self.methods.table.stratum]]
-        found = self.methods.table.pick(at >= 0)
-        return tuple(parts[i].value for i in own), replace(found, stratum=at[at >= 0])
+        table = self.methods.table.pick(at >= 0)
+        return tuple(parts[i].value for i in of_column), replace(table, stratum=at[at >= 0])
 
     def rows(self, method: str, column: str = "") -> tuple[BinaryView, Slicing]:
-        """The same as entries, and which value each has."""
+        """The same scores as entries, and the slicing that gives each entry its value."""
         names, table = self.table(method, column)
         weighted = self.methods.weighted
         rows = BinaryView(

@@ -49,9 +49,9 @@ class SavedSettings:
 
     settings_version: int
     origin: Origin = field(default_factory=Origin)
-    # The name of the data, if it is not that of the file.
+    # The name of the data is empty if it is that of the file.
     name: str = ""
-    # Whether the origin names all columns, so that none must be guessed.
+    # If the origin names all columns, none must be guessed.
     exact: bool = False
     settings: Settings
     parts: PartSettings | None = None
@@ -106,7 +106,7 @@ class SavedSettings:
 
 
 def is_recorded(report: Contents) -> bool:
-    """Whether the report records how its rows were read; of counts it records less."""
+    """Whether the report records how its rows were read. Reports of counts do not."""
     return not (report.analysis.data.origin or Origin()).of_counts
 
 

@@ -39,9 +39,9 @@ from calib.reports.contents.structure import (
 )
 
 MAX_SLICES = 100
-# Gaps and tests of slices are hidden by the same rule.
+# Gaps and tests of slices are shortened by the same rule.
 Table = TypeVar("Table", SliceGaps, SliceTests)
-NONE = Estimate(float("nan"))
+NO_ESTIMATE = Estimate(float("nan"))
 
 
 def parts_of(
@@ -119,24 +119,24 @@ def parts_of(
 
 def _slices(data: Data, analysis: LiveAnalysis, names: tuple[str, ...], n_ranges: int) -> SlicePart:
     level = analysis.settings.confidence_level
-    found = sliced_rows(data, analysis.held_out, names, n_ranges=n_ranges)
-    held_out = found.held_out
-    cut, n_merged = merged_slices(found.scored, held_out.given_rows.count)
+    sliced = sliced_rows(data, analysis.held_out, names, n_ranges=n_ranges)
+    held_out = sliced.held_out
+    cut, n_merged = merged_slices(sliced.scored, held_out.given_rows.count)
     rows = {key: held_out.row_view(key) for key in shown_methods(analysis)}
     gaps = {k: slice_gaps(v, v.score, cut, confidence_level=level) for k, v in rows.items()}
     tests = {k: slice_tests(v, v.score, cut, confidence_level=level) for k, v in rows.items()}
     first = gaps["uncalibrated"]
     kept = np.sort(first.order[:MAX_SLICES])
     return SlicePart(
-        {key: _picked(each, kept) for key, each in gaps.items()},
+        {key: _picked(table, kept) for key, table in gaps.items()},
         n_merged,
         len(first) - len(kept),
-        {key: _picked(each, kept) for key, each in tests.items()},
+        {key: _picked(table, kept) for key, table in tests.items()},
     )
 
 
 def _picked(table: Table, kept: IntArray) -> Table:
-    chosen: dict[str, Any] = {name: own[kept] for name, own in arrays_of(table).items()}
+    chosen: dict[str, Any] = {name: values[kept] for name, values in arrays_of(table).items()}
     return replace(table, **chosen, names=tuple(table.names[i] for i in kept))
 
 
@@ -146,8 +146,8 @@ def _periods(
     if not column:
         return None, ()
     if column not in data.columns:
-        known = ", ".join(data.columns) or "none"
-        raise ValueError(f"time must be one of the columns ({known}), got {column!r}.")
+        columns = ", ".join(data.columns) or "none"
+        raise ValueError(f"time must be one of the columns ({columns}), got {column!r}.")
     try:
         held_out, cut = timed_rows(data, analysis.held_out, column, unit)
     except ValueError as error:
@@ -187,14 +187,15 @@ def decision_part(analysis: LiveAnalysis, costs: Costs) -> DecisionPart:
 
 
 def _few(flagged: FloatArray, rows: FloatArray) -> bool:
-    """Whether fewer than ten rows, but some, are flagged or are not."""
+    """Whether one to nine rows are flagged, or one to nine are not flagged."""
     counts = (rows[flagged > 0.0].sum(), rows[flagged < 1.0].sum())
     return any(0 < count < MIN_ROWS for count in counts)
 
 
 def _without(table: DecisionTable, left_out: Sequence[str]) -> DecisionTable:
-    # A cost less its change to the uncalibrated scores' is theirs.
-    unknown: dict[str, Any] = {"change": NONE} if "uncalibrated" in left_out else {}
+    # The cost of the uncalibrated scores could be computed from another cost and its change, so the
+    # change is left out too.
+    unknown: dict[str, Any] = {"change": NO_ESTIMATE} if "uncalibrated" in left_out else {}
     by_capacity = table.costs.capacity is not None
     kept = {
         key: replace(_coarsened(decision, by_capacity), **unknown)

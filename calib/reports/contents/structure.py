@@ -24,13 +24,13 @@ Declared = Literal["unknown", "yes", "no"]
 class SlicePart:
     """Gaps and tests of calibration in the slices of one column, or of two crossed columns."""
 
-    gaps: Mapping[str, SliceGaps]  # gaps by method. All methods have the same slices.
-    # Number of slices that were joined because they have fewer than ten rows. If they have fewer
-    # than ten rows together, the next larger slice is included.
+    gaps: Mapping[str, SliceGaps]  # The keys are methods, which all have the same slices.
+    # Slices of fewer than ten rows are joined, with the next larger slice if they have fewer than
+    # ten rows together.
     n_merged: int
-    # Number of slices that are left out: only the 100 with the strongest evidence are shown.
+    # Only the 100 slices with the strongest evidence are shown.
     n_left_out: int
-    tests: Mapping[str, SliceTests]  # tests by method, of the same slices as the gaps
+    tests: Mapping[str, SliceTests]  # The keys are methods. The slices are those of the gaps.
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -42,7 +42,7 @@ class PeriodPart:
     """Calibration over time."""
 
     column: str
-    # Tables by method. All methods have the same periods. ``n_missing`` counts all rows that are
+    # The keys are methods, which all have the same periods. `n_missing` counts all rows that are
     # left out.
     tables: Mapping[str, PeriodTable]
 
@@ -54,7 +54,8 @@ class DecisionPart:
     table: DecisionTable
     cost: CostCurves
     benefit: NetBenefit
-    left_out: tuple[str, ...]  # methods for which fewer than ten rows are flagged, or not flagged
+    # Each of these methods flags fewer than ten rows, or does not flag fewer than ten.
+    left_out: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,9 +95,10 @@ class Parts:
 class Seal:
     """The seal of a report, by which a change is detected."""
 
-    sha256: str  # of the canonical JSON of everything else, as hexadecimal digits
-    # 32 and 64 bytes in base64: an Ed25519 key, and its signature of that JSON; empty if it is not
-    # signed.
+    # It is computed from the canonical JSON of everything else, and has hexadecimal digits.
+    sha256: str
+    # These are an Ed25519 key and its signature of that JSON in base64 (32 and 64 bytes), or empty
+    # if the report is not signed.
     public_key: str = ""
     signature: str = ""
 
@@ -169,7 +171,7 @@ class Contents:
 
 
 def moment(created: str) -> datetime:
-    """A moment in UTC, of ISO 8601; one without a zone is in UTC."""
+    """A moment in UTC from ISO 8601, in which a time without a zone is in UTC."""
     date = datetime.fromisoformat(created)
     return date.replace(tzinfo=date.tzinfo or UTC).astimezone(UTC)
 
@@ -185,7 +187,7 @@ def shown_methods(analysis: Analysis) -> tuple[str, ...]:
 
 
 def why_shown(analysis: Analysis, key: str) -> str:
-    """Why a calibrator is shown that is not recommended; "" for one that is, or for none."""
+    """The reason why a calibrator is shown although it is not recommended, or ""."""
     advised = analysis.recommendation.method
     if key in ("uncalibrated", advised) or key not in analysis.methods:
         return ""

@@ -33,7 +33,7 @@ DIGEST_DIGITS = 6  # A file with scores of fewer digits than a double must give 
 
 
 def entry_table(view: BinaryView, stratum: IntArray | None = None) -> CellTable:
-    """Rows, or entries that count some, by stratum, score and outcome; each cell is one score."""
+    """Count rows or entries by stratum, score and outcome. Each cell is one score."""
     score, weight = view.score + 0.0, view.weights
     return merge_entries(
         CellTable(
@@ -58,11 +58,11 @@ def evidence_of(analysis: LiveAnalysis, parts: Parts | None, grade: Grade) -> Ev
     guarded = grade == "guarded"
     needs = [*_needs_rows(analysis)]
     counted: list[tuple[Strata, CellTable]] = []
-    own: list[Part] = []
+    parts_counted: list[Part] = []
 
     def add(key: str, column: str, names: tuple[str, ...], table: CellTable) -> None:
-        counted.append((_strata(part=np.arange(len(names)) + len(own)), table))
-        own.extend(Part(key, column, name) for name in names)
+        counted.append((_strata(part=np.arange(len(names)) + len(parts_counted)), table))
+        parts_counted.extend(Part(key, column, name) for name in names)
 
     for key in analysis.methods:
         view = analysis.held_out.view
@@ -70,13 +70,13 @@ def evidence_of(analysis: LiveAnalysis, parts: Parts | None, grade: Grade) -> Ev
     uncalibrated = counted[0][1]
     for key, column, names, table in _tables(analysis, parts, needs):
         add(key, column, names, guarded_table(table) if guarded else table)
-    methods = joined_pieces(own, counted, **_named(analysis))
+    methods = joined_pieces(parts_counted, counted, **_named(analysis))
     cells = _guarded_cells(analysis, uncalibrated) if guarded else _exact_cells(analysis)
     return Evidence(grade, cells, methods, tuple(needs), _digest(analysis))
 
 
 def _digest(analysis: LiveAnalysis) -> str:
-    """SHA-256 of scores, rounded, and outcomes, which does not depend on the order of the rows."""
+    """SHA-256 of rounded scores and outcomes. It does not depend on the order of the rows."""
     held_out, digest = analysis.held_out, hashlib.sha256()
     counted = [held_out.cells["uncalibrated"]]
     if held_out.protocol == "test rows":
@@ -85,9 +85,9 @@ def _digest(analysis: LiveAnalysis) -> str:
         score = np.round(cells.score, DIGEST_DIGITS)
         starts = run_starts(score)
         sums = (
-            np.add.reduceat(each, starts) for each in (cells.rows, cells.weight, cells.positive)
+            np.add.reduceat(values, starts) for values in (cells.rows, cells.weight, cells.positive)
         )
-        for values in (score[starts], *(np.round(own / own.sum(), 9) for own in sums)):
+        for values in (score[starts], *(np.round(total / total.sum(), 9) for total in sums)):
             digest.update(np.asarray(values + 0.0, dtype="<f8").tobytes())
     return digest.hexdigest()
 
@@ -99,9 +99,9 @@ def _needs_rows(analysis: LiveAnalysis) -> Iterator[str]:
         yield CLUSTERS
 
 
-def _strata(**own: IntArray) -> Strata:
-    none = np.full(len(next(iter(own.values()))), NONE, dtype=np.int64)
-    return Strata(**dict.fromkeys(Strata.__slots__, none) | own)
+def _strata(**numbers: IntArray) -> Strata:
+    none = np.full(len(next(iter(numbers.values()))), NONE, dtype=np.int64)
+    return Strata(**dict.fromkeys(Strata.__slots__, none) | numbers)
 
 
 Counted = tuple[str, str, tuple[str, ...], CellTable]
@@ -118,18 +118,18 @@ def _tables(analysis: LiveAnalysis, parts: Parts | None, needs: list[str]) -> It
 
 
 def _columns(analysis: LiveAnalysis, parts: Parts | None, needs: list[str]) -> Iterator[Column]:
-    """Slices and periods as the report shows them; which of them each scored row lies in."""
+    """The slices and periods that the report shows, and which of them each scored row lies in."""
     if parts is None:
         return
     data, held_out = analysis.source, analysis.held_out
     for number, part in enumerate(parts.slices):
         if part.n_left_out:
-            named = " and ".join(part.columns)
-            needs.append(f"Of the slices of {named} only the hundred that are shown are known.")
+            columns = " and ".join(part.columns)
+            needs.append(f"Of the slices of {columns} only the hundred that are shown are known.")
             continue
-        found = sliced_rows(data, held_out, part.columns, n_ranges=parts.n_ranges)
-        cut, _ = merged_slices(found.scored, found.held_out.given_rows.count)
-        yield SLICE.format(number), cut.names, cut.codes, found.held_out
+        sliced = sliced_rows(data, held_out, part.columns, n_ranges=parts.n_ranges)
+        cut, _ = merged_slices(sliced.scored, sliced.held_out.given_rows.count)
+        yield SLICE.format(number), cut.names, cut.codes, sliced.held_out
     if parts.periods is not None:
         timed, whole = timed_rows(data, held_out, parts.periods.column, parts.unit or None)  # type: ignore[arg-type]
         merged = merged_periods(whole, timed.given_rows.count)
@@ -155,7 +155,7 @@ def _named(analysis: LiveAnalysis) -> dict[str, Any]:
 
 
 def _exact_cells(analysis: LiveAnalysis) -> Aggregate:
-    """The very cells that the analysis read, without clusters."""
+    """The cells that the analysis read, without clusters."""
     cells = _counted_cells(analysis)
     if not cells.exact:
         raise ValueError(
@@ -166,9 +166,9 @@ def _exact_cells(analysis: LiveAnalysis) -> Aggregate:
 
 
 def _counted_cells(analysis: LiveAnalysis) -> Aggregate:
-    named = _named(analysis) | {"fold_names": analysis.source.fold_names}
-    del named["weighted"]  # It follows from the data.
-    return aggregate_all(analysis.source, analysis.settings.view, **named)
+    arguments = _named(analysis) | {"fold_names": analysis.source.fold_names}
+    del arguments["weighted"]
+    return aggregate_all(analysis.source, analysis.settings.view, **arguments)
 
 
 def _guarded_cells(analysis: LiveAnalysis, uncalibrated: CellTable) -> Aggregate:

@@ -1,7 +1,7 @@
-"""What a report must say, as far as it follows from its held-out cells or its other numbers.
+"""The values that a report must have, as they follow from its held-out cells or other numbers.
 
 No calibrator is fitted for this: the cells of an analysis without its rows or folds give other
-calibrators. What has no entry here is not verified.
+calibrators. Values without an entry here are not verified.
 """
 
 from __future__ import annotations
@@ -32,21 +32,23 @@ from calib.reports.contents.structure import Contents
 from calib.reports.proof.ranges import ROUNDING, HeldOutCells, Range
 from calib.reports.proof.recomputing import recomputed_parts
 
-# By place: the range of a number, or a value that must be equal.
+# The keys are places in report.json. A value is the range of a number, or must be equal.
 Expected = dict[str, Any]
-# In place of a value from which others were derived: if it is changed, those differ.
+# This stands for a value from which others were derived: if it is changed, those differ.
 RELATED = object()
-# Null distributions of tests with many scores, in words, and their survival functions.
-BROWNIAN = {
+# With many scores the tests have these null distributions, named in words, and their survival
+# functions.
+BROWNIAN_NULLS = {
     "ks": ("supremum of Brownian motion", supremum_survival),
     "kuiper": ("range of Brownian motion", range_survival),
 }
-COARSE = 0.01  # An edge has three digits of its distance from 0 or 1.
+# An edge has three digits of its distance from 0 or 1, so it may be off by one percent of it.
+EDGE_PRECISION = 0.01
 
 
 STRATEGIES: tuple[Strategy, ...] = ("uniform", "quantile")
-OF_SLICES = frozenset({"columns", "names", "rows", "positives", "mean_score", "observed", "gap"})
-OF_PERIODS = frozenset(
+SLICE_FIELDS = frozenset({"columns", "names", "rows", "positives", "mean_score", "observed", "gap"})
+PERIOD_FIELDS = frozenset(
     {"names", "rows", "positives", "mean_score", "n_missing"}
     | {"base_rate", "base_rate_low", "base_rate_high"}
 )
@@ -56,29 +58,29 @@ def expected(report: Contents, evidence: Evidence) -> Expected:
     """The values that follow from the cells, by their place in report.json."""
     analysis, settings = report.analysis, report.analysis.settings
     cells = {key: HeldOutCells.of(evidence.table(key)[1]) for key in analysis.methods}
-    found: Expected = {
+    values: Expected = {
         "analysis.settings.view": evidence.methods.view_key,
         "analysis.settings.strategy": RELATED,
         "analysis.settings.band": RELATED,
         "analysis.settings.confidence_level": RELATED,
     }
-    found |= _data(evidence, cells["uncalibrated"])
+    values |= _data(evidence, cells["uncalibrated"])
     of_matrix = analysis.data.positive_name if analysis.multiclass else ""
-    found |= every("analysis.columns", encode(table_columns(settings, of_matrix)))
+    values |= every("analysis.columns", encode(table_columns(settings, of_matrix)))
     for key, method in analysis.methods.items():
         place = f"analysis.methods.{key}"
-        found[f"{place}.label"] = CALIBRATORS[key].label if key in CALIBRATORS else method.label
-        found[f"{place}.key"] = key
-        found |= bins(f"{place}.reliability", report, evidence, method.reliability, cells[key])
-        found |= _metrics(report, method, cells[key])
-        found |= curve_points(f"{place}.cumulative", report, evidence, method, cells[key])
-        found |= _differences(place, method, analysis.methods["uncalibrated"])
+        values[f"{place}.label"] = CALIBRATORS[key].label if key in CALIBRATORS else method.label
+        values[f"{place}.key"] = key
+        values |= bins(f"{place}.reliability", report, evidence, method.reliability, cells[key])
+        values |= _metrics(report, method, cells[key])
+        values |= curve_points(f"{place}.cumulative", report, evidence, method, cells[key])
+        values |= _differences(place, method, analysis.methods["uncalibrated"])
         if evidence.refits:
-            found |= cumulative_tests(place, method, cells[key])
+            values |= cumulative_tests(place, method, cells[key])
     if analysis.data.protocol == "folds":
         place, curve = "analysis.fitted_reliability", analysis.fitted_reliability
-        found |= bins(place, report, evidence, curve, cells["uncalibrated"])
-    return found | _epsilon(report) | _words(report, evidence) | _parts(report, evidence)
+        values |= bins(place, report, evidence, curve, cells["uncalibrated"])
+    return values | _epsilon(report) | _words(report, evidence) | _parts(report, evidence)
 
 
 def _data(evidence: Evidence, cells: HeldOutCells) -> Expected:
@@ -90,10 +92,10 @@ def _data(evidence: Evidence, cells: HeldOutCells) -> Expected:
         "base_rate": float(cells.positive.sum()) / weight,
         "mean_score": float(cells.weight @ cells.mean) / weight,
     }
-    found: Expected = {f"analysis.data.{name}": (v, v) for name, v in numbers.items()}
+    values: Expected = {f"analysis.data.{name}": (v, v) for name, v in numbers.items()}
     split = evidence.cells.is_split
     n_fitted = evidence.cells.n_rows - (n_rows if split else 0)
-    return found | {
+    return values | {
         "analysis.data.n_calibration": (n_fitted, n_fitted),
         "analysis.data.protocol": "test rows" if split else "folds",
         "analysis.data.weighted": evidence.methods.weighted,
@@ -127,24 +129,24 @@ def _metrics(report: Contents, method: MethodResult, cells: HeldOutCells) -> Exp
 
 def _differences(place: str, method: MethodResult, reference: MethodResult) -> Expected:
     """Differences of mean losses are those of the numbers that are printed."""
-    found: Expected = {}
+    values: Expected = {}
     for name in ("log_loss", "brier_score"):
         value = method.metrics[name].value - reference.metrics[name].value
-        found[f"{place}.differences.{name}.value"] = (value, value)
-    return found
+        values[f"{place}.differences.{name}.value"] = (value, value)
+    return values
 
 
 def _epsilon(report: Contents) -> Expected:
     curve, chosen = report.analysis.compact_logit, report.analysis.settings.epsilon
     again = encode(compact_logit_curve(curve.epsilon, curve.rule, curve.n_outside))
     place = "analysis.compact_logit"
-    found = every(f"{place}.score", again["score"])
-    found |= every(f"{place}.transformed", again["transformed"])
+    values = every(f"{place}.score", again["score"])
+    values |= every(f"{place}.transformed", again["transformed"])
     epsilon = curve.rule if chosen is None else chosen
-    found[f"{place}.epsilon"] = (epsilon, epsilon)
+    values[f"{place}.epsilon"] = (epsilon, epsilon)
     if chosen is None:
-        found[f"{place}.rule"] = RELATED
-    return found
+        values[f"{place}.rule"] = RELATED
+    return values
 
 
 def _words(report: Contents, evidence: Evidence) -> Expected:
@@ -157,21 +159,21 @@ def _words(report: Contents, evidence: Evidence) -> Expected:
     )
     if analysis.multiclass is not None:
         return {}
-    # The heading of the sentence, which is compared with it, names the kind.
-    found: Expected = {"analysis.verdict.kind": RELATED}
-    found |= every("analysis.verdict.p_adjusted", adjusted(scores.all_tests))
+    # The heading of the sentence names the kind, and is compared with the sentence elsewhere.
+    values: Expected = {"analysis.verdict.kind": RELATED}
+    values |= every("analysis.verdict.p_adjusted", adjusted(scores.all_tests))
     if evidence.refits:
         cells, words = evidence.scores("uncalibrated"), view_words(analysis.settings.view)
         slope = scores.metrics["slope"]
         again = judge(cells, scores.all_tests, advice, slope=slope, words=words)
-        found["analysis.verdict.answer"] = again.answer
+        values["analysis.verdict.answer"] = again.answer
     if advice.method in analysis.methods:
         losses = {key: method.metrics["log_loss"] for key, method in analysis.methods.items()}
         change = analysis.methods[advice.method].differences["log_loss"]
         sentence = advice_sentence(advice.method, losses, change, level=level)
-        found["analysis.recommendation.sentence"] = sentence
-        found["analysis.recommendation.method"] = RELATED
-    return found
+        values["analysis.recommendation.sentence"] = sentence
+        values["analysis.recommendation.method"] = RELATED
+    return values
 
 
 def _parts(report: Contents, evidence: Evidence) -> Expected:
@@ -179,31 +181,35 @@ def _parts(report: Contents, evidence: Evidence) -> Expected:
     if report.parts is None:
         return {}
     again = encode(recomputed_parts(report.parts, evidence, report.analysis.data.n_rows))
-    found: Expected = {}
+    values: Expected = {}
     level = (report.analysis.settings.confidence_level,) * 2
     for i, part in enumerate(report.parts.slices):
         if SLICE.format(i) in evidence.columns:
             for key, gaps in part.gaps.items():
                 place = f"parts.slices[{i}].gaps.{key}"
-                found |= _picked(place, again["slices"][i]["gaps"][key], OF_SLICES)
-                found[f"{place}.confidence_level"] = level
+                values |= _picked(place, again["slices"][i]["gaps"][key], SLICE_FIELDS)
+                values[f"{place}.confidence_level"] = level
                 tested = np.where(gaps.few, np.nan, gaps.p_value)
-                found |= every(f"{place}.p_adjusted", encode(holm(tested)))
+                values |= every(f"{place}.p_adjusted", encode(holm(tested)))
             for key, tests in part.tests.items():
                 place = f"parts.slices[{i}].tests.{key}"
-                found |= _picked(place, again["slices"][i]["tests"][key], OF_SLICES)
-                found[f"{place}.confidence_level"] = level
+                values |= _picked(place, again["slices"][i]["tests"][key], SLICE_FIELDS)
+                values[f"{place}.confidence_level"] = level
                 tested = np.where(tests.few, np.nan, tests.p_value)
-                found |= every(f"{place}.p_adjusted", encode(holm(tested)))
+                values |= every(f"{place}.p_adjusted", encode(holm(tested)))
     if report.parts.periods is not None and TIME in evidence.columns:
-        names = OF_PERIODS if evidence.refits else OF_PERIODS - {"base_rate_low", "base_rate_high"}
+        names = (
+            PERIOD_FIELDS
+            if evidence.refits
+            else PERIOD_FIELDS - {"base_rate_low", "base_rate_high"}
+        )
         for key, table in report.parts.periods.tables.items():
             place = f"parts.periods.tables.{key}"
-            found |= _picked(place, again["periods"]["tables"][key], names)
-            found[f"{place}.confidence_level"] = level
+            values |= _picked(place, again["periods"]["tables"][key], names)
+            values[f"{place}.confidence_level"] = level
             tested = np.where(table.few, np.nan, table.ks_p_value)
-            found |= every(f"{place}.ks_p_adjusted", encode(holm(tested)))
-    return found
+            values |= every(f"{place}.ks_p_adjusted", encode(holm(tested)))
+    return values
 
 
 def _picked(place: str, again: Mapping[str, Any], names: frozenset[str]) -> Expected:
@@ -219,7 +225,7 @@ def every(place: str, value: Any) -> Expected:
     else:
         number = type(value) in (int, float)
         return {place: (value, value) if number else value}
-    return {name: own for at, each in items for name, own in every(at, each).items()}
+    return {name: leaf for at, item in items for name, leaf in every(at, item).items()}
 
 
 def listed(place: str, low: FloatArray, high: FloatArray | None = None) -> Expected:
@@ -246,46 +252,46 @@ def bins(
         raise ValueError(f"{place} has a bin of fewer than {MIN_ROWS} rows")
     if abs(end[-1] - cells.rows.sum()) > ROUNDING * end[-1]:
         raise ValueError(f"the bins of {place} do not have all rows")
-    found: Expected = {
+    expected_values: Expected = {
         f"{place}.strategy": settings.strategy,
         f"{place}.band": settings.band,
         f"{place}.confidence_level": (settings.confidence_level, settings.confidence_level),
-        # Other rows would have other sums.
+        # The sums below would differ if the rows were changed.
         **related(f"{place}.rows", len(end)),
     }
 
     def total(values: FloatArray) -> tuple[FloatArray, FloatArray]:
         low, high = cells.between(cells.rows, end, values)
-        before, after = (np.concatenate([[0.0], each[:-1]]) for each in (high, low))
+        before, after = (np.concatenate([[0.0], ends[:-1]]) for ends in (high, low))
         return np.maximum(low - before, 0.0), high - after
 
     weight, positive, score = (
-        total(each) for each in (cells.weight, cells.positive, cells.weight * cells.mean)
+        total(of_cell) for of_cell in (cells.weight, cells.positive, cells.weight * cells.mean)
     )
-    found |= listed(f"{place}.weight", *weight)
-    found |= listed(f"{place}.positive", *positive)
-    least, most = (np.where(each > 0.0, each, np.inf) for each in weight)
+    expected_values |= listed(f"{place}.weight", *weight)
+    expected_values |= listed(f"{place}.positive", *positive)
+    least, most = (np.where(of_bin > 0.0, of_bin, np.inf) for of_bin in weight)
     for name, (low, high) in (("mean_score", score), ("observed", positive)):
         ends = np.where(np.isfinite(least), high / least, 1.0)
-        found |= listed(f"{place}.{name}", low / most, np.minimum(ends, 1.0))
-    found |= _edges(place, end, cells)
+        expected_values |= listed(f"{place}.{name}", low / most, np.minimum(ends, 1.0))
+    expected_values |= _edges(place, end, cells)
     square = total(cells.weight_sq)
-    if evidence.refits and all(np.allclose(*each) for each in (weight, positive, square)):
+    if evidence.refits and all(np.allclose(*ends) for ends in (weight, positive, square)):
         rows = weight[0] ** 2 / np.maximum(square[0], weight[0] ** 2 / curve.rows)
         rate = np.clip(positive[0] / weight[0], 0.0, 1.0)
-        for name, own in zip(
+        for name, ends in zip(
             ("low", "high"), wilson_interval(rate, rows, settings.confidence_level), strict=True
         ):
-            found |= listed(f"{place}.{name}", own)
-    return found
+            expected_values |= listed(f"{place}.{name}", ends)
+    return expected_values
 
 
 def _edges(place: str, end: FloatArray, cells: HeldOutCells) -> Expected:
     """An edge lies between the rows on both sides of it, to three digits."""
     last = np.clip(np.searchsorted(np.cumsum(cells.rows), end - 0.5), 0, len(cells.rows) - 1)
     low, high = cells.low[last], np.append(cells.high, 1.0)[last + 1]
-    low = low - COARSE * np.minimum(low, 1.0 - low)
-    high = high + COARSE * np.minimum(high, 1.0 - high)
+    low = low - EDGE_PRECISION * np.minimum(low, 1.0 - low)
+    high = high + EDGE_PRECISION * np.minimum(high, 1.0 - high)
     first = np.array([[0.0], cells.high[:1]])
     return listed(f"{place}.high_edge", low, high) | listed(
         f"{place}.low_edge",
@@ -300,47 +306,52 @@ def curve_points(
     """Points of the cumulative curves: one sum of the rows up to a point decides the others."""
     curve, level = method.cumulative, report.analysis.settings.confidence_level
     weight, score = cells.weight / cells.total, cells.weight * cells.mean / cells.total
-    found: Expected = {f"{place}.confidence_level": (level, level)}
-    found |= listed(
+    expected_values: Expected = {f"{place}.confidence_level": (level, level)}
+    expected_values |= listed(
         f"{place}.fractile", *cells.between(score, curve.cumulative_score, weight, ROUNDING)
     )
     for name, values in (
         ("cumulative_score", score),
         ("cumulative_outcome", cells.positive / cells.total),
     ):
-        found |= listed(f"{place}.{name}", *cells.between(weight, curve.fractile, values, ROUNDING))
+        expected_values |= listed(
+            f"{place}.{name}", *cells.between(weight, curve.fractile, values, ROUNDING)
+        )
     step = np.maximum(np.diff(curve.fractile), 1e-300)
     mean = np.clip(np.diff(curve.cumulative_score) / step, 0.0, 1.0)
     slack = 2.0 * ROUNDING / step
-    mean, slack = (np.concatenate([each[:1], each]) for each in (mean, slack))
-    found |= listed(f"{place}.score", mean - slack, mean + slack)
+    mean, slack = (np.concatenate([of_step[:1], of_step]) for of_step in (mean, slack))
+    expected_values |= listed(f"{place}.score", mean - slack, mean + slack)
     if evidence.refits and cells.brownian:
         half = supremum_quantile(level)
         low, high = cells.null_deviation
-        found[f"{place}.null_half_width"] = (half * low, half * high)
-    return found
+        expected_values[f"{place}.null_half_width"] = (half * low, half * high)
+    return expected_values
 
 
 def cumulative_tests(place: str, method: MethodResult, cells: HeldOutCells) -> Expected:
     """Tests of the cumulative difference, and of the Brier score."""
-    found: Expected = {}
+    expected_values: Expected = {}
     error = {"ks": cells.ks_error, "kuiper": cells.kuiper_error}
     deviation = cells.null_deviation
-    for key, (null, survival) in BROWNIAN.items():
-        own: TestResult | None = method.all_tests.get(key)
+    for key, (null, survival) in BROWNIAN_NULLS.items():
+        result: TestResult | None = method.all_tests.get(key)
         at = f"{place}.{key}" if key == "ks" else f"{place}.tests.{key}"
-        if own is None:
+        if result is None:
             continue
-        low, high = found[f"{at}.statistic"] = error[key]
+        low, high = expected_values[f"{at}.statistic"] = error[key]
         if cells.brownian:
-            found[f"{at}.null"] = null
-        if own.null == null and deviation[0] > 0.0:
-            found[f"{at}.p_value"] = (survival(high / deviation[0]), survival(low / deviation[1]))
+            expected_values[f"{at}.null"] = null
+        if result.null == null and deviation[0] > 0.0:
+            expected_values[f"{at}.p_value"] = (
+                survival(high / deviation[0]),
+                survival(low / deviation[1]),
+            )
     z = cells.spiegelhalter
     if z is not None and "spiegelhalter" in method.tests:
         at = f"{place}.tests.spiegelhalter"
         least = 0.0 if z[0] <= 0.0 <= z[1] else min(map(abs, z))
         p_low, p_high = (2.0 * float(ndtr(-size)) for size in (max(map(abs, z)), least))
-        found |= {f"{at}.statistic": z, f"{at}.p_value": (p_low, p_high)}
-        found[f"{at}.null"] = "standard normal"
-    return found
+        expected_values |= {f"{at}.statistic": z, f"{at}.p_value": (p_low, p_high)}
+        expected_values[f"{at}.null"] = "standard normal"
+    return expected_values

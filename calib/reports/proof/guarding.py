@@ -26,8 +26,9 @@ from calib.numerics.score_grid import grid_keys, refined_keys
 from calib.reports.contents.disclosure import MIN_ROWS, SCORE_DIGITS, merge_small
 from calib.text import count
 
-MOST_CELLS = 8192  # of each method, slice and period
-# Rows, weights and squared weights of each cell, by outcome.
+# This limits the cells of each method, slice and period, and so the size of the file.
+MAX_GUARDED_CELLS = 8192
+# The arrays are rows, weights and squared weights of each cell, by outcome.
 Sums = tuple[NDArray[Any], ...]
 
 
@@ -62,7 +63,7 @@ def _guarded_stratum(table: CellTable, number: int) -> CellTable:
 def _by_outcome(group: IntArray, outcome: BoolArray, *values: NDArray[Any]) -> Sums:
     """Sums of each group: those of its negative rows, and those of its positive rows."""
     code, size = 2 * group + outcome, 2 * (int(group[-1]) + 1)
-    return tuple(np.bincount(code, each, size).reshape(-1, 2) for each in values)
+    return tuple(np.bincount(code, of_row, size).reshape(-1, 2) for of_row in values)
 
 
 def _merged_table(
@@ -72,7 +73,7 @@ def _merged_table(
     mean = np.clip(mean, low, high)
     grid = grid_keys(mean)
     group, outcome = np.nonzero(sums[0])
-    rows, weight, weight_sq = (each[group, outcome] for each in sums)
+    rows, weight, weight_sq = (of_cell[group, outcome] for of_cell in sums)
     return merge_entries(
         CellTable(
             exact=False,
@@ -110,7 +111,7 @@ def guarded_cells(analysis: LiveAnalysis, key: str) -> CellTable:
             group = np.searchsorted(first, score, side="right") - 1
         order = np.argsort(group, kind="stable")
         values = (view.counts, view.weights, view.squared_weights)
-        sums = _by_outcome(group[order], view.outcome[order], *(each[order] for each in values))
+        sums = _by_outcome(group[order], view.outcome[order], *(of_row[order] for of_row in values))
     return _merged_table(
         0,
         mean=np.add.reduceat(cells.weight * cells.score, starts) / weight,
@@ -126,7 +127,7 @@ def _bounds_of(
     """The lowest and the highest score of each run of cells."""
     low, high = cells.score[starts], cells.score[np.append(starts[1:], len(cells)) - 1]
     if on_grid:
-        # The score of a cell is the mean of its rows. These lie between the cells beside it.
+        # The score of a cell is the mean of its rows, which lie between the cells beside it.
         padded = np.concatenate([[0.0], cells.score, [1.0]])
         low, high = padded[starts], padded[np.append(starts[1:], len(cells)) + 1]
         return outward(low, up=False), outward(high, up=True)
@@ -142,9 +143,9 @@ def _bounds_of(
 
 
 def groups(rows: FloatArray, *cuts: int) -> IntArray:
-    """Where groups of neighbours start that hold at least ten rows each.
+    """Starts of groups of neighbours that have at least ten rows each.
 
-    Groups end at the cuts, the first ones first, where that leaves ten rows on both sides.
+    Groups end at the cuts, the first ones first, if that leaves ten rows on both sides.
 
     >>> groups(np.array([4.0, 4.0, 4.0, 9.0, 9.0, 20.0, 3.0]), 5)
     array([0, 3, 5])
@@ -159,7 +160,7 @@ def groups(rows: FloatArray, *cuts: int) -> IntArray:
             total[ends[at]] - MIN_ROWS
         ):
             ends.insert(at, cut)
-    size = max(MIN_ROWS, math.ceil(total[-1] / (MOST_CELLS - len(ends))))
+    size = max(MIN_ROWS, math.ceil(total[-1] / (MAX_GUARDED_CELLS - len(ends))))
     starts = []
     for first, last in pairwise(ends):
         while True:
@@ -190,7 +191,7 @@ def outward(score: FloatArray, *, up: bool) -> FloatArray:
 
 
 def _cuts(analysis: LiveAnalysis, key: str) -> Iterator[int]:
-    """Where cells of a method end: edges of bins, and the ends of the largest gap."""
+    """Preferred ends of the cells of a method: edges of bins, and the ends of the largest gap."""
     cells, bins = analysis.held_out.cells[key], analysis.methods[key].reliability
     edges = [bins.high_edge[run][-1] for run in merge_small(bins.rows)]
     yield from np.searchsorted(cells.score, edges, side="right").tolist()

@@ -1,8 +1,8 @@
-"""Ranges of the numbers of a method that follow from its held-out cells, whatever their rows are.
+"""The ranges of a method's numbers that follow from its held-out cells.
 
-Of a cell the counts, the lowest and the highest score and the mean score are known. The score of
-each row lies anywhere between the two. In an exact report the two are equal, and so are the ends of
-every range.
+The counts of each cell and its lowest, highest and mean score are known. The score of each row can
+lie anywhere between the lowest and the highest. In an exact report these are equal, and so are the
+ends of every range.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from calib.numerics.cells import Cells
 
 Range = tuple[float, float]
 RowLoss = Callable[[BoolArray, FloatArray], FloatArray]
-ROUNDING = 1e-8  # relative, of the curves of a report: they have nine digits
-SUMS = 1e-5  # Sums over cells are rounded by this share of ROUNDING, relative to the whole sum.
+ROUNDING = 1e-8  # This relative tolerance allows for the nine digits of the curves of a report.
+# Sums over cells are rounded by this share of ROUNDING, relative to the whole sum.
+SUM_ROUNDING = 1e-5
 
 
 def convex_tilt(outcome: BoolArray, score: FloatArray) -> FloatArray:
@@ -194,7 +195,7 @@ class HeldOutCells:
         return self._deviation(ends, top * (1.0 - top))
 
     def _deviation(self, least: FloatArray, most: FloatArray) -> Range:
-        first, last = (math.sqrt(float(self.weight_sq @ each)) for each in (least, most))
+        first, last = (math.sqrt(float(self.weight_sq @ variance)) for variance in (least, most))
         return first / self.total, last / self.total
 
     @property
@@ -256,12 +257,13 @@ class HeldOutCells:
         return np.concatenate([[0.0], np.cumsum(values)])
 
     def between(
-        self, known: FloatArray, at: FloatArray, values: FloatArray, rounding: float = 0.0
+        self, summed: FloatArray, at: FloatArray, values: FloatArray, rounding: float = 0.0
     ) -> tuple[FloatArray, FloatArray]:
-        """The lowest and highest sum of `values` where the sum of `known` is `at`."""
-        along, total = self.cumulative(known), self.cumulative(values)
-        slack = rounding * (at + SUMS * along[-1])
-        # The same end of a cell, if the sum is known there; else both ends of a cell or of two.
+        """The lowest and highest sum of `values` where the sum of `summed` is `at`."""
+        along, total = self.cumulative(summed), self.cumulative(values)
+        slack = rounding * (at + SUM_ROUNDING * along[-1])
+        # If the sum is summed at the end of a cell, both ends are the same. Otherwise they are the
+        # ends of one cell or of two.
         first = np.searchsorted(along, at - slack, side="right") - 1
         after = np.searchsorted(along, at + slack, side="left")
         ends = np.clip(np.stack([first, after]), 0, len(along) - 1)

@@ -23,9 +23,9 @@ from calib.reports.contents.structure import Contents, Parts, PeriodPart, SliceP
 from calib.reports.proof.collecting import entry_table
 
 Json = dict[str, Any]
-# What a person wrote or the file is called, and what was left out before anything was counted. The
-# seal holds them; counts know nothing of them.
-WORDS = re.compile(
+# Counts cannot confirm what a person wrote, the names in the file, or which rows were left out
+# before counting. Only the seal protects these values.
+UNCOUNTED_PLACES = re.compile(
     r"(analysis\.(warnings|data\.(origin|name|score_name|outcome_name|set_aside)))"
     r"|parts\.(notes|unit|n_ranges|time|slices\[\d+\]\.n_(merged|left_out)|periods\.column)"
     r"|parts\.periods\.tables\.\w+\.(unit|position)"
@@ -37,8 +37,8 @@ ROUNDING = 1e-9
 class Difference:
     """A place in a report whose value differs from that of its counts."""
 
-    place: str  # such as "analysis.methods.beta.metrics.log_loss.value"
-    # None where there is no such value.
+    place: str  # An example is "analysis.methods.beta.metrics.log_loss.value".
+    # A value is None if there is none at this place.
     printed: Any
     recomputed: Any
 
@@ -82,9 +82,9 @@ def recomputed_parts(parts: Parts, evidence: Evidence, n_rows: int) -> Parts:
 
 def _slices(part: SlicePart, evidence: Evidence, column: str) -> SlicePart:
     gaps, tests = {}, {}
-    for key, own in part.gaps.items():
+    for key, printed_gaps in part.gaps.items():
         rows, cut = evidence.rows(key, column)
-        cut, level = replace(cut, columns=part.columns), own.confidence_level
+        cut, level = replace(cut, columns=part.columns), printed_gaps.confidence_level
         gaps[key] = slice_gaps(rows, rows.score, cut, confidence_level=level)
         tests[key] = slice_tests(rows, rows.score, cut, confidence_level=level)
     return replace(part, gaps=gaps, tests=tests)
@@ -92,13 +92,15 @@ def _slices(part: SlicePart, evidence: Evidence, column: str) -> SlicePart:
 
 def _periods(part: PeriodPart, evidence: Evidence, n_rows: int) -> PeriodPart:
     tables = {}
-    for key, own in part.tables.items():
+    for key, printed_table in part.tables.items():
         rows, cut = evidence.rows(key, TIME)
-        place = dict(zip(own.names, own.position.tolist(), strict=True))
+        place = dict(zip(printed_table.names, printed_table.position.tolist(), strict=True))
         position = np.array([place.get(name, 0) for name in cut.names], dtype=np.int64)
-        periods = Periods(own.unit, cut.names, position, cut.codes)
-        found = period_table(rows, rows.score, periods, confidence_level=own.confidence_level)
-        tables[key] = replace(found, n_missing=n_rows - int(found.rows.sum()))
+        periods = Periods(printed_table.unit, cut.names, position, cut.codes)
+        table = period_table(
+            rows, rows.score, periods, confidence_level=printed_table.confidence_level
+        )
+        tables[key] = replace(table, n_missing=n_rows - int(table.rows.sum()))
     return replace(part, tables=tables)
 
 
@@ -118,12 +120,12 @@ def differences(printed: Any, again: Any, place: str) -> Iterator[Difference]:
         yield Difference(place, printed, again)
 
 
-def found_differences(printed: Json, again: Json) -> Iterator[Difference]:
+def counted_differences(printed: Json, again: Json) -> Iterator[Difference]:
     """Differences of analysis and parts. Words are protected only by the seal."""
     for name in again:
-        for found in differences(printed.get(name), again[name], name):
-            if not WORDS.match(found.place):
-                yield found
+        for difference in differences(printed.get(name), again[name], name):
+            if not UNCOUNTED_PLACES.match(difference.place):
+                yield difference
 
 
 def refitted_differences(
@@ -131,14 +133,14 @@ def refitted_differences(
 ) -> Iterator[Difference]:
     """Differences between an exact report and the analysis of its cells."""
     analysis = analyze(evidence.cells, report.analysis.settings)
-    for found in found_differences(printed, recomputed(report, evidence, analysis)):
-        if found.distance > (0.0 if to_the_bit else _slack(found)):
-            yield found
+    for difference in counted_differences(printed, recomputed(report, evidence, analysis)):
+        if difference.distance > (0.0 if to_the_bit else _slack(difference)):
+            yield difference
     yield from _wrong_cells(analysis, evidence)
 
 
-def _slack(found: Difference) -> float:
-    value = found.printed
+def _slack(difference: Difference) -> float:
+    value = difference.printed
     return ROUNDING * max(1.0, abs(value)) if type(value) in (int, float) else 0.0
 
 
@@ -149,7 +151,7 @@ def _wrong_cells(analysis: LiveAnalysis, evidence: Evidence) -> Iterator[Differe
             yield Difference(f"evidence.methods, {key}", "one set of cells", "another")
     for column in evidence.columns:
         if evidence.cells.fold_names:
-            continue  # which fold a row of a slice lies in is not counted
+            continue  # Folds of the rows of a slice are not counted.
         yield from _wrong_slices(analysis, evidence, column)
 
 
@@ -159,8 +161,10 @@ def _wrong_slices(analysis: LiveAnalysis, evidence: Evidence, column: str) -> It
         rows = replace(rows, test=np.ones(len(rows), dtype=np.bool_))
     timed = analysis.held_out.on(rows)
     for key in evidence.methods.models:
-        own = evidence.table(key, column)[1]
-        if len(own) and not _same(entry_table(timed.row_view(key), cut.codes), own):
+        printed_cells = evidence.table(key, column)[1]
+        if len(printed_cells) and not _same(
+            entry_table(timed.row_view(key), cut.codes), printed_cells
+        ):
             yield Difference(f"evidence.methods, {key} by {column}", "one set of cells", "another")
 
 

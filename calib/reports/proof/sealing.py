@@ -15,7 +15,7 @@ from calib.reports.contents.structure import Seal
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-MISSING = "Signatures need the package cryptography: pip install 'calib[sign]'."
+NO_CRYPTOGRAPHY = "Signatures need the package cryptography: pip install 'calib[sign]'."
 SEAL = "seal"
 
 
@@ -46,7 +46,7 @@ def _text(raw: bytes) -> str:
 
 
 def broken(data: Mapping[str, Any], seal: Seal) -> str:
-    """What is wrong with a seal, in a sentence; "" if it is valid."""
+    """A sentence that says what is wrong with a seal, or ""."""
     content = canonical(data)
     if hashlib.sha256(content).hexdigest() != seal.sha256:
         return "The seal is broken: the report was changed after it was made."
@@ -119,21 +119,21 @@ def read_key(source: str | bytes | Path, called: Literal["private", "public"]) -
     }[called]
     unlocked = " without a passphrase" if secret else ""
     try:
-        found = getattr(serialization, f"load_{form}_{called}_key")(content, **secret)
+        key = getattr(serialization, f"load_{form}_{called}_key")(content, **secret)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise ReportError(
             f"The {called} key must be an Ed25519 key{unlocked}, in PEM or OpenSSH's form "
             f"({made}): {error}"
         ) from None
-    if not isinstance(found, getattr(ed25519, f"Ed25519{called.title()}Key")):
+    if not isinstance(key, getattr(ed25519, f"Ed25519{called.title()}Key")):
         raise ReportError(
-            f"The {called} key must be an Ed25519 key ({made}), got {type(found).__name__}."
+            f"The {called} key must be an Ed25519 key ({made}), got {type(key).__name__}."
         )
-    return found
+    return key
 
 
 def _need() -> None:
     try:
         import cryptography  # noqa: F401
     except ImportError as error:
-        raise ReportError(MISSING) from error
+        raise ReportError(NO_CRYPTOGRAPHY) from error

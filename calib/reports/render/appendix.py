@@ -1,4 +1,4 @@
-"""The appendix: what someone needs to check the findings, or to make them again."""
+"""The appendix: everything that is needed to check the findings, or to make them again."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from calib.reports.render.blocks import (
 from calib.reports.render.reproduction import command_line, library_call
 from calib.text import count, formula, level, percent, probability, signed, significant, span
 
-MAX_KNOTS = 24
-GRADES = {
+MAX_PRINTED_KNOTS = 24
+GRADE_MEANINGS = {
     "guarded": "It is a guarded report: every cell and every slice holds at least ten rows, and "
     "numbers are compared with what these cells allow. Numbers that depend on single rows, such as "
     "fitted calibrators, cannot be verified; calib verify counts them.",
@@ -98,7 +98,7 @@ def data(report: Contents) -> Section:
 
 
 def _read_as(origin: Origin | None) -> list[tuple[str, str]]:
-    """What else was given when the file was read."""
+    """Further arguments with which the file was read."""
     if origin is None:
         return []
     test = f", {origin.test_value} marks test rows" if origin.test_value else ""
@@ -173,7 +173,7 @@ def calibrators(report: Contents) -> Section:
 def _knots(knots: FloatArray) -> str:
     if not len(knots):
         return "none"
-    if len(knots) > MAX_KNOTS:
+    if len(knots) > MAX_PRINTED_KNOTS:
         return f"{len(knots)}, from {significant(knots[0])} to {significant(knots[-1])}"
     return ", ".join(significant(knot) for knot in knots)
 
@@ -189,18 +189,20 @@ def reading(report: Contents) -> Section:
 
 
 def verification(report: Contents) -> Section:
-    """What the report can be recomputed from, how nearly, and its seal."""
+    """From which counts and how precisely the report can be recomputed, and its seal."""
     evidence, seal = report.evidence, report.seal
     signed = signer(seal)
     by = f" It is signed with the key {signed}." if signed else " It is not signed."
     blocks: list[Block] = [
         Paragraph(
             "calib verify report.json recomputes the numbers from the counts that the JSON file of "
-            f"this report carries. {GRADES[evidence.grade]}"
+            f"this report carries. {GRADE_MEANINGS[evidence.grade]}"
         )
     ]
     if evidence.needs_rows:
-        blocks.append(Bullets(tuple(f"Not recomputed: {each}" for each in evidence.needs_rows)))
+        blocks.append(
+            Bullets(tuple(f"Not recomputed: {sentence}" for sentence in evidence.needs_rows))
+        )
     blocks.append(Paragraph(f"SHA-256 of its canonical JSON: {seal.sha256}.{by}"))
     return Section("How to verify this", tuple(blocks))
 
@@ -244,9 +246,9 @@ def _where(report: Contents) -> str:
 
 def _more_columns(report: Contents) -> str:
     data = report.analysis.data
-    found = ["score, one column per class,"] if report.analysis.multiclass else []
-    found += ["weight"] if data.weighted else []
-    found += ["split, or test,"] if data.protocol == "test rows" else []
-    if not found:
+    columns = ["score, one column per class,"] if report.analysis.multiclass else []
+    columns += ["weight"] if data.weighted else []
+    columns += ["split, or test,"] if data.protocol == "test rows" else []
+    if not columns:
         return ""
-    return f" Also give {' and '.join(found)} of these data, if it is not guessed."
+    return f" Also give {' and '.join(columns)} of these data, if it is not guessed."

@@ -13,21 +13,21 @@ import pandas as pd
 from calib.reports.contents.structure import Contents, Parts
 from calib.reports.render.files import to_csv
 
-# Of ZIP's first moment: an archive has no time of its own.
-MOMENT = (1980, 1, 1, 0, 0, 0)
+# ZIP cannot express an earlier time. A fixed time gives the same bytes for the same files.
+ARCHIVE_TIME = (1980, 1, 1, 0, 0, 0)
 
 
 def tables(report: Contents) -> dict[str, pd.DataFrame]:
     """Every table of a report, by the name of its file."""
     analysis = report.analysis
-    found = {"metrics": analysis.table(), "tests": _tests(report)}
+    frames = {"metrics": analysis.table(), "tests": _tests(report)}
     if analysis.multiclass is not None:
-        found["whole_matrix"] = analysis.multiclass.frame()
+        frames["whole_matrix"] = analysis.multiclass.frame()
     for method in analysis.methods.values():
-        found[f"bins_{method.key}"] = method.reliability.frame()
+        frames[f"bins_{method.key}"] = method.reliability.frame()
     if report.parts is not None:
-        found |= _parts(report.parts)
-    return found | {
+        frames |= _parts(report.parts)
+    return frames | {
         "warnings": pd.DataFrame({"warning": list(report.warnings)}, dtype=object),
         "settings": _settings(report),
         "maps": _maps(report),
@@ -52,27 +52,27 @@ def _tests(report: Contents) -> pd.DataFrame:
 
 
 def _parts(parts: Parts) -> dict[str, pd.DataFrame]:
-    found = {
+    frames = {
         f"slices_{number}": _stacked({key: gaps.frame() for key, gaps in part.gaps.items()})
         for number, part in enumerate(parts.slices, 1)
     }
-    found |= {
-        f"slice_tests_{number}": _stacked({key: each.frame() for key, each in part.tests.items()})
+    frames |= {
+        f"slice_tests_{number}": _stacked({key: tests.frame() for key, tests in part.tests.items()})
         for number, part in enumerate(parts.slices, 1)
     }
     if parts.periods is not None:
         periods = {key: table.frame() for key, table in parts.periods.tables.items()}
-        found["periods"] = _stacked(periods)
+        frames["periods"] = _stacked(periods)
     if parts.decisions is not None:
-        found["decisions"] = parts.decisions.table.frame()
-        found["costs"] = parts.decisions.cost.frame()
-        found["net_benefit"] = parts.decisions.benefit.frame()
-    return found
+        frames["decisions"] = parts.decisions.table.frame()
+        frames["costs"] = parts.decisions.cost.frame()
+        frames["net_benefit"] = parts.decisions.benefit.frame()
+    return frames
 
 
 def _stacked(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    named = [frame.assign(method=key) for key, frame in frames.items()]
-    return pd.concat(named, ignore_index=True)
+    with_method = [frame.assign(method=key) for key, frame in frames.items()]
+    return pd.concat(with_method, ignore_index=True)
 
 
 def _settings(report: Contents) -> pd.DataFrame:
@@ -105,7 +105,7 @@ def _maps(report: Contents) -> pd.DataFrame:
 def table_files(report: Contents) -> dict[str, bytes]:
     """Every table as CSV, by the name of its file: with full numbers, and with printed numbers."""
     full = {f"{name}.csv": to_csv(_flat(frame)) for name, frame in tables(report).items()}
-    # Documents draw with Plotly; the numbers alone must not need it.
+    # Documents draw with Plotly, and the numbers alone must not need it.
     if find_spec("plotly") is None:
         return full
     from calib.reports.render.printed_files import printed_tables
@@ -122,5 +122,5 @@ def archive(files: Mapping[str, bytes]) -> bytes:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as packed:
         for name, data in files.items():
-            packed.writestr(zipfile.ZipInfo(name, MOMENT), data, zipfile.ZIP_DEFLATED)
+            packed.writestr(zipfile.ZipInfo(name, ARCHIVE_TIME), data, zipfile.ZIP_DEFLATED)
     return content.getvalue()

@@ -1,4 +1,4 @@
-"""What a report is made of: blocks of plain text, and how each is HTML and Markdown."""
+"""The blocks of plain text that a report is made of, each as HTML and Markdown."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from typing import Any
 from calib.figures import Chart
 from calib.figures.svg import to_svg
 
-# What makes links, images, HTML, emphasis, code, tables or mathematics anywhere in a line ...
+# These characters make links, images, HTML, emphasis, code, tables or mathematics anywhere in a
+# line.
 SPECIAL = re.compile(r"[\\`*_{}\[\]<>|~&$!#@^]|:(?=//)|(?<=www)\.", re.IGNORECASE)
-# ... and what makes a heading, a list, a rule or a quotation where a line begins.
+# These make a heading, a list, a rule or a quotation at the beginning of a line.
 LEADING = re.compile(r"^(\d*)([-+=.)])(?=\s|[-=]|$)")
 
 
@@ -25,7 +26,7 @@ def in_markdown(text: str) -> str:
     \\!\\[\\](http\\://x) \\<b\\> a\\|b \\- item
     """
     line = " ".join(text.split())
-    return LEADING.sub(r"\1\\\2", SPECIAL.sub(lambda found: "\\" + found[0], line))
+    return LEADING.sub(r"\1\\\2", SPECIAL.sub(lambda match: "\\" + match[0], line))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +80,7 @@ class Value:
     """A cell of a table: a number, its interval, and whether the row stands out for it."""
 
     text: str
-    # What stands below the number. Several details are a line each, so that the column stays
-    # narrow.
+    # Several details below the number get one line each, so that the column stays narrow.
     detail: str = ""
     marked: bool = False
 
@@ -146,7 +146,7 @@ def _html_row(row: tuple[Value, ...], kinds: list[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Lines of Python."""
+    """Lines of Python, of a shell or of JSON."""
 
     text: str
 
@@ -154,7 +154,7 @@ class Code:
         return f"<pre><code>{in_html(self.text)}</code></pre>"
 
     def markdown(self) -> str:
-        # Indented, not fenced: no text inside can end it.
+        # The lines are indented and not fenced, because no text inside can end an indented block.
         return "\n".join(f"    {line}".rstrip() for line in self.text.split("\n"))
 
 
@@ -179,7 +179,8 @@ class Drawing:
     chart: Chart
 
     def html(self) -> str:
-        # On a phone it scrolls, as a wide table does: shrunk to the window it could not be read.
+        # On a phone the chart scrolls like a wide table, because it could not be read if it were
+        # shrunk.
         wide = "" if self.chart.is_square else ' class="wide" tabindex="0"'
         return f"<figure{wide}>{to_svg(self.chart)}</figure>"
 
@@ -194,10 +195,10 @@ class Beside:
     drawings: tuple[Drawing, ...]
 
     def html(self) -> str:
-        return f'<div class="beside">{"".join(each.html() for each in self.drawings)}</div>'
+        return f'<div class="beside">{"".join(drawing.html() for drawing in self.drawings)}</div>'
 
     def markdown(self) -> str:
-        return "\n\n".join(each.markdown() for each in self.drawings)
+        return "\n\n".join(drawing.markdown() for drawing in self.drawings)
 
 
 Block = Paragraph | Bullets | Facts | Table | Code | Attachment | Drawing | Beside
@@ -210,7 +211,7 @@ class Section:
 
     @property
     def anchor(self) -> str:
-        """Its place, for links of the contents list."""
+        """The target of its link in the list of contents."""
         return re.sub(r"\W+", "-", self.title.lower())
 
     def html(self) -> str:
@@ -229,15 +230,15 @@ class Section:
 class ReportDocument:
     """Everything that is printed, in order: a report, or two compared."""
 
-    # The title, and who made it when.
+    # `made` says who made the document, and when.
     heading: str
     made: str
-    facts: Facts | None  # what the head says besides
+    facts: Facts | None  # The head of the document shows these.
     note: str
     sections: tuple[Section, ...]
-    version: str  # of calib, which made the numbers
-    contains: str  # what is known about records of single rows
-    # What the explorer draws, as `calib.figures.explorer` makes it; None where it has no cells.
+    version: str  # This version of calib made the numbers.
+    contains: str  # This sentence says what the report contains about single rows.
+    # These are the data of `calib.figures.explorer`. A comparison of two reports has none.
     explorer: Mapping[str, Any] | None = None
 
     def markdown(self) -> str:

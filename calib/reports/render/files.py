@@ -1,4 +1,4 @@
-"""Documents as files, which are whole or not there, and CSV that no spreadsheet runs."""
+"""Files that are written completely or not at all, and CSV that no spreadsheet runs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from calib.reports.render.blocks import ReportDocument
 
 
-# What starts a formula in Excel, LibreOffice or Google Sheets, a tab or line break before it
-# included, and full-width signs, which run where the language is East Asian. A number is none.
+# A cell that begins so, also after blanks or line breaks, is a formula in Excel, LibreOffice or
+# Google Sheets. Full-width signs start one in East Asian settings.
 FORMULA = re.compile(r"\s*[=+\-@|%＝＋－＠]")
 
 
 def to_csv(table: pd.DataFrame) -> bytes:
-    """A table as CSV in UTF-8, each text that starts as a formula with an apostrophe before it.
+    """A table as CSV in UTF-8. A text that starts as a formula gets an apostrophe before it.
 
     See OWASP, "CSV Injection", https://owasp.org/www-community/attacks/CSV_Injection.
 
@@ -43,7 +43,7 @@ class Printable:
     """Something that can be printed as a document and saved in several formats."""
 
     __slots__ = ()
-    # Suffix of a file -> the method that makes its content.
+    # The suffix of a file selects the method that makes its content.
     formats: ClassVar[Mapping[str, str]] = {}
 
     def document(self) -> ReportDocument:
@@ -92,6 +92,6 @@ def write_whole(path: Path, content: bytes) -> None:
         os.replace(beside, path)
     except OSError as error:
         beside.unlink(missing_ok=True)
-        # Of the two names, the one that the user gave.
+        # The error names the file that the user gave, and not the temporary one.
         error.filename, error.filename2 = str(path), None
         raise

@@ -1,4 +1,4 @@
-"""A report as one self-contained HTML page: no request leaves it, and it reads without scripts."""
+"""A report as one HTML page, which needs no network and can be read without scripts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def to_html(document: ReportDocument) -> str:
         "header": _header(document),
         "sections": "\n".join((first, *others)),
         "script": f'<script type="module">{script}</script>' if script else "",
-        # Only exactly these texts of script and style are allowed.
+        # The policy allows exactly these texts of script and style.
         "policy": f"script-src {_hash(script)}; style-src {_hash(style)}",
         "version": escape(document.version),
         "contains": escape(document.contains),
@@ -60,7 +60,7 @@ WITHOUT_FOLDS = (
 
 
 def _explorer(data: Mapping[str, Any]) -> str:
-    """A section that a script unhides: without one, and on paper, it is not there."""
+    """A section that its script makes visible, so that it is hidden without scripts."""
     merged = (
         "It counts groups of at least ten rows, so that numbers of other bins than the report's "
         "own are approximate."
@@ -81,7 +81,7 @@ def _file(name: str) -> str:
 def _for_script(value: Mapping[str, object]) -> str:
     """JSON that cannot end the script element that holds it."""
     text = json.dumps(dict(value), separators=(",", ":"))
-    return re.sub("[<>&\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", text)
+    return re.sub("[<>&\u2028\u2029]", lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _header(document: ReportDocument) -> str:

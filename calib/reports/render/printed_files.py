@@ -1,4 +1,4 @@
-"""What a document prints, as files: its tables as CSV, cell by cell, and its charts as pictures."""
+"""The tables of a document as CSV, cell by cell, and its charts as pictures."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def _blocks(report: Contents) -> Iterator[tuple[str, Block]]:
     """Every block, those beside each other one by one, with its section as part of a name."""
     for section in sections(report):
         for block in section.blocks:
-            for each in block.drawings if isinstance(block, Beside) else (block,):
-                yield slug(section.title), each
+            for single in block.drawings if isinstance(block, Beside) else (block,):
+                yield slug(section.title), single
 
 
 def _frame(table: Table) -> pd.DataFrame:
@@ -63,7 +63,7 @@ def pictures(
     report: Contents, kind: ImageKind, progress: Callable[[float, str], None]
 ) -> dict[str, bytes]:
     """Every chart drawn, by the name of its file; ValueError without kaleido or a Chrome."""
-    drawn = [(name, each.chart) for name, each in _blocks(report) if isinstance(each, Drawing)]
+    drawn = [(name, block.chart) for name, block in _blocks(report) if isinstance(block, Drawing)]
     made = images([chart for _, chart in drawn], kind, progress)
     names = (f"{number:02d}_{name}.{kind}" for number, (name, _) in enumerate(drawn, 1))
     return dict(zip(names, made, strict=True))

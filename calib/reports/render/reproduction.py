@@ -15,7 +15,7 @@ from calib.reports.contents.settings_file import (
 )
 from calib.reports.contents.structure import Contents, Parts
 
-LONGEST_LINE = 88
+MAX_LINE_LENGTH = 88
 
 
 def library_call(report: Contents) -> str:
@@ -56,7 +56,7 @@ def _reading(report: Contents, saved: SavedSettings) -> list[str]:
     if not origin.file:
         file, first = "file", [f'file = "..."  # the data called {data.name!r}']
     if not is_recorded(report):
-        # Whether these were rows in memory or counts is not known.
+        # The report does not record whether these were rows in memory or counts.
         first.append("# of counts: predictions = calib.Aggregate.load(file); add several by +")
     sample = {"n": origin.sampled, "key": origin.sample_key, "seed": origin.seed}
     arguments = {name: value for name, value in sample.items() if value and origin.sampled}
@@ -67,11 +67,11 @@ def _reading(report: Contents, saved: SavedSettings) -> list[str]:
     return [*first, _call(f"predictions = {function}", (file,), arguments)]
 
 
-def _call(function: str, first: tuple[str, ...], named: Mapping[str, Any]) -> str:
+def _call(function: str, first: tuple[str, ...], keywords: Mapping[str, Any]) -> str:
     """A call on one line, or with one argument per line if it is long."""
-    arguments = [*first, *(f"{name}={value!r}" for name, value in named.items())]
+    arguments = [*first, *(f"{name}={value!r}" for name, value in keywords.items())]
     line = f"{function}({', '.join(arguments)})"
-    if len(line) <= LONGEST_LINE:
+    if len(line) <= MAX_LINE_LENGTH:
         return line
     return "\n".join([f"{function}(", *(f"    {argument}," for argument in arguments), ")"])
 
@@ -112,7 +112,7 @@ def command_line(report: Contents) -> str:
     origin = SavedSettings.of(report).origin
     place = f"example:{origin.example}" if origin.example else "FILE"
     if origin.file and not origin.example:
-        # A name that begins with a dash is no option, and one with a colon no example.
+        # Without ./, a dash at its beginning would make it an option, and a colon an example.
         is_plain = origin.file[:1] != "-" and ":" not in origin.file
         place = shlex.quote(origin.file if is_plain else f"./{origin.file}")
     return f"calib report {place} --settings {FILE_NAME} -o report.html"

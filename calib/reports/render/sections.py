@@ -44,7 +44,7 @@ from calib.text import (
     signed,
 )
 
-TESTS = {
+TEST_NAMES = {
     "ks": "KS",
     "kuiper": "Kuiper",
     "spiegelhalter": "Spiegelhalter z",
@@ -57,12 +57,12 @@ BETTER = (
     "Below zero is better (for AUC, above). If the interval includes zero, the difference is "
     "inconclusive."
 )
-# Columns that the first page has room for.
-MAIN = ("log_loss", "ks_error", "ece_quantile", "auc")
+# The first page has room for these columns.
+FIRST_PAGE_COLUMNS = ("log_loss", "ks_error", "ece_quantile", "auc")
 
 
 def verdict(report: Contents) -> Section:
-    """The answer, and beside it before and after: all of it on the first page."""
+    """The answer, and charts of before and after, which fit on the first page."""
     analysis = report.analysis
     data = analysis.data
     numbers = (
@@ -71,7 +71,7 @@ def verdict(report: Contents) -> Section:
         f"Note: {_caveat(report)}"
     )
     at = level(analysis.settings.confidence_level)
-    columns = [column for column in analysis.columns if column.key in MAIN]
+    columns = [column for column in analysis.columns if column.key in FIRST_PAGE_COLUMNS]
     caption = f"On held-out rows; {at} intervals below the values. {CALIBRATED}"
     charts = [Drawing(reliability_chart(analysis, (method.key,))) for method in report.shown]
     meaning = band_meaning(analysis.uncalibrated.reliability)
@@ -112,8 +112,8 @@ def _caveat(report: Contents) -> str:
 
 
 def warnings(report: Contents) -> Section | None:
-    found = report.warnings
-    return Section("Warnings", (Bullets(found),)) if found else None
+    warnings = report.warnings
+    return Section("Warnings", (Bullets(warnings),)) if warnings else None
 
 
 def comparison(report: Contents) -> Section:
@@ -165,16 +165,18 @@ def _table(
     chosen = report.analysis.recommendation.method
     rows = tuple(
         (
-            Value(each.label, "recommended" if each.key == chosen else "", each.key == chosen),
-            *(cell(each, column) for column in columns),
+            Value(
+                result.label, "recommended" if result.key == chosen else "", result.key == chosen
+            ),
+            *(cell(result, column) for column in columns),
         )
-        for each in results
+        for result in results
     )
     return Table(caption, ("Method", *(column.label for column in columns)), rows)
 
 
 def _others(results: Iterable[MethodMetrics]) -> list[MethodMetrics]:
-    return [each for each in results if each.key != "uncalibrated"]
+    return [result for result in results if result.key != "uncalibrated"]
 
 
 def _metric(result: MethodMetrics, column: Column) -> Value:
@@ -198,7 +200,9 @@ def whole_matrix(report: Contents) -> Section | None:
     if compared is None:
         return None
     at, results = level(compared.confidence_level), list(compared.results.values())
-    columns = [Column(key, each.label, each.meaning) for key, each in matrix_metrics().items()]
+    columns = [
+        Column(key, metric.label, metric.meaning) for key, metric in matrix_metrics().items()
+    ]
     errors = [column for column in columns if column.key not in ROW_METRICS]
     overall = [column for column in columns if column.key in ROW_METRICS]
     scores = f"Scores of all classes; {at} intervals below the values."
@@ -235,15 +239,15 @@ def _test_table(report: Contents) -> Table:
     rows = tuple(
         row(
             method.label,
-            TESTS[key],
-            # JSON has no infinity: what was infinite is not a number after reading.
+            TEST_NAMES[key],
+            # JSON has no infinity, so an infinite number is read as NaN.
             number(test.statistic, 3),
             Value(p_value(test.p_value), test.null),
             p_value(report.analysis.p_adjusted(method.key)[key]),
         )
         for method in report.shown
         for key, test in method.all_tests.items()
-        if key in TESTS
+        if key in TEST_NAMES
     )
     return Table(
         "Tests of the held-out scores. A test rejects calibration if its p-value after Holm's "
@@ -275,7 +279,7 @@ SECTIONS: tuple[Callable[[Contents], Section | None], ...] = (
 
 
 def sections(report: Contents) -> tuple[Section, ...]:
-    """All sections of a report, in order; those of parts that it has not are left out."""
+    """All sections of a report in order, without those of parts that it does not have."""
     made = (make(report) for make in SECTIONS)
     return tuple(section for section in made if section is not None)
 

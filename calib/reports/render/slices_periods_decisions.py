@@ -35,8 +35,8 @@ from calib.text import (
     significant,
 )
 
-# Of a table on paper; the file of CSV has all rows.
-MAX_ROWS = 40
+# Longer tables are cut in print; the CSV file has all rows.
+MAX_PRINTED_ROWS = 40
 
 
 def slices(report: Contents) -> Section | None:
@@ -71,7 +71,7 @@ def _slices_found(report: Contents, part: SlicePart) -> str:
 
 def _slice_table(report: Contents, part: SlicePart) -> Table:
     first = part.gaps["uncalibrated"]
-    order = [int(i) for i in first.order[:MAX_ROWS]]
+    order = [int(i) for i in first.order[:MAX_PRINTED_ROWS]]
     others = {key: gaps for key, gaps in part.gaps.items() if key != "uncalibrated"}
     head = ["Slice", "Rows", "Mean score", "Observed", "Observed − score"]
     head += [f"After {report.analysis.methods[key].label}" for key in others]
@@ -141,7 +141,7 @@ def _period_table(report: Contents, column: str, tables: Mapping[str, PeriodTabl
     first = tables["uncalibrated"]
     head = ["Period", "Rows", "Mean score", "Observed", "Slope"]
     head += [f"KS, {report.analysis.methods[key].label}" for key in tables]
-    last = range(max(0, len(first) - MAX_ROWS), len(first))
+    last = range(max(0, len(first) - MAX_PRINTED_ROWS), len(first))
     rows = tuple(_period(first, tables, i) for i in last)
     caption = f"By {column}; {level(first.confidence_level)} intervals, p after Holm's correction."
     if len(last) < len(first):
@@ -164,8 +164,8 @@ def _period(first: PeriodTable, tables: Mapping[str, PeriodTable], i: int) -> tu
         Value(probability(rate.value), interval(rate, 3)),
         Value(number(slope.value, 2), interval(slope, 2)),
         *(
-            Value(number(each.ks[i], 4), _judged(each.few[i], each.ks_p_adjusted[i]))
-            for each in tables.values()
+            Value(number(table.ks[i], 4), _judged(table.few[i], table.ks_p_adjusted[i]))
+            for table in tables.values()
         ),
     )
 

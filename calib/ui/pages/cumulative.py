@@ -11,7 +11,7 @@ from calib.analysis import Analysis, MethodResult
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.figures.cumulative import PANELS, cumulative_chart
 from calib.figures.cumulative_difference import cumulative_difference_chart
-from calib.reports.render.sections import TESTS as NAMES
+from calib.reports.render.sections import TEST_NAMES
 from calib.text import number, p_value
 from calib.ui.controls import widgets
 from calib.ui.layout import charts, frame, words
@@ -105,12 +105,12 @@ def test_lines(method: MethodResult, p_adjusted: Mapping[str, float]) -> list[Li
     return [
         Line(
             [
-                (NAMES[key], WHAT_IT_TESTS[key]),
+                (TEST_NAMES[key], WHAT_IT_TESTS[key]),
                 (number(tests[key].statistic, 4 if key in ("ks", "kuiper") else 2),),
                 (p_value(tests[key].p_value), tests[key].null),
                 (p_value(p_adjusted[key]),),
             ]
         )
-        for key in NAMES
+        for key in TEST_NAMES
         if key in tests
     ]
