@@ -19,8 +19,8 @@ def leaves(value: Any, place: Place = ()) -> Iterator[Place]:
     """Where the values of a JSON document stand."""
     if isinstance(value, dict | list):
         items = value.items() if isinstance(value, dict) else enumerate(value)
-        for name, each in items:
-            yield from leaves(each, (*place, name))
+        for name, item in items:
+            yield from leaves(item, (*place, name))
     else:
         yield place
 
@@ -45,7 +45,7 @@ def another(value: Any, rng: np.random.Generator) -> Any:
     if isinstance(value, float):
         return float(value * (1 + rng.choice([1e-6, -1e-6, 0.01])) or 1e-9)
     at = int(rng.integers(0, len(value) + 1))
-    letter = rng.choice([each for each in LETTERS if value[at : at + 1] != each])
+    letter = rng.choice([letter for letter in LETTERS if value[at : at + 1] != letter])
     return value[:at] + str(letter) + value[at + 1 :]
 
 
@@ -58,7 +58,7 @@ def random_predictions(
     if rng.random() < 0.4:
         score = score.round(int(rng.integers(1, 4)))
     outcome = rng.random(n) < score ** rng.uniform(0.5, 2.0)
-    # Both classes often enough for folds and a split.
+    # Each class occurs often enough for folds and a split.
     outcome[:20], outcome[20:40] = True, False
     outcome = outcome[rng.permutation(n)] if rng.random() < 0.2 else outcome
     more: dict[str, Any] = {}

@@ -111,12 +111,12 @@ def test_a_lambda_path_comes_back_and_one_that_does_not_fit_is_refused(texts):
 
 
 Kind = TypeVar("Kind", bound=np.generic)
-# As NumPy declares NDArray from 2.5 on.
+# NumPy declares NDArray so from 2.5 on.
 Alias = TypeAliasType("Alias", np.ndarray[tuple[Any, ...], np.dtype[Kind]], type_params=(Kind,))
 
 
 @pytest.mark.parametrize("kind", [Alias[np.float64], Alias[np.float64] | None])
 def test_arrays_are_read_by_the_alias_of_a_newer_numpy(kind):
-    found = decode(kind, [1.5, None])
-    assert found.dtype == np.float64
-    np.testing.assert_array_equal(found, [1.5, np.nan])
+    array = decode(kind, [1.5, None])
+    assert array.dtype == np.float64
+    np.testing.assert_array_equal(array, [1.5, np.nan])

@@ -50,12 +50,12 @@ def second() -> Report:
 
 
 def metric(comparison, method, column):
-    (found,) = [
+    (change,) = [
         change
         for change in comparison.metrics
         if (change.method, change.column.key) == (method, column)
     ]
-    return found
+    return change
 
 
 def changed(changes) -> list[str]:
@@ -77,19 +77,21 @@ def test_it_says_what_changed(first, second):
 @pytest.mark.parametrize("method", ["uncalibrated", "platt"])
 def test_differences_have_the_published_interval(first, second, method, column):
     one, two = (report.analysis.methods[method].metrics[column] for report in (first, second))
-    found = metric(compare_reports(first, second), method, column).difference
-    assert found.value == two.value - one.value
+    difference = metric(compare_reports(first, second), method, column).difference
+    assert difference.value == two.value - one.value
     low = math.sqrt((two.value - two.low) ** 2 + (one.high - one.value) ** 2)
     high = math.sqrt((two.high - two.value) ** 2 + (one.value - one.low) ** 2)
-    assert (found.value - found.low, found.high - found.value) == pytest.approx((low, high))
+    assert (difference.value - difference.low, difference.high - difference.value) == pytest.approx(
+        (low, high)
+    )
 
 
 @pytest.mark.parametrize("column", ["ece_uniform", "ece_quantile", "mce", "ks_error"])
 def test_errors_have_a_difference_and_no_interval(first, second, column):
-    found = metric(compare_reports(first, second), "platt", column)
-    assert found.difference.value == found.second.value - found.first.value
-    assert math.isnan(found.difference.low)
-    assert found.reason == BIASED
+    change = metric(compare_reports(first, second), "platt", column)
+    assert change.difference.value == change.second.value - change.first.value
+    assert math.isnan(change.difference.low)
+    assert change.reason == BIASED
 
 
 REFUSED = [
@@ -121,22 +123,22 @@ KEPT = [
 def test_what_other_settings_made_is_refused_with_its_setting(
     first, options, method, column, reason
 ):
-    found = metric(compare_reports(first, made(1, **options)), method, column)
-    assert math.isnan(found.difference.value)
-    assert found.reason == reason
+    change = metric(compare_reports(first, made(1, **options)), method, column)
+    assert math.isnan(change.difference.value)
+    assert change.reason == reason
 
 
 @pytest.mark.parametrize(("options", "method", "column"), KEPT)
 def test_what_a_setting_does_not_touch_is_compared(first, options, method, column):
-    found = metric(compare_reports(first, made(1, **options)), method, column)
-    assert found.difference.value == found.second.value - found.first.value
+    change = metric(compare_reports(first, made(1, **options)), method, column)
+    assert change.difference.value == change.second.value - change.first.value
 
 
 def test_other_levels_have_no_common_interval(first, texts):
-    found = metric(compare_reports(first, made(1, confidence_level=0.9)), "platt", "log_loss")
-    assert not math.isnan(found.difference.value)
-    assert math.isnan(found.difference.low)
-    texts(found.reason)
+    change = metric(compare_reports(first, made(1, confidence_level=0.9)), "platt", "log_loss")
+    assert not math.isnan(change.difference.value)
+    assert math.isnan(change.difference.low)
+    texts(change.reason)
 
 
 def test_methods_of_one_alone_are_named(first, texts):
@@ -174,8 +176,8 @@ def test_every_number_is_in_html_and_markdown(first, second):
 def test_the_frame_has_a_row_a_number(first, second):
     comparison = compare_reports(first, second)
     frame = comparison.frame().set_index(["method", "metric"])
-    found = metric(comparison, "platt", "log_loss")
-    assert frame.loc[("platt", "log_loss"), "difference_low"] == found.difference.low
+    change = metric(comparison, "platt", "log_loss")
+    assert frame.loc[("platt", "log_loss"), "difference_low"] == change.difference.low
     assert len(frame) == len(comparison.metrics)
 
 
@@ -210,7 +212,7 @@ def test_numbers_need_no_plotly():
 
 
 def test_a_report_says_that_the_data_name_the_folds(texts):
-    found = made(folds=4, n_folds=3)
-    texts.shown(found.html())
-    texts.shown(found.html())
+    report = made(folds=4, n_folds=3)
+    texts.shown(report.html())
+    texts.shown(report.html())
     texts.shown(made(n_folds=3).html())

@@ -49,17 +49,17 @@ def numbers(value) -> list[float]:
 
 @pytest.mark.parametrize("kind", ["small", "weighted"])
 def test_no_score_of_a_row_leaves(kind, request):
-    each = request.getfixturevalue(kind)
-    leaving = np.array(numbers(json.loads(Report.from_analysis(each).json())))
+    made = request.getfixturevalue(kind)
+    leaving = np.array(numbers(json.loads(Report.from_analysis(made).json())))
     for key in ("uncalibrated", "platt"):
-        for score in each.held_out.scores[key]:
+        for score in made.held_out.scores[key]:
             assert np.abs(leaving - score).min() > 1e-8
 
 
 def test_no_score_of_a_row_is_printed(small):
     report = Report.from_analysis(small, created=MOMENT)
     printed = report.html() + report.markdown()
-    # Without its last digit: it may be printed rounded.
+    # The last digit is left out, because it may be printed rounded.
     assert not [s for s in small.held_out.scores["uncalibrated"] if f"{s:.7f}"[:-1] in printed]
 
 
@@ -86,8 +86,8 @@ def test_bins_that_are_large_enough_stay(analysis):
 
 
 def test_points_of_a_cumulative_curve_are_ten_rows_apart(small, analysis):
-    for each, n in ((small, 150), (analysis, 800)):
-        for method in aggregated(each).methods.values():
+    for of_rows, n in ((small, 150), (analysis, 800)):
+        for method in aggregated(of_rows).methods.values():
             rows = method.cumulative.fractile * n
             assert np.diff(rows).min() > MIN_ROWS - 1e-6
             assert rows[0] == 0
@@ -148,7 +148,7 @@ def test_ten_rows_are_shown_and_nine_are_not(rows, merged):
     ("rows", "kept", "codes"),
     [
         ((12, 20, 5, 30, 15), ("a to b", "c", "d"), [-1, 0, 0, 1, 2]),
-        ((9, 20, 5, 30, 15), ("a to b", "c"), [-1, 0, 0, 1, -1]),  # 15 rows go with 9
+        ((9, 20, 5, 30, 15), ("a to b", "c"), [-1, 0, 0, 1, -1]),  # The 15 rows go with the 9.
         ((10, 9, 20, 1, 10), ("a to b", "c to d"), [-1, 0, 0, 1, 1]),
         ((3, 40, 0, 0, 0), None, None),
         ((0, 3, 3, 2, 1), None, None),
@@ -173,17 +173,17 @@ def test_periods_of_fewer_than_ten_rows_are_joined_or_left_out(rows, kept, codes
     ("rows", "merged"),
     [
         ((10, 50, 30), []),
-        ((9, 50, 30), [0, 2]),  # the 9 alone could be told from the others
+        ((9, 50, 30), [0, 2]),  # Otherwise the 9 rows could be computed from the others.
         ((9, 1, 50), [0, 1]),
         ((9, 0, 8, 50), [0, 2]),
         ((4, 5), [0, 1]),
     ],
 )
 def test_slices_of_fewer_than_ten_rows_are_one_of_at_least_ten(rows, merged):
-    names, own = tuple("abcd"[: len(rows)]), np.repeat(np.arange(len(rows)), rows)
-    cut, n = merged_slices(Slicing(("x",), names, own))
+    names, codes = tuple("abcd"[: len(rows)]), np.repeat(np.arange(len(rows)), rows)
+    cut, n = merged_slices(Slicing(("x",), names, codes))
     assert n == len(merged)
-    np.testing.assert_array_equal(cut.codes, np.where(np.isin(own, merged), len(rows), own))
+    np.testing.assert_array_equal(cut.codes, np.where(np.isin(codes, merged), len(rows), codes))
     assert cut.names == (names if not merged else (*names, f"Others ({n} slices)"))
 
 
@@ -203,8 +203,8 @@ def test_a_score_has_three_digits_of_its_distance_from_the_nearer_end(score, pri
     ("rows", "kept"),
     [
         ([0, 10, 20, 30, 40], [0, 1, 2, 3, 4]),
-        ([0, 10, 19, 29, 39], [0, 1, 3, 4]),  # the extremes stay, and what is nearer to them goes
-        ([0, 9, 18, 27, 36], [0, 2, 4]),  # nine rows from an end no extreme stays
+        ([0, 10, 19, 29, 39], [0, 1, 3, 4]),  # The extremes stay, and points nearer to them go.
+        ([0, 9, 18, 27, 36], [0, 2, 4]),  # No extreme stays nine rows from an end.
         ([0, 10, 19, 30, 39], [0, 1, 4]),
         ([0, 3, 6, 9], [0, 3]),
     ],

@@ -96,7 +96,7 @@ def test_text_makes_no_tags(kind, request):
     assert "img" not in {tag for tag, _ in reader.tags}
     assert not reader.comments
     assert not [name for _, attributes in reader.tags for name in attributes if name[:2] == "on"]
-    # The explorer, and its cells.
+    # The page holds the explorer and its cells.
     kinds = [attributes.get("type") for tag, attributes in reader.tags if tag == "script"]
     assert kinds == ["application/json", "module"]
 

@@ -4,7 +4,7 @@ from markdown_it import MarkdownIt
 from calib.reports.render.blocks import in_markdown
 from tests.reports.conftest import HOSTILE
 
-# Tables as GitHub reads them, HTML allowed: what is not escaped shows.
+# The reader allows tables and HTML, as GitHub does, so text that is not escaped becomes visible.
 READER = MarkdownIt("commonmark", {"html": True}).enable("table")
 
 
@@ -28,13 +28,13 @@ def test_tables_keep_their_columns(kind, request):
         if token.type == "tr_close":
             widths.add(n_cells)
             n_cells = 0
-    # Settings and maps; differences; calibration errors; metrics; bins.
+    # The tables are settings, calibrators, differences, calibration errors, metrics and bins.
     assert widths == {3, 4, 5, 6, 7}
 
 
 def test_hostile_text_makes_no_markup(hostile_report):
-    found = {token.type for token in tokens(hostile_report.markdown())}
-    assert not found & {"html_inline", "html_block", "image", "link_open", "code_inline", "fence"}
+    kinds = {token.type for token in tokens(hostile_report.markdown())}
+    assert not kinds & {"html_inline", "html_block", "image", "link_open", "code_inline", "fence"}
     headings = [t for t in tokens(hostile_report.markdown()) if t.type == "heading_open"]
     assert sorted({t.tag for t in headings}) == ["h1", "h2"]
     assert sum(t.tag == "h1" for t in headings) == 1

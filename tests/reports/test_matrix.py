@@ -38,8 +38,8 @@ def test_every_view_is_reported_and_opened_again(predictions, analysis, view):
     assert opened.markdown() == report.markdown()
     assert "<b>ant</b>" not in opened.html()
     assert type(opened.analysis.multiclass) is MulticlassComparison
-    found = opened.analysis.multiclass.frame()
-    assert found.equals(analysis.multiclass.frame())
+    frame = opened.analysis.multiclass.frame()
+    assert frame.equals(analysis.multiclass.frame())
 
 
 def test_metrics_of_the_matrix_are_printed(analysis):

@@ -53,9 +53,9 @@ def test_large_slices_have_the_numbers_of_the_library(predictions, analysis, rep
     for key in ("uncalibrated", "platt"):
         rows = held_out.row_view(key)
         expected = slice_gaps(rows, rows.score, cut).frame()
-        found = report.parts.slices[0].gaps[key].frame()
+        frame = report.parts.slices[0].gaps[key].frame()
         large = expected.set_index("slice").loc[["north", "south"]]
-        same = found.set_index("slice").loc[["north", "south"]]
+        same = frame.set_index("slice").loc[["north", "south"]]
         for name in ("rows", "positives", "gap", "low", "high", "p_value"):
             np.testing.assert_allclose(same[name], large[name], rtol=1e-8)
 
@@ -66,9 +66,9 @@ def test_tests_of_large_slices_are_those_of_the_library(predictions, analysis, r
     for key in ("uncalibrated", "platt"):
         rows = analysis.held_out.row_view(key)
         expected = slice_tests(rows, rows.score, cut).frame().set_index("slice").loc[large]
-        found = report.parts.slices[0].tests[key].frame().set_index("slice").loc[large]
+        slices = report.parts.slices[0].tests[key].frame().set_index("slice").loc[large]
         for name in ("rows", "slope", "slope_low", "slope_high", "ks", "p_value"):
-            np.testing.assert_allclose(found[name], expected[name], rtol=1e-8, err_msg=name)
+            np.testing.assert_allclose(slices[name], expected[name], rtol=1e-8, err_msg=name)
 
 
 def sealed(data: dict) -> str:
@@ -118,10 +118,10 @@ def test_only_scored_rows_count(predictions):
 def test_periods_have_the_numbers_of_the_library(predictions, analysis, report):
     rows = analysis.held_out.row_view("platt")
     expected = period_table(rows, rows.score, cut_periods(predictions.columns["day"]))
-    found = report.parts.periods.tables["platt"]
-    assert found.names == expected.names
-    np.testing.assert_allclose(found.slope, expected.slope, rtol=1e-8)
-    np.testing.assert_array_equal(found.rows, expected.rows)
+    table = report.parts.periods.tables["platt"]
+    assert table.names == expected.names
+    np.testing.assert_allclose(table.slope, expected.slope, rtol=1e-8)
+    np.testing.assert_array_equal(table.rows, expected.rows)
 
 
 def test_decisions_have_the_numbers_of_the_library(analysis, report):
@@ -139,7 +139,8 @@ def test_small_slices_are_one_and_large_enough(n_small):
     counts = np.bincount(merged.codes)
     assert counts[counts > 0].min() >= MIN_ROWS
     assert counts.sum() == sum(rows)
-    # Together with a larger one where they are too few even so: the rest would show them.
+    # They are merged with a larger one if they are too few together, because the rest would show
+    # them.
     assert n == len(n_small) + (sum(n_small) < MIN_ROWS)
     assert counts[0] == 60
 
@@ -169,13 +170,13 @@ def test_one_period_beside_few_missing_rows_is_not_shown(analysis, predictions):
 
 
 def test_a_time_column_that_cannot_be_cut_is_told_and_nothing_fails(texts):
-    each = loaded(site_frame(600))
-    # Files with such a column are refused; rows in memory can have one.
-    each = replace(
-        each, columns={**each.columns, "day": np.array([f"at {i:04d}" for i in range(600)])}
+    rows = loaded(site_frame(600))
+    # Files with such a column are refused, but rows in memory can have one.
+    rows = replace(
+        rows, columns={**rows.columns, "day": np.array([f"at {i:04d}" for i in range(600)])}
     )
-    analysis = calib.analyze(each, calib.Settings(methods=()))
-    report = Report.from_analysis(analysis, parts=parts_of(each, analysis))
+    analysis = calib.analyze(rows, calib.Settings(methods=()))
+    report = Report.from_analysis(analysis, parts=parts_of(rows, analysis))
     texts.shown(report.parts.notes[0])
     assert report.parts.notes[0] in report.markdown().replace("\\", "")
 
@@ -192,8 +193,8 @@ def test_curves_over_thresholds_step_over_ten_rows_and_are_exact_there():
     assert merged.total_positive == held_out.cells["uncalibrated"].total_positive
     coarse = cross_fit_scores(CountedRows.of_rows(view), calib.Settings(methods=()))
     object.__setattr__(coarse, "cells", {"uncalibrated": merged})
-    exact, stepped = (cost_curves(each, COSTS) for each in (held_out, coarse))
-    # Rows that are flagged at a threshold: a multiple of whole merged cells.
+    exact, stepped = (cost_curves(fits, COSTS) for fits in (held_out, coarse))
+    # The rows flagged at a threshold are whole merged cells.
     steps = np.diff(stepped.cost["uncalibrated"])
     moved = np.flatnonzero(steps) + 1
     np.testing.assert_allclose(
@@ -258,9 +259,9 @@ def test_the_words_say_what_was_merged(report, texts):
 
 def test_many_slices_are_cut_to_a_hundred_and_the_number_is_told(texts):
     frame = site_frame(3000).assign(site=np.repeat([f"s{i}" for i in range(150)], 20))
-    each = loaded(frame, slices=("site",))
-    analysis = calib.analyze(each, calib.Settings(methods=()))
-    report = Report.from_analysis(analysis, parts=parts_of(each, analysis))
+    rows = loaded(frame, slices=("site",))
+    analysis = calib.analyze(rows, calib.Settings(methods=()))
+    report = Report.from_analysis(analysis, parts=parts_of(rows, analysis))
     part = report.parts.slices[0]
     assert (len(part.gaps["uncalibrated"]), part.n_left_out) == (100, 50)
     texts.shown(report.markdown())
@@ -326,5 +327,5 @@ def test_a_calibrator_that_is_not_recommended_is_said_to_be_shown_and_why(predic
         changed = replace(analysis, recommendation=advice, after=None)
         parts = parts_of(predictions, changed, costs=Costs(1, 1))
         text = Report.from_analysis(changed, parts=parts, created=MOMENT).markdown()
-        told = "Platt scaling (on scores) is shown for comparison, because its held-out log loss"
-        assert text.count(told) == (0 if advised == "platt" else 2)
+        reason = "Platt scaling (on scores) is shown for comparison, because its held-out log loss"
+        assert text.count(reason) == (0 if advised == "platt" else 2)

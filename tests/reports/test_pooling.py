@@ -16,18 +16,18 @@ from calib.reports.verified_report import verify_report
 from tests.rare import common_first
 from tests.test_counts_alone import agree
 
-N = 2000
+N_ROWS = 2000
 SETTINGS = calib.Settings(methods=("platt", "isotonic"))
 RNG = np.random.default_rng(5)
-SCORE = RNG.beta(0.6, 0.8, N)
-OUTCOME = RNG.random(N) < SCORE**1.4
-WEIGHT = RNG.exponential(size=N) + 0.1
-TEST = RNG.random(N) < 0.5
+SCORE = RNG.beta(0.6, 0.8, N_ROWS)
+OUTCOME = RNG.random(N_ROWS) < SCORE**1.4
+WEIGHT = RNG.exponential(size=N_ROWS) + 0.1
+TEST = RNG.random(N_ROWS) < 0.5
 
 
 @cache
 def whole_of(kind: str = "plain") -> Report:
-    return report_of(np.arange(N), kind)
+    return report_of(np.arange(N_ROWS), kind)
 
 
 def report_of(rows: np.ndarray, kind: str = "plain", grade: str = "exact", **more) -> Report:
@@ -36,14 +36,14 @@ def report_of(rows: np.ndarray, kind: str = "plain", grade: str = "exact", **mor
     if kind == "test rows":
         more["test"] = TEST[rows]
     data = Predictions.from_arrays(OUTCOME[rows], SCORE[rows], name="site", **more)
-    found = calib.analyze(data, SETTINGS)
-    parts = parts_of(data, found, slices=[], costs=Costs(false_negative=3))
-    return Report.from_analysis(found, parts=parts, grade=grade, held_out_declared="yes")
+    analysis = calib.analyze(data, SETTINGS)
+    parts = parts_of(data, analysis, slices=[], costs=Costs(false_negative=3))
+    return Report.from_analysis(analysis, parts=parts, grade=grade, held_out_declared="yes")
 
 
-def parts(k: int, *given, **named) -> dict[str, Report]:
-    cut = np.array_split(np.random.default_rng(k).permutation(N), k)
-    return {f"{i}.json": report_of(rows, *given, **named) for i, rows in enumerate(cut)}
+def parts(k: int, *given, **options) -> dict[str, Report]:
+    cut = np.array_split(np.random.default_rng(k).permutation(N_ROWS), k)
+    return {f"{i}.json": report_of(rows, *given, **options) for i, rows in enumerate(cut)}
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_the_sum_of_parts_is_the_whole(k: int, kind: str):
         warnings=whole.analysis.warnings,
     )
     if kind == "weights":
-        agree(same, whole.analysis)  # sums of weights round by their order
+        agree(same, whole.analysis)  # Sums of weights depend on their order in the last bits.
     else:
         assert encode(same) == encode(whole.analysis)
         assert encode(pooled.parts.decisions) == encode(whole.parts.decisions)
@@ -72,15 +72,15 @@ def test_the_sum_of_parts_is_the_whole(k: int, kind: str):
 
 def test_guarded_parts_are_near_the_whole():
     whole, pooled = whole_of(), pool_reports(parts(3, grade="guarded"))
-    own, theirs = (each.analysis.uncalibrated.metrics for each in (pooled, whole))
+    metrics, expected = (report.analysis.uncalibrated.metrics for report in (pooled, whole))
     for name, near in (("log_loss", 0.02), ("brier_score", 0.006), ("auc", 0.01)):
-        assert own[name].value == pytest.approx(theirs[name].value, abs=near)
-        # Cells of several reports overlap: no bound is claimed.
-        assert np.isnan(own[name].resolution)
+        assert metrics[name].value == pytest.approx(expected[name].value, abs=near)
+        # Cells of several reports overlap, so no bound is claimed.
+        assert np.isnan(metrics[name].resolution)
     assert "is not known" in pooled.warnings[0]
-    assert not any(each.startswith("Scores are grouped into") for each in pooled.warnings)
+    assert not any(warning.startswith("Scores are grouped into") for warning in pooled.warnings)
     assert pooled.evidence.grade == "guarded"
-    assert pooled.analysis.data.n_rows == N
+    assert pooled.analysis.data.n_rows == N_ROWS
     verify_report(pooled.json())
 
 
@@ -95,9 +95,9 @@ def test_what_does_not_go_together_is_refused(texts):
         pool_reports(alone | {"b.json": first})
     with texts.raises(ReportError):
         pool_reports(alone | {"b.json": report_of(rows[200:], grade="guarded")})
-    found = calib.analyze(Predictions.from_arrays(OUTCOME[200:400], SCORE[200:400]), other)
+    analysis = calib.analyze(Predictions.from_arrays(OUTCOME[200:400], SCORE[200:400]), other)
     with texts.raises(ReportError):
-        pool_reports(alone | {"b.json": Report.from_analysis(found, grade="exact")})
+        pool_reports(alone | {"b.json": Report.from_analysis(analysis, grade="exact")})
     grouped = report_of(rows[200:], group=rows[200:] // 10)
     with texts.raises(ReportError):
         pool_reports(alone | {"b.json": grouped})
@@ -114,8 +114,8 @@ def test_the_same_rows_are_refused_in_any_order_and_with_fewer_digits(grade: str
     rng, rows = np.random.default_rng(2), np.arange(600)
 
     def report(score, outcome):
-        found = calib.from_predictions(outcome, score, settings=SETTINGS)
-        return Report.from_analysis(found, grade=grade)
+        analysis = calib.from_predictions(outcome, score, settings=SETTINGS)
+        return Report.from_analysis(analysis, grade=grade)
 
     score, outcome = SCORE[rows], OUTCOME[rows]
     order = rng.permutation(rows)
@@ -142,8 +142,8 @@ def test_sites_with_the_same_few_scores_are_pooled():
     reports = {}
     for name in ("a.json", "b.json"):
         score = rng.random(500).round(2)
-        found = calib.from_predictions(rng.random(500) < score, score, settings=SETTINGS)
-        reports[name] = Report.from_analysis(found, grade="exact")
+        analysis = calib.from_predictions(rng.random(500) < score, score, settings=SETTINGS)
+        reports[name] = Report.from_analysis(analysis, grade="exact")
     assert pool_reports(reports).analysis.data.n_rows == 1000
 
 

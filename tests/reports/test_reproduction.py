@@ -66,7 +66,7 @@ def matrix(n: int = 300) -> pd.DataFrame:
     rng = np.random.default_rng(6)
     odds = rng.normal(size=(n, 4))
     scores = np.exp(odds) / np.exp(odds).sum(axis=1, keepdims=True)
-    label = [rng.choice(4, p=each) for each in scores]
+    label = [rng.choice(4, p=row) for row in scores]
     columns = {f"probs_{name}": scores[:, i] for i, name in enumerate("abcd")}
     return pd.DataFrame({"kind": np.array(list("abcd"))[label], **columns})
 
@@ -86,9 +86,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-# The file has other columns that look like scores, which is said.
+# The file has other columns that look like scores, so a warning is given.
 SEVERAL_SCORES = pytest.mark.filterwarnings("ignore:.*taken for the score:calib.InputWarning")
-# File, arguments of calib.load, settings, arguments of parts_of, words.
+# Each case has a file, arguments of calib.load, settings, arguments of parts_of, and texts.
 CASES = {
     "plain": ("it's scores.csv", {}, PLATT, {}, {}),
     "everything": (
@@ -206,9 +206,9 @@ def stated(report: Report) -> str:
 
 
 def by_python(report: Report) -> str:
-    found: dict[str, Report] = {}
-    exec(library_call(report), found)
-    return undated(found["report"])
+    names: dict[str, Report] = {}
+    exec(library_call(report), names)
+    return undated(names["report"])
 
 
 def by_command(report: Report, file: str = "settings.json") -> str:
@@ -240,7 +240,7 @@ def test_what_is_printed_makes_the_same_report(case, folder, monkeypatch):
 @pytest.mark.parametrize("case", common_first(["everything", "hostile"], ["hostile"]))
 def test_a_shell_takes_the_printed_command(case, folder):
     report = made(folder, case)
-    # Where the project is not installed, the command is the module's.
+    # The command runs the module, because the project may not be installed.
     calib = f'calib() {{ {shlex.quote(sys.executable)} -m calib "$@"; }}'
     (folder / "settings.json").write_text(SavedSettings.of(report).json(), encoding="utf-8")
     command = f"{calib}\n{command_line(report).replace('report.html', 'shell.json')}"

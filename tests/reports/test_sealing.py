@@ -17,7 +17,7 @@ from calib.reports.verified_report import NotVerified, verify_report
 PEM, SSH = serialization.Encoding.PEM, serialization.Encoding.OpenSSH
 PKCS8, OPENSSH = serialization.PrivateFormat.PKCS8, serialization.PrivateFormat.OpenSSH
 PLAIN = serialization.NoEncryption()
-# RFC 8032, section 7.1, test 1: a key whose public half is published.
+# RFC 8032, section 7.1, test 1 publishes both halves of this key.
 SEED = bytes.fromhex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60")
 PUBLIC = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
 
@@ -40,8 +40,8 @@ def test_a_signed_report_says_who_signed(report: Report, key, kind: str, tmp_pat
     (tmp_path / "key").write_bytes(key.private_bytes(PEM, form, PLAIN))
     (tmp_path / "key.pub").write_bytes(public_of(key, kind))
     signed = report.signed(tmp_path / "key")
-    found = verify_report(signed.json(), signed_by=tmp_path / "key.pub")
-    assert found.sentence.endswith(f"sealed, signed by {found.signer}")
+    verified = verify_report(signed.json(), signed_by=tmp_path / "key.pub")
+    assert verified.sentence.endswith(f"sealed, signed by {verified.signer}")
     assert Report.open(signed.json()).json() == signed.json()
     assert signed.edited(title="Other", author="", note="").seal.signature == ""
 

@@ -15,7 +15,7 @@ def made(n: int = 400, **settings) -> Report:
 
 
 def section(report: Report, title: str) -> Section:
-    return {each.title: each for each in sections(report)}[title]
+    return {section.title: section for section in sections(report)}[title]
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_scores_alone_are_shown_without_a_comparison():
     assert any(isinstance(block, Beside) for block in section(report, "Verdict").blocks)
     kinds = [type(block) for block in section(report, "Methods compared").blocks]
     assert Drawing not in kinds
-    assert kinds.count(Table) == 2  # metrics and calibration errors; no differences
+    assert kinds.count(Table) == 2  # There are metrics and calibration errors, but no differences.
 
 
 def test_where_nothing_is_recommended_the_best_is_shown():
@@ -62,7 +62,7 @@ def test_the_answer_comes_first_and_the_settings_last(report):
     assert said == [analysis.verdict.sentence, analysis.recommendation.sentence]
     table = next(block for block in first.blocks if isinstance(block, Table))
     assert [row[0].text for row in table.rows] == [method.label for method in report.shown]
-    titles = [each.title for each in sections(report)]
+    titles = [part.title for part in sections(report)]
     assert titles[-4:] == [
         "Data and model", "Settings", "How to reproduce this", "How to verify this"
     ]  # fmt: skip
@@ -70,7 +70,7 @@ def test_the_answer_comes_first_and_the_settings_last(report):
 
 def test_warnings_are_near_the_top_or_nowhere(report):
     assert not report.warnings
-    assert "Warnings" not in [each.title for each in sections(report)]
+    assert "Warnings" not in [part.title for part in sections(report)]
     few = made(15, methods=())
     assert few.warnings
     assert sections(few)[1].title == "Warnings"
@@ -78,6 +78,6 @@ def test_warnings_are_near_the_top_or_nowhere(report):
 
 def test_the_contents_list_leads_to_every_section(report):
     page = report.html()
-    for each in sections(report):
-        assert f'<a href="#{each.anchor}">{each.title}</a>' in page
-        assert f'<section id="{each.anchor}">' in page
+    for part in sections(report):
+        assert f'<a href="#{part.anchor}">{part.title}</a>' in page
+        assert f'<section id="{part.anchor}">' in page

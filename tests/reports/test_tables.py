@@ -59,11 +59,11 @@ def test_hostile_names_are_text_in_every_table():
     rows = Predictions.from_arrays(np.arange(len(sites)) % 2, score, columns={"=site": sites})
     analysis = analyze(rows, Settings(methods=("platt",)))
     report = Report.from_analysis(analysis, parts=parts_of(rows, analysis))
-    found = unpacked(report)
-    for name, text in found.items():
+    files = unpacked(report)
+    for name, text in files.items():
         for row in csv.reader(io.StringIO(text, newline="")):
             assert not [cell for cell in row if cell.startswith(("=", "@", "+"))], name
-    assert "'@SUM(1)" in found["slices_1.csv"]
+    assert "'@SUM(1)" in files["slices_1.csv"]
 
 
 class Printed(HTMLParser):
@@ -84,7 +84,7 @@ class Printed(HTMLParser):
             self.tables[-1][-1].append(["", ""])
         elif tag == "small" and self.tables and self.tables[-1] and self.tables[-1][-1]:
             cell = self.tables[-1][-1][-1]
-            cell[1] += ", " if cell[1] else ""  # each detail is a line of its own
+            cell[1] += ", " if cell[1] else ""  # Each detail is on its own line.
         if tag in ("td", "th", "span", "small", "script", "style"):
             self.place = tag
 
@@ -109,9 +109,9 @@ def cells(table: list[list[list[str]]]) -> list[list[str]]:
 
 @pytest.mark.parametrize("name", ["report", "kept", "matrix_report", "hostile_report"])
 def test_every_table_of_the_page_is_a_file_of_the_same_cells(name, request):
-    found = request.getfixturevalue(name)
-    pages = Printed(found.html()).tables
-    files = unpacked(found)
+    report = request.getfixturevalue(name)
+    pages = Printed(report.html()).tables
+    files = unpacked(report)
     printed = [text for name, text in sorted(files.items()) if name.startswith("as_printed/")]
     listed, *printed = [list(csv.reader(io.StringIO(text, newline=""))) for text in printed]
     assert len(printed) == len(pages) == len(listed) - 1
@@ -124,6 +124,8 @@ def test_every_table_of_the_page_is_a_file_of_the_same_cells(name, request):
 def test_the_whole_matrix_and_the_warnings_are_files(matrix_report, kept):
     rows = pd.read_csv(io.StringIO(unpacked(matrix_report)["whole_matrix.csv"]))
     results = matrix_report.analysis.multiclass.results
-    assert list(rows["log_loss"]) == [each.metrics["log_loss"].value for each in results.values()]
+    assert list(rows["log_loss"]) == [
+        result.metrics["log_loss"].value for result in results.values()
+    ]
     said = pd.read_csv(io.StringIO(unpacked(kept)["warnings.csv"]))["warning"]
     assert tuple(said) == kept.analysis.warnings

@@ -27,29 +27,29 @@ from tests.rare import common_first
 from tests.reports.tampering import changed_leaf, leaves, random_predictions
 
 ROOT = Path(__file__).parents[2]
-N = 1200
+N_ROWS = 1200
 FAST = calib.Settings(methods=("platt", "isotonic"))
 KINDS = ["plain", "ties", "weights", "test rows", "folds", "clusters", "matrix", "counts"]
 
 
 def drawn(kind: str) -> Predictions:
     rng = np.random.default_rng(7)
-    score = rng.beta(0.7, 0.9, N)
+    score = rng.beta(0.7, 0.9, N_ROWS)
     score = score.round(2) if kind in ("ties", "clusters") else score
-    outcome = rng.random(N) < 0.1 + 0.7 * score
+    outcome = rng.random(N_ROWS) < 0.1 + 0.7 * score
     if kind == "matrix":
-        given = rng.dirichlet(np.ones(3), N)
-        return Predictions.from_arrays((given.cumsum(1) < rng.random((N, 1))).sum(1), given)
+        given = rng.dirichlet(np.ones(3), N_ROWS)
+        return Predictions.from_arrays((given.cumsum(1) < rng.random((N_ROWS, 1))).sum(1), given)
     columns = {
-        "site": rng.choice(["north", "south", "west", "isle"], N, p=[0.5, 0.3, 0.195, 0.005]),
-        "age": rng.normal(50.0, 15.0, N),
-        "day": np.datetime64("2024-01-01") + rng.integers(0, 200, N),
+        "site": rng.choice(["north", "south", "west", "isle"], N_ROWS, p=[0.5, 0.3, 0.195, 0.005]),
+        "age": rng.normal(50.0, 15.0, N_ROWS),
+        "day": np.datetime64("2024-01-01") + rng.integers(0, 200, N_ROWS),
     }
     more = {
-        "weights": {"sample_weight": rng.exponential(size=N) + 0.1},
-        "test rows": {"test": rng.random(N) < 0.5},
-        "folds": {"fold": rng.choice(["a", "b", "c"], N)},
-        "clusters": {"group": rng.integers(0, 200, N)},
+        "weights": {"sample_weight": rng.exponential(size=N_ROWS) + 0.1},
+        "test rows": {"test": rng.random(N_ROWS) < 0.5},
+        "folds": {"fold": rng.choice(["a", "b", "c"], N_ROWS)},
+        "clusters": {"group": rng.integers(0, 200, N_ROWS)},
     }.get(kind, {})
     return replace(
         Predictions.from_arrays(outcome, score, columns=columns, **more), time_name="day"
@@ -64,12 +64,12 @@ def report_of(kind: str, grade: str) -> Report:
         settings = calib.Settings(methods=("temperature",), view="top:1")
     if kind == "counts":
         rows = calib.aggregate(rows)
-    found = calib.analyze(rows, settings)
+    analysis = calib.analyze(rows, settings)
     slices = [(name,) for name in rows.columns if name != rows.time_name]
     if "site" in rows.columns and kind != "counts":
         slices.append(("site", "age"))
-    parts = parts_of(rows, found, slices=slices, costs=Costs(false_negative=4))
-    return Report.from_analysis(found, parts=parts, grade=grade)
+    parts = parts_of(rows, analysis, slices=slices, costs=Costs(false_negative=4))
+    return Report.from_analysis(analysis, parts=parts, grade=grade)
 
 
 @pytest.fixture(scope="module")
@@ -79,10 +79,10 @@ def small() -> dict[str, Report]:
     score = rng.random(400)
     columns = {"site": rng.choice(["north", "south"], 400)}
     rows = Predictions.from_arrays(rng.random(400) < score**1.5, score, columns=columns)
-    found = calib.analyze(rows, calib.Settings(methods=("platt",)))
-    parts = parts_of(rows, found, costs=Costs(false_negative=2))
+    analysis = calib.analyze(rows, calib.Settings(methods=("platt",)))
+    parts = parts_of(rows, analysis, costs=Costs(false_negative=2))
     return {
-        grade: Report.from_analysis(found, parts=parts, grade=grade)
+        grade: Report.from_analysis(analysis, parts=parts, grade=grade)
         for grade in ("guarded", "exact")
     }
 
@@ -96,17 +96,17 @@ def small() -> dict[str, Report]:
 )
 def test_a_report_is_recomputed(kind: str, grade: str):
     report = report_of(kind, grade)
-    found = verify_report(report.json())
+    verified = verify_report(report.json())
     needs_rows = {"clusters": "which rows belong together", "matrix": "all classes of a row"}
     if kind in needs_rows:
-        assert needs_rows[kind] in found.not_verified[0]
+        assert needs_rows[kind] in verified.not_verified[0]
     else:
-        assert found.n_verified > {"guarded": 1000, "exact": 2000}[grade]
+        assert verified.n_verified > {"guarded": 1000, "exact": 2000}[grade]
         assert report.evidence.refits
-        assert len(found.not_verified) == 1
+        assert len(verified.not_verified) == 1
     words = {"guarded": "within what its merged cells allow", "exact": "to the last bit"}
     if report.evidence.refits:
-        assert words[grade] in found.sentence
+        assert words[grade] in verified.sentence
 
 
 @pytest.mark.parametrize("kind", ["plain", "weights", "test rows", "folds", "counts"])
@@ -120,7 +120,7 @@ def test_every_cell_of_a_guarded_report_holds_ten_rows(kind: str):
         _, cell = np.unique(key, axis=0, return_inverse=True)
         assert np.bincount(cell.reshape(-1), table.rows).min() >= 10
         assert len(strata.part) >= 1
-        # Both outcomes of a cell say nothing of their own but how many they are.
+        # Both outcomes of a cell have the same numbers, except for their counts.
         for name in ("low", "high"):
             values = getattr(table, name)
             assert len(np.unique(np.column_stack([cell.reshape(-1), values]), axis=0)) == (
@@ -136,8 +136,8 @@ def test_a_time_that_fewer_than_ten_rows_have_is_in_no_report():
     days[:6] = np.datetime64("2024-01-01")
     rows = Predictions.from_arrays(rng.random(300) < score, score, columns={"day": days})
     rows = replace(rows, time_name="day")
-    found = calib.analyze(rows, calib.Settings(methods=()))
-    report = Report.from_analysis(found, parts=parts_of(rows, found))
+    analysis = calib.analyze(rows, calib.Settings(methods=()))
+    report = Report.from_analysis(analysis, parts=parts_of(rows, analysis))
     assert report.parts.periods is None
     assert "too few rows have a time" in report.parts.notes[0]
     verify_report(report.json())
@@ -236,7 +236,7 @@ def test_a_changed_cell_under_a_new_seal_is_found(small):
 def test_counts_that_no_rows_have_are_refused(small):
     data = json.loads(small["exact"].json())
     strata = data["evidence"]["cells"]["strata"]
-    strata["test"] = [1] * len(strata["test"])  # nothing is left to be fitted on
+    strata["test"] = [1] * len(strata["test"])  # No row is left for a fit.
     with pytest.raises(NotVerified, match="contradict each other"):
         verify_report(resealed(data))
 
@@ -265,8 +265,8 @@ def test_forged_counts_are_refused_in_a_sentence(small, path, value, sentence):
 def test_the_first_number_that_differs_is_named(small):
     data = json.loads(small["exact"].json())
     data["analysis"]["methods"]["platt"]["metrics"]["auc"]["high"] += 1e-15
-    named = r"methods\.platt\.metrics\.auc\.high is 0\.\d+; the cells give 0\.\d+"
-    with pytest.raises(NotVerified, match=named):
+    sentence = r"methods\.platt\.metrics\.auc\.high is 0\.\d+; the cells give 0\.\d+"
+    with pytest.raises(NotVerified, match=sentence):
         verify_report(resealed(data))
 
 
@@ -285,14 +285,14 @@ def kinds_of(report: Report) -> list[tuple[tuple, bool]]:
     """One place of each kind of value, and whether it is counted as not verified."""
     data = encode(report)
     unverified = set(ReportValues.of(report, report.evidence, data).unverified)
-    rng, found = np.random.default_rng(0), {}
+    rng, by_kind = np.random.default_rng(0), {}
     for place in leaves({k: v for k, v in data.items() if k not in ("evidence", "seal")}):
-        named = "".join(f"[{x}]" if isinstance(x, int) else f".{x}" for x in place)[1:]
-        kind = (re.sub(r"\[\d+\]", "", named), named in unverified)
-        found.setdefault(kind, []).append(place)
+        name = "".join(f"[{x}]" if isinstance(x, int) else f".{x}" for x in place)[1:]
+        kind = (re.sub(r"\[\d+\]", "", name), name in unverified)
+        by_kind.setdefault(kind, []).append(place)
     return [
         (places[rng.integers(len(places))], is_unverified)
-        for (_, is_unverified), places in found.items()
+        for (_, is_unverified), places in by_kind.items()
     ]
 
 
@@ -364,20 +364,20 @@ def test_more_distinct_scores_than_an_exact_report_holds_are_refused(texts):
     rng = np.random.default_rng(0)
     score = rng.random(51_000)
     rows = Predictions.from_arrays(rng.random(51_000) < score, score)
-    found = calib.analyze(rows, calib.Settings(methods=()))
+    analysis = calib.analyze(rows, calib.Settings(methods=()))
     with texts.raises(ValueError):
-        Report.from_analysis(found, grade="exact")
+        Report.from_analysis(analysis, grade="exact")
     with texts.raises(ValueError):
-        Report.from_analysis(found, grade="none")
+        Report.from_analysis(analysis, grade="none")
 
 
 @pytest.mark.parametrize("seed", common_first(range(25), range(3)))
 def test_random_analyses_verify(seed: int):
     rows, settings, costs = random_predictions(np.random.default_rng(seed))
-    found = calib.analyze(rows, settings)
-    parts = parts_of(rows, found, costs=costs)
+    analysis = calib.analyze(rows, settings)
+    parts = parts_of(rows, analysis, costs=costs)
     for grade in ("exact", "guarded"):
-        verify_report(Report.from_analysis(found, parts=parts, grade=grade).json())
+        verify_report(Report.from_analysis(analysis, parts=parts, grade=grade).json())
 
 
 @pytest.mark.parametrize("grade", ["guarded", "exact"])
