@@ -185,7 +185,7 @@ MAX_NAMES = 1_000
 KINDS = {"i": np.int64, "u": np.uint64, "f": np.float64}
 # Whole numbers look like this in a column of floats that was written as text.
 WHOLE = re.compile(r"(-?[1-9]\d{0,14}|0)\.0+")
-# A number has no leading zero, so a text that begins with one is a code.
+# A text that begins with 0 and another digit is a code, because numbers have no leading zeros.
 CODE = re.compile(r"[-+]?0[0-9]")
 
 

@@ -117,7 +117,7 @@ def _surplus(text: bytes, delimiter: str, start: int, names: Record, rows: Seque
     """Number of cells that the longest row has beyond the columns, all of them empty."""
     if any(_filled(row) > len(names) for row in rows):
         raise unreadable(text, delimiter, len(names))
-    # pandas cuts a first row that is too long without an error, so it counts even if it is blank.
+    # A first row that is too long is cut by pandas without an error, so it counts even if blank.
     first: Record = next(
         csv_reader(text[start : start + SAMPLE_BYTES].decode(errors="ignore"), delimiter), []
     )
