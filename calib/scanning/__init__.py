@@ -32,7 +32,7 @@ from calib.scanning.matrix import screen_view
 from calib.scanning.models import count_models
 from calib.scanning.query import scan_sql
 from calib.scanning.query_result import is_result, read_result
-from calib.scanning.screening import ScreenedRows, has_zone, screen
+from calib.scanning.screening import ScreenedRows, screen, zone_note
 from calib.scanning.sources import opened
 from calib.scanning.watching import Steps, watched
 
@@ -166,7 +166,8 @@ def scan(source: Any, options: ScanOptions) -> Aggregate:
                 screened = screen_view(rows, mapping, view, options.max_scores)
             else:
                 screened = screen(rows, mapping, options.max_scores)
-            screened = replace(screened, zoned=has_zone(rows, mapping.time))
+            note = zone_note(rows, mapping, data_zone=engine.data_zone)
+            screened = replace(screened, zone_note=note)
             counter = CellCounter(screened, mapping, pairs, options.n_ranges, steps)
             name = options.name or source_name
             counted = counter.count(name=name, view_key=view, max_scores=options.max_scores)

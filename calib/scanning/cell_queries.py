@@ -395,9 +395,9 @@ class _Query:
             read = as_times(distinct, day_first=counter.mapping.day_first)
             times = read_times(distinct, read, counter.mapping)
             # The engine cuts times whose type has a zone to days. Times in text still have theirs.
-            if read.zoned or counter.screened.zoned:
-                problem = local_days(counter.mapping)
-                counter.warnings[problem.code] = problem
+            note = local_days(counter.mapping) if read.zoned else counter.screened.zone_note
+            if note is not None:
+                counter.warnings[note.code] = note
             if len(read.unread):
                 example = quoted(str(distinct.iloc[int(read.unread[0])]))
                 problem = no_dates(counter.mapping, int(counts[read.unread].sum()), example)

@@ -21,7 +21,7 @@ from calib.loading.checking.outcomes import (
     no_positive,
     other_labels,
 )
-from calib.loading.checking.rows import unusable
+from calib.loading.checking.rows import connection_days, local_days, unusable
 from calib.loading.checking.scores import outside_problem
 from calib.loading.columns import Labels, as_outcome
 from calib.loading.file_options import ColumnMapping
@@ -49,8 +49,8 @@ class ScreenedRows:
     the negative and the positive class; with one score per class, of all classes. `set_aside` has
     the number of unusable rows by reason. `largest` is the largest weight, or None without weights.
     If `exact`, there are few distinct scores, and each is a cell. `warnings` are about rows that
-    can be used but may mislead. `zoned` says whether the type of the times has a zone, and `sure`
-    whether the labels alone show which class is positive.
+    can be used but may mislead. `zone_note` says in which zone days are counted, if the type of the
+    times has one. `sure` says whether the labels alone show which class is positive.
     """
 
     rows: nw.LazyFrame[Any]
@@ -60,7 +60,7 @@ class ScreenedRows:
     largest: float | None
     exact: bool
     warnings: tuple[Problem, ...] = ()
-    zoned: bool = False
+    zone_note: Problem | None = None
     sure: bool = True
 
 
@@ -115,14 +115,27 @@ def screened_rows(
     )
 
 
-def has_zone(rows: nw.LazyFrame[Any], column: str | None) -> bool:
-    """Whether rows are counted by the days of a column in the zone of its type.
+def zone_note(
+    rows: nw.LazyFrame[Any], mapping: ColumnMapping, *, data_zone: bool
+) -> Problem | None:
+    """Note the zone in which days are counted, if the type of the times has one."""
+    zone = _zone(rows, mapping.time)
+    if zone is None or data_zone:
+        return None if zone is None else local_days(mapping)
+    if not rows.implementation.is_ibis():
+        return connection_days(mapping, zone)
+    backend = rows.to_native().get_backend()
+    # Ibis does not report a zone that was set after it has connected.
+    if backend.name in ("duckdb", "postgres"):
+        [(zone,)] = backend.raw_sql("SELECT current_setting('TimeZone')").fetchall()
+        return connection_days(mapping, zone)
+    return connection_days(mapping, "")
 
-    It is False for Ibis, which takes the day in the zone of its connection.
-    """
+
+def _zone(rows: nw.LazyFrame[Any], column: str | None) -> str | None:
+    """The zone of the type of a column."""
     kind = rows.collect_schema().get(column or "")
-    zoned = isinstance(kind, nw.Datetime) and kind.time_zone is not None
-    return zoned and not rows.implementation.is_ibis()
+    return kind.time_zone if isinstance(kind, nw.Datetime) else None
 
 
 def _joined_clusters(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
@@ -183,8 +196,10 @@ def named_columns(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> dict[str, 
     for number, column in enumerate((*mapping.slices, *((mapping.time,) if mapping.time else ()))):
         value = text(column)
         if column == mapping.time and schema[column] == nw.Datetime:
-            # Polars would cast to the day in UTC, so the zone is dropped first.
-            local = value.dt.replace_time_zone(None) if has_zone(rows, column) else value
+            # Polars would cast to the day in UTC, so the zone is dropped first. Ibis cannot drop
+            # it, and casts to the day in the zone of its connection.
+            zoned = _zone(rows, column) is not None and not rows.implementation.is_ibis()
+            local = value.dt.replace_time_zone(None) if zoned else value
             value = local.cast(nw.Date)
         columns[f"calib_by_{number}"] = value
     return columns

@@ -61,9 +61,9 @@ def opened(
         connection = duckdb.connect(config={**limits, "preserve_insertion_order": False})
         try:
             connection.execute("SET enable_progress_bar = false")
-            rows, by_duckdb = _frame(connection, source, table, roles)
-            engine = DuckEngine(connection) if by_duckdb else engine_of(rows)
-            yield rows, _name(source, table), engine
+            engine = DuckEngine(connection)
+            rows, by_duckdb = _frame(engine, source, table, roles)
+            yield rows, _name(source, table), engine if by_duckdb else engine_of(rows)
         except Exception as error:
             if isinstance(error, ValueError) and not isinstance(error, pa.ArrowException):
                 raise
@@ -88,24 +88,22 @@ def rows_of(source: str, table: str | None = None) -> tuple[pa.Table, str]:
 
 
 def _frame(
-    connection: duckdb.DuckDBPyConnection,
+    engine: DuckEngine,
     source: Any,
     table: str | None,
     roles: Mapping[str, str] | None,
 ) -> tuple[nw.LazyFrame[Any], bool]:
-    """Rows as a lazy frame, and whether the DuckDB connection reads them."""
+    """Rows as a lazy frame, and whether DuckDB reads them."""
     if isinstance(source, str | Path):
         source = [source]
     if isinstance(source, list | tuple) and all(isinstance(path, str | Path) for path in source):
-        frames = [
-            nw.from_native(_read_path(connection, str(path), table, roles)) for path in source
-        ]
+        frames = [nw.from_native(_read_path(engine, str(path), table, roles)) for path in source]
         return frames[0] if len(frames) == 1 else nw.concat(frames), True
     if isinstance(source, pd.DataFrame):
         source = pa.Table.from_pandas(source, preserve_index=False)
     if isinstance(source, pa.Table | pa.RecordBatchReader | ds.Dataset):
-        _set_zone(connection, source.schema, roles)
-        return nw.from_native(connection.from_arrow(source)), True
+        _set_zone(engine, source.schema, roles)
+        return nw.from_native(engine.connection.from_arrow(source)), True
     try:
         return nw.from_native(source).lazy(), False
     except TypeError:
@@ -117,12 +115,12 @@ def _frame(
 
 
 def _read_path(
-    connection: duckdb.DuckDBPyConnection,
+    engine: DuckEngine,
     path: str,
     table: str | None,
     roles: Mapping[str, str] | None,
 ) -> duckdb.DuckDBPyRelation:
-    suffix = suffix_of(path)
+    connection, suffix = engine.connection, suffix_of(path)
     if suffix in DATABASES:
         return _read_table(connection, path, table)
     if table is not None:
@@ -134,26 +132,28 @@ def _read_path(
     if suffix in PARQUET:
         with suppress(pa.ArrowException, OSError, StopIteration):
             first = next(glob.iglob(path, recursive=True))
-            _set_zone(connection, pq.read_schema(first), roles)
+            _set_zone(engine, pq.read_schema(first), roles)
         return connection.sql(f"SELECT * FROM read_parquet({_text(path)})")
     if suffix in ARROW:
         dataset = ds.dataset(path, format="ipc")
-        _set_zone(connection, dataset.schema, roles)
+        _set_zone(engine, dataset.schema, roles)
         return connection.from_arrow(dataset)
     return _read_csv(connection, path, roles)
 
 
-def _set_zone(
-    connection: duckdb.DuckDBPyConnection, schema: pa.Schema, roles: Mapping[str, str] | None
-) -> None:
-    """Count times to the day in their own zone, not in that of this machine."""
+def _set_zone(engine: DuckEngine, schema: pa.Schema, roles: Mapping[str, str] | None) -> None:
+    """Count times to the day in their own zone, not in that of this machine.
+
+    If DuckDB does not know the zone, such as "+02:00", the days are those of UTC.
+    """
     column = next((name for name, role in (roles or {}).items() if role == "time"), "")
     zone = getattr(schema.field(column).type, "tz", None) if column in schema.names else None
     if zone is not None:
         try:
-            connection.execute(f"SET TimeZone = {_text(zone)}")
+            engine.connection.execute(f"SET TimeZone = {_text(zone)}")
+            engine.data_zone = True
         except duckdb.Error:
-            connection.execute("SET TimeZone = 'UTC'")
+            engine.connection.execute("SET TimeZone = 'UTC'")
 
 
 def suffix_of(path: str) -> str:

@@ -44,7 +44,14 @@ def cancelled() -> InputError:
 
 
 class Engine:
-    """An engine that runs queries, reports progress and can be interrupted. This base cannot."""
+    """An engine that runs queries, reports progress and can be interrupted. This base cannot.
+
+    `data_zone` says whether days of times with a zone are those of the zone in the data. Otherwise
+    they are those of the connection's zone.
+    """
+
+    def __init__(self, *, data_zone: bool = False) -> None:
+        self.data_zone = data_zone
 
     def share(self) -> float:
         """Share of the running query that is done, or 0 if the engine does not report it."""
@@ -62,6 +69,7 @@ class DuckEngine(Engine):
     """A connection of DuckDB that is not shared."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        super().__init__()
         self.connection = connection
 
     def share(self) -> float:
@@ -77,6 +85,7 @@ class SparkEngine(Engine):
     """A Spark session. Its jobs get a tag, so that only they are interrupted."""
 
     def __init__(self, session: Any, *, reports: bool) -> None:
+        super().__init__()
         self.session, self.reports = session, reports
         self.tag = f"calib-{uuid.uuid4().hex}"
         self.done = 0.0
@@ -122,7 +131,7 @@ def engine_of(rows: nw.LazyFrame[Any]) -> Engine:
     connect = rows.implementation.is_pyspark_connect()
     if connect or rows.implementation.is_pyspark():
         return SparkEngine(rows.to_native().sparkSession, reports=connect)
-    return Engine()
+    return Engine(data_zone=not (rows.implementation.is_duckdb() or rows.implementation.is_ibis()))
 
 
 def watched(

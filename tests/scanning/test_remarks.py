@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -135,6 +136,46 @@ def test_times_with_a_zone_say_which_day_counts(kind: str, tmp_path: Path) -> No
     expected = [each for each in inspect(read(data), MAPPED) if each.code == "time-zone"]
     found = calib.scan(ZONED[kind](data, tmp_path), outcome="y", score="p", time="day")
     assert list(found.remarks) == [problem.sentence for problem in expected]
+    assert set(found.frame()["value"]) == {"", "2024-03-01"}
+
+
+def _ibis_table(path: str, zone: str) -> Any:
+    backend = pytest.importorskip("ibis").duckdb.connect(path)
+    backend.raw_sql(f"SET TimeZone = '{zone}'")
+    return backend.table("t")
+
+
+def _relation(path: str, zone: str) -> Any:
+    connection = duckdb.connect(path)
+    connection.execute(f"SET TimeZone = '{zone}'")
+    return connection.table("t")
+
+
+@pytest.mark.parametrize(
+    ("zone", "day"), [("Asia/Tokyo", "2024-03-02"), ("America/New_York", "2024-03-01")]
+)
+@pytest.mark.parametrize("opened", [_relation, _ibis_table], ids=["DuckDB", "Ibis"])
+# Ibis 12 calls a method of DuckDB that its newest version deprecates.
+@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
+def test_days_of_a_connection_name_its_zone(
+    opened: Callable[[str, str], Any], zone: str, day: str, tmp_path: Path
+) -> None:
+    """A database stores instants; their day depends on the zone of the connection."""
+    path = str(tmp_path / "rows.duckdb")
+    with duckdb.connect(path) as connection:
+        connection.register("data", rows().assign(day=pd.Timestamp("2024-03-01 22:30", tz="UTC")))
+        connection.execute("CREATE TABLE t AS SELECT * FROM data")
+    source = opened(path, zone)
+    found = calib.scan(source, outcome="y", score="p", time="day")
+    expected = f"Each row counts to its day in `{zone}`, the time zone of the connection."
+    assert found.remarks == (f"The times of `day` have a time zone. {expected}",)
+    assert set(found.frame()["value"]) == {"", day}
+
+
+def test_a_zone_that_duckdb_does_not_know_counts_days_in_utc() -> None:
+    data = rows().assign(day=pd.Timestamp("2024-03-02 00:30+02:00"))
+    found = calib.scan(data, outcome="y", score="p", time="day")
+    assert found.remarks[0].endswith("in `UTC`, the time zone of the connection.")
     assert set(found.frame()["value"]) == {"", "2024-03-01"}
 
 

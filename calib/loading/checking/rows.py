@@ -189,6 +189,16 @@ def local_days(mapping: ColumnMapping) -> Problem:
     )
 
 
+def connection_days(mapping: ColumnMapping, zone: str) -> Problem:
+    """Make the note that times count to the day in the zone of a connection; "" is unknown."""
+    name = f"{quoted(zone)}, " if zone else ""
+    return note(
+        "time-zone",
+        f"The times of {quoted(mapping.time)} have a time zone. Each row counts to its day in "
+        f"{name}the time zone of the connection.",
+    )
+
+
 def no_dates(mapping: ColumnMapping, count: int, example: str) -> Problem:
     """Make the warning that this number of cells of the time column are not dates."""
     verb = "is not a date" if count == 1 else "are not dates"
