@@ -14,6 +14,7 @@ from calib.analysis import Analysis, LiveAnalysis, analyze
 from calib.analysis.verdicts import verdict_after
 from calib.calibrators import CALIBRATORS
 from calib.cli import options
+from calib.cli.predictions import predictions_of
 from calib.cli.streams import tell, writing
 from calib.text import significant
 
@@ -156,7 +157,7 @@ def run(given: argparse.Namespace) -> int:
     if not bounds:
         names = ", ".join(options.option_of(limit.argument) for limit in LIMITS)
         raise ValueError(f"check must be given at least one of {names}, got none.")
-    predictions = options.predictions_of(given)
+    predictions = predictions_of(given)
     settings = options.settings_of(given, predictions, methods=(given.method,))
     analysis = analyze(predictions, settings, progress=options.progress_of(given))
     if given.method not in analysis.methods:
@@ -200,9 +201,9 @@ def write_junit(
     kinds = [kind for _, kind, _ in cases]
     failures, errors = kinds.count("failure"), kinds.count("error")
     counts = {"tests": len(cases), "failures": failures, "errors": errors}
-    named = {"name": SUITE} | {name: str(count) for name, count in counts.items()}
-    suites = ElementTree.Element("testsuites", named)
-    suite = ElementTree.SubElement(suites, "testsuite", named)
+    attributes = {"name": SUITE} | {name: str(count) for name, count in counts.items()}
+    suites = ElementTree.Element("testsuites", attributes)
+    suite = ElementTree.SubElement(suites, "testsuite", attributes)
     if properties:
         listed = ElementTree.SubElement(suite, "properties")
         for name, value in properties.items():

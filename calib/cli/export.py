@@ -9,6 +9,7 @@ from typing import Any
 from calib.analysis import analyze
 from calib.calibrators import CALIBRATORS
 from calib.cli import options
+from calib.cli.predictions import predictions_of
 from calib.cli.streams import save_each
 from calib.exports import DIALECTS, TARGETS, export, load_calibrator
 
@@ -54,11 +55,11 @@ def add(commands: options.Commands) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    named: dict[str, Any] = {"table": given.table, "columns": given.column}
+    arguments: dict[str, Any] = {"table": given.table, "columns": given.column}
     if Path(given.predictions).suffix.lower() == ".json":
         fitted: Any = load_calibrator(given.predictions)
     else:
-        predictions = options.predictions_of(given)
+        predictions = predictions_of(given)
         fixed = {} if given.method is None else {"methods": (given.method,)}
         settings = options.settings_of(given, predictions, **fixed)
         analysis = analyze(predictions, settings, progress=options.progress_of(given))
@@ -67,11 +68,11 @@ def run(given: argparse.Namespace) -> int:
         if fitted is None:
             raise ValueError(" ".join(analysis.warnings))
         classes = getattr(fitted, "n_classes_", None) and predictions.class_names
-        named |= {"analysis": analysis, "classes": classes}
+        arguments |= {"analysis": analysis, "classes": classes}
 
     def save(path: Path) -> None:
         dialect = given.dialect if path.suffix.lower() == ".sql" else None
-        export(fitted, path, dialect, **named)
+        export(fitted, path, dialect, **arguments)
 
     save_each(given.output, save)
     return 0

@@ -72,13 +72,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    known = parser()
-    given, hint = known.parse_args(arguments), ""
+    commands = parser()
+    given, hint = commands.parse_args(arguments), ""
     try:
         check_outputs(given)
         with standard_input(given):
             if getattr(given, "settings", None) is not None:
-                add_saved(given, options_given(known, arguments))
+                add_saved(given, options_given(commands, arguments))
                 hint = f" What no option names is read from --settings {given.settings.name}."
             status: int = given.run(given)
         sys.stdout.flush()

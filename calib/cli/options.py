@@ -1,12 +1,10 @@
-"""Options that commands share, each declared once, and what they make: rows, settings, costs."""
+"""Options that commands share, each declared once, and the settings and costs that they give."""
 
 from __future__ import annotations
 
 import argparse
-import shlex
 import shutil
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, replace
@@ -22,19 +20,14 @@ from calib.analysis.decisions import Costs
 from calib.analysis.periods import UNITS
 from calib.cli.streams import piped, tell
 from calib.crossfit.settings import Settings, default_settings
-from calib.data.aggregate import Aggregate
 from calib.data.base import Data
-from calib.data.predictions import Predictions
 from calib.data.progress import Progress, no_progress
-from calib.loading import ColumnMapping, InputError, InputWarning, Problem, load
-from calib.loading.examples import EXAMPLES
 from calib.loading.loader import LoadOptions, ModelOptions
-from calib.loading.problems import MAX_WRITTEN_LABELS
 from calib.reports import Parts, Report, ReportError
 from calib.text import level
 
-# Option by the name of the argument, where the two differ.
-OPTION = {
+# These options differ from the names of their arguments.
+RENAMED_OPTIONS = {
     "n_bins": "bins",
     "n_folds": "folds",
     "confidence_level": "level",
@@ -43,7 +36,6 @@ OPTION = {
 }
 Declared = Mapping[str, Mapping[str, Any]]
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-EXAMPLE = "example:"
 # Each of these arguments names a file to read. If it is "-", that is standard input.
 INPUTS = ("predictions", "test", "first", "second", "file", "sources")
 STANDARD_INPUT = "standard-input"
@@ -77,7 +69,7 @@ def _of_load(hint: Any, words: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _declared(options: type[LoadOptions] | type[ModelOptions]) -> Declared:
     hints = get_type_hints(options)
-    return {each.name: _of_load(hints[each.name], each.metadata) for each in fields(options)}
+    return {field.name: _of_load(hints[field.name], field.metadata) for field in fields(options)}
 
 
 # The keys are the arguments of `calib.load`.
@@ -136,18 +128,13 @@ MEANING = {
 }
 
 
-# Arguments that counts have, and those of the result of the query of `calib sql`.
-OF_COUNTS = ("name", "model_value")
-OF_QUERY = ("name", "positive", "negative", "others_negative")
-
-
 def option_of(name: str, *, negated: bool = False) -> str:
     """The option of the command line that stands for an argument.
 
     >>> option_of("n_bins"), option_of("test_value"), option_of("header", negated=True)
     ('--bins', '--test-value', '--no-header')
     """
-    return f"--{'no-' * negated}{OPTION.get(name, name).replace('_', '-')}"
+    return f"--{'no-' * negated}{RENAMED_OPTIONS.get(name, name).replace('_', '-')}"
 
 
 def add_command(
@@ -304,162 +291,20 @@ def open_report(path: Path) -> Report:
 
 
 def costs_of(given: argparse.Namespace) -> Costs | None:
-    named = {
+    values = {
         "false_positive": given.cost_fp,
         "false_negative": given.cost_fn,
         "capacity": given.capacity,
     }
-    chosen = {name: value for name, value in named.items() if value is not None}
+    chosen = {name: value for name, value in values.items() if value is not None}
     return Costs(**chosen) if chosen else None
 
 
 def settings_of(given: argparse.Namespace, predictions: Data, **fixed: Any) -> Settings:
     """The settings that the options name; the others are those that such data begin with."""
     names = {field.name for field in fields(Settings)}
-    named = {name: value for name, value in vars(given).items() if name in names}
-    return replace(default_settings(predictions), **(named | fixed))
-
-
-def predictions_of(given: argparse.Namespace) -> Data:
-    """The rows that the options name, or counts; an InputError names the option that repairs it.
-
-    One line on standard error says what the columns were read as.
-    """
-    predictions = _predictions(given)
-    tell(predictions.read_as)
-    return predictions
-
-
-def _predictions(given: argparse.Namespace) -> Data:
-    named = named_of(given)
-    if (sampled := _sampled(given, named)) is not None:
-        return sampled
-    if given.predictions.startswith(EXAMPLE):
-        return _example(given.predictions.removeprefix(EXAMPLE), named)
-    if Aggregate.is_saved_at(given.predictions):
-        return _counted(given.predictions, named)
-    if is_result_of_query(given.predictions):
-        return _query_result(given.predictions, named)
-    try:
-        with _doubts_printed():
-            return load(given.predictions, **named)
-    except InputError as error:
-        raise with_options(error) from None
-
-
-@contextmanager
-def _doubts_printed() -> Iterator[None]:
-    """Print the doubts of `calib.load` on standard error, with the options that settle them."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", InputWarning)
-        yield
-    for warning in caught:
-        doubt = warning.message
-        if isinstance(doubt, InputWarning):
-            tell(f"warning: {_with_options(doubt.problem, doubt.mapping)}")
-        else:
-            warnings.warn_explicit(doubt, warning.category, warning.filename, warning.lineno)
-
-
-def _sampled(given: argparse.Namespace, named: dict[str, Any]) -> Predictions | None:
-    if given.sample is None:
-        if given_name := next((name for name in SAMPLE if getattr(given, name) is not None), None):
-            raise ValueError(f"{option_of(given_name)} needs --sample, the number of rows to draw.")
-        return None
-    if given.predictions.startswith(EXAMPLE):
-        raise ValueError("Examples are small and are read whole: leave out --sample.")
-    if find_spec("duckdb") is None:
-        raise ValueError("--sample needs duckdb, which is not installed: pip install duckdb.")
-    from calib.scanning import scan_sample
-
-    drawn = {"n": given.sample, "key": given.sample_key, "table": given.sample_table}
-    try:
-        return scan_sample(given.predictions, seed=given.sample_seed or 0, **drawn, **named)
-    except InputError as error:
-        raise with_options(error) from None
-
-
-def named_of(given: argparse.Namespace) -> dict[str, Any]:
-    """What was given for the rows, as arguments of `calib.load`."""
-    named = {name: value for name, value in vars(given).items() if name in DATA}
-    # A single column is the score of a binary model, not a matrix of one class.
-    if len(named.get("score", ())) == 1:
-        (named["score"],) = named["score"]
-    return named
-
-
-def with_options(error: InputError) -> InputError:
-    """The same error with the names of the options that repair it."""
-    sentences = " ".join(_with_options(problem, error.mapping) for problem in error.problems)
-    return InputError(error.problems, sentences)
-
-
-def is_result_of_query(path: str) -> bool:
-    """Whether the file is the result of the query of ``sql``."""
-    if find_spec("duckdb") is None:
-        return False
-    from calib.scanning import is_result
-
-    return is_result(path)
-
-
-def _query_result(path: str, named: dict[str, Any]) -> Aggregate:
-    from calib.scanning import scan
-
-    _check_named(path, named, OF_QUERY, "in the query")
-    return scan(path, **named)
-
-
-def _check_named(path: str, named: Iterable[str], allowed: Iterable[str], when: str) -> None:
-    """Refuse options that counts do not have."""
-    if unusable := [name for name in named if name not in allowed]:
-        raise ValueError(
-            f"{path} holds counts, whose columns were named {when}: "
-            f"leave out {option_of(unusable[0])}."
-        )
-
-
-def _counted(path: str, named: dict[str, Any]) -> Aggregate:
-    _check_named(path, named, OF_COUNTS, "when they were counted")
-    counts, model = Aggregate.load(path), named.pop("model_value", None)
-    if model is None and counts.models == ("",):
-        return replace(counts, **named)
-    if model not in counts.models:
-        names = ", ".join(map(repr, counts.models))
-        raise ValueError(f"{path} counts the models {names}: name one by --model-value.")
-    return replace(counts.of_model(model), **named)
-
-
-def _example(key: str, named: dict[str, Any]) -> Predictions:
-    if key not in EXAMPLES:
-        raise ValueError(f"The example must be one of {', '.join(EXAMPLES)}, got {key!r}.")
-    models, model = EXAMPLES[key].load_models(), named.pop("model_value", None)
-    # `exact` and `strict` change nothing here: an example's columns are not guessed, and it has no
-    # bad rows.
-    if unusable := [name for name in named if name not in ("exact", "strict")]:
-        raise ValueError(f"An example has its own columns: leave out {option_of(unusable[0])}.")
-    if model is not None and model not in models:
-        raise ValueError(f"--model-value must be one of {', '.join(models)}, got {model!r}.")
-    return EXAMPLES[key].load() if model is None else models[model]
-
-
-def _with_options(problem: Problem, base: ColumnMapping | None) -> str:
-    answers = [[_option(*item) for item in answer.items()] for answer in problem.answers(base)]
-    text = " or ".join(map(" ".join, answers))
-    # Some repairs remove an option, and a name with control characters cannot be typed in a shell.
-    if not text or not all(map(all, answers)) or not text.isprintable():
-        return problem.sentence
-    return f"{problem.sentence} On the command line: {text}."
-
-
-def _option(name: str, value: object) -> str:
-    """An argument as options, or "" if it is not written on a command line."""
-    if isinstance(value, bool):
-        return option_of(name, negated=not value)
-    values = (value,) if isinstance(value, str) else value
-    if not isinstance(values, tuple) or (name == "classes" and len(values) > MAX_WRITTEN_LABELS):
-        return ""
-    return " ".join(f"{option_of(name)} {shlex.quote(str(each))}" for each in values)
+    chosen = {name: value for name, value in vars(given).items() if name in names}
+    return replace(default_settings(predictions), **(chosen | fixed))
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from typing import get_args
 from calib.analysis import Analysis, analyze
 from calib.analysis.decisions import Costs
 from calib.cli import options
+from calib.cli.predictions import predictions_of
 from calib.cli.streams import save_each
 from calib.data.base import Data
 from calib.reports import Declared, Parts, Report, parts_of
@@ -71,7 +72,7 @@ def add(commands: options.Commands) -> None:
 def run(given: argparse.Namespace) -> int:
     if given.images:
         _check_images(given.output)
-    predictions, costs = options.predictions_of(given), options.costs_of(given)
+    predictions, costs = predictions_of(given), options.costs_of(given)
     analysis = analyze(
         predictions, options.settings_of(given, predictions), progress=options.progress_of(given)
     )

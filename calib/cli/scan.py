@@ -7,7 +7,8 @@ from dataclasses import fields
 from importlib.util import find_spec
 from typing import Any
 
-from calib.cli.options import Commands, add_columns, add_command, add_output, with_options
+from calib.cli.options import Commands, add_columns, add_command, add_output
+from calib.cli.predictions import with_options
 from calib.cli.streams import save_each, tell
 from calib.data.aggregate import Aggregate
 from calib.data.origin import Origin, read_as
@@ -32,7 +33,7 @@ DIALECTS = (
     *("redshift", "trino", "duckdb", "clickhouse", "tsql"),
 )
 OF_QUERY = ("outcome", "score", "slices", "cross", "time", "weight")
-OF_SCAN = (*(each.name for each in fields(CountedColumns)), "cross", "models", "name")
+OF_SCAN = (*(field.name for field in fields(CountedColumns)), "cross", "models", "name")
 
 
 def add(commands: Commands) -> None:
@@ -76,13 +77,13 @@ def run_scan(given: argparse.Namespace) -> int:
     _check_engine()
     from calib.scanning import scan
 
-    named = _named(given, OF_SCAN)
+    arguments = _arguments(given, OF_SCAN)
     try:
-        counted = scan(given.sources, table=given.table, view=given.view, **named)
+        counted = scan(given.sources, table=given.table, view=given.view, **arguments)
     except InputError as error:
         raise with_options(error) from None
     save_each(given.output, counted.save)
-    tell(_read_as(counted, named))
+    tell(_read_as(counted, arguments))
     rows = f"{counted.n_rows:,} rows in {len(counted.table):,} entries"
     aside = "".join(f"; set aside: {why}, {n:,}" for why, n in counted.set_aside.items())
     tell(f"{rows}{aside}")
@@ -92,14 +93,14 @@ def run_scan(given: argparse.Namespace) -> int:
     return 0
 
 
-def _read_as(counted: Aggregate, named: dict[str, Any]) -> str:
+def _read_as(counted: Aggregate, arguments: dict[str, Any]) -> str:
     """What the columns were read as: of these only the positive class can be a guess."""
     plain = {name.casefold() for name in counted.class_names} in PLAIN_PAIRS
-    stated = plain or named.get("positive") or counted.view_key != "class:1"
+    stated = plain or arguments.get("positive") or counted.view_key != "class:1"
     return read_as(
         Origin(guessed=() if stated else ("positive",)),
         outcome=counted.outcome_name,
-        score=counted.score_name or " and ".join(named["models"]),
+        score=counted.score_name or " and ".join(arguments["models"]),
         positive=counted.positive_name,
     )
 
@@ -108,25 +109,25 @@ def run_sql(given: argparse.Namespace) -> int:
     _check_engine()
     from calib.scanning import scan_sql
 
-    named = _named(given, OF_QUERY)
-    if len(named["score"]) != 1:
-        raise ValueError(f"--score must name one column, got {len(named['score'])}.")
-    (named["score"],) = named["score"]
-    query = scan_sql(given.dialect, table=given.table, **named)
+    arguments = _arguments(given, OF_QUERY)
+    if len(arguments["score"]) != 1:
+        raise ValueError(f"--score must name one column, got {len(arguments['score'])}.")
+    (arguments["score"],) = arguments["score"]
+    query = scan_sql(given.dialect, table=given.table, **arguments)
     print(query, end="")
     return 0
 
 
-def _named(given: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
-    named = {name: value for name, value in vars(given).items() if name in names}
-    named["slices"] = [*(named.get("slices") or ()), *map(tuple, named.pop("cross"))]
-    if not named.get("outcome"):
+def _arguments(given: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
+    arguments = {name: value for name, value in vars(given).items() if name in names}
+    arguments["slices"] = [*(arguments.get("slices") or ()), *map(tuple, arguments.pop("cross"))]
+    if not arguments.get("outcome"):
         raise ValueError("--outcome must name the column of the outcome.")
-    if named.get("models"):
-        return named
-    if not named.get("score"):
+    if arguments.get("models"):
+        return arguments
+    if not arguments.get("score"):
         raise ValueError("--score must name the column of the score.")
-    return named
+    return arguments
 
 
 def _check_engine() -> None:

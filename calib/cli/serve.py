@@ -6,7 +6,8 @@ import argparse
 from dataclasses import fields
 from importlib.util import find_spec
 
-from calib.cli.options import Commands, add_columns, add_command, named_of, with_options
+from calib.cli.options import Commands, add_columns, add_command
+from calib.cli.predictions import load_arguments, with_options
 from calib.cli.streams import tell
 from calib.loading import InputError
 from calib.loading.loader import LoadOptions
@@ -66,7 +67,7 @@ def run(given: argparse.Namespace) -> int:
     from calib.ui.session import serving
 
     try:
-        for line in serving.hold(given.predictions, given.table, named_of(given)):
+        for line in serving.hold(given.predictions, given.table, load_arguments(given)):
             tell(line)
     except InputError as error:
         raise with_options(error) from None

@@ -8,12 +8,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from calib.cli.options import (
+from calib.cli.options import PARTS, WORDS
+from calib.cli.predictions import (
+    COUNTS_ARGUMENTS,
     EXAMPLE,
-    OF_COUNTS,
-    OF_QUERY,
-    PARTS,
-    WORDS,
+    QUERY_ARGUMENTS,
     is_result_of_query,
 )
 from calib.crossfit.settings import Settings
@@ -22,7 +21,7 @@ from calib.reports import Report, ReportError
 from calib.reports.contents.settings_file import SavedSettings
 from calib.reports.report import read_json
 
-# Arguments of a settings file that an option takes the place of, besides its own.
+# Besides its own argument, an option replaces these arguments of a settings file.
 REPLACED_BY = {
     "outcome": ("positive", "negative", "others_negative"),
     "negative": ("others_negative",),
@@ -84,9 +83,9 @@ def _data_options(saved: SavedSettings, path: str) -> dict[str, Any]:
     if path.startswith(EXAMPLE):
         return _picked(options, ("model_value",))
     if Aggregate.is_saved_at(path):
-        return _picked(options, OF_COUNTS)
+        return _picked(options, COUNTS_ARGUMENTS)
     if is_result_of_query(path):
-        return _picked(options, OF_QUERY)
+        return _picked(options, QUERY_ARGUMENTS)
     sample = {"sample": origin.sampled, "sample_key": origin.sample_key, "sample_seed": origin.seed}
     return options | (sample if origin.sampled else {})
 

@@ -49,9 +49,9 @@ def _postgresql(url: URL, patience: float) -> Engine:
 
     @event.listens_for(engine, "do_connect")
     def connect(
-        _dialect: object, _record: object, given: list[Any], named: dict[str, Any]
+        _dialect: object, _record: object, arguments: list[Any], options: dict[str, Any]
     ) -> TimedConnection:
-        connection = TimedConnection.connect(*given, **named)
+        connection = TimedConnection.connect(*arguments, **options)
         connection.max_seconds = patience
         return connection
 

@@ -21,8 +21,8 @@ metadata = sa.MetaData()
 
 def _table(name: str, keys: str, texts: str = "", *others: sa.schema.SchemaItem) -> sa.Table:
     """A table of texts, none of them null: those of its primary key, and the others."""
-    columns = [sa.Column(each, sa.Text, primary_key=True) for each in keys.split()]
-    columns += [sa.Column(each, sa.Text, nullable=False) for each in texts.split()]
+    columns = [sa.Column(key, sa.Text, primary_key=True) for key in keys.split()]
+    columns += [sa.Column(text, sa.Text, nullable=False) for text in texts.split()]
     return sa.Table(f"calib_{name}", metadata, *columns, *others)
 
 

@@ -1,0 +1,168 @@
+"""The predictions that the options of a command name: a file, an example, a sample or counts."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import Any
+
+from calib.cli.options import DATA, SAMPLE, option_of
+from calib.cli.streams import tell
+from calib.data.aggregate import Aggregate
+from calib.data.base import Data
+from calib.data.predictions import Predictions
+from calib.loading import ColumnMapping, InputError, InputWarning, Problem, load
+from calib.loading.examples import EXAMPLES
+from calib.loading.problems import MAX_WRITTEN_LABELS
+
+EXAMPLE = "example:"
+# Counts have these arguments of `calib.load`, and the result of the query of `calib sql` others.
+COUNTS_ARGUMENTS = ("name", "model_value")
+QUERY_ARGUMENTS = ("name", "positive", "negative", "others_negative")
+
+
+def predictions_of(given: argparse.Namespace) -> Data:
+    """The rows that the options name, or counts; an InputError names the option that repairs it.
+
+    One line on standard error says what the columns were read as.
+    """
+    predictions = _predictions(given)
+    tell(predictions.read_as)
+    return predictions
+
+
+def _predictions(given: argparse.Namespace) -> Data:
+    arguments = load_arguments(given)
+    if (sampled := _sampled(given, arguments)) is not None:
+        return sampled
+    if given.predictions.startswith(EXAMPLE):
+        return _example(given.predictions.removeprefix(EXAMPLE), arguments)
+    if Aggregate.is_saved_at(given.predictions):
+        return _counted(given.predictions, arguments)
+    if is_result_of_query(given.predictions):
+        return _query_result(given.predictions, arguments)
+    try:
+        with _doubts_printed():
+            return load(given.predictions, **arguments)
+    except InputError as error:
+        raise with_options(error) from None
+
+
+@contextmanager
+def _doubts_printed() -> Iterator[None]:
+    """Print the doubts of `calib.load` on standard error, with the options that settle them."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", InputWarning)
+        yield
+    for warning in caught:
+        doubt = warning.message
+        if isinstance(doubt, InputWarning):
+            tell(f"warning: {_with_options(doubt.problem, doubt.mapping)}")
+        else:
+            warnings.warn_explicit(doubt, warning.category, warning.filename, warning.lineno)
+
+
+def _sampled(given: argparse.Namespace, arguments: dict[str, Any]) -> Predictions | None:
+    if given.sample is None:
+        if given_name := next((name for name in SAMPLE if getattr(given, name) is not None), None):
+            raise ValueError(f"{option_of(given_name)} needs --sample, the number of rows to draw.")
+        return None
+    if given.predictions.startswith(EXAMPLE):
+        raise ValueError("Examples are small and are read whole: leave out --sample.")
+    if find_spec("duckdb") is None:
+        raise ValueError("--sample needs duckdb, which is not installed: pip install duckdb.")
+    from calib.scanning import scan_sample
+
+    drawn = {"n": given.sample, "key": given.sample_key, "table": given.sample_table}
+    try:
+        return scan_sample(given.predictions, seed=given.sample_seed or 0, **drawn, **arguments)
+    except InputError as error:
+        raise with_options(error) from None
+
+
+def load_arguments(given: argparse.Namespace) -> dict[str, Any]:
+    """What was given for the rows, as arguments of `calib.load`."""
+    arguments = {name: value for name, value in vars(given).items() if name in DATA}
+    # A single column is the score of a binary model, not a matrix of one class.
+    if len(arguments.get("score", ())) == 1:
+        (arguments["score"],) = arguments["score"]
+    return arguments
+
+
+def with_options(error: InputError) -> InputError:
+    """The same error with the names of the options that repair it."""
+    sentences = " ".join(_with_options(problem, error.mapping) for problem in error.problems)
+    return InputError(error.problems, sentences)
+
+
+def is_result_of_query(path: str) -> bool:
+    """Whether the file is the result of the query of ``sql``."""
+    if find_spec("duckdb") is None:
+        return False
+    from calib.scanning import is_result
+
+    return is_result(path)
+
+
+def _query_result(path: str, arguments: dict[str, Any]) -> Aggregate:
+    from calib.scanning import scan
+
+    _check_arguments(path, arguments, QUERY_ARGUMENTS, "in the query")
+    return scan(path, **arguments)
+
+
+def _check_arguments(path: str, names: Iterable[str], allowed: Iterable[str], when: str) -> None:
+    """Refuse options that counts do not have."""
+    if unusable := [name for name in names if name not in allowed]:
+        raise ValueError(
+            f"{path} holds counts, whose columns were named {when}: "
+            f"leave out {option_of(unusable[0])}."
+        )
+
+
+def _counted(path: str, arguments: dict[str, Any]) -> Aggregate:
+    _check_arguments(path, arguments, COUNTS_ARGUMENTS, "when they were counted")
+    counts, model = Aggregate.load(path), arguments.pop("model_value", None)
+    if model is None and counts.models == ("",):
+        return replace(counts, **arguments)
+    if model not in counts.models:
+        names = ", ".join(map(repr, counts.models))
+        raise ValueError(f"{path} counts the models {names}: name one by --model-value.")
+    return replace(counts.of_model(model), **arguments)
+
+
+def _example(key: str, arguments: dict[str, Any]) -> Predictions:
+    if key not in EXAMPLES:
+        raise ValueError(f"The example must be one of {', '.join(EXAMPLES)}, got {key!r}.")
+    models, model = EXAMPLES[key].load_models(), arguments.pop("model_value", None)
+    # `exact` and `strict` change nothing here: an example's columns are not guessed, and it has no
+    # bad rows.
+    if unusable := [name for name in arguments if name not in ("exact", "strict")]:
+        raise ValueError(f"An example has its own columns: leave out {option_of(unusable[0])}.")
+    if model is not None and model not in models:
+        raise ValueError(f"--model-value must be one of {', '.join(models)}, got {model!r}.")
+    return EXAMPLES[key].load() if model is None else models[model]
+
+
+def _with_options(problem: Problem, base: ColumnMapping | None) -> str:
+    answers = [[_option(*item) for item in answer.items()] for answer in problem.answers(base)]
+    text = " or ".join(map(" ".join, answers))
+    # Some repairs remove an option, and a name with control characters cannot be typed in a shell.
+    if not text or not all(map(all, answers)) or not text.isprintable():
+        return problem.sentence
+    return f"{problem.sentence} On the command line: {text}."
+
+
+def _option(name: str, value: object) -> str:
+    """An argument as options, or "" if it is not written on a command line."""
+    if isinstance(value, bool):
+        return option_of(name, negated=not value)
+    values = (value,) if isinstance(value, str) else value
+    if not isinstance(values, tuple) or (name == "classes" and len(values) > MAX_WRITTEN_LABELS):
+        return ""
+    return " ".join(f"{option_of(name)} {shlex.quote(str(each))}" for each in values)
