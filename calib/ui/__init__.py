@@ -1,1 +1,1 @@
-"""The dashboard: what pages share, and one package per page. Only here is Streamlit known."""
+"""The dashboard: the pages, and what they share. Only this package imports Streamlit."""

@@ -88,7 +88,7 @@ def _uploads() -> MemoryUploadedFileManager | None:
 
 
 def uploaded_bytes(least: int) -> dict[str, int]:
-    """Bytes of the complete files of each session, of each file at least so many.
+    """Bytes of the complete files of each session. Smaller files count as `least` bytes.
 
     Streamlit does not say what it holds.
     """

@@ -1,4 +1,4 @@
-"""Tables of sources: counting their rows, opening a link to them, and saying what changed."""
+"""Tables of sources: count their rows, open a link to them, and say what changed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def analyse(session: Session, connected: Connected) -> None:
 
 
 def _counted(session: Session, connected: Connected) -> Upload:
-    """Count all rows; a click on Cancel ends the query, since it ends this run of the page."""
+    """Count all rows. A click on Cancel ends this run of the page, and with it the query."""
     slot, below = st.empty(), st.empty()
     # The button replaces the last reason, until there is another.
     session.refused_scan = None
@@ -59,7 +59,7 @@ def shown_in(slot: DeltaGenerator) -> Progress:
 
 
 def refused(session: Session, connected: Connected, repair: Repair) -> bool:
-    """Whether the last count of this table gave nothing; why, and the repairs."""
+    """Show why the last count of this table failed, with repairs; returns whether it failed."""
     if session.refused_scan is None or session.refused_scan[0] != connected:
         return False
     problems = session.refused_scan[1]
@@ -102,7 +102,7 @@ def reopen(session: Session) -> None:
 
 
 def _reopened(session: Session, connected: Connected) -> None:
-    """Go on with the columns as a repair maps them."""
+    """Continue with the columns as a repair maps them."""
     session.refused_scan = None
     session.awaited = replace(session.awaited, query=Query.of(connected))
 
@@ -134,7 +134,7 @@ def _analysed(session: Session, rows: Data) -> LiveAnalysis | None:
 
 
 def _changes(session: Session, before: LinkedData, upload: Upload) -> str:
-    """What is different from what a link, a report or the page said, in a sentence or two."""
+    """Say in a sentence or two what differs from the link, the report or the page."""
     assert upload.source is not None
     model, day = before.name.removeprefix(f"{upload.source.label}: "), before.seen.day
     # A report is about one of several models.

@@ -1,4 +1,4 @@
-"""Bringing data in: files, pasted text, and what became of them."""
+"""Files and pasted text: upload them, and show their problems."""
 
 from __future__ import annotations
 
@@ -280,7 +280,7 @@ def _answers(
     *,
     one: bool = False,
 ) -> None:
-    """Draw a button per answer. `one`: only the first is in colour, since none must be chosen."""
+    """Draw a button per answer. With `one`, only the first is in colour: no answer is required."""
     if not answers:
         return
     with st.container(horizontal=True):

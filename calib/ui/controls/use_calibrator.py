@@ -90,7 +90,7 @@ def _code(session: Session, model: state.Model, method: str) -> None:
             "Form",
             list(TARGETS),
             default=".sql",
-            format_func=lambda each: TARGETS[each].label,
+            format_func=lambda key: TARGETS[key].label,
             required=True,
             key="use_form",
         )
@@ -100,7 +100,7 @@ def _code(session: Session, model: state.Model, method: str) -> None:
             dialect = st.selectbox(
                 "SQL dialect",
                 list(DIALECTS),
-                format_func=lambda each: DIALECTS[each].name,
+                format_func=lambda key: DIALECTS[key].name,
                 key="use_dialect",
             )
     try:
@@ -166,7 +166,7 @@ def _facts(model: state.Model, method: str) -> None:
     made = fitted(model.analysis)[method]
     facts = f"Fitted on {plural(int(made.n_rows_), 'row')}"
     if isinstance(made, Calibrator):
-        low, high = (significant(each) for each in made.fitted_range_)
+        low, high = (significant(end) for end in made.fitted_range_)
         facts += (
             f" with scores from {low} to {high} and a base rate of "
             f"{percent(made.fitted_base_rate_[0])}. Scores outside this range are extrapolated"
@@ -180,11 +180,11 @@ def _scores(session: Session, model: state.Model, method: str) -> None:
     else:
         st.caption("These data are counts, so there are no rows to calibrate.")
     st.markdown("##### New scores, without outcomes")
-    found = st.file_uploader(
+    dropped = st.file_uploader(
         "A file with the same score columns", key="use_new", help="CSV, Parquet, Feather or Arrow."
     )
-    if found is not None:
-        _new_scores(session, model, method, found.name, found.getvalue())
+    if dropped is not None:
+        _new_scores(session, model, method, dropped.name, dropped.getvalue())
 
 
 def _own_scores(session: Session, model: state.Model, method: str) -> None:
@@ -218,7 +218,7 @@ def _new_scores(
 
 
 def _mapping(session: Session, model: state.Model, table: Table) -> ColumnMapping:
-    """The score columns as in the file of the analysis; another one where a person names it."""
+    """The score columns are those of the analysed file, or the one that the person names."""
     mapping_of_upload = session.upload.mapping if session.upload else ColumnMapping()
     columns = _columns(session, model.rows)
     # Saved counts know how their scores were converted, but not the columns.

@@ -77,7 +77,7 @@ def control(
 
 
 def field(owner: Any, name: str, label: str, widget: Callable[..., Any], **more: Any) -> None:
-    """A widget of what no link carries: an attribute of the session, or of a part of it."""
+    """Draw a widget for a value that is in no link: an attribute of the session or of its part."""
     ask(widget, name, getattr(owner, name), partial(setattr, owner, name), label=label, **more)
 
 
@@ -147,7 +147,7 @@ def after(session: Session, analysis: Analysis) -> str:
 
 
 def after_control(session: Session, analysis: Analysis) -> tuple[str, ...]:
-    """Pick that calibrator; returns the methods to show, the uncalibrated scores first."""
+    """Choose that calibrator; returns the methods to show, the uncalibrated scores first."""
     chosen = after(session, analysis)
     if not chosen:
         return ("uncalibrated",)
@@ -217,7 +217,7 @@ def example(session: Session) -> None:
 
 
 def changed(session: Session) -> None:
-    """A chip for every changed choice that acts on this page, a click away from its default."""
+    """Draw a chip for each changed choice that acts on this page. A click restores its default."""
     facts = state.facts(session)
     changes = {
         choice: value

@@ -1,4 +1,4 @@
-"""Charts on the page, each with a button for PNG and one for SVG, and controls that they follow."""
+"""Charts with buttons for PNG and SVG, and controls whose changes redraw them at once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def add_svg_buttons() -> None:
 
 
 def chart(shown: Chart, key: str, on_select: Callable[[], None] | None = None) -> None:
-    """`on_select` answers a click on a dot; what was clicked is in the state under its key."""
+    """`on_select` is called after a click on a dot, which is in the state under the chart's key."""
     plot = partial(_plot, key=state.key(key), on_select=on_select)
     pending = state.current().pending
     if pending is None:

@@ -78,7 +78,7 @@ def _notices(session: Session) -> None:
 
 
 def _wait(session: Session) -> NoReturn:
-    """Ask for the data of the link, and end the page: what it would show is not of them."""
+    """Ask for the data of the link and end the page, because it would show other data."""
     if session.awaited.query is None:
         uploaders.awaited(session)
     else:
@@ -87,7 +87,7 @@ def _wait(session: Session) -> NoReturn:
 
 
 def models(session: Session, *, one_score: bool = False) -> tuple[state.Model, ...]:
-    """`one_score` shows the view of a matrix as rows: methods are functions of one score."""
+    """With `one_score`, the view of a matrix is shown as rows with one score each."""
     source(session)
     predictions(session)
     side_by_side.control(session)
@@ -111,7 +111,7 @@ def models(session: Session, *, one_score: bool = False) -> tuple[state.Model, .
 
 
 def show(session: Session, models: Sequence[state.Model], body: Body) -> None:
-    """Draw the body of a page, once a model: several side by side."""
+    """Draw the body of a page once per model, several side by side."""
     if len(models) == 1:
         body(models[0])
         return
@@ -127,7 +127,7 @@ def show(session: Session, models: Sequence[state.Model], body: Body) -> None:
 
 
 def once(name: str, draw: Callable[[], object]) -> None:
-    """Draw what is the same for every model: here, or once below several."""
+    """Draw what is the same for every model: here if there is one, else once below all."""
     pending = state.current().pending
     if pending is None:
         draw()
@@ -136,7 +136,7 @@ def once(name: str, draw: Callable[[], object]) -> None:
 
 
 def reading(text: str, about: str = "") -> None:
-    """Explain how to read something, folded away until a person opens it, on all pages then."""
+    """Draw an explanation in an expander. Once it is opened, it is open on all pages."""
     session, key = state.current(), state.key(f"reading_{about}")
 
     def remember() -> None:
@@ -178,7 +178,7 @@ def _data(session: Session) -> None:
 
 
 def _read_as(session: Session) -> str:
-    """What the columns were read as: of one model, or of those that are shown."""
+    """How the columns of the shown models were read."""
     shown = state.shown_models(session)
     several = len(state.models(session)) > 1
     lines = [f"{name}: {rows.read_as}" if several else rows.read_as for name, rows in shown.items()]
@@ -186,7 +186,7 @@ def _read_as(session: Session) -> str:
 
 
 def predictions(session: Session) -> Data:
-    """What is shown; the end of the page where something is missing or must be answered first."""
+    """The shown data. It ends the page if they have errors or a question must be answered first."""
     rows = state.predictions(session)
     if rows is None:
         st.error("Fix these problems before the file can be analysed.")
@@ -206,7 +206,7 @@ def comparison(session: Session, method: str) -> ModelComparison:
 
 
 def _compute(work: Callable[[Progress], Result], kind: str, name: str = "") -> Result:
-    """Shows progress and a button that ends it; if the work fails, says why and ends the page."""
+    """Show the progress and a Cancel button. If the work fails, say why and end the page."""
     session = state.current()
     if session.cancelled == session.asked:
         st.info("The analysis was cancelled.")

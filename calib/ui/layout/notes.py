@@ -1,4 +1,4 @@
-"""The notes on the data: what may mislead, or is good to know, the same on every page."""
+"""Notes about the data that may mislead or help. They are the same on every page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Note:
 
 
 def show(session: Session, models: Sequence[state.Model]) -> None:
-    """The notes on the data, the same on every page: the first one, and the others folded away."""
+    """Draw the first note, and the others in an expander."""
     notes = notes_of(session, models)
     for note in notes[:1]:
         _note(session, note, "note_0")
@@ -33,7 +33,7 @@ def show(session: Session, models: Sequence[state.Model]) -> None:
 
 
 def notes_of(session: Session, models: Sequence[state.Model]) -> list[Note]:
-    """Warnings and notes about the file, then what the analyses add to them."""
+    """Warnings and notes about the file come first, then those of the analyses."""
     problems = [] if session.upload is None else session.upload.problems
     shown = [problem for problem in problems if problem.severity in ("warning", "note")]
     # A note that a click can settle is never folded away, because it asks for an action.

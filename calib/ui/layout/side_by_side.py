@@ -1,4 +1,4 @@
-"""Several models side by side: their choice, and their columns."""
+"""Several models side by side: the control that chooses them, and their columns."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def control(session: Session) -> None:
 
 
 def _refuse(session: Session, names: Sequence[str]) -> None:
-    """Say which models of a link cannot be shown, and go on with the others."""
+    """Say which models of a link cannot be shown, and show the others."""
     wanted = session[MODELS]
     missing = [name for name in wanted if name not in names]
     shown = tuple(name for name in names if name in wanted)
@@ -57,7 +57,7 @@ def columns(n: int) -> Sequence[DeltaGenerator]:
 
 
 def finish(pending: Pending) -> None:
-    """Draw what waited for all models: charts on common axes, then what is said once."""
+    """Draw what waited for all models: charts on common axes, then what is drawn once."""
     for waiting in pending.charts.values():
         places, charts, plots = zip(*waiting, strict=True)
         for place, shown, plot in zip(places, same_axes(charts), plots, strict=True):

@@ -132,7 +132,7 @@ def metric_table(
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row of a table: of every cell its value, and what stands in small letters below it."""
+    """A row of a table. A cell is its value, and the small lines below it."""
 
     cells: Sequence[Sequence[str]]
     marked: bool = False

@@ -47,7 +47,7 @@ def n_folds(analysis: Analysis) -> int:
 
 
 def named_folds(origin: Origin | None) -> str:
-    """Whose folds the methods are cross-fitted in, where the data name them."""
+    """Name the folds that the data have."""
     if origin is None or not origin.fold:
         return "the folds that the data name"
     return f"the folds of column {plain(origin.fold)}"
@@ -70,7 +70,7 @@ def formula(method: MethodResult) -> str:
 
 
 def bins_sentence(curve: ReliabilityCurve) -> str:
-    """Number of occupied bins, and what is to be known about the others."""
+    """How many bins have rows, and how many are empty or small."""
     parts = [f"{plural(len(curve.rows), 'bin')} with rows"]
     if curve.n_empty:
         parts.append(f"{curve.n_empty} empty or merged")
@@ -87,7 +87,7 @@ def too_few(analysis: Analysis) -> str:
 
 
 def undrawn(curve: ReliabilityCurve) -> str:
-    """A band that fills the panel holds any dot: it would look like evidence of calibration."""
+    """Why no diagram is drawn, or "". In a band that fills the panel, any dot looks calibrated."""
     n = int(curve.rows.sum())
     if n < MIN_DRAWN_ROWS:
         return f"No diagram: {plural(n, 'row')} cannot show a pattern."
@@ -110,7 +110,7 @@ def errors_sentence(method: MethodResult) -> str:
 
 
 def linked(source: str) -> str:
-    """A reference as harmless Markdown, its arXiv or DOI number a link."""
+    """The reference as escaped Markdown, with a link for its arXiv or DOI number."""
     parts, end = [], 0
     for reference in REFERENCE.finditer(source):
         parts.append(_escaped(source[end : reference.start()]))

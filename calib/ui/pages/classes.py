@@ -127,7 +127,7 @@ def summary(table: Classwise, method: str) -> str:
 
 
 def show(model: state.Model, table: Classwise) -> int | None:
-    """Draw the table; the class of the row that was selected, if one was."""
+    """Draw the table; returns the class of the selected row, if there is one."""
     frame = table.frame()
     frame["class"] = [plain_name(model.rows, k) for k in table.index]
     selected = st.dataframe(
@@ -147,7 +147,7 @@ def show(model: state.Model, table: Classwise) -> int | None:
 
 
 def _shades(frame: Any) -> Any:
-    """Style of each cell: stronger colours are worse. Grey letters: too few rows."""
+    """The style of each cell. Stronger colours are worse; grey letters mean too few rows."""
     styles = frame.copy().astype(object)
     styles.loc[:, :] = ""
     for name in ("ks_error", "ece"):

@@ -240,7 +240,7 @@ def clipping_sentence(clipping: Clipping, confidence_level: float) -> str:
 
 
 def compare_models(comparison: ModelComparison, *, counted: bool) -> None:
-    """The comparison of all models, independent of those side by side below."""
+    """Compare all models, also those that are not shown side by side."""
     method = comparison.methods[-1]
     st.markdown("## Compare models")
     st.markdown(summary(comparison))
@@ -270,7 +270,7 @@ def summary(comparison: ModelComparison) -> str:
 
 
 def _estimates(comparison: ModelComparison, method: str, column: Column) -> dict[str, Estimate]:
-    """One metric of a method, of every model that has it."""
+    """One metric of one method, by model."""
     return {
         name: model.metrics[method][column.key]
         for name, model in comparison.models.items()
@@ -289,7 +289,7 @@ def _metrics(comparison: ModelComparison) -> None:
 
 
 def _cells(comparison: ModelComparison, column: Column) -> dict[str, tuple[str, ...]]:
-    """One metric of every model, the best marked, and what calibrated models show below it."""
+    """One metric by model: the best is marked, and the noise floors are below."""
     values: dict[str, list[str]] = {name: [] for name in comparison.models}
     floors: dict[str, list[str]] = {name: [] for name in comparison.models}
     for method in (BEFORE, comparison.methods[-1]):

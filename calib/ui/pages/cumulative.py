@@ -100,7 +100,7 @@ def tests_table(analysis: Analysis, key: str) -> None:
 
 
 def test_lines(method: MethodResult, p_adjusted: Mapping[str, float]) -> list[Line]:
-    """One row per test: what it tests stands below its name, its null distribution below p."""
+    """One row per test. Below its name is what it tests, and below p its null distribution."""
     tests = method.all_tests
     return [
         Line(

@@ -18,7 +18,6 @@ from calib.crossfit.epsilon import (
     epsilon_curve,
     takes_epsilon,
 )
-from calib.crossfit.settings import Settings
 from calib.curves.functions import CalibrationFunction, CompactLogitCurve
 from calib.data.progress import Progress
 from calib.figures.functions import compact_logit_chart, functions_chart
@@ -120,7 +119,7 @@ def diagrams(session: Session, analysis: LiveAnalysis) -> None:
 
 
 def epsilons(session: Session, analysis: LiveAnalysis) -> st.delta_generator.DeltaGenerator:
-    """The slider, its charts beside it; returns the place of the last of them."""
+    """Draw the slider and its charts; returns the place of the last chart."""
     st.markdown("### Epsilon")
     control, transform, effect = st.columns([2, 3, 3], gap="medium")
     with control:
@@ -160,7 +159,7 @@ def epsilon_methods(analysis: LiveAnalysis) -> tuple[str, ...]:
 def automatic_calibrators(
     session: Session, analysis: LiveAnalysis
 ) -> Mapping[str, CalibrationFunction]:
-    """Functions with the automatic epsilon, for methods that it changes. Empty if it is in use."""
+    """The calibrators with the automatic epsilon, if another epsilon is in use."""
     logit, keys = analysis.compact_logit, epsilon_methods(analysis)
     if logit.epsilon == logit.rule:
         return {}
@@ -190,8 +189,10 @@ def over_epsilon(session: Session, analysis: LiveAnalysis) -> Sequence[EpsilonCu
 
 
 def curve(session: Session, analysis: LiveAnalysis, key: str, progress: Progress) -> EpsilonCurve:
-    """A person who moves on while it is computed ends it: the points that are done are kept."""
-    held_out, folds = analysis.held_out, _folds(analysis.settings)
+    """Compute the curve. If the person leaves the page, the finished points are kept."""
+    held_out = analysis.held_out
+    # The curve depends on the view and the folds, not on the chosen methods nor on epsilon.
+    folds = replace(analysis.settings.fitting(), methods=(), epsilon=None)
     data, point = analysis.data.fingerprint, 0
 
     def tell(share: float, text: str) -> None:
@@ -217,11 +218,6 @@ def _log_loss(
     return count().log_loss(key, epsilon, progress)
 
 
-def _folds(settings: Settings) -> Settings:
-    """What the curve depends on: the view and the folds, not the methods nor the epsilon in use."""
-    return replace(settings.fitting(), methods=(), epsilon=None)
-
-
 def compact_logit(curve: CompactLogitCurve) -> str:
     origin = (
         "the automatic one for these scores"
@@ -239,7 +235,7 @@ def compact_logit(curve: CompactLogitCurve) -> str:
 def epsilon_matters(
     analysis: Analysis, curves: Sequence[EpsilonCurve], *, is_known: bool = True
 ) -> str:
-    """Whether epsilon matters for these scores: how many are outside, how much the loss moves."""
+    """Say whether epsilon matters: how many scores are outside, and how much the loss moves."""
     logit = analysis.compact_logit
     n_all, n = analysis.data.n_calibration, logit.n_outside
     outside = (

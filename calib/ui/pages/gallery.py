@@ -241,7 +241,7 @@ def page() -> None:
 
 
 def show_entry(entry: GalleryEntry) -> Opening | None:
-    """Draw one paper; the opening whose button was pressed, if one was."""
+    """Draw one paper; returns the opening whose button was pressed."""
     st.markdown(f"### {entry.title}")
     words, picture = st.columns([2, 3], gap="large")
     with words:
@@ -279,7 +279,7 @@ def _table(name: str, path: Path) -> None:
 
 
 def read_numbers(path: Path) -> tuple[dict[str, list[str]], list[str]]:
-    """Columns of published numbers and ours, with the digits that they are worth; and notes."""
+    """Columns of published numbers and ours, rounded to their digits, and notes."""
     with path.open(newline="", encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
     columns: dict[str, list[str]] = {

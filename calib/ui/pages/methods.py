@@ -42,7 +42,7 @@ class Entry:
     facts: str = ""
 
     def matches(self, query: str) -> bool:
-        """Whether it holds every word that is looked for."""
+        """Whether it contains every word of the query."""
         parts = (self.name, self.code, self.facts, self.text, self.source, self.aliases)
         held = " ".join(parts).casefold()
         return all(word in held for word in query.casefold().split())

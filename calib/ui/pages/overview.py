@@ -34,7 +34,7 @@ def page() -> None:
 
 
 def landing(session: Session) -> None:
-    """What this is, and where one's own file or an example goes in."""
+    """Draw the purpose of the app, the drop zone for a file, and the examples."""
     with st.container(key="landing"):
         purpose, drop = st.columns(2, gap="medium", vertical_alignment="center")
     with purpose:
@@ -68,7 +68,7 @@ def body(session: Session, model: state.Model) -> None:
 
 
 def names_of_rates(session: Session, analysis: Analysis) -> tuple[str, str, str]:
-    """What the mean score, the observed frequency and a positive row are called."""
+    """The names of the mean score, of the observed frequency, and of a positive row."""
     if session.is_matrix and analysis.settings.view == "top:1":
         return "Mean confidence", "Accuracy", "correct"
     return "Mean prediction", "Base rate", "positive"

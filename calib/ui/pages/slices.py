@@ -187,7 +187,7 @@ def unknown_columns(session: Session, rows: Data) -> None:
 
 
 def picked_control(session: Session, tests: SliceTests) -> tuple[int, ...]:
-    """Pick slices to lay over each other; returns their numbers, the two strongest at first."""
+    """Choose slices to overlay; returns their numbers, at first the two with the most evidence."""
     numbers, choice = offered(tests), choices.PICKED
     chosen = tuple(number for number in session[choice] if number in numbers) or numbers[:2]
     look = {"format_func": namer(tests), "max_selections": MAX_OVERLAID}

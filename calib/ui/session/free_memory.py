@@ -1,4 +1,4 @@
-"""Memory of sessions that were left, given back to the system."""
+"""Give the memory of sessions that were left back to the system."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ M_ARENA_MAX, N_HEAPS = -8, 2
 
 
 def give_back() -> None:
-    """Collect sessions that were left, cycles that hold all their rows, and free what they held."""
+    """Collect sessions that were left, which hold all their rows in cycles, and free them."""
     gc.collect()
     trim()
 
 
 def trim() -> None:
-    """Free what an analysis needed on the way and does not keep."""
+    """Free memory that an analysis needed only while it ran."""
     _of_glibc("malloc_trim", 0)
 
 

@@ -1,4 +1,4 @@
-"""Who is here, where a sign-in is configured, and what that person may change."""
+"""Who is signed in, if a sign-in is configured, and what that person may change."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def actor() -> str:
 
 
 def may_change(session: Session, report_id: str, whose: str) -> bool:
-    """By whose the report is, and by admins; an anonymous one by the session that saved it."""
+    """Owners and admins may change a report, and an anonymous one the session that saved it."""
     here = person()
     if is_read_only():
         return False

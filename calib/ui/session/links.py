@@ -22,7 +22,7 @@ MAX_ROWS = 10**10
 
 @dataclass(frozen=True, slots=True)
 class LinkedData:
-    """A person's own data as a link names them; all of it is only what somebody wrote there."""
+    """A person's own data as a link names them. Nothing of it is trusted."""
 
     # The first characters of the fingerprint of the data; "" while the file cannot be analysed.
     fingerprint: str = ""
@@ -69,7 +69,7 @@ def encode(link: Link) -> dict[str, str]:
 
 
 def decode(address: Mapping[str, str]) -> tuple[Link, tuple[str, ...]]:
-    """What an address says, and one sentence per refused part, which keeps its default."""
+    """The link of an address, and one sentence per refused part, which keeps its default."""
     refused = []
     link = Link()
     version = address.get("v", VERSION)

@@ -33,11 +33,11 @@ def keep(limit: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
 
 class Unkeyed(partial[T]):
-    """A function with inputs that do not change its result: a progress bar, what it can reuse."""
+    """A function with bound inputs that do not change its result, such as a progress bar."""
 
 
 class Keyed(partial[T]):
-    """A whole call, whose result is kept by the inputs beside it: what its own depend on."""
+    """A bound call. Its result is kept under the inputs that are given beside it."""
 
 
 class Memo:
@@ -80,8 +80,8 @@ class Memo:
             values = self._values[made_by]
             if key in values:
                 values.move_to_end(key)
-                found: T = values[key]
-                return found
+                kept: T = values[key]
+                return kept
         # If two sessions miss at the same time, both compute the result, and neither waits.
         with turn:
             value = function() if isinstance(function, Keyed) else function(*args, **kwargs)

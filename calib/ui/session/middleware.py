@@ -62,7 +62,7 @@ WITHOUT_SIDEBAR = ("", "gallery", "methods")
 
 
 def middleware(css: str) -> list[Middleware]:
-    """All of it, the outermost first. `css` is the look of the pages."""
+    """All middleware, the outermost first. `css` is the style of the pages."""
     shows_metrics = os.environ.get("CALIB_METRICS", "").strip() not in ("", "0")
     return [
         Middleware(KnownHosts),

@@ -26,7 +26,7 @@ STARTUP_SECONDS = 0.2
 
 
 def app_file() -> Path:
-    """The first page: in calib/ui/app/ where the app is installed, else that of the checkout."""
+    """The file of the first page: in calib/ui/app/ if it is installed, else in the checkout."""
     installed = Path(__file__).parents[1] / "app" / "app.py"
     return installed if installed.is_file() else Path(__file__).parents[3] / "app.py"
 

@@ -39,7 +39,7 @@ MAX_SHOWN = 4
 
 @dataclass(slots=True)
 class Pending:
-    """Filled while the bodies of several models are drawn."""
+    """Charts and texts that are collected while the bodies of several models are drawn."""
 
     # By key: for each model the place, the chart, and the function that draws it.
     charts: dict[str, list[tuple[DeltaGenerator, Chart, Callable[[Chart], None]]]] = field(
@@ -106,7 +106,7 @@ class Session:
         )
 
     def link(self) -> dict[str, str]:
-        """The address that restores this session, all but a person's own data."""
+        """The address that restores this session, except for a person's own data."""
         if self.upload is None:
             # If the server has data of its own, an address without an example opens them.
             first = self.example == FIRST_EXAMPLE and of_server() is None
@@ -124,7 +124,7 @@ class Session:
 
     @property
     def waits(self) -> bool:
-        """Whether the link is for data that are not here: nothing else is shown instead."""
+        """Whether the link is for data that are not here. No other data are shown instead."""
         return self.upload is None and bool(self.awaited)
 
     @property
@@ -132,7 +132,7 @@ class Session:
         return self.page, self.example, self.upload, self.chosen
 
     def receive(self, upload: Upload) -> None:
-        """Show data that were dropped; while others are awaited, ask first."""
+        """Show dropped data. If the link is for other data, ask first."""
         awaited, fingerprint = self.awaited.fingerprint, upload.fingerprint[:FINGERPRINT_SHOWN]
         if self.waits and awaited and fingerprint != awaited:
             self.offered, self.file_problems, self.unread = upload, (), None
@@ -140,7 +140,7 @@ class Session:
             self.take(upload)
 
     def resume(self, earlier: Session) -> None:
-        """Go on with the data, the words and the results of a session of the same browser."""
+        """Continue with the data, texts and results of an earlier session of this browser."""
         for name in RESUMED_FIELDS:
             setattr(self, name, getattr(earlier, name))
         self.awaited = LinkedData()
@@ -178,7 +178,7 @@ class Session:
         self.explicit = set(link.chosen.changed(self.start)) | link.explicit
 
     def adapt_to_data(self, rows: Data) -> None:
-        """Begin where these rows begin, but for what was chosen and fits them."""
+        """Use the default settings of these rows, except for choices that fit them."""
         start = default_settings(rows)
         if start != self.start:
             kept = {choice.key: self[choice] for choice in self.explicit if choice.is_setting}

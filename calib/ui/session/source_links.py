@@ -38,7 +38,7 @@ SHARED_FIELDS = ("view", "pairs", "sample", "row_id")
 
 @dataclass(frozen=True, slots=True)
 class Connections:
-    """The sources, and what is wrong with their sections."""
+    """The sources, and the problems of their sections."""
 
     sources: Mapping[str, Connection]
     problems: tuple[str, ...]
@@ -66,7 +66,7 @@ def operator_connections() -> Connections:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """How rows were counted; all of it is only what somebody wrote in a link."""
+    """How rows were counted. It comes from a link, so nothing of it is trusted."""
 
     source: str
     table: str
@@ -114,8 +114,8 @@ class Query:
         try:
             short = text if len(text) <= MAX_QUERY_CHARACTERS else ""
             data = reader.plain(dict, loads(short), "query")
-            known = {name: data.pop(name) for name in names & data.keys()}
-            made: Query = reader.record(cls, {**known, "mapping": data}, "query")
+            given = {name: data.pop(name) for name in names & data.keys()}
+            made: Query = reader.record(cls, {**given, "mapping": data}, "query")
         except (ValueError, RecursionError):  # The message would repeat text of the link.
             raise ValueError(NOT_A_QUERY) from None
         if not made.source or made.sample < 0 or made.mapping.guessed:
@@ -149,13 +149,13 @@ class _Reader(Reader):
     def read(self, kind: Any, data: Any, where: str) -> Any:
         # A field can hold one column or label, or several.
         if isinstance(kind, UnionType) and isinstance(data, list):
-            kind = next((each for each in get_args(kind) if get_origin(each) is tuple), kind)
+            kind = next((option for option in get_args(kind) if get_origin(option) is tuple), kind)
         return super().read(kind, data, where)
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What rows of a source gave on some day."""
+    """Results for the rows of a source on one day."""
 
     day: str = ""  # In ISO 8601; "" if it is not known.
     # If it is None there was no analysis, and the following values are not known either.

@@ -1,4 +1,4 @@
-"""The session of the person who is here, its address, and what is computed for it."""
+"""The current session, its address, and what is computed for it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def current() -> Session:
 
 
 def _session_of(address: dict[str, str]) -> Session:
-    """A session as an address describes it; with its data if this browser brought them."""
+    """The session that an address describes, with its data if this browser uploaded them."""
     session = Session.from_link(address)
     place = _place(session.awaited)
     earlier = _open_sessions().get(place) if session.waits else None
@@ -77,7 +77,7 @@ def _open_sessions() -> WeakValueDictionary[tuple[str, str, str], Session]:
 
 
 def _place(source: LinkedData) -> tuple[str, str, str]:
-    """Where the session of some data is found: only by the browser that brought them."""
+    """The key of a session with these data. Only the browser that uploaded them can find it."""
     return browser(), source.fingerprint, "" if source.fingerprint else source.name
 
 
@@ -102,7 +102,7 @@ def on_page_enter(session: Session, page: str) -> None:
 
 
 def write_address(session: Session) -> None:
-    """Make the address say what is shown, and let a reload of it find these data."""
+    """Write what is shown into the address, so that a reload finds these data."""
     if session.upload is not None and browser():
         _open_sessions()[_place(linked_data(session.upload))] = session
     address = session.team_reports.address() or session.link()
@@ -117,7 +117,7 @@ def load_example(key: str) -> Mapping[str, Predictions]:
 
 @st.cache_resource
 def shared_memo() -> Memo:
-    """What is made of examples, for all sessions; of a person's own data numbers only."""
+    """Results for examples, for all sessions. Of a person's own data it keeps only numbers."""
     return Memo(limit=4096, limits={_fit: 12})
 
 
@@ -177,7 +177,7 @@ def _fit(
 
 
 def _fitting(settings: Settings) -> Settings:
-    """Bins cost nothing to change, all else does: one result for all binnings."""
+    """The settings that need a fit. Changed bins need none, so all binnings share one result."""
     return replace(settings.fitting(), confidence_level=settings.confidence_level)
 
 
@@ -204,7 +204,7 @@ def compare(session: Session, method: str, progress: Progress) -> ModelCompariso
 
 
 def follow_auto(session: Session, latest: LiveAnalysis) -> bool:
-    """Set the number of bins to what the data choose, if asked to; whether that changed it."""
+    """If the number of bins is automatic, set it; returns whether it changed."""
     if not session[AUTO_BINS]:
         return False
     before = session.settings
@@ -218,13 +218,13 @@ def _auto_bins(held_out: CrossFitted, strategy: Strategy) -> int:
 
 
 def key(name: str) -> str:
-    """The key of a chart, a table or a control in the body of a page: its own for every model."""
+    """The key of an element in the body of a page. Each model has its own."""
     number = current().drawn
     return f"{name}_{number}" if number else name
 
 
 def table_name(table: str) -> str:
-    """What a screen reader calls a table: with the name of its model, where there are several."""
+    """The name of a table for screen readers, with that of its model if there are several."""
     session = current()
     if session.pending is None:
         return table

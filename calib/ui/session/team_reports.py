@@ -1,4 +1,4 @@
-"""TeamReports: what of the team's reports is open in a session, and what is looked for."""
+"""The state of the Reports page: the open report, the filters of the list, and the next report."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class TeamReports:
     own: set[str] = field(default_factory=set)  # Ids of the reports that this session saved.
 
     def read(self, address: Mapping[str, str], *, again: bool) -> None:
-        """Open what an address names: of reports the address alone decides, so that Back works.
+        """Open the report that an address names. Only the address decides, so that Back works.
 
         `again` says that the page was shown before: the browser does not change its address by
         itself when a link leads to the page that is shown.

@@ -35,7 +35,7 @@ class Turns:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Wait for a turn, and have it. While waiting, the page shows the place in line."""
+        """Wait for a turn, and hold it. While waiting, the page shows the place in line."""
         if getattr(self._own, "working", False):
             yield
             return
@@ -62,7 +62,7 @@ class Turns:
             slot.empty()
 
     def _place(self, ticket: object) -> int:
-        """The place in line after a moment's patience; 0 or less has its turn."""
+        """The place in line, after a short wait. At 0 or less it is this session's turn."""
         with self._moved:
             self._moved.wait_for(lambda: self._line.index(ticket) < self._most, QUEUE_CHECK_SECONDS)
             return self._line.index(ticket) - self._most + 1
@@ -87,7 +87,7 @@ class Cancel:
     _drawn: bool = False
 
     def after_a_while(self) -> None:
-        """Draw the button if it has taken long; in any case let a run end that was left."""
+        """Draw the button if the work takes long, and let an abandoned run end."""
         # Streamlit ends an abandoned run when the run asks for the state.
         st.session_state.get(self.key)
         if not self._drawn and time.monotonic() > self._start + CANCEL_AFTER_SECONDS:

@@ -1,4 +1,4 @@
-"""Upload: a person's own tables, how their columns are meant, and what came of it."""
+"""Upload: a person's own tables, the mapping of their columns, and the resulting rows."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ALL_DRAWN = "The source has no more rows than the sample: these are all of them.
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """A table of a source that the operator named, and what its columns mean."""
+    """A table of a source that the operator named, with the mapping of its columns."""
 
     source: Connection
     table: str
@@ -63,7 +63,7 @@ class Connected:
         return f"{self.source.name}: {self.table}"
 
     def mapped(self, mapping: ColumnMapping) -> Connected:
-        """The same with another mapping, and what of the view and the pairs it still has."""
+        """The same table with another mapping, with the view and the pairs that still fit."""
         view = self.view if mapping.score == self.mapping.score else ""
         pairs = tuple(pair for pair in self.pairs if set(pair) <= set(mapping.slices))
         return replace(self, mapping=mapping, view=view, pairs=pairs)
@@ -107,7 +107,7 @@ class Connected:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Upload:
-    """Tables as they were read, their mapping, and the rows that come of the two."""
+    """Tables as they were read, their mapping, and the rows that result from both."""
 
     # The tables as they were read, because the mapping can be changed at any time. Several are one
     # model each. There are none if the files hold counts, whose columns were named when they were
@@ -245,7 +245,7 @@ def _question(files: Sequence[str]) -> Problem:
 
 
 def _warnings(counts: Aggregate) -> tuple[Problem, ...]:
-    """What may mislead although the rows were counted."""
+    """Remarks of the count that may matter, as warnings."""
     return tuple(
         warning("noticed", f"Model {quoted(model)}: {remark}" if model else remark)
         for model, remarks in counts.noticed.items()

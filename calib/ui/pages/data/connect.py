@@ -72,7 +72,7 @@ def show(session: Session) -> None:
 
 
 def _chosen(session: Session, connections: Mapping[str, Connection]) -> Connected | None:
-    """The table that a person chose; its columns stay mapped while other pages are shown."""
+    """The chosen table. Its columns stay mapped while other pages are shown."""
     before = session.draft
     if before and "connect_source" not in st.session_state:
         st.session_state["connect_source"] = before.source.name

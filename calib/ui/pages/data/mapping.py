@@ -48,7 +48,7 @@ class Mapped:
 
     @classmethod
     def of(cls, session: Session, key: str) -> Mapped:
-        """What is mapped now: a click may come before the page was drawn for the one before."""
+        """The current mapping. A click may arrive before the page shows the previous one."""
         if key == SOURCE:
             draft = session.draft
             assert draft is not None
@@ -130,7 +130,7 @@ def kind_of(mapping: ColumnMapping) -> str:
 
 
 def _other_names(mapped: Mapped) -> list[str]:
-    """Columns that are not scores of a class: there can be a thousand of those."""
+    """Columns that are not scores of a class, of which there can be a thousand."""
     classes = mapped.mapping.score if isinstance(mapped.mapping.score, tuple) else ()
     taken = set(classes)
     return [name for name in mapped.table.columns if name not in taken]
@@ -258,7 +258,7 @@ def _change_classes(key: str, written: str) -> None:
 
 
 def _with_labels(table: Table, mapping: ColumnMapping, role: str) -> ColumnMapping:
-    """Guess anew what depends on a changed column: its positive label, its test value."""
+    """Guess the roles that depend on a changed column: the positive label, the test value."""
     if role in ("outcome", "predicted"):
         empty = replace(mapping, positive=None, negative=None, others_negative=False)
         return replace(empty, positive=guess(table, empty).positive)

@@ -46,7 +46,7 @@ EMPTY_RANGE = "No row has a score from {:.3g} to {:.3g}. Select another range."
 
 
 def pick(session: Session, analysis: LiveAnalysis, key: str) -> None:
-    """Look into the bin whose dot was clicked; a second click on it looks away."""
+    """Choose the bin whose dot was clicked. A second click on it clears the choice."""
     take_answer(key, partial(_pick, session, analysis))
 
 
@@ -88,7 +88,7 @@ def show(session: Session, model: state.Model, shown: Sequence[str]) -> None:
 
 
 def _counted(session: Session, model: state.Model, picked: ChosenBin, i: int) -> None:
-    """Some rows of the bin, from the source where the counts come from one."""
+    """If a source has the rows, offer to fetch some rows of the bin."""
     connected = None if session.upload is None else session.upload.source
     if connected is None:
         st.caption(COUNTED)

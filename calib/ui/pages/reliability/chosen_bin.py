@@ -1,4 +1,4 @@
-"""What only the Reliability page draws: a bin looked into, curves without bins, sensitivity."""
+"""Results that only the Reliability page draws: a chosen bin, curves without bins, sensitivity."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class ChosenBin:
 
     @property
     def ring(self) -> tuple[str, int] | None:
-        """What the diagram marks."""
+        """The method and the position of the bin that the diagram marks."""
         if self.position is None or self.is_range:
             return None
         return self.method, self.position
 
 
 def chosen(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> ChosenBin:
-    """The chosen range, else the bin that holds the chosen score; of the chosen method."""
+    """The chosen range, or else the bin that contains the chosen score."""
     method, score, ends = session[BIN_OF], session[BIN_AT], session[SCORE_RANGE]
     methods = analysis.methods if score is not None else shown
     method = method if method in methods else shown[0]
@@ -55,7 +55,7 @@ def chosen(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> Ch
 def range_curve(
     held_out: CrossFitted, method: str, ends: tuple[float, ...], level: float
 ) -> ReliabilityCurve:
-    """A range of scores and what lies on both sides of it, as bins."""
+    """A reliability curve of three bins: a range of scores, and the scores on both sides."""
     return reliability_curve(
         held_out.cells[method],
         edges=np.unique([0.0, *ends, 1.0]),

@@ -31,7 +31,7 @@ SENT_CHOICES: tuple[Choice[Any], ...] = (
 
 
 def hold(session: Session, model: state.Model, shown: Sequence[str]) -> None:
-    """Send what is drawn, apart from the choices, which change with every step."""
+    """Send the data to draw, without the choices, which change at every step."""
     mount = st.components.v2.component("calib_explorer_cells", js=cells_script())
     # Bytes are not written as JSON again, and a message that the browser has is not sent.
     with st.container(key=CELLS_KEY):
@@ -39,7 +39,7 @@ def hold(session: Session, model: state.Model, shown: Sequence[str]) -> None:
 
 
 def show(session: Session, model: state.Model, shown: Sequence[str]) -> None:
-    """Linked panels of the shown methods, which follow a hand without the server."""
+    """Draw linked panels of the shown methods. The browser redraws them without the server."""
     analysis = model.analysis
     mount = st.components.v2.component("calib_explorer", js=script(), css=style())
     sent = st.session_state.get(EXPLORER_KEY, {}).get("sent") or {}
@@ -53,7 +53,7 @@ def show(session: Session, model: state.Model, shown: Sequence[str]) -> None:
 
 
 def _held(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> tuple[str, bytes]:
-    """What is drawn, and its name."""
+    """The name of the data to draw, and their bytes."""
     level, made = session.settings.confidence_level, Keyed(_data, analysis, tuple(shown))
     # The axes show the names of the classes of a matrix.
     return session.memo(made, analysis.held_out, tuple(shown), level, session.settings.view)
@@ -83,7 +83,7 @@ def _chosen(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> d
 def _of_clusters(
     session: Session, analysis: LiveAnalysis, shown: Sequence[str], ends: tuple[float, ...]
 ) -> dict[str, Any] | None:
-    """Intervals and bands that need the rows of each cluster, of these bins and this range."""
+    """Intervals and bands that the browser cannot compute, because they need the clusters."""
     if analysis.held_out.rows.group is None:
         return None
     level, held_out = session.settings.confidence_level, analysis.held_out
@@ -128,7 +128,7 @@ def _take_sent(
 
 
 def _change(session: Session, choice: Choice[Any], value: Any) -> None:
-    """Change one choice; what it cannot mean is left alone."""
+    """Change one choice. A value that is not allowed is ignored."""
     text = choice.values.write
     try:
         session.change(choice, choice.values.read(text(value)) if value else choice.default)

@@ -1,4 +1,4 @@
-"""How to read the charts of the Reliability page, and what the sensitivity strip says."""
+"""How to read the charts of the Reliability page, and the sentence about sensitivity."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def diagrams(chosen: DiagramChoices, model: state.Model) -> None:
 
 
 def static_controls(session: Session, model: state.Model) -> None:
-    """What the explorer has beside it, for those who cannot use the explorer."""
+    """The controls of the explorer, for people who cannot use it."""
     left, right = st.columns(2, gap="medium")
     with left:
         widgets.bins(session)

@@ -52,18 +52,18 @@ def _opened(report_id: str, _store: Store) -> Report:
 
 def page(session: Session, store: Store | None) -> None:
     """Raises StoreError if there is no report with this id, or the store cannot be reached."""
-    browser, entry = session.team_reports, None
-    if store is not None and browser.report:
-        entry = store.entry(browser.report)
-        report, other = _opened(entry.id, store), browser.other
+    team_reports, entry = session.team_reports, None
+    if store is not None and team_reports.report:
+        entry = store.entry(team_reports.report)
+        report, other = _opened(entry.id, store), team_reports.other
         link = session.link()
         st.page_link(PAGES["Reports"], label="All reports", icon=BACK, query_params=link)
-        if browser.compared:
-            other = _opened(store.entry(browser.compared).id, store)
-    elif browser.file is not None:
-        report, other = browser.file, browser.other
+        if team_reports.compared:
+            other = _opened(store.entry(team_reports.compared).id, store)
+    elif team_reports.file is not None:
+        report, other = team_reports.file, team_reports.other
         st.button("All reports", key="close_file", icon=BACK, on_click=_close_file)
-        st.caption(f"From the file {plain(browser.file_name)}; it is not saved here.")
+        st.caption(f"From the file {plain(team_reports.file_name)}; it is not saved here.")
     else:
         return
     if other is not None:
@@ -100,9 +100,9 @@ def _count_again(session: Session, report: Report) -> None:
 
 
 def _close_file() -> None:
-    browser = state.current().team_reports
-    browser.file, browser.file_name, browser.file_problem = None, "", ""
-    browser.other = None
+    team_reports = state.current().team_reports
+    team_reports.file, team_reports.file_name, team_reports.file_problem = None, "", ""
+    team_reports.other = None
 
 
 def _draw(document: ReportDocument) -> None:

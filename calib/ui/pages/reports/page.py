@@ -15,14 +15,14 @@ from calib.ui.session.page_list import PAGES
 
 def page() -> None:
     session = frame.begin("Reports")
-    browser = session.team_reports
+    team_reports = session.team_reports
     store, trouble = None, ""
     try:
         store = report_list.opened_store()
     except StoreError as error:
         trouble = str(error)
 
-    if (browser.report and store is not None) or browser.file is not None:
+    if (team_reports.report and store is not None) or team_reports.file is not None:
         try:
             with st.container(width=opened_report.WIDTH_PIXELS):
                 opened_report.page(session, store)
@@ -35,9 +35,9 @@ def page() -> None:
         widgets.control(session, choices.CONFIDENCE_LEVEL)
         widgets.changed(session)
 
-    if browser.message:
-        st.success(plain(browser.message))
-        browser.message = ""
+    if team_reports.message:
+        st.success(plain(team_reports.message))
+        team_reports.message = ""
     above, below = st.container(key="report_form"), st.container(key="reports_below")
     with below:
         st.markdown("## Saved reports")

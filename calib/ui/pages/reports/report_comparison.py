@@ -27,23 +27,23 @@ def offer(session: Session, store: Store | None) -> None:
 
 
 def _offer_saved(session: Session, store: Store) -> None:
-    found = [
-        each for each in store.list(limit=MAX_OFFERED) if each.id != session.team_reports.report
+    entries = [
+        entry for entry in store.list(limit=MAX_OFFERED) if entry.id != session.team_reports.report
     ]
-    if not found:
+    if not entries:
         return
-    named = {
-        each.id: " · ".join(filter(None, (each.title, each.author, moment_words(each.saved))))
-        for each in found
+    labels = {
+        entry.id: " · ".join(filter(None, (entry.title, entry.author, moment_words(entry.saved))))
+        for entry in entries
     }
 
     def choose(second: str | None) -> None:
-        browser = session.team_reports
-        if second and browser.report:
-            st.query_params.from_dict({REPORT: browser.report, COMPARED: second})
+        team_reports = session.team_reports
+        if second and team_reports.report:
+            st.query_params.from_dict({REPORT: team_reports.report, COMPARED: second})
         elif second:
             # A comparison with a file has no address.
-            browser.other = store.open(second)
+            team_reports.other = store.open(second)
 
     ask(
         st.selectbox,
@@ -51,31 +51,33 @@ def _offer_saved(session: Session, store: Store) -> None:
         None,
         choose,
         label="Saved report to compare with",
-        options=list(named),
+        options=list(labels),
         index=None,
-        format_func=named.__getitem__,
+        format_func=labels.__getitem__,
         placeholder="Another saved report",
         label_visibility="collapsed",
     )
 
 
 def together(session: Session, *reports: Report) -> ReportComparison:
-    """Two reports compared, the earlier one first, with the ways to either and the sharing."""
-    comparison = compare_reports(*sorted(reports, key=lambda each: each.date))
-    browser = session.team_reports
+    """Draw the comparison of two reports, the earlier one first, with links to both."""
+    comparison = compare_reports(*sorted(reports, key=lambda report: report.date))
+    team_reports = session.team_reports
     with st.container(horizontal=True):
-        for report_id, report in zip((browser.report, browser.compared), reports, strict=True):
-            if report_id and browser.other is None:
+        for report_id, report in zip(
+            (team_reports.report, team_reports.compared), reports, strict=True
+        ):
+            if report_id and team_reports.other is None:
                 label = f"Open **{plain(report.heading)}**"
                 st.page_link(PAGES["Reports"], label=label, query_params={REPORT: report_id})
-        if browser.other is not None:
+        if team_reports.other is not None:
             first = f"Back to {reports[0].heading}"
-            close = (browser, "other", None)
+            close = (team_reports, "other", None)
             st.button(plain(first), key="close_other", on_click=setattr, args=close)
     with st.sidebar:
-        if browser.compared:
+        if team_reports.compared:
             st.caption("Link to this comparison")
-            sharing.link(f"{browser.report}&{COMPARED}={browser.compared}")
+            sharing.link(f"{team_reports.report}&{COMPARED}={team_reports.compared}")
         else:
             st.caption(
                 "One of the two reports is a file, so this comparison has no link. Download it:"

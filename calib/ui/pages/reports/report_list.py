@@ -52,7 +52,7 @@ def _swept(store: Store) -> None:
 
 
 def saved(session: Session, store: Store) -> None:
-    """Search, filters, and a page of the list; a StoreError if the store cannot be read."""
+    """Draw the search, the filters and a page of the list; a StoreError if the store fails."""
     st.caption(
         f"Reports are kept in the {plain(place(store.url))}. To keep them in another place, set "
         "`CALIB_HOME` to a folder or `CALIB_DATABASE_URL` to a PostgreSQL database before the app "
@@ -62,38 +62,41 @@ def saved(session: Session, store: Store) -> None:
         st.caption("No reports are saved yet.")
         _deleted(session, store)
         return
-    browser = session.team_reports
+    team_reports = session.team_reports
     _filters(session, store)
-    chosen = {name: getattr(browser, name) or None for name in FILTERS}
-    total = store.count(browser.search, **chosen)
-    browser.page = min(browser.page, max(0, total - 1) // REPORTS_PER_PAGE)
+    chosen = {name: getattr(team_reports, name) or None for name in FILTERS}
+    total = store.count(team_reports.search, **chosen)
+    team_reports.page = min(team_reports.page, max(0, total - 1) // REPORTS_PER_PAGE)
     entries = store.list(
-        browser.search, **chosen, limit=REPORTS_PER_PAGE, offset=browser.page * REPORTS_PER_PAGE
+        team_reports.search,
+        **chosen,
+        limit=REPORTS_PER_PAGE,
+        offset=team_reports.page * REPORTS_PER_PAGE,
     )
-    _comparing(browser)
+    _comparing(team_reports)
     with st.container(key="saved_reports"):
         for number, entry in enumerate(entries):
-            _entry(browser, entry, number)
+            _entry(team_reports, entry, number)
     if not entries:
         st.caption("No saved report matches.")
-    _turning(browser, total)
+    _turning(team_reports, total)
     _deleted(session, store)
 
 
 def _filters(session: Session, store: Store) -> None:
-    browser = session.team_reports
+    team_reports = session.team_reports
 
     def filter_by(name: str, value: str | None) -> None:
-        setattr(browser, name, value or "")
-        browser.page = 0
+        setattr(team_reports, name, value or "")
+        team_reports.page = 0
 
     places = st.columns([2, 1, 1, 1], gap="small")
     with places[0]:
         words = {"label": "Search", "placeholder": "Title, data, author, note, verdict or tags"}
-        ask(st.text_input, "search", browser.search, partial(filter_by, "search"), **words)
+        ask(st.text_input, "search", team_reports.search, partial(filter_by, "search"), **words)
     options = {"tag": store.tags(), "author": store.authors(), "verdict": store.verdicts()}
     for column, (name, label) in zip(places[1:], FILTERS.items(), strict=True):
-        chosen = getattr(browser, name)
+        chosen = getattr(team_reports, name)
         with column:
             ask(
                 st.selectbox,
@@ -112,7 +115,7 @@ def _shown(name: str, value: str) -> str:
     return KIND_WORDS.get(value, value) if name == "verdict" else value
 
 
-def _entry(browser: TeamReports, entry: Entry, number: int) -> None:
+def _entry(team_reports: TeamReports, entry: Entry, number: int) -> None:
     with st.container(border=True, key=f"entry_{number}", gap="xxsmall"):
         st.page_link(
             PAGES["Reports"], label=f"**{plain(entry.title)}**", query_params={REPORT: entry.id}
@@ -121,22 +124,22 @@ def _entry(browser: TeamReports, entry: Entry, number: int) -> None:
         parts = [entry.author, entry.data_name, f"saved {moment_words(entry.saved)}"]
         tags = "".join(f" :gray-badge[{plain(tag)}]" for tag in entry.tags)
         st.caption(f"{plain(' · '.join(filter(None, parts)))}{tags}")
-        picked, key = entry.id in browser.picked, f"pick_{number}"
-        look = {"label": "Compare", "disabled": len(browser.picked) == 2 and not picked}
-        ask(st.checkbox, key, picked, partial(_pick, browser, entry.id), **look)
+        picked, key = entry.id in team_reports.picked, f"pick_{number}"
+        look = {"label": "Compare", "disabled": len(team_reports.picked) == 2 and not picked}
+        ask(st.checkbox, key, picked, partial(_pick, team_reports, entry.id), **look)
 
 
-def _pick(browser: TeamReports, report_id: str, chosen: bool) -> None:
-    others = tuple(picked for picked in browser.picked if picked != report_id)
-    browser.picked = (*others, report_id)[:2] if chosen else others
+def _pick(team_reports: TeamReports, report_id: str, chosen: bool) -> None:
+    others = tuple(picked for picked in team_reports.picked if picked != report_id)
+    team_reports.picked = (*others, report_id)[:2] if chosen else others
 
 
-def _comparing(browser: TeamReports) -> None:
+def _comparing(team_reports: TeamReports) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="comparing"):
-        if len(browser.picked) < 2:
+        if len(team_reports.picked) < 2:
             st.caption("Select **Compare** at two reports to compare them.")
             return
-        first, second = browser.picked
+        first, second = team_reports.picked
         st.page_link(
             PAGES["Reports"],
             label="Compare the two selected reports",
@@ -145,14 +148,14 @@ def _comparing(browser: TeamReports) -> None:
         )
 
 
-def _turning(browser: TeamReports, total: int) -> None:
+def _turning(team_reports: TeamReports, total: int) -> None:
     if total <= REPORTS_PER_PAGE:
         return
-    page, turn = browser.page, partial(st.button, on_click=setattr)
+    page, turn = team_reports.page, partial(st.button, on_click=setattr)
     first, last = page * REPORTS_PER_PAGE + 1, min(total, (page + 1) * REPORTS_PER_PAGE)
     with st.container(horizontal=True, vertical_alignment="center", key="turning"):
-        turn("Newer", key="newer", disabled=page == 0, args=(browser, "page", page - 1))
-        turn("Older", key="older", disabled=last == total, args=(browser, "page", page + 1))
+        turn("Newer", key="newer", disabled=page == 0, args=(team_reports, "page", page - 1))
+        turn("Older", key="older", disabled=last == total, args=(team_reports, "page", page + 1))
         st.caption(f"{first} to {last} of {total:,}")
 
 

@@ -42,7 +42,7 @@ FILES = (*WORDS, ("Tables (CSV)", "tables", "zip", "application/zip"))
 
 
 def save(session: Session, store: Store, report: Report, tags: str) -> str:
-    """The id; what was saved last is not saved again. A StoreError if it cannot be kept."""
+    """Save a report unless it was saved last; returns its id. Raises StoreError if that fails."""
     here = identity.person()
     # The signed-in user is the author and cannot write under another name.
     author = report.author if here is None else here.name
@@ -85,13 +85,13 @@ def downloads(report: Report, stem: str) -> None:
 
 
 def uploader(session: Session, label: str, key: str) -> tuple[Report, str] | None:
-    """A place to drop report.json; returns the report and the file's name once it is read."""
-    browser = session.team_reports
+    """Draw a drop zone for report.json; returns the report and the file's name once it is read."""
+    team_reports = session.team_reports
     given = st.file_uploader(
-        label, key=f"{key}_{browser.n_reads}", type="json", max_upload_size=MAX_MB
+        label, key=f"{key}_{team_reports.n_reads}", type="json", max_upload_size=MAX_MB
     )
-    if browser.file_problem:
-        st.error(browser.file_problem)
+    if team_reports.file_problem:
+        st.error(team_reports.file_problem)
     if given is None:
         return None
     opened = _read(session, given.getvalue(), given.name)
@@ -102,16 +102,16 @@ def uploader(session: Session, label: str, key: str) -> tuple[Report, str] | Non
 
 def _read(session: Session, content: bytes, name: str) -> Report | None:
     """The report, or None; the reason is kept for the page."""
-    browser = session.team_reports
+    team_reports = session.team_reports
     # Each read changes the key, because a file that the widget keeps is copied at every rerun.
-    browser.n_reads += 1
-    browser.file_problem = ""
+    team_reports.n_reads += 1
+    team_reports.file_problem = ""
     # Only the browser checks the limit of the widget.
     if len(content) > MAX_MB * 2**20:
-        browser.file_problem = f"{plain(name)} is larger than {MAX_MB} MB: no report is."
+        team_reports.file_problem = f"{plain(name)} is larger than {MAX_MB} MB: no report is."
         return None
     try:
         return Report.open(content)
     except ValueError as error:
-        browser.file_problem = f"{plain(name)} cannot be opened: {plain(str(error))}"
+        team_reports.file_problem = f"{plain(name)} cannot be opened: {plain(str(error))}"
         return None

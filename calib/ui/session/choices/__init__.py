@@ -18,7 +18,7 @@ from calib.ui.session.choices.decisions import *  # noqa: F403
 
 T = TypeVar("T")
 CHOICES: Mapping[str, Choice[Any]] = {
-    found.key: found for found in list(globals().values()) if isinstance(found, Choice)
+    value.key: value for value in list(globals().values()) if isinstance(value, Choice)
 }
 LINK_NAMES: Mapping[str, Choice[Any]] = {choice.link: choice for choice in CHOICES.values()}
 if len(LINK_NAMES) < len(CHOICES) or not Settings.defaults().keys() <= CHOICES.keys():
@@ -33,10 +33,10 @@ class Chosen:
 
     @classmethod
     def of(cls, values: Mapping[Choice[Any], Any]) -> Chosen:
-        found = cls()
+        chosen = cls()
         for choice, value in values.items():
-            found = found.having(choice, value)
-        return found
+            chosen = chosen.having(choice, value)
+        return chosen
 
     def __getitem__(self, choice: Choice[T]) -> T:
         if choice.is_setting:
@@ -54,6 +54,6 @@ class Chosen:
         return replace(self, drawing=tuple(sorted(kept.items())))
 
     def changed(self, start: Settings) -> dict[Choice[Any], Any]:
-        """The choices that differ from where the data start, in the order of their declaration."""
-        found = self.settings.changed(start) | dict(self.drawing)
-        return {choice: found[key] for key, choice in CHOICES.items() if key in found}
+        """The choices that differ from the defaults of the data, in the declared order."""
+        values = self.settings.changed(start) | dict(self.drawing)
+        return {choice: values[key] for key, choice in CHOICES.items() if key in values}

@@ -72,13 +72,13 @@ METHODS = Choice[tuple[str, ...]](
     values=several(METHOD),
     label="Methods",
     help="Simplest first. The uncalibrated scores are always included.",
-    chip=lambda found: f"{len(found)} methods",
+    chip=lambda keys: f"{len(keys)} methods",
     acts_on=on(*WITH_ANALYSIS),
     widget=st.multiselect,
 )
 
 METRIC_KEYS = tuple(
-    key for key in score_metrics() if key not in {own.key for own in TABLE.values()}
+    key for key in score_metrics() if key not in {column.key for column in TABLE.values()}
 )
 ADDED_METRICS = Choice[tuple[str, ...]](
     key="metrics",
@@ -88,7 +88,7 @@ ADDED_METRICS = Choice[tuple[str, ...]](
     label="More metrics",
     help="Columns added to the metric table. Most take some seconds, because each interval is "
     "computed from 400 resamples.",
-    chip=lambda found: f"{len(found)} more metric{'' if len(found) == 1 else 's'}",
+    chip=lambda keys: f"{len(keys)} more metric{'' if len(keys) == 1 else 's'}",
     acts_on=on("Compare", "Reports"),
     widget=st.multiselect,
 )

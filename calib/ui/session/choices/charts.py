@@ -64,7 +64,7 @@ COLUMNS = Choice[tuple[str, ...]](
     values=several(one_of(*COLUMN_LABELS, name=COLUMN_LABELS.__getitem__)),
     label="Columns",
     help="Columns of the metric table. Changes are relative to the uncalibrated scores.",
-    chip=lambda found: f"{len(found)} columns",
+    chip=lambda keys: f"{len(keys)} columns",
     acts_on=on("Compare"),
     widget=st.multiselect,
 )
@@ -89,7 +89,7 @@ SHOWN = Choice[tuple[str, ...]](
     values=several(METHOD),
     label="Show",
     help="Calibrated scores are out-of-fold. At first: uncalibrated and recommended.",
-    chip=lambda found: f"{len(found)} shown",
+    chip=lambda keys: f"{len(keys)} shown",
     acts_on=on("Reliability", "Cumulative"),
     widget=PILLS,
 )
@@ -125,7 +125,7 @@ OVER_EPSILON = Choice[tuple[str, ...]](
     values=several(METHOD),
     label="Log loss of",
     help="Each point needs one fit per fold. SplineCalib is the slowest.",
-    chip=lambda found: f"{len(found)} over ε",
+    chip=lambda keys: f"{len(keys)} over ε",
     acts_on=on("Functions"),
     widget=PILLS,
 )
@@ -139,7 +139,7 @@ LINES = Choice[tuple[RateKind, ...]](
     label="Line",
     help="The observed frequency without bins, with a confidence band. CORP: the best-fitting "
     "non-decreasing curve. Smooth: a smoothing spline.",
-    chip=lambda found: f"Line: {', '.join(map(LINE_LABELS.__getitem__, found))}",
+    chip=lambda kinds: f"Line: {', '.join(map(LINE_LABELS.__getitem__, kinds))}",
     acts_on=on("Reliability"),
     widget=PILLS,
 )
@@ -185,7 +185,7 @@ HIDDEN = Choice[tuple[str, ...]](
     default=(),
     values=several(one_of("intervals", "band")),
     label="Hide",
-    chip=lambda found: f"Without {' and '.join(found)}",
+    chip=lambda parts: f"Without {' and '.join(parts)}",
     acts_on=on("Reliability"),
     widget=PILLS,  # The explorer has boxes instead.
 )
@@ -224,7 +224,7 @@ MODELS = Choice[tuple[str, ...]](
         lambda names: "~".join(quote(name, safe=" ").replace("~", "%7E") for name in names),
     ),
     label="Models",
-    chip=lambda found: f"{len(found)} of the models",
+    chip=lambda keys: f"{len(keys)} of the models",
     acts_on=on(*WITH_ANALYSIS, when="several models"),
     widget=PILLS,
 )

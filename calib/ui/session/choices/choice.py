@@ -1,4 +1,4 @@
-"""Choice: a person's choice, declared once. Its link, widget, chip and reset follow from that."""
+"""A person's choice, declared once. Its link, widget, chip and reset follow from that."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Values(Generic[T]):
-    """Which values are allowed, how an address writes them, and what a widget calls them."""
+    """The allowed values, their text in an address, and their names in a widget."""
 
     # Reads the text of an address. Its ValueError says what the text must be.
     read: Callable[[str], T]
@@ -76,12 +76,12 @@ def level(*options: float) -> Values[float]:
     return Values(read, options=options, name=level_words)
 
 
-def several(each: Values[Any]) -> Values[tuple[Any, ...]]:
+def several(one: Values[Any]) -> Values[tuple[Any, ...]]:
     return Values(
-        lambda text: tuple(each.read(part) for part in text.split(".")),
-        lambda found: ".".join(map(each.write, found)),
-        options=each.options,
-        name=each.name,
+        lambda text: tuple(one.read(part) for part in text.split(".")),
+        lambda values: ".".join(map(one.write, values)),
+        options=one.options,
+        name=one.name,
     )
 
 
@@ -89,10 +89,10 @@ def stretch(low: float, high: float) -> Values[tuple[float, ...]]:
     """Two exact numbers, the lower one first, or nothing."""
 
     def read(text: str) -> tuple[float, ...]:
-        found = tuple(_within(_number(part), low, high) for part in text.split("~"))
-        if len(found) != 2 or found[0] >= found[1]:
+        ends = tuple(_within(_number(part), low, high) for part in text.split("~"))
+        if len(ends) != 2 or ends[0] >= ends[1]:
             raise ValueError("it must be two numbers, the lower one first, such as 0.25~0.5")
-        return found
+        return ends
 
     return Values(read, lambda ends: "~".join(map(repr, ends)))
 
@@ -152,7 +152,7 @@ class Choice(Generic[T]):
 
     @property
     def is_setting(self) -> bool:
-        """Whether the analysis depends on it, not only what is drawn of it."""
+        """Whether the analysis depends on it, and not only the charts."""
         return self.key in Settings.defaults()
 
     def acts(self, page: str, facts: Iterable[Fact]) -> bool:
@@ -165,15 +165,15 @@ class Choice(Generic[T]):
         return text[:1].upper() + text[1:] if text[:1].isascii() else text
 
     def take(self, answer: Any) -> T:
-        """The value that a widget's answer means, exactly as a link would restore it."""
+        """The value of a widget's answer, exactly as a link would restore it."""
         if answer is None:
             return self.default
         value: T = self.taken(tuple(answer) if isinstance(answer, list) else answer)
         return self.values.read(self.values.write(value)) if isinstance(value, float) else value
 
     def among(self, value: T, options: Iterable[Any]) -> T:
-        """What there is of a value among the options; of a single one else the first option."""
-        found = tuple(options)
+        """The part of a value that is among the options, or the first option for a single value."""
+        offered = tuple(options)
         if isinstance(value, tuple):
-            return tuple(one for one in found if one in value)  # type: ignore[return-value]
-        return value if value in found else found[0]
+            return tuple(option for option in offered if option in value)  # type: ignore[return-value]
+        return value if value in offered else offered[0]

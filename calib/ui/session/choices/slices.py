@@ -64,7 +64,7 @@ PICKED = Choice[tuple[int, ...]](
     default=(),  # An empty choice shows the two slices with the strongest evidence.
     values=several(whole(0, MAX_SLICES)),
     label="Overlay slices",
-    chip=lambda found: f"{len(found)} slices overlaid",
+    chip=lambda numbers: f"{len(numbers)} slices overlaid",
     acts_on=on("Slices"),
     widget=st.multiselect,
 )
