@@ -79,7 +79,8 @@ def _data_options(saved: SavedSettings, path: str) -> dict[str, Any]:
     if isinstance(options.get("score"), str):
         options["score"] = [options["score"]]
     if origin.test:
-        options["test"] = str(Path(path).parent / origin.test)
+        # A file of another person must not choose a folder.
+        options["test"] = str(Path(path).parent / Path(origin.test).name)
     if path.startswith(EXAMPLE):
         return _picked(options, ("model_value",))
     if Aggregate.is_saved_at(path):

@@ -1,5 +1,6 @@
 """The HTML report in a real browser: from a file, without a network, with and without scripts."""
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from calib.data.predictions import Predictions
 from calib.loading.examples import EXAMPLES
 from calib.metrics import expected_calibration_error, ks_error
 from calib.reports import Report, parts_of
+from calib.reports.contents.settings_file import SavedSettings
 from tests.rare import common_first, rare
 from tests.reports.kept import KEPT
 
@@ -143,6 +145,18 @@ def test_it_reads_without_scripts(browser: Browser, file: Path):
         expect(page.get_by_role("row", name="Isotonic").first).to_be_visible()
         expect(page.locator("svg.plot").first).to_be_visible()
         expect(page.get_by_role("heading", name="Explore")).to_be_hidden()
+
+
+def test_the_settings_are_downloaded_without_a_network(browser: Browser, file: Path):
+    with opened(browser, file) as page:
+        link = page.get_by_role("link", name="Download settings.json")
+        with page.expect_download() as download:
+            link.click()
+        assert download.value.suggested_filename == "settings.json"
+        saved = SavedSettings.from_json(json.loads(download.value.path().read_text()))
+        assert saved.title == HOSTILE
+        page.emulate_media(media="print")
+        expect(link).to_be_hidden()
 
 
 def test_charts_fit_on_paper(browser: Browser, file: Path):

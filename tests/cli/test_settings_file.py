@@ -1,5 +1,7 @@
 """--settings: a report, or the settings of one, in place of options."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -95,6 +97,19 @@ def test_a_report_without_parts_has_none_again_unless_an_option_names_some(run, 
     for options, has_parts in ((), False), (("--cost-fn", "3"), True):
         assert run(*command, *options).status == 0
         assert (Report.open(tmp_path / "r.json").parts is not None) == has_parts
+
+
+def test_a_test_file_lies_beside_the_predictions(run, folder, tmp_path):
+    path = tmp_path / "r.json"
+    named = ("--test", folder / "more.csv", "--outcome", "y", "--score", "p", "--methods", "")
+    assert run("report", folder / "scores.csv", *named, "-o", path).status == 0
+    settings = json.loads(SavedSettings.of(Report.open(path)).json())
+    assert settings["origin"]["test"] == "more.csv"
+    settings["origin"]["test"] = "/etc/more.csv"
+    path.write_text(json.dumps(settings))
+    command = ("report", folder / "scores.csv", "--settings", path, "-o", tmp_path / "again.json")
+    assert run(*command).status == 0
+    assert Report.open(tmp_path / "again.json").analysis.data.origin.test == "more.csv"
 
 
 def test_check_and_export_take_the_settings(run, stored, folder, tmp_path):
