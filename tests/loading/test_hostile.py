@@ -16,6 +16,7 @@ import pytest
 from calib.data.aggregating import aggregate
 from calib.data.predictions import Predictions
 from calib.loading import InputError, guess, load, read
+from calib.loading.examples import EXAMPLES
 from calib.loading.reading.budget import Budget
 from tests.assessed import inspect
 from tests.golden import Texts
@@ -262,6 +263,36 @@ def test_a_file_that_breaks_off_in_a_row_is_refused(texts: Texts) -> None:
         read(whole[: whole.rindex(b",") - 2])
     # A row may end before its empty cells, where a line break says that it ends there.
     assert len(read(whole + b"\n1,0.5\n")) == 201
+
+
+def codes(data: bytes) -> list[str]:
+    return [problem.code for problem in read(data).notes]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_a_last_number_that_lacks_digits_is_noted(delimiter: str, texts: Texts) -> None:
+    score = np.random.default_rng(0).random(200)
+    frame = pd.DataFrame({"y": np.arange(200) % 2, "p": score.round(15)})
+    whole = frame.to_csv(index=False, sep=delimiter).encode().rstrip()
+    for cut in range(9, 14):
+        assert codes(whole[:-cut]) == ["perhaps-cut"]
+    texts(read(whole[:-11]).notes[0].sentence)
+    # With a line break at its end, the number was written so.
+    assert codes(whole[:-11] + b"\n") == []
+    assert codes(whole) == []
+    # Few rows, or a score of 0 or 1, show nothing.
+    assert codes(frame.head(10).to_csv(index=False).encode().rstrip()[:-11]) == []
+    assert codes(whole[: whole.rindex(b".") - 1] + b"1.0") == []
+
+
+@pytest.mark.parametrize("key", EXAMPLES)
+@pytest.mark.parametrize("digits", [2, 4, 17])
+def test_complete_files_without_a_last_line_break_have_no_note(key: str, digits: int) -> None:
+    for predictions in EXAMPLES[key].load_models().values():
+        score = predictions.scores.reshape(len(predictions), -1)[:, -1].round(digits)
+        for values in (score, np.sort(score), np.sort(score)[::-1]):
+            frame = pd.DataFrame({"y": predictions.outcome, "p": values})
+            assert codes(frame.to_csv(index=False).encode().rstrip()) == []
 
 
 def test_numbers_above_nameless_columns_are_a_header_with_a_delimiter_at_its_end_too() -> None:
