@@ -205,7 +205,7 @@ class Analysis:
         sentences = (self.verdict.sentence, self.recommendation.sentence, self.after_sentence)
         return "\n".join(
             [
-                *(fill(each, REPR_WIDTH, break_on_hyphens=False) for each in sentences if each),
+                *(fill(text, REPR_WIDTH, break_on_hyphens=False) for text in sentences if text),
                 "",
                 pd.DataFrame.from_dict(metrics, orient="index").to_string(max_colwidth=24),
                 "",
@@ -282,6 +282,6 @@ class LiveAnalysis(Analysis):
 
     def aggregates(self, **changes: Any) -> Analysis:
         """The same analysis without the scores of rows, and with some parts replaced."""
-        parts = {each.name: getattr(self, each.name) for each in fields(Analysis)}
+        parts = {field.name: getattr(self, field.name) for field in fields(Analysis)}
         parts["multiclass"] = self.multiclass and self.multiclass.aggregates()
         return Analysis(**parts | changes)

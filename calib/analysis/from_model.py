@@ -167,18 +167,18 @@ def _by_name(
     classes: Sequence[object] | None,
 ) -> tuple[NDArray[Any], Sequence[object]]:
     """Scores in the order of their classes, and the classes, by the labels that columns hold."""
-    known = outcome.ravel().tolist() if classes is None else classes
-    values = {_text(label): label for label in known}
+    labels = outcome.ravel().tolist() if classes is None else classes
+    values = {_text(label): label for label in labels}
     first = next(iter(read_classes(columns, list(values))), None)
-    named = first is not None and first.match == "name" and first.complete
+    is_by_name = first is not None and first.match == "name" and first.complete
     if classes is not None:
-        if named and first is not None and list(first.places) != list(range(len(columns))):
+        if is_by_name and first is not None and list(first.places) != list(range(len(columns))):
             raise ValueError(
                 f"classes must be in the order of the columns of y_prob, {_listed(columns)}, got "
                 f"{_listed(classes)}."
             )
         return scores, classes
-    if first is None or not named:
+    if first is None or not is_by_name:
         raise ValueError(
             f"the columns of y_prob must be named after the labels of y_true, got the columns "
             f"{_listed(columns)} and the labels {_listed(list(values.values()))}. Give classes, "

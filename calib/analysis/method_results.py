@@ -92,15 +92,15 @@ class Reference:
         """Whether a method keeps the order and the ties of the rows in each fold."""
         if key in self.held_out.outcomes:
             return False
-        plain, own = self.held_out.scores["uncalibrated"], self.held_out.scores[key]
+        uncalibrated, calibrated = self.held_out.scores["uncalibrated"], self.held_out.scores[key]
         for rows in self.by_fold:
-            before, after = np.diff(plain[rows]), np.diff(own[rows])
+            before, after = np.diff(uncalibrated[rows]), np.diff(calibrated[rows])
             if not np.array_equal(before > 0.0, after > 0.0) or (after < 0.0).any():
                 return False
         return True
 
     def differences(
-        self, key: str, own: Mapping[str, FloatArray], confidence_level: float
+        self, key: str, contributions: Mapping[str, FloatArray], confidence_level: float
     ) -> dict[str, Estimate]:
         """Log loss, Brier score and AUC of a method, minus those of the uncalibrated scores.
 
@@ -108,36 +108,36 @@ class Reference:
         interval.
         """
         rows, held_out = self.held_out.view(key), self.held_out
-        found = {
+        estimates = {
             name: mean_estimate(
-                own[name] - self.rows[name],
+                contributions[name] - self.rows[name],
                 rows,
                 confidence_level,
                 held_out.fold_variance(key, loss),
             )
             for name, loss in LOSSES.items()
         }
-        found["auc"] = auc_difference(
+        estimates["auc"] = auc_difference(
             rows,
-            own["auc"],
+            contributions["auc"],
             self.rows["auc"],
             confidence_level=confidence_level,
             added_variance=held_out.fold_variance_of_auc(key),
         )
-        return found
+        return estimates
 
     def area(
-        self, key: str, own: FloatArray, change: Estimate, confidence_level: float
+        self, key: str, contributions: FloatArray, change: Estimate, confidence_level: float
     ) -> Estimate:
         """AUC. If methods were fitted in folds: that of the uncalibrated scores plus the change."""
         rows, cells = self.held_out.view(key), self.held_out.cells[key]
         if rows.fold is None:
-            return auc_estimate(rows, cells, own, confidence_level=confidence_level)
+            return auc_estimate(rows, cells, contributions, confidence_level=confidence_level)
         area = auc(self.held_out.cells["uncalibrated"]) + change.value
         return auc_estimate(
             rows,
             cells,
-            self.pooled_auc + (own - self.rows["auc"]),
+            self.pooled_auc + (contributions - self.rows["auc"]),
             area=min(max(area, 0.0), 1.0),
             confidence_level=confidence_level,
         )
@@ -158,15 +158,15 @@ def _method_result(key: str, settings: Settings, reference: Reference) -> Method
     held_out = reference.held_out
     rows, cells, drawn = held_out.view(key), held_out.cells[key], held_out.clusters(key)
     level = settings.confidence_level
-    own = reference.contributions(key)
+    contributions = reference.contributions(key)
     curve = cumulative_curve(cells, confidence_level=level)
     line = fit_line(cells)
     tests = _tests(held_out, key, line)
-    change = reference.differences(key, own, level)
-    metrics = {name: mean_estimate(own[name], rows, level) for name in LOSSES} | {
+    change = reference.differences(key, contributions, level)
+    metrics = {name: mean_estimate(contributions[name], rows, level) for name in LOSSES} | {
         "ks_error": held_out.replicates[key].ks.estimate(ks_error(cells), level),
         "slope": slope_estimate(rows, cells, line, confidence_level=level),
-        "auc": reference.area(key, own["auc"], change["auc"], level),
+        "auc": reference.area(key, contributions["auc"], change["auc"], level),
         "distinct": Estimate(float(_distinct(key, held_out))),
     }
     bounds = held_out.resolution.get(key, {})
@@ -250,13 +250,15 @@ def _binned(
         # An edge between two bins can lie within a cell, whose rows then count on one side.
         parted = bounds["mean_score"] + 2.0 * (n - 1) * bounds["edge"]
         whole = key == "uncalibrated" and edges_on_grid(n)
-        least = float(curve.weight.min() / curve.weight.sum())
+        smallest_share = float(curve.weight.min() / curve.weight.sum())
         off = {
             "ece_uniform": bounds["mean_score"] if whole else parted,
             "ece_quantile": parted,
-            "mce": (bounds["mean_score"] + 2.0 * bounds["edge"]) / least,
+            "mce": (bounds["mean_score"] + 2.0 * bounds["edge"]) / smallest_share,
         }
-        binned = {name: replace(own, resolution=off[name]) for name, own in binned.items()}
+        binned = {
+            name: replace(estimate, resolution=off[name]) for name, estimate in binned.items()
+        }
     names = [
         name
         for name in added_metrics(settings)
@@ -283,9 +285,9 @@ def _added(
 
         if metric.interval is None:
             return Estimate(value(held_out.cells[key]))
-        found = drawn.estimate(value, confidence_level=level, kind=metric.interval)
-        low, high = np.clip((found.low, found.high), *metric.bounds).tolist()
-        return replace(found, low=low, high=high)
+        estimated = drawn.estimate(value, confidence_level=level, kind=metric.interval)
+        low, high = np.clip((estimated.low, estimated.high), *metric.bounds).tolist()
+        return replace(estimated, low=low, high=high)
 
     return {name: estimate(METRICS[name]) for name in names}
 

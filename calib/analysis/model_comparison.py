@@ -94,10 +94,10 @@ class ModelComparison:
         """
         rows = []
         for name, model in self.models.items():
-            for method, found in model.metrics.items():
+            for method, metrics in model.metrics.items():
                 row: dict[str, object] = {"model": name, "method": method}
                 row["differences"] = self.pairing(name)
-                for key, estimate in found.items():
+                for key, estimate in metrics.items():
                     row |= estimate.columns(key)
                 for key, estimate in model.differences.get(method, {}).items():
                     row |= estimate.columns(f"{key}_diff")
@@ -167,22 +167,22 @@ def compare_models(
     first = next(iter(models.values()))
     chosen = method or ("temperature" if first.is_matrix else "spline")
     methods = tuple(dict.fromkeys((*UNFITTED_METHODS, chosen)))
-    wanted = with_view(replace(settings or Settings(), methods=methods), first)
-    found: dict[str, ModelScores] = {}
+    common = with_view(replace(settings or Settings(), methods=methods), first)
+    results: dict[str, ModelScores] = {}
     failures: dict[str, str] = {}
     reference: _Scored | None = None
     for number, (name, predictions) in enumerate(models.items()):
         try:
-            scored = _scored(predictions, wanted, _progress_of(progress, number, len(models), name))
+            scored = _scored(predictions, common, _progress_of(progress, number, len(models), name))
         except ValueError as error:
             failures[name] = str(error)
             continue
         reference = reference or scored
-        found[name] = _relative_to(scored, reference)
+        results[name] = _relative_to(scored, reference)
     if reference is None:
         raise ValueError(f"No model can be analysed: {next(iter(failures.values()))}")
     columns = _columns(reference.analysis)
-    return ModelComparison(methods, columns, found, numbers_of(list(found)), failures, wanted)
+    return ModelComparison(methods, columns, results, numbers_of(list(results)), failures, common)
 
 
 def _alike(models: Mapping[str, Data]) -> dict[str, Data]:
@@ -199,7 +199,7 @@ def _alike(models: Mapping[str, Data]) -> dict[str, Data]:
 
 def _in_order(name: str, data: Data, reference: str, first: Data) -> Data:
     if not data.is_matrix:
-        own, others = (each.view_label(each.default_view) for each in (data, first))
+        own, others = (one.view_label(one.default_view) for one in (data, first))
         if own != others:
             raise ValueError(
                 "models must have the same positive class, got "
@@ -208,16 +208,14 @@ def _in_order(name: str, data: Data, reference: str, first: Data) -> Data:
         return data
     own_names, names = data.class_names, first.class_names
     if set(own_names) != set(names):
-        unlike = next(
-            each for each in (*own_names, *names) if (each in own_names) != (each in names)
-        )
+        unlike = next(one for one in (*own_names, *names) if (one in own_names) != (one in names))
         raise ValueError(
             f"models must have the same classes, got {quoted(unlike)} in only one of "
             f"{quoted(reference)} and {quoted(name)}."
         )
     if own_names == names:
         return data
-    place = np.array([names.index(each) for each in own_names])
+    place = np.array([names.index(one) for one in own_names])
     rows = rows_of(data)
     scores = rows.scores[:, np.argsort(place)]
     return replace(rows, outcome=place[rows.outcome], scores=scores, class_names=names)
@@ -236,7 +234,7 @@ def _scored(predictions: Data, settings: Settings, progress: Progress) -> _Score
     if matrix is not None:
         as_given = matrix.held_out.as_given
         rows = {
-            key: {name: as_given(own) for name, own in one.rows.items()}
+            key: {name: as_given(values) for name, values in one.rows.items()}
             for key, one in matrix.scored.items()
         }
         share_sq = matrix.held_out.fold_points[1]
@@ -248,8 +246,8 @@ def _scored(predictions: Data, settings: Settings, progress: Progress) -> _Score
         rows = {key: dict(losses(held_out, key)) for key in analysis.methods}
         if predictions.has_rows:
             rows = {
-                key: {name: held_out.row_values(each) for name, each in own.items()}
-                for key, own in rows.items()
+                key: {name: held_out.row_values(by_entry) for name, by_entry in values.items()}
+                for key, values in rows.items()
             }
         added = {
             key: {name: held_out.fold_variance(key, loss) for name, loss in LOSSES.items()}
@@ -260,17 +258,17 @@ def _scored(predictions: Data, settings: Settings, progress: Progress) -> _Score
 
 def _columns(analysis: Analysis) -> tuple[Column, ...]:
     if analysis.multiclass is None:
-        known = {column.key: column for column in analysis.columns}
-        return tuple(known[key] for key in BINARY_COLUMNS)
-    found = matrix_metrics()
-    columns = ((key, found[key]) for key in MATRIX_COLUMNS)
+        columns_by_key = {column.key: column for column in analysis.columns}
+        return tuple(columns_by_key[key] for key in BINARY_COLUMNS)
+    metrics = matrix_metrics()
+    columns = ((key, metrics[key]) for key in MATRIX_COLUMNS)
     return tuple(Column(key, one.label, one.meaning, better=one.better) for key, one in columns)
 
 
 def _metrics(analysis: Analysis) -> ByMethod:
     matrix = analysis.multiclass
-    found = analysis.methods if matrix is None else matrix.results
-    return {key: result.metrics for key, result in found.items()}
+    results = analysis.methods if matrix is None else matrix.results
+    return {key: result.metrics for key, result in results.items()}
 
 
 def _relative_to(scored: _Scored, reference: _Scored) -> ModelScores:
@@ -294,8 +292,8 @@ def _differences(scored: _Scored, reference: _Scored, method: str, *, paired: bo
     if scored is reference:
         return dict.fromkeys(rows, Estimate(0.0, 0.0, 0.0))
     if not paired:
-        own, theirs = _metrics(scored.analysis)[method], _metrics(reference.analysis)[method]
-        return {key: unpaired_difference(theirs[key], own[key]) for key in rows}
+        first, second = (_metrics(one.analysis)[method] for one in (reference, scored))
+        return {key: unpaired_difference(first[key], second[key]) for key in rows}
     held_out, level = scored.analysis.held_out, scored.analysis.settings.confidence_level
     # Both models are fitted on the same rows. Adding the variances as if they were independent
     # makes the interval rather too wide than too narrow.

@@ -82,9 +82,9 @@ def shift_power(cells: ScoreCells, design_effect: float = 1.0, n_tests: int = 5)
     )
     noise = np.random.default_rng(0).standard_normal((N_DRAWS, len(starts)))
     null = _statistics(noise * np.sqrt(before), score, weight, before)
-    found = _statistics(drift + noise * np.sqrt(after), score, weight, before)
+    statistics = _statistics(drift + noise * np.sqrt(after), score, weight, before)
     critical = np.quantile(null, 1.0 - SIZE / n_tests, axis=0)
-    power = float((found > critical).any(axis=1).mean())
+    power = float((statistics > critical).any(axis=1).mean())
     return ShiftPower(cells.n_rows, float(drift.sum() / weight.sum()), power)
 
 
@@ -92,15 +92,16 @@ def _statistics(
     gaps: FloatArray, score: FloatArray, weight: FloatArray, variance: FloatArray
 ) -> FloatArray:
     """KS, Kuiper, Spiegelhalter, Hosmer-Lemeshow and line statistic of each draw, shape (r, 5)."""
-    known = np.maximum(variance, np.finfo(float).tiny)  # Scores of exactly 0 and 1 do not vary.
+    # Scores of exactly 0 and 1 have no variance, by which the others are divided.
+    variance = np.maximum(variance, np.finfo(float).tiny)
     sums = np.cumsum(gaps, axis=1)
     middle = (np.cumsum(weight) - 0.5 * weight) / weight.sum()
     group = np.minimum((N_GROUPS * middle).astype(np.int64), N_GROUPS - 1)
     first = np.unique(group, return_index=True)[1]
-    by_group = np.square(np.add.reduceat(gaps, first, axis=1)) / np.add.reduceat(known, first)
+    by_group = np.square(np.add.reduceat(gaps, first, axis=1)) / np.add.reduceat(variance, first)
     line = np.column_stack([np.ones(len(score)), safe_logit(score)])
     pulls = gaps @ line
-    information = (line.T * known) @ line
+    information = (line.T * variance) @ line
     return np.column_stack(
         [
             np.abs(sums).max(axis=1),

@@ -91,32 +91,35 @@ def _settings(given: Settings | Mapping[str, Any] | None, predictions: Data) -> 
         return given
     if not isinstance(given, Mapping | None):
         raise TypeError(f"settings must be Settings or a mapping, got {type(given).__name__}.")
-    names, named = [field.name for field in fields(Settings)], dict(given or {})
-    if unknown := [name for name in named if name not in names]:
+    names, values = [field.name for field in fields(Settings)], dict(given or {})
+    if unknown := [name for name in values if name not in names]:
         raise ValueError(f"settings must be among {', '.join(names)}, got {unknown[0]!r}.")
     try:
-        return replace(default_settings(predictions), **named)
+        return replace(default_settings(predictions), **values)
     except TypeError as error:
         said = str(error).removesuffix(".")
-        raise TypeError(f"settings must have values of their kinds, got {named}: {said}.") from None
+        raise TypeError(
+            f"settings must have values of their kinds, got {values}: {said}."
+        ) from None
 
 
 def _analyze(
     predictions: Data, settings: Settings, earlier: LiveAnalysis | None, progress: Progress
 ) -> LiveAnalysis:
-    known = _known(earlier, predictions)
-    if known and known.settings == settings:
-        return known
-    if known and known.settings.fitting() == settings.fitting():
-        if known.settings.confidence_level == settings.confidence_level:
-            return _rebin(known, settings)
+    reused = _known(earlier, predictions)
+    if reused and reused.settings == settings:
+        return reused
+    if reused and reused.settings.fitting() == settings.fitting():
+        if reused.settings.confidence_level == settings.confidence_level:
+            return _rebin(reused, settings)
         progress(0.0, "Intervals at another level")
-        held_out = known.held_out
+        held_out = reused.held_out
     else:
-        held_out = cross_fit(predictions, settings, progress, known.held_out if known else None)
+        held_out = cross_fit(predictions, settings, progress, reused.held_out if reused else None)
     compared = None
     if held_out.matrix is not None:
-        compared = compare(held_out.matrix, settings, progress, known.multiclass if known else None)
+        earlier_matrix = reused.multiclass if reused else None
+        compared = compare(held_out.matrix, settings, progress, earlier_matrix)
     return _evaluate(predictions, held_out, settings, compared)
 
 
@@ -124,8 +127,10 @@ def _known(earlier: LiveAnalysis | None, predictions: Data) -> LiveAnalysis | No
     """The earlier analysis with the current names, or None if it is of other rows."""
     if earlier is None or earlier.data.fingerprint != predictions.fingerprint:
         return None
-    named = replace(earlier.data, **names_of(predictions))
-    return earlier if named == earlier.data else replace(earlier, data=named, source=predictions)
+    renamed = replace(earlier.data, **names_of(predictions))
+    if renamed == earlier.data:
+        return earlier
+    return replace(earlier, data=renamed, source=predictions)
 
 
 def _evaluate(

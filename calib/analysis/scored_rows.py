@@ -90,10 +90,10 @@ def _of_scores(held_out: CrossFitted, rows: BinaryView, method: str) -> FloatArr
     assert entries.fold is not None
     calibrated = np.empty(len(rows))
     for number in np.unique(entries.fold):
-        others = entries.rows(entries.fold != number).cells()
-        own = fold == number
-        fitted = create(method, held_out.settings).fit_cells(others)
-        calibrated[own] = fitted.predict(rows.score[own])
+        cells = entries.rows(entries.fold != number).cells()
+        in_fold = fold == number
+        fitted = create(method, held_out.settings).fit_cells(cells)
+        calibrated[in_fold] = fitted.predict(rows.score[in_fold])
     return calibrated
 
 

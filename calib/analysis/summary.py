@@ -75,7 +75,7 @@ def is_error(column: str) -> bool:
 
 def added_metrics(settings: Settings) -> tuple[str, ...]:
     """Metrics that the settings add to those of every table."""
-    shown = {own.key for own in TABLE.values()}
+    shown = {metric.key for metric in TABLE.values()}
     return tuple(key for key in settings.metrics if key not in shown)
 
 
@@ -94,12 +94,12 @@ def table_columns(settings: Settings, of_matrix: str = "") -> tuple[Column, ...]
     """
     words = {"n": settings.n_bins, "strategy": settings.strategy}
 
-    def column(key: str, own: TableMetric) -> Column:
-        entry = METRICS[own.key]
-        label = (own.label or entry.label + own.detail).format(**words)
+    def column(key: str, shown: TableMetric) -> Column:
+        entry = METRICS[shown.key]
+        label = (shown.label or entry.label + shown.detail).format(**words)
         if of_matrix and key in LOSSES:
             label = _loss_of_view(label, settings.view, of_matrix)
-        meaning = (own.meaning or entry.meaning).format(**words)
+        meaning = (shown.meaning or entry.meaning).format(**words)
         return Column(key, label, meaning, entry.digits, entry.better, entry.convention)
 
     return tuple(column(key, table_metric(key)) for key in (*TABLE, *added_metrics(settings)))
@@ -149,36 +149,36 @@ def summarize(predictions: Data, view: str, held_out: CrossFitted) -> DataSummar
 def warnings_of(predictions: Data, held_out: CrossFitted) -> tuple[str, ...]:
     """Limitations of the data or the results, one sentence each."""
     scored = held_out.cells["uncalibrated"]
-    found = [*predictions.remarks, *held_out.failures.values()]
+    sentences = [*predictions.remarks, *held_out.failures.values()]
     if held_out.rows.group is not None:
         n = len(np.unique(held_out.rows.group))
         few = f" {n:,} clusters are few, so these results are approximate."
-        found.append(
+        sentences.append(
             f"Rows come in {n:,} clusters: tests, intervals, error bars and bands account for "
             f"this.{few if n < MIN_CLUSTERS else ''}"
         )
     # The remarks of a scan already say this, with the name of the column.
-    told = predictions.is_matrix or any(each.startswith(REVERSED) for each in found)
-    if scored.is_reversed and not told:
-        found.append(
+    is_stated = any(sentence.startswith(REVERSED) for sentence in sentences)
+    if scored.is_reversed and not (predictions.is_matrix or is_stated):
+        sentences.append(
             f"{REVERSED} (AUC {number(scored.auc, 3)}): the scores may be probabilities of the "
             "negative class."
         )
     wrong = int(certain_and_wrong(scored))
     if wrong:
-        found.append(
+        sentences.append(
             f"{plural(wrong, 'score')} of exactly 0 or 1 {'was' if wrong == 1 else 'were'} wrong. "
             "The log loss depends on how such scores are clipped."
         )
     if bounds := held_out.resolution.get("uncalibrated"):
         loss, ks, area = (significant(bounds[name], 1) for name in ("log_loss", "ks_error", "auc"))
-        found.append(
+        sentences.append(
             f"{GROUPED} {len(scored):,} cells. For the uncalibrated scores, this "
             f"changes log loss by at most {loss}, KS by {ks} and AUC by {area}."
         )
     if len(scored) < 20:
-        found.append(
+        sentences.append(
             f"Only {len(scored)} distinct score{'' if len(scored) == 1 else 's'}: curves cannot "
             "have more points than that."
         )
-    return tuple(found)
+    return tuple(sentences)

@@ -91,12 +91,11 @@ class Verdict:
     @property
     def tested(self) -> str:
         """The number of tests, and the smallest p-value, or "" if there is no test."""
-        found = [p for p in self.p_adjusted.values() if not math.isnan(p)]
-        if not found:
+        p_values = [p for p in self.p_adjusted.values() if not math.isnan(p)]
+        if not p_values:
             return ""
-        return (
-            f"{plural(len(found), 'test')}, smallest {p_value(min(found))} after Holm's correction"
-        )
+        smallest = p_value(min(p_values))
+        return f"{plural(len(p_values), 'test')}, smallest {smallest} after Holm's correction"
 
     @property
     def summary(self) -> str:
@@ -191,24 +190,24 @@ def judge(
     else:
         kind, finding = "some classes", f"No test of {words.place} rejects calibration."
         evidence = _worst_class(classes, p_adjusted) if classes else ""
-    named = KIND_WORDS.get(kind, kind)
+    kind_words = KIND_WORDS.get(kind, kind)
     if classes is not None:
         finding = f"{finding} {_classes_sentence(p_adjusted)}"
     if method == "uncalibrated":
         n = sum(p < SIGNIFICANCE for p in p_adjusted.values())
         reject = "a test rejects" if n == 1 else f"{n} tests reject"
         sentence = (
-            f"Inconclusive: {reject} calibration ({named}; {evidence}), but no calibrator lowers "
-            f"the {words.loss} significantly."
+            f"Inconclusive: {reject} calibration ({kind_words}; {evidence}), but no calibrator "
+            f"lowers the {words.loss} significantly."
         )
         return Verdict(kind, sentence, "inconclusive", p_adjusted)
-    sentence = f"Not calibrated: {named}. {finding} ({evidence})"
+    sentence = f"Not calibrated: {kind_words}. {finding} ({evidence})"
     return Verdict(kind, sentence, "not calibrated", p_adjusted)
 
 
 def _classes_sentence(p_adjusted: Mapping[str, float]) -> str:
-    found = [p for key, p in p_adjusted.items() if key.startswith("class:")]
-    tested = [p for p in found if not math.isnan(p)]
+    p_values = [p for key, p in p_adjusted.items() if key.startswith("class:")]
+    tested = [p for p in p_values if not math.isnan(p)]
     n = sum(p < SIGNIFICANCE for p in tested)
     if not tested:
         return "No class has enough rows to be tested."

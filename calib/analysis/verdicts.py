@@ -41,11 +41,11 @@ def verdict_after(
     """
     if method in ("", "uncalibrated") or method not in methods:
         return None
-    found = _verdict(held_out, methods[method], settings, None, compared)
+    verdict = _verdict(held_out, methods[method], settings, None, compared)
     words = view_words(settings.view) if compared else None
     scores = f"Held-out scores of {words.place} and the classes" if words else "Held-out scores"
-    notes = (f"{scores}: {found.tested}.", _worse(methods, method, words))
-    return replace(found, notes=tuple(filter(None, notes)))
+    notes = (f"{scores}: {verdict.tested}.", _worse(methods, method, words))
+    return replace(verdict, notes=tuple(filter(None, notes)))
 
 
 def _verdict(

@@ -133,6 +133,6 @@ def compare_clipping(compared: LiveMulticlassComparison) -> Clipping:
 
 
 def _row_losses(held_out: MatrixFits, p_min: float) -> FloatArray:
-    own = held_out.in_order("uncalibrated")
-    clipped = MatrixClip(p_min).fit(own.scores[:1], own.label[:1]).predict(own.scores)
-    return row_log_loss(clipped, own.label)
+    rows = held_out.in_order("uncalibrated")
+    clipped = MatrixClip(p_min).fit(rows.scores[:1], rows.label[:1]).predict(rows.scores)
+    return row_log_loss(clipped, rows.label)

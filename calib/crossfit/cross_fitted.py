@@ -133,8 +133,8 @@ class CrossFitted:
         rows = self.given_rows
         if key == "uncalibrated":
             return rows
-        own = self.outcomes.get(key)
-        outcome = rows.outcome if own is None else own[self._counted_entry]
+        changed = self.outcomes.get(key)
+        outcome = rows.outcome if changed is None else changed[self._counted_entry]
         return replace(rows, outcome=outcome, score=self.row_values(self.scores[key]))
 
     def row_scores(self, key: str) -> FloatArray:
@@ -143,11 +143,11 @@ class CrossFitted:
         The number of rows per score equals the count of the entries, so that bins contain as many
         rows as the curve shows.
         """
-        own = self._counted_entry
-        entry = np.empty(len(own), dtype=np.int64)
+        counted_entry = self._counted_entry
+        entry = np.empty(len(counted_entry), dtype=np.int64)
         # Entries have the order of the counted entries to which they belong.
         count = self.rows.counts.astype(np.int64)
-        entry[np.argsort(own, kind="stable")] = np.repeat(np.arange(len(count)), count)
+        entry[np.argsort(counted_entry, kind="stable")] = np.repeat(np.arange(len(count)), count)
         return self.scores[key][entry]
 
     @cached_property
@@ -164,9 +164,9 @@ class CrossFitted:
         """
         if not self.fold_scores:
             return 0.0
-        own, other = self.fold_scores[key], self.fold_scores[reference]
-        change = loss(own.outcome, own.score) - loss(other.outcome, other.score)
-        return fold_variance(change, own.share_sq)
+        scored, other = self.fold_scores[key], self.fold_scores[reference]
+        change = loss(scored.outcome, scored.score) - loss(other.outcome, other.score)
+        return fold_variance(change, scored.share_sq)
 
     def function_interval(
         self, key: str, score: FloatArray, calibrated: FloatArray, confidence_level: float
@@ -180,8 +180,8 @@ class CrossFitted:
             return None
         points = self.fold_scores["uncalibrated"].score[0]
         of_base_rate = unseen_base_rate_variance(self.rows)
-        own = self.fold_scores[key]
-        return function_interval(score, calibrated, own, points, confidence_level, of_base_rate)
+        scored = self.fold_scores[key]
+        return function_interval(score, calibrated, scored, points, confidence_level, of_base_rate)
 
     def fold_variance_of_auc(self, key: str) -> float:
         """The same for the change of AUC; 0 if the calibrators of all folds rank rows equally."""
@@ -189,8 +189,8 @@ class CrossFitted:
             return 0.0
         points = self.fold_scores[key]
         outcome = np.broadcast_to(points.outcome, points.score.shape)
-        found = [
+        contributions = [
             np.nan_to_num(row_auc(ScoreCells.from_arrays(y, score, points.share), y, score))
             for y, score in zip(outcome, points.score, strict=True)
         ]
-        return fold_variance(np.array(found), points.share_sq)
+        return fold_variance(np.array(contributions), points.share_sq)

@@ -64,8 +64,8 @@ def cross_fit_scores(
     """Cross-fit one score per row, as `cross_fit` does."""
     kept: set[str] = set()
     if earlier is not None:
-        known, folds_by = (*earlier.calibrators, *earlier.failures), ("view", "n_folds", "seed")
-        kept = still_valid(earlier.settings, known, settings, create, folds_by)
+        attempted, folds_by = (*earlier.calibrators, *earlier.failures), ("view", "n_folds", "seed")
+        kept = still_valid(earlier.settings, attempted, settings, create, folds_by)
     missing = tuple(key for key in settings.methods if key not in kept)
     fresh = _evaluated(counted, missing, settings, progress, n_replicates)
     if earlier is None or not kept:
@@ -79,10 +79,10 @@ def cross_fit_scores(
         "fold_scores",
         "resolution",
     )
-    found: dict[str, Any] = {
+    results: dict[str, Any] = {
         name: merged(settings, getattr(fresh, name), getattr(earlier, name)) for name in by_method
     }
-    return replace(fresh, **found)
+    return replace(fresh, **results)
 
 
 def _evaluated(
@@ -129,7 +129,7 @@ def _evaluated(
         settings=settings,
         calibration=None if n_folds else replicate_clusters(training, fitted_on, settings.seed),
         fold_scores={
-            key: FoldScores.of(fitted_on, [each.predict for each in by_fold[key]])
+            key: FoldScores.of(fitted_on, [calibrator.predict for calibrator in by_fold[key]])
             for key in (calibrators if n_folds else ())
         },
         counted=replace(counted, spread=None),
@@ -194,9 +194,9 @@ def _resolutions(
     spread = counted.spread
     if spread is None or counted.cell is None:
         return {}
-    own, cell = spread.part(source), counted.cell[source]
+    positions, cell = spread.part(source), counted.cell[source]
     low, high = (np.zeros(int(cell.max()) + 1) for _ in range(2))
-    low[cell], high[cell] = own.low, own.high
+    low[cell], high[cell] = positions.low, positions.high
     place = cell
     if rows.fold is not None:
         place = np.unique(rows.fold, return_inverse=True)[1] * len(low) + cell
@@ -206,7 +206,7 @@ def _resolutions(
             np.concatenate([one.predict(at) for one in fitted[key]])[place] for at in (low, high)
         )
         scored = replace(rows, score=scores[key])
-        return resolutions(scored, cells[key], (first, last), own.middle, own.aside)
+        return resolutions(scored, cells[key], (first, last), positions.middle, positions.aside)
 
     return over_cores(bounds, scores)
 

@@ -74,9 +74,9 @@ def _split_counts(entries: BinaryView, n_folds: int, seed: int) -> tuple[BinaryV
     rng, count = np.random.default_rng(seed), entries.counts.astype(np.int64)
     parts = np.empty((n_folds, len(entries)), dtype=np.int64)
     for outcome in (True, False):
-        own = entries.outcome == outcome
+        has_outcome = entries.outcome == outcome
         # Remaining rows of the two outcomes go to different folds, so that folds have equal sizes.
-        parts[:, own] = split_counts(count[own], n_folds, rng, extra_first=outcome)
+        parts[:, has_outcome] = split_counts(count[has_outcome], n_folds, rng, extra_first=outcome)
     source, fold = np.nonzero(parts.T)
     rows = parts[fold, source].astype(np.float64)
     share = rows / count[source]
@@ -134,14 +134,14 @@ def cells_outside_folds(rows: BinaryView, cell: IntArray | None) -> Iterator[Sco
     def both(values: FloatArray) -> tuple[list[FloatArray], list[FloatArray]]:
         return outside(values), outside(np.where(rows.outcome, values, 0.0))
 
-    own = outside(rows.count)
+    counts = outside(rows.count)
     if rows.weight is None:
-        weight, positive = own, outside(np.where(rows.outcome, rows.count, 0.0))
+        weight, positive = counts, outside(np.where(rows.outcome, rows.count, 0.0))
         square, positive_square = weight, positive
     else:
         weight, positive = both(rows.weight)
         square, positive_square = both(rows.squared_weights)
-    for sums in zip(own, weight, positive, square, positive_square, strict=True):
+    for sums in zip(counts, weight, positive, square, positive_square, strict=True):
         kept = np.flatnonzero(sums[0] > 0.0)
         # Without weights, weights and counts are the same array. They must stay the same: fits test
         # identity to see whether rows are weighted.

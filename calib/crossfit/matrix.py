@@ -110,9 +110,9 @@ class MatrixFits(Locked):
 
     def as_given(self, values: NDArray[Number]) -> NDArray[Number]:
         """Bring values from `order` into the original order of the rows."""
-        found = np.empty_like(values)
-        found[self.order] = values
-        return found
+        given = np.empty_like(values)
+        given[self.order] = values
+        return given
 
     @cached_property
     def alike(self) -> IntArray:
@@ -132,10 +132,10 @@ class MatrixFits(Locked):
         """The fold in which each row was held out. None if test rows are scored."""
         if self.protocol != "folds":
             return None
-        found = np.empty(len(self), dtype=np.int64)
+        fold = np.empty(len(self), dtype=np.int64)
         for number, split in enumerate(self.splits):
-            found[split.rows] = number
-        return found
+            fold[split.rows] = number
+        return fold
 
     def some(self, rows: IntArray) -> tuple[IntArray, FloatArray]:
         """At most 1,000 of these rows, with squared weight shares scaled up to represent all rows.
@@ -189,8 +189,8 @@ def fit_matrix(
     """
     kept: set[str] = set()
     if earlier is not None:
-        known = (*earlier.calibrators, *earlier.failures)
-        kept = still_valid(earlier.settings, known, settings, create_multiclass)
+        attempted = (*earlier.calibrators, *earlier.failures)
+        kept = still_valid(earlier.settings, attempted, settings, create_multiclass)
     missing = tuple(key for key in settings.methods if key not in kept)
     if earlier is not None and kept and not missing:
         same = earlier.settings.methods == settings.methods
@@ -229,29 +229,31 @@ def _fitted(
     predictions: Predictions, methods: tuple[str, ...], settings: Settings, progress: Progress
 ) -> MatrixFits:
     rows, order = _sorted(predictions)
-    train, own_order, scored, folds = order, order, rows, []
+    train, scored_order, scored, folds = order, order, rows, []
     if predictions.test is None:
-        folds = [(order[fit], order[own]) for fit, own in matrix_folds(rows, order, settings)]
+        folds = [
+            (order[fit], order[score_on]) for fit, score_on in matrix_folds(rows, order, settings)
+        ]
     else:
-        train, own_order = _by_split(predictions.test, order)
+        train, scored_order = _by_split(predictions.test, order)
         scored = rows.of(np.flatnonzero(predictions.test))
     steps, fitted_on = _Steps(len(methods) * (len(folds) + 1), progress), rows.of(train)
     calibrators, failures = _fit_all(fitted_on, methods, settings, steps)
     splits, unseen = [], fitted_on.unseen()
     for number, (others, held_out) in enumerate(folds):
-        seen = rows.of(others)
+        training = rows.of(others)
         steps.place = f", fold {number + 1} of {len(folds)}"
-        fitted, failed = _fit_all(seen, tuple(calibrators), settings, steps)
+        fitted, failed = _fit_all(training, tuple(calibrators), settings, steps)
         failures |= failed
-        unseen |= seen.unseen()
+        unseen |= training.unseen()
         splits.append(Split(held_out, others, fitted))
     # A method that failed in one fold has rows without a score, so it is left out.
     calibrators = {key: fitted for key, fitted in calibrators.items() if key not in failures}
     return MatrixFits(
         rows=rows,
         scored=scored,
-        order=own_order,
-        splits=tuple(splits) or (Split(own_order, train, calibrators),),
+        order=scored_order,
+        splits=tuple(splits) or (Split(scored_order, train, calibrators),),
         calibrators=calibrators,
         protocol="folds" if folds else "test rows",
         unseen=tuple(sorted(unseen)),
@@ -287,7 +289,7 @@ def _fit_all(
 ) -> tuple[dict[str, MatrixCalibrator], dict[str, str]]:
     def fit(key: str) -> MatrixCalibrator:
         steps.next(key)
-        made = create_multiclass(key, settings)
-        return made.fit(rows.scores, rows.label, rows.weight, rows.group)
+        calibrator = create_multiclass(key, settings)
+        return calibrator.fit(rows.scores, rows.label, rows.weight, rows.group)
 
     return fit_all(methods, fit, matrix=True)

@@ -71,10 +71,10 @@ class Scored:
 
     def fold_variance(self, other: Scored | None, name: str, share_sq: FloatArray) -> float:
         """The `calib.uncertainty.fold_variance` of the difference from another method."""
-        own = self.folds[name]
-        if len(own) == 0:
+        values = self.folds[name]
+        if len(values) == 0:
             return 0.0
-        return fold_variance(own if other is None else own - other.folds[name], share_sq)
+        return fold_variance(values if other is None else values - other.folds[name], share_sq)
 
     def estimates(self, confidence_level: float) -> dict[str, Estimate]:
         """The metrics of views, with their intervals if they have one."""
@@ -137,7 +137,7 @@ class LiveMulticlassComparison(MulticlassComparison):
 
     def aggregates(self) -> MulticlassComparison:
         """The same comparison without the scores of rows."""
-        parts = {each.name: getattr(self, each.name) for each in fields(MulticlassComparison)}
+        parts = {field.name: getattr(self, field.name) for field in fields(MulticlassComparison)}
         return MulticlassComparison(**parts)
 
 
@@ -235,21 +235,21 @@ def compare(
 
 
 def _score(held_out: MatrixFits, key: str) -> Scored:
-    own = held_out.in_order(key)
-    cells = own.leading_cells
+    matrix = held_out.in_order(key)
+    cells = matrix.leading_cells
     drawn = {
         name: replicate_view(view, cells[name], held_out.settings.seed)
-        for name, view in own.leading.items()
+        for name, view in matrix.leading.items()
     }
-    classes = class_table(own, held_out.class_names, N_BINS)
+    classes = class_table(matrix, held_out.class_names, N_BINS)
     return Scored(
-        rows={name: row(own.scores, own.label) for name, row in ROW_METRICS.items()},
+        rows={name: row(matrix.scores, matrix.label) for name, row in ROW_METRICS.items()},
         views={
-            "ece_top_label": ece_top_label(own, n_bins=N_BINS),
+            "ece_top_label": ece_top_label(matrix, n_bins=N_BINS),
             "ece_classwise": float(classes.ece.mean()),
-            "ks_top_1": ks_top_1(own),
-            "ks_top_2": ks_top_2(own),
-            "ks_within_2": ks_within_2(own),
+            "ks_top_1": ks_top_1(matrix),
+            "ks_top_2": ks_top_2(matrix),
+            "ks_within_2": ks_within_2(matrix),
         },
         classes=classes,
         errors={
@@ -274,9 +274,9 @@ def _results(
 ) -> dict[str, MulticlassResult]:
     rows, share_sq = held_out.top_label, held_out.fold_points[1]
 
-    def difference(own: Scored, other: Scored, name: str) -> Estimate:
-        added = own.fold_variance(other, name, share_sq)
-        return mean_estimate(own.rows[name] - other.rows[name], rows, level, added)
+    def difference(method: Scored, other: Scored, name: str) -> Estimate:
+        added = method.fold_variance(other, name, share_sq)
+        return mean_estimate(method.rows[name] - other.rows[name], rows, level, added)
 
     means = {
         key: {name: mean_estimate(values, rows, level) for name, values in one.rows.items()}

@@ -50,13 +50,13 @@ def view_of_matrix(
     for number, key in enumerate(held_out.calibrators):
         label = CALIBRATORS[key].words(matrix=True)[0]
         progress(number / len(held_out.calibrators), f"Evaluating {label}")
-        own = held_out.view(key, settings.view)
-        views[key] = replace(rows, outcome=own.outcome[firsts], score=own.score[firsts])
+        scored = held_out.view(key, settings.view)
+        views[key] = replace(rows, outcome=scored.outcome[firsts], score=scored.score[firsts])
         cells[key] = views[key].cells()
         replicates[key] = replicate_view(views[key], cells[key], settings.seed)
     return CrossFitted(
         rows=rows,
-        scores={key: own.score for key, own in views.items()},
+        scores={key: scored.score for key, scored in views.items()},
         cells=cells,
         replicates=replicates,
         calibrators=held_out.calibrators,
@@ -65,7 +65,9 @@ def view_of_matrix(
         failures=held_out.failures,
         settings=settings,
         outcomes={
-            key: own.outcome for key, own in views.items() if (own.outcome != rows.outcome).any()
+            key: scored.outcome
+            for key, scored in views.items()
+            if (scored.outcome != rows.outcome).any()
         },
         fold_scores=_fold_scores(held_out, settings.view),
         counted=replace(counted, given=replace(given, group=held_out.scored.group)),
@@ -107,13 +109,15 @@ def _fold_scores(held_out: MatrixFits, view: str) -> dict[str, FoldScores]:
     kind, index = check_view(view, len(held_out.class_names))
     rows, share_sq = held_out.fold_points
     share = np.sqrt(share_sq) / np.sqrt(share_sq).sum()
-    found = {}
+    fold_scores = {}
     for key in held_out.calibrators:
         matrices = held_out.fold_matrices(key)
-        both = [binary_problem(each, held_out.scored.label[rows], kind, index) for each in matrices]
-        score, outcome = (np.array(values) for values in zip(*both, strict=True))
-        found[key] = FoldScores(outcome, score, share, share_sq)
-    return found
+        problems = [
+            binary_problem(matrix, held_out.scored.label[rows], kind, index) for matrix in matrices
+        ]
+        score, outcome = (np.array(values) for values in zip(*problems, strict=True))
+        fold_scores[key] = FoldScores(outcome, score, share, share_sq)
+    return fold_scores
 
 
 def replicate_view(rows: BinaryView, cells: ScoreCells, seed: int) -> Replicates:

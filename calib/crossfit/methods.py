@@ -30,11 +30,11 @@ def create_multiclass(key: str, settings: Settings) -> MatrixCalibrator:
     return _with_settings(made, settings)
 
 
-def _with_settings(made: Estimator, settings: Settings) -> Estimator:
-    wanted = {"epsilon": settings.epsilon, "random_state": settings.seed}
-    known = made.get_params()
-    made.set_params(**{name: value for name, value in wanted.items() if name in known})
-    return made
+def _with_settings(estimator: Estimator, settings: Settings) -> Estimator:
+    values = {"epsilon": settings.epsilon, "random_state": settings.seed}
+    parameters = estimator.get_params()
+    estimator.set_params(**{name: value for name, value in values.items() if name in parameters})
+    return estimator
 
 
 def still_valid(
@@ -51,14 +51,16 @@ def still_valid(
     if any(getattr(old, name) != getattr(settings, name) for name in folds_by):
         return set()
     # A method that calibrates only matrices cannot be made for scores.
-    known = [k for k in fitted if make is create_multiclass or CALIBRATORS[k].create is not None]
-    return {k for k in known if _parameters(make(k, old)) == _parameters(make(k, settings))}
+    keys = [k for k in fitted if make is create_multiclass or CALIBRATORS[k].create is not None]
+    return {k for k in keys if _parameters(make(k, old)) == _parameters(make(k, settings))}
 
 
-def _parameters(made: BaseEstimator) -> dict[str, Any]:
+def _parameters(estimator: BaseEstimator) -> dict[str, Any]:
     """All parameters, including those of nested estimators, because estimators compare by id."""
-    found = made.get_params()
-    return {name: each for name, each in found.items() if not isinstance(each, BaseEstimator)}
+    parameters = estimator.get_params()
+    return {
+        name: value for name, value in parameters.items() if not isinstance(value, BaseEstimator)
+    }
 
 
 def merged(

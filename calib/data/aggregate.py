@@ -135,13 +135,13 @@ class Aggregate(Data):
     @property
     def origin(self) -> Origin | None:
         """The conversion of the scores. Counts keep nothing else of how the rows were read."""
-        made = Origin(transform=self.transform.removeprefix("none"), swap=self.swap)
-        return None if made == Origin() else made
+        conversion = Origin(transform=self.transform.removeprefix("none"), swap=self.swap)
+        return None if conversion == Origin() else conversion
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """Remarks about the rows of all models."""
-        return tuple(remark for own in self.noticed.values() for remark in own)
+        return tuple(remark for of_model in self.noticed.values() for remark in of_model)
 
     def check_view(self, view: str) -> None:
         """Raise a ValueError if another view was counted."""
@@ -234,15 +234,15 @@ class Aggregate(Data):
         chosen = [i for i, part in enumerate(self.parts) if part.model == model]
         place = np.full(len(self.parts), -1, dtype=np.int64)
         place[chosen] = np.arange(len(chosen))
-        kept = np.flatnonzero(place[self.strata.part] >= 0)
+        strata = np.flatnonzero(place[self.strata.part] >= 0)
         stratum = np.full(len(self.strata.part), -1, dtype=np.int64)
-        stratum[kept] = np.arange(len(kept))
-        part, *apart = (codes[kept] for codes in arrays_of(self.strata).values())
+        stratum[strata] = np.arange(len(strata))
+        part, *codes_of_strata = (codes[strata] for codes in arrays_of(self.strata).values())
         entries = self.table.pick(stratum[self.table.stratum] >= 0)
         return replace(
             self,
             parts=tuple(replace(self.parts[i], model="") for i in chosen),
-            strata=Strata(place[part], *apart),
+            strata=Strata(place[part], *codes_of_strata),
             table=replace(entries, stratum=stratum[entries.stratum]),
             name=f"{self.name}: {model}" if model else self.name,
             score_name=self.score_name or model,
@@ -268,9 +268,9 @@ class Aggregate(Data):
 
     def _check_model(self, model: str) -> None:
         if model not in self.models:
-            known = ", ".join(map(repr, self.models[:10]))
+            names = ", ".join(map(repr, self.models[:10]))
             raise ValueError(
-                f"model must be one of those that were counted ({known}), got {model!r}. "
+                f"model must be one of those that were counted ({names}), got {model!r}. "
                 "Aggregate.of_model gives the counts of one model."
             )
 
@@ -309,21 +309,21 @@ class Aggregate(Data):
         self._check_model(model)
         chosen = [i for i, p in enumerate(self.parts) if (p.model, p.column) == (model, column)]
         if not chosen:
-            known = ", ".join(sorted({part.column for part in self.parts} - {""})) or "none"
+            columns = ", ".join(sorted({part.column for part in self.parts} - {""})) or "none"
             raise ValueError(
-                f"column must be among those that were counted ({known}), got {column!r}."
+                f"column must be among those that were counted ({columns}), got {column!r}."
             )
         position = np.full(len(self.parts), -1)
         position[chosen] = np.arange(len(chosen))
-        own = position[self.strata.part[self.table.stratum]] >= 0
+        is_chosen = position[self.strata.part[self.table.stratum]] >= 0
         names = tuple(self.parts[i].value for i in chosen)
-        entries = self.table.pick(own)
+        entries = self.table.pick(is_chosen)
         if self.exact and self.table.n_cells > MAX_CELLS:
             entries = entries.bounded()
         if (self.strata.group[entries.stratum] != NONE).any():
             entries = entries.as_rows()
         _, *apart = arrays_of(self.strata).values()
-        test, fold, group = (self._named(own, entries) for own in apart)
+        test, fold, group = (self._named(is_chosen, entries) for is_chosen in apart)
         rows = CountedRows.of_table(
             entries,
             weighted=self.weighted,
@@ -366,10 +366,10 @@ class Aggregate(Data):
         """The name of the crossing of these columns, in the order in which it was counted."""
         pair = next((pair for pair in self.crossings if set(pair) == set(columns)), None)
         if pair is None:
-            known = "; ".join(map(crossed_name, self.crossings)) or "none"
+            crossings = "; ".join(map(crossed_name, self.crossings)) or "none"
             raise ValueError(
                 f"These columns were not counted together: {' and '.join(map(quoted, columns))} "
-                f"(crossings that were counted: {known}). Count them again, with "
+                f"(crossings that were counted: {crossings}). Count them again, with "
                 f"slices=[..., {tuple(columns)!r}]."
             )
         return crossed_name(pair)
@@ -391,14 +391,14 @@ class Aggregate(Data):
         """One row per entry: part, split, fold, cluster, score, outcome, and sums over its rows."""
         table, at = self.table, self.table.stratum
         parts = [self.parts[i] for i in self.strata.part]
-        named = {
+        columns = {
             name: np.array([getattr(part, name) for part in parts], dtype=object)[at]
             for name in ("model", "column", "value")
         }
-        named |= {name: getattr(self.strata, name)[at] for name in ("test", "fold", "group")}
-        named |= {"score": table.score_sum / table.weight, "outcome": table.outcome.astype(int)}
+        columns |= {name: getattr(self.strata, name)[at] for name in ("test", "fold", "group")}
+        columns |= {"score": table.score_sum / table.weight, "outcome": table.outcome.astype(int)}
         sums = ("rows", "weight", "weight_sq", "low", "high")
-        return pd.DataFrame(named | {name: getattr(table, name) for name in sums})
+        return pd.DataFrame(columns | {name: getattr(table, name) for name in sums})
 
     def save(self, path: str | Path) -> None:
         """Write everything to one Parquet file.

@@ -73,29 +73,29 @@ class Known:
     @classmethod
     def read(cls, data: Any) -> Known:
         """Raises ValueError if an entry is missing, unknown or of another kind."""
-        found: Known = Reader().read(cls, data, "the counts")
-        return found
+        header: Known = Reader().read(cls, data, "the counts")
+        return header
 
 
-def to_arrow(named: Mapping[str, Any]) -> pa.Table:
+def to_arrow(attributes: Mapping[str, Any]) -> pa.Table:
     """An aggregate as a table of Arrow's; `named` are its attributes."""
-    known, columns = described(named)
-    metadata = {METADATA_KEY: json.dumps(known, ensure_ascii=False, default=dict).encode()}
+    header, columns = described(attributes)
+    metadata = {METADATA_KEY: json.dumps(header, ensure_ascii=False, default=dict).encode()}
     table = pa.table({name: pa.array(values) for name, values in columns.items()})
     return table.replace_schema_metadata(metadata)
 
 
-def described(named: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def described(attributes: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """All that is known of an aggregate besides the columns of its cells, and these."""
-    others = dict(named)
+    others = dict(attributes)
     parts, strata, table = (others.pop(name) for name in ("parts", "strata", "table"))
-    known = {
+    header = {
         "schema_version": SCHEMA_VERSION,
         "exact": table.exact,
         "parts": [[part.model, part.column, part.value] for part in parts],
-        "strata": {name: own.tolist() for name, own in arrays_of(strata).items()},
+        "strata": {name: codes.tolist() for name, codes in arrays_of(strata).items()},
     }
-    return known | others, arrays_of(table)
+    return header | others, arrays_of(table)
 
 
 def is_written_at(path: str | Path | BinaryIO) -> bool:
@@ -137,10 +137,10 @@ def from_arrow(table: pa.Table, called: str) -> dict[str, Any]:
     Raises ValueError if it is something else, contradicts itself, or is of another version.
     """
     try:
-        known = loads((table.schema.metadata or {})[METADATA_KEY])
+        header = loads((table.schema.metadata or {})[METADATA_KEY])
     except (KeyError, ValueError, RecursionError) as error:
         raise _damaged(called) from error
-    version = known.pop("schema_version", None) if isinstance(known, dict) else None
+    version = header.pop("schema_version", None) if isinstance(header, dict) else None
     if version != SCHEMA_VERSION:
         raise ValueError(
             f"{called} has schema version {version!r}; this calib reads version "
@@ -154,7 +154,7 @@ def from_arrow(table: pa.Table, called: str) -> dict[str, Any]:
             name: np.array(table.column(name).to_numpy(), dtype=kind)
             for name, kind in COLUMN_TYPES.items()
         }
-        return _decoded(columns, Known.read(known))
+        return _decoded(columns, Known.read(header))
     except (KeyError, TypeError, ValueError, pa.ArrowException) as error:
         raise ValueError(
             f"{called} is damaged: its cells contradict each other. Count the predictions "
@@ -162,17 +162,17 @@ def from_arrow(table: pa.Table, called: str) -> dict[str, Any]:
         ) from error
 
 
-def _decoded(columns: dict[str, Any], known: Known) -> dict[str, Any]:
+def _decoded(columns: dict[str, Any], header: Known) -> dict[str, Any]:
     """The attributes of an aggregate."""
-    cells = CellTable(exact=known.exact, **columns)
-    _check_cells(cells, known)
-    others = {name: getattr(known, name) for name in Known.__slots__ if name != "exact"}
-    return others | {"parts": tuple(starmap(Part, known.parts)), "table": cells}
+    cells = CellTable(exact=header.exact, **columns)
+    _check_cells(cells, header)
+    others = {name: getattr(header, name) for name in Known.__slots__ if name != "exact"}
+    return others | {"parts": tuple(starmap(Part, header.parts)), "table": cells}
 
 
-def _check_cells(cells: CellTable, known: Known) -> None:
+def _check_cells(cells: CellTable, header: Known) -> None:
     """Refuse sums that no rows can have."""
-    strata, n_parts, own = known.strata, len(known.parts), arrays_of(known.strata).values()
+    strata, n_parts, codes = header.strata, len(header.parts), arrays_of(header.strata).values()
     with np.errstate(over="ignore", invalid="ignore"):
         least, most = (
             end * cells.weight
@@ -181,7 +181,7 @@ def _check_cells(cells: CellTable, known: Known) -> None:
     one_score = (cells.low == cells.high) & (cells.low == cells.key.view(np.float64))
     sound = (
         len(cells) > 0
-        and len({len(values) for values in own}) == 1
+        and len({len(values) for values in codes}) == 1
         and bool(((cells.stratum >= 0) & (cells.stratum < len(strata.part))).all())
         and bool(((strata.part >= 0) & (strata.part < n_parts)).all())
         and bool((cells.rows > 0).all())
@@ -190,8 +190,8 @@ def _check_cells(cells: CellTable, known: Known) -> None:
         and bool(((cells.low >= 0) & (cells.low <= cells.high) & (cells.high <= 1)).all())
         and bool(((cells.score_sum >= least) & (cells.score_sum <= most)).all())
         and (not cells.exact or bool(one_score.all()))
-        and (known.weighted or bool((cells.weight == cells.rows).all()))
-        and (known.weighted or bool((cells.weight_sq == cells.rows).all()))
+        and (header.weighted or bool((cells.weight == cells.rows).all()))
+        and (header.weighted or bool((cells.weight_sq == cells.rows).all()))
     )
     if not sound:
         raise ValueError("Cells must have rows, weights above 0 and scores within [0, 1].")
@@ -204,14 +204,17 @@ WEIGHT_COLUMNS = ("weight", "weight_sq")
 MAX_UNPACKED_ENTRIES = 5_000_000
 
 
-def to_json(named: Mapping[str, Any]) -> dict[str, Any]:
+def to_json(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Everything as values that JSON can write; `named` are the attributes."""
-    known, columns = described(named)
-    left_out = (ONE_SCORE_COLUMNS if known["exact"] else ()) + (
-        () if known["weighted"] else WEIGHT_COLUMNS
+    header, columns = described(attributes)
+    left_out = (ONE_SCORE_COLUMNS if header["exact"] else ()) + (
+        () if header["weighted"] else WEIGHT_COLUMNS
     )
-    packed = {name: _packed(own) for name, own in columns.items() if name not in left_out}
-    plain = {name: list(own) if isinstance(own, tuple) else own for name, own in known.items()}
+    packed = {name: _packed(values) for name, values in columns.items() if name not in left_out}
+    plain = {
+        name: list(values) if isinstance(values, tuple) else values
+        for name, values in header.items()
+    }
     return {**plain, "columns": packed}
 
 
@@ -226,23 +229,23 @@ def from_json(data: Any) -> dict[str, Any]:
         raise ValueError("the cells are damaged.") from error
 
 
-def _read(known: dict[str, Any]) -> dict[str, Any]:
-    version, packed = known.pop("schema_version"), dict(known.pop("columns"))
+def _read(data: dict[str, Any]) -> dict[str, Any]:
+    version, packed = data.pop("schema_version"), dict(data.pop("columns"))
     if version != SCHEMA_VERSION:
         raise ValueError(
             f"the cells have schema version {version!r:.60}; this calib reads version "
             f"{SCHEMA_VERSION}. Update calib."
         )
-    found = Known.read(known)
+    header = Known.read(data)
     columns = {name: _unpacked(text, COLUMN_TYPES[name]) for name, text in packed.items()}
     if len({len(values) for values in columns.values()}) != 1:
         raise ValueError("columns of cells must have one length.")
-    if not found.weighted:
+    if not header.weighted:
         columns |= dict.fromkeys(WEIGHT_COLUMNS, columns["rows"].astype(np.float64))
-    if found.exact:
+    if header.exact:
         score = columns["key"].view(np.float64)
         columns |= {"low": score, "high": score, "score_sum": score * columns["weight"]}
-    return _decoded({name: columns[name] for name in COLUMN_TYPES}, found)
+    return _decoded({name: columns[name] for name in COLUMN_TYPES}, header)
 
 
 def _packed(values: NDArray[Any]) -> str:

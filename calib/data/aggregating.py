@@ -211,8 +211,8 @@ def join_models(found: Mapping[str, Aggregate]) -> Aggregate:
 
 
 def _kept_apart(view: BinaryView) -> dict[str, IntArray]:
-    found = {"test": view.test, "fold": view.fold}
-    kept = {name: own.astype(np.int64) for name, own in found.items() if own is not None}
+    splits = {"test": view.test, "fold": view.fold}
+    kept = {name: values.astype(np.int64) for name, values in splits.items() if values is not None}
     if view.group is not None:
         # Clusters get the numbers that `CountedRows` gives them.
         columns = (view.score, view.weight, view.fold)
@@ -235,10 +235,10 @@ def _count(
     stratum, firsts = _number(keys)
     rows = (view.score, view.outcome, view.weight, stratum)
     table = count_rows(*rows, max_scores=max_scores, cut=cut)
-    own = {name: values[firsts] for name, values in kept.items()}
+    by_stratum = {name: values[firsts] for name, values in kept.items()}
     none = np.full(len(firsts), NONE, dtype=np.int64)
     part = first_part + (np.zeros(len(firsts), dtype=np.int64) if codes is None else codes[firsts])
-    return Strata(part, *(own.get(name, none) for name in ("test", "fold", "group"))), table
+    return Strata(part, *(by_stratum.get(name, none) for name in ("test", "fold", "group"))), table
 
 
 def _number(keys: list[IntArray]) -> tuple[IntArray | None, IntArray]:

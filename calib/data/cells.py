@@ -95,8 +95,8 @@ class ScoreCells(Cells):
             return cells
         code = pd.factorize(np.asarray(groups), use_na_sentinel=False)[0].astype(np.int64)
         check_same_length(**{of_outcomes: outcome, "groups": code})
-        own = np.ones(len(code)) if weight is None else weight
-        effect = curve_design_effect(cells, score, outcome, own, own * own, code)
+        weights = np.ones(len(code)) if weight is None else weight
+        effect = curve_design_effect(cells, score, outcome, weights, weights * weights, code)
         return replace(cells, design_effect=effect)
 
     @classmethod
@@ -117,7 +117,7 @@ class ScoreCells(Cells):
         positive = np.where(outcome, weight, 0.0)
         squares = positive if weight_sq is weight else np.where(outcome, weight_sq, 0.0)
         entries = cls(score, rows, weight, positive, weight_sq, squares)
-        cells = entries._of(ordered[starts], lambda own: np.add.reduceat(own[order], starts))
+        cells = entries._of(ordered[starts], lambda values: np.add.reduceat(values[order], starts))
         if group is None:
             return cells
         effect = curve_design_effect(cells, score, outcome, weight, weight_sq, group)
@@ -140,16 +140,16 @@ class ScoreCells(Cells):
         """Select or reorder cells, and give them other scores."""
         return self._of(score, lambda values: values[chosen])
 
-    def _of(self, score: FloatArray, made: Callable[[FloatArray], FloatArray]) -> ScoreCells:
+    def _of(self, score: FloatArray, transform: Callable[[FloatArray], FloatArray]) -> ScoreCells:
         """Cells whose sums are made of these, at other scores."""
         # Without weights, `weight` and `weight_sq` are the same array. They must stay the same:
         # fits test identity to see whether rows are weighted.
         names = ("rows", "weight", "positive", "weight_sq", "positive_sq")
         sums: dict[str, Any] = {name: getattr(self, name) for name in names}
-        once: dict[int, Any] = {
-            id(values): made(values) for values in {id(v): v for v in sums.values()}.values()
+        transformed: dict[int, Any] = {
+            id(values): transform(values) for values in {id(v): v for v in sums.values()}.values()
         }
-        return replace(self, score=score, **{name: once[id(v)] for name, v in sums.items()})
+        return replace(self, score=score, **{name: transformed[id(v)] for name, v in sums.items()})
 
     @classmethod
     def _count(cls, outcome: BoolArray, score: FloatArray) -> ScoreCells:
@@ -165,8 +165,10 @@ class ScoreCells(Cells):
     @classmethod
     def _sum(cls, outcome: BoolArray, score: FloatArray, weight: FloatArray) -> ScoreCells:
         order = increasing_order(score + 0.0)
-        own = weight[order]
-        return cls.from_entries(outcome[order], score[order], np.ones(len(own)), own, own * own)
+        ordered = weight[order]
+        return cls.from_entries(
+            outcome[order], score[order], np.ones(len(ordered)), ordered, ordered * ordered
+        )
 
     @property
     def weight_of_a_row(self) -> float:

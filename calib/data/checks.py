@@ -27,12 +27,12 @@ def check_outcomes(y_true: ArrayLike, name: str = "y_true") -> BoolArray:
         allowed = (values == 0) | (values == 1)
         if allowed.all():
             return values.astype(np.bool_)
-        odd = f"{values[~allowed][0].item()!r}"
+        refused = f"{values[~allowed][0].item()!r}"
     else:
         listed = values.tolist()
         first = next((value for value in listed if not isinstance(value, NUMBERS)), listed[0])
-        odd = f"{values.dtype} values such as {first!r}"
-    raise ValueError(f"{name} must hold only 0 and 1 (or booleans), got {odd}.")
+        refused = f"{values.dtype} values such as {first!r}"
+    raise ValueError(f"{name} must hold only 0 and 1 (or booleans), got {refused}.")
 
 
 def unboxed(values: NDArray[Any]) -> NDArray[Any]:
@@ -80,8 +80,8 @@ def weight_range_trouble(weight: FloatArray) -> str:
     """
     low, high = float(weight.min()), float(weight.max())
     if low < MIN_WEIGHT or high > MAX_WEIGHT:
-        odd = low if low < MIN_WEIGHT else high
-        return f"be between {MIN_WEIGHT:g} and {MAX_WEIGHT:g}, got {odd:.4g}"
+        refused = low if low < MIN_WEIGHT else high
+        return f"be between {MIN_WEIGHT:g} and {MAX_WEIGHT:g}, got {refused:.4g}"
     total = float(weight.sum())
     if low < MIN_WEIGHT_SHARE * total:
         return (

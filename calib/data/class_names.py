@@ -66,18 +66,18 @@ def read_classes(columns: Sequence[str], labels: Sequence[str]) -> tuple[Reading
     >>> [each.labels for each in read_classes(["p_0", "p_1", "p_2"], ["1", "2", "3"])]
     [('0', '1', '2'), ('1', '2', '3')]
     """
-    named = _by_name(columns, labels)
-    if named and named[0].complete:
-        return (*named, *_shifted(named[0], labels)) if len(named) == 1 else named
+    by_name = _by_name(columns, labels)
+    if by_name and by_name[0].complete:
+        return (*by_name, *_shifted(by_name[0], labels)) if len(by_name) == 1 else by_name
     bare, ordered = bare_names(columns), _by_order(columns, labels)
     # A number in some of the names, such as "resnet1", is not a label.
-    if named and ordered and not are_numbers(bare):
-        named = ()
-    if not ordered and not named and len(labels) == len(columns):
+    if by_name and ordered and not are_numbers(bare):
+        by_name = ()
+    if not ordered and not by_name and len(labels) == len(columns):
         ordered = _in_sorted_order(columns, labels)
         # Words that differ from the labels contradict them, so a person must confirm their order.
-        named = () if are_numbers(bare) else (reading_of(bare, labels),)
-    return _distinct([*named, *ordered])
+        by_name = () if are_numbers(bare) else (reading_of(bare, labels),)
+    return _distinct([*by_name, *ordered])
 
 
 def reading_of(names: Sequence[str], labels: Sequence[str]) -> Reading:
@@ -102,54 +102,54 @@ def are_numbers(names: Sequence[str]) -> bool:
 def _by_name(columns: Sequence[str], labels: Sequence[str]) -> tuple[Reading, ...]:
     """The readings of the names under which the most labels have a column."""
     cut = _cut_names(columns)
-    found = [reading_of(names, labels) for names in cut]
+    readings = [reading_of(names, labels) for names in cut]
     # Labels can also be words of the whole names, or of the parts in which the names differ.
-    found += [_of_names(names, labels, _held(names, labels)) for names in (cut[0], cut[-1])]
-    most = max(sum(place >= 0 for place in each.places) for each in found)
+    readings += [_of_names(names, labels, _held(names, labels)) for names in (cut[0], cut[-1])]
+    most = max(sum(place >= 0 for place in reading.places) for reading in readings)
     if not most:
         return ()
     # The shorter of two names is the class: "p_cat" is "cat".
-    best = [each for each in found if sum(place >= 0 for place in each.places) == most]
+    best = [reading for reading in readings if sum(place >= 0 for place in reading.places) == most]
     return _distinct(reversed(best))
 
 
 def _of_names(names: Sequence[str], labels: Sequence[str], places: Mapping[str, int]) -> Reading:
     """The reading where labels are spelled as the names are, or nearly so."""
     keys = {label_key(name): place for name, place in places.items()}
-    wanted = [label_key(label) for label in labels]
-    if len(keys) < len(places) or len(set(wanted)) < len(wanted):
-        keys, wanted = dict(places), list(labels)
-    found = tuple(keys.get(key, -1) for key in wanted)
-    written = dict(zip(found, labels, strict=True))
-    return Reading(tuple(written.get(i, name) for i, name in enumerate(names)), "name", found)
+    label_keys = [label_key(label) for label in labels]
+    if len(keys) < len(places) or len(set(label_keys)) < len(label_keys):
+        keys, label_keys = dict(places), list(labels)
+    columns = tuple(keys.get(key, -1) for key in label_keys)
+    written = dict(zip(columns, labels, strict=True))
+    return Reading(tuple(written.get(i, name) for i, name in enumerate(names)), "name", columns)
 
 
 def _held(names: Sequence[str], labels: Sequence[str]) -> dict[str, int]:
     """The place of each label that is a part of exactly one name, if no name holds two."""
-    wanted = {tuple(_words(label)): label for label in labels}
-    lengths = sorted({len(words) for words in wanted}, reverse=True)
+    label_of_words = {tuple(_words(label)): label for label in labels}
+    lengths = sorted({len(words) for words in label_of_words}, reverse=True)
     places: dict[str, int] = {}
     for place, name in enumerate(names):
-        held = _longest(_words(name), wanted, lengths)
-        if len(held) > 1 or held & set(places):
+        labels_of_name = _longest(_words(name), label_of_words, lengths)
+        if len(labels_of_name) > 1 or labels_of_name & set(places):
             return {}
-        places |= dict.fromkeys(held, place)
+        places |= dict.fromkeys(labels_of_name, place)
     return places
 
 
 def _longest(
-    words: list[str], wanted: Mapping[tuple[str, ...], str], lengths: list[int]
+    words: list[str], label_of_words: Mapping[tuple[str, ...], str], lengths: list[int]
 ) -> set[str]:
     """The labels in a name; of labels that overlap, such as "New York" and "York", the longest."""
-    held: set[str] = set()
+    labels: set[str] = set()
     free = [True] * len(words)
     for length in lengths:
         for start in range(len(words) - length + 1):
             part = slice(start, start + length)
-            if length and tuple(words[part]) in wanted and all(free[part]):
-                held.add(wanted[tuple(words[part])])
+            if length and tuple(words[part]) in label_of_words and all(free[part]):
+                labels.add(label_of_words[tuple(words[part])])
                 free[part] = [False] * length
-    return held
+    return labels
 
 
 def _words(name: str) -> list[str]:
@@ -195,31 +195,31 @@ def _bare(name: str) -> str:
     return (plain if opened else plain.rstrip(" _-:=)]}").lstrip(" _:=")).strip() or name
 
 
-def _shifted(named: Reading, labels: Sequence[str]) -> Iterable[Reading]:
+def _shifted(reading: Reading, labels: Sequence[str]) -> Iterable[Reading]:
     """The reading that labels count from 1, where columns count from 0 and no label is 0."""
-    names, wanted = _numbers(named.labels), _numbers(labels)
-    if names is None or wanted is None or set(names) != set(range(len(names))) or 0 in wanted:
+    names, numbers = _numbers(reading.labels), _numbers(labels)
+    if names is None or numbers is None or 0 in numbers or set(names) != set(range(len(names))):
         return
     written = tuple(str(number + 1) for number in names)
-    yield Reading(written, "order", tuple(names.index(number - 1) for number in wanted))
+    yield Reading(written, "order", tuple(names.index(number - 1) for number in numbers))
 
 
 def _by_order(columns: Sequence[str], labels: Sequence[str]) -> list[Reading]:
     """The readings of labels as numbers from 0 or from 1."""
-    wanted = _numbers(labels)
-    found = []
+    numbers = _numbers(labels)
+    readings = []
     for order in _orders(columns):
         for first in (0, 1):
-            if wanted and first <= min(wanted) and max(wanted) < len(columns) + first:
+            if numbers and first <= min(numbers) and max(numbers) < len(columns) + first:
                 names = [str(first + i) for i in range(len(columns))]
-                found.append(_in_order(order, names, [n - first for n in wanted], "index"))
-    return found
+                readings.append(_in_order(order, names, [n - first for n in numbers], "index"))
+    return readings
 
 
 def _in_sorted_order(columns: Sequence[str], labels: Sequence[str]) -> list[Reading]:
     """The reading of as many labels as columns, in sorted order, as scikit-learn has them."""
-    order, wanted = _orders(columns)[0], _numbers(labels)
-    ranks = [sorted(wanted).index(n) for n in wanted] if wanted else list(range(len(labels)))
+    order, numbers = _orders(columns)[0], _numbers(labels)
+    ranks = [sorted(numbers).index(n) for n in numbers] if numbers else list(range(len(labels)))
     names = [label for _, label in sorted(zip(ranks, labels, strict=True))]
     return [_in_order(order, names, ranks, "order")]
 
@@ -251,4 +251,4 @@ def _numbers(names: Sequence[str]) -> list[int] | None:
 
 def _distinct(readings: Iterable[Reading]) -> tuple[Reading, ...]:
     """The readings that differ in the column of a label; the first of those that do not."""
-    return tuple({each.places: each for each in reversed(list(readings))}.values())[::-1]
+    return tuple({reading.places: reading for reading in reversed(list(readings))}.values())[::-1]

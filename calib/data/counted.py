@@ -154,11 +154,11 @@ class CountedRows(Locked):
         if self.entry is not None:
             return self.entry
         assert self.keys is not None
-        own, cell = self.entries, self._cell_of(self.keys, rows.score)
-        if own.group is not None:
+        entries, cell = self.entries, self._cell_of(self.keys, rows.score)
+        if entries.group is not None:
             return self._find_in_clusters(rows, cell)
-        place = np.full((2 * _n_folds(own), len(self.keys), 2), -1)
-        place[_strata(own), self.cell, own.outcome.astype(int)] = np.arange(len(own))
+        place = np.full((2 * _n_folds(entries), len(self.keys), 2), -1)
+        place[_strata(entries), self.cell, entries.outcome.astype(int)] = np.arange(len(entries))
         return place[_strata(rows), cell, rows.outcome.astype(int)]
 
     def _find_in_clusters(self, rows: BinaryView, cell: IntArray) -> IntArray:
@@ -172,14 +172,14 @@ class CountedRows(Locked):
             stratum = view.group * n_strata + _strata(view)
             return (stratum * n_cells + cell) * 2 + view.outcome
 
-        own, wanted = code(self.entries, self.cell), code(rows, cell)
-        order, place = np.argsort(own, kind="stable"), np.argsort(wanted, kind="stable")
-        own, wanted = own[order], wanted[place]
+        of_entries, of_rows = code(self.entries, self.cell), code(rows, cell)
+        order, place = np.argsort(of_entries, kind="stable"), np.argsort(of_rows, kind="stable")
+        of_entries, of_rows = of_entries[order], of_rows[place]
         # Equal rows get different entries: the nth row gets the nth entry.
-        nth = np.arange(len(wanted)) - np.searchsorted(wanted, wanted)
-        found = np.empty_like(place)
-        found[place] = order[np.searchsorted(own, wanted) + nth]
-        return found
+        nth = np.arange(len(of_rows)) - np.searchsorted(of_rows, of_rows)
+        entry = np.empty_like(place)
+        entry[place] = order[np.searchsorted(of_entries, of_rows) + nth]
+        return entry
 
     def _cell_of(self, keys: IntArray, score: FloatArray) -> IntArray:
         last = len(keys) - 1
@@ -194,15 +194,15 @@ class CountedRows(Locked):
 
     def test_rows(self) -> CountedRows:
         """The entries of test rows; `given` has just these rows."""
-        chosen, own = self.entries.test, self.entries.scored
+        chosen, entries = self.entries.test, self.entries.scored
         assert chosen is not None
         given = None if self.given is None else self.given.scored
         if self.entry is not None:
             number = np.cumsum(chosen) - 1
-            return CountedRows(own, entry=number[self.entry[chosen[self.entry]]], given=given)
+            return CountedRows(entries, entry=number[self.entry[chosen[self.entry]]], given=given)
         assert self.cell is not None
         spread = None if self.spread is None else self.spread.part(chosen)
-        return CountedRows(own, self.cell[chosen], self.keys, self.exact, None, spread, given)
+        return CountedRows(entries, self.cell[chosen], self.keys, self.exact, None, spread, given)
 
 
 def _n_folds(rows: BinaryView) -> int:
@@ -210,8 +210,8 @@ def _n_folds(rows: BinaryView) -> int:
 
 
 def _strata(rows: BinaryView) -> IntArray | int:
-    own = _stratum(rows)
-    return 0 if own is None else own
+    stratum = _stratum(rows)
+    return 0 if stratum is None else stratum
 
 
 def _stratum(rows: BinaryView) -> IntArray | None:

@@ -96,10 +96,10 @@ class Origin:
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of `calib.load` other than the file."""
-        named = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in NO_ARGUMENTS}
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in NO_ARGUMENTS}
         return {
             ARGUMENT_NAMES.get(name, name): value
-            for name, value in named.items()
+            for name, value in values.items()
             if value or (name in ("header", "day_first") and value is not None)
         }
 
@@ -114,20 +114,20 @@ class Origin:
 
     def remarks(self, n_rows: int, *, copied: bool = False) -> tuple[str, ...]:
         """Remarks about a file with this number of rows, which are copies of each other or not."""
-        found = []
+        remarks = []
         if self.sampled_of:
-            found.append(
+            remarks.append(
                 f"These are {n_rows:,} of {self.sampled_of:,} rows, drawn at random (seed "
                 f"{self.seed}). All numbers are of this sample."
             )
         # If most rows repeat others, columns are few and rounded, and repeats are chance.
         if copied:
-            found.append(copied_rows(self.repeated_rows, n_rows))
+            remarks.append(copied_rows(self.repeated_rows, n_rows))
         elif 0 < 2 * self.repeated_rows <= n_rows:
-            found.append(repeated_rows(self.repeated_rows))
+            remarks.append(repeated_rows(self.repeated_rows))
         if self.repeated_ids:
-            found.append(repeated_ids(self.repeated_ids))
-        return tuple(found)
+            remarks.append(repeated_ids(self.repeated_ids))
+        return tuple(remarks)
 
 
 def conversion_of(origin: Origin | None) -> dict[str, Any]:

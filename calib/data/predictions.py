@@ -386,11 +386,11 @@ def _named_folds(fold: ArrayLike) -> tuple[IntArray, tuple[str, ...]]:
 
 def _fingerprint(predictions: Predictions) -> str:
     digest = hashlib.sha256()
-    own = ("outcome", "scores", "weight", "test", "group", "fold")
-    named: dict[str, NDArray[Any] | None] = {name: getattr(predictions, name) for name in own}
-    named |= {f"column {name}": values for name, values in predictions.columns.items()}
+    names = ("outcome", "scores", "weight", "test", "group", "fold")
+    columns: dict[str, NDArray[Any] | None] = {name: getattr(predictions, name) for name in names}
+    columns |= {f"column {name}": values for name, values in predictions.columns.items()}
     digest.update(repr(predictions.class_names).encode())
-    for name, values in named.items():
+    for name, values in columns.items():
         if values is None:
             continue
         digest.update(f"{name} {values.dtype.str} {values.shape}".encode())

@@ -48,8 +48,8 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
 
     def change(self, key: str, **changes: Any) -> None:
         """Change attributes of an entry that is already registered, without importing anything."""
-        own: Any = self._own[key]
-        self._own[key] = replace(own, **changes)
+        entry: Any = self._own[key]
+        self._own[key] = replace(entry, **changes)
 
     @property
     def _entries(self) -> dict[str, Entry]:
@@ -60,11 +60,11 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
                     self._begun = True
                     package = importlib.import_module(self._package)
                     modules = pkgutil.iter_modules(package.__path__, f"{self._package}.")
-                    for name in sorted(found.name for found in modules):
+                    for name in sorted(module.name for module in modules):
                         importlib.import_module(name)
                     self._add_installed()
                     if order := self._order:
-                        self._own = dict(sorted(self._own.items(), key=lambda own: order(own[1])))
+                        self._own = dict(sorted(self._own.items(), key=lambda item: order(item[1])))
                     self._complete = True
         return self._own
 
@@ -85,8 +85,8 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         try:
             return self._entries[key]
         except KeyError:
-            known = ", ".join(map(repr, self._entries))
-            raise KeyError(f"{self._kind} must be one of {known}, got {key!r}.") from None
+            keys = ", ".join(map(repr, self._entries))
+            raise KeyError(f"{self._kind} must be one of {keys}, got {key!r}.") from None
 
     def __contains__(self, key: object) -> bool:
         return key in self._entries

@@ -97,10 +97,11 @@ def crossed(
     one: tuple[tuple[str, ...], IntArray], other: tuple[tuple[str, ...], IntArray]
 ) -> tuple[tuple[str, ...], IntArray]:
     """The combinations of two columns' slices that have rows, and that of each row."""
-    (first, codes), (second, others) = one, other
-    present, own = np.unique(codes * len(second) + others, return_inverse=True)
+    (first, codes), (second, second_codes) = one, other
+    present, pair_codes = np.unique(codes * len(second) + second_codes, return_inverse=True)
     pairs = (divmod(code, len(second)) for code in present.tolist())
-    return tuple(crossed_name((first[i], second[j])) for i, j in pairs), own.astype(np.int64)
+    names = tuple(crossed_name((first[i], second[j])) for i, j in pairs)
+    return names, pair_codes.astype(np.int64)
 
 
 def _check(columns: Mapping[str, NDArray[Any]], names: Sequence[str], n_ranges: int) -> None:
@@ -108,16 +109,16 @@ def _check(columns: Mapping[str, NDArray[Any]], names: Sequence[str], n_ranges: 
         raise ValueError(f"names must be one column, or two different ones, got {list(names)}.")
     unknown = [name for name in names if name not in columns]
     if unknown:
-        known = ", ".join(columns) or "none"
-        raise ValueError(f"names must be among the slice columns ({known}), got {unknown[0]!r}.")
+        listed = ", ".join(columns) or "none"
+        raise ValueError(f"names must be among the slice columns ({listed}), got {unknown[0]!r}.")
     if n_ranges < 2:
         raise ValueError(f"n_ranges must be at least 2, got {n_ranges}.")
 
 
 def _cut(values: NDArray[Any], n_ranges: int) -> tuple[tuple[str, ...], IntArray]:
     codes, distinct = pd.factorize(values, use_na_sentinel=False)
-    names, own = cut_distinct(np.asarray(distinct), np.bincount(codes), n_ranges)
-    return names, own[codes]
+    names, slices = cut_distinct(np.asarray(distinct), np.bincount(codes), n_ranges)
+    return names, slices[codes]
 
 
 def cut_distinct(
@@ -128,13 +129,13 @@ def cut_distinct(
     The result is the names of the slices, and the position of the slice of each value.
     """
     missing = np.asarray(pd.isna(values))
-    known = values[~missing]
+    present = values[~missing]
     codes = np.empty(len(values), dtype=np.int64)
-    if known.dtype.kind in "iufM" and len(known) > MAX_NUMBERS:
-        names, codes[~missing] = _ranges(known, counts[~missing], n_ranges)
+    if present.dtype.kind in "iufM" and len(present) > MAX_NUMBERS:
+        names, codes[~missing] = _ranges(present, counts[~missing], n_ranges)
     else:
-        order = in_order(known)
-        names = [value_name(known[i]) for i in order]
+        order = in_order(present)
+        names = [value_name(present[i]) for i in order]
         codes[~missing] = np.argsort(order)
     codes[missing] = len(names)
     # Slices without rows are left out.
@@ -233,8 +234,8 @@ def singles_and_pairs(
 
     Raises ValueError if one is neither a column nor a pair of two slices.
     """
-    wanted = [(each,) if isinstance(each, str) else tuple(each) for each in slices]
-    for names in wanted:
+    requested = [(column,) if isinstance(column, str) else tuple(column) for column in slices]
+    for names in requested:
         if not 1 <= len(names) <= 2 or len(set(names)) < len(names):
             raise ValueError(
                 f"slices must hold columns, and pairs of two different columns, got {names!r}."
@@ -244,9 +245,9 @@ def singles_and_pairs(
                 f"The time column {quoted(str(time))} cannot be crossed with a slice. Cross two "
                 "slices, or count without `time`."
             )
-    found = dict.fromkeys(name for names in wanted for name in names)
-    singles = tuple(name for name in found if name != time)
-    pairs = tuple(dict.fromkeys((names[0], names[1]) for names in wanted if len(names) == 2))
+    columns = dict.fromkeys(name for names in requested for name in names)
+    singles = tuple(name for name in columns if name != time)
+    pairs = tuple(dict.fromkeys((names[0], names[1]) for names in requested if len(names) == 2))
     if twice := set(singles) & set(map(crossed_name, pairs)):
         raise ValueError(f"A column is called like a crossing: {min(twice)!r}. Rename it.")
     return singles, pairs

@@ -116,11 +116,11 @@ class Reader:
 @cache
 def entries_of(kind: Any) -> tuple[Mapping[str, Any], Sequence[str]]:
     """The kinds of a dataclass's entries by name, and the names of those that must be there."""
-    given = [f for f in dataclasses.fields(kind) if f.init]
+    entries = [f for f in dataclasses.fields(kind) if f.init]
     missing = dataclasses.MISSING
-    needed = [f.name for f in given if f.default is missing and f.default_factory is missing]
+    needed = [f.name for f in entries if f.default is missing and f.default_factory is missing]
     hints = get_type_hints(kind, include_extras=True)
-    return {f.name: hints[f.name] for f in given}, needed
+    return {f.name: hints[f.name] for f in entries}, needed
 
 
 def short(data: Any) -> str:
@@ -139,7 +139,7 @@ def _no_constant(name: str) -> Any:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
+    entries = dict(pairs)
+    if len(entries) != len(pairs):
         raise ValueError("it must name every entry once, got one twice")
-    return made
+    return entries

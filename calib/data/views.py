@@ -182,10 +182,10 @@ class ScoreMatrix(Locked):
 
 
 def _picked(rows: BinaryView | ScoreMatrix, chosen: NDArray[Any]) -> dict[str, Any]:
-    own = {each.name: getattr(rows, each.name) for each in fields(rows)}
+    columns = {column.name: getattr(rows, column.name) for column in fields(rows)}
     # Positions are faster: a mask would be searched again for every column.
     chosen = np.flatnonzero(chosen) if chosen.dtype == np.bool_ else chosen
-    return {name: None if each is None else each[chosen] for name, each in own.items()}
+    return {name: None if column is None else column[chosen] for name, column in columns.items()}
 
 
 def parse_view(view: str) -> tuple[str, int]:

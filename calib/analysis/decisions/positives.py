@@ -93,9 +93,9 @@ def expected_counts(
     weight = rows.weights
     total = float(weight.sum())
 
-    def excess(own: BinaryView) -> Estimate:
-        whole = Slicing.whole(len(own))
-        gaps = slice_gaps(own, own.score, whole, confidence_level=confidence_level)
+    def excess(part: BinaryView) -> Estimate:
+        whole = Slicing.whole(len(part))
+        gaps = slice_gaps(part, part.score, whole, confidence_level=confidence_level)
         return Estimate(*(float(bound[0]) * total for bound in (gaps.gap, gaps.low, gaps.high)))
 
     return ExpectedCounts(
@@ -104,6 +104,6 @@ def expected_counts(
         rows=rows.n_rows,
         weight=total,
         observed=float(weight @ rows.outcome),
-        expected={key: float(weight @ own.score) for key, own in picked.items()},
-        excess={key: excess(own) for key, own in picked.items()},
+        expected={key: float(weight @ part.score) for key, part in picked.items()},
+        excess={key: excess(part) for key, part in picked.items()},
     )

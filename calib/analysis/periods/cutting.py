@@ -90,15 +90,15 @@ def cut_periods(
         raise ValueError(f"unit must be one of {', '.join(UNITS)}, got {unit!r}.")
     count = np.ones(len(values)) if count is None else count
     dates = values.dtype.kind == "M"
-    found = _cut_dates(values, unit, count) if dates else _cut_values(values, count)
-    if not len(found):
+    periods = _cut_dates(values, unit, count) if dates else _cut_values(values, count)
+    if not len(periods):
         raise ValueError(f"A time column must hold a time, got {count.sum():.0f} rows without one.")
-    if len(found) > MAX_PERIODS:
+    if len(periods) > MAX_PERIODS:
         raise ValueError(
             f"A time column is cut in at most {MAX_PERIODS} periods: choose a longer unit, "
-            f"got {len(found):,}."
+            f"got {len(periods):,}."
         )
-    return found
+    return periods
 
 
 def _cut_dates(values: NDArray[Any], unit: Unit | None, count: FloatArray) -> Periods:
@@ -129,9 +129,9 @@ def _resolution(days: IntArray) -> Unit:
     distinct = np.unique(days)
     if len(distinct) > 1:
         for unit in reversed(UNITS):
-            own = _numbers(distinct, unit)
-            starts = (_numbers(distinct - 1, unit) != own).all()
-            if starts or (_numbers(distinct + 1, unit) != own).all():
+            numbers = _numbers(distinct, unit)
+            starts = (_numbers(distinct - 1, unit) != numbers).all()
+            if starts or (_numbers(distinct + 1, unit) != numbers).all():
                 return unit
     return "day"
 
@@ -178,18 +178,18 @@ def _cut_values(values: NDArray[Any], count: FloatArray) -> Periods:
 
 
 def _cut_ranges(values: FloatArray, count: FloatArray) -> Periods:
-    known = np.isfinite(values)
+    finite = np.isfinite(values)
     levels = np.linspace(0.0, 1.0, N_RANGES + 1)
-    edges = np.unique(quantiles_of_counts(values[known], count[known], levels))
+    edges = np.unique(quantiles_of_counts(values[finite], count[finite], levels))
     number = np.searchsorted(edges[1:-1], values, side="left")
-    present, codes = _numbered(number, known)
+    present, codes = _numbered(number, finite)
     texts = edge_names(edges)
     names = tuple(f"{texts[n]} to {texts[n + 1]}" for n in present)
     return Periods("range", names, np.arange(len(present)), codes)
 
 
-def _numbered(number: IntArray, known: BoolArray) -> tuple[IntArray, IntArray]:
+def _numbered(number: IntArray, has_time: BoolArray) -> tuple[IntArray, IntArray]:
     """Those of the known rows, and which of them each row has: -1 where it is not known."""
     codes = np.full(len(number), -1, dtype=np.int64)
-    present, codes[known] = np.unique(number[known], return_inverse=True)
+    present, codes[has_time] = np.unique(number[has_time], return_inverse=True)
     return present, codes

@@ -183,8 +183,8 @@ def timed_rows(
     array([0.45, 0.45])
     """
     if column not in data.columns:
-        known = ", ".join(data.columns) or "none"
-        raise ValueError(f"time must be one of the columns ({known}), got {column!r}.")
+        columns = ", ".join(data.columns) or "none"
+        raise ValueError(f"time must be one of the columns ({columns}), got {column!r}.")
     values, rows = data.timed(column, held_out.settings.view)
     dates = values.dtype.kind == "M"
     periods = cut_periods(values, unit if dates else None, count=rows.counts)

@@ -39,8 +39,8 @@ def bin_of(curve: ReliabilityCurve, score: float) -> int | None:
     inside = (curve.low_edge < score) & (score <= curve.high_edge)
     # The first bin contains its lower end, too.
     inside[0] |= score == curve.low_edge[0] == 0.0
-    found = np.flatnonzero(inside)
-    return int(found[0]) if len(found) else None
+    positions = np.flatnonzero(inside)
+    return int(positions[0]) if len(positions) else None
 
 
 def score_in(curve: ReliabilityCurve, position: int) -> float:
@@ -130,24 +130,24 @@ def row_table(
     """
     number = rows if predictions.test is None else np.flatnonzero(predictions.test)[rows]
     view = held_out.given_rows
-    found: dict[str, NDArray[Any]] = {
+    table: dict[str, NDArray[Any]] = {
         "row": number + 1,
         predictions.outcome_name: np.array(predictions.class_names)[predictions.outcome[number]],
     }
     if predictions.n_classes > 2:
         outcome = held_out.row_view(method).outcome
-        found["positive"] = outcome[rows].astype(np.int64)
-    found[predictions.score_name] = view.score[rows]
+        table["positive"] = outcome[rows].astype(np.int64)
+    table[predictions.score_name] = view.score[rows]
     if method != "uncalibrated":
-        found[f"{predictions.score_name}, {method}"] = held_out.row_scores(method)[rows]
+        table[f"{predictions.score_name}, {method}"] = held_out.row_scores(method)[rows]
     if view.weight is not None:
-        found["weight"] = view.weight[rows]
+        table["weight"] = view.weight[rows]
     if predictions.group is not None:
-        found["group"] = predictions.group[number]
+        table["group"] = predictions.group[number]
     for name, values in predictions.columns.items():
         # A column of the file can have the name of one of the columns above.
-        found[f"{name} (column)" if name in found else name] = values[number]
-    return pd.DataFrame(found)
+        table[f"{name} (column)" if name in table else name] = values[number]
+    return pd.DataFrame(table)
 
 
 def slice_reliability(
@@ -187,12 +187,12 @@ def slice_reliability(
     >>> curve.mean_score, curve.observed
     (array([0.8]), array([1.]))
     """
-    own = replace(rows, score=score).rows(member)
-    cells = own.cells()
+    rows_of_slice = replace(rows, score=score).rows(member)
+    cells = rows_of_slice.cells()
     return reliability_curve(
         cells,
         n_bins=n_bins,
         strategy=strategy,
         confidence_level=confidence_level,
-        clusters=replicate_clusters(own, cells),
+        clusters=replicate_clusters(rows_of_slice, cells),
     )

@@ -137,14 +137,14 @@ def _losses_of_scores(
     if view.test is not None:
         fitted = _fit(view.rows(member & ~view.test), method, held_out.settings)
         rows, by_fold = held_out.given_rows.rows(scored), [fitted]
-        common, own = held_out.row_view(method).score[scored], fitted.predict(rows.score)
+        common, alone = held_out.row_view(method).score[scored], fitted.predict(rows.score)
     else:
         rows, chosen = _slice_in_folds(view.rows(member), member, held_out)
         common = held_out.scores[method][chosen]
-        own, by_fold = _own_scores(rows, method, held_out.settings)
-    points = FoldScores.of(rows.cells(), [each.predict for each in by_fold])
+        alone, by_fold = _own_scores(rows, method, held_out.settings)
+    points = FoldScores.of(rows.cells(), [calibrator.predict for calibrator in by_fold])
     added = fold_variance(row_log_loss(points.outcome, points.score), points.share_sq)
-    return rows, row_log_loss(rows.outcome, common), row_log_loss(rows.outcome, own), added
+    return rows, row_log_loss(rows.outcome, common), row_log_loss(rows.outcome, alone), added
 
 
 def _slice_in_folds(
@@ -159,15 +159,15 @@ def _slice_in_folds(
     assert split.fold is not None
     n, n_folds = len(counted.entries), int(split.fold.max()) + 1
     place = counted.find(held_out.given_rows)[member]
-    own = np.bincount(place, rows.counts, minlength=n).astype(np.int64)
+    rows_of_slice = np.bincount(place, rows.counts, minlength=n).astype(np.int64)
     weight = np.bincount(place, rows.weights, minlength=n)
     square = np.bincount(place, rows.squared_weights, minlength=n)
     every = np.zeros((n_folds, n), dtype=np.int64)
     every[split.fold, source] = split.counts
-    drawn = _drawn_from(every, own, np.random.default_rng([held_out.settings.seed, 1]))
+    drawn = _drawn_from(every, rows_of_slice, np.random.default_rng([held_out.settings.seed, 1]))
     count = drawn[split.fold, source]
     chosen = np.flatnonzero(count)
-    share = count[chosen] / own[source[chosen]]
+    share = count[chosen] / rows_of_slice[source[chosen]]
     return replace(
         split.rows(chosen),
         count=count[chosen].astype(np.float64),
@@ -176,11 +176,13 @@ def _slice_in_folds(
     ), chosen
 
 
-def _drawn_from(every: IntArray, own: IntArray, rng: np.random.Generator) -> IntArray:
+def _drawn_from(
+    rows_of_fold: IntArray, rows_of_slice: IntArray, rng: np.random.Generator
+) -> IntArray:
     """Hypergeometric draw: how many of the `own` rows are in each fold of `every` row."""
-    left, rest = own.copy(), every.sum(axis=0)
-    drawn = np.empty_like(every)
-    for fold, count in enumerate(every):
+    left, rest = rows_of_slice.copy(), rows_of_fold.sum(axis=0)
+    drawn = np.empty_like(rows_of_fold)
+    for fold, count in enumerate(rows_of_fold):
         rest = rest - count
         drawn[fold] = rng.hypergeometric(count, rest, left)
         left = left - drawn[fold]
@@ -221,9 +223,11 @@ def _losses_of_matrix(
     for split in fits.splits:
         rows = split.rows[scored[split.rows]]
         if len(rows):
-            own = _fit_matrix(fits.rows.of(split.train[member[split.train]]), method, fits.settings)
-            by_fold.append(row_loss(own.predict(scores[points]), label[points]))
-            for kind, fitted in enumerate((split.calibrators[method], own)):
+            alone = _fit_matrix(
+                fits.rows.of(split.train[member[split.train]]), method, fits.settings
+            )
+            by_fold.append(row_loss(alone.predict(scores[points]), label[points]))
+            for kind, fitted in enumerate((split.calibrators[method], alone)):
                 losses[kind, rows] = row_loss(fitted.predict(scores[rows]), label[rows])
     together, apart = losses[:, chosen]
     of_slice = fits.view("uncalibrated", "top:1").rows(chosen)
@@ -237,5 +241,5 @@ def _fit_matrix(training: ScoreMatrix, method: str, settings: Settings) -> Matri
             f"{CALIBRATORS[method].label} cannot be fitted on this slice alone: it needs training "
             f"rows of two classes or more, got {len(training.label)} rows of {present}."
         )
-    made = create_multiclass(method, settings)
-    return made.fit(training.scores, training.label, training.weight, training.group)
+    calibrator = create_multiclass(method, settings)
+    return calibrator.fit(training.scores, training.label, training.weight, training.group)

@@ -161,13 +161,13 @@ class _Sums:
 
     def standard_errors(self) -> tuple[FloatArray, FloatArray]:
         """Standard errors of the gap of each slice, for the interval and for the test."""
-        own = self._own_spread()
+        observed = self._own_spread()
         calibrated = self.total(self.rows.squared_weights * self.score * (1.0 - self.score))
-        larger = np.maximum(own, calibrated)
+        larger = np.maximum(observed, calibrated)
         rare = np.minimum(self.positives, self.count - self.positives) < MIN_ROWS_OF_CLASS
         with np.errstate(invalid="ignore"):
             return (
-                np.sqrt(np.where(rare, larger, own)) / self.weight,
+                np.sqrt(np.where(rare, larger, observed)) / self.weight,
                 np.sqrt(larger) / self.weight,
             )
 

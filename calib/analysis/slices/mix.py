@@ -135,12 +135,12 @@ def _shares(
 ) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
     """Rows and share of each slice among some rows, with the Wilson interval of the share."""
     codes = slicing.codes[rows]
-    own = np.ones(len(codes)) if weight is None else weight[rows]
-    total = np.bincount(codes, own, minlength=len(slicing)).astype(np.float64)
-    n = np.full(len(slicing), own.sum() ** 2 / (own @ own))
+    weights = np.ones(len(codes)) if weight is None else weight[rows]
+    total = np.bincount(codes, weights, minlength=len(slicing)).astype(np.float64)
+    n = np.full(len(slicing), weights.sum() ** 2 / (weights @ weights))
     share = total / total.sum()
     if group is not None:
-        n = n / _design_effect(own, codes, group[rows], share)
+        n = n / _design_effect(weights, codes, group[rows], share)
     count = np.bincount(codes, minlength=len(slicing)).astype(np.int64)
     return count, share, *wilson_interval(share, n, level)
 
@@ -154,11 +154,11 @@ def _design_effect(
     squares, _ = cluster_squares(weight, codes, group, k)
     shared = np.bincount(codes, weight * whole[group], minlength=k)
     by_cluster = squares - 2.0 * share * shared + share**2 * (whole @ whole)
-    own = np.bincount(codes, weight * weight, minlength=k)
-    alone = own * (1.0 - 2.0 * share) + share**2 * (weight @ weight)
+    squared = np.bincount(codes, weight * weight, minlength=k)
+    alone = squared * (1.0 - 2.0 * share) + share**2 * (weight @ weight)
     n = int((whole > 0.0).sum())
-    known = (share > 0.0) & (share < 1.0)
+    inside = (share > 0.0) & (share < 1.0)
     effect = np.ones(k)
     if n > 1:
-        effect[known] = np.maximum(1.0, by_cluster[known] / alone[known] * n / (n - 1.0))
+        effect[inside] = np.maximum(1.0, by_cluster[inside] / alone[inside] * n / (n - 1.0))
     return effect
