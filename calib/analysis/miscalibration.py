@@ -177,7 +177,7 @@ def _worst(cells: ScoreCells) -> tuple[int, int]:
 
 
 def _to_the_ends(cells: ScoreCells, start: int, end: int) -> tuple[int, int]:
-    """A range that all but reaches an end of the scores is averaged, and named, up to it."""
+    """Extend a range to an end of the scores if only a small remainder lies beyond it."""
     share = cells.cumulative_weight / cells.total_weight
     difference = _difference(cells)
     swing = difference / np.ptp(difference)

@@ -199,11 +199,11 @@ def _alike(models: Mapping[str, Data]) -> dict[str, Data]:
 
 def _in_order(name: str, data: Data, reference: str, first: Data) -> Data:
     if not data.is_matrix:
-        own, others = (one.view_label(one.default_view) for one in (data, first))
-        if own != others:
+        positive, first_positive = (one.view_label(one.default_view) for one in (data, first))
+        if positive != first_positive:
             raise ValueError(
-                "models must have the same positive class, got "
-                f"{quoted(others)} of {quoted(reference)} and {quoted(own)} of {quoted(name)}."
+                f"models must have the same positive class, got {quoted(first_positive)} of "
+                f"{quoted(reference)} and {quoted(positive)} of {quoted(name)}."
             )
         return data
     own_names, names = data.class_names, first.class_names

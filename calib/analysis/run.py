@@ -106,7 +106,7 @@ def _settings(given: Settings | Mapping[str, Any] | None, predictions: Data) -> 
 def _analyze(
     predictions: Data, settings: Settings, earlier: LiveAnalysis | None, progress: Progress
 ) -> LiveAnalysis:
-    reused = _known(earlier, predictions)
+    reused = _reusable(earlier, predictions)
     if reused and reused.settings == settings:
         return reused
     if reused and reused.settings.fitting() == settings.fitting():
@@ -123,7 +123,7 @@ def _analyze(
     return _evaluate(predictions, held_out, settings, compared)
 
 
-def _known(earlier: LiveAnalysis | None, predictions: Data) -> LiveAnalysis | None:
+def _reusable(earlier: LiveAnalysis | None, predictions: Data) -> LiveAnalysis | None:
     """The earlier analysis with the current names, or None if it is of other rows."""
     if earlier is None or earlier.data.fingerprint != predictions.fingerprint:
         return None

@@ -64,8 +64,8 @@ def calibrated_scores(
     held_out, matrix = analysis.held_out, analysis.held_out.matrix
     method = method or analysis.recommendation.method or "uncalibrated"
     if method not in held_out.calibrators:
-        known = ", ".join(held_out.calibrators)
-        raise ValueError(f"method must be one of {known}, got {method!r}.")
+        methods = ", ".join(held_out.calibrators)
+        raise ValueError(f"method must be one of {methods}, got {method!r}.")
     test = predictions.test
     if matrix is None:
         rows = predictions.view(analysis.settings.view)

@@ -118,7 +118,7 @@ def _loss_of_view(label: str, view: str, positive_name: str) -> str:
 
 
 def names_of(predictions: Data) -> dict[str, Any]:
-    """What the data are called, and how they were read; nothing else depends on it."""
+    """Names of the data, and how they were read. No number depends on them."""
     return {
         "name": predictions.name,
         "score_name": predictions.score_name,

@@ -115,10 +115,10 @@ class Settings:
         return replace(self, **{name: defaults[name] for name in drawing})
 
 
-def _each_once(name: str, keys: tuple[str, ...], known: Mapping[str, object]) -> tuple[str, ...]:
-    unknown = [key for key in keys if key not in known]
+def _each_once(name: str, keys: tuple[str, ...], allowed: Mapping[str, object]) -> tuple[str, ...]:
+    unknown = [key for key in keys if key not in allowed]
     if unknown:
-        raise ValueError(f"{name} must be among {', '.join(known)}, got {unknown[0]!r}.")
+        raise ValueError(f"{name} must be among {', '.join(allowed)}, got {unknown[0]!r}.")
     return tuple(dict.fromkeys(keys))
 
 

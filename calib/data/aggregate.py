@@ -190,8 +190,8 @@ class Aggregate(Data):
                 for one, number in zip(both, numbers, strict=True)
             )
         )
-        most = max(self.max_scores, other.max_scores)
-        if table.exact and table.n_cells > most:
+        max_scores = max(self.max_scores, other.max_scores)
+        if table.exact and table.n_cells > max_scores:
             table = table.bounded()
         set_aside = Counter(self.set_aside)
         set_aside.update(other.set_aside)
@@ -204,7 +204,7 @@ class Aggregate(Data):
             weighted=self.weighted or other.weighted,
             set_aside=dict(set_aside),
             sources=tuple(sorted((*self.sources, *other.sources))),
-            max_scores=most,
+            max_scores=max_scores,
             noticed={},
         )
 
@@ -322,8 +322,8 @@ class Aggregate(Data):
             entries = entries.bounded()
         if (self.strata.group[entries.stratum] != NONE).any():
             entries = entries.as_rows()
-        _, *apart = arrays_of(self.strata).values()
-        test, fold, group = (self._named(is_chosen, entries) for is_chosen in apart)
+        _, *codes_of_strata = arrays_of(self.strata).values()
+        test, fold, group = (self._named(is_chosen, entries) for is_chosen in codes_of_strata)
         rows = CountedRows.of_table(
             entries,
             weighted=self.weighted,
@@ -384,8 +384,8 @@ class Aggregate(Data):
         return values[counted.codes], counted.rows.entries
 
     def _named(self, values: IntArray, entries: CellTable) -> IntArray | None:
-        own = values[entries.stratum]
-        return None if (own == NONE).all() else own
+        codes = values[entries.stratum]
+        return None if (codes == NONE).all() else codes
 
     def frame(self) -> pd.DataFrame:
         """One row per entry: part, split, fold, cluster, score, outcome, and sums over its rows."""
@@ -503,26 +503,28 @@ def _source_of(source: str, model: str) -> str:
 
 def _check_addable(one: Aggregate, other: Aggregate) -> None:
     for name in ("view_key", "class_names", "time_name", "time_kind", "fold_names"):
-        own, theirs = getattr(one, name), getattr(other, name)
-        if own != theirs:
+        first, second = getattr(one, name), getattr(other, name)
+        if first != second:
             raise ValueError(
-                f"Only aggregates of the same {name} can be added, got {own!r} and {theirs!r}."
+                f"Only aggregates of the same {name} can be added, got {first!r} and {second!r}."
             )
-    own, theirs = (f"transform={each.transform!r}, swap={each.swap}" for each in (one, other))
-    if own != theirs:
+    first, second = (
+        f"transform={aggregate.transform!r}, swap={aggregate.swap}" for aggregate in (one, other)
+    )
+    if first != second:
         raise ValueError(
             "Only aggregates whose scores were converted in the same way can be added, because an "
-            f"exported calibrator has one conversion; got {own} and {theirs}. Convert the scores "
+            f"exported calibrator has one conversion; got {first} and {second}. Convert the scores "
             "to probabilities in the data, and count them again."
         )
-    columns, others = ({part.column for part in each.parts} for each in (one, other))
+    columns, others = ({part.column for part in aggregate.parts} for aggregate in (one, other))
     if columns != others:
-        odd = min(columns ^ others)
+        only_in_one = min(columns ^ others)
         raise ValueError(
             "Only aggregates that were counted by the same columns can be added; one of these was "
-            f"not counted by {odd!r}."
+            f"not counted by {only_in_one!r}."
         )
-    if any((each.strata.group != NONE).any() for each in (one, other)):
+    if any((aggregate.strata.group != NONE).any() for aggregate in (one, other)):
         raise ValueError(
             "Aggregates with clusters cannot be added: whether a cluster has rows in both is not "
             "known. Count all rows together instead."

@@ -43,8 +43,8 @@ MEAN_SCORE_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """What is known of an aggregate besides the columns of its cells, as it is written."""
+class Header:
+    """The header of a saved aggregate: everything except the columns of its cells."""
 
     exact: bool
     parts: tuple[tuple[str, str, str], ...]
@@ -71,14 +71,14 @@ class Known:
             raise ValueError("set_aside must hold numbers of rows.")
 
     @classmethod
-    def read(cls, data: Any) -> Known:
+    def read(cls, data: Any) -> Header:
         """Raises ValueError if an entry is missing, unknown or of another kind."""
-        header: Known = Reader().read(cls, data, "the counts")
+        header: Header = Reader().read(cls, data, "the counts")
         return header
 
 
 def to_arrow(attributes: Mapping[str, Any]) -> pa.Table:
-    """An aggregate as a table of Arrow's; `named` are its attributes."""
+    """An aggregate with these attributes as an Arrow table."""
     header, columns = described(attributes)
     metadata = {METADATA_KEY: json.dumps(header, ensure_ascii=False, default=dict).encode()}
     table = pa.table({name: pa.array(values) for name, values in columns.items()})
@@ -86,7 +86,7 @@ def to_arrow(attributes: Mapping[str, Any]) -> pa.Table:
 
 
 def described(attributes: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """All that is known of an aggregate besides the columns of its cells, and these."""
+    """The header of an aggregate with these attributes, and the columns of its cells."""
     others = dict(attributes)
     parts, strata, table = (others.pop(name) for name in ("parts", "strata", "table"))
     header = {
@@ -107,7 +107,7 @@ def is_written_at(path: str | Path | BinaryIO) -> bool:
 
 
 def read(path: str | Path | BinaryIO) -> dict[str, Any]:
-    """What was written, by name. Raises ValueError as `from_arrow` does."""
+    """The attributes that were written. Raises ValueError as `from_arrow` does."""
     called = Path(path).name if isinstance(path, str | Path) else "The file"
     try:
         if pq.read_metadata(path).num_rows > MAX_ENTRIES:
@@ -132,7 +132,7 @@ def _damaged(called: str) -> ValueError:
 
 
 def from_arrow(table: pa.Table, called: str) -> dict[str, Any]:
-    """What `to_arrow` made, by name.
+    """The attributes of the aggregate from which `to_arrow` made the table.
 
     Raises ValueError if it is something else, contradicts itself, or is of another version.
     """
@@ -154,7 +154,7 @@ def from_arrow(table: pa.Table, called: str) -> dict[str, Any]:
             name: np.array(table.column(name).to_numpy(), dtype=kind)
             for name, kind in COLUMN_TYPES.items()
         }
-        return _decoded(columns, Known.read(header))
+        return _decoded(columns, Header.read(header))
     except (KeyError, TypeError, ValueError, pa.ArrowException) as error:
         raise ValueError(
             f"{called} is damaged: its cells contradict each other. Count the predictions "
@@ -162,15 +162,15 @@ def from_arrow(table: pa.Table, called: str) -> dict[str, Any]:
         ) from error
 
 
-def _decoded(columns: dict[str, Any], header: Known) -> dict[str, Any]:
+def _decoded(columns: dict[str, Any], header: Header) -> dict[str, Any]:
     """The attributes of an aggregate."""
     cells = CellTable(exact=header.exact, **columns)
     _check_cells(cells, header)
-    others = {name: getattr(header, name) for name in Known.__slots__ if name != "exact"}
+    others = {name: getattr(header, name) for name in Header.__slots__ if name != "exact"}
     return others | {"parts": tuple(starmap(Part, header.parts)), "table": cells}
 
 
-def _check_cells(cells: CellTable, header: Known) -> None:
+def _check_cells(cells: CellTable, header: Header) -> None:
     """Refuse sums that no rows can have."""
     strata, n_parts, codes = header.strata, len(header.parts), arrays_of(header.strata).values()
     with np.errstate(over="ignore", invalid="ignore"):
@@ -205,7 +205,7 @@ MAX_UNPACKED_ENTRIES = 5_000_000
 
 
 def to_json(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Everything as values that JSON can write; `named` are the attributes."""
+    """The attributes of an aggregate as values that JSON can write."""
     header, columns = described(attributes)
     left_out = (ONE_SCORE_COLUMNS if header["exact"] else ()) + (
         () if header["weighted"] else WEIGHT_COLUMNS
@@ -219,7 +219,7 @@ def to_json(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def from_json(data: Any) -> dict[str, Any]:
-    """What was written, by name.
+    """The attributes of the aggregate of which `to_json` made the data.
 
     Raises ValueError if an entry is missing or unknown, or cells contradict each other.
     """
@@ -236,7 +236,7 @@ def _read(data: dict[str, Any]) -> dict[str, Any]:
             f"the cells have schema version {version!r:.60}; this calib reads version "
             f"{SCHEMA_VERSION}. Update calib."
         )
-    header = Known.read(data)
+    header = Header.read(data)
     columns = {name: _unpacked(text, COLUMN_TYPES[name]) for name, text in packed.items()}
     if len({len(values) for values in columns.values()}) != 1:
         raise ValueError("columns of cells must have one length.")

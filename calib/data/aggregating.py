@@ -72,9 +72,9 @@ def aggregate(
     4   site  south    0.7        1     1
     """
     chosen = view or predictions.default_view
-    known = [name for name in predictions.columns if name != predictions.time_name]
+    names_of_slices = [name for name in predictions.columns if name != predictions.time_name]
     time = predictions.time_name
-    singles, pairs = singles_and_pairs(known if slices is None else slices, time)
+    singles, pairs = singles_and_pairs(names_of_slices if slices is None else slices, time)
     columns = {}
     for names in (*((name,) for name in singles), *pairs):
         cut = slice_by(predictions.columns, names, n_ranges=n_ranges)
@@ -108,12 +108,12 @@ def aggregate_rows(
     *,
     max_scores: int = MAX_EXACT_SCORES,
     model: str = "",
-    **named: Any,
+    **attributes: Any,
 ) -> Aggregate:
     """Count rows: all of them, and apart by each column.
 
     `columns` gives the values of each column by its name, and which of them each row has. Up to
-    `max_scores` distinct scores, every cell is one score. `named` are further attributes of the
+    `max_scores` distinct scores, every cell is one score. `attributes` are further ones of the
     Aggregate.
     """
     kept = _kept_apart(rows)
@@ -125,12 +125,12 @@ def aggregate_rows(
         pieces.append(_count(rows, kept, len(parts), codes, max_scores, cut))
         parts += [Part(model, column, name) for name in names]
     return joined_pieces(
-        parts, pieces, weighted=rows.weight is not None, max_scores=max_scores, **named
+        parts, pieces, weighted=rows.weight is not None, max_scores=max_scores, **attributes
     )
 
 
-def aggregate_all(data: Data, view: str, *, max_scores: int, **named: Any) -> Aggregate:
-    """All rows of a view as one part, without clusters. `named` are attributes of the Aggregate."""
+def aggregate_all(data: Data, view: str, *, max_scores: int, **attributes: Any) -> Aggregate:
+    """All rows of a view as one part, without clusters. `attributes` are those of the Aggregate."""
     if isinstance(data, Aggregate):
         whole = np.array([not part.column for part in data.parts])
         table = data.table.pick(whole[data.strata.part[data.table.stratum]])
@@ -138,10 +138,10 @@ def aggregate_all(data: Data, view: str, *, max_scores: int, **named: Any) -> Ag
             table = table.bounded()
         strata, table = merged_strata(data.strata, table, part=0, group=NONE)
         return Aggregate(
-            (Part(),), strata, table, weighted=data.weighted, max_scores=max_scores, **named
+            (Part(),), strata, table, weighted=data.weighted, max_scores=max_scores, **attributes
         )
     rows = replace(rows_of(data).view(view), group=None)
-    return aggregate_rows(rows, {}, max_scores=max_scores, **named)
+    return aggregate_rows(rows, {}, max_scores=max_scores, **attributes)
 
 
 def merged_strata(strata: Strata, table: CellTable, **same: int) -> tuple[Strata, CellTable]:
@@ -152,37 +152,37 @@ def merged_strata(strata: Strata, table: CellTable, **same: int) -> tuple[Strata
 
 
 def joined_pieces(
-    parts: Sequence[Part], pieces: Sequence[tuple[Strata, CellTable]], **named: Any
+    parts: Sequence[Part], pieces: Sequence[tuple[Strata, CellTable]], **attributes: Any
 ) -> Aggregate:
     """An aggregate of what was counted column by column.
 
-    Each table has its own strata, numbered from 0. `named` are further attributes of the Aggregate.
+    Each table has its own strata, numbered from 0. `attributes` are further ones of the Aggregate.
     """
     strata, tables = [], []
     n_before = 0
-    for own, table in pieces:
-        strata.append(own)
+    for strata_of_piece, table in pieces:
+        strata.append(strata_of_piece)
         tables.append(replace(table, stratum=table.stratum + n_before))
-        n_before += len(own.part)
+        n_before += len(strata_of_piece.part)
     return Aggregate(
         tuple(parts),
         Strata(*(np.concatenate([getattr(s, n) for s in strata]) for n in Strata.__slots__)),
         join_tables(tables),
-        **named,
+        **attributes,
     )
 
 
-def join_models(found: Mapping[str, Aggregate]) -> Aggregate:
+def join_models(models: Mapping[str, Aggregate]) -> Aggregate:
     """Counts of several models as one aggregate; `Aggregate.of_model` takes one out of it.
 
-    `found` has the models' names; they must be counted alike. Where one is on the grid, all are put
-    on it. Raises ValueError if two have other classes, folds or times.
+    The models must be counted in the same way. If one is on the grid, all are put on it. Raises
+    ValueError if two have other classes, folds or times.
     """
-    first_name, first = next(iter(found.items()))
-    exact = all(each.exact for each in found.values())
+    first_name, first = next(iter(models.items()))
+    exact = all(counted.exact for counted in models.values())
     parts: list[Part] = []
     pieces = []
-    for model, one in found.items():
+    for model, one in models.items():
         for name in ("class_names", "positive_name", "fold_names", "time_kind"):
             if getattr(one, name) != getattr(first, name):
                 raise ValueError(
@@ -194,7 +194,7 @@ def join_models(found: Mapping[str, Aggregate]) -> Aggregate:
         pieces.append((replace(one.strata, part=one.strata.part + len(parts)), table))
         parts += [replace(part, model=model) for part in one.parts]
     joined = joined_pieces(parts, pieces)
-    own_scores = len({one.score_name for one in found.values()}) > 1
+    own_scores = len({one.score_name for one in models.values()}) > 1
     return replace(
         first,
         parts=joined.parts,
@@ -203,10 +203,10 @@ def join_models(found: Mapping[str, Aggregate]) -> Aggregate:
         score_name="" if own_scores else first.score_name,
         set_aside={
             f"{model}: {reason}": n
-            for model, one in found.items()
+            for model, one in models.items()
             for reason, n in one.set_aside.items()
         },
-        noticed={model: one.remarks for model, one in found.items() if one.remarks},
+        noticed={model: one.remarks for model, one in models.items() if one.remarks},
     )
 
 

@@ -45,7 +45,7 @@ class Reading:
 
 
 def label_key(text: str) -> str:
-    """What all spellings of a label have in common.
+    """The common form of all spellings of a label.
 
     >>> [label_key(text) for text in (" Cat", "cat", "01", "1.0", "True")]
     ['cat', 'cat', '1', '1', '1']
@@ -225,7 +225,7 @@ def _in_sorted_order(columns: Sequence[str], labels: Sequence[str]) -> list[Read
 
 
 def _orders(columns: Sequence[str]) -> list[list[int]]:
-    """The columns in the order of their numbers; else as they stand, and by name."""
+    """The columns ordered by their numbers, or else in the given order and by name."""
     bare, places = bare_names(columns), range(len(columns))
     if numbers := _numbers(bare):
         return [sorted(places, key=numbers.__getitem__)]

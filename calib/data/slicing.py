@@ -96,7 +96,7 @@ def slice_by(
 def crossed(
     one: tuple[tuple[str, ...], IntArray], other: tuple[tuple[str, ...], IntArray]
 ) -> tuple[tuple[str, ...], IntArray]:
-    """The combinations of two columns' slices that have rows, and that of each row."""
+    """Names of the combinations of two columns' slices that have rows, and that of each row."""
     (first, codes), (second, second_codes) = one, other
     present, pair_codes = np.unique(codes * len(second) + second_codes, return_inverse=True)
     pairs = (divmod(code, len(second)) for code in present.tolist())

@@ -72,13 +72,13 @@ def joined_strata(
     *counted: tuple[tuple[Part, ...], Strata],
 ) -> tuple[tuple[Part, ...], Strata, list[IntArray]]:
     """Parts and strata of aggregates as one list, and the positions of those of each."""
-    parts = tuple(dict.fromkeys(part for own, _ in counted for part in own))
+    parts = tuple(dict.fromkeys(part for parts_of_one, _ in counted for part in parts_of_one))
     place = {part: i for i, part in enumerate(parts)}
     rows = [
-        np.column_stack([np.array([place[p] for p in own])[part], *apart])
-        for own, strata in counted
-        for part, *apart in [arrays_of(strata).values()]
+        np.column_stack([np.array([place[p] for p in parts_of_one])[part], *codes])
+        for parts_of_one, strata in counted
+        for part, *codes in [arrays_of(strata).values()]
     ]
     distinct, number = np.unique(np.concatenate(rows), axis=0, return_inverse=True)
-    ends = np.cumsum([len(own) for own in rows])[:-1]
+    ends = np.cumsum([len(codes) for codes in rows])[:-1]
     return parts, Strata(*distinct.T.copy()), np.split(number.reshape(-1), ends)

@@ -58,9 +58,9 @@ class Reader:
             return self.record(kind, data, where)
         return self.number(data, where) if kind is float else self.plain(kind, data, where)
 
-    def choice(self, known: Sequence[Any], data: Any, where: str) -> Any:
-        if data not in known:
-            raise self.unlike(f"one of {', '.join(map(str, known))}", data, where)
+    def choice(self, choices: Sequence[Any], data: Any, where: str) -> Any:
+        if data not in choices:
+            raise self.unlike(f"one of {', '.join(map(str, choices))}", data, where)
         return data
 
     def items(self, kinds: Sequence[Any], data: Any, where: str) -> tuple[Any, ...]:
@@ -86,12 +86,12 @@ class Reader:
         except ValueError as error:
             raise self.error(f"{where} cannot be read: {error}") from error
 
-    def named(self, known: Iterable[str], needed: Iterable[str], data: Any, where: str) -> Any:
+    def named(self, allowed: Iterable[str], needed: Iterable[str], data: Any, where: str) -> Any:
         """An object whose entries are known, and that has those that are needed."""
         self.plain(dict, data, where)
         if missing := [name for name in needed if name not in data]:
             raise self.error(f"{where} must have {missing[0]!r}, got none.")
-        if unknown := [name for name in data if name not in known]:
+        if unknown := [name for name in data if name not in allowed]:
             raise self.error(f"{where} must have only known entries, got {short(unknown[0])}.")
         return data
 

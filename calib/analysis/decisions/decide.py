@@ -192,12 +192,12 @@ def _place(cells: ScoreCells, costs: Costs) -> tuple[float, float]:
     """The threshold, and the share of the rows exactly at it that are flagged."""
     if costs.capacity is None:
         return costs.threshold, 1.0
-    wanted = costs.capacity * cells.total_weight
+    capacity = costs.capacity * cells.total_weight
     up_to = cells.cumulative_weight[1:]
     # A sum that is rounded down must not require one more row.
-    unflagged = cells.total_weight - wanted * (1.0 - 1e-12)
+    unflagged = cells.total_weight - capacity * (1.0 - 1e-12)
     at = min(int(np.searchsorted(up_to, unflagged, side="right")), len(up_to) - 1)
-    left = (wanted - (cells.total_weight - float(up_to[at]))) / float(cells.weight[at])
+    left = (capacity - (cells.total_weight - float(up_to[at]))) / float(cells.weight[at])
     return float(cells.score[at]), min(max(left, 0.0), 1.0)
 
 

@@ -189,7 +189,7 @@ def _cut_ranges(values: FloatArray, count: FloatArray) -> Periods:
 
 
 def _numbered(number: IntArray, has_time: BoolArray) -> tuple[IntArray, IntArray]:
-    """Those of the known rows, and which of them each row has: -1 where it is not known."""
+    """The distinct numbers, and the position of that of each row, -1 for rows without a time."""
     codes = np.full(len(number), -1, dtype=np.int64)
     present, codes[has_time] = np.unique(number[has_time], return_inverse=True)
     return present, codes

@@ -112,18 +112,22 @@ def period_table(
     number, parts, cells = split_by_group(rows, score, periods.codes, len(periods))
     if not parts:
         raise ValueError("Periods need rows with a time among those that are scored, got none.")
-    n_rows = np.array([own.n_rows for own in cells], dtype=np.int64)
-    base_rate = np.array([own.base_rate for own in cells])
-    effective = np.array([own.total_weight**2 / own.total_weight_sq for own in cells])
+    n_rows = np.array([of_period.n_rows for of_period in cells], dtype=np.int64)
+    base_rate = np.array([of_period.base_rate for of_period in cells])
+    effective = np.array(
+        [of_period.total_weight**2 / of_period.total_weight_sq for of_period in cells]
+    )
     effect = np.array([_design_effect(part) for part in parts])
     low, high = wilson_interval(base_rate, effective / effect, confidence_level)
     pairs = list(zip(parts, cells, strict=True))
     with single_thread():
         lines = [
-            widened_line(part, calibration_slope_intercept(own, confidence_level=confidence_level))
-            for part, own in pairs
+            widened_line(
+                part, calibration_slope_intercept(of_period, confidence_level=confidence_level)
+            )
+            for part, of_period in pairs
         ]
-    tests = [widened_test(ks_test(own), part, own) for part, own in pairs]
+    tests = [widened_test(ks_test(of_period), part, of_period) for part, of_period in pairs]
     p_value = np.array([test.p_value for test in tests])
     return PeriodTable(
         unit=periods.unit,
@@ -131,7 +135,7 @@ def period_table(
         position=periods.position[number],
         rows=n_rows,
         positives=np.array([n_positive(part) for part in parts], dtype=np.int64),
-        mean_score=np.array([own.mean_score for own in cells]),
+        mean_score=np.array([of_period.mean_score for of_period in cells]),
         base_rate=base_rate,
         base_rate_low=low,
         base_rate_high=high,

@@ -179,7 +179,7 @@ def _slice_in_folds(
 def _drawn_from(
     rows_of_fold: IntArray, rows_of_slice: IntArray, rng: np.random.Generator
 ) -> IntArray:
-    """Hypergeometric draw: how many of the `own` rows are in each fold of `every` row."""
+    """Hypergeometric draw: the number of rows of the slice in each fold."""
     left, rest = rows_of_slice.copy(), rows_of_fold.sum(axis=0)
     drawn = np.empty_like(rows_of_fold)
     for fold, count in enumerate(rows_of_fold):

@@ -256,13 +256,13 @@ def slice_error_rates(
         return sums.astype(float).reshape(-1, 2)
 
     count = total(rows.count)
-    kept = np.flatnonzero(count.sum(axis=1) > 0)
-    count = count[kept]
+    occupied = np.flatnonzero(count.sum(axis=1) > 0)
+    count = count[occupied]
     all_of, all_hits = total(rows.weights), total(flagged * rows.weights)
-    of, hits, squares = all_of[kept], all_hits[kept], total(rows.squared_weights)[kept]
+    of, hits, squares = all_of[occupied], all_hits[occupied], total(rows.squared_weights)[occupied]
     share = np.divide(all_hits, all_of, out=np.zeros(all_of.shape), where=all_of > 0.0).ravel()
     residual = rows.weights * (flagged - share[cell])
-    effect = mean_design_effects(residual, cell, rows.group, len(share)).reshape(-1, 2)[kept]
+    effect = mean_design_effects(residual, cell, rows.group, len(share)).reshape(-1, 2)[occupied]
 
     def rate(wrong: FloatArray, outcome: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         among = of[:, outcome]
@@ -275,7 +275,7 @@ def slice_error_rates(
 
     negatives, positives = count.astype(np.int64).T
     return SliceErrorRates(
-        tuple(slicing.names[i] for i in kept),
+        tuple(slicing.names[i] for i in occupied),
         negatives + positives,
         negatives,
         positives,

@@ -108,20 +108,20 @@ def slice_mix(
             "rows must be both inside and outside, "
             f"got {int(chosen.sum())} and {int((~chosen).sum())}."
         )
-    (rows_inside, here, low, high), (rows_outside, there, there_low, there_high) = (
+    (rows_inside, share_inside, low, high), (rows_outside, share_outside, there_low, there_high) = (
         _shares(slicing, side, weight, group, confidence_level) for side in (chosen, ~chosen)
     )
-    difference = here - there
+    difference = share_inside - share_outside
     return SliceMix(
         columns=slicing.columns,
         names=slicing.names,
         rows_inside=rows_inside,
         rows_outside=rows_outside,
-        inside=here,
-        outside=there,
+        inside=share_inside,
+        outside=share_outside,
         difference=difference,
-        low=difference - np.hypot(here - low, there_high - there),
-        high=difference + np.hypot(high - here, there - there_low),
+        low=difference - np.hypot(share_inside - low, there_high - share_outside),
+        high=difference + np.hypot(high - share_inside, share_outside - there_low),
         confidence_level=confidence_level,
     )
 

@@ -117,18 +117,21 @@ def slice_tests(
     """
     number, slices, cells = split_by_group(rows, score, slicing.codes, len(slicing))
     with single_thread():
-        fitted = [(part, own, fit_line(own)) for part, own in zip(slices, cells, strict=True)]
+        fitted = [
+            (part, of_slice, fit_line(of_slice))
+            for part, of_slice in zip(slices, cells, strict=True)
+        ]
         lines = [
-            widened_line(part, line_estimates(own, fit, confidence_level))
-            for part, own, fit in fitted
+            widened_line(part, line_estimates(of_slice, fit, confidence_level))
+            for part, of_slice, fit in fitted
         ]
         p_value = np.array([_p_value(*one) for one in fitted])
     return SliceTests(
         names=tuple(slicing.names[i] for i in number),
         number=number,
-        rows=np.array([own.n_rows for own in cells], dtype=np.int64),
+        rows=np.array([of_slice.n_rows for of_slice in cells], dtype=np.int64),
         **{name: np.array([getattr(line, name) for line in lines]) for name in LINE},
-        ks=np.array([ks_error(own) for own in cells]),
+        ks=np.array([ks_error(of_slice) for of_slice in cells]),
         p_value=p_value,
         p_adjusted=holm(p_value),
         confidence_level=confidence_level,
