@@ -2,7 +2,8 @@
 
     make fuzz                                20,000 inputs on all cores
     python -m tests.fuzz --inputs 2000       fewer
-    python -m tests.fuzz --only 1234         one input again, by its seed
+    python -m tests.fuzz --only 1234         one input again, by its seed; if it fails, Hypothesis
+                                             looks for the smallest input that fails alike
 
 An input is a function of its seed alone. A result is one of
 

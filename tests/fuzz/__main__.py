@@ -10,7 +10,7 @@ from collections import Counter
 
 from tests.fuzz.cases import Result, judged
 from tests.fuzz.run import BAD, run
-from tests.fuzz.seeds import BY_NAME, SOURCES, case_of, source_of
+from tests.fuzz.seeds import BY_NAME, SOURCES, case_of, smallest, source_of
 
 SHOWN = 300
 
@@ -29,7 +29,12 @@ def main() -> int:
         choices=[*SOURCES, *BY_NAME],
         help="one kind of input (foreign: exports of other programs; all but these in turns)",
     )
-    parser.add_argument("--only", type=int, metavar="SEED", help="one input, with all its bytes")
+    parser.add_argument(
+        "--only",
+        type=int,
+        metavar="SEED",
+        help="one input, with all its bytes; if it fails, a smaller one",
+    )
     chosen = parser.parse_args()
     if chosen.only is not None:
         return _again(chosen.only, chosen.source)
@@ -54,7 +59,14 @@ def _again(seed: int, source: str) -> int:
     case = case_of(seed, source)
     result = judged(case)
     print(case.note, case.data, _told(seed, result, source), sep="\n\n")
-    return int(result.kind in BAD)
+    if result.kind not in BAD:
+        return 0
+    smaller = smallest(source_of(seed, source), result)
+    if smaller is None:
+        print("\nHypothesis found no other input with this result.")
+    else:
+        print("\nThe smallest input with this result:", smaller.note, smaller.data, sep="\n\n")
+    return 1
 
 
 def _told(seed: int, result: Result, source: str) -> str:

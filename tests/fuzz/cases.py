@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from calib.data.predictions import Predictions
@@ -42,7 +42,7 @@ class Case:
         Whether something was said when it was read. Something else than the truth may then be read.
     """
 
-    data: bytes
+    data: bytes = field(repr=False)
     read: Callable[[bytes], Any]
     wrong: Callable[[Any], str]
     plain: bool = False

@@ -1,14 +1,16 @@
 """A short run of the fuzz suite, and the judge itself."""
 
+import random
 import warnings
 from collections import Counter
 
 import pytest
 
 from calib.loading import Choice, InputError, Problem
-from tests.fuzz.cases import Case, judged
+from tests.fuzz import seeds
+from tests.fuzz.cases import Case, Result, judged
 from tests.fuzz.run import BAD, run
-from tests.fuzz.seeds import case_of, source_of
+from tests.fuzz.seeds import case_of, smallest, source_of
 from tests.rare import common_first
 
 # Failures of long runs: of what a damaged database finds, no smaller input is known.
@@ -47,6 +49,21 @@ def test_what_failed_once(seed) -> None:
 def test_an_input_is_a_function_of_its_seed() -> None:
     for seed in range(60):
         assert case_of(seed).data == case_of(seed).data
+
+
+def test_a_failing_input_is_shrunk(monkeypatch) -> None:
+    def made(rng: random.Random) -> Case:
+        letters = [rng.choice("abc") for _ in range(rng.randrange(50))]
+        return Case(
+            "".join(letters).encode(), len, lambda _: "odd" if letters.count("c") > 2 else ""
+        )
+
+    monkeypatch.setitem(seeds.BY_NAME, "letters", made)
+    failed = Result("wrong", "values", "another detail")
+    case = smallest("letters", failed)
+    assert case is not None
+    assert case.data == b"ccc"
+    assert smallest("letters", Result("raw")) is None
 
 
 def refuse(sentence: str) -> None:
