@@ -10,7 +10,7 @@ import calib
 from calib.data.aggregate import Aggregate
 
 SLICES = ["site", "plan", "age", "visits"]
-# A column with missing values and one that is cut in ranges are crossed.
+# The crossing has a column with missing values and one that is cut into ranges.
 CUTS = [*SLICES, ("plan", "age")]
 
 
@@ -19,7 +19,7 @@ def drawn(n: int = 200_000) -> pd.DataFrame:
     rng = np.random.default_rng(16)
     score = rng.beta(0.3, 0.6, n)
     score[:1000], score[1000:1500], score[2000:2100] = 0.0, 1.0, 1e-300
-    # Ties, a crowded cell that is cut in parts, the smallest number, and the two ends.
+    # The scores have ties, a crowded cell that is cut into parts, the least float, -0.0 and ends.
     score[3000:9000] = 0.3
     score[9000:9100] = 5e-324
     score[9100:9200] = -0.0
@@ -62,16 +62,16 @@ def in_memory(
     return calib.aggregate(predictions, CUTS, max_scores=max_scores)
 
 
-def assert_same(found: Aggregate, expected: Aggregate, rtol: float = 1e-12) -> None:
+def assert_same(counted: Aggregate, expected: Aggregate, rtol: float = 1e-12) -> None:
     """Keys, counts and the ends of cells are equal, and sums up to rounding."""
     names = ("parts", "class_names", "time_kind", "weighted", "exact", "fold_names", "set_aside")
-    assert {n: getattr(found, n) for n in names} == {n: getattr(expected, n) for n in names}
+    assert {n: getattr(counted, n) for n in names} == {n: getattr(expected, n) for n in names}
     order = ["model", "column", "value", "test", "fold", "group", "outcome", "key"]
     frames = [
-        each.frame().assign(key=each.table.key).sort_values(order, ignore_index=True)
-        for each in (found, expected)
+        aggregate.frame().assign(key=aggregate.table.key).sort_values(order, ignore_index=True)
+        for aggregate in (counted, expected)
     ]
-    # A scan knows the ends of a cell, and not those of each of its entries.
+    # A scan returns the ends of a cell, but not those of each of its entries.
     for name, least in (("low", "min"), ("high", "max")):
         for frame in frames:
             frame[name] = frame.groupby(["model", "column", "key"])[name].transform(least)

@@ -21,19 +21,19 @@ NO_SPARK = "PySpark is not installed: skipped. `make test-engines` installs it"
 MASTER = "org.apache.spark.deploy.master.Master"
 WORKER = "org.apache.spark.deploy.worker.Worker"
 CONNECT = "org.apache.spark.sql.connect.service.SparkConnectServer"
-# What a worker's one core and an executor's 1 GB leave for the machine's other work.
+# Workers with one core and executors with 1 GB leave the machine free for other work.
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.executor.memory": "1g",
     "spark.sql.shuffle.partitions": "4",
-    # A part of each worker: several of these run side by side.
+    # Each application uses only some cores, because several of them run side by side.
     "spark.cores.max": "2",
 }
-# What runs for seconds is not worth the optimising compiler.
+# The optimising compiler takes longer than it saves in a program that runs for seconds.
 JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-QUICK = SETTINGS | {f"spark.{each}.extraJavaOptions": JAVA for each in ("driver", "executor")}
+QUICK = SETTINGS | {f"spark.{part}.extraJavaOptions": JAVA for part in ("driver", "executor")}
 
 
 def missing() -> str | None:
@@ -68,10 +68,10 @@ class Cluster:
         """Start one, and wait until the master knows it."""
         name = f"worker-{len(self.started)}"
         options = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
-        own = ["--cores", "3", "--memory", "3g", "-d", str(self.folder / name)]
-        process = self._start(name, "spark-class", WORKER, *options, *own, self.master)
+        options += ["--cores", "3", "--memory", "3g", "-d", str(self.folder / name)]
+        process = self._start(name, "spark-class", WORKER, *options, self.master)
         self.workers.append(process)
-        self._told(name, r"Successfully registered with master")
+        self._wait_for(name, r"Successfully registered with master")
 
     def kill_worker(self) -> None:
         """End one and its executors at once, as a machine that fails does."""
@@ -91,15 +91,15 @@ class Cluster:
                 fields = path.read_text().rpartition(")")[2].split()
                 pid = int(path.parent.name)
                 parents[pid], spent[pid] = int(fields[1]), int(fields[11]) + int(fields[12])
-        own = {process.pid for process in self.started}
-        while more := {pid for pid, parent in parents.items() if parent in own} - own:
-            own |= more
-        return sum(spent.get(pid, 0) for pid in own) / os.sysconf("SC_CLK_TCK")
+        pids = {process.pid for process in self.started}
+        while children := {pid for pid, parent in parents.items() if parent in pids} - pids:
+            pids |= children
+        return sum(spent.get(pid, 0) for pid in pids) / os.sysconf("SC_CLK_TCK")
 
     def _start(self, name: str, program: str, *arguments: str) -> subprocess.Popen[bytes]:
         home = Path(find_spec("pyspark").submodule_search_locations[0])  # type: ignore[union-attr, index]
-        known = {key: os.environ[key] for key in ("PATH", "JAVA_HOME", "LANG") if key in os.environ}
-        variables = known | {
+        kept = {key: os.environ[key] for key in ("PATH", "JAVA_HOME", "LANG") if key in os.environ}
+        variables = kept | {
             "SPARK_HOME": str(home),
             "HOME": str(self.folder),
             "SPARK_LOCAL_IP": "127.0.0.1",
@@ -115,18 +115,18 @@ class Cluster:
                 env=variables,
                 stdout=log,
                 stderr=log,
-                # Not as root, who may read everything.
+                # Root may read everything, so the program runs as another user.
                 user=postgres.user(),
             )
         self.started.append(process)
         return process
 
-    def _told(self, name: str, pattern: str) -> str:
-        """What a program's log says once it runs."""
+    def _wait_for(self, name: str, pattern: str) -> str:
+        """Wait until the log of a program has a pattern, and return its last group."""
         log, process = self.folder / f"{name}.log", self.started[-1]
         for _ in range(600):
-            if found := re.search(pattern, log.read_text(errors="replace")):
-                return found.group(found.re.groups)
+            if match := re.search(pattern, log.read_text(errors="replace")):
+                return match.group(match.re.groups)
             if process.poll() is not None:
                 break
             time.sleep(0.1)
@@ -136,7 +136,7 @@ class Cluster:
         """Start the master and two workers."""
         options = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
         self._start("master", "spark-class", MASTER, *options)
-        self.master = self._told("master", r"Starting Spark master at (spark://\S+)")
+        self.master = self._wait_for("master", r"Starting Spark master at (spark://\S+)")
         for _ in range(2):
             self.add_worker()
 
@@ -153,7 +153,7 @@ class Cluster:
         for setting, value in settings.items():
             given += ["--conf", f"{setting}={value}"]
         self._start(name, "spark-submit", *given, "spark-internal")
-        port = self._told(name, r"Spark Connect server started at: \S*?:(\d+)")
+        port = self._wait_for(name, r"Spark Connect server started at: \S*?:(\d+)")
         return f"sc://127.0.0.1:{port}"
 
     def stop(self) -> None:

@@ -46,7 +46,7 @@ ENGINES: dict[str, Callable[[pd.DataFrame], Any]] = {
     "dask": dask,
     "ibis": ibis,
 }
-# A twentieth of the rows has every kind of score, and its share in the crowded cell.
+# A twentieth of the rows still has every kind of score, and enough of them in the crowded cell.
 STEP = 20
 COLUMNS = {"outcome": "outcome", "slices": CUTS, "time": "day"}
 KINDS: dict[str, tuple[str, str | None, int]] = {
@@ -63,7 +63,7 @@ OFTEN = ("pandas", "pyarrow", "duckdb", "polars lazy", "ibis")
 )
 @pytest.mark.parametrize(
     ("engine", "kind"),
-    # Dask plans for seconds; it counts many clusters below.
+    # Dask takes seconds to plan a query, so it only counts many clusters, in a test below.
     common_first(
         EACH,
         {
@@ -124,35 +124,35 @@ def test_files_folders_and_tables_hold_the_same(small: pd.DataFrame, tmp_path: P
 def test_each_slice_column_costs_one_query(
     small: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # In Spark the look at a column's first rows takes a quarter of the time of its counting.
-    asked, collect = [], nw.LazyFrame.collect
+    # In Spark, probing a column takes a quarter of the time of counting it, so it is not repeated.
+    queries, collect = [], nw.LazyFrame.collect
 
-    def counted(self: Any, *given: Any, **named: Any) -> Any:
-        asked.append(self)
-        return collect(self, *given, **named)
+    def recorded(self: Any, *positional: Any, **keywords: Any) -> Any:
+        queries.append(self)
+        return collect(self, *positional, **keywords)
 
-    monkeypatch.setattr(nw.LazyFrame, "collect", counted)
+    monkeypatch.setattr(nw.LazyFrame, "collect", recorded)
     costs = []
     for columns in (["site", "plan"], ["site", "plan", "part", "fold", "visits"]):
-        asked.clear()
+        queries.clear()
         scanned(small, slices=columns)
-        costs.append(len(asked))
+        costs.append(len(queries))
     assert costs[1] - costs[0] == 3
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "polars lazy"])
 def test_columns_of_many_values_are_crossed_if_few_combinations_have_rows(engine: str) -> None:
-    # 300 cities of 30 countries: 9,000 combinations, of which 330 have rows, some without a city.
+    # 300 cities and 30 countries have 9,000 combinations. Rows have 330, some without a city.
     rows = drawn().iloc[::40].reset_index(drop=True)
     number = np.arange(len(rows)) % 300
     rows["country"] = [f"c{i % 30}" for i in number]
     rows["city"] = pd.Series([f"t{i}" for i in number]).where(np.arange(len(rows)) >= 300)
     pairs = [("country", "city")]
-    found = scanned(ENGINES[engine](rows), slices=pairs)
-    named = {"slices": ["country", "city"], "positive": "yes", "exact": True}
-    in_rows = calib.load(rows, outcome="outcome", score="score", **named)
-    assert_same(found, calib.aggregate(in_rows, pairs))
-    assert sum(part.column == "country × city" for part in found.parts) == 330
+    counted = scanned(ENGINES[engine](rows), slices=pairs)
+    options = {"slices": ["country", "city"], "positive": "yes", "exact": True}
+    in_rows = calib.load(rows, outcome="outcome", score="score", **options)
+    assert_same(counted, calib.aggregate(in_rows, pairs))
+    assert sum(part.column == "country × city" for part in counted.parts) == 330
 
 
 @pytest.mark.parametrize("apart", [{"split": "part"}, {"fold": "fold"}])
@@ -223,32 +223,32 @@ def test_slices_of_a_csv_file_keep_leading_zeros(small: pd.DataFrame, tmp_path: 
     pd.testing.assert_frame_equal(fetched[["site", "visits"]], rows[["site", "visits"]])
 
 
-def test_progress_is_told_and_a_scan_is_cancelled(tmp_path: Path) -> None:
+def test_progress_is_reported_and_a_scan_is_cancelled(tmp_path: Path) -> None:
     drawn().iloc[::STEP].to_parquet(tmp_path / "rows.parquet")
-    told: list[tuple[float, str]] = []
+    reports: list[tuple[float, str]] = []
 
     def scan(**more: Any) -> calib.Aggregate:
         return calib.scan(
             tmp_path / "rows.parquet",
             score="score",
             max_scores=100,
-            progress=lambda *each: told.append(each),
+            progress=lambda *report: reports.append(report),
             **COLUMNS,
             **more,
         )
 
     assert_same(scan(), in_memory("score", None, 100, step=STEP))
-    shares = [share for share, _ in told]
+    shares = [share for share, _ in reports]
     assert shares == sorted(shares)
-    assert told[-1][1].startswith("Counting")
+    assert reports[-1][1].startswith("Counting")
     with pytest.raises(InputError, match="was cancelled") as caught:
-        scan(cancel=lambda: len(told) > 1)
+        scan(cancel=lambda: len(reports) > 1)
     assert caught.value.problems[0].code == "cancelled"
 
 
 def test_a_running_query_of_duckdb_is_interrupted() -> None:
     connection = duckdb.connect()
-    # Minutes of work, if it were not ended.
+    # The query would take minutes if it were not interrupted.
     endless = "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b"
     with pytest.raises(InputError, match="was cancelled"):
         watched(
@@ -268,7 +268,7 @@ def test_a_million_rows_of_a_file_give_metrics_within_their_certified_bounds(
     outcome = rng.random(len(score)) < score**1.2
     pd.DataFrame({"y": outcome.astype(int), "p": score}).to_parquet(tmp_path / "rows.parquet")
     counted = calib.scan(tmp_path / "rows.parquet", outcome="y", score="p")
-    found = calib.analyze(counted, {"methods": ("platt",)}).table().iloc[0]
+    metrics = calib.analyze(counted, {"methods": ("platt",)}).table().iloc[0]
     gaps = np.cumsum((outcome - score)[np.argsort(score, kind="stable")])
     exact = {
         "log_loss": log_loss(outcome, score),
@@ -277,9 +277,9 @@ def test_a_million_rows_of_a_file_give_metrics_within_their_certified_bounds(
         "ks_error": np.abs(gaps).max() / len(score),
     }
     for name, value in exact.items():
-        resolution = found[f"{name}_resolution"]
+        resolution = metrics[f"{name}_resolution"]
         assert 0.0 < resolution < 1e-5
-        assert abs(found[name] - value) <= resolution
+        assert abs(metrics[name] - value) <= resolution
 
 
 @pytest.mark.filterwarnings("ignore:The 'future.infer_string' option:DeprecationWarning")

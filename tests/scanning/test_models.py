@@ -43,20 +43,20 @@ def alone(rows: pd.DataFrame, score: str, max_scores: int) -> Aggregate:
     return calib.aggregate(calib.load(rows[columns], **given), max_scores=max_scores)
 
 
-# All are exact, or all are on the grid.
+# The counts of all models are exact, or all are on the grid.
 @pytest.mark.parametrize("max_scores", common_first([100, 100_000], [100_000]))
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_score_column_per_model_gives_the_counts_of_each(
     wide: pd.DataFrame, engine: str, max_scores: int
 ) -> None:
     models = ["p_old", "p_new"]
-    found = calib.scan(ENGINES[engine](wide), models=models, max_scores=max_scores, **GIVEN)
-    assert found.models == tuple(models)
-    assert found.n_rows == 2 * len(wide)
+    counted = calib.scan(ENGINES[engine](wide), models=models, max_scores=max_scores, **GIVEN)
+    assert counted.models == tuple(models)
+    assert counted.n_rows == 2 * len(wide)
     for model in models:
-        own = found.of_model(model)
-        assert (own.models, own.score_name) == (("",), model)
-        assert_same(own, alone(wide, model, max_scores))
+        of_model = counted.of_model(model)
+        assert (of_model.models, of_model.score_name) == (("",), model)
+        assert_same(of_model, alone(wide, model, max_scores))
 
 
 @pytest.mark.parametrize("max_scores", common_first([100, 100_000], [100]))
@@ -65,19 +65,19 @@ def test_a_column_that_names_the_model_gives_the_counts_of_each(
     long: pd.DataFrame, engine: str, max_scores: int
 ) -> None:
     given = GIVEN | {"score": "score", "model": "version", "max_scores": max_scores}
-    found = calib.scan(ENGINES[engine](long), **given)
-    # Numbers, as checkpoints have them, in increasing order.
-    assert found.models == ("9", "10")
+    counted = calib.scan(ENGINES[engine](long), **given)
+    # Names that are numbers, such as those of checkpoints, are in increasing order.
+    assert counted.models == ("9", "10")
     for model, rows in long.groupby("version"):
-        assert_same(found.of_model(str(model)), alone(rows, "score", max_scores))
+        assert_same(counted.of_model(str(model)), alone(rows, "score", max_scores))
 
 
 def test_one_model_on_the_grid_puts_all_on_it(wide: pd.DataFrame) -> None:
     rows = wide.assign(p_new=wide["p_new"].round(2))
-    found = calib.scan(rows, models=["p_old", "p_new"], max_scores=200, **GIVEN)
-    assert not found.exact
-    for model in found.models:
-        table = calib.analyze(found.of_model(model), {"methods": ("platt",)}).table()
+    counted = calib.scan(rows, models=["p_old", "p_new"], max_scores=200, **GIVEN)
+    assert not counted.exact
+    for model in counted.models:
+        table = calib.analyze(counted.of_model(model), {"methods": ("platt",)}).table()
         expected = calib.analyze(alone(rows, model, 200), {"methods": ("platt",)}).table()
         np.testing.assert_allclose(table["log_loss"], expected["log_loss"], atol=1e-5)
 
@@ -86,10 +86,10 @@ def test_rows_that_are_set_aside_are_counted_by_model(wide: pd.DataFrame) -> Non
     rows = wide.copy()
     rows.loc[:9, "p_old"] = np.nan
     rows.loc[5:7, "p_new"] = np.inf
-    found = calib.scan(rows, outcome="outcome", models=["p_old", "p_new"], drop_missing=True)
-    assert found.set_aside == {"p_old: score missing": 10, "p_new: score infinite": 3}
-    assert found.of_model("p_old").set_aside == {"score missing": 10}
-    assert found.of_model("p_new").set_aside == {"score infinite": 3}
+    counted = calib.scan(rows, outcome="outcome", models=["p_old", "p_new"], drop_missing=True)
+    assert counted.set_aside == {"p_old: score missing": 10, "p_new: score infinite": 3}
+    assert counted.of_model("p_old").set_aside == {"score missing": 10}
+    assert counted.of_model("p_new").set_aside == {"score infinite": 3}
 
 
 def test_rows_of_no_model_are_an_error_or_are_counted(long: pd.DataFrame) -> None:
@@ -99,10 +99,10 @@ def test_rows_of_no_model_are_an_error_or_are_counted(long: pd.DataFrame) -> Non
     given = {"outcome": "outcome", "score": "score", "model": "version"}
     with pytest.raises(InputError, match=r"model `version` is missing in 5 rows.*drop_missing"):
         calib.scan(rows, **given)
-    found = calib.scan(rows, drop_missing=True, **given)
-    assert found.set_aside == {"model missing": 5}
-    assert found.of_model("10").set_aside == {}
-    assert found.n_rows == len(rows) - 5
+    counted = calib.scan(rows, drop_missing=True, **given)
+    assert counted.set_aside == {"model missing": 5}
+    assert counted.of_model("10").set_aside == {}
+    assert counted.n_rows == len(rows) - 5
 
 
 def test_what_is_wrong_says_of_which_model(wide: pd.DataFrame, long: pd.DataFrame) -> None:
@@ -128,24 +128,24 @@ def test_counts_of_several_models_are_saved_and_added(long: pd.DataFrame, tmp_pa
     first.save(tmp_path / "cells.parquet")
     both = Aggregate.load(tmp_path / "cells.parquet") + second
     for model in ("9", "10"):
-        own = both.of_model(model)
+        of_model = both.of_model(model)
         expected = first.of_model(model) + second.of_model(model)
-        assert own.sources == expected.sources
-        assert own.n_rows == (long["version"] == int(model)).sum()
+        assert of_model.sources == expected.sources
+        assert of_model.n_rows == (long["version"] == int(model)).sum()
 
 
 def test_progress_of_models_never_goes_back(wide: pd.DataFrame) -> None:
-    told: list[tuple[float, str]] = []
+    reports: list[tuple[float, str]] = []
     calib.scan(
         ENGINES["duckdb"](drawn().assign(other=drawn()["score"])),
         outcome="outcome",
         models=["score", "other"],
         slices=["site", "plan"],
-        progress=lambda *each: told.append(each),
+        progress=lambda *report: reports.append(report),
     )
-    shares = [share for share, _ in told]
+    shares = [share for share, _ in reports]
     assert shares == sorted(shares)
-    assert told[-1][1].startswith("other: ")
+    assert reports[-1][1].startswith("other: ")
 
 
 def test_the_command_line_counts_models_and_reports_one(

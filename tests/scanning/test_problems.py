@@ -69,17 +69,17 @@ def test_rows_that_are_left_out_are_counted_by_the_reason_that_load_gives(lazy: 
     data.loc[50, "y"] = "unknown"
     given = {"outcome": "y", "score": "p", "weight": "w", "drop_missing": True}
     expected = calib.load(data, positive="1", exact=True, **given).set_aside
-    found = calib.scan(pl.from_pandas(data).lazy() if lazy else data, **given)
-    assert dict(found.set_aside) == dict(expected)
-    assert found.n_rows + sum(found.set_aside.values()) == 400
+    counted = calib.scan(pl.from_pandas(data).lazy() if lazy else data, **given)
+    assert dict(counted.set_aside) == dict(expected)
+    assert counted.n_rows + sum(counted.set_aside.values()) == 400
 
 
 def test_rounding_outside_of_the_range_is_no_problem() -> None:
     data = rows()
     data.loc[0, "p"], data.loc[1, "p"] = 1.0 + 1e-7, -1e-7
-    found = calib.scan(data, outcome="y", score="p")
-    assert found.table.low.min() == 0.0
-    assert found.table.high.max() == 1.0
+    counted = calib.scan(data, outcome="y", score="p")
+    assert counted.table.low.min() == 0.0
+    assert counted.table.high.max() == 1.0
 
 
 def test_slices_of_too_many_values_are_refused() -> None:
@@ -106,7 +106,7 @@ def test_sources_that_are_not_there_are_told(tmp_path: Path) -> None:
 def test_a_file_that_must_not_be_read_is_told(tmp_path: Path, monkeypatch: Any) -> None:
     path = tmp_path / "rows.parquet"
     rows().to_parquet(path)
-    # The user who runs the tests may be allowed everything.
+    # The user who runs the tests may be root, who can read every file.
     monkeypatch.setattr("os.access", lambda *_: False)
     assert "permission denied" in str(refused(path))
 
@@ -181,5 +181,5 @@ def test_names_of_columns_and_files_cannot_break_out(tmp_path: Path) -> None:
 def test_the_labels_of_the_outcome_are_read_as_load_reads_them() -> None:
     data = drawn().iloc[:5000]
     spelled = data["outcome"].mask(data.index % 3 == 0, data["outcome"].str.upper())
-    found = calib.scan(data.assign(outcome=spelled), outcome="outcome", score="score")
-    assert (found.class_names, found.n_rows) == (("no", "yes"), 5000)
+    counted = calib.scan(data.assign(outcome=spelled), outcome="outcome", score="score")
+    assert (counted.class_names, counted.n_rows) == (("no", "yes"), 5000)

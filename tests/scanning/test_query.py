@@ -35,7 +35,7 @@ def test_every_dialect_parses_its_query_back(dialect: Dialect) -> None:
     columns = [each.alias_or_name for each in parsed.find(sqlglot.exp.Union).left.selects] or None
     assert columns is None or set(columns) <= {*COLUMNS, *CROSSED}
     numbers = [each.name for each in parsed.find_all(sqlglot.exp.Literal) if not each.is_string]
-    # A plain 0.02 is a DECIMAL for some engines.
+    # Some engines take 0.02 for a DECIMAL, but 2e-2 for a DOUBLE.
     assert [number for number in numbers if "." in number and "e" not in number] == []
 
 
@@ -48,7 +48,7 @@ def test_the_command_line_knows_every_dialect() -> None:
 def saved(rows: pd.DataFrame, path: Path, **more: object) -> Path:
     query = calib.scan_sql("duckdb", table="rows", **(NAMED | more))
     result = duckdb.connect().from_df(rows).query("rows", query).df()
-    # As a warehouse that folds names to upper case gives it.
+    # Some warehouses return names in upper case.
     result.columns = result.columns.str.upper()
     result.to_parquet(path) if path.suffix == ".parquet" else result.to_csv(path, index=False)
     return path
@@ -127,7 +127,7 @@ def test_the_commands_scan_print_and_report(
     assert main(["sql", "--dialect", "duckdb", "--table", "rows", *named]) == 0
     result = duckdb.connect().from_df(rows).query("rows", capsys.readouterr().out).df()
     result.to_csv(tmp_path / "cells.csv", index=False)
-    # A warehouse may save it as Parquet, with names in capitals.
+    # A warehouse may save the result as Parquet, with names in upper case.
     result.rename(columns=str.upper).to_parquet(tmp_path / "result.parquet")
     for name in ("cells.csv", "result.parquet"):
         given = ["report", str(tmp_path / name), "--methods", "platt", "-o", str(report)]

@@ -1,4 +1,4 @@
-"""What may mislead is told in the sentences of the Data page."""
+"""Remarks of a scan are the sentences of the Data page about rows that may mislead."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -53,11 +53,13 @@ def test_warnings_have_the_words_of_the_data_page(code: str, engine: str) -> Non
     change, more = CASES[code]
     data = change(rows())
     mapping = ColumnMapping(**({"outcome": "y", "score": "p", "positive": "1"} | more))
-    expected = [each for each in inspect(read(data), mapping) if each.severity == "warning"]
+    expected = [
+        problem for problem in inspect(read(data), mapping) if problem.severity == "warning"
+    ]
     assert code in {problem.code for problem in expected}
     source = data if engine == "duckdb" else pl.from_pandas(data).lazy()
-    found = calib.scan(source, outcome="y", score="p", **more)
-    assert sorted(found.remarks) == sorted(problem.sentence for problem in expected)
+    counted = calib.scan(source, outcome="y", score="p", **more)
+    assert sorted(counted.remarks) == sorted(problem.sentence for problem in expected)
 
 
 def test_scores_without_a_fault_have_no_remarks() -> None:
@@ -67,8 +69,8 @@ def test_scores_without_a_fault_have_no_remarks() -> None:
 def test_times_that_are_no_dates_are_told() -> None:
     days = pd.Series(["2024-03-01", "2024-03-02"] * 500)
     days[:7] = "someday"
-    found = calib.scan(rows().assign(day=days), outcome="y", score="p", time="day")
-    (remark,) = found.remarks
+    counted = calib.scan(rows().assign(day=days), outcome="y", score="p", time="day")
+    (remark,) = counted.remarks
     assert remark.startswith("7 cells of the time column `day` are not dates, such as `someday`.")
 
 
@@ -83,9 +85,9 @@ def test_a_class_of_one_row_is_told_since_other_rows_may_be_added() -> None:
     data.loc[3, "y"] = 1
     with pytest.raises(InputError) as expected:
         calib.load(data, outcome="y", score="p")
-    found = calib.scan(data, outcome="y", score="p")
-    assert expected.value.problems[0].sentence in found.remarks
-    assert (found + calib.scan(rows(), outcome="y", score="p")).remarks == ()
+    counted = calib.scan(data, outcome="y", score="p")
+    assert expected.value.problems[0].sentence in counted.remarks
+    assert (counted + calib.scan(rows(), outcome="y", score="p")).remarks == ()
 
 
 def test_classes_without_rows_are_told() -> None:
@@ -93,25 +95,30 @@ def test_classes_without_rows_are_told() -> None:
     score = pd.DataFrame(rng.dirichlet(np.ones(3), 500), columns=["p_0", "p_1", "p_2"])
     data = score.assign(y=rng.integers(0, 2, 500))
     mapping = ColumnMapping(outcome="y", score=("p_0", "p_1", "p_2"))
-    expected = [each for each in inspect(read(data), mapping) if each.severity == "warning"]
-    found = calib.scan(data, outcome="y", score=["p_0", "p_1", "p_2"])
+    expected = [
+        problem for problem in inspect(read(data), mapping) if problem.severity == "warning"
+    ]
+    counted = calib.scan(data, outcome="y", score=["p_0", "p_1", "p_2"])
     assert [problem.code for problem in expected] == ["unseen-classes"]
-    assert found.remarks == tuple(problem.sentence for problem in expected)
+    assert counted.remarks == tuple(problem.sentence for problem in expected)
 
 
 def test_remarks_are_warnings_of_the_analysis_and_of_one_model(tmp_path: Any) -> None:
     data = rows().assign(other=1.0 - rows()["p"])
-    found = calib.scan(data, outcome="y", models=["p", "other"])
-    ((remark,),) = found.noticed.values()
-    assert list(found.noticed) == ["other"]
+    counted = calib.scan(data, outcome="y", models=["p", "other"])
+    ((remark,),) = counted.noticed.values()
+    assert list(counted.noticed) == ["other"]
     assert remark.startswith("Positive rows have lower scores")
-    assert found.of_model("p").remarks == ()
-    (own,) = found.of_model("other").remarks
-    assert own in calib.analyze(found.of_model("other"), {"methods": ("platt",)}).warnings
-    # A file of strangers could say anything there.
-    found.save(tmp_path / "cells.parquet")
+    assert counted.of_model("p").remarks == ()
+    (remark_of_model,) = counted.of_model("other").remarks
+    assert (
+        remark_of_model
+        in calib.analyze(counted.of_model("other"), {"methods": ("platt",)}).warnings
+    )
+    # A saved file can come from anyone, so its sentences are not shown.
+    counted.save(tmp_path / "cells.parquet")
     kept = Aggregate.load(tmp_path / "cells.parquet")
-    assert_same(kept, found)
+    assert_same(kept, counted)
     assert kept.remarks == ()
 
 
@@ -133,10 +140,10 @@ ZONED: dict[str, Callable[[pd.DataFrame, Path], Any]] = {
 def test_times_with_a_zone_say_which_day_counts(kind: str, tmp_path: Path) -> None:
     """23:30 in New York is the next day in UTC."""
     data = rows().assign(day=pd.Timestamp("2024-03-01 23:30", tz="America/New_York"))
-    expected = [each for each in inspect(read(data), MAPPED) if each.code == "time-zone"]
-    found = calib.scan(ZONED[kind](data, tmp_path), outcome="y", score="p", time="day")
-    assert list(found.remarks) == [problem.sentence for problem in expected]
-    assert set(found.frame()["value"]) == {"", "2024-03-01"}
+    expected = [problem for problem in inspect(read(data), MAPPED) if problem.code == "time-zone"]
+    counted = calib.scan(ZONED[kind](data, tmp_path), outcome="y", score="p", time="day")
+    assert list(counted.remarks) == [problem.sentence for problem in expected]
+    assert set(counted.frame()["value"]) == {"", "2024-03-01"}
 
 
 def _ibis_table(path: str, zone: str) -> Any:
@@ -166,21 +173,21 @@ def test_days_of_a_connection_name_its_zone(
         connection.register("data", rows().assign(day=pd.Timestamp("2024-03-01 22:30", tz="UTC")))
         connection.execute("CREATE TABLE t AS SELECT * FROM data")
     source = opened(path, zone)
-    found = calib.scan(source, outcome="y", score="p", time="day")
+    counted = calib.scan(source, outcome="y", score="p", time="day")
     expected = f"Each row counts to its day in `{zone}`, the time zone of the connection."
-    assert found.remarks == (f"The times of `day` have a time zone. {expected}",)
-    assert set(found.frame()["value"]) == {"", day}
+    assert counted.remarks == (f"The times of `day` have a time zone. {expected}",)
+    assert set(counted.frame()["value"]) == {"", day}
 
 
 def test_a_zone_that_duckdb_does_not_know_counts_days_in_utc() -> None:
     data = rows().assign(day=pd.Timestamp("2024-03-02 00:30+02:00"))
-    found = calib.scan(data, outcome="y", score="p", time="day")
-    assert found.remarks[0].endswith("in `UTC`, the time zone of the connection.")
-    assert set(found.frame()["value"]) == {"", "2024-03-01"}
+    counted = calib.scan(data, outcome="y", score="p", time="day")
+    assert counted.remarks[0].endswith("in `UTC`, the time zone of the connection.")
+    assert set(counted.frame()["value"]) == {"", "2024-03-01"}
 
 
 @pytest.mark.parametrize("kind", ZONED)
 def test_times_without_a_zone_say_nothing_of_one(kind: str, tmp_path: Path) -> None:
     data = rows().assign(day=pd.Timestamp("2024-03-01 23:30"))
-    found = calib.scan(ZONED[kind](data, tmp_path), outcome="y", score="p", time="day")
-    assert found.remarks == ()
+    counted = calib.scan(ZONED[kind](data, tmp_path), outcome="y", score="p", time="day")
+    assert counted.remarks == ()

@@ -32,7 +32,7 @@ pytestmark = [
         "ignore:The 'future.infer_string' option:DeprecationWarning",
         "ignore:The inplace keyword in DataFrame:DeprecationWarning",
         "ignore:fetch_arrow_table:DeprecationWarning",
-        # Sockets of PySpark's own, which it closes when the process ends.
+        # PySpark closes its sockets only when the process ends.
         "ignore::ResourceWarning",
         "ignore::pytest.PytestUnraisableExceptionWarning",
     ),
@@ -41,8 +41,13 @@ N_ROWS = 500_000
 MAX_SCORES = 100
 COLUMNS = {"outcome": "outcome", "score": "score", "slices": CUTS, "time": "day"}
 WEIGHTED = {**COLUMNS, "weight": "weight", "max_scores": MAX_SCORES}
-# What is asked while something fails.
-FEW = {"outcome": "outcome", "score": "score", "slices": ["site", "plan"], "max_scores": MAX_SCORES}
+# The tests of failures count fewer columns, which takes less time.
+FEW_COLUMNS = {
+    "outcome": "outcome",
+    "score": "score",
+    "slices": ["site", "plan"],
+    "max_scores": MAX_SCORES,
+}
 in_connect = pytest.mark.xdist_group("connect")
 in_classic = pytest.mark.xdist_group("classic")
 SESSIONS = [
@@ -163,7 +168,7 @@ def test_many_rows_give_the_same_aggregate_from_every_engine(
 
 
 def test_postgresql_gives_the_same_aggregate_through_ibis(request: pytest.FixtureRequest) -> None:
-    # A tenth of the rows: one process of PostgreSQL takes minutes for all of them.
+    # PostgreSQL counts in a single process, which would take minutes for all rows.
     found = calib.scan(of_postgresql(request, 200_000), **WEIGHTED)
     assert_same(found, in_memory("score", "weight", MAX_SCORES))
 
@@ -179,7 +184,7 @@ def test_the_query_as_text_counts_the_cells_of_the_rows(
 ) -> None:
     rows = drawn()
     if weight:
-        # PostgreSQL refuses a product that underflows, of the smallest numbers and a weight.
+        # PostgreSQL refuses products that underflow, such as a weight times the least floats.
         rows = rows[(rows["score"] == 0.0) | (rows["score"] > 1e-300)]
     asked = {"table": "scores", "time": "day", "weight": weight, **NAMED}
     if engine == "postgresql":
@@ -248,7 +253,7 @@ def test_views_and_samples_are_those_of_the_rows_in_servers(
     given = {"outcome": "y", "score": test_views.SCORES, "n": 500, "key": "row"}
     own, expected = (calib.scan_sample(each, **given) for each in (frame, rows))
     np.testing.assert_allclose(own.scores, expected.scores, rtol=1e-14)
-    # More than 1,000 clusters are hashed.
+    # There are more than 1,000 clusters, so they are hashed.
     assert_same(*(test_views.scanned(each, view=view, group="row") for each in (frame, rows)))
 
 
@@ -268,9 +273,9 @@ def test_a_server_of_spark_connect_that_is_killed_is_told(
             process.kill()
 
     with pytest.raises(InputError, match="lost the connection") as caught:
-        calib.scan(frame, progress=kill, **FEW)
+        calib.scan(frame, progress=kill, **FEW_COLUMNS)
     assert caught.value.problems[0].code == "engine"
-    # Spark itself would try for ten minutes.
+    # Spark itself would retry for ten minutes.
     assert time.monotonic() - killed[0] < 180.0
 
 
@@ -286,25 +291,25 @@ def test_a_worker_that_is_killed_in_the_middle_changes_nothing(
             cluster.kill_worker()
 
     try:
-        found = calib.scan(frame, progress=kill, **FEW)
+        found = calib.scan(frame, progress=kill, **FEW_COLUMNS)
     finally:
         cluster.add_worker()
     assert killed
-    assert_same(found, calib.scan(folder, **FEW))
+    assert_same(found, calib.scan(folder, **FEW_COLUMNS))
 
 
 @in_connect
 def test_a_query_of_spark_is_cancelled(connected: Any, folder: Path) -> None:
-    told: list[tuple[float, str]] = []
+    reports: list[tuple[float, str]] = []
     with pytest.raises(InputError, match="was cancelled") as caught:
         calib.scan(
             connected.read.parquet(str(folder)),
-            progress=lambda *each: told.append(each),
-            cancel=lambda: bool(told) and told[-1][1].startswith("Counting by site"),
-            **FEW,
+            progress=lambda *report: reports.append(report),
+            cancel=lambda: bool(reports) and reports[-1][1].startswith("Counting by site"),
+            **FEW_COLUMNS,
         )
     assert caught.value.problems[0].code == "cancelled"
-    assert told[-1][0] < 0.5
+    assert reports[-1][0] < 0.5
 
 
 def small(**columns: Any) -> pd.DataFrame:

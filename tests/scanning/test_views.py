@@ -49,7 +49,7 @@ ALL = pytest.mark.filterwarnings(
 def drawn(n: int = 3000) -> pd.DataFrame:
     rng = np.random.default_rng(4)
     score = rng.dirichlet(np.full(4, 0.6), n)
-    # Ties of the largest scores, in pairs of every order, and certain rows.
+    # Rows have ties of the largest scores, in pairs of every order, and scores of exactly 1.
     score[:600, 0], score[:600, 2] = 0.4, 0.4
     score[:600, 1], score[:600, 3] = 0.1, 0.1
     score[600:900] = 0.25
@@ -76,8 +76,8 @@ def scanned(source: Any, **more: Any) -> Aggregate:
 @ALL
 @pytest.mark.parametrize(
     ("engine", "view", "max_scores"),
-    # A class is counted as one score is, which test_engines.py has, also with Dask: it plans for
-    # seconds.
+    # A class is counted like a single score, which test_engines.py tries with all engines. Dask
+    # takes seconds to plan a query.
     common_first(
         EACH,
         {(engine, "top:1", 100) for engine in ENGINES if engine != "dask"}
