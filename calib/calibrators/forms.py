@@ -24,7 +24,10 @@ Column = Any
 Scale = Literal["score", "logit", "compact_logit"]
 Link = Literal["none", "sigmoid"]
 Share = Annotated[float, 0.0, 1.0]  # A file may only have values from 0 to 1 here.
-INNER = (MACHINE_EPSILON, 1.0 - MACHINE_EPSILON)  # Scores are clipped to this before a logarithm.
+LOG_RANGE = (
+    MACHINE_EPSILON,
+    1.0 - MACHINE_EPSILON,
+)  # Scores are clipped to this before a logarithm.
 
 
 class Operations:
@@ -166,7 +169,7 @@ class SigmoidOfFeatures(Form):
 
     @property
     def ends(self) -> tuple[float, float]:
-        return (0.0, 1.0) if self.features == ("s",) else INNER
+        return (0.0, 1.0) if self.features == ("s",) else LOG_RANGE
 
     def of(self, do: Operations, s: Column) -> Column:
         total: Column = None

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.calibrators.forms import INNER, Axis, Drift, Form, Piecewise
+from calib.calibrators.forms import LOG_RANGE, Axis, Drift, Form, Piecewise
 from calib.exports.score_conversion import Conversion
 from calib.numerics.arrays import FloatArray
 from calib.numerics.splines import Pieces
@@ -37,7 +37,7 @@ def scores_to_test(form: Form, conversion: Conversion, knots: FloatArray) -> Flo
 
 def bends_of(form: Form) -> FloatArray:
     """Scores at which the formula of a form changes, read from its numbers."""
-    bends = list(INNER)
+    bends = list(LOG_RANGE)
     for part in _parts(form):
         if isinstance(part, Pieces) and _on_scores(form, part):
             bends.extend(part.edges.tolist())

@@ -32,9 +32,9 @@ TOP, TITLE_ROW = 32, 18
 LEGEND_ROW = 20
 # Pixels of a chart on a phone. The legend gets the room that it needs there, which is enough for
 # wider screens.
-NARROWEST = 342
+PHONE_WIDTH = 342
 # Operating systems accept longer names, but people do not read them.
-LONGEST_FILE_NAME = 80
+MAX_FILE_NAME_LENGTH = 80
 FILE_ENDING = re.compile(r"(\.[A-Za-z]\w{0,7})+$")
 
 Arguments = ParamSpec("Arguments")
@@ -186,7 +186,7 @@ def draw(
         right=right,
         top=top,
         bottom=bottom,
-        legend=legend_height(layers, NARROWEST - left),
+        legend=legend_height(layers, PHONE_WIDTH - left),
     )
 
 
@@ -206,7 +206,7 @@ def _below(panels: Panels, bottom: int) -> dict[str, Any]:
 def file_name(*parts: object) -> str:
     """Words joined to the name of a file."""
     words = (re.sub(r"\W+", "-", FILE_ENDING.sub("", str(part))).strip("-") for part in parts)
-    return "-".join(filter(None, words)).lower()[:LONGEST_FILE_NAME]
+    return "-".join(filter(None, words)).lower()[:MAX_FILE_NAME_LENGTH]
 
 
 def legend_height(layers: Sequence[Layer], room: float) -> int:

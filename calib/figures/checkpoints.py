@@ -16,7 +16,7 @@ from calib.numerics.arrays import FloatArray
 from calib.numerics.estimate import Estimate
 from calib.text import escaped, number, shortened, with_interval
 
-PANEL, GAP = 130, 34
+PANEL_HEIGHT, GAP = 130, 34
 MAX_PANELS, MAX_TICKS = 4, 6
 # Methods are drawn beside each other, because overlapping intervals are hard to distinguish. The
 # distance is a share of the axis.
@@ -53,7 +53,7 @@ def checkpoint_chart(comparison: ModelComparison) -> Chart:
         {escaped(column.label): _upward(comparison, column) for column in columns},
         margin=0.05,
         most_ticks=MAX_TICKS,
-        height=PANEL,
+        height=PANEL_HEIGHT,
         gap=GAP,
     )
     layers = [

@@ -10,7 +10,7 @@ from calib.analysis import Analysis, MethodResult
 from calib.figures.axes import PanelAxis
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import Arrow, Layer, Line, area, method, reference
-from calib.figures.panels import TIMELINE, one
+from calib.figures.panels import TIMELINE_WIDTH, one
 from calib.figures.theme import style_of
 from calib.figures.words import verdicts
 from calib.numerics.arrays import FloatArray
@@ -18,7 +18,7 @@ from calib.text import level, number
 
 HEIGHT, LEFT = 300, 66
 # Sizes in pixels. Where two markers meet, a ring of background between them can be seen.
-HOLLOW, FILLED = 16, 7
+HOLLOW_SIZE, FILLED_SIZE = 16, 7
 
 
 @chart
@@ -64,7 +64,7 @@ def cumulative_difference_chart(
     upward = PanelAxis("Cumulative observed − predicted", range=[-limit, limit], nticks=7)
     return draw(
         "cumulative difference",
-        one(across, upward, TIMELINE, HEIGHT),
+        one(across, upward, TIMELINE_WIDTH, HEIGHT),
         layers,
         f"Cumulative difference between outcomes and scores. {verdicts(analysis, methods)}",
         of=(analysis.data.name,),
@@ -96,7 +96,7 @@ def _furthest(result: MethodResult) -> int:
 def _arrow(result: MethodResult) -> Arrow:
     """The KS error, an arrow from zero to the point of the curve that is farthest from zero."""
     drawn, at, color = result.cumulative, _furthest(result), style_of(result.key).color
-    return Arrow(float(drawn.fractile[at]), float(drawn.difference[at]), color, FILLED / 2)
+    return Arrow(float(drawn.fractile[at]), float(drawn.difference[at]), color, FILLED_SIZE / 2)
 
 
 def _extremes(result: MethodResult) -> Layer:
@@ -120,7 +120,7 @@ def _extremes(result: MethodResult) -> Layer:
         text=["", "", f"KS = {number(abs(float(difference[furthest])))}"],
         textposition=f"{'top' if furthest == top else 'bottom'} {aside}",
         marker=of.marker(
-            [HOLLOW, HOLLOW, FILLED],
+            [HOLLOW_SIZE, HOLLOW_SIZE, FILLED_SIZE],
             [of.style.hollow, of.style.hollow, of.style.symbol],
             Line(of.style.color, 1.25),
         ),

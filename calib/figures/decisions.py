@@ -15,8 +15,8 @@ from calib.numerics.arrays import FloatArray
 from calib.text import number, probability, significant
 
 WIDTH, HEIGHT, LEFT = 500, 300, 66
-HOVER = "threshold %{x:.3f}<br>%{y:.4f}<extra>%{fullData.name}</extra>"
-LEVEL = "%{y:.4f}<extra>%{fullData.name}</extra>"
+CURVE_HOVER = "threshold %{x:.3f}<br>%{y:.4f}<extra>%{fullData.name}</extra>"
+LEVEL_HOVER = "%{y:.4f}<extra>%{fullData.name}</extra>"
 
 
 @chart
@@ -49,8 +49,8 @@ def cost_chart(curves: CostCurves, table: DecisionTable, methods: Sequence[str])
     ends = [max(0.0, low - 0.25 * (top - low)), top]
     whole, all_, none = [0.0, 1.0], [curves.treat_all] * 2, [curves.treat_none] * 2
     layers = [
-        _reference("treat all", whole, all_, "Flag all", LEVEL, dash="dash"),
-        _reference("treat none", whole, none, "Flag none", LEVEL),
+        _reference("treat all", whole, all_, "Flag all", LEVEL_HOVER, dash="dash"),
+        _reference("treat none", whole, none, "Flag none", LEVEL_HOVER),
     ]
     layers += [_curve("cost", key, curves.threshold, curves.cost[key]) for key in methods]
     layers += [_mark(table, key) for key in methods]
@@ -100,8 +100,8 @@ def net_benefit_chart(
     at, all_ = curves.threshold, curves.treat_all
     ends = [-0.25 * curves.base_rate, 1.08 * curves.base_rate]
     layers = [
-        _reference("treat none", [0.0, 1.0], [0.0, 0.0], "Flag none", LEVEL),
-        _reference("treat all", at, all_, "Flag all", HOVER, dash="dash"),
+        _reference("treat none", [0.0, 1.0], [0.0, 0.0], "Flag none", LEVEL_HOVER),
+        _reference("treat all", at, all_, "Flag all", CURVE_HOVER, dash="dash"),
     ]
     layers += [_curve("benefit", key, at, curves.benefit[key]) for key in methods]
     if threshold is not None:
@@ -122,7 +122,7 @@ def _reference(key: str, x: Values, y: Values, name: str, hover: str, dash: Dash
 
 def _curve(key: str, method_key: str, threshold: FloatArray, values: FloatArray) -> Layer:
     of = method(method_key)
-    return Layer(key, threshold, values, of=of, line=of.line(), hover=HOVER, legend=True)
+    return Layer(key, threshold, values, of=of, line=of.line(), hover=CURVE_HOVER, legend=True)
 
 
 def _over_thresholds(title: str, ends: Sequence[float]) -> Panels:

@@ -16,7 +16,7 @@ from calib.figures.panels import forest
 from calib.metrics import matrix_metrics
 from calib.text import escaped, with_interval
 
-WIDTH, ROW = 520, 38
+WIDTH, ROW_HEIGHT = 520, 38
 Loss = Literal["log_loss", "brier_score"]
 # The axis reaches at most this many times as far from zero as half of the methods do, because a
 # single long interval would make dots of all others.
@@ -90,7 +90,7 @@ def _forest(
             _range(results, metric),
             [escaped(label) for label in labels],
             WIDTH,
-            ROW * max(len(results), 1),
+            ROW_HEIGHT * max(len(results), 1),
         ),
         [zero, *(_row(result, metric, row) for row, result in enumerate(results))],
         f"{label} of each method minus that of the uncalibrated scores, with intervals. "

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from calib.analysis import Analysis, MethodResult
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.data.cells import ScoreCells
-from calib.figures.layers import FULL_AREA, SMALLEST_DOT
+from calib.figures.layers import FULL_DOT_AREA, MIN_DOT_SIZE
 from calib.figures.theme import BAND, DASHES, FRAME, GREY, GRID, SYMBOLS, style_of
 from calib.figures.words import axis_titles, verdicts
 from calib.numerics.few_cells import cell_runs
@@ -85,8 +85,8 @@ def explorer_data(
         "upward": upward,
         "unit": "Weight" if analysis.data.weighted else "Rows",
         "finding": verdicts(analysis, methods),
-        "full_area": FULL_AREA,
-        "smallest_dot": SMALLEST_DOT,
+        "full_area": FULL_DOT_AREA,
+        "smallest_dot": MIN_DOT_SIZE,
     }
 
 

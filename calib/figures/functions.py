@@ -28,9 +28,9 @@ from calib.figures.theme import LINE_WIDTH, MethodStyle, faded, style_of
 from calib.figures.words import verdicts
 from calib.text import significant
 
-SIDE, SMALL, GAP, KNOT_ROW = 380, 300, 12, 9
+SIDE, SMALL_SIDE, GAP, KNOT_ROW_HEIGHT = 380, 300, 12, 9
 # The part of a template that names the layer under the pointer.
-NAME = "<extra>%{fullData.name}</extra>"
+HOVER_NAME = "<extra>%{fullData.name}</extra>"
 Rows = Literal["test", "fitted"]
 # The legend's entry is grey, because each faint curve has the colour of its method.
 BY_RULE = Subject(
@@ -124,7 +124,7 @@ def _strip(n_rows: int) -> list[tuple[PanelAxis, int]]:
         showgrid=False,
         fixedrange=True,
     )
-    return [(rows, KNOT_ROW * (n_rows + 1))]
+    return [(rows, KNOT_ROW_HEIGHT * (n_rows + 1))]
 
 
 def _function(key: str, function: CalibrationFunction, scale: Scale, line: Line) -> Layer:
@@ -137,10 +137,10 @@ def _function(key: str, function: CalibrationFunction, scale: Scale, line: Line)
             scale.beyond(calibrated),
             line=line,
             customdata=np.column_stack([score, calibrated]).tolist(),
-            hover="score %{customdata[0]:.4~g}, calibrated %{customdata[1]:.4~g}" + NAME,
+            hover="score %{customdata[0]:.4~g}, calibrated %{customdata[1]:.4~g}" + HOVER_NAME,
         )
     x, y = score.astype(np.float32), calibrated.astype(np.float32)
-    return Layer(key, x, y, line=line, hover="score %{x:.4f}, calibrated %{y:.4f}" + NAME)
+    return Layer(key, x, y, line=line, hover="score %{x:.4f}, calibrated %{y:.4f}" + HOVER_NAME)
 
 
 def _before(result: MethodResult, function: CalibrationFunction, scale: Scale) -> Layer:
@@ -159,8 +159,8 @@ def _knots(result: MethodResult, row: int, scale: Scale) -> Layer:
         panel=1,
         of=of,
         customdata=knots,
-        marker=of.marker(KNOT_ROW - 1, "line-ns-open", Line(of.style.color, 1.25)),
-        hover="knot at %{customdata:.4~g}" + NAME,
+        marker=of.marker(KNOT_ROW_HEIGHT - 1, "line-ns-open", Line(of.style.color, 1.25)),
+        hover="knot at %{customdata:.4~g}" + HOVER_NAME,
     )
 
 
@@ -202,7 +202,7 @@ def compact_logit_chart(analysis: Analysis) -> Chart:
         hover="score %{x:.4f}, transformed %{y:.4f}<extra></extra>",
         legend=True,
     )
-    panels = square(LINEAR.axis("Score"), LINEAR.axis("Transformed score"), SMALL)
+    panels = square(LINEAR.axis("Score"), LINEAR.axis("Transformed score"), SMALL_SIDE)
     alt = _compact_logit_alt(used)
     return draw("compact logit", panels, [*layers, transform], alt, of=(used.epsilon,))
 

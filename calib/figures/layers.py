@@ -34,8 +34,8 @@ AnyFloats = NDArray[np.floating[Any]]
 Values = Sequence[float | None] | NDArray[np.number[Any]]
 
 # The area of a dot with all the weight, as a squared diameter in pixels.
-FULL_AREA = 30.0**2
-SMALLEST_DOT = 5.0
+FULL_DOT_AREA = 30.0**2
+MIN_DOT_SIZE = 5.0
 RATES: Mapping[str, tuple[str, Dash]] = {
     "corp": ("CORP line", "solid"),
     "smooth": ("Smooth line", "dash"),
@@ -296,8 +296,8 @@ def dots(of: Subject, curve: ReliabilityCurve, scale: Scale, *, joined: bool = T
             size=curve.weight,
             sizemode="area",
             # Plotly's unit is twice the weight over the squared diameter in pixels.
-            sizeref=2.0 * float(curve.weight.sum()) / FULL_AREA,
-            sizemin=SMALLEST_DOT / 2,
+            sizeref=2.0 * float(curve.weight.sum()) / FULL_DOT_AREA,
+            sizemin=MIN_DOT_SIZE / 2,
             line=Line(color, 1.25),
         ),
         error_y=whiskers(y, low, high, faded(color, 0.7), width=of.style.cap),

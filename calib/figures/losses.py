@@ -23,10 +23,10 @@ from calib.text import number, significant
 
 LEFT = 74
 # Pixels: the width, and the heights of both panels, with the gap between them.
-WIDTH, UPPER, GAP, LOWER = 460, 220, 16, 84
+WIDTH, UPPER_HEIGHT, GAP, LOWER_HEIGHT = 460, 220, 16, 84
 # Differences of loss. The axis is at least as long as the first, so that noise looks small, and
 # losses within the second of the lowest are always drawn.
-MIN_SPAN, DRAWN_SPAN = 1e-3, 0.02
+MIN_LOSS_RANGE, MIN_DRAWN_RANGE = 1e-3, 0.02
 OUTSIDE = Subject("outside", "Rows left unchanged", style_of("uncalibrated"))
 CLIPPED = Subject("clipped", "Clipped", MethodStyle(style_of("clip").color, "solid", "circle"))
 
@@ -234,7 +234,7 @@ def clipping_chart(found: Clipping) -> Chart:
 
 def _over_parameter(x: PanelAxis, loss: PanelAxis, below: PanelAxis | None = None) -> Panels:
     """A loss over one parameter, and another quantity over it in a lower panel."""
-    panels = [(loss, UPPER), *([] if below is None else [(below, LOWER)])]
+    panels = [(loss, UPPER_HEIGHT), *([] if below is None else [(below, LOWER_HEIGHT)])]
     return stacked(x, panels, WIDTH, GAP)
 
 
@@ -250,8 +250,8 @@ def _loss_range(*losses: FloatArray) -> list[float]:
     """
     values = np.concatenate(losses)
     low, middle, high = (float(np.quantile(values, share)) for share in (0.0, 0.5, 1.0))
-    top = min(high, low + max(6.0 * (middle - low), DRAWN_SPAN))
-    aside = 0.08 * (top - low) + max(MIN_SPAN - (top - low), 0.0) / 2
+    top = min(high, low + max(6.0 * (middle - low), MIN_DRAWN_RANGE))
+    aside = 0.08 * (top - low) + max(MIN_LOSS_RANGE - (top - low), 0.0) / 2
     return [low - aside, top + aside]
 
 

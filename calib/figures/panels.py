@@ -12,7 +12,7 @@ from calib.figures.axes import PanelAxis, padded, spread
 from calib.numerics.arrays import FloatArray
 
 # Pixels: the width of a timeline, and that of panels on a phone.
-TIMELINE, PHONE = 640, 280
+TIMELINE_WIDTH, PHONE_PANEL_WIDTH = 640, 280
 AxisNames = tuple[str, str]
 
 
@@ -172,7 +172,7 @@ def timeline(
     of a panel, and `gap` those between two.
     """
     longest = 6 * max(len(html.unescape(name)) for name in names) + 12  # This is in pixels.
-    ticks = min(most_ticks, max(1, PHONE // longest))
+    ticks = min(most_ticks, max(1, PHONE_PANEL_WIDTH // longest))
     shown = spread(at, float(np.ptp(at)) / ticks)
     placed = []
     for number, (title, upward) in enumerate(panels.items(), 1):
@@ -183,7 +183,7 @@ def timeline(
             matches=None if number == 1 else "x",
         )
         placed.append(Panel(x, PanelAxis(range=upward, nticks=4, tickformat="~g"), title))
-    return grid(placed, 1, TIMELINE, height, gaps=(0, gap))
+    return grid(placed, 1, TIMELINE_WIDTH, height, gaps=(0, gap))
 
 
 def _length(n: int, size: int, gap: int) -> int:

@@ -29,7 +29,7 @@ from calib.figures.theme import OUTCOME, MethodStyle, faded
 from calib.numerics.arrays import BoolArray, FloatArray
 from calib.text import between, count, escaped, number, p_value
 
-PANEL, GAP = 120, 30
+PANEL_HEIGHT, GAP = 120, 30
 MAX_TICKS, MARGIN = 5, 0.03
 OBSERVED = Subject("observed", "Observed", MethodStyle(OUTCOME, "solid", "circle"))
 # Titles of the panels by the column of a PeriodTable that each shows.
@@ -74,7 +74,7 @@ def period_chart(tables: Mapping[str, PeriodTable]) -> Chart:
         {title: _upward(tables, name) for name, title in PANELS.items()},
         margin=MARGIN,
         most_ticks=MAX_TICKS,
-        height=PANEL,
+        height=PANEL_HEIGHT,
         gap=GAP,
     )
     layers = [_line(OBSERVED, first, "base_rate", 0)]

@@ -6,12 +6,11 @@ work of a moved slider. `Chart.figure` has them checked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from calib.figures.axes import PanelAxis
-from calib.figures.layers import Arrow, Layer, Note
+from calib.figures.layers import Arrow, Bars, Layer, Line, Marker, Note
 from calib.figures.panels import AxisNames, Panels, SharedTitles
 from calib.figures.theme import FRAME, GRID, TITLE_SIZE
 
@@ -30,17 +29,25 @@ AXIS_LOOK: Dictionary = {
     "ticklen": 4,
     "tickcolor": FRAME,
 }
-# The properties of a layer that have another name or form in Plotly's format.
+# These properties of layers and axes have another name or form in Plotly's format.
 TRANSLATED = {
-    "key", "panel", "of", "name", "legend", "group", "hover", "unselected_opacity"
-}  # fmt: skip
+    "group",
+    "hover",
+    "key",
+    "legend",
+    "of",
+    "panel",
+    "tick_size",
+    "title",
+    "unselected_opacity",
+}
 
 
-def _plain(part: Any, without: Iterable[str] = ()) -> Dictionary:
-    """A dataclass as a dictionary of what is set."""
-    values = {f.name: getattr(part, f.name) for f in fields(part) if f.name not in without}
+def _plain(part: Any) -> Dictionary:
+    """The properties of a dataclass that are set and have the same name in Plotly's format."""
+    values = {name: getattr(part, name) for name in type(part).__slots__ if name not in TRANSLATED}
     return {
-        name: _plain(value) if is_dataclass(value) else value
+        name: _plain(value) if isinstance(value, Line | Marker | Bars) else value
         for name, value in values.items()
         if value is not None
     }
@@ -49,7 +56,7 @@ def _plain(part: Any, without: Iterable[str] = ()) -> Dictionary:
 def trace(layer: Layer, axes: AxisNames) -> Dictionary:
     """A layer on the axes of its panel."""
     subject = layer.of.key if layer.of else ""
-    drawn = _plain(layer, TRANSLATED) | {
+    drawn = _plain(layer) | {
         "type": "scatter",
         "uid": f"{layer.key} {subject}".strip(),
         "mode": layer.mode,
@@ -70,7 +77,7 @@ def axis(shown: PanelAxis) -> Dictionary:
     """An axis, whose label and ticks have sizes."""
     title = {"text": shown.title, "standoff": 10, "font": {"size": TITLE_SIZE}}
     sizes = {"title": title, "tickfont": {"size": shown.tick_size}}
-    return AXIS_LOOK | _plain(shown, ("title", "tick_size")) | sizes
+    return AXIS_LOOK | _plain(shown) | sizes
 
 
 def notes(panels: Panels, arrows: Sequence[Arrow], notes: Sequence[Note]) -> list[Dictionary]:

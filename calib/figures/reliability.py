@@ -12,9 +12,9 @@ from calib.curves.reliability import ReliabilityCurve
 from calib.figures.axes import LINEAR, AxisKind, Scale, count_axis, scale_for
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import (
-    FULL_AREA,
+    FULL_DOT_AREA,
+    MIN_DOT_SIZE,
     RATES,
-    SMALLEST_DOT,
     Layer,
     Line,
     Marker,
@@ -32,7 +32,7 @@ from calib.figures.theme import GREY, LINE_WIDTH, OUTCOME, MethodStyle, faded
 from calib.figures.words import axis_titles, verdicts
 from calib.text import count, escaped, shortened, span
 
-SIDE, GAP, HISTOGRAM, OVERLAY = 380, 14, 76, 330
+SIDE, GAP, HISTOGRAM_HEIGHT, OVERLAY_SIDE = 380, 14, 76, 330
 # The curves of an overlay are not methods, but more colours could not be distinguished.
 STYLES = (
     MethodStyle("#56B4E9", "solid", "circle"),
@@ -108,7 +108,7 @@ def reliability_chart(
         unit = "Weight" if analysis.data.weighted else "Rows"
         layers += [_histogram(r, scale, unit, filled=len(results) == 1) for r in results]
         highest = max(float(r.histogram.max()) for r in results)
-        panels.append((count_axis(unit, highest, nticks=3, mirror=False), HISTOGRAM))
+        panels.append((count_axis(unit, highest, nticks=3, mirror=False), HISTOGRAM_HEIGHT))
     drawn = [f"{len(curves[0].rows)} occupied bins", *(RATES[line.kind][0] for line in lines)]
     settings = analysis.settings
     return draw(
@@ -125,7 +125,7 @@ def reliability_chart(
 def _ring(curve: ReliabilityCurve, position: int, scale: Scale) -> Layer:
     at = slice(position, position + 1)
     share = float(curve.weight[position] / curve.weight.sum())
-    size = max(SMALLEST_DOT, FULL_AREA**0.5 * share**0.5) + 10.0
+    size = max(MIN_DOT_SIZE, FULL_DOT_AREA**0.5 * share**0.5) + 10.0
     return Layer(
         "ring",
         scale.at(curve.mean_score[at]),
@@ -197,4 +197,4 @@ def overlay_chart(curves: Mapping[str, ReliabilityCurve], alt: str = "") -> Char
     layers += few_entry(curve.few for curve in curves.values())
     across, upward = map(LINEAR.axis, ("Mean predicted probability", "Observed frequency"))
     alt = alt or f"Reliability diagrams of {len(curves)} slices: {', '.join(curves)}."
-    return draw("overlay", square(across, upward, OVERLAY), layers, alt, of=list(curves))
+    return draw("overlay", square(across, upward, OVERLAY_SIDE), layers, alt, of=list(curves))

@@ -9,7 +9,7 @@ from calib.curves.sensitivity import Sensitivity, SensitivityCurve
 from calib.figures.axes import PanelAxis
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import Layer, Line, Subject, area, reference
-from calib.figures.panels import TIMELINE, Panels, one
+from calib.figures.panels import TIMELINE_WIDTH, Panels, one
 from calib.figures.theme import MethodStyle, faded
 from calib.text import between, level, number
 from calib.uncertainty import Estimate
@@ -137,4 +137,4 @@ def _panel(sensitivity: Sensitivity, n_bins: int, now: Estimate) -> Panels:
     margin = 0.02 * (last - first) + 0.5
     across = PanelAxis("Number of bins", range=[first - margin, last + margin], nticks=10)
     upward = PanelAxis("ECE", range=[0.0, 1.06 * max(reached) or 1.0], nticks=5)
-    return one(across, upward, TIMELINE, HEIGHT)
+    return one(across, upward, TIMELINE_WIDTH, HEIGHT)

@@ -30,7 +30,7 @@ from calib.figures.theme import FRAME
 from calib.numerics.arrays import IntArray
 from calib.text import between, count, escaped, p_value, probability, shortened, signed
 
-WIDTH, ROW = 460, 30
+WIDTH, ROW_HEIGHT = 460, 30
 MAX_ROWS = 24
 
 
@@ -69,7 +69,10 @@ def slice_chart(gaps: Mapping[str, SliceGaps], *, most: int = MAX_ROWS) -> Chart
         offset = 0.0 if len(gaps) == 1 else (place - (len(gaps) - 1) / 2) * 0.32
         layers += _method(method(key), table, shown, np.arange(len(shown)) + offset, limits)
     names = [shortened(first.names[i]) for i in shown]
-    labels, height = [escaped(name) for name in names], ROW if len(gaps) == 1 else ROW + 8
+    labels, height = (
+        [escaped(name) for name in names],
+        ROW_HEIGHT if len(gaps) == 1 else ROW_HEIGHT + 8,
+    )
     return draw(
         "slices",
         forest("Observed − predicted", limits, labels, WIDTH, height * max(len(shown), 2)),

@@ -24,7 +24,7 @@ from calib.figures.theme import DASHES, SYMBOLS
 
 Floats = NDArray[np.float64]
 # Pixels: the width of a sample in the legend, the size of small text, the height of a legend's row.
-SAMPLE, TEXT, ROW = 30, 12, 20
+SAMPLE_WIDTH, TEXT_SIZE, ROW_HEIGHT = 30, 12, 20
 # Words are escaped for Plotly, so every tag in them is one of the chart's own.
 BOLD = re.compile(r"</?b>")
 
@@ -38,7 +38,7 @@ def to_svg(chart: Chart) -> str:
         parts += plot.clipped([drawn for layer in layers for drawn in _layer(layer, plot)])
     for plot in plots:
         if title := chart.panels.titles.get(plot.names):
-            parts.append(_text(title, plot.left, plot.top - 3, "start", TEXT))
+            parts.append(_text(title, plot.left, plot.top - 3, "start", TEXT_SIZE))
     if titles := chart.panels.shared_titles:
         parts += _shared_titles(titles, plots)
     parts += [_arrow(arrow, plots[0]) for arrow in chart.arrows]
@@ -94,13 +94,13 @@ class Plot:
             if self.x_axis.showgrid:
                 yield f'<path class="grid" d="M{_px(x)} {_px(self.top)}V{_px(bottom)}"/>'
             if self.labels_x and self.x_axis.showticklabels is not False:
-                yield _text(words, x, bottom + 17, "middle", TEXT)
+                yield _text(words, x, bottom + 17, "middle", TEXT_SIZE)
         for value, words in _ticks(self.y_axis, self.y_range):
             y = self.y([value])[0]
             if self.y_axis.showgrid:
                 yield f'<path class="grid" d="M{_px(self.left)} {_px(y)}H{_px(right)}"/>'
             if self.y_axis.showticklabels is not False:
-                yield _text(words, self.left - 7, y + 4, "end", TEXT)
+                yield _text(words, self.left - 7, y + 4, "end", TEXT_SIZE)
         if self.y_axis.showline or self.x_axis.showline:
             yield self._frame(bottom, right)
         if self.labels_x:
@@ -187,7 +187,7 @@ def _layer(layer: Layer, plot: Plot) -> Iterator[str]:
     if layer.text:
         below, anchor = _beside(layer.textposition or "top center")
         for words, at, up in zip(layer.text, x, y, strict=True):
-            yield _text(words, at, up + below, anchor, TEXT)
+            yield _text(words, at, up + below, anchor, TEXT_SIZE)
 
 
 def _beside(position: str) -> tuple[float, str]:
@@ -275,7 +275,7 @@ def _arrow(arrow: Arrow, plot: Plot) -> str:
 
 def _note(note: Note, plot: Plot) -> str:
     anchor = {"left": "start", "right": "end"}[note.xanchor]
-    return _text(note.text, plot.x([note.x])[0], plot.y([note.y])[0] + 4, anchor, TEXT)
+    return _text(note.text, plot.x([note.x])[0], plot.y([note.y])[0] + 4, anchor, TEXT_SIZE)
 
 
 def _shared_titles(titles: SharedTitles, plots: Sequence[Plot]) -> list[str]:
@@ -295,23 +295,26 @@ def _legend(chart: Chart) -> Iterator[str]:
     if not layers:
         return
     names = [unescape(layer.label) for layer in layers]
-    column = SAMPLE + 16 + 6.6 * max(map(len, names))
+    column = SAMPLE_WIDTH + 16 + 6.6 * max(map(len, names))
     columns = max(1, int((chart.width - chart.left) // column))
     top = chart.top + chart.panels.height + chart.bottom
     for i, (layer, name) in enumerate(zip(layers, names, strict=True)):
-        x, y = chart.left + (i % columns) * column, top + ROW * (i // columns) + ROW / 2
+        x, y = (
+            chart.left + (i % columns) * column,
+            top + ROW_HEIGHT * (i // columns) + ROW_HEIGHT / 2,
+        )
         yield from _sample(layer, x, y)
-        yield _text(name, x + SAMPLE + 6, y + 4, "start", TEXT)
+        yield _text(name, x + SAMPLE_WIDTH + 6, y + 4, "start", TEXT_SIZE)
 
 
 def _sample(layer: Layer, x: float, y: float) -> Iterator[str]:
     """A piece of a layer, as it stands in the legend."""
     if layer.fill:
-        place = f'x="{_px(x)}" y="{_px(y - 5)}" width="{SAMPLE}" height="10"'
+        place = f'x="{_px(x)}" y="{_px(y - 5)}" width="{SAMPLE_WIDTH}" height="10"'
         yield f'<rect {place} fill="{layer.fillcolor}"/>'
     elif layer.line:
-        yield _stroke(f"M{_px(x)} {_px(y)}h{SAMPLE}", layer.line)
+        yield _stroke(f"M{_px(x)} {_px(y)}h{SAMPLE_WIDTH}", layer.line)
     if layer.marker:
         symbol = layer.marker.symbol
         first = symbol if isinstance(symbol, str) else symbol[0]
-        yield _symbol(first, x + SAMPLE / 2, y, 4.5, layer.marker)
+        yield _symbol(first, x + SAMPLE_WIDTH / 2, y, 4.5, layer.marker)

@@ -11,7 +11,7 @@ from calib.data.cells import ScoreCells
 from calib.data.views import BinaryView
 from calib.metrics.base import SlopeIntercept, TestResult
 from calib.metrics.goodness_of_fit import (
-    FEW_EXPECTED,
+    MIN_GROUP_VARIANCE,
     ROUNDING,
     chi_square,
     hosmer_lemeshow_test,
@@ -219,7 +219,7 @@ def _hosmer_lemeshow(sums: _Sums, cells: ScoreCells) -> TestResult:
     squares = np.square(groups.weight) / groups.effective_rows
     variance = np.where(spread < ROUNDING, 0.0, spread * squares)
     effect = sums.effect_between(groups.high_edge[:-1], variance)
-    if (groups.effective_rows * spread).min() >= FEW_EXPECTED or effect.n_clusters < 2:
+    if (groups.effective_rows * spread).min() >= MIN_GROUP_VARIANCE or effect.n_clusters < 2:
         return _corrected(by_row.statistic, by_row.statistic, effect)
     drawn = chi_square(groups, simulated_gaps(cells, groups, random_state=0))
     p_value = simulated_p(effect.of_independent_rows(by_row.statistic), drawn)

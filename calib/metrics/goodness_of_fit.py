@@ -16,7 +16,7 @@ from calib.numerics.few_cells import bucket_starts
 from calib.numerics.resampling import draw_noise
 
 ROUNDING = 1e-12  # Smaller sums over bins are rounding errors.
-FEW_EXPECTED = 5.0  # Cochran's rule is applied to the variance of a group.
+MIN_GROUP_VARIANCE = 5.0  # Cochran's rule is applied to the variance of a group.
 # More distinct scores are joined into this many runs, whose rows are drawn together.
 MAX_RUNS = 64
 
@@ -117,7 +117,7 @@ def groups_test(
     groups = bin_cells(cells, n_groups, "quantile")
     statistic, n = float(chi_square(groups, groups.gap)), len(groups)
     variance = groups.effective_rows * groups.mean_score * (1.0 - groups.mean_score)
-    if variance.min() < FEW_EXPECTED and math.isfinite(statistic):
+    if variance.min() < MIN_GROUP_VARIANCE and math.isfinite(statistic):
         drawn = chi_square(groups, simulated_gaps(cells, groups, random_state, noise))
         return TestResult(statistic, simulated_p(statistic, drawn), SIMULATED)
     null = f"chi-square, {n} degree{'' if n == 1 else 's'} of freedom"

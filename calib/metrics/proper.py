@@ -13,7 +13,7 @@ from calib.numerics.arrays import BoolArray, FloatArray
 from calib.numerics.isotonic import pool_adjacent_violators
 from calib.numerics.transforms import clip_certain
 
-CHUNK = 8_192  # Temporary arrays of this many cells stay in the processor's cache.
+CHUNK_CELLS = 8_192  # Temporary arrays of this many cells stay in the processor's cache.
 
 
 def row_log_loss(outcome: BoolArray, score: FloatArray) -> FloatArray:
@@ -54,8 +54,8 @@ def _mean(
     if_negative: Callable[[FloatArray], FloatArray],
 ) -> float:
     total = 0.0
-    for start in range(0, len(p), CHUNK):
-        part = slice(start, start + CHUNK)
+    for start in range(0, len(p), CHUNK_CELLS):
+        part = slice(start, start + CHUNK_CELLS)
         positive = cells.positive[part]
         total += float(positive @ if_positive(p[part]))
         total += float((cells.weight[part] - positive) @ if_negative(p[part]))

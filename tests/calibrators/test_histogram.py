@@ -31,10 +31,10 @@ def test_quantile_bins_hold_equal_weight():
 
 def test_certain_bins_are_shrunk_toward_the_base_rate():
     scores, y = np.repeat([0.1, 0.5, 0.9], [8, 4, 1]), [0] * 8 + [0, 1, 0, 1] + [1]
-    found = Histogram(n_bins=3, strategy="uniform").fit(scores, y).predict([0.1, 0.5, 0.9])
+    predicted = Histogram(n_bins=3, strategy="uniform").fit(scores, y).predict([0.1, 0.5, 0.9])
     base_rate = 3 / 13
     expected = [1 / (8 + 1 / base_rate), 0.5, 1 - 1 / (1 + 1 / (1 - base_rate))]
-    assert found == pytest.approx(expected)
+    assert predicted == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("parameters", [{"n_bins": 0}, {"strategy": "sturges"}])

@@ -57,10 +57,10 @@ ENDS = {
 def test_certain_ends_are_shrunk_toward_the_base_rate(case):
     scores, y, low, high = ENDS[case]
     fitted = Isotonic().fit(scores, y)
-    found = fitted.predict([0.0, np.min(scores), np.max(scores), 1.0])
-    assert found[:2] == pytest.approx([low, low])
+    predicted = fitted.predict([0.0, np.min(scores), np.max(scores), 1.0])
+    assert predicted[:2] == pytest.approx([low, low])
     if high is not None:
-        assert found[2:] == pytest.approx([high, high])
+        assert predicted[2:] == pytest.approx([high, high])
     assert (np.diff(fitted.values_) >= 0.0).all()
 
 

@@ -44,12 +44,12 @@ def test_is_the_minimum():
         return value, np.append((p - y).sum(), rising.T @ (p - y) + RIDGE * c[1:])
 
     bounds = [(None, None)] + [(MIN_RISE, None)] * (n - 1)
-    found = minimize(objective, np.ones(n), jac=True, bounds=bounds, method="L-BFGS-B",
+    result = minimize(objective, np.ones(n), jac=True, bounds=bounds, method="L-BFGS-B",
                      options={"ftol": 1e-14, "maxiter": 5000})  # fmt: skip
     ours = objective(np.append(fitted.intercept_, fitted.coefficients_))[0]
-    assert ours == pytest.approx(found.fun, abs=1e-4)
+    assert ours == pytest.approx(result.fun, abs=1e-4)
     assert fitted.predict(scores) == pytest.approx(
-        expit(found.x[0] + rising @ found.x[1:]), abs=1e-3
+        expit(result.x[0] + rising @ result.x[1:]), abs=1e-3
     )
 
 

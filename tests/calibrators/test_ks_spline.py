@@ -73,5 +73,5 @@ def test_it_goes_no_further_than_the_rows_or_the_score():
     assert to_the_ends.predict([0.3, 0.7]).tolist() == [0.0, 1.0]
     assert "clipped to [0, 1]" in to_the_ends.formula()
     # These are the most extreme values that 40 rows of one outcome would give.
-    found = KSSpline().fit(scores, y).predict([0.3, 0.7])
-    assert found == pytest.approx([1 / 42, 41 / 42])
+    predicted = KSSpline().fit(scores, y).predict([0.3, 0.7])
+    assert predicted == pytest.approx([1 / 42, 41 / 42])

@@ -111,7 +111,7 @@ def test_derivatives_of_the_losses_by_differences(loss):
 def optimality(fitted, scores, y):
     """Derivative of the log loss by the first value, and by each step between two values."""
     hats = np.column_stack(
-        [np.interp(scores, fitted.keypoints_, own) for own in np.eye(len(fitted.keypoints_))]
+        [np.interp(scores, fitted.keypoints_, hat) for hat in np.eye(len(fitted.keypoints_))]
     )
     p, n = hats @ fitted.values_, len(y)
     # The extra row is spread over all scores, and its outcome is the base rate.

@@ -30,8 +30,8 @@ CASES = [
 
 @pytest.fixture(scope="session")
 def records(shared):
-    found = json.loads((shared / "reference/reference.json").read_text())["calibrators"]
-    return {(r["dataset"], r["calibrator"], r["peer"]): r for r in found}
+    result = json.loads((shared / "reference/reference.json").read_text())["calibrators"]
+    return {(r["dataset"], r["calibrator"], r["peer"]): r for r in result}
 
 
 @pytest.fixture

@@ -177,12 +177,12 @@ def test_monotone_is_the_constrained_optimum():
         f = basis @ c
         return t @ np.logaddexp(0, f) - q @ f + fitted.lambda_ / 2 * c @ curvature @ c
 
-    found = minimize(
+    result = minimize(
         objective,
         np.zeros(7),
         method="SLSQP",
         constraints={"type": "ineq", "fun": np.diff},
         options={"ftol": 1e-12, "maxiter": 500},
     )
-    assert objective(fitted.coefficients_) == pytest.approx(found.fun, abs=1e-4)
+    assert objective(fitted.coefficients_) == pytest.approx(result.fun, abs=1e-4)
     assert objective(fitted.coefficients_) > objective(free.coefficients_) + 1.0

@@ -100,17 +100,17 @@ def test_bands_of_copies_named_as_clusters_are_those_of_the_rows(curve):
     group = np.repeat(np.arange(2000), 5)
     rows = Predictions.from_arrays(OUTCOME[group], SCORE[group], group=group).view()
     clusters = replicate(resample_rows(rows, rows.cells()), rows.score)
-    told = curve(rows.cells(), clusters=clusters)
+    by_cluster = curve(rows.cells(), clusters=clusters)
     unaware = curve(replace(rows, group=None).cells())
     at = np.linspace(0.05, 0.9, 50)
 
     def width(of):
         return np.mean(np.interp(at, of.score, of.high) - np.interp(at, of.score, of.low))
 
-    assert width(told) == pytest.approx(width(curve(CELLS)), rel=0.15)
+    assert width(by_cluster) == pytest.approx(width(curve(CELLS)), rel=0.15)
     # Without clusters the band of CORP is too narrow, and the spline follows noise that is there
     # five times.
-    assert abs(np.log(width(unaware) / width(told))) > np.log(1.5)
+    assert abs(np.log(width(unaware) / width(by_cluster))) > np.log(1.5)
 
 
 def test_the_seed_decides():

@@ -79,13 +79,13 @@ def test_a_path_is_read_with_the_lambda_in_use():
 
 def test_every_calibrator_with_a_lambda_has_a_path(rng_scores):
     scores, y = rng_scores
-    found = {}
+    results = {}
     for key in score_methods():
         fitted = calibrator(key).fit(scores, y)
-        found[key] = calibration_function(fitted).path
-        assert (found[key] is not None) == hasattr(fitted, "lambda_"), key
-    assert {"spline", "splinecalib"} <= {key for key, path in found.items() if path}
-    assert found["splinecalib"].losses.argmin() == found["splinecalib"].chosen
+        results[key] = calibration_function(fitted).path
+        assert (results[key] is not None) == hasattr(fitted, "lambda_"), key
+    assert {"spline", "splinecalib"} <= {key for key, path in results.items() if path}
+    assert results["splinecalib"].losses.argmin() == results["splinecalib"].chosen
 
 
 def test_equal_scores_have_no_path():

@@ -74,10 +74,10 @@ def copied(times):
 def test_bars_and_band_of_copies_are_those_of_the_rows_that_were_copied():
     cells, clusters = copied(6)
     plain, bold = reliability_curve(CELLS, n_bins=6), reliability_curve(cells, n_bins=6)
-    told = reliability_curve(cells, n_bins=6, clusters=clusters)
+    by_cluster = reliability_curve(cells, n_bins=6, clusters=clusters)
     for low, high in (("low", "high"), ("band_low", "band_high")):
         width, single, unaware = (
-            getattr(curve, high) - getattr(curve, low) for curve in (told, plain, bold)
+            getattr(curve, high) - getattr(curve, low) for curve in (by_cluster, plain, bold)
         )
         np.testing.assert_allclose(width, single, rtol=0.12)
         np.testing.assert_allclose(width, np.sqrt(6) * unaware, rtol=0.12)
@@ -88,13 +88,13 @@ def test_a_bin_of_one_outcome_takes_the_design_effect_of_the_others():
     group = np.repeat(np.arange(3050), 6)
     rows = Predictions.from_arrays(outcome[group], score[group], group=group).view()
     edges = {"n_bins": 500, "strategy": "uniform"}
-    told = reliability_curve(
+    by_cluster = reliability_curve(
         rows.cells(), **edges, clusters=replicate(resample_rows(rows, rows.cells()), rows.score)
     )
     # Wilson's lower bound for n of n is n / (n + z^2), and a bin has about n / 6 rows.
-    n = 3.8415 * told.low[-1] / (1 - told.low[-1])
-    assert told.observed[-1] == 1.0
-    assert n == pytest.approx(told.rows[-1] / 6, rel=0.3)
+    n = 3.8415 * by_cluster.low[-1] / (1 - by_cluster.low[-1])
+    assert by_cluster.observed[-1] == 1.0
+    assert n == pytest.approx(by_cluster.rows[-1] / 6, rel=0.3)
 
 
 def test_a_band_by_cluster_holds_what_is_expected_where_hardly_any_row_is():
@@ -111,9 +111,9 @@ def test_a_band_by_cluster_holds_what_is_expected_where_hardly_any_row_is():
 
 def test_the_simultaneous_band_holds_the_one_per_bin():
     cells, clusters = copied(6)
-    for named in (None, clusters):
-        alone = reliability_curve(cells, n_bins=15, clusters=named)
-        together = reliability_curve(cells, n_bins=15, clusters=named, band="simultaneous")
+    for resamples in (None, clusters):
+        alone = reliability_curve(cells, n_bins=15, clusters=resamples)
+        together = reliability_curve(cells, n_bins=15, clusters=resamples, band="simultaneous")
         assert (alone.band, together.band) == ("per_bin", "simultaneous")
         assert (together.band_low <= alone.band_low).all()
         assert (together.band_high >= alone.band_high).all()
@@ -123,9 +123,9 @@ def test_the_simultaneous_band_holds_the_one_per_bin():
 def test_the_simultaneous_band_of_copies_is_that_of_the_rows_that_were_copied():
     cells, clusters = copied(6)
     plain = reliability_curve(CELLS, n_bins=6, band="simultaneous")
-    told = reliability_curve(cells, n_bins=6, clusters=clusters, band="simultaneous")
+    by_cluster = reliability_curve(cells, n_bins=6, clusters=clusters, band="simultaneous")
     np.testing.assert_allclose(
-        told.band_high - told.band_low, plain.band_high - plain.band_low, rtol=0.15
+        by_cluster.band_high - by_cluster.band_low, plain.band_high - plain.band_low, rtol=0.15
     )
 
 

@@ -13,17 +13,17 @@ def held_out(power, n=2000, seed=0):
     return calib.analyze(made, calib.Settings(methods=("uncalibrated",))).held_out
 
 
-def sensitivity(found, **more):
-    return ece_sensitivity(found.cells["uncalibrated"], found.replicates["uncalibrated"], **more)
+def sensitivity(result, **more):
+    return ece_sensitivity(result.cells["uncalibrated"], result.replicates["uncalibrated"], **more)
 
 
 def test_every_value_is_the_metrics():
-    found = held_out(1.5)
-    frame = sensitivity(found).frame()
+    result = held_out(1.5)
+    frame = sensitivity(result).frame()
     assert len(frame) == 2 * 46
     for row in frame.sample(12, random_state=0).itertuples():
         expected = expected_calibration_error(
-            found.cells["uncalibrated"], n_bins=row.n_bins, strategy=row.strategy
+            result.cells["uncalibrated"], n_bins=row.n_bins, strategy=row.strategy
         )
         assert row.ece == pytest.approx(expected, abs=1e-12)
     assert (frame["low"] <= frame["ece"]).all()
@@ -32,8 +32,11 @@ def test_every_value_is_the_metrics():
 
 
 def test_noise_is_what_calibrated_outcomes_show():
-    found = held_out(1.0, n=4000)
-    cells, noise = found.cells["uncalibrated"], sensitivity(found, fewest=15, most=15).uniform.noise
+    result = held_out(1.0, n=4000)
+    cells, noise = (
+        result.cells["uncalibrated"],
+        sensitivity(result, fewest=15, most=15).uniform.noise,
+    )
     rng = np.random.default_rng(5)
     shown = [
         expected_calibration_error(rng.random(4000) < cells.score, cells.score) for _ in range(400)
@@ -42,8 +45,8 @@ def test_noise_is_what_calibrated_outcomes_show():
 
 
 def test_a_large_error_flips_nowhere_and_a_small_one_somewhere():
-    found = sensitivity(held_out(1.5))
-    assert (found.share, found.flips) == (1.0, False)
+    result = sensitivity(held_out(1.5))
+    assert (result.share, result.flips) == (1.0, False)
     assert any(sensitivity(held_out(1.09, n=1500, seed=seed)).flips for seed in range(8))
 
 

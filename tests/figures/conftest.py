@@ -33,7 +33,7 @@ def trace() -> Callable[[go.Figure, str], go.Scatter]:
     """Read a figure's trace by its uid."""
 
     def find(figure: go.Figure, uid: str) -> go.Scatter:
-        (found,) = [drawn for drawn in figure.data if drawn.uid == uid]
-        return found
+        (result,) = [drawn for drawn in figure.data if drawn.uid == uid]
+        return result
 
     return find

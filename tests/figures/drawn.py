@@ -91,8 +91,8 @@ def checkpoints(analysis: Analysis, names: tuple[str, ...] = ("step 1", "step 9"
     for number, name in enumerate(names):
         metrics = {
             method: {
-                key: Estimate(*(end + number / 10 for end in dataclasses.astuple(found)))
-                for key, found in analysis.methods[method].metrics.items()
+                key: Estimate(*(end + number / 10 for end in dataclasses.astuple(result)))
+                for key, result in analysis.methods[method].metrics.items()
                 if key in keys
             }
             for method in methods

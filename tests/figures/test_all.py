@@ -143,12 +143,14 @@ def test_whatever_the_legend_names_has_a_name(chart_of, build):
 
 @every_figure
 def test_every_colour_is_one_of_the_palette(chart_of, build):
-    known = {_rgb(color) for color in COLORS}
+    palette = {_rgb(color) for color in COLORS}
     for trace in chart_of(build).figure.data:
         drawn = trace.to_plotly_json()
         looks = [drawn, drawn.get("marker", {}), drawn.get("line", {}), drawn.get("error_y", {})]
-        named = [look[name] for look in looks for name in ("color", "fillcolor") if name in look]
-        assert {_rgb(color) for color in named} <= known
+        drawn_colors = [
+            look[name] for look in looks for name in ("color", "fillcolor") if name in look
+        ]
+        assert {_rgb(color) for color in drawn_colors} <= palette
 
 
 def _rgb(color):
@@ -245,13 +247,15 @@ def test_a_chart_is_drawn_as_svg(chart_of, build):
     chart = chart_of(build)
     drawn = ElementTree.fromstring(to_svg(chart))
     assert drawn.get("aria-label") == chart.alt
-    text = " ".join(each.text or "" for each in drawn.iter("{http://www.w3.org/2000/svg}text"))
+    text = " ".join(
+        element.text or "" for element in drawn.iter("{http://www.w3.org/2000/svg}text")
+    )
     for layer in chart.layers:
         if layer.legend:
             assert unescape(layer.label) in text
     # The content policy of a page would refuse a style attribute.
-    assert not any(each.get("style") for each in drawn.iter())
-    assert "nan" not in "".join(each.get("d") or "" for each in drawn.iter())
+    assert not any(element.get("style") for element in drawn.iter())
+    assert "nan" not in "".join(element.get("d") or "" for element in drawn.iter())
 
 
 def test_every_method_has_a_colour_a_dash_and_a_marker_of_its_own():

@@ -8,10 +8,10 @@ from tests.figures.drawn import checkpoints
 def test_lines_are_the_models_estimates(analysis, trace, key):
     comparison = checkpoints(analysis)
     line = trace(checkpoint_chart(comparison).figure, f"{key} platt")
-    found = [model.metrics["platt"][key] for model in comparison.models.values()]
-    assert list(line.y) == [estimate.value for estimate in found]
-    assert line.y[1] + line.error_y.array[1] == pytest.approx(found[1].high)
-    assert line.y[1] - line.error_y.arrayminus[1] == pytest.approx(found[1].low)
+    values = [model.metrics["platt"][key] for model in comparison.models.values()]
+    assert list(line.y) == [estimate.value for estimate in values]
+    assert line.y[1] + line.error_y.array[1] == pytest.approx(values[1].high)
+    assert line.y[1] - line.error_y.arrayminus[1] == pytest.approx(values[1].low)
 
 
 def test_checkpoints_stand_at_their_numbers_and_names_side_by_side(analysis, trace):
@@ -20,18 +20,18 @@ def test_checkpoints_stand_at_their_numbers_and_names_side_by_side(analysis, tra
     wide = checkpoint_chart(checkpoints(analysis, ("step 1", "step 10", "step 100"))).figure
     assert list(trace(wide, "log_loss platt").x) == pytest.approx([0, 1, 2])
     assert list(wide.layout.xaxis4.ticktext) == ["1", "10", "100"]
-    named = checkpoint_chart(checkpoints(analysis, ("a", "b<b>", "c"))).figure
-    assert list(trace(named, "log_loss platt").x) == pytest.approx([0, 1, 2])
-    assert list(named.layout.xaxis4.ticktext) == ["a", "b&lt;b&gt;", "c"]
-    assert set(named.layout.xaxis.ticktext) == {""}
+    unnumbered = checkpoint_chart(checkpoints(analysis, ("a", "b<b>", "c"))).figure
+    assert list(trace(unnumbered, "log_loss platt").x) == pytest.approx([0, 1, 2])
+    assert list(unnumbered.layout.xaxis4.ticktext) == ["a", "b&lt;b&gt;", "c"]
+    assert set(unnumbered.layout.xaxis.ticktext) == {""}
 
 
 def test_all_intervals_are_in_view(analysis):
     comparison = checkpoints(analysis)
     low, high = checkpoint_chart(comparison).figure.layout.yaxis2.range
     for model in comparison.models.values():
-        for found in model.metrics.values():
-            assert low < found["brier_score"].low < found["brier_score"].high < high
+        for result in model.metrics.values():
+            assert low < result["brier_score"].low < result["brier_score"].high < high
 
 
 def test_words_say_where_it_begins_and_ends(analysis, texts):

@@ -24,14 +24,14 @@ def analysis(predictions):
 
 
 def test_clipping_chart_draws_the_losses(analysis):
-    found = compare_clipping(analysis.multiclass)
-    chart = clipping_chart(found)
+    result = compare_clipping(analysis.multiclass)
+    chart = clipping_chart(result)
     drawn = {trace.uid: trace for trace in chart.figure.data}
-    assert list(drawn["clipped"].x) == [one.p_min for one in found.bounds]
-    assert list(drawn["clipped"].y) == [one.log_loss.value for one in found.bounds]
-    assert set(drawn["level temperature"].y) == {found.calibrated.value}
-    assert set(drawn["level uncalibrated"].y) == {found.uncalibrated.value}
-    assert f"{found.best.log_loss.value:.4f}" in chart.alt
+    assert list(drawn["clipped"].x) == [one.p_min for one in result.bounds]
+    assert list(drawn["clipped"].y) == [one.log_loss.value for one in result.bounds]
+    assert set(drawn["level temperature"].y) == {result.calibrated.value}
+    assert set(drawn["level uncalibrated"].y) == {result.uncalibrated.value}
+    assert f"{result.best.log_loss.value:.4f}" in chart.alt
 
 
 def test_forest_of_the_matrix_draws_its_changes(analysis):

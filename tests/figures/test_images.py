@@ -22,14 +22,14 @@ def charts(analysis):
 @needs_browser
 @pytest.mark.parametrize("n", common_first([3, len(BUILDERS)], [3]))
 def test_every_chart_becomes_an_image_of_its_size(n, charts):
-    told, charts = [], charts[:n]
+    messages, charts = [], charts[:n]
     for chart, image in zip(
-        charts, images(charts, "svg", lambda _, text: told.append(text)), strict=True
+        charts, images(charts, "svg", lambda _, text: messages.append(text)), strict=True
     ):
         root = ElementTree.fromstring(image)
         assert (root.get("width"), root.get("height")) == (str(chart.width), str(chart.height))
         assert "http" not in {value[:4] for value in root.itertext()}
-    assert told[-1] == f"Drawing chart {len(charts)} of {len(charts)}"
+    assert messages[-1] == f"Drawing chart {len(charts)} of {len(charts)}"
 
 
 @needs_browser

@@ -12,9 +12,9 @@ HOSTILE = "<b>bold</b><a href='http://evil.test'>x</a>%{x}<img src=http://evil.t
 
 
 def test_rows_are_gaps_with_their_intervals_strongest_evidence_on_top(analysis, trace):
-    found = gaps(analysis)
-    chart = slice_chart(found)
-    first = found["uncalibrated"]
+    result = gaps(analysis)
+    chart = slice_chart(result)
+    first = result["uncalibrated"]
     axis = chart.figure.layout.yaxis
     assert list(axis.ticktext) == [first.names[i] for i in first.order]
     assert axis.range[0] > axis.range[1]
@@ -29,20 +29,20 @@ def test_rows_are_gaps_with_their_intervals_strongest_evidence_on_top(analysis, 
             strict=True,
         ):
             i = int(first.order[round(y)])
-            each = found[key]
-            assert (x, number) == (each.gap[i], each.number[i])
-            assert x + plus == pytest.approx(each.high[i])
-            assert x - minus == pytest.approx(each.low[i])
+            slices = result[key]
+            assert (x, number) == (slices.gap[i], slices.number[i])
+            assert x + plus == pytest.approx(slices.high[i])
+            assert x - minus == pytest.approx(slices.low[i])
 
 
 def test_few_rows_are_grey_and_hollow_and_significance_is_a_star(analysis, trace):
-    found = gaps(analysis)
-    figure = slice_chart(found).figure
+    result = gaps(analysis)
+    figure = slice_chart(result).figure
     few = trace(figure, "few uncalibrated")
     assert few.marker.symbol.endswith("-open")
     assert len(few.x) == 1
     assert "not tested" in few.hovertext[0]
-    first = found["uncalibrated"]
+    first = result["uncalibrated"]
     stars = [drawn for drawn in figure.data if drawn.uid == "stars uncalibrated"]
     marked = np.flatnonzero(first.significant())
     assert sum(len(star.x) for star in stars) == len(marked)
@@ -54,10 +54,10 @@ def test_few_rows_are_grey_and_hollow_and_significance_is_a_star(analysis, trace
 
 
 def test_only_the_strongest_are_drawn_where_there_are_many(analysis, trace):
-    found = gaps(analysis)
-    figure = slice_chart(found, most=1).figure
+    result = gaps(analysis)
+    figure = slice_chart(result, most=1).figure
     assert list(figure.layout.yaxis.ticktext) == [
-        found["uncalibrated"].names[found["uncalibrated"].order[0]]
+        result["uncalibrated"].names[result["uncalibrated"].order[0]]
     ]
 
 
@@ -107,9 +107,9 @@ def test_hostile_names_stay_text(analysis, build, texts):
 
 
 def test_alternative_text_says_how_many_slices_and_periods_stand_out(analysis):
-    found = gaps(analysis)
-    n = int(found["uncalibrated"].significant().sum())
-    assert f"Uncalibrated: {n} of 3 slices have a significant gap" in slice_chart(found).alt
+    result = gaps(analysis)
+    n = int(result["uncalibrated"].significant().sum())
+    assert f"Uncalibrated: {n} of 3 slices have a significant gap" in slice_chart(result).alt
     tables = periods(analysis)
     n = int((tables["uncalibrated"].ks_p_adjusted < 0.05).sum())
     assert f"Uncalibrated: {n} periods" in period_chart(tables).alt

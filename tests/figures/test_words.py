@@ -19,11 +19,11 @@ def calibrated() -> calib.Analysis:
 def test_p_values_of_sentences_are_not_adjusted_and_errors_have_one_notation():
     analysis = calibrated()
     scores = analysis.uncalibrated
-    ks, own = scores.ks, p_value(scores.ks.p_value)
-    assert own != p_value(analysis.p_adjusted("uncalibrated")["ks"])
-    assert evidence(scores) == f"KS {number(ks.statistic)}, {own}"
+    ks, unadjusted = scores.ks, p_value(scores.ks.p_value)
+    assert unadjusted != p_value(analysis.p_adjusted("uncalibrated")["ks"])
+    assert evidence(scores) == f"KS {number(ks.statistic)}, {unadjusted}"
     said = errors_sentence(scores)
-    assert f"KS error {number(ks.statistic)} ({own})" in said
+    assert f"KS error {number(ks.statistic)} ({unadjusted})" in said
     assert re.findall(r"Kuiper error ([\d.]+) \((.*?)\)", said) == [
         (f"{scores.tests['kuiper'].statistic:.4f}", p_value(scores.tests["kuiper"].p_value))
     ]

@@ -25,29 +25,29 @@ def compared(sure):
 
 def test_losses_are_those_of_rows_clipped_and_divided_by_their_sum(sure, compared):
     scores, label = sure
-    found = compare_clipping(compared)
-    assert [one.p_min for one in found.bounds] == [1e-2, 1e-3, 1e-4, 1e-5]
-    for one in found.bounds:
+    result = compare_clipping(compared)
+    assert [one.p_min for one in result.bounds] == [1e-2, 1e-3, 1e-4, 1e-5]
+    for one in result.bounds:
         clipped = np.clip(scores, one.p_min, 1.0 - one.p_min)
         clipped /= clipped.sum(axis=1, keepdims=True)
         assert one.log_loss.value == pytest.approx(log_loss(label, clipped), abs=1e-12)
         before = compared.results["uncalibrated"].metrics["log_loss"].value
         assert one.change.value == pytest.approx(one.log_loss.value - before, abs=1e-12)
-    assert found.best.log_loss.value == min(one.log_loss.value for one in found.bounds)
+    assert result.best.log_loss.value == min(one.log_loss.value for one in result.bounds)
 
 
 def test_calibration_is_set_against_the_best_bound(compared):
-    found = compare_clipping(compared)
-    assert found.calibrator == "temperature"
+    result = compare_clipping(compared)
+    assert result.calibrator == "temperature"
     loss = compared.results["temperature"].metrics["log_loss"].value
-    assert found.gain.value == pytest.approx(loss - found.best.log_loss.value, abs=1e-12)
-    assert found.gain.high < 0.0
-    assert list(found.frame().index) == [1e-2, 1e-3, 1e-4, 1e-5]
+    assert result.gain.value == pytest.approx(loss - result.best.log_loss.value, abs=1e-12)
+    assert result.gain.high < 0.0
+    assert list(result.frame().index) == [1e-2, 1e-3, 1e-4, 1e-5]
 
 
 def test_bounds_must_leave_the_first_class_first():
     rng = np.random.default_rng(0)
     scores = rng.dirichlet(np.ones(150), 300)
     rows = Predictions.from_arrays(rng.integers(0, 150, 300), scores)
-    found = compare_clipping(compare_multiclass(rows, ("temperature",)))
-    assert [one.p_min for one in found.bounds] == [1e-3, 1e-4, 1e-5]
+    result = compare_clipping(compare_multiclass(rows, ("temperature",)))
+    assert [one.p_min for one in result.bounds] == [1e-3, 1e-4, 1e-5]

@@ -105,11 +105,13 @@ def test_view_metrics_are_those_of_the_views(compared):
 def test_named_test_rows_are_scored_and_nothing_else(problem):
     scores, label = problem
     test = np.arange(len(label)) >= 500
-    found = compare_multiclass(Predictions.from_arrays(label, scores, test=test), ("vector",))
+    comparison = compare_multiclass(Predictions.from_arrays(label, scores, test=test), ("vector",))
     fitted = multiclass_calibrator("vector").fit(scores[:500], label[:500])
     expected = log_loss(label[500:], fitted.predict(scores[500:]))
-    assert found.held_out.protocol == "test rows"
-    assert found.results["vector"].metrics["log_loss"].value == pytest.approx(expected, abs=1e-12)
+    assert comparison.held_out.protocol == "test rows"
+    assert comparison.results["vector"].metrics["log_loss"].value == pytest.approx(
+        expected, abs=1e-12
+    )
 
 
 def test_frame_has_a_row_a_method(compared):
@@ -121,8 +123,10 @@ def test_frame_has_a_row_a_method(compared):
 def test_groups_are_held_out_whole(problem):
     scores, label = problem
     group = np.arange(len(label)) // 8
-    found = compare_multiclass(Predictions.from_arrays(label, scores, group=group), ("vector",))
-    for split in found.held_out.splits:
+    comparison = compare_multiclass(
+        Predictions.from_arrays(label, scores, group=group), ("vector",)
+    )
+    for split in comparison.held_out.splits:
         rest = np.setdiff1d(np.arange(len(label)), split.rows)
         assert not set(group[split.rows]) & set(group[rest])
 
@@ -132,28 +136,30 @@ def test_classes_that_are_rare_or_never_seen_are_told(problem, texts):
     common = np.flatnonzero(label < 2)
     # Class 2 has one row, and class 3 has none.
     rows = np.append(common, np.flatnonzero(label == 2)[:1])
-    found = compare_multiclass(Predictions.from_arrays(label[rows], scores[rows]), METHODS)
-    assert found.held_out.unseen == (2, 3)
-    texts.shown(found.notes[0])
-    assert np.isfinite(found.frame()["log_loss"]).all()
-    assert not found.held_out.failures
+    comparison = compare_multiclass(Predictions.from_arrays(label[rows], scores[rows]), METHODS)
+    assert comparison.held_out.unseen == (2, 3)
+    texts.shown(comparison.notes[0])
+    assert np.isfinite(comparison.frame()["log_loss"]).all()
+    assert not comparison.held_out.failures
 
 
 def test_one_class_without_rows_is_told_in_the_singular(problem):
     scores, label = problem
     rows = np.flatnonzero(label < 3)
-    found = compare_multiclass(Predictions.from_arrays(label[rows], scores[rows]), METHODS)
-    assert found.notes[0] == "Class 3 has no calibration rows, so it cannot be calibrated."
+    comparison = compare_multiclass(Predictions.from_arrays(label[rows], scores[rows]), METHODS)
+    assert comparison.notes[0] == "Class 3 has no calibration rows, so it cannot be calibrated."
 
 
 def test_binary_scores_are_two_classes():
     rng = np.random.default_rng(0)
     score = rng.random(600)
-    found = compare_multiclass(
+    comparison = compare_multiclass(
         Predictions.from_arrays(rng.random(600) < score**2, score), ("vector", "isotonic")
     )
-    assert found.results["isotonic"].differences["brier_score"].high < 0.0
-    assert found.results["vector"].metrics["ks_within_2"].value == pytest.approx(0.0, abs=1e-12)
+    assert comparison.results["isotonic"].differences["brier_score"].high < 0.0
+    assert comparison.results["vector"].metrics["ks_within_2"].value == pytest.approx(
+        0.0, abs=1e-12
+    )
 
 
 def fit_and_compare(predictions, settings, earlier=None):
@@ -218,9 +224,9 @@ def test_what_a_person_may_get_wrong(predictions, problem, texts):
     with texts.raises(ValueError):
         compare_multiclass(all_test)
     one_class = Predictions.from_arrays(np.zeros(len(label), dtype=int), scores)
-    found = compare_multiclass(one_class, ("temperature",))
-    texts.shown(found.notes[-1])
-    assert list(found.results) == ["uncalibrated"]
+    comparison = compare_multiclass(one_class, ("temperature",))
+    texts.shown(comparison.notes[-1])
+    assert list(comparison.results) == ["uncalibrated"]
 
 
 def test_named_folds_are_used_as_they_are(problem):
@@ -242,9 +248,9 @@ def test_one_cross_fit_serves_scores_and_matrices(predictions):
     assert first.settings.view == "top:1"
     other = cross_fit(predictions, replace(settings, view="class:2"), earlier=first)
     assert other.matrix is first.matrix
-    own = first.matrix.view("temperature", "class:2")
-    assert other.cells["temperature"].base_rate == pytest.approx(own.outcome.mean())
-    assert other.cells["temperature"].mean_score == pytest.approx(own.score.mean())
+    class_view = first.matrix.view("temperature", "class:2")
+    assert other.cells["temperature"].base_rate == pytest.approx(class_view.outcome.mean())
+    assert other.cells["temperature"].mean_score == pytest.approx(class_view.score.mean())
     single = predictions.one_score("class:2")
     of_scores = cross_fit(single, Settings(methods=("platt",)))
     assert of_scores.matrix is None

@@ -39,8 +39,8 @@ def test_one_score_a_row_keeps_the_settings_of_one_score():
 
 
 def test_a_matrix_is_first_seen_at_its_first_class():
-    found = default_settings(matrix(30, 3))
-    assert (found.view, found.methods) == ("top:1", default_methods(matrix(30, 3)))
+    result = default_settings(matrix(30, 3))
+    assert (result.view, result.methods) == ("top:1", default_methods(matrix(30, 3)))
 
 
 @pytest.mark.parametrize("settings", [Settings(methods=("temperature",)), Settings(), None])
@@ -61,8 +61,8 @@ def test_the_earlier_analysis_is_taken_whether_or_not_the_view_is_named():
     rng = np.random.default_rng(0)
     rows = Predictions.from_arrays(rng.random(200) < 0.4, rng.random(200))
     first = analyze(rows, Settings(methods=("platt",)))
-    named = Settings(methods=("platt",), view="class:1")
-    assert analyze(rows, named, earlier=first) is first
+    platt_only = Settings(methods=("platt",), view="class:1")
+    assert analyze(rows, platt_only, earlier=first) is first
 
 
 LOSSES = {
@@ -80,8 +80,8 @@ def test_losses_of_a_view_are_told_from_those_of_the_matrix(view, texts):
     names = ("cat", "dog", "ship", "frog")
     rows = Predictions.from_arrays(rng.integers(0, 4, 400), scores, class_names=names)
     analysis = analyze(rows, Settings(view=view, methods=("temperature",)))
-    for found in (analysis, analyze(rows, replace(analysis.settings, n_bins=7), earlier=analysis)):
-        assert tuple(column.label for column in found.columns[:2]) == LOSSES[view]
+    for result in (analysis, analyze(rows, replace(analysis.settings, n_bins=7), earlier=analysis)):
+        assert tuple(column.label for column in result.columns[:2]) == LOSSES[view]
     texts(matrix_metrics()["log_loss"].label)
     texts(matrix_metrics()["brier_score"].label)
     texts.shown(analysis.recommendation.sentence)

@@ -53,15 +53,15 @@ def test_differences_are_paired_by_row_though_outcomes_differ(analysis):
     ]
     added = np.var(by_fold, axis=0).sum() * len(by_fold) / len(label) ** 2
     expected = mean_estimate(losses[0] - losses[1], rows[0], 0.95, added)
-    found = analysis.methods["isotonic"].differences["log_loss"]
+    result = analysis.methods["isotonic"].differences["log_loss"]
     for name in ("value", "low", "high"):
-        assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-12)
+        assert getattr(result, name) == pytest.approx(getattr(expected, name), rel=1e-12)
 
 
 def test_change_of_auc_is_delongs(analysis):
     """Fold by fold, since each has a calibrator of its own, and weighted by pairs of rows."""
     change, fold = analysis.methods["temperature"].differences["auc"], analysis.held_out.rows.fold
-    found, variance, pairs = [], [], []
+    result, variance, pairs = [], [], []
     for number in np.unique(fold):
         placements, area = {}, {}
         for key in ("temperature", "uncalibrated"):
@@ -70,12 +70,12 @@ def test_change_of_auc_is_delongs(analysis):
             above = r.score[r.outcome][:, None] - r.score[~r.outcome]
             wins = (above > 0) + 0.5 * (above == 0)
             placements[key] = wins.mean(axis=1), wins.mean(axis=0)
-        found.append(area["temperature"] - area["uncalibrated"])
+        result.append(area["temperature"] - area["uncalibrated"])
         both = zip(placements["temperature"], placements["uncalibrated"], strict=True)
         variance.append(sum(np.var(a - b, ddof=1) / len(a) for a, b in both))
         pairs.append(wins.size)
     share = np.array(pairs) / sum(pairs)
-    assert change.value == pytest.approx(share @ found, abs=1e-12)
+    assert change.value == pytest.approx(share @ result, abs=1e-12)
     width = change.high - change.low
     assert width == pytest.approx(2 * 1.96 * np.sqrt(share**2 @ variance), rel=0.02)
 
@@ -111,11 +111,11 @@ def test_recommendation_is_that_of_the_matrix(analysis):
 def test_test_rows_are_those_of_the_view(problem):
     scores, label = problem
     test = np.arange(len(label)) % 2 == 0
-    found = analyze(Predictions.from_arrays(label, scores, test=test), SETTINGS)
-    assert found.data.protocol == "test rows"
-    assert (found.data.n_rows, found.data.n_calibration) == (400, 400)
+    result = analyze(Predictions.from_arrays(label, scores, test=test), SETTINGS)
+    assert result.data.protocol == "test rows"
+    assert (result.data.n_rows, result.data.n_calibration) == (400, 400)
     right = scores[test].argmax(axis=1) == label[test]
-    assert (found.held_out.given_rows.outcome == right).all()
+    assert (result.held_out.given_rows.outcome == right).all()
 
 
 def test_clusters_reach_every_interval(problem):
@@ -123,12 +123,12 @@ def test_clusters_reach_every_interval(problem):
     twice = np.repeat(np.arange(len(label)), 2)
     rows = Predictions.from_arrays(label[twice], scores[twice], group=twice)
     settings = replace(SETTINGS, methods=("temperature",))
-    found, plain = (
+    result, plain = (
         analyze(rows, settings),
         analyze(Predictions.from_arrays(label, scores), settings),
     )
     clustered, single = (
-        a.multiclass.results["uncalibrated"].metrics["ks_top_1"] for a in (found, plain)
+        a.multiclass.results["uncalibrated"].metrics["ks_top_1"] for a in (result, plain)
     )
     assert clustered.value == pytest.approx(single.value, abs=1e-12)
     assert clustered.high - clustered.low == pytest.approx(single.high - single.low, rel=0.15)
@@ -173,21 +173,21 @@ def columns_of(kind, n):
     }.get(kind, {})
 
 
-def numbers_of(found, into):
+def numbers_of(result, into):
     """Every number of a result, wherever it lies."""
-    if isinstance(found, np.ndarray | float | int | str):
-        into.append(np.asarray(found))
-    elif isinstance(found, Mapping):
-        for key in found:
-            numbers_of(found[key], into)
-    elif isinstance(found, tuple):
-        for own in found:
-            numbers_of(own, into)
-    elif is_dataclass(found):
-        for own in fields(found):
+    if isinstance(result, np.ndarray | float | int | str):
+        into.append(np.asarray(result))
+    elif isinstance(result, Mapping):
+        for key in result:
+            numbers_of(result[key], into)
+    elif isinstance(result, tuple):
+        for part in result:
+            numbers_of(part, into)
+    elif is_dataclass(result):
+        for part in fields(result):
             # The rows of the source are in their original order.
-            if own.name not in ("held_out", "fingerprint", "settings", "columns", "source"):
-                numbers_of(getattr(found, own.name), into)
+            if part.name not in ("held_out", "fingerprint", "settings", "columns", "source"):
+                numbers_of(getattr(result, part.name), into)
     return into
 
 
@@ -217,26 +217,26 @@ def test_the_order_of_the_rows_makes_no_difference(problem, kind, view):
     first = analyze(Predictions.from_arrays(label, scores, **more), settings)
     shuffled = {name: values[order] for name, values in more.items()}
     second = analyze(Predictions.from_arrays(label[order], scores[order], **shuffled), settings)
-    own, theirs = numbers_of(first, []), numbers_of(second, [])
-    assert len(own) > 500
-    for one, other in zip(own, theirs, strict=True):
+    ours, theirs = numbers_of(first, []), numbers_of(second, [])
+    assert len(ours) > 500
+    for one, other in zip(ours, theirs, strict=True):
         np.testing.assert_array_equal(one, other)
     for key in first.methods:
-        one, other = (each.multiclass.held_out.matrix(key) for each in (first, second))
-        by_row = (np.lexsort(each.T) for each in (one, other))
+        one, other = (result.multiclass.held_out.matrix(key) for result in (first, second))
+        by_row = (np.lexsort(scores.T) for scores in (one, other))
         np.testing.assert_array_equal(one[next(by_row)], other[next(by_row)])
 
 
 def test_copies_of_a_row_are_counted_once(problem):
     """What a view costs grows with the distinct rows of a fold, and its numbers are the rows'."""
     scores, label = (np.repeat(values[:100], 40, axis=0) for values in problem)
-    found = analyze(Predictions.from_arrays(label, scores), replace(SETTINGS, n_folds=4))
-    assert len(found.held_out.rows) == 400
-    assert found.held_out.rows.n_rows == found.data.n_rows == 4000
+    result = analyze(Predictions.from_arrays(label, scores), replace(SETTINGS, n_folds=4))
+    assert len(result.held_out.rows) == 400
+    assert result.held_out.rows.n_rows == result.data.n_rows == 4000
     for key in ("uncalibrated", "isotonic"):
-        matrix = found.multiclass.held_out.matrix(key)
+        matrix = result.multiclass.held_out.matrix(key)
         right, top = matrix.argmax(axis=1) == label, matrix.max(axis=1)
-        metrics = found.methods[key].metrics
+        metrics = result.methods[key].metrics
         assert metrics["log_loss"].value == pytest.approx(log_loss(right, top), rel=1e-12)
         losses = -np.log(np.where(right, top, 1.0 - top))
         half = 1.96 * losses.std() / np.sqrt(4000)

@@ -46,10 +46,10 @@ def test_clusters_of_one_row_are_rows(weighted):
         rng.random(4000) + 0.5 if weighted else None,
         group=rng.permutation(4000),
     ).view()
-    found = clustered_tests(rows)
+    test = clustered_tests(rows)
     for name, single in by_row(rows).items():
-        assert found[name].statistic == pytest.approx(single.statistic, rel=1e-9), name
-        assert found[name].p_value == pytest.approx(single.p_value, rel=0.02), name
+        assert test[name].statistic == pytest.approx(single.statistic, rel=1e-9), name
+        assert test[name].p_value == pytest.approx(single.p_value, rel=0.02), name
 
 
 def test_spiegelhalter_by_cluster_by_hand():
@@ -57,11 +57,11 @@ def test_spiegelhalter_by_cluster_by_hand():
     rows = clustered(rng, 30, 20)
     z = (rows.outcome - rows.score) * (1 - 2 * rows.score)
     null = np.sum((1 - 2 * rows.score) ** 2 * rows.score * (1 - rows.score))
-    pairs = sum(np.outer(own, own).sum() - own @ own for own in np.split(z, 30))
+    pairs = sum(np.outer(terms, terms).sum() - terms @ terms for terms in np.split(z, 30))
     f = z.sum() ** 2 / (null + pairs)
     assert pairs > 0
-    found = clustered_tests(rows)["spiegelhalter"]
-    assert found.p_value == pytest.approx(f_distribution.sf(f, 1, 29), rel=1e-9)
+    test = clustered_tests(rows)["spiegelhalter"]
+    assert test.p_value == pytest.approx(f_distribution.sf(f, 1, 29), rel=1e-9)
 
 
 def rejections(n, n_clusters, size, mean):
@@ -69,7 +69,7 @@ def rejections(n, n_clusters, size, mean):
     for _ in range(n):
         rows = clustered(rng, n_clusters, size, mean=mean, spread=1.0)
         counts.append({name: test.p_value < 0.05 for name, test in clustered_tests(rows).items()})
-    return {name: sum(each[name] for each in counts) for name in counts[0]}
+    return {name: sum(one[name] for one in counts) for name in counts[0]}
 
 
 def test_calibrated_clusters_are_rejected_as_often_as_is_said():
@@ -98,8 +98,8 @@ def test_copies_inside_a_cluster_change_no_p_value_much_and_no_weights_scale_mat
     weighted = Predictions.from_arrays(
         rows.outcome, rows.score, np.full(len(rows), 7.0), group=rows.group
     ).view()
-    found, doubled, scaled = (clustered_tests(of) for of in (rows, twice, weighted))
-    for name, test in found.items():
+    result, doubled, scaled = (clustered_tests(of) for of in (rows, twice, weighted))
+    for name, test in result.items():
         assert doubled[name].p_value == pytest.approx(test.p_value, rel=0.1), name
         assert scaled[name].p_value == pytest.approx(test.p_value, rel=1e-6), name
 
@@ -109,10 +109,10 @@ def test_what_one_cluster_or_certain_or_separating_scores_cannot_tell(texts):
     assert all(math.isnan(test.p_value) for test in clustered_tests(rows).values())
     group = np.arange(8) // 2
     certain = Predictions.from_arrays([0, 0, 0, 0, 1, 1, 1, 1], [0.0] * 4 + [1.0] * 4, group=group)
-    found = clustered_tests(certain.view())
-    assert found["spiegelhalter"].p_value == 1.0
-    assert found["hosmer_lemeshow"].p_value == 1.0
-    assert math.isnan(found["line"].p_value)
+    result = clustered_tests(certain.view())
+    assert result["spiegelhalter"].p_value == 1.0
+    assert result["hosmer_lemeshow"].p_value == 1.0
+    assert math.isnan(result["line"].p_value)
     with texts.raises(ValueError):
         clustered_tests(Predictions.from_arrays([0, 1], [0.2, 0.7]).view())
 
@@ -153,14 +153,14 @@ def test_the_widened_line_counts_no_copies():
     single = metrics.calibration_slope_intercept(y, score)
     rows = Predictions.from_arrays(y[four], score[four], group=four).view()
     copied = metrics.calibration_slope_intercept(rows.outcome, rows.score)
-    found = widened_line(rows, copied)
+    result = widened_line(rows, copied)
     assert copied.slope_error == pytest.approx(single.slope_error / 2, rel=1e-3)
     for name in ("slope", "intercept"):
         for part in ("low", "high", "error"):
             expected = getattr(single, f"{name}_{part}")
             # The sandwich estimator by cluster and the model's own errors agree if the model is
             # right.
-            assert getattr(found, f"{name}_{part}") == pytest.approx(expected, abs=0.03), (
+            assert getattr(result, f"{name}_{part}") == pytest.approx(expected, abs=0.03), (
                 name,
                 part,
             )
@@ -189,30 +189,30 @@ def rao_scott(statistic, moments, scale, group):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_slope_and_intercept_by_cluster_by_hand(weighted):
     rows, weight = weighted_clusters(weighted)
-    found = clustered_tests(rows)["line"]
-    assert found.statistic == pytest.approx(by_row(rows)["line"].statistic, rel=1e-6)
+    test = clustered_tests(rows)["line"]
+    assert test.statistic == pytest.approx(by_row(rows)["line"].statistic, rel=1e-6)
     features = np.column_stack([np.ones(1000), logit(rows.score)])
     variance = weight * rows.score * (1 - rows.score)
     scale = (weight @ weight) / weight.sum() * (features.T * variance) @ features
     moments = features * (weight * (rows.outcome - rows.score))[:, None]
-    expected = rao_scott(found.statistic, moments, scale, rows.group)
-    assert found.p_value == pytest.approx(expected, rel=1e-9)
-    assert found.null == "Rao-Scott F, 40 clusters"
+    expected = rao_scott(test.statistic, moments, scale, rows.group)
+    assert test.p_value == pytest.approx(expected, rel=1e-9)
+    assert test.null == "Rao-Scott F, 40 clusters"
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_hosmer_lemeshow_by_cluster_by_hand(weighted):
     rows, weight = weighted_clusters(weighted)
-    found = clustered_tests(rows)["hosmer_lemeshow"]
-    assert found.statistic == by_row(rows)["hosmer_lemeshow"].statistic
+    test = clustered_tests(rows)["hosmer_lemeshow"]
+    assert test.statistic == by_row(rows)["hosmer_lemeshow"].statistic
     groups = bin_cells(rows.cells(), 10, "quantile")
     place = np.searchsorted(groups.high_edge[:-1], rows.score)
     moments = np.zeros((1000, 10))
     moments[np.arange(1000), place] = weight * (rows.outcome - rows.score)
     mean = [np.average(rows.score[place == k], weights=weight[place == k]) for k in range(10)]
     scale = [(weight[place == k] ** 2).sum() * mean[k] * (1 - mean[k]) for k in range(10)]
-    expected = rao_scott(found.statistic, moments, np.diag(scale), rows.group)
-    assert found.p_value == pytest.approx(expected, rel=1e-9)
+    expected = rao_scott(test.statistic, moments, np.diag(scale), rows.group)
+    assert test.p_value == pytest.approx(expected, rel=1e-9)
 
 
 def test_a_group_of_certain_rows_is_left_out_of_hosmer_lemeshow_by_cluster():
@@ -220,8 +220,8 @@ def test_a_group_of_certain_rows_is_left_out_of_hosmer_lemeshow_by_cluster():
     score = np.where(rows.score < np.quantile(rows.score, 0.1), 0.0, rows.score)
     outcome = rows.outcome & (score > 0.0)
     certain = Predictions.from_arrays(outcome, score, group=rows.group).view()
-    found = clustered_tests(certain)["hosmer_lemeshow"]
-    assert found.statistic == by_row(certain)["hosmer_lemeshow"].statistic
+    test = clustered_tests(certain)["hosmer_lemeshow"]
+    assert test.statistic == by_row(certain)["hosmer_lemeshow"].statistic
     groups = bin_cells(certain.cells(), 10, "quantile")
     place = np.searchsorted(groups.high_edge[:-1], score)
     assert (groups.mean_score == 0.0).tolist() == [True] + [False] * 9
@@ -229,10 +229,10 @@ def test_a_group_of_certain_rows_is_left_out_of_hosmer_lemeshow_by_cluster():
     moments[np.arange(1000), place] = outcome - score
     mean = np.array([score[place == k].mean() for k in range(1, 10)])
     scale = np.bincount(place)[1:] * mean * (1 - mean)
-    expected = rao_scott(found.statistic, moments[:, 1:], np.diag(scale), certain.group)
+    expected = rao_scott(test.statistic, moments[:, 1:], np.diag(scale), certain.group)
     # The simulation draws sums of rows, which are approximately normal.
-    assert found.p_value == pytest.approx(expected, abs=0.02)
-    assert found.null == "simulation, 4,999 draws, 40 clusters"
+    assert test.p_value == pytest.approx(expected, abs=0.02)
+    assert test.null == "simulation, 4,999 draws, 40 clusters"
 
 
 def test_few_expected_rows_of_clusters_are_simulated_and_widened():
@@ -242,12 +242,12 @@ def test_few_expected_rows_of_clusters_are_simulated_and_widened():
     score = np.full(180, 0.05)
     outcome = norm.cdf(common + math.sqrt(0.5) * rng.normal(size=180)) < 0.09
     rows = Predictions.from_arrays(outcome, score, group=group).view()
-    found = clustered_tests(rows)["hosmer_lemeshow"]
+    test = clustered_tests(rows)["hosmer_lemeshow"]
     # The group has 9 expected positives, which are more than 5.
-    assert found.null == "Rao-Scott F, 60 clusters"
+    assert test.null == "Rao-Scott F, 60 clusters"
     few = rows.rows(np.arange(90))
-    found, single = clustered_tests(few)["hosmer_lemeshow"], by_row(few)["hosmer_lemeshow"]
-    assert found.null == "simulation, 4,999 draws, 30 clusters"
+    test, single = clustered_tests(few)["hosmer_lemeshow"], by_row(few)["hosmer_lemeshow"]
+    assert test.null == "simulation, 4,999 draws, 30 clusters"
     # The p-value is that of a smaller statistic of independent rows, which is a square for one
     # group.
     moments = (few.outcome - few.score)[:, None]
@@ -256,7 +256,7 @@ def test_few_expected_rows_of_clusters_are_simulated_and_widened():
     expected = np.sqrt(single.statistic / mean * 90 * 0.05 * 0.95)
     tail = binom.sf(np.ceil(4.5 + expected - 1e-9) - 1, 90, 0.05)
     tail += binom.cdf(np.floor(4.5 - expected + 1e-9), 90, 0.05)
-    assert found.p_value == pytest.approx(tail, abs=0.02)
+    assert test.p_value == pytest.approx(tail, abs=0.02)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -268,9 +268,9 @@ def test_the_widened_test_by_hand(weighted):
     variance = weight**2 @ (rows.score * (1 - rows.score))
     effect = 1.0 + (sums @ sums - residual @ residual) / variance
     x = single.statistic * weight.sum() / math.sqrt(effect * variance)
-    found = widened_test(single, rows, rows.cells())
-    assert found.p_value == pytest.approx(supremum_by_cluster(x, 40), rel=1e-9)
-    assert found.null == "supremum of Brownian motion, 40 clusters"
+    result = widened_test(single, rows, rows.cells())
+    assert result.p_value == pytest.approx(supremum_by_cluster(x, 40), rel=1e-9)
+    assert result.null == "supremum of Brownian motion, 40 clusters"
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -283,16 +283,16 @@ def test_the_widened_line_by_hand(weighted):
     influence = np.linalg.solve(
         information, (features * (weight * (rows.outcome - rate))[:, None]).T
     )
-    found = widened_line(rows, fit)
-    for name, own in zip(("intercept", "slope"), influence, strict=True):
-        sums = np.array([own[rows.group == c].sum() for c in range(40)])
-        effect = max(1.0, (sums @ sums * 40 / 39) / (own @ own * 1000 / 999))
+    result = widened_line(rows, fit)
+    for name, terms in zip(("intercept", "slope"), influence, strict=True):
+        sums = np.array([terms[rows.group == c].sum() for c in range(40)])
+        effect = max(1.0, (sums @ sums * 40 / 39) / (terms @ terms * 1000 / 999))
         before = [getattr(fit, f"{name}_{part}") for part in ("low", "high", "error")]
-        after = [getattr(found, f"{name}_{part}") for part in ("low", "high", "error")]
+        after = [getattr(result, f"{name}_{part}") for part in ("low", "high", "error")]
         value, wider = getattr(fit, name), math.sqrt(effect)
-        expected = [value + wider * (each - value) for each in before[:2]] + [wider * before[2]]
+        expected = [value + wider * (end - value) for end in before[:2]] + [wider * before[2]]
         assert after == pytest.approx(expected, rel=1e-6)
-    assert found.intercept_only_error == fit.intercept_only_error
+    assert result.intercept_only_error == fit.intercept_only_error
 
 
 def test_a_line_that_does_not_exist_is_not_widened():
@@ -309,5 +309,5 @@ def test_certain_scores_of_clusters_leave_nothing_to_widen():
 
 def test_clusters_without_rows_do_not_count():
     rows = clustered(np.random.default_rng(3), 60, 20)
-    found = clustered_tests(rows.rows(rows.group % 3 == 0))
-    assert found["spiegelhalter"].null == "Rao-Scott F, 20 clusters"
+    test = clustered_tests(rows.rows(rows.group % 3 == 0))
+    assert test["spiegelhalter"].null == "Rao-Scott F, 20 clusters"

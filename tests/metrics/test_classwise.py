@@ -33,9 +33,9 @@ def test_threshold_drops_the_rows_of_a_class_and_its_count():
         ece(OUTCOME[kept], SCORE[kept], 7, "quantile"),
         ece(~OUTCOME, 1.0 - SCORE, 7, "quantile"),
     ]
-    found = metrics.thresholded_calibration_error(OUTCOME, SCORE, n_bins=7, threshold=0.02)
+    value = metrics.thresholded_calibration_error(OUTCOME, SCORE, n_bins=7, threshold=0.02)
     assert 0 < kept.sum() < 500
-    assert found == pytest.approx(np.mean(both), abs=1e-12)
+    assert value == pytest.approx(np.mean(both), abs=1e-12)
 
 
 def test_a_class_without_scores_above_the_threshold_is_left_out():

@@ -107,8 +107,8 @@ def test_scorers_take_parameters(model):
     )
     five = metrics.expected_calibration_error(labels, score, n_bins=5)
     assert scorer(fitted, features, labels) == five
-    own = metrics.scorer("expected_calibration_error", n_bins=5)
-    assert own(fitted, features, labels) == -five
+    ours = metrics.scorer("expected_calibration_error", n_bins=5)
+    assert ours(fitted, features, labels) == -five
 
 
 @pytest.mark.parametrize("key", score_metrics())
@@ -117,8 +117,8 @@ def test_every_metric_selects_models(key, model):
     candidates = GridSearchCV(
         LogisticRegression(), {"C": [1e-3, 1.0]}, scoring=metrics.scorer(key), cv=3
     )
-    found = candidates.fit(features, labels).cv_results_["mean_test_score"]
-    assert np.isfinite(found).all()
+    result = candidates.fit(features, labels).cv_results_["mean_test_score"]
+    assert np.isfinite(result).all()
 
 
 @pytest.mark.parametrize(
@@ -137,8 +137,8 @@ def test_every_metric_selects_models(key, model):
 )  # fmt: skip
 def test_larger_scores_are_better(key, part, score, model):
     fitted, features, labels, probability = model
-    found = metrics.scorer(key, part)(fitted, features, labels)
-    assert found == pytest.approx(score(labels, probability), abs=1e-12)
+    result = metrics.scorer(key, part)(fitted, features, labels)
+    assert result == pytest.approx(score(labels, probability), abs=1e-12)
 
 
 def test_a_part_that_does_not_exist_is_refused(model, texts):
@@ -228,18 +228,18 @@ def section(doc, name):
 @pytest.mark.parametrize("key", METRICS)
 def test_documentation_adds_what_the_declaration_says(key):
     entry, doc = METRICS[key], inspect.getdoc(getattr(metrics, key))
-    own = inspect.cleandoc(entry.compute.__doc__)
-    assert doc.startswith(own.split("\n\n")[0])
+    written = inspect.cleandoc(entry.compute.__doc__)
+    assert doc.startswith(written.split("\n\n")[0])
     assert section(doc, "Parameters").startswith("y_true : ")
-    assert section(own, "Parameters") in doc
+    assert section(written, "Parameters") in doc
     # A file without `from __future__ import annotations` has the class instead of its name.
     returned = inspect.formatannotation(entry.compute.__annotations__["return"]).strip("'")
     low, high = entry.bounds
     bounds = f"\n    In [{low:.4g}, {high:.4g}]." if returned == "float" else ""
-    assert section(doc, "Returns") == (section(own, "Returns") or f"{returned}{bounds}")
+    assert section(doc, "Returns") == (section(written, "Returns") or f"{returned}{bounds}")
     source = entry.source and f"{entry.source}."
-    assert section(doc, "References") == (section(own, "References") or source)
-    assert section(doc, "Examples") == section(own, "Examples")
+    assert section(doc, "References") == (section(written, "References") or source)
+    assert section(doc, "Examples") == section(written, "Examples")
     assert "ValueError\n    If " in doc
 
 

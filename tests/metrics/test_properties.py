@@ -191,8 +191,8 @@ def test_any_certain_and_right_scores_are_perfect(key):
 
 @pytest.mark.parametrize("key", [m.key for m in matrix_metrics().values() if m.perfect is not None])
 def test_perfect_scores_of_a_matrix(key):
-    found = getattr(metrics, key)([0, 1, 2, 0], np.eye(3)[[0, 1, 2, 0]])
-    assert found == pytest.approx(METRICS[key].perfect, abs=1e-15)
+    result = getattr(metrics, key)([0, 1, 2, 0], np.eye(3)[[0, 1, 2, 0]])
+    assert result == pytest.approx(METRICS[key].perfect, abs=1e-15)
 
 
 @given(rows=ROWS)

@@ -17,11 +17,11 @@ def test_corp_decompositions(shared):
         table = table[[row.forecast, row.outcome]].dropna()
         assert len(table) == row.n
         parts = metrics.brier_decomposition(table[row.outcome], table[row.forecast])
-        found = [parts.miscalibration, parts.discrimination, parts.uncertainty]
+        values = [parts.miscalibration, parts.discrimination, parts.uncertainty]
         printed = [row.MCB_pub, row.DSC_pub, row.UNC_pub]
-        np.testing.assert_allclose(found, printed, atol=5.001e-4, err_msg=row.forecast)
+        np.testing.assert_allclose(values, printed, atol=5.001e-4, err_msg=row.forecast)
         full = [row.MCB_ours, row.DSC_ours, row.UNC_ours]
-        np.testing.assert_allclose(found, full, atol=1e-6, err_msg=row.forecast)
+        np.testing.assert_allclose(values, full, atol=1e-6, err_msg=row.forecast)
         assert parts.score == pytest.approx(row.BS_ours, abs=1e-6)
 
 

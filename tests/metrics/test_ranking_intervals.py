@@ -73,12 +73,12 @@ def test_two_positives_hold_what_is_promised():
 def test_a_difference_is_paired():
     rows = drawn(3000)
     noisy = rows.score * (0.8 + 0.2 * np.random.default_rng(1).random(3000))
-    own, reference = contributions(rows, noisy), contributions(rows, rows.score)
-    found = auc_difference(rows, own, reference)
+    contribution, reference = contributions(rows, noisy), contributions(rows, rows.score)
+    estimate = auc_difference(rows, contribution, reference)
     half = 1.96 * delong(rows.outcome, rows.score, noisy)
-    assert found.high - found.low == pytest.approx(2 * half, rel=0.02)
-    assert found.value == pytest.approx(own.mean() - reference.mean())
-    assert found.high - found.low < 0.5 * (auc_estimate(rows).high - auc_estimate(rows).low)
+    assert estimate.high - estimate.low == pytest.approx(2 * half, rel=0.02)
+    assert estimate.value == pytest.approx(contribution.mean() - reference.mean())
+    assert estimate.high - estimate.low < 0.5 * (auc_estimate(rows).high - auc_estimate(rows).low)
 
 
 def test_a_difference_of_two_positives_has_one_degree_of_freedom_and_of_one_none():
@@ -86,21 +86,25 @@ def test_a_difference_of_two_positives_has_one_degree_of_freedom_and_of_one_none
     for positives in (1, 2):
         outcome = np.arange(1000) < positives
         rows = Predictions.from_arrays(outcome, rng.random(1000)).view()
-        own, other = contributions(rows, rng.random(1000)), contributions(rows, rows.score)
-        found = auc_difference(rows, own, other)
-        assert math.isnan(found.low) == (positives == 1)
+        contribution, other = contributions(rows, rng.random(1000)), contributions(rows, rows.score)
+        estimate = auc_difference(rows, contribution, other)
+        assert math.isnan(estimate.low) == (positives == 1)
         if positives == 2:
-            half = t.ppf(0.975, 1) * np.sqrt(np.square(own - other)[outcome].sum() * 2.0) / 1000
-            assert found.low == pytest.approx(max(-1.0, found.value - half), abs=0.05)
+            half = (
+                t.ppf(0.975, 1)
+                * np.sqrt(np.square(contribution - other)[outcome].sum() * 2.0)
+                / 1000
+            )
+            assert estimate.low == pytest.approx(max(-1.0, estimate.value - half), abs=0.05)
 
 
 def test_a_difference_of_few_rows_has_delongs_standard_error_and_satterthwaites_freedom():
     """The classes' variances differ, and so do the numbers of rows that they rest on."""
     rows = drawn(60, seed=3, mean=-1.5)
     outcome = rows.outcome
-    own = contributions(rows, np.random.default_rng(1).random(60))
-    found = auc_difference(rows, own, contributions(rows, rows.score))
-    change = own - contributions(rows, rows.score)
+    contribution = contributions(rows, np.random.default_rng(1).random(60))
+    estimate = auc_difference(rows, contribution, contributions(rows, rows.score))
+    change = contribution - contributions(rows, rows.score)
     change = change - change.mean()
     slow = total = variance = 0.0
     for chosen in (outcome, ~outcome):
@@ -111,8 +115,8 @@ def test_a_difference_of_few_rows_has_delongs_standard_error_and_satterthwaites_
         slow, total = slow + 1.0 / (n**2 * few), total + 1.0 / n
     assert outcome.sum() < 20
     half = t.ppf(0.975, total**2 / slow) * math.sqrt(variance)
-    assert found.high - found.value == pytest.approx(half, rel=1e-9)
-    assert found.value - found.low == pytest.approx(half, rel=1e-9)
+    assert estimate.high - estimate.value == pytest.approx(half, rel=1e-9)
+    assert estimate.value - estimate.low == pytest.approx(half, rel=1e-9)
     # The two classifiers are independent. DeLong's variance does not contain the mean of the rows.
     assert math.sqrt(variance) == pytest.approx(
         delong(outcome, rows.score, np.random.default_rng(1).random(60)), rel=0.05
@@ -124,12 +128,14 @@ def test_copies_that_are_named_as_clusters_carry_no_more_evidence():
     five = np.repeat(np.arange(500), 5)
     copies = Predictions.from_arrays(single.outcome[five], single.score[five], group=five).view()
     unnamed = Predictions.from_arrays(copies.outcome, copies.score).view()
-    one, named, bold = (auc_estimate(of) for of in (single, copies, unnamed))
-    assert named.high - named.low == pytest.approx(one.high - one.low, rel=0.05)
+    one, clustered, bold = (auc_estimate(of) for of in (single, copies, unnamed))
+    assert clustered.high - clustered.low == pytest.approx(one.high - one.low, rel=0.05)
     assert bold.high - bold.low == pytest.approx((one.high - one.low) / math.sqrt(5), rel=0.05)
-    own, reference = (contributions(single, s) for s in (single.score**2, single.score.round(1)))
-    paired = auc_difference(single, own, reference)
-    copied = auc_difference(copies, own[five], reference[five])
+    contribution, reference = (
+        contributions(single, s) for s in (single.score**2, single.score.round(1))
+    )
+    paired = auc_difference(single, contribution, reference)
+    copied = auc_difference(copies, contribution[five], reference[five])
     assert copied.high - copied.low == pytest.approx(paired.high - paired.low, rel=0.05)
 
 
@@ -139,9 +145,9 @@ def test_weights_that_differ_widen_and_equal_ones_do_nothing():
     assert auc_estimate(equal).low == pytest.approx(auc_estimate(rows).low, abs=1e-9)
     uneven = np.random.default_rng(0).exponential(size=3000) ** 2 + 1e-3
     effective = uneven.sum() ** 2 / (uneven @ uneven) / 3000
-    found = auc_estimate(drawn(3000, sample_weight=uneven))
+    estimate = auc_estimate(drawn(3000, sample_weight=uneven))
     plain = auc_estimate(rows)
-    ratio = (found.high - found.low) / (plain.high - plain.low)
+    ratio = (estimate.high - estimate.low) / (plain.high - plain.low)
     assert ratio == pytest.approx(1.0 / math.sqrt(effective), rel=0.15)
 
 
@@ -155,16 +161,16 @@ def test_one_class_has_no_area():
 
 def test_variance_that_the_rows_do_not_show_is_added_and_grows_with_clusters():
     single = drawn(400)
-    own, other = (
+    contribution, other = (
         contributions(single, single.score**2),
         contributions(single, single.score.round(1)),
     )
     four = np.repeat(np.arange(400), 4)
     copies = Predictions.from_arrays(single.outcome[four], single.score[four], group=four).view()
     for rows, at, effect in ((single, np.arange(400), 1.0), (copies, four, 4.0)):
-        without = auc_difference(rows, own[at], other[at])
-        found = auc_difference(rows, own[at], other[at], added_variance=1e-4)
-        halves = [each.high - each.value for each in (without, found)]
+        without = auc_difference(rows, contribution[at], other[at])
+        estimate = auc_difference(rows, contribution[at], other[at], added_variance=1e-4)
+        halves = [one.high - one.value for one in (without, estimate)]
         added = halves[1] ** 2 - halves[0] ** 2
         # The variance of copies is 4 times as large, up to n / (n - 1) of clusters and of rows.
         assert added == pytest.approx(1.959964**2 * 1e-4 * effect, rel=3e-3)
@@ -190,10 +196,13 @@ def test_folds_are_ranked_apart_and_count_by_their_pairs():
     rows = Predictions.from_arrays(outcome, score, weight).view()
     pairs = areas = 0.0
     for number in range(3):
-        y, s, w = (each[fold == number] for each in (outcome, score, weight))
-        own = w[y].sum() * w[~y].sum()
-        pairs, areas = pairs + own, areas + own * roc_auc_score(y, s, sample_weight=w)
-    found = row_auc_within(rows, fold)
-    assert weight @ found / weight.sum() == pytest.approx(areas / pairs)
-    assert (found[80:] == 0.0).all()
+        y, s, w = (array[fold == number] for array in (outcome, score, weight))
+        n_pairs = w[y].sum() * w[~y].sum()
+        pairs, areas = (
+            pairs + n_pairs,
+            areas + n_pairs * roc_auc_score(y, s, sample_weight=w),
+        )
+    result = row_auc_within(rows, fold)
+    assert weight @ result / weight.sum() == pytest.approx(areas / pairs)
+    assert (result[80:] == 0.0).all()
     assert np.isnan(row_auc_within(rows.rows(np.arange(80, 90)), np.zeros(10))).all()

@@ -219,13 +219,13 @@ def test_every_name_is_used(records):
 
 def test_smooth_ece_is_the_peers_within_their_steps(records, cells_of):
     # They try bandwidths in steps of 1/1024 and take the first whose error is no larger.
-    found = 0
+    result = 0
     for record in records:
         if record["quantity"] == "smece" and record["dataset"] in BINARY:
             ours = metrics.smooth_calibration_error(cells_of(record["dataset"]))
             assert ours == pytest.approx(record["value"], abs=1 / 1024), record
-            found += 1
-    assert found == 8
+            result += 1
+    assert result == 8
 
 
 def test_smooth_ece_at_the_peers_bandwidth_is_theirs_away_from_the_ends(records, cells_of):

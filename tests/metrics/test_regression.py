@@ -82,8 +82,8 @@ def test_scores_that_differ_by_rounding_have_no_slope():
     for score in (0.67405382, 0.17105167):
         scores = np.repeat(score + np.spacing(score) * np.arange(3), 20)
         outcome = np.arange(60) % 3 == 0
-        found = metrics.calibration_slope_intercept(outcome, scores)
-        assert np.isnan([found.slope_low, found.slope_high]).all()
+        value = metrics.calibration_slope_intercept(outcome, scores)
+        assert np.isnan([value.slope_low, value.slope_high]).all()
 
 
 def test_the_intercept_alone_survives_separation():

@@ -73,16 +73,16 @@ def test_the_bounds_of_a_million_rows_are_small():
     rows = BinaryView(rng.random(len(score)) < score, score)
     counted = CountedRows.of_rows(rows)
     spread = counted.spread
-    found = resolutions(
+    bounds = resolutions(
         counted.entries,
         counted.entries.cells(),
         (spread.low, spread.high),
         spread.middle,
         spread.aside,
     )
-    assert found["log_loss"] < 2e-7
-    assert found["ks_error"] < 2e-5
-    assert found["auc"] < 2e-5
+    assert bounds["log_loss"] < 2e-7
+    assert bounds["ks_error"] < 2e-5
+    assert bounds["auc"] < 2e-5
 
 
 def loss_bound(loss, rows, ends, middle, aside):
@@ -103,8 +103,8 @@ def cell_bounds(rows, of_cell, ends):
     share = rows.weights / rows.weights.sum()
     edge = beyond = loose = 0.0
     for cell in np.unique(of_cell):
-        own = np.flatnonzero(of_cell == cell)
-        exact = [i for i in own if ends[0][i] == ends[1][i]]
+        members = np.flatnonzero(of_cell == cell)
+        exact = [i for i in members if ends[0][i] == ends[1][i]]
         # The rows of the exact score with the largest weight are one step.
         heaviest = max(
             {rows.score[i] for i in exact},
@@ -112,7 +112,7 @@ def cell_bounds(rows, of_cell, ends):
             default=None,
         )
         moved, free, pairs = np.zeros((3, 2))
-        for i in own:
+        for i in members:
             y = int(rows.outcome[i])
             low, high = sorted((ends[0][i], ends[1][i]))
             step = share[i] * (1.0 - low if y else high)
@@ -146,14 +146,14 @@ def test_bounds_are_those_of_loops_over_entries_and_cells(seed):
     of_cell = np.abs(score[:, None] - middles).argmin(axis=1)
     score_change = loss_bound(lambda _, s: s, rows, ends, middle, aside)
     edge, beyond, auc_bound = cell_bounds(rows, of_cell, ends)
-    found = resolutions(rows, cells, ends, middle, aside)
+    bounds = resolutions(rows, cells, ends, middle, aside)
     losses = {
         "log_loss": lambda y, s: -np.log(s if y else 1.0 - s),
         "brier_score": lambda y, s: (y - s) ** 2,
     }
     for name, loss in losses.items():
-        assert found[name] == pytest.approx(loss_bound(loss, rows, ends, middle, aside)), name
-    assert found["mean_score"] == pytest.approx(score_change)
-    assert found["edge"] == pytest.approx(edge)
-    assert found["ks_error"] == pytest.approx(beyond + score_change)
-    assert found["auc"] == pytest.approx(auc_bound)
+        assert bounds[name] == pytest.approx(loss_bound(loss, rows, ends, middle, aside)), name
+    assert bounds["mean_score"] == pytest.approx(score_change)
+    assert bounds["edge"] == pytest.approx(edge)
+    assert bounds["ks_error"] == pytest.approx(beyond + score_change)
+    assert bounds["auc"] == pytest.approx(auc_bound)

@@ -43,8 +43,8 @@ def with_ties_at_the_ends(rng, n):
 def test_the_bandwidth_agrees_with_its_own_error(power):
     score = RNG.random(100)
     outcome = RNG.random(100) < score**power
-    found = metrics.smooth_calibration_error(outcome, score)
-    assert found == pytest.approx(plain_smooth_error(outcome, score), abs=1e-5)
+    value = metrics.smooth_calibration_error(outcome, score)
+    assert value == pytest.approx(plain_smooth_error(outcome, score), abs=1e-5)
 
 
 def test_masses_at_the_ends_count_in_full():
@@ -52,8 +52,8 @@ def test_masses_at_the_ends_count_in_full():
         outcome, score = with_ties_at_the_ends(np.random.default_rng(seed), 60)
         # More rows with scores 1 and 0 are wrong than right rows could cancel.
         outcome, score = np.append(outcome, [0] * 9), np.append(score, [1.0] * 6 + [0.9] * 3)
-        found = metrics.smooth_calibration_error(outcome, score)
-        assert found == pytest.approx(plain_smooth_error(outcome, score), abs=1e-5)
+        value = metrics.smooth_calibration_error(outcome, score)
+        assert value == pytest.approx(plain_smooth_error(outcome, score), abs=1e-5)
 
 
 def test_residuals_of_one_sign_are_found_whole():
@@ -70,9 +70,9 @@ def test_never_above_the_error_of_exact_cells_nor_below_the_mean_gap():
     rng = np.random.default_rng(7)
     for n in (1, 2, 5, 50, 300) * 40:
         outcome, score = with_ties_at_the_ends(rng, n)
-        found = metrics.smooth_calibration_error(outcome, score)
-        assert found <= exact_cells_error(outcome, score) * (1.0 + 1e-12)
-        assert found >= abs(np.mean(outcome - score)) - 1e-12
+        value = metrics.smooth_calibration_error(outcome, score)
+        assert value <= exact_cells_error(outcome, score) * (1.0 + 1e-12)
+        assert value >= abs(np.mean(outcome - score)) - 1e-12
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ def test_two_scores_that_cancel_in_part_have_a_closed_form(error, distance):
     outcome = np.array([1, 0, 1, 0])
     weight = np.where(outcome == 1, rate, 1.0 - rate)
     expected = brentq(lambda x: error * erf(distance / (x * 8**0.5)) - x, 1e-9, 1.0, xtol=1e-12)
-    found = metrics.smooth_calibration_error(outcome, score, sample_weight=weight)
-    assert found == pytest.approx(expected, abs=max(1.5e-5 * error, 1e-8))
+    value = metrics.smooth_calibration_error(outcome, score, sample_weight=weight)
+    assert value == pytest.approx(expected, abs=max(1.5e-5 * error, 1e-8))
 
 
 def test_calibrated_to_the_last_row():
@@ -97,9 +97,9 @@ def test_a_million_scores_take_a_moment():
     score = np.random.default_rng(3).random(1_000_000)
     outcome = np.random.default_rng(4).random(1_000_000) < score
     start = time.perf_counter()
-    found = metrics.smooth_calibration_error(outcome, score)
+    value = metrics.smooth_calibration_error(outcome, score)
     assert time.perf_counter() - start < 2.0
-    assert 0.002 < found < 0.005
+    assert 0.002 < value < 0.005
 
 
 def sweep(outcome, score):

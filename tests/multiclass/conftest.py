@@ -16,8 +16,8 @@ def mc3(shared):
 @pytest.fixture(scope="session")
 def peers(shared):
     """Records of the peers on mc3_600: by (calibrator, first word of the peer)."""
-    found = json.loads((shared / "reference/reference.json").read_text())["calibrators"]
-    return {(r["calibrator"], r["peer"].split()[0]): r for r in found if r["dataset"] == "mc3_600"}
+    result = json.loads((shared / "reference/reference.json").read_text())["calibrators"]
+    return {(r["calibrator"], r["peer"].split()[0]): r for r in result if r["dataset"] == "mc3_600"}
 
 
 @pytest.fixture(scope="session")

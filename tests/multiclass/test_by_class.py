@@ -27,45 +27,45 @@ def test_same_as_the_binary_metrics(data, n_bins):
     label = np.array(data.draw(st.lists(st.integers(0, m - 1), min_size=n, max_size=n)))
     weight = np.array(data.draw(st.lists(st.floats(0.1, 9.0), min_size=n, max_size=n)))
     for used in (None, weight):
-        found = class_errors(ScoreMatrix(scores, label, used), n_bins)
+        result = class_errors(ScoreMatrix(scores, label, used), n_bins)
         for k in range(m):
             y, s = label == k, scores[:, k]
             ece = expected_calibration_error(y, s, sample_weight=used, n_bins=n_bins)
-            assert found.ece[k] == pytest.approx(ece, abs=1e-12)
-            assert found.ks[k] == pytest.approx(ks_error(y, s, sample_weight=used), abs=1e-12)
+            assert result.ece[k] == pytest.approx(ece, abs=1e-12)
+            assert result.ks[k] == pytest.approx(ks_error(y, s, sample_weight=used), abs=1e-12)
 
 
 def test_the_noise_floor_is_the_mean_ece_of_calibrated_classes():
     rng = np.random.default_rng(3)
     scores = rng.dirichlet([6.0, 3.0, 0.8, 0.02], 400)
-    found = [
+    values = [
         class_errors(
             ScoreMatrix(scores, (scores.cumsum(axis=1) > rng.random(400)[:, None]).argmax(1)), 15
         )
         for _ in range(400)
     ]
-    expected = np.mean([errors.ece for errors in found], axis=0)
-    np.testing.assert_allclose(found[0].ece_noise_floor[:3], expected[:3], rtol=0.05)
-    np.testing.assert_allclose(found[0].ece_noise_floor, expected, rtol=0.25)
+    expected = np.mean([errors.ece for errors in values], axis=0)
+    np.testing.assert_allclose(values[0].ece_noise_floor[:3], expected[:3], rtol=0.05)
+    np.testing.assert_allclose(values[0].ece_noise_floor, expected, rtol=0.25)
 
 
-@pytest.mark.parametrize("named", [False, True])
-def test_the_errors_of_a_class_by_loops_over_its_rows(named):
+@pytest.mark.parametrize("by_cluster", [False, True])
+def test_the_errors_of_a_class_by_loops_over_its_rows(by_cluster):
     rng = np.random.default_rng(4)
     scores = rng.dirichlet([2.0, 1.0, 0.5], 80).round(1)
     scores /= scores.sum(axis=1, keepdims=True)
     label, weight = rng.integers(0, 3, 80), rng.uniform(0.5, 2.0, 80)
-    group = rng.integers(0, 9, 80) if named else None
-    found = class_errors(ScoreMatrix(scores, label, weight, group), 4)
+    group = rng.integers(0, 9, 80) if by_cluster else None
+    result = class_errors(ScoreMatrix(scores, label, weight, group), 4)
     share = weight / weight.sum()
     for k in range(3):
         y, s = label == k, scores[:, k]
         variance = share**2 @ (s * (1 - s))
-        assert found.base_rate[k] == pytest.approx(share @ y)
-        assert found.mean_score[k] == pytest.approx(share @ s)
-        assert found.sigma[k] == pytest.approx(np.sqrt(variance))
+        assert result.base_rate[k] == pytest.approx(share @ y)
+        assert result.mean_score[k] == pytest.approx(share @ s)
+        assert result.sigma[k] == pytest.approx(np.sqrt(variance))
         effect, residual = 1.0, share * (y - s)
-        if named:
+        if by_cluster:
             pairs = sum(
                 residual[i] * residual[j]
                 for i in range(80)
@@ -73,20 +73,20 @@ def test_the_errors_of_a_class_by_loops_over_its_rows(named):
                 if i != j and group[i] == group[j]
             )
             effect = max(1.0, 1.0 + pairs / variance)
-        assert found.effect[k] == pytest.approx(effect)
+        assert result.effect[k] == pytest.approx(effect)
         floor = 0.0
         for low, high in ((-1.0, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 1.0)):
-            own = (s > low) & (s <= high)
-            normal = np.sqrt(2 / np.pi * (share[own] ** 2 @ (s[own] * (1 - s[own]))))
-            floor += min(normal, 2 * share[own] @ s[own])
-        assert found.ece_noise_floor[k] == pytest.approx(floor * np.sqrt(effect))
+            inside = (s > low) & (s <= high)
+            normal = np.sqrt(2 / np.pi * (share[inside] ** 2 @ (s[inside] * (1 - s[inside]))))
+            floor += min(normal, 2 * share[inside] @ s[inside])
+        assert result.ece_noise_floor[k] == pytest.approx(floor * np.sqrt(effect))
 
 
 def test_certain_scores_of_clusters_have_no_design_effect():
     scores = np.eye(2)[[0, 1] * 10]
     rows = ScoreMatrix(scores, np.zeros(20, dtype=int), None, np.arange(20) // 5)
-    found = class_errors(rows, 4)
-    assert found.effect.tolist() == [1.0, 1.0]
+    result = class_errors(rows, 4)
+    assert result.effect.tolist() == [1.0, 1.0]
 
 
 def test_worst_class_first_with_its_evidence():
@@ -108,12 +108,12 @@ def test_worst_class_first_with_its_evidence():
 def test_calibrated_classes_are_seldom_called_off(concentration):
     # If scores are near 0 or 1, few rows are uncertain, of rare classes too.
     rng = np.random.default_rng(1)
-    found = []
+    values = []
     for _ in range(300):
         scores = rng.dirichlet(concentration * np.array([60.0, 30.0, 8.0, 1.0]), 400)
         label = (scores.cumsum(axis=1) > rng.random(400)[:, None]).argmax(axis=1)
-        found.append(classwise(Predictions.from_arrays(label, scores)).p_value)
-    share = (np.array(found) < 0.05).mean()
+        values.append(classwise(Predictions.from_arrays(label, scores)).p_value)
+    share = (np.array(values) < 0.05).mean()
     assert share < 0.05 + 2 * np.sqrt(0.05 * 0.95 / 1200)
 
 
@@ -121,12 +121,12 @@ def test_holm_over_the_classes_that_are_judged():
     rng = np.random.default_rng(0)
     scores = rng.dirichlet([8.0, 4.0, 3.0, 0.05], 1000)
     label = (scores.cumsum(axis=1) > rng.random(1000)[:, None]).argmax(axis=1)
-    found = classwise(Predictions.from_arrays(label, scores))
-    judged = ~found.few
-    expected = holm(found.p_value[judged])
-    assert found.index[found.few].tolist() == [3]
-    assert np.isnan(found.p_adjusted[found.few]).all()
-    assert found.p_adjusted[judged] == pytest.approx(expected)
+    table = classwise(Predictions.from_arrays(label, scores))
+    judged = ~table.few
+    expected = holm(table.p_value[judged])
+    assert table.index[table.few].tolist() == [3]
+    assert np.isnan(table.p_adjusted[table.few]).all()
+    assert table.p_adjusted[judged] == pytest.approx(expected)
 
 
 def holm(p_value):
@@ -141,11 +141,11 @@ def holm(p_value):
 def test_a_class_that_never_comes_but_is_expected_is_judged():
     scores = np.tile([0.6, 0.3, 0.1], (500, 1))
     label = np.tile([0, 0, 1], 167)[:500]
-    found = classwise(Predictions.from_arrays(label, scores))
-    place = found.index.tolist().index(2)
-    assert not found.few[place]
-    assert found.p_adjusted[place] < 1e-9
-    assert found.bias[place] == pytest.approx(-0.1)
+    table = classwise(Predictions.from_arrays(label, scores))
+    place = table.index.tolist().index(2)
+    assert not table.few[place]
+    assert table.p_adjusted[place] < 1e-9
+    assert table.bias[place] == pytest.approx(-0.1)
 
 
 def clustered(rng, n_clusters, size, *, n_classes=4):
@@ -153,8 +153,8 @@ def clustered(rng, n_clusters, size, *, n_classes=4):
     group = np.repeat(np.arange(n_clusters), size)
 
     def shared():
-        own = rng.normal(size=(len(group), n_classes))
-        return np.sqrt(0.5) * (rng.normal(size=(n_clusters, n_classes))[group] + own)
+        noise = rng.normal(size=(len(group), n_classes))
+        return np.sqrt(0.5) * (rng.normal(size=(n_clusters, n_classes))[group] + noise)
 
     log_odds = 1.5 * shared()
     scores = np.exp(log_odds) / np.exp(log_odds).sum(axis=1, keepdims=True)
@@ -163,21 +163,21 @@ def clustered(rng, n_clusters, size, *, n_classes=4):
 
 
 def test_calibrated_clusters_are_seldom_called_off():
-    rng, named, unnamed = np.random.default_rng(5), [], []
+    rng, by_cluster, unnamed = np.random.default_rng(5), [], []
     for _ in range(75):
         label, scores, group = clustered(rng, 300, 10)
-        named.append(classwise(Predictions.from_arrays(label, scores, group=group)).p_value)
+        by_cluster.append(classwise(Predictions.from_arrays(label, scores, group=group)).p_value)
         unnamed.append(classwise(Predictions.from_arrays(label, scores)).p_value)
     # The tolerance is for 5% of 300, with a standard deviation of 1.3%.
-    assert np.mean(np.array(named) < 0.05) < 0.085
+    assert np.mean(np.array(by_cluster) < 0.05) < 0.085
     assert np.mean(np.array(unnamed) < 0.05) > 0.15
 
 
 def test_wrong_classes_of_clusters_are_found():
     label, scores, group = clustered(np.random.default_rng(0), 300, 10)
     wrong = scores**2 / (scores**2).sum(axis=1, keepdims=True)
-    found = classwise(Predictions.from_arrays(label, wrong, group=group))
-    assert (found.p_adjusted < 0.01).all()
+    table = classwise(Predictions.from_arrays(label, wrong, group=group))
+    assert (table.p_adjusted < 0.01).all()
 
 
 def test_few_clusters_have_no_p_value():
@@ -189,8 +189,8 @@ def test_few_clusters_have_no_p_value():
 
 
 def test_few_rows_have_no_p_value():
-    found = classwise(Predictions.from_arrays([0, 1], [[0.5, 0.5], [0.2, 0.8]]))
-    assert np.isnan(found.p_value).all()
+    table = classwise(Predictions.from_arrays([0, 1], [[0.5, 0.5], [0.2, 0.8]]))
+    assert np.isnan(table.p_value).all()
 
 
 def test_n_bins_must_be_positive(texts):
@@ -204,10 +204,10 @@ def constant(n, score, positives, **more):
 
 
 def p_value_of(rows):
-    found = classwise(rows)
+    table = classwise(rows)
     # The two classes of a binary problem have opposite gaps.
-    assert found.p_value[0] == pytest.approx(found.p_value[1], rel=1e-9)
-    return found.p_value[0]
+    assert table.p_value[0] == pytest.approx(table.p_value[1], rel=1e-9)
+    return table.p_value[0]
 
 
 def beyond(x):
@@ -248,8 +248,8 @@ def test_a_heavy_row_is_a_large_step():
     gap = share[:244].sum() - 0.5
     expected = freedman(gap, 0.25 * (share**2).sum(), 10.0 / 409.0)
     assert 0.01 < expected < 0.1
-    found = p_value_of(constant(400, 0.5, 244, sample_weight=weight))
-    assert found == pytest.approx(expected, rel=1e-9)
+    result = p_value_of(constant(400, 0.5, 244, sample_weight=weight))
+    assert result == pytest.approx(expected, rel=1e-9)
 
 
 def test_a_hundred_rows_have_a_p_value_and_99_have_none():
@@ -271,5 +271,5 @@ def test_clusters_in_doubt_count_as_25_coin_flips_too(n_clusters, judged):
 )
 def test_a_class_of_which_30_rows_came_or_were_expected_is_judged(came, expected, few):
     # There are 256 rows. The mean score is a little higher, because sums of shares are rounded.
-    found = classwise(constant(256, (expected + 1e-6) / 256, came))
-    assert dict(zip(found.index.tolist(), found.few.tolist(), strict=True)) == {0: False, 1: few}
+    table = classwise(constant(256, (expected + 1e-6) / 256, came))
+    assert dict(zip(table.index.tolist(), table.few.tolist(), strict=True)) == {0: False, 1: few}

@@ -198,9 +198,9 @@ def test_a_metric_of_a_matrix_takes_arrays_or_one_matrix(name, problem):
     weight = np.random.default_rng(3).random(len(labels)) + 0.5
     facade = getattr(metrics, matrix_metrics()[name].key)
     rows = ScoreMatrix.from_arrays(labels, scores, weight)
-    found = facade(labels, scores, sample_weight=weight)
-    assert facade(rows) == found
-    assert metrics.multiclass_metrics(labels, scores, sample_weight=weight)[name] == found
+    result = facade(labels, scores, sample_weight=weight)
+    assert facade(rows) == result
+    assert metrics.multiclass_metrics(labels, scores, sample_weight=weight)[name] == result
     with pytest.raises(TypeError, match="ScoreMatrix"):
         facade(ScoreCells.from_arrays([0, 1], [0.2, 0.7]))
     with pytest.raises(TypeError, match="ScoreCells"):

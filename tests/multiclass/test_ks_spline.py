@@ -70,10 +70,10 @@ class Given:
 def test_what_the_first_ranks_leave_is_shared_below_them(problem, given, expected):
     fitted = TopSpline(len(given)).fit(*problem)
     fitted.splines_ = [Given(value) for value in given]
-    found = fitted.predict([[0.5, 0.3, 0.15, 0.05], [0.05, 0.15, 0.5, 0.3]])
-    assert found[0] == pytest.approx(expected, abs=1e-8)
-    assert found[1] == pytest.approx([expected[i] for i in (3, 2, 0, 1)], abs=1e-8)
-    assert found.sum(axis=1) == pytest.approx(1.0, abs=1e-12)
+    predicted = fitted.predict([[0.5, 0.3, 0.15, 0.05], [0.05, 0.15, 0.5, 0.3]])
+    assert predicted[0] == pytest.approx(expected, abs=1e-8)
+    assert predicted[1] == pytest.approx([expected[i] for i in (3, 2, 0, 1)], abs=1e-8)
+    assert predicted.sum(axis=1) == pytest.approx(1.0, abs=1e-12)
 
 
 def test_classes_without_any_score_share_evenly_what_is_left(problem):

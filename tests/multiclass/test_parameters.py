@@ -140,8 +140,8 @@ def test_parameters_are_allowed_up_to_their_limits(problem, method, name, allowe
     scores, label = problem[0][:100], problem[1][:100]
     given = {} if name == "strength" or method is not Dirichlet else {"strength": 0.1}
     for value in allowed:
-        found = method(**given, **{name: value}).fit(scores, label).predict(scores)
-        assert found.sum(axis=1) == pytest.approx(1.0)
+        predicted = method(**given, **{name: value}).fit(scores, label).predict(scores)
+        assert predicted.sum(axis=1) == pytest.approx(1.0)
     for value in refused:
         with pytest.raises(ValueError, match=name):
             method(**given, **{name: value}).fit(scores, label)

@@ -48,9 +48,9 @@ def vector_from(values, scores):
     x, one, zero = LN(scores), np.ones(len(scores)), np.zeros(len(scores))
     first = np.column_stack([x[:, 0], zero, -x[:, 2], one, zero])
     second = np.column_stack([zero, x[:, 1], -x[:, 2], zero, one])
-    found = np.linalg.lstsq(np.vstack([first, second]), log_odds.T.ravel(), rcond=None)
-    assert found[1] == pytest.approx(0.0, abs=1e-8)  # This one is vector scaling.
-    return found[0][:3], np.append(found[0][3:], 0.0)
+    result = np.linalg.lstsq(np.vstack([first, second]), log_odds.T.ravel(), rcond=None)
+    assert result[1] == pytest.approx(0.0, abs=1e-8)  # This one is vector scaling.
+    return result[0][:3], np.append(result[0][3:], 0.0)
 
 
 # The search of probmetrics stops earlier than that of netcal.
@@ -116,8 +116,8 @@ def test_dirichlet(mc3, peers, penalty, name):
 
 @pytest.fixture(scope="module")
 def quantities(shared):
-    found = json.loads((shared / "reference/reference.json").read_text())["metrics"]
-    return [r for r in found if r["dataset"] == "mc3_600"]
+    result = json.loads((shared / "reference/reference.json").read_text())["metrics"]
+    return [r for r in result if r["dataset"] == "mc3_600"]
 
 
 @pytest.mark.parametrize(
@@ -160,12 +160,12 @@ KEYS = {
 def test_network_to_the_printed_digits(cnn, key, method):
     probs, label, reference = cnn
     fitted = multiclass_calibrator(key).fit(probs[CALIBRATE], label[CALIBRATE])
-    found = multiclass_metrics(label[TEST], fitted.predict(probs[TEST]))
+    result = multiclass_metrics(label[TEST], fitted.predict(probs[TEST]))
     for column, ours in KEYS.items():
         percent = 100.0 if column.startswith("ks") else 1.0
         printed = reference.loc[method, column]
         # The file has six significant digits.
-        assert percent * found[ours] == pytest.approx(printed, rel=5e-6), column
+        assert percent * result[ours] == pytest.approx(printed, rel=5e-6), column
     if key == "temperature":
         assert fitted.temperature_ == pytest.approx(reference.loc["temp", "T"], abs=5e-5)
 
@@ -173,19 +173,19 @@ def test_network_to_the_printed_digits(cnn, key, method):
 def test_network_vector_scaling(cnn):
     probs, label, reference = cnn
     fitted = multiclass_calibrator("vector").fit(probs[CALIBRATE], label[CALIBRATE])
-    found = multiclass_metrics(label[TEST], fitted.predict(probs[TEST]))
-    assert found["log_loss"] == pytest.approx(reference.loc["vector", "nll"], abs=0.002)
-    assert found["accuracy"] == pytest.approx(reference.loc["vector", "acc"], abs=0.002)
+    result = multiclass_metrics(label[TEST], fitted.predict(probs[TEST]))
+    assert result["log_loss"] == pytest.approx(reference.loc["vector", "nll"], abs=0.002)
+    assert result["accuracy"] == pytest.approx(reference.loc["vector", "acc"], abs=0.002)
 
 
 def test_network_ks_spline_of_the_matrix(cnn):
     probs, label, reference = cnn
     fitted = multiclass_calibrator("ks_spline").fit(probs[CALIBRATE], label[CALIBRATE])
-    found = multiclass_metrics(label[TEST], fitted.predict(probs[TEST]))
+    result = multiclass_metrics(label[TEST], fitted.predict(probs[TEST]))
     for column in ("ks_top1", "ks_top2", "ks_within2"):
-        assert 100.0 * found[KEYS[column]] <= reference.loc["spline6", column] + 0.15
-    assert found["ece_top_label"] <= reference.loc["spline6", "ece15"] + 0.0015
-    assert found["accuracy"] == reference.loc["uncal", "acc"]
+        assert 100.0 * result[KEYS[column]] <= reference.loc["spline6", column] + 0.15
+    assert result["ece_top_label"] <= reference.loc["spline6", "ece15"] + 0.0015
+    assert result["accuracy"] == reference.loc["uncal", "acc"]
 
 
 @pytest.mark.parametrize(
@@ -204,10 +204,10 @@ def test_network_ks_spline_of_each_view(cnn, view, column):
 def test_errors_by_class_are_those_of_the_views(cnn):
     probs, label, _ = cnn
     predictions = Predictions.from_arrays(label, probs)
-    found = classwise(predictions)
-    assert (np.diff(found.ks_error) <= 0.0).all()
-    for place, k in enumerate(found.index):
+    table = classwise(predictions)
+    assert (np.diff(table.ks_error) <= 0.0).all()
+    for place, k in enumerate(table.index):
         cells = predictions.view(f"class:{k}").cells()
-        assert found.ks_error[place] == pytest.approx(ks_error(cells), abs=1e-12)
-        assert found.ece[place] == pytest.approx(expected_calibration_error(cells), abs=1e-12)
-        assert found.bias[place] == pytest.approx(cells.base_rate - cells.mean_score, abs=1e-12)
+        assert table.ks_error[place] == pytest.approx(ks_error(cells), abs=1e-12)
+        assert table.ece[place] == pytest.approx(expected_calibration_error(cells), abs=1e-12)
+        assert table.bias[place] == pytest.approx(cells.base_rate - cells.mean_score, abs=1e-12)
