@@ -30,7 +30,7 @@ def count_repeats(table: Table, mapping: ColumnMapping) -> Repeats:
 
 def _count(table: Table, mapping: ColumnMapping) -> Repeats:
     frame = _hashable(table.frame)
-    # Scores differ most: after their column few rows are left to compare.
+    # Scores differ most, so after their column few rows are left to compare.
     first = [column for column in mapping.score_columns[:1] if column in frame]
     rows = _repeated_rows(frame[[*first, *(column for column in frame if column not in first)]])
     column = _id_column(frame, mapping)
@@ -40,7 +40,7 @@ def _count(table: Table, mapping: ColumnMapping) -> Repeats:
 
 
 def _hashable(frame: pd.DataFrame) -> pd.DataFrame:
-    """The same with columns of lists or dicts as text, since pandas compares values by hash."""
+    """Convert columns of lists or dicts to text, because pandas compares values by hash."""
     for name in frame.columns[frame.dtypes == "object"]:
         try:
             frame[name].nunique()

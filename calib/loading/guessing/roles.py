@@ -158,13 +158,10 @@ def _with_roles(guesser: Guesser, mapping: ColumnMapping) -> ColumnMapping:
         split=split,
         test_value=test_value,
         fold=mapping.fold if no_fold else _fold(guesser),
-        time=mapping.time or guesser.take_by_name(names.TIME_NAMES, _time_like),
+        time=mapping.time
+        or guesser.take_by_name(names.TIME_NAMES, lambda p: p.distinct > 1 and not p.fractional),
         slices=mapping.slices or _slices(guesser),
     )
-
-
-def _time_like(profile: ColumnProfile) -> bool:
-    return profile.distinct > 1 and not profile.fractional
 
 
 def _split(guesser: Guesser, mapping: ColumnMapping) -> tuple[str | None, str | None]:

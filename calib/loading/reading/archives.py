@@ -165,8 +165,7 @@ UNPACKERS: dict[bytes, tuple[str, Callable[[bytes, int], bytes]]] = {
 
 
 Arrays = Mapping[str, NDArray[Any]]
-# Why an array is left out.
-SHAPES = "of the NumPy archive do not have one value per row"
+LEFT_OUT_REASON = "of the NumPy archive do not have one value per row"
 
 
 def is_numpy_archive(data: bytes) -> bool:
@@ -245,14 +244,14 @@ def _array(key: str, stream: IO[bytes]) -> NDArray[Any]:
                 "numbers, or text of a fixed width (astype('str')).",
             ) from None
         raise _damaged_arrays() from None
-    # The checksum of the archive is compared where a member ends.
+    # Reading beyond the last value makes the archive compare its checksum.
     if stream.read(1) or (values.dtype.kind == "U" and not _is_text(values)):
         raise _damaged_arrays()
     return values
 
 
 def _is_text(values: NDArray[Any]) -> bool:
-    """Whether all that stands there are characters: numpy does not look."""
+    """Whether all code points are characters, which numpy does not check."""
     points = values.astype(values.dtype.newbyteorder("=")).view(np.uint32)
     return bool(((points < 0xD800) | ((points > 0xDFFF) & (points <= 0x10FFFF))).all())
 
@@ -281,24 +280,28 @@ def _matrix(arrays: Arrays) -> str | None:
 
 
 def _one_hot(key: str, values: NDArray[Any], n_rows: int) -> bool:
-    """Whether these are labels as rows of zeros with a single one."""
-    named = any(re.fullmatch(pattern, plain_name(key)) for pattern in OUTCOME_NAMES[:2])
-    if not named or values.ndim != 2 or len(values) != n_rows or values.dtype.kind in "USM":
+    """Whether these are one-hot labels: rows of zeros with a single 1."""
+    if not _is_outcome(key) or values.ndim != 2 or len(values) != n_rows:
+        return False
+    if values.dtype.kind in "USM":
         return False
     return bool(((values == 0) | (values == 1)).all() and (values.sum(axis=1) == 1).all())
 
 
+def _is_outcome(key: str) -> bool:
+    return any(re.fullmatch(pattern, plain_name(key)) for pattern in OUTCOME_NAMES[:2])
+
+
 def _named_labels(columns: Arrays, class_names: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """Labels 0, 1, ... by the names of their classes, which the archive has in that order."""
-    named = {}
+    """Replace labels 0, 1, ... by the names of the classes, which the archive has in that order."""
+    with_names = {}
     for key, values in columns.items():
-        is_outcome = any(re.fullmatch(each, plain_name(key)) for each in OUTCOME_NAMES[:2])
-        if not is_outcome or values.ndim != 1 or values.dtype.kind not in "iu":
+        if not _is_outcome(key) or values.ndim != 1 or values.dtype.kind not in "iu":
             continue
         # If no label is 0, labels may count from 1.
         if values.min() == 0 and values.max() < len(class_names):
-            named[key] = np.array(class_names)[values]
-    return named
+            with_names[key] = np.array(class_names)[values]
+    return with_names
 
 
 def _class_names(arrays: Arrays, matrix: str | None) -> Sequence[str] | None:
@@ -336,6 +339,6 @@ def _table(
                 "numbers, or leave it out.",
             ) from None
         classes = class_names or range(native.shape[1] if native.ndim == 2 else 0)
-        names += [f"{key}_{each}" for each in classes] if native.ndim == 2 else [key]
+        names += [f"{key}_{class_name}" for class_name in classes] if native.ndim == 2 else [key]
     together = pd.concat(frames, axis=1)
-    return make_table(together, names, name=name, notes=left_out_columns(left_out, SHAPES))
+    return make_table(together, names, name=name, notes=left_out_columns(left_out, LEFT_OUT_REASON))
