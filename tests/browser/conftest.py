@@ -48,7 +48,7 @@ def app_url(server_log: Path) -> Iterator[str]:
     command = [sys.executable, "-m", "calib", "serve", "--port", str(port)]
     command += ["--allow-host", "*.example.org"]
     known = {
-        "STREAMLIT_LOGGER_ENABLE_RICH": "false",  # tracebacks as plain text
+        "STREAMLIT_LOGGER_ENABLE_RICH": "false",  # Tracebacks are plain text.
         # Reports that are saved here are none of those that other tests look for.
         "CALIB_HOME": str(server_log.parent),
     }
@@ -140,8 +140,8 @@ def _forget(page: Page) -> None:
     for other in page.context.pages:
         if other is not page:
             other.close()
-    # Of the app's origin, without the app. Left open: the next page then needs no new process, as
-    # it would after a page without the app's headers, and finds its scripts compiled.
+    # This address has the origin and headers of the app, but not the app. It stays open, so the
+    # next page needs no new process and finds its scripts compiled.
     page.goto("/_stcore/health")
     page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
     page.context.clear_cookies()

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Locator, Page, Playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = (
-    "--no-sandbox",  # root in a container has no sandbox
+    "--no-sandbox",  # The root user of a container has no sandbox.
     "--disable-gpu",
     "--disable-quic",
     "--no-first-run",
@@ -24,7 +24,7 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-PATIENCE_MS = 30_000  # a cold first page on a busy two-core machine
+MAX_WAIT_MS = 30_000  # A cold first page needs up to this long on a busy two-core machine.
 # Between a fragment and the page's rerun that it asks for, the script stands still for an instant,
 # and an action takes one to reach the server: only rest that lasts is rest.
 REST_MS = 300
@@ -64,8 +64,8 @@ def serve(
     url = f"http://localhost:{port}"
     options = {
         "server.port": port,
-        "server.headless": "true",  # open no browser window
-        "logger.enableRich": "false",  # tracebacks as plain text
+        "server.headless": "true",  # Streamlit opens no window.
+        "logger.enableRich": "false",  # Tracebacks are plain text.
     }
     command = [sys.executable, "-m", module, *arguments, "run", script]
     command += [f"--{name}={value}" for name, value in options.items()]
@@ -108,8 +108,8 @@ def visit(page: Page, path: str = "/") -> None:
 def settle(page: Page) -> None:
     """Wait until the last action has been answered and drawn; fail on an exception shown."""
     page.evaluate("() => { window.restless = performance.now(); }")
-    page.wait_for_function(AT_REST, arg=REST_MS, timeout=PATIENCE_MS)
-    page.evaluate(TWO_FRAMES)  # plotly redraws after the script has ended
+    page.wait_for_function(AT_REST, arg=REST_MS, timeout=MAX_WAIT_MS)
+    page.evaluate(TWO_FRAMES)  # Plotly redraws after the script has ended.
     assert not exceptions(page)
 
 
@@ -144,11 +144,11 @@ def free_port() -> int:
 
 
 def _wait_healthy(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + PATIENCE_MS / 1000
+    deadline = time.monotonic() + MAX_WAIT_MS / 1000
     while time.monotonic() < deadline and server.poll() is None:
         try:
             urllib.request.urlopen(f"{url}/_stcore/health", timeout=1).close()
-        except OSError:  # not listening yet
+        except OSError:  # The server is not listening yet.
             time.sleep(0.1)
         else:
             return
@@ -159,6 +159,6 @@ def _stop(server: subprocess.Popen[bytes]) -> None:
     server.terminate()
     try:
         server.wait(timeout=10)
-    except subprocess.TimeoutExpired:  # a script thread that does not end
+    except subprocess.TimeoutExpired:  # A script thread may not end by itself.
         server.kill()
         server.wait()

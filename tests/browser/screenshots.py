@@ -16,7 +16,7 @@ WIDTHS = (390, 1024, 1440, 2560)
 SCHEMES = ("light", "dark")
 
 
-# What the first example does not show: a matrix of scores, several models, choices and notices.
+# The first example has no matrix of scores, several models, choices or notices.
 MORE = {
     "classes": "/classes?ex=digits",
     "compare-matrix": "/compare?ex=digits",

@@ -14,8 +14,8 @@ from tests.rare import common_first, rare
 
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 RUN = "async () => (await axe.run(document, {resultTypes: ['violations']})).violations"
-# What Streamlit draws, by rule and a part of the element: its drop zone has a role and a name, and
-# the label of one that is switched off is grey.
+# Streamlit breaks these rules in these parts of elements: its drop zone has a role and a name, and
+# the label of a disabled one is grey.
 STREAMLIT = (
     ("presentation-role-conflict", "stFileUploaderDropzone"),
     ("color-contrast", "Test rows, if they are in a second file"),
@@ -42,7 +42,7 @@ def test_the_dialog_breaks_no_rule(page: Page):
     page.get_by_role("button", name="Use this calibrator").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_text("Verified:").wait_for()
-    dialog.locator("pre").wait_for()  # it comes last
+    dialog.locator("pre").wait_for()  # The code is drawn last.
     settle(page)
     assert violations(page) == []
 

@@ -41,7 +41,7 @@ def test_a_reading_is_cancelled_and_another_file_is_read(
 
 @rare
 def test_the_third_who_comes_sees_the_place_in_line(page: Page, slow: Path, tmp_path: Path) -> None:
-    endless = tmp_path / "endless.arrow"  # half a minute: the first two must not be done too early
+    endless = tmp_path / "endless.arrow"  # Half a minute keeps the first two sessions busy.
     endless.write_bytes(shared_views(1_000_000))
     tabs = [page, *(page.context.new_page() for _ in range(2))]
     for tab in tabs:

@@ -100,7 +100,7 @@ plot => {
         box.top < bar.bottom - 1 && box.bottom > bar.top + 1).length;
 }
 """
-# What is wider than its place scrolls sideways: columns of it are out of sight.
+# Elements that are wider than their place scroll sideways, with columns out of sight.
 CUT_OFF = """
 () => [...document.querySelectorAll(".metric-table, [data-testid=stDataFrame] .dvn-scroller")]
     .filter(place => place.clientWidth && place.scrollWidth > place.clientWidth + 1)
@@ -183,7 +183,7 @@ def test_every_chart_and_table_says_what_it_shows(shown: Page):
     for chart in shown.get_by_test_id("stPlotlyChart").all():
         assert len(chart.get_attribute("aria-label") or "") > 30
         assert chart.get_attribute("role") == "figure"
-    # What is folded has not drawn its tables yet.
+    # Folded parts have not drawn their tables yet.
     frames = shown.get_by_test_id("stDataFrame").filter(visible=True)
     named = shown.get_by_role("region").filter(has=shown.locator("canvas"))
     expect(named).to_have_count(frames.count())
@@ -207,7 +207,7 @@ def test_no_page_breaks_a_rule_in_the_dark(shown: Page):
     assert violations(shown) == []
 
 
-# Of light pages axe checks the contrast.
+# The contrast of light pages is checked by axe.
 @on([WIDE], PATHS, "/compare", RELIABILITY)
 def test_every_text_can_be_read_in_the_dark(shown: Page):
     look(shown, "dark")

@@ -107,7 +107,7 @@ def test_its_numbers_are_those_of_the_library(page: Page, name: str):
         np.testing.assert_allclose(found["band"][at], band, rtol=0, atol=1e-12)
         together = reliability_curve(cells, **chosen, band="simultaneous")
         band = np.column_stack([together.band_low, together.band_high])
-        # Of runs the tail that bins share is found from rows at their mean scores.
+        # For runs of cells, the tail that bins share is computed from rows at their mean scores.
         near = 1e-6 if name == "more than are sent" else 1e-12
         np.testing.assert_allclose(found["together"][at], band, rtol=0, atol=near)
     between = reliability_curve(cells, edges=np.array([0.0, *ends, 1.0]), confidence_level=level)
@@ -220,7 +220,7 @@ def test_the_bin_slider_draws_at_once_and_the_page_follows(page: Page):
     slider.press("ArrowRight")
     page.evaluate(TWO_FRAMES)
     assert page.evaluate("window.changes") > 0
-    # What is moved while the server answers stays.
+    # A move while the server answers is not undone.
     for _ in range(20):
         slider.press("ArrowRight")
         page.wait_for_timeout(40)
@@ -287,7 +287,7 @@ def test_rows_in_clusters_have_the_intervals_that_count_clusters(page: Page, tmp
     by_row = reliability_curve(ScoreCells.from_arrays(positive[cluster], score[cluster]), n_bins=15)
     assert np.mean(heights) > 1.5 * np.mean(by_row.high - by_row.low)
     expect(panel(page, "diagram").locator("path.band")).to_have_attribute("d", re.compile("M.*L"))
-    # Of other bins they come when the server has answered.
+    # Intervals of other bins come with the answer of the server.
     drag(page, "histogram", 0.2, 0.6)
     said = explorer(page).locator(".said").first
     expect(said).to_contain_text("95% CI when you let go")

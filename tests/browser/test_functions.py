@@ -40,7 +40,7 @@ def test_moving_epsilon_bends_the_spline_and_moves_the_marked_point(page: Page):
     assert moved == pytest.approx(1e-15)
     _, outside = marked(trace(page, "chart_epsilon", "Rows left unchanged"))
     assert outside == 0
-    # What was drawn as one of the points is the number that the comparison gave.
+    # One of the points has the number that the comparison gave.
     line = trace(page, "chart_epsilon", "Spline")
     at = min(range(len(line["x"])), key=lambda i: abs(line["x"][i] - 0.1))
     assert line["y"][at] == pytest.approx(loss, abs=1e-9)

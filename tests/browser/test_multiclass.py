@@ -104,7 +104,7 @@ TICK, HEAD, FIRST = 16, 17, 53
 @rare
 def test_a_ticked_class_opens_however_the_table_is_sorted(page: Page):
     visit(page, "/classes?ex=digits")
-    press(page, 120, HEAD)  # by rows: fewest first
+    press(page, 120, HEAD)  # The table is sorted by rows, fewest first.
     settle(page)
     press(page, TICK, FIRST)
     opened(page, 8, "eight")

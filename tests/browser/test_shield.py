@@ -77,7 +77,7 @@ def test_a_forged_upload_is_refused(app_url: str) -> None:
 
 def test_other_sites_may_not_frame_it_and_metrics_are_closed(either_url: str) -> None:
     answer = httpx.get(either_url)
-    policy = answer.headers["content-security-policy"]  # under which each page is tested
+    policy = answer.headers["content-security-policy"]  # All pages are tested with it.
     assert "frame-ancestors 'self'" in policy
     assert "object-src 'none'" in policy
     assert not re.search(r"https?:|\*", policy)

@@ -113,7 +113,7 @@ def team(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator
             yield Team(url, home, context.new_page())
 
 
-# tests/pages/test_pages.py has every page.
+# Every page is tested in tests/pages/test_pages.py.
 @rare
 @pytest.mark.parametrize("path", ["/reports", "/methods"])
 def test_nobody_sees_anything_without_signing_in(team: Team, path: str) -> None:
@@ -122,7 +122,7 @@ def test_nobody_sees_anything_without_signing_in(team: Team, path: str) -> None:
     assert by_key(team.page, "navigation").count() == 0
 
 
-# tests/ui/session/test_identity.py has the rule for everybody.
+# The rule for all people is tested in tests/ui/session/test_identity.py.
 @rare
 def test_two_people_keep_their_reports_from_each_other(team: Team) -> None:
     with team.signed_in("ada") as page:

@@ -24,15 +24,15 @@ from tests.mutate.forks import BROKEN, in_forks, run_pytest
 from tests.mutate.mutants import MUTATED, Mutant, mutants, mutated
 
 ROOT = Path(__file__).resolve().parents[2]
-CONTROLS = 3  # mutants whose tests run without them too
-FILES = 10  # pytest imports them before their first test
+N_CONTROLS = 3  # Tests of this many mutants also run without a mutation.
+MAX_FILES = 10  # A run imports all of its files before the first test, so few are faster.
 IMPORTED = (
     *("numpy", "pandas", "scipy.stats", "scipy.optimize", "scipy.interpolate", "narwhals"),
     *("sklearn.metrics", "sklearn.linear_model", "sklearn.isotonic", "sklearn.model_selection"),
     *("plotly.graph_objects", "hypothesis", "hypothesis.extra.numpy"),
 )
-NOT_FOUND = 4  # of pytest: a test of this name
-CPU_SECONDS = 240  # an endless loop is noticed too
+NOT_FOUND = 4  # Pytest ends with this code if no test has a given name.
+MAX_CPU_SECONDS = 240  # The limit ends mutants with an endless loop.
 
 
 def module_of(path: str) -> str:
@@ -45,7 +45,7 @@ class _Mutating(importlib.abc.MetaPathFinder):
 
     def __init__(self, mutant: Mutant):
         self.mutant = mutant
-        self.imported = False  # else the tests ran, and nothing was mutated
+        self.imported = False  # If it stays False, the tests ran without the mutation.
         self.module = module_of(mutant.path)
 
     def find_spec(
@@ -76,7 +76,7 @@ def survivors(drawn: Sequence[Mutant], executed: Executed, jobs: int) -> Iterato
     chosen = {mutant: executed.tests_of(mutant.path, mutant.lines) for mutant in drawn}
     # A fork copies what Python's collector looks through.
     gc.freeze()
-    _without(drawn[:CONTROLS], chosen, jobs)
+    _without(drawn[:N_CONTROLS], chosen, jobs)
     unclear = []
     for mutant, code in in_forks(drawn, lambda one: _run(one, chosen[one]), jobs):
         # A test failed, a module or conftest.py could not be imported, or a loop did not end.
@@ -102,9 +102,9 @@ def _run(mutant: Mutant | None, files: list[list[str]]) -> int:
     """Run the test files, a few at a time, until one fails."""
     finder = _Mutating(mutant) if mutant else None
     if finder:
-        resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+        resource.setrlimit(resource.RLIMIT_CPU, (MAX_CPU_SECONDS, MAX_CPU_SECONDS))
         sys.meta_path.insert(0, finder)
-    for few in (files[start : start + FILES] for start in range(0, len(files), FILES)):
+    for few in (files[start : start + MAX_FILES] for start in range(0, len(files), MAX_FILES)):
         try:
             _import_examples(few)
         except Exception:

@@ -13,15 +13,15 @@ from coverage import Coverage, CoverageData
 from tests.mutate.forks import in_forks, run_pytest
 from tests.mutate.mutants import MUTATED
 
-KEPT = Path(".mutate")  # one JSON file per test file
+KEPT = Path(".mutate")  # The folder has one JSON file per test file.
 # They show a changed number late, or start a browser, a server or an engine.
 NOT_ASKED = {
     *("browser", "cli", "fuzz", "mutate", "pages", "reproduce", "scanning", "store", "ui"),
     "test_postgresql.py",
 }
-EXAMPLES = "calib"  # the examples of docstrings
-SHARED = ""  # lines that run on import or in a fixture, for every test of the file
-SECONDS = 60  # of tests per mutant
+EXAMPLES = "calib"  # The folder has the examples of docstrings.
+SHARED = ""  # Lines of imports and fixtures run for every test of the file.
+MAX_TEST_SECONDS = 60  # Each mutant gets at most this much time of tests.
 
 
 class Recorder:
@@ -49,7 +49,7 @@ class Executed:
     def __init__(self, kept: Sequence[Path]):
         self.tests: list[str] = []
         self.seconds: list[float] = []
-        self.lines: dict[tuple[str, int], set[int]] = defaultdict(set)  # numbers of tests
+        self.lines: dict[tuple[str, int], set[int]] = defaultdict(set)  # Tests by line.
         for file in kept:
             record = json.loads(file.read_text(encoding="utf-8"))
             own = range(len(self.tests), len(self.tests) + len(record["seconds"]))
@@ -69,7 +69,7 @@ class Executed:
         spent = accumulate(self.seconds[test] for test in fastest)
         files = defaultdict(list)
         for test, seconds in zip(fastest, spent, strict=True):
-            if seconds < SECONDS:
+            if seconds < MAX_TEST_SECONDS:
                 files[self.tests[test].partition("::")[0]].append(test)
         by_cost = sorted(files.values(), key=lambda file: sum(self.seconds[test] for test in file))
         return [[self.tests[test] for test in file] for file in by_cost]

@@ -9,8 +9,8 @@ import pytest
 
 T = TypeVar("T")
 
-BROKEN = 70  # no exit code of pytest
-NO_TESTS = 5  # of pytest: a module without examples has none
+BROKEN = 70  # Pytest does not use this exit code.
+NO_TESTS = 5  # Pytest ends with this code for a module without examples.
 
 
 def in_forks(items: Sequence[T], run: Callable[[T], int], jobs: int) -> Iterator[tuple[T, int]]:
@@ -43,7 +43,7 @@ def _start(run: Callable[[Any], int], item: Any) -> int:
 
 def run_pytest(tests: Sequence[str], *plugins: object) -> int:
     """How pytest ends; 0 where there are no tests."""
-    # plain: pytest would import a module of its command line itself, past the mutant.
+    # With rewritten assertions pytest would import the modules itself, without the mutant.
     options = ["-x", "-q", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist"]
     code = int(pytest.main([*options, *tests], plugins=plugins))
     return 0 if code == NO_TESTS else code

@@ -41,7 +41,7 @@ class Mutant:
     line: int
     before: str
     after: str
-    lines: tuple[int, ...]  # whoever executes none of them cannot notice
+    lines: tuple[int, ...]  # Tests that execute none of these lines cannot fail.
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: {self.before}  ->  {self.after}"
@@ -113,7 +113,8 @@ def _lines(tree: ast.AST) -> dict[ast.AST, range | set[int]]:
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     bodies = [range(one.body[0].lineno, (one.end_lineno or 0) + 1) for one in functions]
     lines: dict[ast.AST, range | set[int]] = dict.fromkeys(ast.walk(tree), set().union(*bodies))
-    for function, body in zip(functions, bodies, strict=True):  # inner ones last
+    # Inner functions come last, so their lines replace those of outer functions.
+    for function, body in zip(functions, bodies, strict=True):
         lines |= dict.fromkeys(ast.walk(function.args), body)
         for node in (node for statement in function.body for node in ast.walk(statement)):
             if isinstance(node, ast.stmt):

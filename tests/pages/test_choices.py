@@ -18,7 +18,7 @@ from tests.choices import ANY_CHANGE
 from tests.pages.test_pages import ROOT, start, upload
 from tests.rare import common_first
 
-# What holds of these rows before a choice is made.
+# These facts hold for the rows before a choice is made.
 FACTS: set[Fact] = {"draws folds", "sets bins", "uses epsilon", "has columns"}
 # Changes that these rows can show, if the first value that the declaration gives shows nothing.
 SHOWN_BY_THESE_ROWS: dict[str, Any] = {
@@ -49,7 +49,7 @@ SHOWN_BY_THESE_ROWS: dict[str, Any] = {
     "count_from": 0.3,
     "count_to": 0.7,
 }
-# Where epsilon and the methods show on every page: drawn are methods that the changes touch.
+# With these methods every page shows changes of epsilon and of the methods.
 BEFORE: dict[str, Any] = {
     "methods": ("uncalibrated", "platt", "spline"),
     "shown": ("uncalibrated", "spline"),
@@ -57,7 +57,7 @@ BEFORE: dict[str, Any] = {
     "time": "date",
     "n_bins": 2,
 }
-# Shown by other data: a matrix, several models, a bin that is looked into.
+# Other data show these: a matrix, several models, an inspected bin.
 OTHERWISE = {"view", "models", "classes", "bin_of"}
 CHANGED = {
     key: value for key, value in ANY_CHANGE.items() if key not in OTHERWISE
@@ -87,10 +87,10 @@ def opened(title: str) -> AppTest:
     session = app.session_state["calib"]
     for name, value in BEFORE.items():
         session.change(CHOICES[name], value)
-    if title == "Functions":  # two that epsilon changes
+    if title == "Functions":  # Its chart needs two methods that epsilon changes.
         session.change(CHOICES["methods"], (*BEFORE["methods"], "splinecalib"))
     app.switch_page(PAGES[title]).run()
-    if title == "Reliability":  # its chart is drawn only while it is open
+    if title == "Reliability":  # Its chart is drawn only while it is open.
         app.session_state["static_diagram"] = True
         app.run()
     assert not app.exception

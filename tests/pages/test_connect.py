@@ -486,7 +486,7 @@ def test_a_hostile_link_opens_nothing_else(query, folder, tmp_path):
     assert not app.exception
     upload = app.session_state["calib"].upload
     if "view" in query and '"score":"p"' in query:
-        return  # one score has one view, whatever the link says
+        return  # Single scores have only one view, whatever the link says.
     assert upload is None
     assert app.error
 

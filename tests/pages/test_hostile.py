@@ -18,12 +18,12 @@ from calib.text import JOINER, plain, sentence
 from calib.ui.session.page_list import PAGES
 from tests.pages.test_pages import ROOT
 
-# What a browser would load, follow, set in bold, or replace by an icon.
+# A browser would load, follow, set in bold, or replace these texts by an icon.
 TRAPS = (
     "![i](http://{0}.test) <img src=http://{0}.test> <b>B</b> [l](http://{0}.test) **s** $x$ %{{x}}"
 )
 BARE, HTML = ("![i](", "[l](http", "**s**"), ("<img", "<b>B")
-# What its front end replaces in text, after Markdown's escapes are gone.
+# Streamlit's front end replaces these after Markdown's escapes are resolved.
 STREAMLIT_LOOKS_FOR = (
     r"https?://\w",
     r"www\.",

@@ -83,7 +83,7 @@ def test_controls_work_for_all_models_at_once():
     app = go(start(ex="rounds"), "reliability")
     app.slider(key="n_bins").set_value(4).run()
     assert not app.exception
-    assert said(app).count("4 bins with rows") == 4  # two models, two methods
+    assert said(app).count("4 bins with rows") == 4  # There are two models with two methods each.
     app.toggle(key="auto_bins").set_value(True).run()
     assert not app.exception
 

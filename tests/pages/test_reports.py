@@ -246,7 +246,7 @@ def test_the_first_look_at_the_reports_removes_what_rested_long_enough(home, rep
         with sqlite3.connect(home / "reports.db") as connection:
             connection.execute(f"UPDATE {change}")
         connection.close()
-        st.cache_resource.clear()  # a server looks once per day
+        st.cache_resource.clear()  # A server looks only once per day.
         opened()
     with Store.from_environment() as store:
         assert store.resting() == ()
@@ -387,7 +387,7 @@ def test_a_report_from_a_file_is_held_against_another(kind, store, report, texts
     expected = compare_reports(Report.open(first), Report.open(other))
     for change in expected.metrics[:5]:
         assert f"{change.first.value:,.{change.column.digits}f}" in tables(app)
-    # Of two files, and of one, there is no link.
+    # Files have no link, neither two nor one.
     assert "against" not in address(app)
     button(app, "close_other").click().run()
     assert "### Verdict" in said(app)

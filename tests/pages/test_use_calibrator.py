@@ -31,7 +31,7 @@ def test_the_code_begins_with_the_conversion_of_the_scores(form):
     button(app, "repair_percent").click().run()
     app.toggle(key="map_swap").set_value(True).run()
     go(app, "")
-    app.session_state["use_form"] = form  # another run would close the dialog
+    app.session_state["use_form"] = form  # Another run would close the dialog.
     button(app, "use").click().run()
     code = app.code[0].value
     words = re.sub(r"\n(?:#|--) ", " ", code)

@@ -49,7 +49,7 @@ def test_a_metric_is_told_with_meaning_range_direction_convention_and_source(key
 def test_families_are_in_order_and_each_has_its_file():
     titles = [title for title in metric_entries() if title != OTHER_FAMILY]
     assert titles == list(dict.fromkeys(FAMILIES.values()))
-    # Of a renamed file the family would be lost; a new file's metrics stand last.
+    # A renamed file would lose its family, and a new file's metrics come last.
     modules = {metric.compute.__module__.rsplit(".", 1)[-1] for metric in METRICS.values()}
     assert FAMILIES.keys() <= modules
 

@@ -13,7 +13,7 @@ from calib.ui.session.upload import short_list
 from tests.choices import cases
 
 METHODS = st.lists(st.sampled_from(sorted(score_methods())), unique=True, min_size=1).map(tuple)
-# What an address can hold, if that is more or less than what the declaration offers to a widget.
+# For these choices an address may have other values than the declaration offers to a widget.
 OWN_VALUES = {
     "metrics": st.lists(
         st.sampled_from(sorted(CHOICES["metrics"].values.options)), unique=True, max_size=3

@@ -24,7 +24,7 @@ def test_a_kept_result_is_not_made_again():
     memo = Memo(limit=2)
     for key in ("a", "b", "a", "c", "a", "b"):
         assert memo(make, key) == key
-    # b is the one used longest ago when c comes.
+    # When c comes, b has not been used for the longest time.
     assert made == ["a", "b", "c", "b"]
     assert len(memo) == 2
 

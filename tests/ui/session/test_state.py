@@ -114,7 +114,7 @@ def test_data_bring_their_own_start_and_choices_stay():
 
 
 def test_a_link_keeps_what_it_names_though_another_start_has_it():
-    # "class:1" is where one score a row begins, and not where a matrix does.
+    # "class:1" is the first view for single scores, but not for a matrix.
     session = Session.from_link({"view": "class:1"})
     session.adapt_to_data(matrix())
     assert session.settings.view == "class:1"
