@@ -13,7 +13,7 @@ from tests.browser import harness
 from tests.browser.harness import by_key, settle
 from tests.rare import rare
 
-# Scores of six decimals, so that cells are fewer; outcomes come true less often than is said.
+# Scores have six decimals, so that there are fewer cells; they are too high.
 ROWS = """
 SELECT round(p, 6) AS p, (hash(7 * i + 3) / 18446744073709551615.0 < p ** 1.2)::INT AS y,
        i % 8 AS site

@@ -29,7 +29,7 @@ if find_spec("oidc_provider_mock") is None:
 PEOPLE = {
     "ada": {"name": "Ada Lovelace", "email": "ada@example.org", "email_verified": True},
     "grace": {"name": "Grace Hopper", "email": "grace@example.org", "email_verified": True},
-    # An address that nobody has verified is no identity.
+    # An address that was not verified does not identify a person.
     "mallory": {"name": "Mallory", "email": "ada@example.org", "email_verified": False},
     "root": {"name": "Root", "email": "root@example.org", "email_verified": True},
 }

@@ -11,7 +11,7 @@ ADA = {"email": "ada@example.org", "email_verified": True, "name": "Ada Lovelace
 PEOPLE = {
     "owner": {**ADA, "sub": "ada"},
     "another": {"email": "grace@example.org", "email_verified": True, "sub": "grace"},
-    # An address that nobody has verified is no identity.
+    # An address that was not verified does not identify a person.
     "unverified": {**ADA, "sub": "mallory", "email_verified": False},
     "admin": {"email": "root@example.org", "email_verified": True, "sub": "root"},
 }
