@@ -30,11 +30,11 @@ from calib.metrics import TestResult
 from calib.metrics.by_class import class_table
 from calib.numerics.estimate import Estimate
 from calib.numerics.intervals import holm
+from calib.reports.render.sections import TEST_NAMES
 from calib.text import p_value
-from calib.ui.pages.classes import adjusted as adjusted_table
 from calib.ui.pages.classes import summary
-from calib.ui.pages.cumulative import NAMES
 from calib.ui.pages.cumulative import test_lines as lines_of
+from calib.ui.pages.classes import adjusted as adjusted_table
 from tests.rare import common_first
 
 KEEP = Recommendation("uncalibrated", "", ())
@@ -325,7 +325,7 @@ def check_agreement(analysis: Analysis) -> None:
     # The pages show these tests.
     assert verdict.p_adjusted == analysis.p_adjusted("uncalibrated")
     assert [line.cells[0][0] for line in lines_of(scores, verdict.p_adjusted)] == [
-        NAMES[key] for key in verdict.p_adjusted
+        TEST_NAMES[key] for key in verdict.p_adjusted
     ]
     rejects = bool(verdict.rejected)
     assert rejects == (min(verdict.p_adjusted.values()) < SIGNIFICANCE)

@@ -11,8 +11,8 @@ from calib.analysis.verdict import adjusted
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
 from calib.metrics import TestResult
+from calib.reports.render.sections import TEST_NAMES
 from calib.ui.layout.words import errors_sentence
-from calib.ui.pages.cumulative import NAMES
 from calib.ui.pages.cumulative import test_lines as lines_of
 
 
@@ -26,8 +26,8 @@ def method():
 
 def test_every_test_of_the_analysis_has_a_row(method, texts):
     rows = [line.cells for line in lines_of(method, adjusted(method.all_tests))]
-    assert [row[0][0] for row in rows] == list(NAMES.values())
-    assert {"ks", *method.tests} == set(NAMES)
+    assert [row[0][0] for row in rows] == list(TEST_NAMES.values())
+    assert {"ks", *method.tests} == set(TEST_NAMES)
     assert all(row[0][1] for row in rows)
     (statistic,) = rows[3][1]
     assert statistic == f"{method.tests['hosmer_lemeshow'].statistic:.2f}"
@@ -53,9 +53,9 @@ def test_what_cannot_be_estimated_or_is_infinite_is_said(method, texts):
     rows = lines_of(replaced, adjusted(replaced.all_tests))
     # Statistic, p and the adjusted p.
     by_name = {row.cells[0][0]: [cell[0] for cell in row.cells[1:]] for row in rows}
-    texts(by_name[NAMES["line"]][1])
-    assert by_name[NAMES["hosmer_lemeshow"]][0] == "∞"
+    texts(by_name[TEST_NAMES["line"]][1])
+    assert by_name[TEST_NAMES["hosmer_lemeshow"]][0] == "∞"
     # Three tests have a p-value; those of KS and Hosmer-Lemeshow are smaller.
-    assert by_name[NAMES["spiegelhalter"]] == ["−1.50", "p = 0.130", "p = 0.130"]
-    texts(by_name[NAMES["line"]][2])
+    assert by_name[TEST_NAMES["spiegelhalter"]] == ["−1.50", "p = 0.130", "p = 0.130"]
+    texts(by_name[TEST_NAMES["line"]][2])
     assert "Kuiper" not in by_name
