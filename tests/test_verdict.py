@@ -34,7 +34,7 @@ from calib.reports.render.sections import TEST_NAMES
 from calib.text import p_value
 from calib.ui.pages.classes import summary
 from calib.ui.pages.cumulative import test_lines as lines_of
-from calib.ui.pages.classes import adjusted as adjusted_table
+from calib.ui.session.results import classwise as adjusted_table
 from tests.rare import common_first
 
 KEEP = Recommendation("uncalibrated", "", ())

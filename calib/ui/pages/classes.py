@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
-from calib.analysis import Analysis
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.crossfit.matrix import MatrixFits
 from calib.metrics.by_class import Classwise
@@ -19,7 +16,7 @@ from calib.text import UNKNOWN, count, number, p_value, percent, plain, plural, 
 from calib.ui.controls import widgets
 from calib.ui.controls.widgets import plain_name
 from calib.ui.layout import frame, words
-from calib.ui.session import choices, state
+from calib.ui.session import choices, results, state
 from calib.ui.session.choices import method_label
 from calib.ui.session.session import Session
 
@@ -88,7 +85,7 @@ def body(session: Session, chosen: str, model: state.Model) -> None:
     with st.spinner("Computing classes …"):
         names = model.rows.class_names
         table = session.memo.heavy(MatrixFits.classwise, matrix.held_out, method, names)
-    table = adjusted(table, model.analysis, method)
+    table = results.classwise(table, model.analysis, method)
     st.markdown(summary(table, method))
     opened = show(model, table)
     frame.reading(READING)
@@ -98,15 +95,9 @@ def body(session: Session, chosen: str, model: state.Model) -> None:
         st.switch_page("pages/reliability.py", query_params=session.link())
 
 
-def adjusted(table: Classwise, analysis: Analysis, method: str) -> Classwise:
-    """The table with the p-values of the verdict, adjusted together with the tests of the view."""
-    p_adjusted = analysis.p_adjusted(method)
-    return replace(table, p_adjusted=np.array([p_adjusted[f"class:{k}"] for k in table.index]))
-
-
 def summary(table: Classwise, method: str) -> str:
     label, n = method_label(method), len(table.index)
-    judged = int((~np.isnan(table.p_adjusted)).sum())
+    judged = sum(not math.isnan(p) for p in table.p_adjusted)
     if not judged:
         return f"**{label}**: none of {n:,} classes has enough rows to be tested."
     off = table.p_adjusted < SIGNIFICANCE

@@ -1,10 +1,13 @@
-"""Results of slices, periods and decisions, each computed once."""
+"""Results that pages show besides the analysis, each computed once."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from calib.analysis import LiveAnalysis
+import numpy as np
+
+from calib.analysis import Analysis, LiveAnalysis
 from calib.analysis.decisions import Costs, DecisionTable, decide
 from calib.analysis.periods import Periods, PeriodTable, period_table
 from calib.analysis.periods.table import timed_rows
@@ -13,18 +16,25 @@ from calib.analysis.slices import (
     SlicedRows,
     SliceErrorRates,
     SliceGaps,
+    SliceMix,
     SliceTests,
     Slicing,
+    bin_rows,
     calibrate_slices,
     slice_error_rates,
     slice_gaps,
+    slice_mix,
     slice_reliability,
     slice_tests,
     sliced_rows,
 )
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.settings import Strategy
-from calib.curves.reliability import ReliabilityCurve
+from calib.curves.rate import RateCurve, RateKind, corp_curve, smooth_curve
+from calib.curves.reliability import ReliabilityCurve, reliability_curve
+from calib.curves.sensitivity import Sensitivity, ece_sensitivity
+from calib.metrics.by_class import Classwise
+from calib.numerics.arrays import IntArray
 from calib.ui.session.choices import CAPACITY, COST_FN, COST_FP, N_RANGES, UNIT, Chosen
 from calib.ui.session.memo import keep
 from calib.ui.session.session import Session
@@ -144,3 +154,66 @@ def costs(chosen: Chosen) -> Costs:
 def decisions(session: Session, analysis: LiveAnalysis) -> DecisionTable:
     chosen, at = costs(session.chosen), session.settings.confidence_level
     return session.memo.heavy(decide, analysis.held_out, chosen, confidence_level=at)
+
+
+def range_curve(
+    held_out: CrossFitted, method: str, ends: tuple[float, ...], level: float
+) -> ReliabilityCurve:
+    """A reliability curve of three bins: a range of scores, and the scores on both sides."""
+    return reliability_curve(
+        held_out.cells[method],
+        edges=np.unique([0.0, *ends, 1.0]),
+        confidence_level=level,
+        clusters=held_out.clusters(method),
+    )
+
+
+@keep(4)
+def rows_of_bin(
+    held_out: CrossFitted, method: str, curve: ReliabilityCurve, position: int
+) -> IntArray:
+    return bin_rows(curve, position, held_out.row_scores(method))
+
+
+def mix_of_bin(
+    held_out: CrossFitted,
+    method: str,
+    curve: ReliabilityCurve,
+    position: int,
+    slicing: Slicing,
+    level: float,
+) -> SliceMix:
+    view = held_out.given_rows
+    inside = np.zeros(len(view), dtype=np.bool_)
+    inside[rows_of_bin(held_out, method, curve, position)] = True
+    return slice_mix(slicing, inside, view.weight, view.group, confidence_level=level)
+
+
+def rate_curves(
+    session: Session, analysis: LiveAnalysis, method: str, kinds: Sequence[RateKind]
+) -> tuple[RateCurve, ...]:
+    settings = analysis.settings
+    chosen = (method, settings.confidence_level, settings.seed)
+    return tuple(
+        session.memo.heavy(_rate_curve, analysis.held_out, kind, *chosen) for kind in kinds
+    )
+
+
+def _rate_curve(
+    held_out: CrossFitted, kind: RateKind, method: str, level: float, seed: int
+) -> RateCurve:
+    cells, clusters = held_out.cells[method], held_out.clusters(method)
+    if kind == "smooth":
+        return smooth_curve(cells, confidence_level=level, clusters=clusters)
+    return corp_curve(cells, confidence_level=level, random_state=seed, clusters=clusters)
+
+
+def sensitivity(held_out: CrossFitted, method: str, level: float) -> Sensitivity:
+    cells, replicates = held_out.cells[method], held_out.replicates[method]
+    return ece_sensitivity(cells, replicates, confidence_level=level)
+
+
+def classwise(table: Classwise, analysis: Analysis, method: str) -> Classwise:
+    """The table with the p-values of the verdict, adjusted together with the tests of the view."""
+    p_adjusted = analysis.p_adjusted(method)
+    return replace(table, p_adjusted=np.array([p_adjusted[f"class:{k}"] for k in table.index]))

@@ -31,6 +31,8 @@ from calib.loading.table import make_table
 from calib.text import plain, plural, quoted
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from calib.scanning.connections import Connection
     from calib.scanning.fetching import Sample
 
@@ -102,6 +104,24 @@ class Connected:
         rows, table = self.source.source(self.table)
         return sampled_rows(
             rows, self.sample, key=self.row_id or None, table=table, progress=progress
+        )
+
+    def some_rows(self, score: str, low: float, high: float, limit: int) -> pd.DataFrame:
+        """Some rows of a range of scores, both ends included."""
+        from calib.scanning import rows_between
+
+        mapping = self.mapping
+        rows, table = self.source.source(self.table)
+        return rows_between(
+            rows,
+            low,
+            high,
+            outcome=mapping.outcome or "",
+            score=score,
+            transform=mapping.transform,
+            swap=mapping.swap,
+            table=table,
+            limit=limit,
         )
 
 

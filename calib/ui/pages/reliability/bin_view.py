@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from calib.analysis import Analysis, LiveAnalysis
@@ -15,7 +14,6 @@ from calib.crossfit.cross_fitted import CrossFitted
 from calib.data.predictions import Predictions, rows_of
 from calib.loading import InputError
 from calib.reports.render.files import to_csv
-from calib.scanning import rows_between
 from calib.scanning.connections import COUNTS_ONLY
 from calib.text import count, level, percent, plain, probability, signed, span
 from calib.ui.controls.widgets import ask, control, download, take_answer
@@ -24,7 +22,6 @@ from calib.ui.pages.reliability import chosen_bin
 from calib.ui.pages.reliability.chosen_bin import ChosenBin
 from calib.ui.session import choices, results, state
 from calib.ui.session.session import Session
-from calib.ui.session.upload import Connected
 
 ROWS_PER_PAGE = 50
 COUNTED = (
@@ -110,28 +107,11 @@ def _counted(session: Session, model: state.Model, picked: ChosenBin, i: int) ->
         return
     try:
         with st.spinner("Asking the source"):
-            rows = fetched(connected, score, low, high)
+            rows = connected.some_rows(score, low, high, ROWS_PER_PAGE)
     except InputError as error:
         st.error(plain(str(error)))
         return
     st.dataframe(rows, hide_index=True, height=320, alt=f"{len(rows)} rows of the bin.")
-
-
-def fetched(connected: Connected, score: str, low: float, high: float) -> pd.DataFrame:
-    """Some rows of a range of scores, both ends included."""
-    mapping = connected.mapping
-    rows, table = connected.source.source(connected.table)
-    return rows_between(
-        rows,
-        low,
-        high,
-        outcome=mapping.outcome or "",
-        score=score,
-        transform=mapping.transform,
-        swap=mapping.swap,
-        table=table,
-        limit=ROWS_PER_PAGE,
-    )
 
 
 def _missing(session: Session, picked: ChosenBin) -> str:
@@ -181,7 +161,7 @@ def _sentence(picked: ChosenBin, i: int) -> str:
 def _rows(
     session: Session, rows: Predictions, held_out: CrossFitted, picked: ChosenBin, position: int
 ) -> None:
-    indices = session.memo(chosen_bin.rows, held_out, picked.method, picked.curve, position)
+    indices = session.memo(results.rows_of_bin, held_out, picked.method, picked.curve, position)
     slot = st.container()
     page = st.pagination(
         -(-len(indices) // ROWS_PER_PAGE),
@@ -221,7 +201,7 @@ def _mix(session: Session, model: state.Model, picked: ChosenBin, position: int)
         return
     chosen = (picked.method, picked.curve, position)
     level = session.settings.confidence_level
-    _mix_table(session.memo(chosen_bin.mix, model.analysis.held_out, *chosen, cut, level))
+    _mix_table(session.memo(results.mix_of_bin, model.analysis.held_out, *chosen, cut, level))
 
 
 def _mix_table(mix: SliceMix) -> None:

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from calib.analysis import LiveAnalysis
 from calib.analysis.slices import bin_of
 from calib.figures.explorer import cells_script, explorer_bytes, explorer_data, script, style
+from calib.numerics.arrays import FloatArray
 from calib.ui.controls.widgets import take_answer
 from calib.ui.pages.reliability import chosen_bin
-from calib.ui.session import choices, state
+from calib.ui.session import choices, results, state
 from calib.ui.session.choices.choice import Choice
 from calib.ui.session.memo import Keyed, keep
 from calib.ui.session.session import Session
@@ -91,11 +91,11 @@ def _of_clusters(
     for key in shown:
         curve = analysis.methods[key].reliability
         by_method[key] = {
-            "intervals": np.column_stack([curve.low, curve.high]).tolist(),
-            "band": np.column_stack([curve.band_low, curve.band_high]).tolist(),
+            "intervals": _pairs(curve.low, curve.high),
+            "band": _pairs(curve.band_low, curve.band_high),
         }
         if ends:
-            of_range = session.memo(chosen_bin.range_curve, held_out, key, ends, level)
+            of_range = session.memo(results.range_curve, held_out, key, ends, level)
             i, bounds = bin_of(of_range, ends[1]), (of_range.low, of_range.high)
             by_method[key]["difference"] = (
                 None if i is None else [float(end[i] - of_range.mean_score[i]) for end in bounds]
@@ -106,6 +106,10 @@ def _of_clusters(
         "range": list(ends) or None,
         "methods": by_method,
     }
+
+
+def _pairs(low: FloatArray, high: FloatArray) -> list[list[float]]:
+    return [list(pair) for pair in zip(low.tolist(), high.tolist(), strict=True)]
 
 
 def _take(session: Session, analysis: LiveAnalysis, shown: tuple[str, ...]) -> None:

@@ -16,7 +16,7 @@ from calib.figures.sensitivity import sensitivity_chart
 from calib.ui.controls import widgets
 from calib.ui.layout import charts, frame, tables, words
 from calib.ui.pages.reliability import bin_view, chosen_bin, explorer, how_to_read
-from calib.ui.session import choices, state
+from calib.ui.session import choices, results, state
 from calib.ui.session.session import Session
 
 # More methods in one diagram are hard to distinguish.
@@ -129,7 +129,7 @@ def diagram(chosen: DiagramChoices, model: state.Model, shown: tuple[str, ...], 
         analysis,
         shown,
         axis=session[choices.AXIS],
-        lines=chosen_bin.rates(session, analysis, shown[0], chosen.lines),
+        lines=results.rate_curves(session, analysis, shown[0], chosen.lines),
         ring=ring if ring and ring[0] in shown else None,
     )
     charts.chart(chart, key, partial(bin_view.pick, session, analysis, state.key(key)))
@@ -139,7 +139,7 @@ def reading(chosen: DiagramChoices, model: state.Model, shown: tuple[str, ...]) 
     analysis = model.analysis
     text = how_to_read.reliability(analysis.methods[shown[0]].reliability)
     text += how_to_read.convention(analysis)
-    text += how_to_read.lines(chosen_bin.rates(chosen.session, analysis, shown[0], chosen.lines))
+    text += how_to_read.lines(results.rate_curves(chosen.session, analysis, shown[0], chosen.lines))
     if len(shown) == MAX_METHODS_TOGETHER:
         first = choices.method_label(shown[0])
         text += f"\n- The grey band, and any lines, are those of **{first}**.\n"
@@ -148,7 +148,7 @@ def reading(chosen: DiagramChoices, model: state.Model, shown: tuple[str, ...]) 
 
 def sensitivity(session: Session, model: state.Model, method: str) -> None:
     held_out, level = model.analysis.held_out, model.analysis.settings.confidence_level
-    sensitivity = session.memo.heavy(chosen_bin.sensitivity, held_out, method, level)
+    sensitivity = session.memo.heavy(results.sensitivity, held_out, method, level)
     st.markdown("### Sensitivity to the number of bins")
     strip = sensitivity_chart(model.analysis, sensitivity, method)
     with charts.beside(strip, "chart_sensitivity", [2, 1]):
