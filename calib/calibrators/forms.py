@@ -193,7 +193,7 @@ def feature(do: Operations, name: Feature, s: Column) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What polynomials live on: the score, its logit, or the compact logit of SplineCalib.
+    """The variable of polynomials: the score, its logit, or the compact logit of SplineCalib.
 
     The logit is that of s in [low, high]; the compact logit has epsilon = low = 1 - high.
     """
@@ -203,7 +203,7 @@ class Axis:
     high: Share = 1.0
 
     def __call__(self, do: Operations, s: Column) -> Column:
-        """Where s is on the axis."""
+        """The position of s on the axis."""
         if self.scale == "score":
             return s
         if self.scale == "logit":

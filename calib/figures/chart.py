@@ -95,7 +95,7 @@ class Chart:
 
     @property
     def height_by_width(self) -> str:
-        """CSS: the height at which square panels fill the width of what holds the chart."""
+        """CSS: the height at which square panels fill the width of the element around the chart."""
         aside, above = self.left + self.right, self.height - self.panels.height
         ratio = self.panels.height / self.panels.width
         return f"calc((100cqw - {aside}px) * {round(ratio, 4)} + {above}px)"

@@ -117,7 +117,7 @@ def _row(result: MethodMetrics, metric: str, row: int) -> Layer:
 
 
 def _range(results: list[MethodMetrics], metric: str) -> list[float]:
-    """Zero and all intervals but for the ends of very long ones, with a margin."""
+    """The range of zero and all intervals, with a margin. Very long intervals leave it."""
     estimates = [result.differences[metric] for result in results]
     ends = np.array([[0.0, e.value, e.low, e.high] for e in estimates] or [[0.0]])
     far = MAX_REACH_RATIO * float(np.median(np.nanmax(np.abs(ends), axis=1)))

@@ -38,7 +38,7 @@ def script() -> str:
 
 @cache
 def cells_script() -> str:
-    """The JavaScript that holds what `explorer_bytes` sends."""
+    """The JavaScript that keeps the data of `explorer_bytes`."""
     return _file("explorer_cells.js")
 
 

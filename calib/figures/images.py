@@ -18,7 +18,7 @@ DRAWING = threading.Lock()
 
 
 def missing() -> str:
-    """What must be installed before images can be made, in a sentence; "" if nothing."""
+    """A sentence that says what must be installed to make images, or "" if nothing is missing."""
     if find_spec("kaleido") is None:
         return "Images need the package kaleido, which is not installed: pip install kaleido."
     from choreographer.browsers.chromium import Chromium

@@ -152,7 +152,7 @@ class Layer:
 
     @property
     def mode(self) -> str:
-        """What is drawn, in Plotly's words."""
+        """The parts that are drawn, in Plotly's words."""
         drawn = {"lines": self.line, "markers": self.marker, "text": self.text}
         return "+".join(word for word, part in drawn.items() if part is not None)
 

@@ -191,7 +191,7 @@ def _length(n: int, size: int, gap: int) -> int:
 
 
 def _domains(n: int, size: int, gap: int) -> list[list[float]]:
-    """Where panels lie along one direction, as shares of their length."""
+    """Positions of the panels along one direction, as shares of their total length."""
     length = _length(n, size, gap)
     starts = [i * (size + gap) for i in range(n)]
     return [[start / length, (start + size) / length] for start in starts]

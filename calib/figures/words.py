@@ -17,7 +17,7 @@ def band_name(curve: ReliabilityCurve) -> str:
 
 
 def band_meaning(curve: ReliabilityCurve) -> str:
-    """What the consistency band of a reliability diagram holds."""
+    """The meaning of the consistency band of a reliability diagram."""
     which = "each dot" if curve.band == "per_bin" else "all dots together"
     at = level(curve.confidence_level)
     return f"if the model were calibrated, {which} would fall in it {at} of the time"
@@ -29,10 +29,10 @@ def evidence(method: MethodResult) -> str:
 
 
 def axis_titles(analysis: Analysis) -> tuple[str, str]:
-    """What a reliability diagram has across and upward.
+    """The titles of the x-axis and the y-axis of a reliability diagram.
 
-    A matrix has two conventions: how often one class came at its score, and how often the predicted
-    class, the top label, was the true class, by confidence.
+    A matrix has two conventions: the frequency of one class by its score, and the accuracy of the
+    predicted class, the top label, by confidence.
     """
     if analysis.multiclass is None:
         return "Mean predicted probability", "Observed frequency"

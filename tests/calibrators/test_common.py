@@ -1,4 +1,4 @@
-"""What holds for every calibrator of the registry."""
+"""Properties of every calibrator of the registry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for every figure."""
+"""Properties of every figure."""
 
 import base64
 import dataclasses
@@ -73,7 +73,7 @@ HOSTILE = "<b>bold</b><a href='http://evil.test'>x</a>%{x}<img src=http://evil.t
 
 
 def test_every_registered_chart_is_drawn_here():
-    """What a test of every figure asks then holds for a new chart too."""
+    """The tests of every figure then include a new chart."""
     assert SAMPLES.keys() == set(CHARTS)
 
 

@@ -1,4 +1,4 @@
-"""What the explorer is sent: text as it is, and only the cells that are shown."""
+"""The data of the explorer: plain text, and only the cells that are shown."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What a comparison of a matrix begins with."""
+"""Defaults of a comparison of a matrix."""
 
 from dataclasses import replace
 

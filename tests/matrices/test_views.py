@@ -228,7 +228,7 @@ def test_the_order_of_the_rows_makes_no_difference(problem, kind, view):
 
 
 def test_copies_of_a_row_are_counted_once(problem):
-    """What a view costs grows with the distinct rows of a fold, and its numbers are the rows'."""
+    """The cost of a view grows with the distinct rows of a fold. All rows count in its numbers."""
     scores, label = (np.repeat(values[:100], 40, axis=0) for values in problem)
     result = analyze(Predictions.from_arrays(label, scores), replace(SETTINGS, n_folds=4))
     assert len(result.held_out.rows) == 400

@@ -49,7 +49,7 @@ def test_hosmer_lemeshow_of_few_expected_is_simulated():
 
 @pytest.mark.parametrize(("n", "simulated"), [(19, True), (20, False), (21, False), (24, False)])
 def test_hosmer_lemeshow_is_simulated_where_a_group_varies_by_less_than_5(n, simulated):
-    """Of n rows of score 1/2 the positives vary by n / 4."""
+    """The number of positives among n rows with score 1/2 has the variance n / 4."""
     score, outcome = [0.25] * 40 + [0.5] * n, np.arange(40 + n) % 2
     result = metrics.hosmer_lemeshow_test(outcome, score, n_groups=2)
     assert result.null.startswith("simulation" if simulated else "chi-square")

@@ -1,4 +1,4 @@
-"""What must hold for every metric, on any rows."""
+"""Properties of every metric on any rows."""
 
 import dataclasses
 from typing import NamedTuple
@@ -29,7 +29,7 @@ class Rows(NamedTuple):
 
 
 def drawn(seed):
-    """Of few or many scores and rows, of one outcome or both."""
+    """Cells of few or many scores and rows, with one outcome or both."""
     rng = np.random.default_rng(seed)
     n = int(rng.choice([1, 2, 4, 10, 30], p=[0.05, 0.1, 0.25, 0.3, 0.3]))
     score = rng.choice(rng.choice([0, 64, *rng.integers(0, 65, 9)], rng.choice([2, 12])), n) / 64

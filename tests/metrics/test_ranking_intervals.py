@@ -45,7 +45,7 @@ def test_many_rows_have_delongs_standard_error():
 
 
 def test_perfect_ranks_have_newcombes_interval():
-    """As published for A = 10 and B = 10 rows without overlap, but for Student's quantile."""
+    """The bound is as published for A = B = 10 rows without overlap, with Student's quantile."""
     rows = Predictions.from_arrays([0] * 10 + [1] * 10, np.linspace(0.1, 0.9, 20)).view()
     estimate = auc_estimate(rows)
     low, z = estimate.low, t.ppf(0.975, 20)

@@ -1,4 +1,4 @@
-"""What holds for every multiclass calibrator of the registry."""
+"""Properties of every multiclass calibrator of the registry."""
 
 import pickle
 from functools import cache, partial
