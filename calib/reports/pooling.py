@@ -20,7 +20,7 @@ from calib.reports.contents.codec import ReportError, encode
 from calib.reports.contents.evidence import Evidence
 from calib.reports.contents.slices_periods_decisions import decision_part
 from calib.reports.contents.structure import Contents, Parts
-from calib.reports.proof.sealing import broken
+from calib.reports.proof.sealing import seal_problem
 from calib.reports.report import Report
 from calib.text import count
 
@@ -107,9 +107,9 @@ def pool_reports(reports: Mapping[str, Report], **words: Any) -> Report:
 
 
 def _evidence(name: str, report: Report) -> Evidence:
-    if trouble := broken(encode(report), report.seal):
+    if trouble := seal_problem(encode(report), report.seal):
         raise ReportError(f"{name}: {trouble}")
-    if not report.evidence.refits:
+    if not report.evidence.can_be_refitted:
         raise ReportError(f"{name} cannot be pooled. {report.evidence.needs_rows[0]}")
     return report.evidence
 

@@ -21,7 +21,7 @@ from calib.reports.proof.recomputing import (
     Json,
     refitted_differences,
 )
-from calib.reports.proof.sealing import broken, public_key, signer
+from calib.reports.proof.sealing import public_key, seal_problem, signer
 from calib.reports.report import CONTAINS, Report, changed_settings, read_json, versions
 from calib.text import count, joined
 
@@ -85,7 +85,7 @@ class VerifiedReport:
         evidence = self.report.evidence
         if evidence.grade == "guarded":
             how = "within what its merged cells allow"
-        elif not evidence.refits or not self.same_versions:
+        elif not evidence.can_be_refitted or not self.same_versions:
             how = f"to {ROUNDING:g}"
         else:
             how = "to the last bit"
@@ -133,11 +133,11 @@ was made. analysis.data.n_positive is 890; the cells give 891.
     data = read_json(source)
     report = Report.open_json(data)
     evidence = report.evidence
-    sentences = [broken(upgraded(data), report.seal), _other_signer(report, signed_by)]
+    sentences = [seal_problem(upgraded(data), report.seal), _other_signer(report, signed_by)]
     printed = encode(report)
     try:
         values = ReportValues.of(report, evidence, printed)
-        wrong = next(_wrong(report, evidence, printed, values), None)
+        wrong = next(_all_differences(report, evidence, printed, values), None)
         sentences.append("" if wrong is None else f"{wrong.sentence}.")
     except (ArithmeticError, LookupError, ValueError) as error:
         # No rows can have such counts. Which calculation fails first depends on what was changed.
@@ -161,11 +161,11 @@ def _other_signer(report: Report, wanted: str | bytes | Path | None) -> str:
     return f"The report must be signed by the given key, got {actual_signer or 'no signature'}."
 
 
-def _wrong(
+def _all_differences(
     report: Report, evidence: Evidence, printed: Json, values: ReportValues
 ) -> Iterator[Difference]:
     """All differences between the report and its counts."""
-    yield from _contradicted(report)
+    yield from _contradictory_words(report)
     if evidence.is_refitted:
         same = dict(report.versions) == versions()
         yield from refitted_differences(report, evidence, printed, to_the_bit=same)
@@ -188,7 +188,7 @@ def _other_totals(report: Report, evidence: Evidence) -> Iterator[Difference]:
                 yield Difference(f"evidence.methods, {name} of {key}", total, reference_total)
 
 
-def _contradicted(report: Report) -> Iterator[Difference]:
+def _contradictory_words(report: Report) -> Iterator[Difference]:
     """Words that do not agree with the verdict, the method, the grade or the settings."""
     analysis, evidence = report.analysis, report.evidence
     verdict, advice = analysis.verdict, analysis.recommendation
@@ -237,7 +237,7 @@ class ReportValues:
         """The values that are not what the counts or other values give."""
         for place, allowed in self.expected.items():
             value = self.leaves.get(place)
-            if not _fits(value, allowed):
+            if not _is_allowed(value, allowed):
                 yield Difference(place, value, _nearest(value, allowed))
 
     @property
@@ -255,10 +255,10 @@ def _is_loose(value: Any, allowed: Any) -> bool:
     """Whether a number half as large, or half larger, would be allowed too."""
     if not (isinstance(allowed, tuple) and type(value) in (int, float)):
         return False
-    return any(_fits(share * value, allowed) for share in (0.5, 1.5)) if value else False
+    return any(_is_allowed(share * value, allowed) for share in (0.5, 1.5)) if value else False
 
 
-def _fits(value: Any, allowed: Any) -> bool:
+def _is_allowed(value: Any, allowed: Any) -> bool:
     if allowed is RELATED:
         return True
     if not isinstance(allowed, tuple):

@@ -11,14 +11,14 @@ from calib.data.slicing import Slicing
 from calib.reports import Report
 from calib.reports.contents.disclosure import (
     MIN_ROWS,
+    _distant_points,
+    _merged_bars,
     aggregated,
     coarse_score,
     merge_small,
     merged_periods,
     merged_slices,
 )
-from calib.reports.contents.disclosure import _levelled as levelled
-from calib.reports.contents.disclosure import _space as spaced
 from tests.reports.conftest import MOMENT, overconfident
 
 
@@ -117,7 +117,7 @@ def test_neighbours_are_merged_until_all_are_large_enough():
 )
 def test_small_bars_are_levelled_or_join_a_large_one(rows, expected):
     rows = np.array(rows, dtype=float)
-    np.testing.assert_allclose(levelled(rows, rows), expected)
+    np.testing.assert_allclose(_merged_bars(rows, rows), expected)
 
 
 def test_a_report_needs_ten_rows(texts):
@@ -212,4 +212,4 @@ def test_a_score_has_three_digits_of_its_distance_from_the_nearer_end(score, pri
 def test_points_that_are_ten_rows_apart_stay_and_extremes_before_others(rows, kept):
     difference = np.zeros(len(rows))
     difference[1], difference[-2] = -1.0, 1.0
-    assert spaced(np.array(rows, dtype=float), difference) == kept
+    assert _distant_points(np.array(rows, dtype=float), difference) == kept

@@ -102,10 +102,10 @@ def test_a_report_is_recomputed(kind: str, grade: str):
         assert needs_rows[kind] in verified.not_verified[0]
     else:
         assert verified.n_verified > {"guarded": 1000, "exact": 2000}[grade]
-        assert report.evidence.refits
+        assert report.evidence.can_be_refitted
         assert len(verified.not_verified) == 1
     words = {"guarded": "within what its merged cells allow", "exact": "to the last bit"}
-    if report.evidence.refits:
+    if report.evidence.can_be_refitted:
         assert words[grade] in verified.sentence
 
 

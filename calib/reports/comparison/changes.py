@@ -127,8 +127,8 @@ def verdict_facts(analysis: Analysis) -> dict[str, str]:
 
 def metric_change(one: Analysis, two: Analysis, key: str, column: Column) -> MetricChange:
     first, second = (analysis.methods[key].metrics[column.key] for analysis in (one, two))
-    refused = _refusal(one, two, key, column.key)
-    reason = refused or _without_interval(one, two, first, second, column.key)
+    refused = _reason_without_difference(one, two, key, column.key)
+    reason = refused or _reason_without_interval(one, two, first, second, column.key)
     if refused:
         difference = Estimate(float("nan"))
     elif reason:
@@ -139,7 +139,7 @@ def metric_change(one: Analysis, two: Analysis, key: str, column: Column) -> Met
     return MetricChange(key, label, column, first, second, difference, reason)
 
 
-def _refusal(one: Analysis, two: Analysis, key: str, column: str) -> str:
+def _reason_without_difference(one: Analysis, two: Analysis, key: str, column: str) -> str:
     """The reason why the two cannot be subtracted, or ""."""
     protocols = one.data.protocol, two.data.protocol
     if key != "uncalibrated" and protocols[0] != protocols[1]:
@@ -152,10 +152,10 @@ def _refusal(one: Analysis, two: Analysis, key: str, column: str) -> str:
         ]
         if folds[0] != folds[1]:
             return f"n_folds differs: {folds[0]} and {folds[1]}"
-    return _differing(one.settings, two.settings, _deciding(key, column))
+    return _different_setting(one.settings, two.settings, _settings_behind(key, column))
 
 
-def _deciding(key: str, column: str) -> list[str]:
+def _settings_behind(key: str, column: str) -> list[str]:
     """Settings on which a number depends."""
     names = ["view"]
     metric = METRICS.get(table_metric(column).key)
@@ -168,7 +168,7 @@ def _deciding(key: str, column: str) -> list[str]:
     return names
 
 
-def _differing(first: Settings, second: Settings, names: Iterable[str]) -> str:
+def _different_setting(first: Settings, second: Settings, names: Iterable[str]) -> str:
     for name in names:
         values = [written_setting(getattr(settings, name)) for settings in (first, second)]
         if values[0] != values[1]:
@@ -176,7 +176,7 @@ def _differing(first: Settings, second: Settings, names: Iterable[str]) -> str:
     return ""
 
 
-def _without_interval(
+def _reason_without_interval(
     one: Analysis, two: Analysis, first: Estimate, second: Estimate, column: str
 ) -> str:
     """The reason why a difference has no interval, or ""."""
@@ -186,5 +186,5 @@ def _without_interval(
         return "no interval: a count, not an estimate"
     if any(isnan(estimate.low) for estimate in (first, second)):
         return "no interval: one of the two has none"
-    level = _differing(one.settings, two.settings, ["confidence_level"])
+    level = _different_setting(one.settings, two.settings, ["confidence_level"])
     return f"no interval: {level}" if level else ""

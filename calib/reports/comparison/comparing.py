@@ -45,8 +45,8 @@ class ReportComparison(Compared, Printable):
 
 def _contents(comparison: ReportComparison) -> dict[str, Any]:
     return {
-        "first": _named(comparison.first),
-        "second": _named(comparison.second),
+        "first": _title_author_created(comparison.first),
+        "second": _title_author_created(comparison.second),
         "same_rows": comparison.same_rows,
         **{
             name: [asdict(change) | {"changed": change.changed} for change in changes]
@@ -62,7 +62,7 @@ def _contents(comparison: ReportComparison) -> dict[str, Any]:
     }
 
 
-def _named(report: Contents) -> dict[str, str]:
+def _title_author_created(report: Contents) -> dict[str, str]:
     return {"title": report.heading, "author": report.author, "created": report.created}
 
 

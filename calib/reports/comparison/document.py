@@ -38,7 +38,9 @@ def document_of_comparison(comparison: Compared) -> ReportDocument:
     return ReportDocument(
         heading=f"{first.heading} against {second.heading}",
         made="Two reports compared",
-        facts=Facts((("First", _named(first)), ("Second", _named(second)))),
+        facts=Facts(
+            (("First", _heading_author_date(first)), ("Second", _heading_author_date(second)))
+        ),
         note="",
         sections=comparison_sections(comparison),
         version=second.versions.get("calib", ""),
@@ -46,7 +48,7 @@ def document_of_comparison(comparison: Compared) -> ReportDocument:
     )
 
 
-def _named(report: Contents) -> str:
+def _heading_author_date(report: Contents) -> str:
     return ", ".join(filter(None, (report.heading, report.author, moment(report.date))))
 
 
@@ -66,8 +68,8 @@ def _summary(comparison: Compared) -> tuple[Block, ...]:
     verdict, data = comparison.verdict[0], comparison.data
     moved = f'changed from "{verdict.first}" to "{verdict.second}"'
     sentence = f"The verdict {moved if verdict.changed else f'is the same: {verdict.first}'}."
-    rows = "The same rows." if comparison.same_rows else f"Other data: {_differ(data)}."
-    chosen = _differ(comparison.settings)
+    rows = "The same rows." if comparison.same_rows else f"Other data: {_changed_names(data)}."
+    chosen = _changed_names(comparison.settings)
     settings = f"Other settings: {chosen}." if chosen else "The same settings."
     missing = [
         f"Only in the {which}: {', '.join(labels)}."
@@ -77,7 +79,7 @@ def _summary(comparison: Compared) -> tuple[Block, ...]:
     return (Paragraph(sentence, lead=True), Bullets((rows, settings, *missing)))
 
 
-def _differ(changes: Sequence[Change]) -> str:
+def _changed_names(changes: Sequence[Change]) -> str:
     return ", ".join(change.name for change in changes if change.changed)
 
 

@@ -140,12 +140,12 @@ def aggregated(analysis: Analysis) -> Analysis:
         ),
         warnings=(
             *analysis.warnings,
-            *([MERGED] if any(map(_has_small, analysis.methods.values())) else []),
+            *([MERGED] if any(map(_has_small_bin, analysis.methods.values())) else []),
         ),
     )
 
 
-def _has_small(method: MethodResult) -> bool:
+def _has_small_bin(method: MethodResult) -> bool:
     return bool((method.reliability.rows < MIN_ROWS).any())
 
 
@@ -154,7 +154,7 @@ def _method(method: MethodResult, cells: ScoreCells, drawn: Replicates) -> Metho
     clusters = drawn if drawn.clustered else None
     function, merged = method.function, merged_curve(method.reliability, cells, clusters)
     largest = {}
-    if _has_small(method):
+    if _has_small_bin(method):
         edges = np.append(merged.low_edge[:1], merged.high_edge)
         floor = drawn.mce(edges).noise_floor
         largest = {"mce": Estimate(float(abs(merged.gap).max()), noise_floor=floor)}
@@ -162,8 +162,8 @@ def _method(method: MethodResult, cells: ScoreCells, drawn: Replicates) -> Metho
         method,
         metrics=dict(method.metrics) | largest,
         reliability=merged,
-        histogram=_levelled(method.histogram, rows),
-        cumulative=_spaced(method.cumulative, cells),
+        histogram=_merged_bars(method.histogram, rows),
+        cumulative=_thinned_curve(method.cumulative, cells),
         function=replace(function, knots=np.unique(coarse(function.knots))),
     )
 
@@ -191,7 +191,7 @@ def merged_curve(
     )
 
 
-def _levelled(weight: FloatArray, rows: FloatArray) -> FloatArray:
+def _merged_bars(weight: FloatArray, rows: FloatArray) -> FloatArray:
     """Bars of a merged run share its weight, or give it to those with at least ten rows."""
     occupied = np.flatnonzero(rows)
     levelled = np.zeros_like(weight)
@@ -203,9 +203,9 @@ def _levelled(weight: FloatArray, rows: FloatArray) -> FloatArray:
     return levelled
 
 
-def _spaced(curve: CumulativeCurve, cells: ScoreCells) -> CumulativeCurve:
+def _thinned_curve(curve: CumulativeCurve, cells: ScoreCells) -> CumulativeCurve:
     at = np.searchsorted(cells.cumulative_weight / cells.total_weight, curve.fractile)
-    kept = _space(cells.cumulative_rows[at], curve.difference)
+    kept = _distant_points(cells.cumulative_rows[at], curve.difference)
     fractile, total = curve.fractile[kept], curve.cumulative_score[kept]
     mean_score = np.clip(np.diff(total) / np.diff(fractile), 0.0, 1.0)
     return replace(
@@ -218,7 +218,7 @@ def _spaced(curve: CumulativeCurve, cells: ScoreCells) -> CumulativeCurve:
     )
 
 
-def _space(rows: FloatArray, difference: FloatArray) -> list[int]:
+def _distant_points(rows: FloatArray, difference: FloatArray) -> list[int]:
     """Points at least ten rows apart: both ends, the extremes if possible, and others."""
     end = len(rows) - 1
     anchors = [0]
@@ -228,11 +228,11 @@ def _space(rows: FloatArray, difference: FloatArray) -> list[int]:
     anchors.append(end)
     kept = [0]
     for start, stop in pairwise(anchors):
-        kept += [*_between(rows, start, stop), stop]
+        kept += [*_points_between(rows, start, stop), stop]
     return kept
 
 
-def _between(rows: FloatArray, start: int, stop: int) -> list[int]:
+def _points_between(rows: FloatArray, start: int, stop: int) -> list[int]:
     kept, last = [], rows[start]
     for i in range(start + 1, stop):
         if last + MIN_ROWS <= rows[i] <= rows[stop] - MIN_ROWS:

@@ -48,14 +48,14 @@ class Evidence:
     rows_sha256: str
 
     @property
-    def refits(self) -> bool:
+    def can_be_refitted(self) -> bool:
         """Whether the whole analysis can be recomputed from the cells."""
         return CLUSTERS not in self.needs_rows and MATRIX not in self.needs_rows
 
     @property
     def is_refitted(self) -> bool:
         """Whether `calib verify` fits the calibrators again: merged cells would give others."""
-        return self.grade == "exact" and self.refits
+        return self.grade == "exact" and self.can_be_refitted
 
     @property
     def columns(self) -> tuple[str, ...]:

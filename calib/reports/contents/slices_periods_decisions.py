@@ -128,14 +128,14 @@ def _slices(data: Data, analysis: LiveAnalysis, names: tuple[str, ...], n_ranges
     first = gaps["uncalibrated"]
     kept = np.sort(first.order[:MAX_SLICES])
     return SlicePart(
-        {key: _picked(table, kept) for key, table in gaps.items()},
+        {key: _chosen_slices(table, kept) for key, table in gaps.items()},
         n_merged,
         len(first) - len(kept),
-        {key: _picked(table, kept) for key, table in tests.items()},
+        {key: _chosen_slices(table, kept) for key, table in tests.items()},
     )
 
 
-def _picked(table: Table, kept: IntArray) -> Table:
+def _chosen_slices(table: Table, kept: IntArray) -> Table:
     chosen: dict[str, Any] = {name: values[kept] for name, values in arrays_of(table).items()}
     return replace(table, **chosen, names=tuple(table.names[i] for i in kept))
 
@@ -172,27 +172,27 @@ def decision_part(analysis: LiveAnalysis, costs: Costs) -> DecisionPart:
     left_out = tuple(
         key
         for key, decision in table.methods.items()
-        if _few(decision.flag(held_out.scores[key]), held_out.rows.counts)
+        if _is_few(decision.flag(held_out.scores[key]), held_out.rows.counts)
     )
     shown = shown_methods(analysis)
     merged = {key: merged_cells(cells) for key, cells in held_out.cells.items()}
     stepped = replace(held_out, cells=merged)
     cost, benefit = cost_curves(stepped, costs), net_benefit(stepped)
     return DecisionPart(
-        table=_without(table, left_out),
+        table=_without_methods(table, left_out),
         cost=replace(cost, cost={key: cost.cost[key] for key in shown}),
         benefit=replace(benefit, benefit={key: benefit.benefit[key] for key in shown}),
         left_out=left_out,
     )
 
 
-def _few(flagged: FloatArray, rows: FloatArray) -> bool:
+def _is_few(flagged: FloatArray, rows: FloatArray) -> bool:
     """Whether one to nine rows are flagged, or one to nine are not flagged."""
     counts = (rows[flagged > 0.0].sum(), rows[flagged < 1.0].sum())
     return any(0 < count < MIN_ROWS for count in counts)
 
 
-def _without(table: DecisionTable, left_out: Sequence[str]) -> DecisionTable:
+def _without_methods(table: DecisionTable, left_out: Sequence[str]) -> DecisionTable:
     # The cost of the uncalibrated scores could be computed from another cost and its change, so the
     # change is left out too.
     unknown: dict[str, Any] = {"change": NO_ESTIMATE} if "uncalibrated" in left_out else {}

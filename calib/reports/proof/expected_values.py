@@ -66,21 +66,23 @@ def expected(report: Contents, evidence: Evidence) -> Expected:
     }
     values |= _data(evidence, cells["uncalibrated"])
     of_matrix = analysis.data.positive_name if analysis.multiclass else ""
-    values |= every("analysis.columns", encode(table_columns(settings, of_matrix)))
+    values |= exact_values("analysis.columns", encode(table_columns(settings, of_matrix)))
     for key, method in analysis.methods.items():
         place = f"analysis.methods.{key}"
         values[f"{place}.label"] = CALIBRATORS[key].label if key in CALIBRATORS else method.label
         values[f"{place}.key"] = key
-        values |= bins(f"{place}.reliability", report, evidence, method.reliability, cells[key])
+        values |= bin_values(
+            f"{place}.reliability", report, evidence, method.reliability, cells[key]
+        )
         values |= _metrics(report, method, cells[key])
         values |= curve_points(f"{place}.cumulative", report, evidence, method, cells[key])
         values |= _differences(place, method, analysis.methods["uncalibrated"])
-        if evidence.refits:
+        if evidence.can_be_refitted:
             values |= cumulative_tests(place, method, cells[key])
     if analysis.data.protocol == "folds":
         place, curve = "analysis.fitted_reliability", analysis.fitted_reliability
-        values |= bins(place, report, evidence, curve, cells["uncalibrated"])
-    return values | _epsilon(report) | _words(report, evidence) | _parts(report, evidence)
+        values |= bin_values(place, report, evidence, curve, cells["uncalibrated"])
+    return values | _epsilon(report) | _texts(report, evidence) | _parts(report, evidence)
 
 
 def _data(evidence: Evidence, cells: HeldOutCells) -> Expected:
@@ -140,8 +142,8 @@ def _epsilon(report: Contents) -> Expected:
     curve, chosen = report.analysis.compact_logit, report.analysis.settings.epsilon
     again = encode(compact_logit_curve(curve.epsilon, curve.rule, curve.n_outside))
     place = "analysis.compact_logit"
-    values = every(f"{place}.score", again["score"])
-    values |= every(f"{place}.transformed", again["transformed"])
+    values = exact_values(f"{place}.score", again["score"])
+    values |= exact_values(f"{place}.transformed", again["transformed"])
     epsilon = curve.rule if chosen is None else chosen
     values[f"{place}.epsilon"] = (epsilon, epsilon)
     if chosen is None:
@@ -149,7 +151,7 @@ def _epsilon(report: Contents) -> Expected:
     return values
 
 
-def _words(report: Contents, evidence: Evidence) -> Expected:
+def _texts(report: Contents, evidence: Evidence) -> Expected:
     """The answer and the texts that follow from the numbers that are printed."""
     analysis = report.analysis
     scores, advice, level = (
@@ -161,8 +163,8 @@ def _words(report: Contents, evidence: Evidence) -> Expected:
         return {}
     # The heading of the sentence names the kind, and is compared with the sentence elsewhere.
     values: Expected = {"analysis.verdict.kind": RELATED}
-    values |= every("analysis.verdict.p_adjusted", adjusted(scores.all_tests))
-    if evidence.refits:
+    values |= exact_values("analysis.verdict.p_adjusted", adjusted(scores.all_tests))
+    if evidence.can_be_refitted:
         cells, words = evidence.scores("uncalibrated"), view_words(analysis.settings.view)
         slope = scores.metrics["slope"]
         again = judge(cells, scores.all_tests, advice, slope=slope, words=words)
@@ -187,36 +189,36 @@ def _parts(report: Contents, evidence: Evidence) -> Expected:
         if SLICE.format(i) in evidence.columns:
             for key, gaps in part.gaps.items():
                 place = f"parts.slices[{i}].gaps.{key}"
-                values |= _picked(place, again["slices"][i]["gaps"][key], SLICE_FIELDS)
+                values |= _chosen_fields(place, again["slices"][i]["gaps"][key], SLICE_FIELDS)
                 values[f"{place}.confidence_level"] = level
                 tested = np.where(gaps.few, np.nan, gaps.p_value)
-                values |= every(f"{place}.p_adjusted", encode(holm(tested)))
+                values |= exact_values(f"{place}.p_adjusted", encode(holm(tested)))
             for key, tests in part.tests.items():
                 place = f"parts.slices[{i}].tests.{key}"
-                values |= _picked(place, again["slices"][i]["tests"][key], SLICE_FIELDS)
+                values |= _chosen_fields(place, again["slices"][i]["tests"][key], SLICE_FIELDS)
                 values[f"{place}.confidence_level"] = level
                 tested = np.where(tests.few, np.nan, tests.p_value)
-                values |= every(f"{place}.p_adjusted", encode(holm(tested)))
+                values |= exact_values(f"{place}.p_adjusted", encode(holm(tested)))
     if report.parts.periods is not None and TIME in evidence.columns:
         names = (
             PERIOD_FIELDS
-            if evidence.refits
+            if evidence.can_be_refitted
             else PERIOD_FIELDS - {"base_rate_low", "base_rate_high"}
         )
         for key, table in report.parts.periods.tables.items():
             place = f"parts.periods.tables.{key}"
-            values |= _picked(place, again["periods"]["tables"][key], names)
+            values |= _chosen_fields(place, again["periods"]["tables"][key], names)
             values[f"{place}.confidence_level"] = level
             tested = np.where(table.few, np.nan, table.ks_p_value)
-            values |= every(f"{place}.ks_p_adjusted", encode(holm(tested)))
+            values |= exact_values(f"{place}.ks_p_adjusted", encode(holm(tested)))
     return values
 
 
-def _picked(place: str, again: Mapping[str, Any], names: frozenset[str]) -> Expected:
-    return every(place, {name: value for name, value in again.items() if name in names})
+def _chosen_fields(place: str, again: Mapping[str, Any], names: frozenset[str]) -> Expected:
+    return exact_values(place, {name: value for name, value in again.items() if name in names})
 
 
-def every(place: str, value: Any) -> Expected:
+def exact_values(place: str, value: Any) -> Expected:
     """Every value of a JSON value, by its place."""
     if isinstance(value, Mapping):
         items: Iterable[tuple[str, Any]] = ((f"{place}.{name}", v) for name, v in value.items())
@@ -225,21 +227,16 @@ def every(place: str, value: Any) -> Expected:
     else:
         number = type(value) in (int, float)
         return {place: (value, value) if number else value}
-    return {name: leaf for at, item in items for name, leaf in every(at, item).items()}
+    return {name: leaf for at, item in items for name, leaf in exact_values(at, item).items()}
 
 
-def listed(place: str, low: FloatArray, high: FloatArray | None = None) -> Expected:
+def list_of_ranges(place: str, low: FloatArray, high: FloatArray | None = None) -> Expected:
     """The ranges of the numbers of a list."""
     ends = zip(low.tolist(), (low if high is None else high).tolist(), strict=True)
     return {f"{place}[{i}]": pair for i, pair in enumerate(ends)}
 
 
-def related(place: str, n: int) -> Expected:
-    """The values of a list, from which others were derived."""
-    return dict.fromkeys((f"{place}[{i}]" for i in range(n)), RELATED)
-
-
-def bins(
+def bin_values(
     place: str,
     report: Contents,
     evidence: Evidence,
@@ -257,7 +254,7 @@ def bins(
         f"{place}.band": settings.band,
         f"{place}.confidence_level": (settings.confidence_level, settings.confidence_level),
         # The sums below would differ if the rows were changed.
-        **related(f"{place}.rows", len(end)),
+        **{f"{place}.rows[{i}]": RELATED for i in range(len(end))},
     }
 
     def total(values: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -268,21 +265,21 @@ def bins(
     weight, positive, score = (
         total(of_cell) for of_cell in (cells.weight, cells.positive, cells.weight * cells.mean)
     )
-    expected_values |= listed(f"{place}.weight", *weight)
-    expected_values |= listed(f"{place}.positive", *positive)
+    expected_values |= list_of_ranges(f"{place}.weight", *weight)
+    expected_values |= list_of_ranges(f"{place}.positive", *positive)
     least, most = (np.where(of_bin > 0.0, of_bin, np.inf) for of_bin in weight)
     for name, (low, high) in (("mean_score", score), ("observed", positive)):
         ends = np.where(np.isfinite(least), high / least, 1.0)
-        expected_values |= listed(f"{place}.{name}", low / most, np.minimum(ends, 1.0))
+        expected_values |= list_of_ranges(f"{place}.{name}", low / most, np.minimum(ends, 1.0))
     expected_values |= _edges(place, end, cells)
     square = total(cells.weight_sq)
-    if evidence.refits and all(np.allclose(*ends) for ends in (weight, positive, square)):
+    if evidence.can_be_refitted and all(np.allclose(*ends) for ends in (weight, positive, square)):
         rows = weight[0] ** 2 / np.maximum(square[0], weight[0] ** 2 / curve.rows)
         rate = np.clip(positive[0] / weight[0], 0.0, 1.0)
         for name, ends in zip(
             ("low", "high"), wilson_interval(rate, rows, settings.confidence_level), strict=True
         ):
-            expected_values |= listed(f"{place}.{name}", ends)
+            expected_values |= list_of_ranges(f"{place}.{name}", ends)
     return expected_values
 
 
@@ -293,7 +290,7 @@ def _edges(place: str, end: FloatArray, cells: HeldOutCells) -> Expected:
     low = low - EDGE_PRECISION * np.minimum(low, 1.0 - low)
     high = high + EDGE_PRECISION * np.minimum(high, 1.0 - high)
     first = np.array([[0.0], cells.high[:1]])
-    return listed(f"{place}.high_edge", low, high) | listed(
+    return list_of_ranges(f"{place}.high_edge", low, high) | list_of_ranges(
         f"{place}.low_edge",
         np.concatenate([first[0], low[:-1]]),
         np.concatenate([first[1], high[:-1]]),
@@ -307,22 +304,22 @@ def curve_points(
     curve, level = method.cumulative, report.analysis.settings.confidence_level
     weight, score = cells.weight / cells.total, cells.weight * cells.mean / cells.total
     expected_values: Expected = {f"{place}.confidence_level": (level, level)}
-    expected_values |= listed(
+    expected_values |= list_of_ranges(
         f"{place}.fractile", *cells.between(score, curve.cumulative_score, weight, ROUNDING)
     )
     for name, values in (
         ("cumulative_score", score),
         ("cumulative_outcome", cells.positive / cells.total),
     ):
-        expected_values |= listed(
+        expected_values |= list_of_ranges(
             f"{place}.{name}", *cells.between(weight, curve.fractile, values, ROUNDING)
         )
     step = np.maximum(np.diff(curve.fractile), 1e-300)
     mean = np.clip(np.diff(curve.cumulative_score) / step, 0.0, 1.0)
     slack = 2.0 * ROUNDING / step
     mean, slack = (np.concatenate([of_step[:1], of_step]) for of_step in (mean, slack))
-    expected_values |= listed(f"{place}.score", mean - slack, mean + slack)
-    if evidence.refits and cells.brownian:
+    expected_values |= list_of_ranges(f"{place}.score", mean - slack, mean + slack)
+    if evidence.can_be_refitted and cells.brownian:
         half = supremum_quantile(level)
         low, high = cells.null_deviation
         expected_values[f"{place}.null_half_width"] = (half * low, half * high)

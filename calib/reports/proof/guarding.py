@@ -49,7 +49,7 @@ def guarded_table(table: CellTable) -> CellTable:
 def _guarded_stratum(table: CellTable, number: int) -> CellTable:
     table = table.pick(np.lexsort((table.outcome, table.key)))
     first_of = np.flatnonzero(np.diff(table.key, prepend=table.key[0] - 1))
-    starts = first_of[groups(np.add.reduceat(table.rows, first_of).astype(np.float64))]
+    starts = first_of[group_starts(np.add.reduceat(table.rows, first_of).astype(np.float64))]
     group = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(table)))
     return _merged_table(
         number,
@@ -96,7 +96,7 @@ def guarded_cells(analysis: LiveAnalysis, key: str) -> CellTable:
     Bins of the report end where cells end, if that leaves ten rows on both sides.
     """
     cells, view = analysis.held_out.cells[key], analysis.held_out.view(key)
-    starts = groups(cells.rows, *_cuts(analysis, key))
+    starts = group_starts(cells.rows, *_preferred_ends(analysis, key))
     on_grid = len(view) > MAX_CELLS and bool((np.diff(grid_keys(cells.score)) > 0).all())
     weight = np.add.reduceat(cells.weight, starts)
     low, high = _bounds_of(cells, starts, analysis.settings.n_bins, on_grid=on_grid)
@@ -142,12 +142,12 @@ def _bounds_of(
     )
 
 
-def groups(rows: FloatArray, *cuts: int) -> IntArray:
+def group_starts(rows: FloatArray, *cuts: int) -> IntArray:
     """Starts of groups of neighbours that have at least ten rows each.
 
     Groups end at the cuts, the first ones first, if that leaves ten rows on both sides.
 
-    >>> groups(np.array([4.0, 4.0, 4.0, 9.0, 9.0, 20.0, 3.0]), 5)
+    >>> group_starts(np.array([4.0, 4.0, 4.0, 9.0, 9.0, 20.0, 3.0]), 5)
     array([0, 3, 5])
     """
     total = np.concatenate([[0.0], np.cumsum(rows)]).tolist()
@@ -190,7 +190,7 @@ def outward(score: FloatArray, *, up: bool) -> FloatArray:
     return np.where(certain, score, np.clip(moved, 0.0, 1.0))
 
 
-def _cuts(analysis: LiveAnalysis, key: str) -> Iterator[int]:
+def _preferred_ends(analysis: LiveAnalysis, key: str) -> Iterator[int]:
     """Preferred ends of the cells of a method: edges of bins, and the ends of the largest gap."""
     cells, bins = analysis.held_out.cells[key], analysis.methods[key].reliability
     edges = [bins.high_edge[run][-1] for run in merge_small(bins.rows)]

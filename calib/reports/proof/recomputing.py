@@ -147,7 +147,7 @@ def _slack(difference: Difference) -> float:
 def _wrong_cells(analysis: LiveAnalysis, evidence: Evidence) -> Iterator[Difference]:
     """Held-out cells of an exact report are those that the fits give."""
     for key in analysis.methods:
-        if not _same(entry_table(analysis.held_out.view(key)), evidence.table(key)[1]):
+        if not _have_same_cells(entry_table(analysis.held_out.view(key)), evidence.table(key)[1]):
             yield Difference(f"evidence.methods, {key}", "one set of cells", "another")
     for column in evidence.columns:
         if evidence.cells.fold_names:
@@ -162,13 +162,13 @@ def _wrong_slices(analysis: LiveAnalysis, evidence: Evidence, column: str) -> It
     timed = analysis.held_out.on(rows)
     for key in evidence.methods.models:
         printed_cells = evidence.table(key, column)[1]
-        if len(printed_cells) and not _same(
+        if len(printed_cells) and not _have_same_cells(
             entry_table(timed.row_view(key), cut.codes), printed_cells
         ):
             yield Difference(f"evidence.methods, {key} by {column}", "one set of cells", "another")
 
 
-def _same(one: CellTable, other: CellTable) -> bool:
+def _have_same_cells(one: CellTable, other: CellTable) -> bool:
     if len(one) != len(other):
         return False
     pairs = ((getattr(one, n), getattr(other, n)) for n in ("stratum", "outcome", "rows"))

@@ -38,21 +38,21 @@ def seal_of(data: Mapping[str, Any], key: Ed25519PrivateKey | None = None) -> Se
     digest = hashlib.sha256(content).hexdigest()
     if key is None:
         return Seal(digest)
-    return Seal(digest, _text(key.public_key().public_bytes_raw()), _text(key.sign(content)))
+    return Seal(digest, _base64(key.public_key().public_bytes_raw()), _base64(key.sign(content)))
 
 
-def _text(raw: bytes) -> str:
+def _base64(raw: bytes) -> str:
     return base64.b64encode(raw).decode("ascii")
 
 
-def broken(data: Mapping[str, Any], seal: Seal) -> str:
+def seal_problem(data: Mapping[str, Any], seal: Seal) -> str:
     """A sentence that says what is wrong with a seal, or ""."""
     content = canonical(data)
     if hashlib.sha256(content).hexdigest() != seal.sha256:
         return "The seal is broken: the report was changed after it was made."
     if not (seal.public_key or seal.signature):
         return ""
-    _need()
+    _require_cryptography()
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -80,15 +80,15 @@ def signer(seal: Seal) -> str:
     except ValueError:
         return "a damaged key"
     wire = b"".join(len(part).to_bytes(4, "big") + part for part in (kind, raw))
-    return "SHA256:" + _text(hashlib.sha256(wire).digest()).rstrip("=")
+    return "SHA256:" + _base64(hashlib.sha256(wire).digest()).rstrip("=")
 
 
 def public_key(source: str | bytes | Path) -> str:
     """A public Ed25519 key as a seal holds it; see `read_key`."""
-    return _text(read_key(source, "public").public_bytes_raw())
+    return _base64(read_key(source, "public").public_bytes_raw())
 
 
-def _content(source: str | bytes | Path) -> bytes:
+def _key_content(source: str | bytes | Path) -> bytes:
     if isinstance(source, bytes):
         return source
     if isinstance(source, str) and ("BEGIN" in source or source.startswith("ssh-")):
@@ -103,12 +103,12 @@ def _content(source: str | bytes | Path) -> bytes:
 
 def read_key(source: str | bytes | Path, called: Literal["private", "public"]) -> Any:
     """An Ed25519 key, from its PEM or OpenSSH text or a file of it."""
-    _need()
+    _require_cryptography()
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import ed25519
 
-    content, secret = _content(source), {"password": None} if called == "private" else {}
+    content, secret = _key_content(source), {"password": None} if called == "private" else {}
     of_ssh = (
         content.lstrip().startswith(b"ssh-") if not secret else b"OPENSSH PRIVATE KEY" in content
     )
@@ -132,7 +132,7 @@ def read_key(source: str | bytes | Path, called: Literal["private", "public"]) -
     return key
 
 
-def _need() -> None:
+def _require_cryptography() -> None:
     try:
         import cryptography  # noqa: F401
     except ImportError as error:

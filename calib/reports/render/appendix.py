@@ -125,14 +125,18 @@ def _read_as(origin: Origin | None) -> list[tuple[str, str]]:
 def settings(report: Contents) -> Section:
     settings = report.analysis.settings
     rows = tuple(
-        row(field.name, written_setting(getattr(settings, field.name)), _use(report, field.name))
+        row(
+            field.name,
+            written_setting(getattr(settings, field.name)),
+            _default_or_changed(report, field.name),
+        )
         for field in fields(settings)
     )
     table = Table("All settings of this analysis.", ("Setting", "Value", ""), rows, n_text=3)
     return Section("Settings", (table,))
 
 
-def _use(report: Contents, name: str) -> Value:
+def _default_or_changed(report: Contents, name: str) -> Value:
     if name == "n_folds" and report.analysis.data.named_folds:
         return Value("no effect: the data have a fold column")
     if name in report.settings_changed:
@@ -217,8 +221,8 @@ def reproduction(report: Contents) -> Section:
         "How to reproduce this",
         (
             Paragraph(
-                f"{_where(report)} If the fingerprint is the same, the data and all numbers are "
-                "the same."
+                f"{_where_to_run(report)} If the fingerprint is the same, the data and all numbers "
+                "are the same."
             ),
             Code(library_call(report)),
             Paragraph(command),
@@ -229,7 +233,7 @@ def reproduction(report: Contents) -> Section:
     )
 
 
-def _where(report: Contents) -> str:
+def _where_to_run(report: Contents) -> str:
     origin = report.analysis.data.origin
     if origin is None or origin.of_counts:
         return (

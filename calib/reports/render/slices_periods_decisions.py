@@ -48,14 +48,14 @@ def slices(report: Contents) -> Section | None:
         "the number of slices. Slices with fewer than 30 rows are grey and not tested. A slice "
         "without a gap can be miscalibrated too: slope and KS error say more."
     )
-    blocks: list[Block] = [Paragraph(text), *_why(report, report.parts.slices[0].gaps)]
+    blocks: list[Block] = [Paragraph(text), *_reasons_shown(report, report.parts.slices[0].gaps)]
     for part in report.parts.slices:
         blocks.append(Paragraph(_slices_found(report, part)))
         blocks += [Drawing(slice_chart(part.gaps)), _slice_table(report, part)]
     return Section("Slices", tuple(blocks))
 
 
-def _why(report: Contents, shown: Iterable[str]) -> tuple[Block, ...]:
+def _reasons_shown(report: Contents, shown: Iterable[str]) -> tuple[Block, ...]:
     """Why a calibrator is shown that is not recommended."""
     reasons = [why_shown(report.analysis, key) for key in shown]
     return tuple(Paragraph(reason) for reason in reasons if reason)
@@ -107,15 +107,17 @@ def _slice_caption(part: SlicePart, gaps: SliceGaps, n_shown: int) -> str:
 
 def _gap(gaps: SliceGaps, i: int) -> Value:
     bounds = f"{signed(gaps.low[i], 3)} to {signed(gaps.high[i], 3)}"
-    return Value(signed(gaps.gap[i], 3), f"{bounds}\n{_judged(gaps.few[i], gaps.p_adjusted[i])}")
+    return Value(
+        signed(gaps.gap[i], 3), f"{bounds}\n{_result_of_test(gaps.few[i], gaps.p_adjusted[i])}"
+    )
 
 
 def _tested(tests: SliceTests, i: int) -> Value:
-    judged = _judged(tests.few[i], tests.p_adjusted[i])
+    judged = _result_of_test(tests.few[i], tests.p_adjusted[i])
     return Value(number(tests.slope[i], 2), f"KS {number(tests.ks[i])}\n{judged}")
 
 
-def _judged(few: bool, p_adjusted: float) -> str:
+def _result_of_test(few: bool, p_adjusted: float) -> str:
     return "not tested" if few else p_value(p_adjusted)
 
 
@@ -164,7 +166,7 @@ def _period(first: PeriodTable, tables: Mapping[str, PeriodTable], i: int) -> tu
         Value(probability(rate.value), interval(rate, 3)),
         Value(number(slope.value, 2), interval(slope, 2)),
         *(
-            Value(number(table.ks[i], 4), _judged(table.few[i], table.ks_p_adjusted[i]))
+            Value(number(table.ks[i], 4), _result_of_test(table.few[i], table.ks_p_adjusted[i]))
             for table in tables.values()
         ),
     )
@@ -179,7 +181,7 @@ def decisions(report: Contents) -> Section | None:
     at = None if table.costs.capacity else table.costs.threshold
     cost = [Drawing(cost_chart(part.cost, table, shown))] if shown else []
     benefit = net_benefit_chart(part.benefit, list(part.benefit.benefit), threshold=at)
-    blocks: list[Block] = [Paragraph(_rule(table), lead=True), *_why(report, shown)]
+    blocks: list[Block] = [Paragraph(_rule(table), lead=True), *_reasons_shown(report, shown)]
     blocks.append(Beside((*cost, Drawing(benefit))))
     if table.methods:
         blocks.append(_decision_table(report, table))
