@@ -67,8 +67,6 @@ DIRECTIVE = re.compile(r"(?:noqa|type:|pragma|pyright|fmt:|ruff:|isort:|mypy:|do
 BEGINNING = re.compile(r"[A-Z0-9`'\"(\[{<$]|[a-z_.]+[_.(=][\w.(]*")
 END = re.compile(r"[.?!:)]$|https?://\S+$")
 MIN_WORDS = 3
-# Comments in these folders are not sentences yet.
-UNREAD = ("tests/fuzz", "tests/loading", "tests/scanning")
 # Files in which a phrase means something else, with the reason.
 ALLOWED = {
     "calib/store/migrations.py": "SQL that databases keep under a checksum",
@@ -194,7 +192,7 @@ def faults_of(comment: str) -> list[str]:
 def commented() -> list[Path]:
     folders = ("pages", "calib", "tests", "benchmarks")
     code = [ROOT / "app.py", *(p for d in folders for p in (ROOT / d).rglob("*.py"))]
-    return sorted(file for file in code if not of(file).startswith(UNREAD))
+    return sorted(code)
 
 
 @pytest.mark.parametrize("file", commented(), ids=of)

@@ -16,7 +16,7 @@ from calib.store import StoreError
 
 REFUSALS = (InputError, ReportError, StoreError, ExportError)
 LONGEST = 1_500
-# What belongs into a log: exceptions, reprs of objects and bytes, names of libraries.
+# These belong into a log: exceptions, reprs of objects and bytes, names of libraries.
 NOT_WORDS = re.compile(
     r"Traceback|\w(Error|Exception|Warning)\b|Errno|<class|object at 0x|\bb['\"]|\\x[0-9a-f]{2}"
     r"|pandas\.|pyarrow|sqlalchemy|sqlite3\.|codec can't|\n"
@@ -62,10 +62,10 @@ class Result:
 def judged(case: Case) -> Result:
     """Read a case, as a program or page would, and judge what comes of it."""
     with warnings.catch_warnings(record=True) as leaked:
-        # As in production, where a library's warning stops nothing.
+        # In production a library's warning does not stop the program.
         warnings.simplefilter("always")
         result = _read(case)
-    # calib's own warnings are sentences for a reader, unlike those of a library.
+    # Warnings of calib are sentences for a reader, in contrast to those of a library.
     leaked = [
         each
         for each in leaked
@@ -104,7 +104,7 @@ def _refused(case: Case, error: Exception) -> Result:
 
 def unworded(message: str) -> str:
     """Why a message is no sentence for a reader, "" where it is one."""
-    # What a file holds is shown in backticks or quotation marks, whatever it is.
+    # Contents of a file are in backticks or quotation marks, and may be any text.
     words = re.sub(r"`[^`]*`|'[^']*'|\"[^\"]*\"", "", message)
     if not message.endswith((".", "?")) or not message[0].isprintable():
         return "no sentence"

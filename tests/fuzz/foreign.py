@@ -32,7 +32,7 @@ CODES = (
     ("1-2", "3-4", "5+"),
 )
 LABELS = ("truth", "truth", "0/1", "0/1", "1/2", "-1/1", "pair", "pair", "0.0/1.0", "0{}00/1{}00")
-# What stands in a cell that has no value, whatever the program's own word is.
+# Cells without a value may have these words in a file of any program.
 ODD = (
     "#REF!",
     "#DIV/0!",

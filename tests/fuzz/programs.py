@@ -13,14 +13,14 @@ class Country:
     """How programs write in a country."""
 
     decimal: str
-    delimiter: str  # of a spreadsheet's CSV file
+    delimiter: str  # A spreadsheet writes CSV files with it.
     encodings: tuple[str, ...]
-    months: tuple[str, ...]  # short names
-    days: tuple[str, ...]  # forms of a date
-    truth: tuple[str, str]  # false and true in a spreadsheet
-    missing: str  # a spreadsheet's word for "not available"
-    classes: tuple[str, ...]  # three names of classes
-    pairs: tuple[tuple[str, str], ...]  # words for negative and positive
+    months: tuple[str, ...]  # The names are short.
+    days: tuple[str, ...]  # These are forms of a date.
+    truth: tuple[str, str]  # A spreadsheet writes these words for false and true.
+    missing: str  # A spreadsheet writes this word for "not available".
+    classes: tuple[str, ...]  # There are three classes.
+    pairs: tuple[tuple[str, str], ...]  # The words mean negative and positive.
 
 
 ENGLISH = tuple("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split())  # noqa: SIM905
@@ -123,13 +123,13 @@ class Program:
     truth: tuple[str, str] | None = ("False", "True")
     days: tuple[str, ...] | None = ("{y}-{mm}-{dd}",)
     months: tuple[str, ...] | None = ENGLISH
-    quoted: tuple[str, ...] = ("needed",)  # which cells: needed, words or all
-    index: tuple[str, ...] = ("",)  # names of rows: none, with an empty name, or as R without one
-    digits: tuple[int, ...] = (4, 6, 16)  # of a score
-    percent: tuple[str, ...] = ("",)  # what stands behind a score as a percentage
+    quoted: tuple[str, ...] = ("needed",)  # Quoted cells are those that need it, words, or all.
+    index: tuple[str, ...] = ("",)  # Row names may have an empty header, or none as in R.
+    digits: tuple[int, ...] = (4, 6, 16)  # Scores are rounded to these digits.
+    percent: tuple[str, ...] = ("",)  # Percentages end with it.
     newline: str = "\n"
-    below: tuple[str, ...] = ("",)  # a line below the table
-    above: tuple[str, ...] = ("",)  # a line above the header
+    below: tuple[str, ...] = ("",)  # The line stands below the table.
+    above: tuple[str, ...] = ("",)  # The line stands above the header.
 
 
 SHEET = Program(

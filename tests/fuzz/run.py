@@ -79,7 +79,7 @@ class _Worker:
 
 
 def _work(seeds: range, source: str, pipe: Connection) -> None:
-    # What promises terabytes is to fail here, and not to take the machine along.
+    # A file that declares terabytes must fail in this process without harm to the machine.
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     for seed in range(10):
         case_of(seed, source)

@@ -13,7 +13,8 @@ from calib.data.predictions import Predictions
 from calib.loading import load
 from tests.fuzz.cases import Case, plausible
 
-LABELS = {  # negative, positive; several spellings of one label are one label
+# Spellings of the negative label come first. Several spellings count as the same label.
+LABELS = {
     "0/1": (["0"], ["1"]),
     "floats": (["0.0"], ["1.0"]),
     "signs": (["-1"], ["1"]),

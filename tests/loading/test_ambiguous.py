@@ -114,7 +114,7 @@ def test_a_row_one_cell_too_long_is_refused_wherever_it_stands(
         monkeypatch.setattr("calib.loading.reading.delimited_text.LARGE_TEXT_BYTES", 100)
         monkeypatch.setattr("calib.loading.reading.text_cells.PART_BYTES", 500)
     with warnings.catch_warnings():
-        # As a program runs that does not turn warnings into errors.
+        # Most programs do not turn warnings into errors.
         warnings.simplefilter("ignore")
         error = refusal(text)
     assert error.problems[0].code == "ragged"

@@ -65,7 +65,7 @@ def test_any_cells(cells: list[object], transform: str, drop: bool, swap: bool) 
     st.booleans(),
     st.sampled_from([None, "m", "y", "a"]),
 )
-@example([(True, "50%", 1.4e154, False)] * 2, "none", False, None)  # its square is infinite
+@example([(True, "50%", 1.4e154, False)] * 2, "none", False, None)  # Its square is infinite.
 def test_any_cells_of_a_matrix(cells: list[object], transform: str, drop: bool, model: str) -> None:
     table = read(pd.DataFrame(cells, columns=["y", "a", "b", "m"], dtype=object))
     guess(table, models=True)

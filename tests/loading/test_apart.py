@@ -30,7 +30,7 @@ from tests.rare import common_first, rare
 LIMITS = Limits(memory=512 * MB, seconds=30.0)
 ROWS = pd.DataFrame({"y": [0, 1] * 50, "p": np.linspace(0.01, 0.99, 100), "s": ["é", "b"] * 50})
 CODES = {"too-large", "too-wide", "memory", "damaged", "empty", "long-cell"}
-# What takes seconds to make is tried by `python -m benchmarks.bombs`.
+# Files that take seconds to make are tested by `python -m benchmarks.bombs`.
 QUICK = [
     name
     for name in BOMBS
@@ -48,7 +48,7 @@ LIKE_OTHERS = {
     "xz: 1 GB of short rows",
     "zstd: 1 GB of short rows",
     "gzip: 20,000 columns above short rows",
-    # As a text, as Parquet, and as the counts of a query.
+    # These are a text, a Parquet file, and the counts of a query.
     "gzip: 250 MB of quotation marks",
     "Arrow: categories of 1 MB in 100,000 rows",
     "counts: 19 million entries",
@@ -130,7 +130,7 @@ def test_whoever_leaves_ends_the_reading(reader: FileReader) -> None:
     before = len(children())
     with pytest.raises(Left):
         reader.read(data, "zeros.csv.gz", watch=leave)
-    assert len(children()) <= before  # one is kept ready
+    assert len(children()) <= before  # The reader keeps one process ready.
 
 
 def children() -> list[int]:

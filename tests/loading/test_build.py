@@ -155,7 +155,7 @@ def test_folds_and_test_rows_are_not_both_used(texts: Texts) -> None:
         load(frame, fold="fold", split="split")
     with texts.raises(InputError):
         load(frame, fold="fold", test=frame)
-    # Of a guess the one stands that is named, and test rows before folds.
+    # A named column is preferred to a guessed one, and test rows to folds.
     assert load(frame, fold="fold").test is None
     assert load(frame).fold is None
     assert load(frame[["y", "p", "fold"]], test=frame).fold is None

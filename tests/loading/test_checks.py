@@ -45,7 +45,7 @@ CASES: dict[str, tuple[Table, str, str]] = {
     "missing score": (table(p=with_cell(P, 4, np.nan)), "missing", "Leave these rows out"),
     "infinite score": (table(p=with_cell(P, 4, np.inf)), "infinite", "Leave these rows out"),
     "text": (table(p=with_cell(P, 4, "n.a.?")), "text", "Leave these rows out"),
-    # An AUC of 0.446, which is above 0.4 and of so many rows no chance.
+    # The AUC of 0.446 is above 0.4, and with this number of rows not due to chance.
     "a little reversed": (
         table(y=np.repeat([1, 0], 3000), p=np.tile(GRID, 2) + np.repeat([0.0, 0.05], 3000)),
         "swapped",
@@ -218,11 +218,11 @@ def test_load_warns_of_reversed_scores_and_names_what_settles_it(texts: Texts) -
     texts(str(caught[0].message))
     assert caught[0].filename == __file__
     for named in ({"swap": True}, {"positive": "no"}, {"score": "p", "positive": "yes"}):
-        load(frame, **named)  # a warning would be an error here
+        load(frame, **named)  # A warning would be an error here.
 
 
 def test_swap_tells_the_auc() -> None:
-    # Of the four pairs of a positive and a negative row, one is in order: AUC 1/4, repeated rows.
+    # One of the four pairs of a positive and a negative row is in order, so AUC is 1/4.
     found = read(pd.DataFrame({"y": [1, 0, 1, 0] * 100, "p": [0.1, 0.4, 0.6, 0.8] * 100}))
     problem = next(one for one in inspect(found, PLAIN) if one.code == "swapped")
     assert "AUC 0.250" in problem.sentence

@@ -18,7 +18,7 @@ P = RNG.dirichlet(np.full(K, 0.3), N)
 LABEL = np.array([RNG.choice(K, p=p) for p in P])
 LABEL[:K] = np.arange(K)
 TRUE_LOSS = log_loss(LABEL, P, labels=np.arange(K))
-# As text sorting has them: 0, 1, 10, 11, 2 ...; and backwards.
+# Sorted as text, classes are 0, 1, 10, 11, 2 ...; the other order is reversed.
 ORDERS = {"sorted": np.argsort([str(k) for k in range(K)]), "reversed": np.arange(K)[::-1]}
 NUMBERED = [
     *("{}_prob", "{}_p", "class{}_score", "pred_{}.0", "p_{}.0", "logit {} (raw)", "p{}_hat"),

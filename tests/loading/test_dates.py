@@ -128,7 +128,7 @@ def test_texts_without_an_order_are_no_times(texts: Texts, tmp_path: Path) -> No
     with texts.raises(InputError) as refused:
         load(text, time="date")
     assert [each.code for each in refused.value.problems] == ["not-times"]
-    # A column that nobody named is left out, and load says so.
+    # Columns that were not named are left out with a warning.
     with pytest.warns(InputWarning, match="not used as the time"):
         assert not load(text).columns
     (tmp_path / "rows.csv").write_text(text)

@@ -14,7 +14,7 @@ RNG = np.random.default_rng(18)
 N = 600
 Y = RNG.integers(0, 2, N)
 P = RNG.uniform(0.05, 0.95, N)
-# Whole numbers that floats cannot tell apart: steps of one above 2^60.
+# Floats cannot distinguish these whole numbers, which differ by one above 2^60.
 IDS = [2**60 + i // 4 for i in range(N)]
 LARGER = [2**63 + i // 4 for i in range(N)]
 

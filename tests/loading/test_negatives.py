@@ -17,7 +17,7 @@ RNG = np.random.default_rng(27)
 N = 400
 P = RNG.uniform(0.02, 0.98, N).round(3)
 Y = (RNG.random(N) < P).astype(int)
-# What programs write where a cell has no value, and the rest of two files behind each other.
+# Programs write these words in cells without a value; the last two come from joined files.
 ODD = ("#REF!", "#NV", "k. A.", "\\N", "-1.#IND", "-9", "<NA>", "NaT", "\ufeff1", "0.4733")
 MARKED = np.arange(N) % 5 == 2
 

@@ -35,7 +35,7 @@ def test_one_column_per_class_is_refused(names: str, scores: str, kind: type) ->
         assert [each.code for each in caught.value.problems] == ["one-hot"]
     found = assess([read(frame)], guess(read(frame))).problems
     assert [each.code for each in found] == ["one-hot"]
-    # What the sentence advises.
+    # The sentence advises this change.
     frame["label"] = frame[names.split(",")].idxmax(axis=1)
     given = {"outcome": "label", "score": scores.split(","), "classes": names.split(",")}
     read_back = load(frame, strict=True, exact=True, **given)  # type: ignore[arg-type]

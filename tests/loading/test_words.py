@@ -80,7 +80,7 @@ def test_an_outcome_with_words_for_unknown_leaves_these_rows_out(texts: Texts) -
     assert dict(found.set_aside) == {"outcome unknown": 60}
 
 
-# Of 1,000 outcomes 150 are unknown; the truth of the others is known.
+# The outcome of 150 of the 1,000 rows is unknown.
 SPELLED = np.where(
     TRUTH,
     np.array(["yes", "Yes", "YES ", " yes"])[np.arange(N) % 4],
