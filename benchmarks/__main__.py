@@ -12,9 +12,9 @@ from pathlib import Path
 def main(chosen: list[str]) -> int:
     """Run the chosen benchmarks, or all of them; return how many missed a target."""
     # Packages are not listed: benchmarks.reproduce has its own command.
-    found = pkgutil.iter_modules([str(Path(__file__).parent)])
-    known = [module.name for module in found if not module.ispkg]
-    names = chosen or [name for name in known if not name.startswith("_")]
+    modules = pkgutil.iter_modules([str(Path(__file__).parent)])
+    benchmarks = [module.name for module in modules if not module.ispkg]
+    names = chosen or [name for name in benchmarks if not name.startswith("_")]
     missed = 0
     for name in names:
         print(f"\n== {name}")

@@ -33,9 +33,9 @@ def timed(run: object) -> None:
     """Print what a call costs."""
     wall, cpu = time.perf_counter(), time.process_time()
     run()  # type: ignore[operator]
-    found = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}
+    seconds = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MAXRSS_PER_MB
-    print(json.dumps(found | {"peak": peak}))
+    print(json.dumps(seconds | {"peak": peak}))
 
 
 if __name__ == "__main__":

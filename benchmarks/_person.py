@@ -56,7 +56,7 @@ class Person:
 
     def drop(self, key: str, name: str, data: bytes) -> float:
         """Drop a file on an uploader; returns seconds until the page was drawn."""
-        place = next(each for each in self._elements if each.startswith(key))
+        place = next(shown for shown in self._elements if shown.startswith(key))
         element, fragment = self._elements[place]
         asked = BackMsg()
         asked.file_urls_request.request_id = "drop"
@@ -136,8 +136,8 @@ class Person:
         if kind == "alert":
             self._alert = element.body
         # An id ends with the key that the page gave.
-        named = str(getattr(element, "id", ""))
-        key = named.split("-", 2)[2] if named.count("-") >= 2 else ""
+        element_id = str(getattr(element, "id", ""))
+        key = element_id.split("-", 2)[2] if element_id.count("-") >= 2 else ""
         if key and key != "None":
-            self._elements[key] = (named, answer.delta.fragment_id)
+            self._elements[key] = (element_id, answer.delta.fragment_id)
         return key

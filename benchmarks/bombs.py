@@ -76,8 +76,8 @@ def watched(url: str, process: int, neighbour: Person) -> Iterator[Seen]:
     """Look at everything over and over, while a person moves the slider."""
     seen, done = Seen(), threading.Event()
     jobs = [
-        threading.Thread(target=each, args=(seen, done))
-        for each in (
+        threading.Thread(target=work, args=(seen, done))
+        for work in (
             lambda seen, done: _ask_health(url, seen, done),
             lambda seen, done: _weigh(process, seen, done),
             lambda seen, done: _move(neighbour, seen, done),
@@ -104,7 +104,9 @@ def _weigh(process: int, seen: Seen, done: threading.Event) -> None:
     while not done.wait(0.02):
         seen.server = max(seen.server, memory(process))
         listed = Path(f"/proc/{process}/task").glob("*/children")
-        for child in [child for each in listed for child in each.read_text().split()]:
+        for child in [
+            child for listed_process in listed for child in listed_process.read_text().split()
+        ]:
             seen.reader = max(seen.reader, memory(int(child)))
 
 
@@ -187,12 +189,12 @@ def fit(url: str) -> int:
     with watched(url, process, neighbour) as seen, ThreadPoolExecutor() as pool:
         list(pool.map(lambda person: person.open("compare"), people))
         seconds = time.perf_counter() - start
-    moves = [statistics.median(each.moves) for each in (usual, seen)]
+    moves = [statistics.median(someone.moves) for someone in (usual, seen)]
     ratio, slow = moves[1] / moves[0], max(seen.health)
     print(
         f"{seconds:.0f} s; server {seen.server:.0f} MB; health {slow:.2f} s; median move "
         f"{1000 * moves[0]:.0f} ms without, {1000 * moves[1]:.0f} ms with: {ratio:.2f}; "
-        f"the longest {1000 * max(seen.moves):.0f} ms; errors {[each.errors for each in people]}"
+        f"the longest {1000 * max(seen.moves):.0f} ms; errors {[one.errors for one in people]}"
     )
     for person in (*people, neighbour):
         person.close()

@@ -61,8 +61,8 @@ def rebin(
     predictions: calib.Predictions, settings: calib.Settings, earlier: calib.Analysis
 ) -> None:
     """All methods under other bins: a method's are counted when they are looked at."""
-    found = calib.analyze(predictions, settings, earlier=earlier)
-    for method in found.methods.values():
+    analysis = calib.analyze(predictions, settings, earlier=earlier)
+    for method in analysis.methods.values():
         dict(method.metrics)
         method.reliability.frame()
 
@@ -94,10 +94,10 @@ def _number(compute: Callable[..., object]) -> Callable[[ScoreCells], float]:
     """The first number of a metric."""
 
     def call(of: ScoreCells) -> float:
-        found = compute(of)
-        if dataclasses.is_dataclass(found):
-            return float(getattr(found, dataclasses.fields(found)[0].name))
-        return float(found)
+        result = compute(of)
+        if dataclasses.is_dataclass(result):
+            return float(getattr(result, dataclasses.fields(result)[0].name))
+        return float(result)
 
     return call
 
@@ -109,9 +109,9 @@ def main() -> int:
     outcome = rng.random(N_ROWS) < score**1.3
     predictions = calib.Predictions.from_arrays(outcome, score)
     with single_thread():
-        found: list[LiveAnalysis] = []
-        first = cpu_seconds(lambda: found.append(calib.analyze(predictions)))
-        analysis = found[0]
+        analyses: list[LiveAnalysis] = []
+        first = cpu_seconds(lambda: analyses.append(calib.analyze(predictions)))
+        analysis = analyses[0]
         held_out = analysis.held_out
         table = cpu_seconds(lambda: intervals(held_out))
         settings = [calib.Settings(n_bins=n) for n in range(16, 37)]

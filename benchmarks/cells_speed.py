@@ -95,7 +95,7 @@ def run(checkout: Path, work: Work, folder: Path) -> dict[str, float]:
     suffix = {"analyze": "npz", "load": "parquet"}[work.what]
     file = str(folder / f"{work.what}-{work.n_rows}.{suffix}")
     script = str(OURS / "benchmarks" / "_one_run.py")
-    found = []
+    seconds = []
     for _ in range(REPEATS):
         answer = subprocess.run(
             [sys.executable, script, work.what, file],
@@ -105,8 +105,8 @@ def run(checkout: Path, work: Work, folder: Path) -> dict[str, float]:
             text=True,
             check=True,
         )
-        found.append(json.loads(answer.stdout))
-    return {key: float(np.median([one[key] for one in found])) for key in found[0]}
+        seconds.append(json.loads(answer.stdout))
+    return {key: float(np.median([one[key] for one in seconds])) for key in seconds[0]}
 
 
 def costs(against: Path | None) -> int:
@@ -131,10 +131,10 @@ def costs(against: Path | None) -> int:
     return missed
 
 
-def _line(work: Work, which: str, found: dict[str, float]) -> None:
+def _line(work: Work, which: str, seconds: dict[str, float]) -> None:
     print(
-        f"{work.what:8s}{work.n_rows:12,} {which:8s}{found['cpu']:9.2f} {found['wall']:9.2f} "
-        f"{found['peak']:9.0f} {os.getloadavg()[0]:6.1f}"
+        f"{work.what:8s}{work.n_rows:12,} {which:8s}{seconds['cpu']:9.2f} {seconds['wall']:9.2f} "
+        f"{seconds['peak']:9.0f} {os.getloadavg()[0]:6.1f}"
     )
 
 

@@ -35,8 +35,8 @@ def losses(key: str, rows: BinaryView, score: FloatArray, truth: FloatArray) -> 
         calibrator(key, shrink=shrink).fit(rows.score, rows.outcome).predict(score)
         for shrink in (False, True)
     )
-    maps = (textbook, np.clip(textbook, CLIP, 1.0 - CLIP), shrunk)
-    return [excess(truth, clip_certain(p)) for p in maps]
+    calibrated = (textbook, np.clip(textbook, CLIP, 1.0 - CLIP), shrunk)
+    return [excess(truth, clip_certain(p)) for p in calibrated]
 
 
 def excess(p: FloatArray, q: FloatArray) -> float:
@@ -53,16 +53,16 @@ def main() -> int:
         for name in SHAPES:
             shape, rng = BY_NAME[name], np.random.default_rng(0)
             score = shape.score(place)
-            found = np.zeros((len(METHODS), 3))
+            sums = np.zeros((len(METHODS), 3))
             for _ in range(draws):
                 rows = shape.draw(n, rng)
                 if 0 < rows.outcome.sum() < n:
-                    found += [losses(key, rows, score, shape.truth(score)) for key in METHODS]
-            found *= 1e4 / draws
+                    sums += [losses(key, rows, score, shape.truth(score)) for key in METHODS]
+            sums *= 1e4 / draws
             # Other draws change the losses by about a tenth of a unit.
-            missed += int((found[:, 2] > found[:, 0] + 0.1).sum())
-            told = "".join(f"{a:20,.1f}{b:12,.1f}{c:12,.1f}" for a, b, c in found)
-            print(f"{n:6,} {name:20}{told}", flush=True)
+            missed += int((sums[:, 2] > sums[:, 0] + 0.1).sum())
+            cells = "".join(f"{a:20,.1f}{b:12,.1f}{c:12,.1f}" for a, b, c in sums)
+            print(f"{n:6,} {name:20}{cells}", flush=True)
     return missed
 
 

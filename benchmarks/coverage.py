@@ -130,14 +130,14 @@ def mean_scores(sample: Sample) -> Iterator[Finding]:
     """Log loss and Brier score, and rates of bins."""
     rows, truth = sample.rows, sample.truth
     for name, loss in (("log loss", row_log_loss), ("Brier", row_brier)):
-        found = mean_estimate(loss(rows.outcome, rows.score), rows, LEVEL)
-        yield name, _holds(found, truth.losses[name])
+        estimate = mean_estimate(loss(rows.outcome, rows.score), rows, LEVEL)
+        yield name, _holds(estimate, truth.losses[name])
     curve = reliability_curve(
         sample.cells, n_bins=N_RATE_BINS, strategy="uniform", clusters=sample.clusters
     )
     rate = truth.rates[rate_bin(curve.high_edge)]
-    known = np.isfinite(rate) & (curve.rows >= 10)
-    for low, high, true in zip(curve.low[known], curve.high[known], rate[known], strict=True):
+    finite = np.isfinite(rate) & (curve.rows >= 10)
+    for low, high, true in zip(curve.low[finite], curve.high[finite], rate[finite], strict=True):
         yield "bin rate (Wilson)", float(low <= true <= high)
 
 
@@ -166,12 +166,12 @@ def _differences(
     for key, fitted in held_out.calibrators.items():
         if key == "uncalibrated":
             continue
-        own = reference.contributions(key)
-        found = reference.differences(key, own, LEVEL)
+        contributions = reference.contributions(key)
+        differences = reference.differences(key, contributions, LEVEL)
         true = sample.shape.population_losses(fitted.predict(sample.shape.quantiles))
         label = name.format(CALIBRATORS[key].label)
         for what in LOSSES:
-            yield f"{label}: {what}", _holds(found[what], true[what] - plain[what])
+            yield f"{label}: {what}", _holds(differences[what], true[what] - plain[what])
 
 
 def values(sample: Sample) -> Iterator[Finding]:
@@ -266,11 +266,11 @@ def ranks(sample: Sample) -> Iterator[Finding]:
     """AUC, calibration slope, and the AUC's change to coarse scores."""
     rows, cells = sample.rows, sample.cells
     tied = replace(rows, score=coarse(rows.score))
-    own, other = (row_auc(of.cells(), of.outcome, of.score) for of in (rows, tied))
+    auc, other = (row_auc(of.cells(), of.outcome, of.score) for of in (rows, tied))
     estimates = {
         "AUC": auc_estimate(rows, cells),
         "slope": slope_estimate(rows, cells),
-        "AUC difference": auc_difference(rows, other, own),
+        "AUC difference": auc_difference(rows, other, auc),
     }
     for name, estimate in estimates.items():
         if not math.isnan(estimate.low):
@@ -280,13 +280,13 @@ def ranks(sample: Sample) -> Iterator[Finding]:
 def errors(sample: Sample) -> Iterator[Finding]:
     """Calibration errors: the interval in use, and the two that were not taken."""
     cells, drawn = sample.cells, sample.drawn
-    found = {
+    values = {
         "ECE, uniform": drawn.ece(bin_edges(cells, N_BINS, "uniform")),
         "ECE, quantile": drawn.ece(bin_edges(cells, N_BINS, "quantile")),
         "MCE, quantile": drawn.mce(bin_edges(cells, N_BINS, "quantile")),
         "KS": drawn.ks,
     }
-    for name, error in found.items():
+    for name, error in values.items():
         for kind, estimate in _kinds(error, POINTS[name](cells)).items():
             yield f"{name}: {kind}", _holds(estimate, sample.truth.points[name])
 
@@ -411,11 +411,11 @@ def simulate(job: tuple[str, int], tables: Sequence[str], repetitions: int) -> p
     shape, seed = BY_NAME[name], [VERDICT_SHAPES.index(BY_NAME[name]), n]
     truth = population(shape)
     slow = SLOW_REPETITIONS if n == SLOW_ROWS else 0
-    found: list[tuple[str, str, float]] = []
+    hits_found: list[tuple[str, str, float]] = []
     with single_thread():
         for kind, seeds, count in (("measure", seed, repetitions), ("slow", [*seed, 1], slow)):
-            own = [key for key in tables if shape in TABLES[key].shapes]
-            measures = {key: getattr(TABLES[key], kind) for key in own}
+            keys = [key for key in tables if shape in TABLES[key].shapes]
+            measures = {key: getattr(TABLES[key], kind) for key in keys}
             for number, rng in enumerate(np.random.default_rng(seeds).spawn(count)):
                 rows = shape.draw(n, rng)
                 if not 0 < rows.outcome.sum() < n:
@@ -424,8 +424,8 @@ def simulate(job: tuple[str, int], tables: Sequence[str], repetitions: int) -> p
                 for key, measure in measures.items():
                     wanted = measure and number < TABLES[key].repetitions(n, count)
                     hits = measure(sample) if measure and wanted else ()
-                    found += [(key, what, hit) for what, hit in hits]
-    frame = pd.DataFrame(found, columns=["table", "what", "hit"])
+                    hits_found += [(key, what, hit) for what, hit in hits]
+    frame = pd.DataFrame(hits_found, columns=["table", "what", "hit"])
     table = frame.groupby(["table", "what"], sort=False)["hit"].agg(["mean", "size"]).reset_index()
     return table.assign(shape=name, n=n)
 
@@ -495,13 +495,13 @@ KNOWN = (
 )
 
 
-def misses(found: pd.DataFrame, key: str) -> list[tuple[str, str, int, float]]:
+def misses(hits: pd.DataFrame, key: str) -> list[tuple[str, str, int, float]]:
     """What is outside of a table's promise by more than the simulation's own error."""
     promise = TABLES[key]
     if promise.low is None or promise.high is None:
         return []
     missed = []
-    for row in found[found["table"] == key].itertuples():
+    for row in hits[hits["table"] == key].itertuples():
         if promise.promised and row.what not in promise.promised:
             continue
         share = 100.0 * row.mean
@@ -521,15 +521,15 @@ def run(tables: Sequence[str], shapes: Sequence[Shape], repetitions: int) -> pd.
         return pd.concat(pool.map(part, jobs), ignore_index=True)
 
 
-def markdown(found: pd.DataFrame, key: str) -> str:
+def markdown(hits: pd.DataFrame, key: str) -> str:
     """A table: one row a shape and number of rows, promises that are missed in bold."""
-    own = found[found["table"] == key]
-    missed = {(what, shape, n) for what, shape, n, _ in misses(found, key)}
-    what = list(dict.fromkeys(w.split(":")[0] for w in own["what"]))
+    rows = hits[hits["table"] == key]
+    missed = {(what, shape, n) for what, shape, n, _ in misses(hits, key)}
+    what = list(dict.fromkeys(w.split(":")[0] for w in rows["what"]))
     lines = [f"| data | rows | {' | '.join(what)} |", f"| --- |{' ---: |' * (len(what) + 1)}"]
     for shape in TABLES[key].shapes:
         for n in N_ROWS:
-            here = own[(own["shape"] == shape.name) & (own["n"] == n)]
+            here = rows[(rows["shape"] == shape.name) & (rows["n"] == n)]
             if len(here):
                 cells = (_cell(here, name, missed) for name in what)
                 lines.append(f"| {shape.name} | {n:,} | {' | '.join(cells)} |")
@@ -544,7 +544,7 @@ def _cell(here: pd.DataFrame, name: str, missed: set[tuple[str, str, int]]) -> s
     return f"{parts[0]} ({', '.join(parts[1:])})" if len(parts) > 1 else "".join(parts)
 
 
-def write(found: pd.DataFrame, tables: Sequence[str], repetitions: int) -> None:
+def write(hits: pd.DataFrame, tables: Sequence[str], repetitions: int) -> None:
     """Put the measured tables into the page, in the place of those of the same title."""
     head, _, measured = PAGE.read_text(encoding="utf-8").partition(MARKER)
     parts = [part.strip() for part in measured.split("## ")[1:]]
@@ -555,7 +555,7 @@ def write(found: pd.DataFrame, tables: Sequence[str], repetitions: int) -> None:
         bounds = "" if table.low is None else f" (promised {table.low:g} to {table.high:g}{of})"
         sections[table.title] = (
             f"{table.title}: percent{bounds}\n\n{_times(table, repetitions)}\n\n"
-            f"{markdown(found, key)}"
+            f"{markdown(hits, key)}"
         )
     page = [sections[table.title] for table in TABLES.values() if table.title in sections]
     text = "\n\n".join([f"{head}{MARKER}", *(f"## {part}" for part in page)])
@@ -580,20 +580,20 @@ def main(arguments: Sequence[str] = ()) -> int:
     wanted = dict.fromkeys(shape for key in chosen.tables for shape in TABLES[key].shapes)
     shapes = [shape for shape in wanted if shape.name.startswith(tuple(chosen.shapes))]
     start = time.perf_counter()
-    found = run(chosen.tables, shapes, chosen.repetitions)
+    hits = run(chosen.tables, shapes, chosen.repetitions)
     minutes = (time.perf_counter() - start) / 60.0
     if chosen.repetitions == REPETITIONS and len(shapes) == len(wanted):
-        write(found, chosen.tables, chosen.repetitions)
+        write(hits, chosen.tables, chosen.repetitions)
     else:
         for key in chosen.tables:
-            print(f"\n{TABLES[key].title}\n\n{markdown(found, key)}")
+            print(f"\n{TABLES[key].title}\n\n{markdown(hits, key)}")
     unexplained = 0
     for key in chosen.tables:
-        for what, shape, n, share in misses(found, key):
+        for what, shape, n, share in misses(hits, key):
             reason = next((k.reason for k in KNOWN if k.covers(what, shape, n)), "")
             unexplained += not reason
             print(f"{shape}, {n:,} rows: {what} {share:.1f}%  {reason or 'MISSED'}")
-    print(f"{len(found)} numbers in {minutes:.1f} minutes; {unexplained} missed promises")
+    print(f"{len(hits)} numbers in {minutes:.1f} minutes; {unexplained} missed promises")
     return unexplained
 
 

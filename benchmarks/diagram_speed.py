@@ -105,11 +105,11 @@ def race(
     ours(y, scores)  # The first call imports and builds, which is not measured.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # The other package gives warnings.
-        own = cpu_seconds(lambda: ours(y, scores), REPEATS)
+        seconds = cpu_seconds(lambda: ours(y, scores), REPEATS)
         other = cpu_seconds(lambda: theirs(y, scores))
-    missed = least is not None and other / own < least
+    missed = least is not None and other / seconds < least
     promised = "" if least is None else f"{least:8.0f}{'  MISSED' if missed else ''}"
-    print(f"{name:32} {n:9,} {own:8.4f} {other:8.2f} {other / own:7.0f} {promised}")
+    print(f"{name:32} {n:9,} {seconds:8.4f} {other:8.2f} {other / seconds:7.0f} {promised}")
     return int(missed)
 
 

@@ -83,22 +83,22 @@ def largest(fitted: object, suffix: str, dialect: str | None, scores: Array) -> 
     _, run = engine_of(target, choices)
     if run is None:
         raise ExportError(f"The engine of {suffix} is not installed.")
-    found = run(content_of(made, target, note_for(made, choices)), everywhere)
-    return float(deviation(fitted.predict(everywhere), found).max())  # type: ignore[attr-defined]
+    values = run(content_of(made, target, note_for(made, choices)), everywhere)
+    return float(deviation(fitted.predict(everywhere), values).max())  # type: ignore[attr-defined]
 
 
 def accuracy() -> tuple[list[str], float]:
     """The table of sizes and deviations, and the largest deviation."""
     sizes = ("SQL", "Python", "JavaScript")
-    named = [f"{size}, lines / characters" for size in sizes] + [name for *_, name in FORMS]
-    lines = [f"| calibrator | {' | '.join(named)} |", "| --- |" + " ---: |" * len(named)]
+    columns = [f"{size}, lines / characters" for size in sizes] + [name for *_, name in FORMS]
+    lines = [f"| calibrator | {' | '.join(columns)} |", "| --- |" + " ---: |" * len(columns)]
     worst = 0.0
     for label, fitted, scores in fitted_ones():
         code = [offer(fitted, suffix).code for suffix in (".sql", ".py", ".js")]  # type: ignore[arg-type]
         cells = [f"{len(text.splitlines()):,} / {len(text):,}" for text in code]
-        found = [largest(fitted, suffix, dialect, scores) for suffix, dialect, _ in FORMS]
-        worst = max(worst, *found)
-        cells += [f"{value:.1g}" for value in found]
+        deviations = [largest(fitted, suffix, dialect, scores) for suffix, dialect, _ in FORMS]
+        worst = max(worst, *deviations)
+        cells += [f"{value:.1g}" for value in deviations]
         lines.append(f"| {label} | {' | '.join(cells)} |")
         print(lines[-1], flush=True)
     return lines, worst
@@ -124,27 +124,27 @@ def times() -> list[str]:
         platt = 0.0
         for key in TIMED:
             query = offer(calibrator(key).fit(*problem()), ".sql").code.partition(";\n")[0]
-            found = _seconds(connection, query)
-            platt = platt or found
+            seconds = _seconds(connection, query)
+            platt = platt or seconds
             alone, ratio = "", ""
             if "calib_2" not in query and key != "isotonic":
                 last = query.rpartition("\nSELECT")[2].replace("calib_s", "score")
                 plain = _seconds(connection, f"SELECT{last}".replace("calib_1", "scores"))
-                alone, ratio = f"{plain:.3f}", f"{found / plain:.1f}"
+                alone, ratio = f"{plain:.3f}", f"{seconds / plain:.1f}"
             label = CALIBRATORS[key].label
-            lines.append(f"| {label} | {found:.3f} | {alone} | {ratio} | {found / platt:.1f} |")
+            lines.append(f"| {label} | {seconds:.3f} | {alone} | {ratio} | {seconds / platt:.1f} |")
             print(lines[-1], flush=True)
     return lines
 
 
 def _seconds(connection: duckdb.DuckDBPyConnection, query: str) -> float:
     """The least processor time of some runs."""
-    found = []
+    seconds = []
     for _ in range(REPEATS):
         start = time.process_time()
         connection.execute(f"SELECT SUM(calibrated) FROM ({query})").fetchall()
-        found.append(time.process_time() - start)
-    return min(found)
+        seconds.append(time.process_time() - start)
+    return min(seconds)
 
 
 def converted() -> list[str]:
@@ -171,8 +171,8 @@ def converted() -> list[str]:
                 try:
                     file = to_onnx(made, X[:1], options={id(made): {"zipmap": False}})
                     run = onnxruntime.InferenceSession(file.SerializeToString())
-                    found = run.run(None, {run.get_inputs()[0].name: X[new]})[1]
-                    cells.append(f"off by {np.abs(found - made.predict_proba(X[new])).max():.1g}")
+                    values = run.run(None, {run.get_inputs()[0].name: X[new]})[1]
+                    cells.append(f"off by {np.abs(values - made.predict_proba(X[new])).max():.1g}")
                 except Exception as error:  # Any error of the converter is its result.
                     cells.append(f"fails ({type(error).__name__})")
             lines.append(f"| {type(model).__name__} | {way} | {' | '.join(cells)} |")

@@ -171,13 +171,13 @@ def load(page: Page, path: Path) -> tuple[float, bool]:
 def answers(browser: Browser, app: str) -> list[float]:
     """Seconds from the first page's address to its answer; the first visit fills the cache."""
     page = browser.new_context(base_url=app, viewport={"width": 1440, "height": 900}).new_page()
-    found = []
+    visits = []
     for _ in range(1 + N_VISITS):
         page.goto("/")
-        found.append(float(page.wait_for_function(ANSWERED).json_value()) / 1000.0)
+        visits.append(float(page.wait_for_function(ANSWERED).json_value()) / 1000.0)
         harness.settle(page)
     page.context.close()
-    return found[1:]
+    return visits[1:]
 
 
 def far_presses(browser: Browser, app: str, path: Path) -> list[float]:
@@ -186,9 +186,11 @@ def far_presses(browser: Browser, app: str, path: Path) -> list[float]:
         page = browser.new_context(base_url=url, viewport={"width": 1280, "height": 900}).new_page()
         load(page, path)
         harness.settle(page)
-        found = [t for key in 2 * ("ArrowRight", "ArrowLeft") for t in block(page, key, OWN_SLIDER)]
+        milliseconds = [
+            t for key in 2 * ("ArrowRight", "ArrowLeft") for t in block(page, key, OWN_SLIDER)
+        ]
         page.context.close()
-        return found
+        return milliseconds
 
 
 def measure(browser: Browser, app: str, bare: str, path: Path) -> Found:
@@ -227,38 +229,38 @@ def median_ms(runs: list[dict[str, float]], part: str) -> float:
     return 1000.0 * statistics.median(run.get(part, 0.0) for run in runs)
 
 
-def report(found: Found, runs: list[dict[str, float]]) -> int:
+def report(measured: Found, runs: list[dict[str, float]]) -> int:
     """Print the tables; return how many promises are missed."""
-    painted, bare = statistics.median(found.app), statistics.median(found.bare)
+    painted, bare = statistics.median(measured.app), statistics.median(measured.bare)
     server, whole = median_ms(runs, "diagram"), median_ms(runs, "run") - 1000.0 * PAINT_SECONDS
-    slowest = max(readable for readable, _ in (*found.new.values(), *found.seen.values()))
+    slowest = max(readable for readable, _ in (*measured.new.values(), *measured.seen.values()))
     print(f"{N_ROWS:,} rows; load of the machine {os.getloadavg()[0]:.1f}")
-    print(f"first analysis, s         {found.first:8.2f}  promised {MAX_FIRST_SECONDS:g}")
-    print(f"  with progress           {found.progress!s:>8s}  promised True")
-    print(f"press to painted, ms      {painted:8.0f}  (quarter: {_quarter(found.app):.0f})")
-    print(f"  of the bare page        {bare:8.0f}  (quarter: {_quarter(found.bare):.0f})")
+    print(f"first analysis, s         {measured.first:8.2f}  promised {MAX_FIRST_SECONDS:g}")
+    print(f"  with progress           {measured.progress!s:>8s}  promised True")
+    print(f"press to painted, ms      {painted:8.0f}  (quarter: {_quarter(measured.app):.0f})")
+    print(f"  of the bare page        {bare:8.0f}  (quarter: {_quarter(measured.bare):.0f})")
     print(f"  ratio                   {painted / bare:8.2f}  promised {MAX_PAINT_RATIO:g}")
-    step, slow = statistics.median(found.explorer), _slow(found.explorer)
+    step, slow = statistics.median(measured.explorer), _slow(measured.explorer)
     print(f"  in the explorer         {step:8.1f}  promised {MAX_MEDIAN_STEP_MS:g}")
     print(f"    one in twenty above   {slow:8.1f}  promised {MAX_SLOW_STEP_MS:g}")
-    away, slow_away = statistics.median(found.far), _slow(found.far)
+    away, slow_away = statistics.median(measured.far), _slow(measured.far)
     print(
         f"    server {1000 * ROUND_TRIP_SECONDS:g} ms away {away:6.1f}  "
         f"promised {MAX_MEDIAN_STEP_MS:g}"
     )
     print(f"    one in twenty above   {slow_away:8.1f}  promised {MAX_SLOW_STEP_MS:g}")
-    answer = statistics.median(found.answer)
+    answer = statistics.median(measured.answer)
     print(f"first answer, warm, s     {answer:8.2f}  promised {MAX_ANSWER_SECONDS:g}")
     print(f"server, to the diagram, ms {server:7.1f}  promised {1000 * MAX_SERVER_SECONDS:g}")
     print(f"  with all that follows   {whole:8.1f}")
     print(f"  {', '.join(f'{part} {median_ms(runs, part):.1f}' for part in TIMED)}")
     print(f"slowest page to be read, s {slowest:7.2f}  promised {MAX_SWITCH_SECONDS:g}")
     for label in PAGES:
-        visits = zip(("first", "again"), (found.new[label], found.seen[label]), strict=True)
+        visits = zip(("first", "again"), (measured.new[label], measured.seen[label]), strict=True)
         said = (f"{when} {read:5.2f}, complete {done:5.2f}" for when, (read, done) in visits)
         print(f"  {label:12s} {'   '.join(said)}")
     missed = (
-        found.first > MAX_FIRST_SECONDS,
+        measured.first > MAX_FIRST_SECONDS,
         painted > MAX_PAINT_RATIO * bare,
         server > 1000 * MAX_SERVER_SECONDS,
         slowest > MAX_SWITCH_SECONDS,
@@ -270,7 +272,7 @@ def report(found: Found, runs: list[dict[str, float]]) -> int:
         slow_away > MAX_SLOW_STEP_MS,
         answer > MAX_ANSWER_SECONDS,
     )
-    return sum(missed) + (not found.progress) + sum(steps)
+    return sum(missed) + (not measured.progress) + sum(steps)
 
 
 def _slow(times: list[float]) -> float:
@@ -291,9 +293,9 @@ def main() -> int:
         browser = harness.launch(playwright, executable)
         timed = harness.serve(folder / "app.log", "app.py", "benchmarks._timed_server", str(runs))
         with timed as app, harness.serve(folder / "bare.log", bare_script) as bare:
-            found = measure(browser, app, bare, rows(folder))
+            measured = measure(browser, app, bare, rows(folder))
         browser.close()
-        return report(found, server_times(runs))
+        return report(measured, server_times(runs))
 
 
 if __name__ == "__main__":

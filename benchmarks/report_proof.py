@@ -28,25 +28,25 @@ from tests.reports.tampering import changed_leaf, leaves, random_predictions
 
 def analyses(n: int) -> Counter[str]:
     """Random analyses, each reported and verified in both grades."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for seed in range(n):
         rows, settings, costs = random_predictions(np.random.default_rng(seed))
         try:
             analysis = calib.analyze(rows, settings)
         except ValueError:
-            found["cannot be analysed"] += 1
+            counts["cannot be analysed"] += 1
             continue
         if seed % 50 == 49:
-            print(f"{seed + 1} analyses: {dict(found)}", flush=True)
+            print(f"{seed + 1} analyses: {dict(counts)}", flush=True)
         parts = parts_of(rows, analysis, costs=costs)
         for grade in ("exact", "guarded"):
             try:
                 verify_report(Report.from_analysis(analysis, parts=parts, grade=grade).json())
-                found[f"{grade}: equal"] += 1
+                counts[f"{grade}: equal"] += 1
             except ReportError as error:
-                found[f"{grade}: not equal"] += 1
+                counts[f"{grade}: not equal"] += 1
                 print(f"seed {seed}, {grade}: {error}", flush=True)
-    return found
+    return counts
 
 
 def changes(n: int) -> Counter[str]:
@@ -59,19 +59,19 @@ def changes(n: int) -> Counter[str]:
     parts = parts_of(rows, analysis, costs=Costs(false_negative=2))
     data = json.loads(Report.from_analysis(analysis, parts=parts, grade="exact").json())
     places = [place for place in leaves(data) if place[0] != "seal"]
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for at in rng.choice(len(places), n, replace=n > len(places)):
         changed = changed_leaf(data, places[at], rng)
-        found[f"seal: {_verdict(changed)}"] += 1
+        counts[f"seal: {_verdict(changed)}"] += 1
         name = ".".join(map(str, places[at])).replace("slices.0", "slices[0]")
         counted = places[at][0] in ("analysis", "parts") and not UNCOUNTED_PLACES.match(name)
         if counted or (places[at][0] == "evidence" and "columns" in places[at]):
             kind = "number or setting" if counted else "of the cells"
             again = _verdict(changed | {"seal": encode(seal_of(changed))})
-            found[f"sealed again, {kind}: {again}"] += 1
+            counts[f"sealed again, {kind}: {again}"] += 1
             if again == "not found":
                 print(f"not found: {name}", flush=True)
-    return found
+    return counts
 
 
 def _verdict(data: dict[str, object]) -> str:

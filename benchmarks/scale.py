@@ -89,8 +89,8 @@ STEPS = {"group_by": group_by, "scan": scan, "analyse": analyse}
 def measured(step: str, folder: Path) -> dict[str, float]:
     """Processor and wall-clock seconds of a step, and its largest resident memory in GB."""
     command = [sys.executable, "-m", "benchmarks.scale", "--step", step, "--folder", str(folder)]
-    found = subprocess.run(command, check=True, capture_output=True, text=True)
-    return {k: v for line in found.stdout.splitlines() for k, v in json.loads(line).items()}
+    process = subprocess.run(command, check=True, capture_output=True, text=True)
+    return {k: v for line in process.stdout.splitlines() for k, v in json.loads(line).items()}
 
 
 def compare(rows: int) -> None:
@@ -99,12 +99,12 @@ def compare(rows: int) -> None:
         folder = Path(name)
         write(folder, rows)
         size = sum(path.stat().st_size for path in folder.iterdir()) / 1e9
-        found = {step: measured(step, folder) for step in STEPS}
-    own, ours = found["group_by"], found["scan"]
+        seconds = {step: measured(step, folder) for step in STEPS}
+    theirs, ours = seconds["group_by"], seconds["scan"]
     print(
-        f"| {rows:.0e} | {size:.2f} | {own['cpu']:.1f} | {ours['cpu']:.1f} "
-        f"| {ours['cpu'] / own['cpu']:.2f} | {ours['wall']:.1f} | {ours['memory']:.2f} "
-        f"| {found['analyse']['analysis']:.2f} |",
+        f"| {rows:.0e} | {size:.2f} | {theirs['cpu']:.1f} | {ours['cpu']:.1f} "
+        f"| {ours['cpu'] / theirs['cpu']:.2f} | {ours['wall']:.1f} | {ours['memory']:.2f} "
+        f"| {seconds['analyse']['analysis']:.2f} |",
         flush=True,
     )
 
@@ -135,16 +135,17 @@ def compare_in_spark(rows: int) -> None:
             calib.scan(frame, outcome="outcome", score="score", slices=SLICES)
 
         first, whole = (session.read.parquet(path) for path in (f"{name}/000.parquet", name))
-        found = []
+        seconds = []
         for step in (by_hand, by_scan):
             step(first)  # Spark starts executors and compiles new code in the first run.
             before, start = cluster.processor_seconds(), time.perf_counter()
             step(whole)
-            found += [cluster.processor_seconds() - before, time.perf_counter() - start]
+            seconds += [cluster.processor_seconds() - before, time.perf_counter() - start]
         session.stop()  # Otherwise it waits at the exit for a server that is gone.
-    own, own_wall, ours, wall = found
+    theirs, own_wall, ours, wall = seconds
     print(
-        f"| {rows:.0e} | {own:.1f} | {ours:.1f} | {ours / own:.2f} | {own_wall:.1f} | {wall:.1f} |",
+        f"| {rows:.0e} | {theirs:.1f} | {ours:.1f} | {ours / theirs:.2f} | "
+        f"{own_wall:.1f} | {wall:.1f} |",
         flush=True,
     )
 

@@ -119,7 +119,7 @@ def soak(
             moves = list(pool.map(lambda p: move(p, id(p) % 1000, seconds), people))
         finally:
             done.set()
-    found = {
+    numbers = {
         "first_alone": first_alone,
         "first": max(seconds for _, seconds in came),
         "one": statistics.median(one),
@@ -135,7 +135,7 @@ def soak(
     errors = float(sum(len(person.errors) for person in people))
     for said in sorted({error[:300] for person in people for error in person.errors}):
         print(f"error: {said}")
-    return found | {"errors": errors, **({} if stay else {"after": emptied(url, runs)})}
+    return numbers | {"errors": errors, **({} if stay else {"after": emptied(url, runs)})}
 
 
 def emptied(url: str, runs: Path) -> float:
@@ -149,33 +149,36 @@ def emptied(url: str, runs: Path) -> float:
     return memory(runs)
 
 
-def report(found: dict[str, float], n_people: int, log: str) -> int:
+def report(numbers: dict[str, float], n_people: int, log: str) -> int:
     """Print the table; return how many promises are missed."""
-    ratio, most = found["many"] / found["one"], MAX_RATIO if n_people <= 10 else MAX_RATIO_OF_MANY
-    session = (found["full"] - found["before"]) / n_people
-    errors = int(found["errors"]) + log.count("Traceback")
-    print(f"{n_people} sessions, {N_ROWS:,} rows each, {found['moves']:,.0f} moves", end="")
-    print(f", {found['bombs']:.0f} bombs in between")
+    ratio, most = (
+        numbers["many"] / numbers["one"],
+        MAX_RATIO if n_people <= 10 else MAX_RATIO_OF_MANY,
+    )
+    session = (numbers["full"] - numbers["before"]) / n_people
+    errors = int(numbers["errors"]) + log.count("Traceback")
+    print(f"{n_people} sessions, {N_ROWS:,} rows each, {numbers['moves']:,.0f} moves", end="")
+    print(f", {numbers['bombs']:.0f} bombs in between")
     print(f"load of the machine                   {os.getloadavg()[0]:8.1f}")
-    print(f"rows used to diagram, one session     {found['first_alone']:8.2f} s")
+    print(f"rows used to diagram, one session     {numbers['first_alone']:8.2f} s")
     print(
-        f"slowest of all, who come at once      {found['first']:8.2f} s   "
+        f"slowest of all, who come at once      {numbers['first']:8.2f} s   "
         f"promised {MAX_FIRST_SECONDS:g}"
     )
-    print(f"median move, one session              {1000 * found['one']:8.1f} ms")
-    print(f"median move, all at once              {1000 * found['many']:8.1f} ms")
+    print(f"median move, one session              {1000 * numbers['one']:8.1f} ms")
+    print(f"median move, all at once              {1000 * numbers['many']:8.1f} ms")
     print(f"ratio                                 {ratio:8.2f}  promised {most:g}")
-    print(f"slowest of all moves                  {1000 * found['slowest']:8.1f} ms")
+    print(f"slowest of all moves                  {1000 * numbers['slowest']:8.1f} ms")
     print(f"errors                                {errors:8d}  promised 0")
     print(f"memory of a session                   {session:8.1f} MB  promised {MAX_SESSION_MB:g}")
-    held = ", ".join(f"{name} {found[name]:.0f} MB" for name in ("before", "full"))
+    held = ", ".join(f"{name} {numbers[name]:.0f} MB" for name in ("before", "full"))
     print(f"memory of the server: {held}")
     # The time of the first analysis is promised for at most ten people.
-    late = n_people <= 10 and found["first"] > MAX_FIRST_SECONDS
+    late = n_people <= 10 and numbers["first"] > MAX_FIRST_SECONDS
     missed = sum((ratio > most, late, errors > 0, session > MAX_SESSION_MB))
-    if "after" not in found:
+    if "after" not in numbers:
         return missed
-    kept = found["after"] / found["before"]
+    kept = numbers["after"] / numbers["before"]
     print(f"memory when all have left, of before  {kept:8.2f}  promised {MAX_MEMORY_RATIO:g}")
     return missed + int(kept > MAX_MEMORY_RATIO)
 
@@ -191,8 +194,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         runs, log = Path(name) / "runs.jsonl", Path(name) / "server.log"
         with harness.serve(log, "app.py", "benchmarks._timed_server", str(runs)) as url:
-            found = soak(url, runs, given.people, given.seconds, stay=given.stay, bombs=given.bombs)
-        return report(found, given.people, log.read_text(errors="replace"))
+            numbers = soak(
+                url, runs, given.people, given.seconds, stay=given.stay, bombs=given.bombs
+            )
+        return report(numbers, given.people, log.read_text(errors="replace"))
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ class Stranger(Person):
         while True:
             answer = ForwardMsg.FromString(self._socket.recv(timeout=MAX_WAIT_SECONDS))  # type: ignore[arg-type]
             if answer.WhichOneof("type") == "file_urls_response":
-                return [each.upload_url for each in answer.file_urls_response.file_urls]
+                return [file.upload_url for file in answer.file_urls_response.file_urls]
 
     def send(self, path: str, data: bytes) -> str:
         try:
@@ -73,14 +73,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         secrets = Path(folder) / "secrets.toml"
         secrets.write_text(SECRETS.format(url=url))
-        known = {"CALIB_HOME": folder, "STREAMLIT_SERVER_HEADLESS": "true"}
-        known |= {} if opened else {"STREAMLIT_SECRETS_FILES": str(secrets)}
+        variables = {"CALIB_HOME": folder, "STREAMLIT_SERVER_HEADLESS": "true"}
+        variables |= {} if opened else {"STREAMLIT_SECRETS_FILES": str(secrets)}
         command = [sys.executable, "-m", "calib", "serve", "--port", str(port)]
         command += ["--address", "127.0.0.1"]
         log = Path(folder) / "log"
         with log.open("wb") as output:
             server = subprocess.Popen(
-                command, cwd=ROOT, env=os.environ | known, stdout=output, stderr=output
+                command, cwd=ROOT, env=os.environ | variables, stdout=output, stderr=output
             )
         try:
             measure(url, server.pid)

@@ -28,7 +28,7 @@ CALIBRATORS = ("logistic", "beta", "spline", "isotonic")
 def matrices(n_classes: int, n: int, repetitions: int) -> tuple[float, float, float]:
     """Shares of calibrated matrices of which any test, the top label, or a class is rejected."""
     words, names = view_words("top:1"), [str(k) for k in range(n_classes)]
-    found = np.zeros(3)
+    counts = np.zeros(3)
     for seed in range(repetitions):
         rng = np.random.default_rng([n_classes, n, seed])
         scores = softmax(rng.normal(0.0, 1.5, (n, n_classes)), axis=1)
@@ -37,8 +37,8 @@ def matrices(n_classes: int, n: int, repetitions: int) -> tuple[float, float, fl
         classes = class_table(ScoreMatrix.from_arrays(label, scores), names)
         rejected = judge(cells, words=words, classes=classes).rejected
         of_class = [key.startswith("class:") for key in rejected]
-        found += (bool(rejected), not all(of_class), any(of_class))
-    any_test, top, of_classes = (found / repetitions).tolist()
+        counts += (bool(rejected), not all(of_class), any(of_class))
+    any_test, top, of_classes = (counts / repetitions).tolist()
     return any_test, top, of_classes
 
 

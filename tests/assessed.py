@@ -14,7 +14,7 @@ def inspect(table: Table, mapping: ColumnMapping, test_table: Table | None = Non
 
 def to_predictions(table: Table, mapping: ColumnMapping):
     """The predictions of a table, or an InputError."""
-    found: Assessment = assess([table], mapping)
-    if not found.models:
-        raise InputError(problem for problem in found.problems if problem.severity == "error")
-    return next(iter(found.models.values()))
+    assessment: Assessment = assess([table], mapping)
+    if not assessment.models:
+        raise InputError(problem for problem in assessment.problems if problem.severity == "error")
+    return next(iter(assessment.models.values()))

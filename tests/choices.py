@@ -9,10 +9,10 @@ from calib.ui.session.choices.choice import Choice
 def cases(choice: Choice[Any]) -> tuple[Any, ...]:
     """Values other than the default that its address can hold. Empty: the data decide them."""
     on = (True, False) if isinstance(choice.default, bool) else ()
-    found = on or choice.values.options or choice.values.bounds
+    values = on or choice.values.options or choice.values.bounds
     if isinstance(choice.default, tuple):
-        found = tuple((value,) for value in found)
-    return tuple(value for value in found if value != choice.default and _is_kept(choice, value))
+        values = tuple((value,) for value in values)
+    return tuple(value for value in values if value != choice.default and _is_kept(choice, value))
 
 
 def _is_kept(choice: Choice[Any], value: Any) -> bool:

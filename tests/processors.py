@@ -55,20 +55,20 @@ def flat(result):
 def of_scores(name):
     """Every calibrator and metric, and a whole analysis with its verdict."""
     s, y = POPULATIONS[name](np.random.default_rng(5))
-    found = {}
+    numbers = {}
     for key in score_methods():
         method = seeded(calibrator(key)).fit(s, y)
         p = method.predict(s)
         of_p = metrics.ks_error(y, p), metrics.auc(y, p), metrics.log_loss(y, p)
-        found[key] = [*method.predict(GRID), *of_p]
-        found[f"{key}, distinct values"] = len(np.unique(p))
+        numbers[key] = [*method.predict(GRID), *of_p]
+        numbers[f"{key}, distinct values"] = len(np.unique(p))
     for key in metrics.score_metrics():
-        found[key] = flat(getattr(metrics, key)(y, s))
+        numbers[key] = flat(getattr(metrics, key)(y, s))
     a = analyze(Predictions.from_arrays(y, s), METHODS)
-    found["verdict"] = [a.verdict.kind, a.verdict.answer, a.recommendation.method]
-    found["p"] = list(a.verdict.p_adjusted.values())
-    found["table"] = a.table().select_dtypes("number").to_numpy().ravel().tolist()
-    return found
+    numbers["verdict"] = [a.verdict.kind, a.verdict.answer, a.recommendation.method]
+    numbers["p"] = list(a.verdict.p_adjusted.values())
+    numbers["table"] = a.table().select_dtypes("number").to_numpy().ravel().tolist()
+    return numbers
 
 
 def of_matrix():
@@ -82,8 +82,8 @@ def of_matrix():
 
 
 def main(names):
-    found = {name: of_scores(name) for name in names or POPULATIONS}
-    return found if names else found | {"matrix": of_matrix()}
+    numbers = {name: of_scores(name) for name in names or POPULATIONS}
+    return numbers if names else numbers | {"matrix": of_matrix()}
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ def sites(n: int, seed: int = 0) -> dict[str, tuple[tuple[str, ...], np.ndarray]
 def same(one: Aggregate, other: Aggregate) -> None:
     """Equal to the last bit, whatever order the strata are in."""
     order = ["model", "column", "value", "test", "fold", "group", "outcome", "score"]
-    frames = [each.frame().sort_values(order, ignore_index=True) for each in (one, other)]
+    frames = [counts.frame().sort_values(order, ignore_index=True) for counts in (one, other)]
     assert frames[0].equals(frames[1])
     assert one.exact == other.exact
 
@@ -46,12 +46,12 @@ def same(one: Aggregate, other: Aggregate) -> None:
 def test_counted_rows_give_the_cells_of_the_rows(column: str) -> None:
     view = drawn(0)
     cut = sites(len(view))
-    found = aggregate_rows(view, cut).by(column)
-    for code in range(len(found.names)):
+    counts = aggregate_rows(view, cut).by(column)
+    for code in range(len(counts.names)):
         rows = view if not column else view.rows(cut["site"][1] == code)
-        own, theirs = rows.cells(), found.rows.entries.rows(found.codes == code).cells()
+        expected, theirs = rows.cells(), counts.rows.entries.rows(counts.codes == code).cells()
         for name in ("score", "rows", "weight", "positive", "weight_sq", "positive_sq"):
-            np.testing.assert_array_equal(getattr(own, name), getattr(theirs, name))
+            np.testing.assert_array_equal(getattr(expected, name), getattr(theirs, name))
 
 
 @given(st.integers(0, 1000), st.integers(1, 2999))
@@ -71,11 +71,11 @@ def test_bounded_cells_add_up_to_rounding() -> None:
     whole = aggregate_rows(view, {}, max_scores=100)
     one, other = (aggregate_rows(view.rows(at), {}, max_scores=100) for at in (first, ~first))
     sums = [
-        pd.DataFrame(arrays_of(each.table))
-        .assign(cell=each.table.key // KEYS_PER_CELL)
+        pd.DataFrame(arrays_of(counts.table))
+        .assign(cell=counts.table.key // KEYS_PER_CELL)
         .groupby(["cell", "outcome"])
         .agg({"rows": "sum", "score_sum": "sum", "low": "min", "high": "max"})
-        for each in (one + other, whole)
+        for counts in (one + other, whole)
     ]
     for name in ("rows", "low", "high"):
         assert (sums[0][name] == sums[1][name]).all()
@@ -157,10 +157,10 @@ def test_a_later_version_is_named(tmp_path: Path, texts: Texts) -> None:
     path = tmp_path / "x.parquet"
     aggregate_rows(drawn(7), {}).save(path)
     table = pq.read_table(path)
-    known = table.schema.metadata[b"calib.aggregate"].replace(
+    metadata = table.schema.metadata[b"calib.aggregate"].replace(
         b'"schema_version": 1', b'"schema_version": 99'
     )
-    pq.write_table(table.replace_schema_metadata({b"calib.aggregate": known}), path)
+    pq.write_table(table.replace_schema_metadata({b"calib.aggregate": metadata}), path)
     with texts.raises(ValueError):
         Aggregate.load(path)
 
@@ -186,8 +186,8 @@ def test_what_is_known_of_forged_counts_is_refused(tmp_path: Path, forged: dict)
     path = tmp_path / "x.parquet"
     aggregate_rows(drawn(7), {}).save(path)
     table = pq.read_table(path)
-    known = json.loads(table.schema.metadata[b"calib.aggregate"]) | forged
-    pq.write_table(table.replace_schema_metadata({b"calib.aggregate": json.dumps(known)}), path)
+    metadata = json.loads(table.schema.metadata[b"calib.aggregate"]) | forged
+    pq.write_table(table.replace_schema_metadata({b"calib.aggregate": json.dumps(metadata)}), path)
     with pytest.raises(ValueError, match=r"x\.parquet is damaged"):
         Aggregate.load(path)
 
@@ -261,8 +261,8 @@ def test_an_analysis_does_not_know_the_order_of_the_rows(digits):
     view = drawn(3, 1500, digits=digits)
     order = np.random.default_rng(0).permutation(1500)
     first, second = (
-        calib.analyze(Predictions.from_arrays(own.outcome, own.score), SETTINGS)
-        for own in (view, view.rows(order))
+        calib.analyze(Predictions.from_arrays(rows.outcome, rows.score), SETTINGS)
+        for rows in (view, view.rows(order))
     )
     assert first.table().equals(second.table())
     assert first.verdict == second.verdict
@@ -287,9 +287,9 @@ def test_named_test_rows_and_clusters_are_analysed_from_counts(texts):
 def test_weighted_rows_of_clusters_give_the_same_evidence_from_counts():
     weight = 10.0 ** np.random.default_rng(0).uniform(-2, 2, 2000)
     clustered = predictions(5, sample_weight=weight, group=np.arange(2000) % 40)
-    found = [calib.analyze(each, SETTINGS) for each in (clustered, calib.aggregate(clustered))]
-    own, counted = (each.methods["uncalibrated"].tests for each in found)
-    for name, test in own.items():
+    analyses = [calib.analyze(each, SETTINGS) for each in (clustered, calib.aggregate(clustered))]
+    tests, counted = (each.methods["uncalibrated"].tests for each in analyses)
+    for name, test in tests.items():
         assert counted[name].statistic == pytest.approx(test.statistic, rel=1e-9)
         assert counted[name].p_value == pytest.approx(test.p_value, rel=1e-9)
 
@@ -305,9 +305,9 @@ def test_a_column_of_ids_is_refused_in_a_sentence(texts):
 
 
 def in_folds(at: np.ndarray, names: str = "abc") -> Predictions:
-    own = predictions(7)
+    rows = predictions(7)
     fold = np.array(list(names))[np.arange(2000) * 7 % 11 % len(names)]
-    return Predictions.from_arrays(own.outcome[at], own.scores[at], fold=fold[at])
+    return Predictions.from_arrays(rows.outcome[at], rows.scores[at], fold=fold[at])
 
 
 def test_named_folds_are_kept_in_counts_that_add_up_and_are_saved(tmp_path):

@@ -47,9 +47,9 @@ def test_logistic_is_recommended_where_platts_curve_does_not_fit():
     score = expit(rng.normal(-4.0, 1.2, 20_000))
     truth = expit(0.7 * logit(score) - 1.0)
     rows = calib.Predictions.from_arrays(rng.random(len(score)) < truth, score)
-    found = calib.analyze(rows)
-    assert found.recommendation.method == "logistic"
-    calibrators = found.held_out.calibrators
+    analysis = calib.analyze(rows)
+    assert analysis.recommendation.method == "logistic"
+    calibrators = analysis.held_out.calibrators
     excess = {
         key: _log_loss(truth, calibrators[key].predict(score)) for key in ("platt", "logistic")
     }
@@ -70,8 +70,8 @@ def test_a_change_that_few_certain_rows_cause_says_so(counted, texts):
         changed[np.flatnonzero(~y)[:wrong_negatives]] = 1.0
         rows = calib.Predictions.from_arrays(y, changed)
         methods = {"methods": ("uncalibrated", "isotonic")}
-        found = calib.analyze(calib.aggregate(rows) if counted else rows, methods)
-        return [each for each in found.recommendation.reasons if "uncertainty" in each]
+        analysis = calib.analyze(calib.aggregate(rows) if counted else rows, methods)
+        return [reason for reason in analysis.recommendation.reasons if "uncertainty" in reason]
 
     assert reasons(0, 0) == []
     for wrong in [(1, 0), (0, 2), (1, 2)]:
@@ -148,12 +148,12 @@ def test_tests_are_those_of_the_held_out_scores(analysis):
     held_out = analysis.held_out
     y = held_out.rows.outcome
     for key, scores in held_out.scores.items():
-        found = analysis.methods[key].tests
+        tests = analysis.methods[key].tests
         line = calib.metrics.calibration_slope_intercept(y, scores)
-        assert found["line"].statistic == pytest.approx(line.statistic, rel=1e-9)
-        assert found["line"].p_value == pytest.approx(line.p_value, rel=1e-6)
+        assert tests["line"].statistic == pytest.approx(line.statistic, rel=1e-9)
+        assert tests["line"].p_value == pytest.approx(line.p_value, rel=1e-6)
         for name in ("kuiper", "spiegelhalter", "hosmer_lemeshow"):
-            assert found[name] == getattr(calib.metrics, f"{name}_test")(y, scores), name
+            assert tests[name] == getattr(calib.metrics, f"{name}_test")(y, scores), name
 
 
 def test_all_tests_go_by_cluster_where_rows_come_in_some():
@@ -220,8 +220,8 @@ def test_moving_the_bins_refits_nothing_and_equals_a_fresh_analysis(
 def test_another_file_takes_nothing_from_the_earlier_one(predictions, analysis):
     other = calib.Predictions.from_arrays(predictions.outcome, 1 - predictions.scores)
     quick = calib.Settings(methods=("platt", "isotonic"))
-    found = calib.analyze(other, quick, earlier=analysis).table()
-    pd.testing.assert_frame_equal(found, calib.analyze(other, quick).table())
+    table = calib.analyze(other, quick, earlier=analysis).table()
+    pd.testing.assert_frame_equal(table, calib.analyze(other, quick).table())
 
 
 def test_another_level_changes_intervals_only(predictions, analysis):
@@ -260,23 +260,23 @@ def test_certain_scores_that_were_wrong_are_reported(texts):
 
 
 def test_progress_is_told_and_ends_below_one():
-    told = []
+    calls = []
     rng = np.random.default_rng(0)
     p = rng.random(300)
     made = calib.Predictions.from_arrays(rng.random(300) < p, p)
-    calib.analyze(made, progress=lambda share, text: told.append((share, text)))
-    shares = [share for share, _ in told]
+    calib.analyze(made, progress=lambda share, text: calls.append((share, text)))
+    shares = [share for share, _ in calls]
     assert shares == sorted(shares)
     assert min(shares) >= 0
     assert max(shares) <= 1
-    assert all(text for _, text in told)
+    assert all(text for _, text in calls)
 
 
 def test_progress_is_told_where_only_the_level_changes(predictions, analysis):
-    told = []
+    calls = []
     level = calib.Settings(confidence_level=0.9)
-    calib.analyze(predictions, level, earlier=analysis, progress=lambda *said: told.append(said))
-    assert told == [(0.0, "Intervals at another level")]
+    calib.analyze(predictions, level, earlier=analysis, progress=lambda *said: calls.append(said))
+    assert calls == [(0.0, "Intervals at another level")]
 
 
 def clustered(copies=5, n=400, seed=0):
@@ -294,22 +294,23 @@ def clustered(copies=5, n=400, seed=0):
 
 
 def test_copies_named_as_clusters_prove_no_more_than_the_rows(texts):
-    named, unnamed, single = (analysis.uncalibrated for analysis in clustered())
-    texts(named.ks.null)
-    assert named.ks.p_value == pytest.approx(single.ks.p_value, abs=0.05)
-    assert unnamed.ks.p_value < 0.2 * named.ks.p_value
-    for curves in (named, single):
+    by_cluster, by_row, single = (analysis.uncalibrated for analysis in clustered())
+    texts(by_cluster.ks.null)
+    assert by_cluster.ks.p_value == pytest.approx(single.ks.p_value, abs=0.05)
+    assert by_row.ks.p_value < 0.2 * by_cluster.ks.p_value
+    for curves in (by_cluster, single):
         assert curves.cumulative.null_half_width == pytest.approx(
-            np.sqrt(5) * unnamed.cumulative.null_half_width, rel=0.12
+            np.sqrt(5) * by_row.cumulative.null_half_width, rel=0.12
         )
     for low, high in (("low", "high"), ("band_low", "band_high")):
         bars, bold = (
-            getattr(of.reliability, high) - getattr(of.reliability, low) for of in (named, unnamed)
+            getattr(of.reliability, high) - getattr(of.reliability, low)
+            for of in (by_cluster, by_row)
         )
         assert np.mean(bars) > 1.5 * np.mean(bold)
     for name in ("log_loss", "auc", "slope", "ks_error"):
-        assert width(named, name) == pytest.approx(width(single, name), rel=0.12), name
-        assert width(unnamed, name) < 0.65 * width(named, name), name
+        assert width(by_cluster, name) == pytest.approx(width(single, name), rel=0.12), name
+        assert width(by_row, name) < 0.65 * width(by_cluster, name), name
 
 
 def width(method, name):
@@ -322,23 +323,23 @@ def test_bars_of_calibration_rows_go_by_cluster():
     y, group = rng.random(1000) < p, np.repeat(np.arange(1000), 5)
     columns = {"y_true": y[group], "y_prob": p[group], "test": group % 2 == 0}
     settings = calib.Settings(methods=("uncalibrated",), n_bins=8)
-    named, unnamed = (
+    by_cluster, by_row = (
         calib.analyze(calib.Predictions.from_arrays(**columns, **more), settings).fitted_reliability
         for more in ({"group": group}, {})
     )
-    ratio = (named.high - named.low) / (unnamed.high - unnamed.low)
+    ratio = (by_cluster.high - by_cluster.low) / (by_row.high - by_row.low)
     assert np.median(ratio) == pytest.approx(np.sqrt(5), rel=0.1)
 
 
 def test_clusters_are_told_and_so_are_few(texts):
-    named, unnamed, _ = clustered(n=30)
-    told = [warning for warning in named.warnings if "clusters" in warning]
-    assert len(told) == 1
-    texts.shown(told[0])
-    texts.shown(told[0])
-    assert not any("clusters" in warning for warning in unnamed.warnings)
-    assert named.verdict.p_adjusted == named.p_adjusted("uncalibrated")
-    assert named.verdict.p_adjusted != unnamed.verdict.p_adjusted
+    by_cluster, by_row, _ = clustered(n=30)
+    warnings = [warning for warning in by_cluster.warnings if "clusters" in warning]
+    assert len(warnings) == 1
+    texts.shown(warnings[0])
+    texts.shown(warnings[0])
+    assert not any("clusters" in warning for warning in by_row.warnings)
+    assert by_cluster.verdict.p_adjusted == by_cluster.p_adjusted("uncalibrated")
+    assert by_cluster.verdict.p_adjusted != by_row.verdict.p_adjusted
 
 
 def test_rising_maps_of_test_rows_change_no_auc_and_flat_ones_do(predictions):
@@ -377,11 +378,11 @@ def rows_of_a_frame() -> pd.DataFrame:
 
 def test_a_frame_is_analysed_as_it_would_be_loaded():
     frame = rows_of_a_frame()
-    found = calib.analyze(frame, {"methods": ("platt",), "n_bins": 10})
+    analysis = calib.analyze(frame, {"methods": ("platt",), "n_bins": 10})
     settings = calib.Settings(view="class:1", methods=("platt",), n_bins=10)
     expected = calib.analyze(calib.load(frame, outcome="outcome", score="score"), settings)
-    assert found.settings == expected.settings
-    pd.testing.assert_frame_equal(found.table(), expected.table())
+    assert analysis.settings == expected.settings
+    pd.testing.assert_frame_equal(analysis.table(), expected.table())
 
 
 @pytest.mark.parametrize(
@@ -402,9 +403,9 @@ def test_what_cannot_be_analysed_gets_a_sentence(data, settings, kind, texts):
 
 
 def test_an_analysis_is_shown_on_one_screen():
-    found = calib.analyze(rows_of_a_frame(), {"methods": ("platt", "beta")})
-    lines = repr(found).splitlines()
-    said = [found.verdict.sentence, found.recommendation.sentence, found.after_sentence]
+    analysis = calib.analyze(rows_of_a_frame(), {"methods": ("platt", "beta")})
+    lines = repr(analysis).splitlines()
+    said = [analysis.verdict.sentence, analysis.recommendation.sentence, analysis.after_sentence]
     blank = lines.index("")
     assert " ".join(lines[:blank]) == " ".join(said)
     starts = [line.split()[0] for line in lines[blank:] if line[:1].strip()]

@@ -87,7 +87,7 @@ def test_any_rows_are_analysed_or_refused_in_words(seed):
     losses = analysis.table()["log_loss"]
     assert np.isfinite(losses).all()
     decided = decide(analysis.held_out, Costs(false_positive=1.0, false_negative=4.0))
-    assert all(each.hindsight_cost >= 0.0 for each in decided.methods.values())
+    assert all(decision.hindsight_cost >= 0.0 for decision in decided.methods.values())
     if min(analysis.data.n_rows, analysis.held_out.fitted_on.n_rows) >= 10:
         calib.report(analysis)
     counted = calib.analyze(calib.aggregate(rows), settings)

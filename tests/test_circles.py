@@ -33,9 +33,9 @@ def circles(graph: dict[str, set[str]]) -> set[tuple[str, ...]]:
             waiting.extend(new)
         reached[module] = seen
     return {
-        tuple(sorted(other for other in found if module in reached[other]))
-        for module, found in reached.items()
-        if module in found
+        tuple(sorted(other for other in imported if module in reached[other]))
+        for module, imported in reached.items()
+        if module in imported
     }
 
 

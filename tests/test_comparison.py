@@ -84,8 +84,8 @@ def test_a_group_is_never_split_over_the_folds():
     )
     fold = held_out.row_values(held_out.rows.fold).round()
     assert set(fold) == {0, 1, 2, 3, 4}
-    for own in range(200):
-        assert len(np.unique(fold[group == own])) == 1
+    for number in range(200):
+        assert len(np.unique(fold[group == number])) == 1
 
 
 @pytest.mark.parametrize(
@@ -94,14 +94,14 @@ def test_a_group_is_never_split_over_the_folds():
 def test_the_order_of_the_rows_makes_no_difference(kind):
     n = 400
     rng = np.random.default_rng(8)
-    named = {
+    columns = {
         "weights": {"sample_weight": rng.gamma(2.0, 1.0, n)},
         "groups": {"group": rng.integers(0, 60, n)},
         "test rows": {"test": rng.random(n) < 0.3},
         "folds": {"fold": rng.choice(["a", "b", "c"], n)},
         "groups in folds": {"group": np.arange(n), "fold": rng.choice(["a", "b", "c"], n)},
     }.get(kind, {})
-    rows = overconfident(n, **named)
+    rows = overconfident(n, **columns)
     if kind in ("ties", "weights", "groups in folds"):
         rows = replace(rows, score=rows.score.round(2))
     shuffled = rows.rows(rng.permutation(n))
@@ -114,14 +114,14 @@ def test_the_order_of_the_rows_makes_no_difference(kind):
         cross_fit_scores(CountedRows.of_rows(shuffled), settings),
     )
     assert list(first.scores) == list(second.scores)
-    for key, own in first.scores.items():
-        np.testing.assert_array_equal(own, second.scores[key])
+    for key, scores in first.scores.items():
+        np.testing.assert_array_equal(scores, second.scores[key])
         np.testing.assert_array_equal(first.replicates[key].gap[:], second.replicates[key].gap[:])
         np.testing.assert_array_equal(
             first.replicates[key].noise[:], second.replicates[key].noise[:]
         )
         for name in ("score", "rows", "weight", "positive", "weight_sq", "positive_sq"):
-            one, other = (getattr(each.cells[key], name) for each in (first, second))
+            one, other = (getattr(held_out.cells[key], name) for held_out in (first, second))
             np.testing.assert_array_equal(one, other)
 
 
@@ -139,7 +139,7 @@ def test_fewer_groups_than_folds_make_fewer_folds(n_groups, matrix):
         frozenset(np.unique(held_out.rows.fold[held_out.rows.group == g])) for g in range(n_groups)
     }
     assert len(folds) == n_groups
-    assert all(len(each) == 1 for each in folds)
+    assert all(len(fold) == 1 for fold in folds)
 
 
 def test_one_group_that_cannot_be_held_out_is_refused(texts):
@@ -181,8 +181,8 @@ def test_named_folds_give_the_held_out_scores_of_scikit_learn():
         cv=PredefinedSplit(codes),
         method="predict_proba",
     )[:, 1]
-    found = analysis.held_out.row_scores("logistic")
-    np.testing.assert_allclose(found, expected, atol=1e-7)
+    scores = analysis.held_out.row_scores("logistic")
+    np.testing.assert_allclose(scores, expected, atol=1e-7)
     loss = analysis.methods["logistic"].metrics["log_loss"].value
     assert loss == pytest.approx(log_loss(rows.outcome, expected), abs=1e-8)
     assert (analysis.data.protocol, analysis.data.named_folds) == ("folds", 4)
@@ -258,8 +258,8 @@ def test_added_variance_is_what_the_folds_calibrators_differ_by(weighted):
     share = np.full(400, 1 / 400) if weight is None else weight / weight.sum()
     jackknife = 3 / 4 * ((brier - np.mean(brier, axis=0)) ** 2).sum(axis=0)
     expected = 4 / 3 * (share**2 * jackknife).sum()
-    found = held_out.fold_variance("logistic", LOSSES["brier_score"])
-    assert found == pytest.approx(expected, rel=1e-4)
+    variance = held_out.fold_variance("logistic", LOSSES["brier_score"])
+    assert variance == pytest.approx(expected, rel=1e-4)
     assert held_out.fold_variance("uncalibrated", LOSSES["brier_score"]) == 0.0
     assert held_out.fold_variance("platt", LOSSES["log_loss"], "platt") == 0.0
 
@@ -273,8 +273,8 @@ def test_many_scores_give_the_same_added_variance_as_all_of_them():
     fits = [CALIBRATORS["beta"].create().fit_cells(cells) for cells in parts]
     values = np.array([row_loss(view.outcome, fitted.predict(view.score)) for fitted in fits])
     expected = ((values - values.mean(axis=0)) ** 2).sum() / len(view) ** 2
-    found = held_out.fold_variance("beta", LOSSES["log_loss"])
-    assert found == pytest.approx(expected, rel=0.02)
+    variance = held_out.fold_variance("beta", LOSSES["log_loss"])
+    assert variance == pytest.approx(expected, rel=0.02)
 
 
 def test_calibrators_of_other_rows_are_given():
@@ -298,9 +298,9 @@ def test_intervals_of_cross_fitted_differences_hold_the_truth():
         for key in held:
             given = held_out.calibrators[key].predict(grid)
             gain = grid * np.log(grid / given) + (1 - grid) * np.log((1 - grid) / (1 - given))
-            own = plain.contributions(key)
-            found = plain.differences(key, own, 0.95)["log_loss"]
-            held[key] += found.low <= gain.mean() <= found.high
+            contributions = plain.contributions(key)
+            difference = plain.differences(key, contributions, 0.95)["log_loss"]
+            held[key] += difference.low <= gain.mean() <= difference.high
     # If intervals of 93% are right, fewer than this hold in 1 of 1,000 tries of 200 intervals.
     assert min(held.values()) >= binom.ppf(0.001, 200, 0.93), held
 

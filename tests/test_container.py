@@ -21,8 +21,8 @@ PIN = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^]]*\])?==([^ ;\\]+)", re.MULTILINE)
 
 
 def pins(path: Path) -> dict[str, str]:
-    found = PIN.findall(path.read_text())
-    return {re.sub(r"[._]", "-", name).lower(): version for name, version in found}
+    matches = PIN.findall(path.read_text())
+    return {re.sub(r"[._]", "-", name).lower(): version for name, version in matches}
 
 
 def instructions() -> list[tuple[str, str]]:
@@ -37,8 +37,8 @@ def test_the_image_runs_as_nobody_in_particular_and_tells_its_health():
     assert last["USER"] == "10001:10001"
     assert "health.py" in last["HEALTHCHECK"]
     assert json.loads(last["ENTRYPOINT"])[:2] == ["/opt/calib/bin/calib", "serve"]
-    known = {"FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "VOLUME", "EXPOSE", "HEALTHCHECK"}
-    assert set(last) <= known | {"ENTRYPOINT"}
+    allowed = {"FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "VOLUME", "EXPOSE", "HEALTHCHECK"}
+    assert set(last) <= allowed | {"ENTRYPOINT"}
     assert all(":" in value for name, value in instructions() if name == "FROM")
 
 
@@ -70,7 +70,8 @@ def test_every_package_is_locked_with_its_hash_and_listed():
     bill = json.loads((FOLDER / "bom.json").read_text())
     assert bill["bomFormat"] == "CycloneDX"
     listed = {
-        re.sub(r"[._]", "-", each["name"]).lower(): each["version"] for each in bill["components"]
+        re.sub(r"[._]", "-", component["name"]).lower(): component["version"]
+        for component in bill["components"]
     }
     assert listed == locked
 

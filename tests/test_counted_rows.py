@@ -40,15 +40,15 @@ def both(request: pytest.FixtureRequest) -> tuple[BinaryView, Slicing, BinaryVie
 
 
 def numbers(result: object) -> dict[str, np.ndarray]:
-    found = {f.name: getattr(result, f.name) for f in dataclasses.fields(result)}
-    return {k: v for k, v in found.items() if isinstance(v, np.ndarray | float)}
+    values = {f.name: getattr(result, f.name) for f in dataclasses.fields(result)}
+    return {k: v for k, v in values.items() if isinstance(v, np.ndarray | float)}
 
 
 def agree(one: object, other: object) -> None:
-    own, theirs = numbers(one), numbers(other)
-    assert own
-    for name, values in own.items():
-        np.testing.assert_allclose(values, theirs[name], rtol=1e-9, atol=1e-12, err_msg=name)
+    expected, actual = numbers(one), numbers(other)
+    assert expected
+    for name, values in expected.items():
+        np.testing.assert_allclose(values, actual[name], rtol=1e-9, atol=1e-12, err_msg=name)
 
 
 def test_the_slope_and_its_interval(both) -> None:
@@ -101,8 +101,8 @@ def test_cells_outside_a_fold_are_those_of_the_rows_outside(named, weighted, max
         for name, values in numbers(expected).items():
             if name == "design_effect":
                 continue
-            own = getattr(cells, name)
-            assert own == pytest.approx(values, rel=1e-12 if weighted else 0.0, abs=0.0), name
+            actual = getattr(cells, name)
+            assert actual == pytest.approx(values, rel=1e-12 if weighted else 0.0, abs=0.0), name
         assert (cells.weight is cells.rows) == (expected.weight is expected.rows)
         # Separated classes are recognised by cells with one outcome, so these must be exact.
         assert np.array_equal(cells.positive >= cells.weight, expected.positive >= expected.weight)

@@ -60,8 +60,8 @@ def agree(one: object, other: object, rtol: float = 1e-9) -> None:
         for key in one:
             agree(one[key], other[key], rtol)
     elif isinstance(one, tuple | list):
-        for own, theirs in zip(one, other, strict=True):
-            agree(own, theirs, rtol)
+        for expected, actual in zip(one, other, strict=True):
+            agree(expected, actual, rtol)
     elif dataclasses.is_dataclass(one):
         for field in dataclasses.fields(one):
             agree(getattr(one, field.name), getattr(other, field.name), rtol)
@@ -72,7 +72,7 @@ def agree(one: object, other: object, rtol: float = 1e-9) -> None:
 
 
 def test_everything_that_a_report_takes_along(both):
-    found = [
+    parts = [
         parts_of(
             data,
             analysis,
@@ -82,7 +82,7 @@ def test_everything_that_a_report_takes_along(both):
         )
         for data, analysis in both
     ]
-    agree(*found)
+    agree(*parts)
     over_time = [parts_of(data, analysis, slices=[], unit="month") for data, analysis in both]
     assert len(over_time[0].periods.tables["platt"]) == 7
     agree(*over_time)
@@ -91,14 +91,14 @@ def test_everything_that_a_report_takes_along(both):
 
 
 def test_error_rates_reliability_and_a_calibrator_of_a_slice(both):
-    found = []
+    results = []
     for data, analysis in both:
         cut = sliced_rows(data, analysis.held_out, ["site"])
         rows, held_out = cut.held_out.row_view("platt"), cut.held_out
         decision = decide(analysis.held_out, Costs(false_negative=4)).methods["platt"]
         flagged = held_out.row_values(decision.flag(analysis.held_out.scores["platt"]))
         south = cut.slicing.member(1)
-        found.append(
+        results.append(
             (
                 slice_error_rates(rows, flagged, cut.scored),
                 slice_reliability(rows, rows.score, cut.scored.member(1)),
@@ -106,20 +106,20 @@ def test_error_rates_reliability_and_a_calibrator_of_a_slice(both):
                 expected_counts(analysis.held_out, 0.2, 0.7),
             )
         )
-    for one, other in zip(*found, strict=True):
+    for one, other in zip(*results, strict=True):
         agree(one, other)
 
 
 def test_bounded_cells_are_near_the_rows():
     rows = drawn("plain")
-    found = [
+    parts = [
         parts_of(data, calib.analyze(data, SETTINGS), slices=[("site",)])
         for data in (rows, calib.aggregate(rows, max_scores=100))
     ]
-    one, other = (part.slices[0].gaps["uncalibrated"] for part in found)
+    one, other = (part.slices[0].gaps["uncalibrated"] for part in parts)
     np.testing.assert_allclose(one.gap, other.gap, atol=1e-4)
     np.testing.assert_array_equal(one.rows, other.rows)
-    one, other = (part.periods.tables["uncalibrated"] for part in found)
+    one, other = (part.periods.tables["uncalibrated"] for part in parts)
     np.testing.assert_allclose(one.ks, other.ks, atol=1e-3)
 
 

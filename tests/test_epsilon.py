@@ -21,12 +21,12 @@ from calib.data.counted import CountedRows
 from calib.data.views import BinaryView
 
 
-def overconfident(n: int, **named) -> BinaryView:
+def overconfident(n: int, **columns) -> BinaryView:
     rng = np.random.default_rng(5)
     z = rng.normal(-1.0, 1.5, n)
     score = 1 / (1 + np.exp(-(1.8 * z + 0.4)))
     score[: n // 50] = 0.0
-    return BinaryView(rng.random(n) < 1 / (1 + np.exp(-z)), score, **named)
+    return BinaryView(rng.random(n) < 1 / (1 + np.exp(-z)), score, **columns)
 
 
 def by_comparison(view: BinaryView, settings: Settings) -> float:
@@ -39,13 +39,13 @@ def by_comparison(view: BinaryView, settings: Settings) -> float:
 @pytest.mark.parametrize("kind", ["folds", "weights", "groups", "test rows"])
 def test_a_point_is_the_log_loss_of_the_comparison(kind, epsilon):
     n = 400
-    named = {
+    columns = {
         "folds": {},
         "weights": {"weight": np.random.default_rng(1).uniform(0.5, 2.0, n)},
         "groups": {"group": np.arange(n) // 4},
         "test rows": {"test": np.arange(n) % 3 == 0},
     }[kind]
-    view = overconfident(n, **named)
+    view = overconfident(n, **columns)
     settings = Settings(methods=("spline",), n_folds=3, seed=2)
     expected = by_comparison(
         view, Settings(methods=("spline",), n_folds=3, seed=2, epsilon=epsilon)
@@ -108,13 +108,13 @@ def test_a_curve_has_a_point_an_epsilon():
 
 
 def test_progress_is_told_before_every_fit():
-    told = []
+    calls = []
     rounds = cross_fit_folds(
         cross_fit_scores(CountedRows.of_rows(overconfident(200)), Settings(methods=(), n_folds=3))
     )
-    rounds.log_loss("ispline", 0.01, lambda share, text: told.append((share, text)))
-    assert [share for share, _ in told] == [0.0, 1 / 3, 2 / 3]
-    assert told[0][1] == "I-spline at ε = 0.01"
+    rounds.log_loss("ispline", 0.01, lambda share, text: calls.append((share, text)))
+    assert [share for share, _ in calls] == [0.0, 1 / 3, 2 / 3]
+    assert calls[0][1] == "I-spline at ε = 0.01"
 
 
 def test_the_map_by_rule_is_that_of_the_analysis_without_a_chosen_epsilon():

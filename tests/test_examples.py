@@ -107,17 +107,17 @@ def test_enough_rows_and_slices(key: str) -> None:
 
 def test_boosting_is_timid_first_right_then_too_sure() -> None:
     models = EXAMPLES["rounds"].load_models()
-    found = {}
+    measured_slopes = {}
     for name, predictions in models.items():
         p = predictions.scores
         model = LogisticRegression(C=np.inf, max_iter=1000)
         log_odds = np.log(p / (1 - p))[:, None]
-        found[name] = (
+        measured_slopes[name] = (
             model.fit(log_odds, predictions.outcome).coef_[0, 0],
             log_loss(predictions.outcome, p),
         )
         np.testing.assert_array_equal(predictions.outcome, models["round 1"].outcome)
-    slopes, losses = zip(*found.values(), strict=True)
+    slopes, losses = zip(*measured_slopes.values(), strict=True)
     assert slopes[0] > 2.0
     assert slopes[-1] < 0.6
     assert list(slopes) == sorted(slopes, reverse=True)

@@ -55,17 +55,17 @@ def test_series_of_polars_are_read(expected):
 def test_weights_names_and_settings_arrive():
     weight = RNG.random(300) + 0.5
     settings = calib.Settings(methods=("platt",), n_bins=7)
-    found = calib.from_predictions(Y, P, weight, name="churn", settings=settings)
+    analysis = calib.from_predictions(Y, P, weight, name="churn", settings=settings)
     rows = Predictions.from_arrays(Y, P, weight)
-    same(found, calib.analyze(rows, settings))
-    assert (found.data.name, found.data.weighted) == ("churn", True)
+    same(analysis, calib.analyze(rows, settings))
+    assert (analysis.data.name, analysis.data.weighted) == ("churn", True)
 
 
 def test_labels_are_read_in_the_order_of_the_classes(expected):
     labels = np.array(["stays", "churns"])[Y]
-    found = calib.from_predictions(labels, P, classes=["stays", "churns"], settings=QUICK)
-    same(found, expected)
-    assert found.data.positive_name == "churns"
+    analysis = calib.from_predictions(labels, P, classes=["stays", "churns"], settings=QUICK)
+    same(analysis, expected)
+    assert analysis.data.positive_name == "churns"
     turned = calib.from_predictions(labels, 1 - P, classes=["churns", "stays"], settings=QUICK)
     assert turned.data.base_rate == pytest.approx(1 - expected.data.base_rate)
 
@@ -91,11 +91,11 @@ def test_a_model_of_two_classes_is_analysed_by_its_second_column():
     X, y = load_breast_cancer(return_X_y=True)
     labels = np.array(["malignant", "benign"])[y]
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[::2], labels[::2])
-    found = calib.from_estimator(model, X[1::2], labels[1::2])
+    analysis = calib.from_estimator(model, X[1::2], labels[1::2])
     # Classes are sorted by scikit-learn, so "malignant" is the second one.
     second = model.predict_proba(X[1::2])[:, 1]
-    same(found, calib.analyze(Predictions.from_arrays(labels[1::2] == "malignant", second)))
-    assert (found.data.name, found.data.positive_name) == ("Pipeline", "malignant")
+    same(analysis, calib.analyze(Predictions.from_arrays(labels[1::2] == "malignant", second)))
+    assert (analysis.data.name, analysis.data.positive_name) == ("Pipeline", "malignant")
 
 
 def test_a_model_of_three_classes_is_analysed_as_a_matrix():
@@ -104,12 +104,12 @@ def test_a_model_of_three_classes_is_analysed_as_a_matrix():
     model = GaussianNB().fit(X[::2], names[y[::2]])
     given = (X[1::2], names[y[1::2]])
     settings = calib.Settings(view="top:1", methods=("temperature",))
-    found = calib.from_estimator(model, *given, name="iris", settings=settings)
+    analysis = calib.from_estimator(model, *given, name="iris", settings=settings)
     rows = Predictions.from_arrays(
         y[1::2], model.predict_proba(X[1::2]), class_names=names.tolist()
     )
-    same(found, calib.analyze(rows, settings))
-    assert found.multiclass is not None
+    same(analysis, calib.analyze(rows, settings))
+    assert analysis.multiclass is not None
 
 
 @pytest.mark.parametrize(
@@ -149,8 +149,8 @@ def test_every_chart_is_public_but_those_of_the_app_alone():
 
 def test_reversed_scores_are_said_and_those_by_chance_are_not():
     settings = calib.Settings(methods=())
-    found = calib.from_predictions(Y, 1 - P, settings=settings)
-    warned = [each for each in found.warnings if "lower scores" in each]
+    analysis = calib.from_predictions(Y, 1 - P, settings=settings)
+    warned = [warning for warning in analysis.warnings if "lower scores" in warning]
     n, ranks = len(Y), pd.Series(1 - P).rank()
     area = (ranks[Y == 1].sum() - Y.sum() * (Y.sum() + 1) / 2) / (Y.sum() * (n - Y.sum()))
     assert len(warned) == 1
@@ -159,8 +159,8 @@ def test_reversed_scores_are_said_and_those_by_chance_are_not():
         p = np.random.default_rng(seed).random(300)
         # Twenty copies of each row are not more evidence than the row.
         copies = {"group": np.tile(np.arange(300), 20), "settings": settings}
-        found = calib.from_predictions(np.tile(Y, 20), np.tile(p, 20), **copies)
-        assert not any("lower scores" in each for each in found.warnings)
+        analysis = calib.from_predictions(np.tile(Y, 20), np.tile(p, 20), **copies)
+        assert not any("lower scores" in warning for warning in analysis.warnings)
 
 
 @pytest.mark.parametrize(
@@ -175,9 +175,9 @@ def test_reversed_scores_are_said_and_those_by_chance_are_not():
     ids=["labels", "the outcome", "equal but for rounding", "nearly 0", "hardly above 0"],
 )
 def test_degenerate_scores_of_clustered_rows_are_analysed(scores):
-    found = calib.from_predictions(Y, scores, group=np.arange(300) % 60)
-    for result in found.methods.values():
+    analysis = calib.from_predictions(Y, scores, group=np.arange(300) % 60)
+    for result in analysis.methods.values():
         tests = pd.Series({name: test.p_value for name, test in result.tests.items()}, dtype=float)
         assert tests.notna().any()
         assert tests.dropna().between(0.0, 1.0).all()
-    assert calib.report(found).evidence is not None
+    assert calib.report(analysis).evidence is not None

@@ -305,12 +305,12 @@ CUT = Slicing(("third",), ("a", "b", "c"), np.arange(N) % 3)
 
 def drawn_errors(view):
     cells = view.cells()
-    found = replicate(resample_rows(view, cells, n_replicates=30), view.score)
+    resamples = replicate(resample_rows(view, cells, n_replicates=30), view.score)
     edges, bins = np.linspace(0.0, 1.0, 9), bin_cells(cells, 8, "uniform")
-    errors = found.ks, found.kuiper, found.ece(edges, cells), found.mce(edges)
+    errors = resamples.ks, resamples.kuiper, resamples.ece(edges, cells), resamples.mce(edges)
     spread = np.array([each.estimate(0.1, 0.9).low for each in errors])
-    deviation = found.largest_deviation(bins, np.full(len(bins), 0.1))
-    return [*(each.deviation for each in errors), spread, found.design_effect(bins), deviation]
+    deviation = resamples.largest_deviation(bins, np.full(len(bins), 0.1))
+    return [*(each.deviation for each in errors), spread, resamples.design_effect(bins), deviation]
 
 
 def contributions(view, score):

@@ -235,9 +235,9 @@ def test_a_fitted_model_is_calibrated_on_other_rows(binary):
 
 def test_a_fitted_model_of_many_classes_and_text_labels(digits):
     X, y = digits
-    named = np.array(list("abcdefghij"))[y]
-    model = GaussianNB().fit(X[:900], named[:900])
-    made = CalibratedModel.from_prefit(model, X[900:], named[900:], method="isotonic")
+    labels = np.array(list("abcdefghij"))[y]
+    model = GaussianNB().fit(X[:900], labels[:900])
+    made = CalibratedModel.from_prefit(model, X[900:], labels[900:], method="isotonic")
     assert len(made.calibrators_) == 10
     assert made.predict_proba(X[:5]).sum(axis=1) == pytest.approx(1.0)
     with pytest.raises(ValueError, match="y must hold classes of the model"):
@@ -249,8 +249,8 @@ def test_folds_are_stratified_and_drawn_with_the_seed(given, folds, binary):
     X, y = binary
     drawn = StratifiedKFold(folds, shuffle=True, random_state=given.get("random_state", 0))
     ours = CalibratedModel(GaussianNB(), "beta", **given).fit(X, y)
-    named = CalibratedModel(GaussianNB(), "beta", cv=drawn).fit(X, y)
-    assert ours.predict_proba(X).tolist() == named.predict_proba(X).tolist()
+    model = CalibratedModel(GaussianNB(), "beta", cv=drawn).fit(X, y)
+    assert ours.predict_proba(X).tolist() == model.predict_proba(X).tolist()
 
 
 def test_two_rows_of_a_class_are_enough():

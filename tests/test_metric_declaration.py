@@ -93,7 +93,9 @@ def test_an_added_metric_follows_the_bins():
         calib.Settings(methods=(), metrics=("adaptive_calibration_error",), n_bins=5),
         earlier=one,
     )
-    values = [each.uncalibrated.metrics["adaptive_calibration_error"].value for each in (one, two)]
+    values = [
+        analysis.uncalibrated.metrics["adaptive_calibration_error"].value for analysis in (one, two)
+    ]
     assert values == [
         calib.metrics.adaptive_calibration_error(OUTCOME, SCORE, n_bins=n) for n in (15, 5)
     ]
@@ -103,11 +105,11 @@ def test_intervals_of_added_metrics_go_by_cluster():
     wide, narrow = (
         calib.analyze(
             calib.Predictions.from_arrays(
-                np.repeat(OUTCOME[:60], 10), np.repeat(SCORE[:60], 10), **named
+                np.repeat(OUTCOME[:60], 10), np.repeat(SCORE[:60], 10), **columns
             ),
             calib.Settings(methods=(), metrics=("signed_calibration_error",)),
         ).uncalibrated.metrics["signed_calibration_error"]
-        for named in ({"group": np.repeat(np.arange(60), 10)}, {})
+        for columns in ({"group": np.repeat(np.arange(60), 10)}, {})
     )
     # Ten copies of a row have no more information than the row, so the interval is sqrt(10) times
     # as wide.

@@ -17,7 +17,7 @@ SURE = P**2 / (P**2 + (1 - P) ** 2)
 
 
 @pytest.fixture(scope="module")
-def found():
+def comparison():
     models = {
         "first": Predictions.from_arrays(Y, P),
         "sure": Predictions.from_arrays(Y, SURE),
@@ -26,40 +26,40 @@ def found():
     return compare_models(models, Settings(n_bins=10), method="beta")
 
 
-def test_metrics_are_those_of_scikit_learn(found):
+def test_metrics_are_those_of_scikit_learn(comparison):
     for name, score in (("first", P), ("sure", SURE)):
-        metrics = found.models[name].metrics["uncalibrated"]
+        metrics = comparison.models[name].metrics["uncalibrated"]
         assert metrics["log_loss"].value == pytest.approx(log_loss(Y, score), abs=1e-12)
         assert metrics["brier_score"].value == pytest.approx(brier_score_loss(Y, score), abs=1e-12)
         assert metrics["auc"].value == pytest.approx(roc_auc_score(Y, score), abs=1e-12)
-    assert found.methods == ("uncalibrated", "clip", "beta")
+    assert comparison.methods == ("uncalibrated", "clip", "beta")
 
 
-def test_differences_are_against_the_first_model_after_the_same_method(found):
-    change = found.models["sure"].differences["uncalibrated"]["log_loss"]
+def test_differences_are_against_the_first_model_after_the_same_method(comparison):
+    change = comparison.models["sure"].differences["uncalibrated"]["log_loss"]
     assert change.value == pytest.approx(log_loss(Y, SURE) - log_loss(Y, P), abs=1e-12)
-    assert found.reference == "first"
-    assert found.models["first"].differences["beta"]["log_loss"] == Estimate(0.0, 0.0, 0.0)
+    assert comparison.reference == "first"
+    assert comparison.models["first"].differences["beta"]["log_loss"] == Estimate(0.0, 0.0, 0.0)
     # Beta calibration undoes the squaring, so no difference is left.
-    calibrated = found.models["sure"].differences["beta"]["log_loss"]
+    calibrated = comparison.models["sure"].differences["beta"]["log_loss"]
     assert abs(calibrated.value) < 0.01 * change.value
 
 
-def test_the_same_rows_are_paired(found):
-    assert [model.paired for model in found.models.values()] == [True, True, False]
-    paired = found.models["sure"].differences["uncalibrated"]["log_loss"]
+def test_the_same_rows_are_paired(comparison):
+    assert [model.paired for model in comparison.models.values()] == [True, True, False]
+    paired = comparison.models["sure"].differences["uncalibrated"]["log_loss"]
     free = unpaired_difference(
-        *(found.models[name].metrics["uncalibrated"]["log_loss"] for name in ("first", "sure"))
+        *(comparison.models[name].metrics["uncalibrated"]["log_loss"] for name in ("first", "sure"))
     )
     assert paired.high - paired.low < 0.7 * (free.high - free.low)
-    other = found.models["others"].differences["uncalibrated"]["log_loss"]
-    own = found.models["others"].metrics["uncalibrated"]["log_loss"]
-    assert other.value == pytest.approx(own.value - log_loss(Y, P), abs=1e-12)
+    other = comparison.models["others"].differences["uncalibrated"]["log_loss"]
+    expected = comparison.models["others"].metrics["uncalibrated"]["log_loss"]
+    assert other.value == pytest.approx(expected.value - log_loss(Y, P), abs=1e-12)
 
 
-def test_counts_have_the_metrics_of_their_rows_and_are_not_paired(found):
+def test_counts_have_the_metrics_of_their_rows_and_are_not_paired(comparison):
     rows = {name: Predictions.from_arrays(Y, score) for name, score in (("a", P), ("b", SURE))}
-    counts = {name: aggregate(each) for name, each in rows.items()}
+    counts = {name: aggregate(model) for name, model in rows.items()}
     counted = compare_models(counts, Settings(n_bins=10), method="beta")
     first, second = (counted.models[name].metrics["uncalibrated"]["log_loss"] for name in "ab")
     assert first.value == pytest.approx(log_loss(Y, P), abs=1e-12)
@@ -83,15 +83,15 @@ def test_matrices():
         p = np.exp(heat * z)
         p /= p.sum(axis=1, keepdims=True)
         models[f"epoch {heat:g}"] = Predictions.from_arrays(label, p)
-    found = compare_models(models)
-    assert found.methods[-1] == "temperature"
-    assert found.positions == (1.0, 2.0, 3.0)
+    comparison = compare_models(models)
+    assert comparison.methods[-1] == "temperature"
+    assert comparison.positions == (1.0, 2.0, 3.0)
     for name, predictions in models.items():
-        metrics = found.models[name].metrics
+        metrics = comparison.models[name].metrics
         expected = log_loss(label, predictions.scores)
         assert metrics["uncalibrated"]["log_loss"].value == pytest.approx(expected, abs=1e-9)
         # Temperature scaling undoes each temperature, so all models have the same loss.
-        change = found.models[name].differences["temperature"]["log_loss"]
+        change = comparison.models[name].differences["temperature"]["log_loss"]
         assert abs(change.value) < 2e-3
         assert metrics["temperature"]["accuracy"].value == metrics["uncalibrated"]["accuracy"].value
 
@@ -101,9 +101,9 @@ def test_a_model_that_cannot_be_analysed_is_told(texts):
         "good": Predictions.from_arrays(Y, P),
         "bad": Predictions.from_arrays([1] * 9, [0.5] * 9),
     }
-    found = compare_models(models, method="beta")
-    assert list(found.models) == ["good"]
-    assert "bad" in found.failures
+    comparison = compare_models(models, method="beta")
+    assert list(comparison.models) == ["good"]
+    assert "bad" in comparison.failures
     with texts.raises(ValueError):
         compare_models({"a": models["bad"], "b": models["bad"]}, method="beta")
 
@@ -129,10 +129,10 @@ def test_classes_are_aligned_by_name():
             np.argsort(order)[label], score[:, order], class_names=[names[i] for i in order]
         ),
     }
-    found = compare_models(models)
-    for change in found.models["cab"].differences["uncalibrated"].values():
+    comparison = compare_models(models)
+    for change in comparison.models["cab"].differences["uncalibrated"].values():
         assert (change.value, change.low, change.high) == pytest.approx((0.0, 0.0, 0.0), abs=1e-12)
-    assert found.frame()["differences"].tolist() == ["reference"] * 3 + ["paired"] * 3
+    assert comparison.frame()["differences"].tolist() == ["reference"] * 3 + ["paired"] * 3
 
 
 def test_rows_in_another_order_are_said_to_be_unpaired():
@@ -141,8 +141,8 @@ def test_rows_in_another_order_are_said_to_be_unpaired():
         "a": Predictions.from_arrays(Y, P),
         "shuffled": Predictions.from_arrays(Y[order], P[order]),
     }
-    found = compare_models(models, method="platt")
-    assert set(found.frame().loc["shuffled", "differences"]) == {"unpaired"}
+    comparison = compare_models(models, method="platt")
+    assert set(comparison.frame().loc["shuffled", "differences"]) == {"unpaired"}
 
 
 def test_models_of_other_classes_are_refused(texts):
@@ -163,16 +163,16 @@ def test_models_of_other_classes_are_refused(texts):
 
 
 def test_progress_names_the_models():
-    told = []
+    calls = []
     models = {"a": Predictions.from_arrays(Y, P), "b": Predictions.from_arrays(Y, SURE)}
-    compare_models(models, method="beta", progress=lambda share, text: told.append((share, text)))
-    shares = [share for share, _ in told]
+    compare_models(models, method="beta", progress=lambda share, text: calls.append((share, text)))
+    shares = [share for share, _ in calls]
     assert shares == sorted(shares)
-    assert {text.split(":")[0] for _, text in told} == {"a", "b"}
+    assert {text.split(":")[0] for _, text in calls} == {"a", "b"}
 
 
-def test_frame(found):
-    frame = found.frame()
+def test_frame(comparison):
+    frame = comparison.frame()
     assert frame.index.names == ["model", "method"]
     assert frame.loc[("first", "uncalibrated"), "log_loss"] == pytest.approx(log_loss(Y, P))
     assert {"log_loss_low", "log_loss_diff", "log_loss_diff_high", "auc_low"} <= set(frame)

@@ -20,9 +20,9 @@ def test_one_score_is_a_test_of_one_mean(design_effect):
     shift = expit(0.1) - 0.5
     sd = np.sqrt(design_effect * 0.25 / 4000)
     expected = norm.sf(norm.isf(0.005) - shift / sd) + norm.cdf(-norm.isf(0.005) - shift / sd)
-    found = shift_power(cells, design_effect)
-    assert found.power == pytest.approx(expected, abs=0.03)
-    assert found.mean_shift == pytest.approx(shift)
+    power = shift_power(cells, design_effect)
+    assert power.power == pytest.approx(expected, abs=0.03)
+    assert power.mean_shift == pytest.approx(shift)
 
 
 def test_the_power_is_the_share_of_verdicts_that_reject():

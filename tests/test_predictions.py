@@ -105,7 +105,7 @@ def test_folds_are_numbered_by_name_in_any_order_of_the_rows():
 
 
 @pytest.mark.parametrize(
-    "named",
+    "columns",
     [
         {"fold": [1, 2, None]},
         {"fold": [1, 1, 1]},
@@ -113,9 +113,9 @@ def test_folds_are_numbered_by_name_in_any_order_of_the_rows():
         {"fold": [1, 2, 2], "test": [0, 1, 1]},
     ],
 )
-def test_folds_that_say_nothing_are_refused(named, texts):
+def test_folds_that_say_nothing_are_refused(columns, texts):
     with texts.raises(ValueError):
-        Predictions.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], **named)
+        Predictions.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], **columns)
 
 
 def test_a_row_without_a_group_is_refused(texts):

@@ -18,10 +18,10 @@ THREADS = (1, 2, 8)
 @cache
 def numbers(processor, threads, *populations):
     """What a process of its own prints: BLAS reads these variables when it is loaded."""
-    own = {"OPENBLAS_CORETYPE": processor, "OPENBLAS_NUM_THREADS": str(threads)}
+    variables = {"OPENBLAS_CORETYPE": processor, "OPENBLAS_NUM_THREADS": str(threads)}
     run = subprocess.run(
         [sys.executable, "-m", "tests.processors", *populations],
-        env={**os.environ, **own, "OMP_NUM_THREADS": str(threads)},
+        env={**os.environ, **variables, "OMP_NUM_THREADS": str(threads)},
         check=True,
         capture_output=True,
         text=True,
@@ -32,9 +32,9 @@ def numbers(processor, threads, *populations):
 def compare(one, other):
     """Numbers agree within 1e-5; counts of distinct values and words agree exactly."""
     assert list(one) == list(other)
-    for population, found in one.items():
-        assert list(found) == list(other[population])
-        for key, value in found.items():
+    for population, numbers in one.items():
+        assert list(numbers) == list(other[population])
+        for key, value in numbers.items():
             theirs, where = other[population][key], f"{population}: {key}"
             if key == "verdict" or key.endswith("distinct values"):
                 assert theirs == value, where

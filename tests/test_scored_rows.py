@@ -36,15 +36,17 @@ def test_groups_and_named_folds_are_kept_whole():
     loss = log_loss(grouped.outcome, calibrated_scores(analysis, grouped, "isotonic")["calibrated"])
     assert loss == pytest.approx(analysis.methods["isotonic"].metrics["log_loss"].value, abs=1e-12)
     fold = np.arange(3000) % 3
-    named = made(fold=fold)
-    analysis = calib.analyze(named, {"methods": ("platt",)})
-    found = calibrated_scores(analysis, named, "platt")["calibrated"].to_numpy()
+    predictions = made(fold=fold)
+    analysis = calib.analyze(predictions, {"methods": ("platt",)})
+    calibrated = calibrated_scores(analysis, predictions, "platt")["calibrated"].to_numpy()
     for number in range(3):
         alone = calib.calibrator("platt").fit(
-            named.scores[fold != number], named.outcome[fold != number]
+            predictions.scores[fold != number], predictions.outcome[fold != number]
         )
-        own = fold == number
-        np.testing.assert_allclose(found[own], alone.predict(named.scores[own]), rtol=1e-12)
+        in_fold = fold == number
+        np.testing.assert_allclose(
+            calibrated[in_fold], alone.predict(predictions.scores[in_fold]), rtol=1e-12
+        )
 
 
 def test_calibration_rows_are_said_to_have_been_fitted_on():
@@ -77,9 +79,9 @@ def test_a_matrix_has_a_column_per_class(split):
 def test_no_row_is_scored_by_a_calibrator_that_has_seen_it():
     predictions = made(400, decimals=12)
     analysis = calib.analyze(predictions, {"methods": ("isotonic",)})
-    own = calibrated_scores(analysis, predictions, "isotonic")["calibrated"]
+    calibrated = calibrated_scores(analysis, predictions, "isotonic")["calibrated"]
     fitted = analysis.held_out.calibrators["isotonic"].predict(predictions.scores)
-    assert log_loss(predictions.outcome, own) > log_loss(predictions.outcome, fitted)
+    assert log_loss(predictions.outcome, calibrated) > log_loss(predictions.outcome, fitted)
 
 
 def test_other_rows_and_unknown_methods_are_refused():

@@ -237,7 +237,7 @@ ROOMS = ("ui", "figures", "reports", "store", "cli", "loading", "analysis", "mat
 
 def test_numbers_become_text_in_one_place():
     paths = [path for room in ROOMS for path in (ROOT / "calib" / room).rglob("*.py")]
-    found = [
+    formats = [
         f"{name}:{node.lineno} {spec}"
         for path in [*paths, ROOT / "app.py", *(ROOT / "pages").glob("*.py")]
         if (name := path.relative_to(ROOT).as_posix()) not in OTHERS
@@ -249,4 +249,4 @@ def test_numbers_become_text_in_one_place():
         and spec[-1:] in "fge%"
         and "%Y" not in spec
     ]
-    assert found == []
+    assert formats == []

@@ -96,9 +96,11 @@ def test_calibrated_scores_show_no_evidence(texts):
 
 
 def test_p_values_are_those_of_holm():
-    found = adjusted({str(p): TestResult(1.0, p, "") for p in (0.011, 0.02, 0.9, 0.04, np.nan)})
-    assert list(found.values())[:4] == pytest.approx([0.044, 0.06, 0.9, 0.08])
-    assert np.isnan(found["nan"])
+    p_adjusted = adjusted(
+        {str(p): TestResult(1.0, p, "") for p in (0.011, 0.02, 0.9, 0.04, np.nan)}
+    )
+    assert list(p_adjusted.values())[:4] == pytest.approx([0.044, 0.06, 0.9, 0.08])
+    assert np.isnan(p_adjusted["nan"])
 
 
 def test_gaps_that_alternate_are_found_by_the_groups_and_called_uneven(texts):
@@ -163,10 +165,10 @@ def test_both_sides_of_an_error_are_named(texts):
 )
 def test_a_ranking_that_is_reversed_or_tells_nothing_is_said_with_its_auc(slope, kind, heading):
     outcome, score = sloped(np.random.default_rng(1), 4000, slope)
-    found = judge(ScoreCells.from_arrays(outcome, score))
-    assert (found.kind, found.heading) == (kind, heading)
+    verdict = judge(ScoreCells.from_arrays(outcome, score))
+    assert (verdict.kind, verdict.heading) == (kind, heading)
     area = mannwhitneyu(score[outcome], score[~outcome]).statistic
-    assert f"the AUC is {area / outcome.sum() / (~outcome).sum():.2f}" in found.finding
+    assert f"the AUC is {area / outcome.sum() / (~outcome).sum():.2f}" in verdict.finding
     # A top label whose confidences all err in one direction is overconfident or underconfident.
     words = view_words("top:1")
     confident = judge(counted((0.5, 500, 250), (0.75, 500, 250)), words=words)
@@ -224,10 +226,10 @@ def test_the_parts_of_a_made_sentence_are_all_of_it():
 
 
 def test_a_slope_that_only_its_own_tests_see_is_said_in_numbers(texts):
-    found = judge(ScoreCells.from_arrays(*sloped(np.random.default_rng([200, 0]), 200, 0.5)))
-    assert not {"ks", "kuiper"} & set(found.rejected)
-    assert found.kind == "overconfident"
-    texts.shown(found.sentence)
+    verdict = judge(ScoreCells.from_arrays(*sloped(np.random.default_rng([200, 0]), 200, 0.5)))
+    assert not {"ks", "kuiper"} & set(verdict.rejected)
+    assert verdict.kind == "overconfident"
+    texts.shown(verdict.sentence)
 
 
 def test_a_slope_that_clusters_leave_open_names_no_distortion():
@@ -306,17 +308,17 @@ def clusters(rng, n: int, slope: float) -> Predictions:
 
 def simulated(seeds: Iterable[int]) -> list[tuple[str, Predictions]]:
     """Data sets of many kinds and sizes."""
-    found = []
+    samples = []
     for seed in seeds:
         rng = np.random.default_rng(seed)
-        found += [("wavy", Predictions.from_arrays(*wavy(rng)))]
+        samples += [("wavy", Predictions.from_arrays(*wavy(rng)))]
         for slope, n in ((1.0, 300), (1.0, 1500), (0.6, 150), (0.85, 600), (1.2, 900)):
-            found += [(f"slope {slope}", Predictions.from_arrays(*sloped(rng, n, slope)))]
+            samples += [(f"slope {slope}", Predictions.from_arrays(*sloped(rng, n, slope)))]
         outcome, score = sloped(rng, 1500, 1.0)
-        found += [("too high", Predictions.from_arrays(outcome, expit(logit(score) + 0.2)))]
-        found += [("tied", Predictions.from_arrays(outcome, np.ceil(10 * score) / 10 - 0.05))]
-        found += [("clusters", clusters(rng, 1000, slope)) for slope in (1.0, 0.75)]
-    return found
+        samples += [("too high", Predictions.from_arrays(outcome, expit(logit(score) + 0.2)))]
+        samples += [("tied", Predictions.from_arrays(outcome, np.ceil(10 * score) / 10 - 0.05))]
+        samples += [("clusters", clusters(rng, 1000, slope)) for slope in (1.0, 0.75)]
+    return samples
 
 
 def check_agreement(analysis: Analysis) -> None:
@@ -370,11 +372,11 @@ def test_verdicts_of_a_matrix_agree_in_every_view():
 
 
 def rejections(draw, times: int) -> float:
-    found = [
+    rejected = [
         bool(judge(ScoreCells.from_arrays(*draw(rng))).rejected)
         for rng in np.random.default_rng(0).spawn(times)
     ]
-    return float(np.mean(found))
+    return float(np.mean(rejected))
 
 
 @pytest.mark.parametrize(("n", "times"), [(200, 200), (2000, 1000)])
@@ -415,10 +417,10 @@ CHANGES = {
 
 
 def test_the_simplest_of_the_equally_good_is_recommended(texts):
-    found = recommend(LOSSES, TO_BEST, CHANGES, cells(same))
-    assert found.method == "beta"
-    texts(found.sentence)
-    texts(found.reasons[1])
+    advice = recommend(LOSSES, TO_BEST, CHANGES, cells(same))
+    assert advice.method == "beta"
+    texts(advice.sentence)
+    texts(advice.reasons[1])
 
 
 @pytest.mark.parametrize(
@@ -433,9 +435,9 @@ def test_the_runner_up_of_the_best_is_named_with_its_difference(difference, text
     }
     changes = dict.fromkeys(losses, Estimate(-0.1, -0.12, -0.08))
     changes["uncalibrated"] = Estimate(0.0, 0.0, 0.0)
-    found = recommend(losses, to_best, changes, cells(same))
-    assert found.method == "beta"
-    texts(found.reasons[1])
+    advice = recommend(losses, to_best, changes, cells(same))
+    assert advice.method == "beta"
+    texts(advice.reasons[1])
 
 
 def test_equal_losses_are_called_the_same():
@@ -443,12 +445,12 @@ def test_equal_losses_are_called_the_same():
     to_best = dict.fromkeys(losses, Estimate(1e-15, -3e-12, 4e-12))
     changes = dict.fromkeys(losses, Estimate(-0.1, -0.12, -0.08))
     changes["uncalibrated"] = Estimate(0.0, 0.0, 0.0)
-    found = recommend(losses, to_best, changes, cells(same))
-    assert found.reasons[1] in ("Logistic has the same loss.", "Platt has the same loss.")
+    advice = recommend(losses, to_best, changes, cells(same))
+    assert advice.reasons[1] in ("Logistic has the same loss.", "Platt has the same loss.")
     # The method with the lowest loss is not the simplest.
     losses["spline"] = Estimate(0.6867999999)
-    found = recommend(losses, to_best, changes, cells(same))
-    assert found.reasons[1].endswith(" is simpler, and its log loss is the same.")
+    advice = recommend(losses, to_best, changes, cells(same))
+    assert advice.reasons[1].endswith(" is simpler, and its log loss is the same.")
 
 
 def test_a_method_without_a_significant_gain_of_its_own_is_not_recommended():
@@ -476,23 +478,23 @@ def test_scores_that_nothing_improves_are_kept(texts):
     losses = estimates(uncalibrated=0.5002, platt=0.5)
     to_best = {"uncalibrated": Estimate(0.0002, -0.001, 0.0014), "platt": Estimate(0, 0, 0)}
     changes = {"uncalibrated": Estimate(0, 0, 0), "platt": Estimate(-0.0002, -0.0014, 0.001)}
-    found = recommend(losses, to_best, changes, cells(same))
-    assert found.method == "uncalibrated"
-    texts(found.sentence)
-    texts(found.reasons[1])
+    advice = recommend(losses, to_best, changes, cells(same))
+    assert advice.method == "uncalibrated"
+    texts(advice.sentence)
+    texts(advice.reasons[1])
 
 
 def test_too_few_of_a_class_recommend_nothing(texts):
-    found = recommend(LOSSES, TO_BEST, CHANGES, cells(same, n=60))
-    assert found.method == ""
-    texts(found.sentence)
-    assert found.reasons == ("Only 27 positives; at least 100 are needed.",)
+    advice = recommend(LOSSES, TO_BEST, CHANGES, cells(same, n=60))
+    assert advice.method == ""
+    texts(advice.sentence)
+    assert advice.reasons == ("Only 27 positives; at least 100 are needed.",)
 
 
 def test_scores_that_were_compared_with_nothing_get_no_recommendation():
     alone = estimates(uncalibrated=0.5)
-    found = recommend(alone, alone, alone, cells(same))
-    assert (found.method, found.sentence) == ("", "No calibrator was compared.")
+    advice = recommend(alone, alone, alone, cells(same))
+    assert (advice.method, advice.sentence) == ("", "No calibrator was compared.")
 
 
 def test_a_range_that_all_but_reaches_the_lowest_score_is_said_up_to_its_end(texts):
@@ -534,8 +536,8 @@ def counted(*parts: tuple[float, int, int]) -> ScoreCells:
     return ScoreCells.from_arrays(outcome, np.repeat(score, n))
 
 
-def p_values(**found: float) -> dict[str, TestResult]:
-    return {key: TestResult(5.0, p, "") for key, p in found.items()}
+def p_values(**values: float) -> dict[str, TestResult]:
+    return {key: TestResult(5.0, p, "") for key, p in values.items()}
 
 
 # Observed minus expected positives are -400, then +100 or +101.
@@ -588,23 +590,26 @@ def test_a_range_in_the_middle_is_named_with_its_own_averages():
 @pytest.mark.parametrize(("p", "answer"), [(0.05, "no evidence"), (0.0499, "not calibrated")])
 def test_a_p_value_of_5_percent_is_no_rejection(p, answer):
     rows = counted((0.5, 800, 300))
-    found = judge(rows, p_values(ks=p, line=0.5), slope=Estimate(1.0))
-    assert found.answer == "no evidence"  # Holm's correction doubles the smaller p-value.
-    found = judge(rows, p_values(ks=p), slope=Estimate(1.0))
-    assert found.answer == answer
-    assert found.rejected == (("ks",) if p < 0.05 else ())
+    verdict = judge(rows, p_values(ks=p, line=0.5), slope=Estimate(1.0))
+    assert verdict.answer == "no evidence"  # Holm's correction doubles the smaller p-value.
+    verdict = judge(rows, p_values(ks=p), slope=Estimate(1.0))
+    assert verdict.answer == answer
+    assert verdict.rejected == (("ks",) if p < 0.05 else ())
 
 
 def test_the_evidence_is_a_test_that_rejects():
     tests = p_values(ks=0.05, line=0.001)
-    found = judge(counted((0.5, 800, 300)), tests, slope=Estimate(0.5, 0.4, 0.6))
-    assert (found.rejected, found.evidence) == (("line",), "slope and intercept χ² 5.0, p = 0.001")
+    verdict = judge(counted((0.5, 800, 300)), tests, slope=Estimate(0.5, 0.4, 0.6))
+    assert (verdict.rejected, verdict.evidence) == (
+        ("line",),
+        "slope and intercept χ² 5.0, p = 0.001",
+    )
     # Gaps of groups have no direction, so the test of the line is not cited for them.
     tests = p_values(hosmer_lemeshow=0.001, line=0.01)
-    found = judge(ScoreCells.from_arrays(*alternating()), tests, slope=Estimate(0.5, 0.4, 0.6))
-    assert (found.kind, found.evidence) == ("uneven", "Hosmer-Lemeshow χ² 5.0, p = 0.001")
-    found = judge(counted((0.5, 800, 300)), p_values(kuiper=0.001), slope=Estimate(1.0))
-    assert found.evidence == "Kuiper error 5.0000, p = 0.001"
+    verdict = judge(ScoreCells.from_arrays(*alternating()), tests, slope=Estimate(0.5, 0.4, 0.6))
+    assert (verdict.kind, verdict.evidence) == ("uneven", "Hosmer-Lemeshow χ² 5.0, p = 0.001")
+    verdict = judge(counted((0.5, 800, 300)), p_values(kuiper=0.001), slope=Estimate(1.0))
+    assert verdict.evidence == "Kuiper error 5.0000, p = 0.001"
 
 
 @pytest.mark.parametrize(
@@ -627,16 +632,16 @@ def test_the_evidence_is_a_test_that_rejects():
 )
 def test_a_slope_is_said_where_its_interval_leaves_1(slope, kind, finding):
     rows = counted((0.25, 800, 240), (0.75, 800, 560))
-    found = judge(rows, p_values(line=0.001), slope=slope)
-    assert found.kind == kind
-    assert re.search(finding, found.finding)
+    verdict = judge(rows, p_values(line=0.001), slope=slope)
+    assert verdict.kind == kind
+    assert re.search(finding, verdict.finding)
 
 
 @pytest.mark.parametrize("slope", [Estimate(0.9, 0.8, 1.0), Estimate(1.1, 1.0, 1.2)])
 def test_a_slope_that_reaches_1_leaves_the_averages_to_be_said(slope):
-    found = judge(counted((0.5, 800, 600)), p_values(line=0.001), slope=slope)
-    assert found.kind == "too low"
-    assert found.finding.startswith("Predictions average 50.0%, but 75.0% ")
+    verdict = judge(counted((0.5, 800, 600)), p_values(line=0.001), slope=slope)
+    assert verdict.kind == "too low"
+    assert verdict.finding.startswith("Predictions average 50.0%, but 75.0% ")
 
 
 @pytest.mark.parametrize(
@@ -647,9 +652,9 @@ def test_a_slope_that_reaches_1_leaves_the_averages_to_be_said(slope):
     ],
 )
 def test_tests_that_reject_are_counted_where_no_calibrator_helps(tests, said):
-    found = judge(counted((0.5, 800, 300)), tests, KEEP, slope=Estimate(1.0))
-    assert (found.answer, found.kind) == ("inconclusive", "too high")
-    assert said in found.sentence
+    verdict = judge(counted((0.5, 800, 300)), tests, KEEP, slope=Estimate(1.0))
+    assert (verdict.answer, verdict.kind) == ("inconclusive", "too high")
+    assert said in verdict.sentence
 
 
 @pytest.mark.parametrize("rarer", ["positives", "negatives"])
@@ -659,8 +664,8 @@ def test_a_hundred_rows_of_an_outcome_are_enough_and_99_are_not(rarer):
     fewer = ScoreCells.from_arrays(outcome[1:999], np.full(998, 0.5))
     calm = p_values(ks=0.5)
     assert judge(enough, calm).answer == "no evidence"
-    found = judge(fewer, calm).sentence
-    assert found == f"Inconclusive: 99 {rarer} are too few to detect typical miscalibration."
+    sentence = judge(fewer, calm).sentence
+    assert sentence == f"Inconclusive: 99 {rarer} are too few to detect typical miscalibration."
     assert recommend(LOSSES, TO_BEST, CHANGES, enough).method == "beta"
     assert recommend(LOSSES, TO_BEST, CHANGES, fewer).reasons == (
         f"Only 99 {rarer}; at least 100 are needed.",
@@ -687,17 +692,17 @@ def test_the_number_of_rows_that_tell_is_kish_s_by_the_design_effect():
 def test_the_reasons_say_why_not_the_method_of_the_lowest_loss():
     rows = cells(same)
     unsure = CHANGES | {"isotonic": Estimate(-0.1, -0.2, 0.0)}
-    found = recommend(LOSSES, TO_BEST, unsure, rows)
-    assert found.reasons[1].startswith("Its gain is not significant (−0.10, 95% CI ")
+    advice = recommend(LOSSES, TO_BEST, unsure, rows)
+    assert advice.reasons[1].startswith("Its gain is not significant (−0.10, 95% CI ")
     losses = estimates(uncalibrated=0.5, platt=0.6)
     to_best = {"uncalibrated": Estimate(0.0), "platt": Estimate(0.1, 0.05, 0.15)}
     assert len(recommend(losses, to_best, to_best, rows).reasons) == 1
     losses = estimates(uncalibrated=0.6, platt=0.5)
     to_best = {"uncalibrated": Estimate(0.1, 0.05, 0.15), "platt": Estimate(0.0)}
     changes = {"uncalibrated": Estimate(0.0), "platt": Estimate(-0.1, -0.15, -0.05)}
-    found = recommend(losses, to_best, changes, rows, level=0.9)
-    assert (found.method, len(found.reasons)) == ("platt", 1)
-    assert "90% CI" in found.sentence
+    advice = recommend(losses, to_best, changes, rows, level=0.9)
+    assert (advice.method, len(advice.reasons)) == ("platt", 1)
+    assert "90% CI" in advice.sentence
 
 
 @pytest.mark.parametrize(
@@ -712,9 +717,9 @@ def test_a_runner_up_differs_where_its_interval_lies_above_0(second, low, said):
     losses = {"uncalibrated": Estimate(0.6), "platt": Estimate(0.5), second: Estimate(0.501)}
     to_best = {key: Estimate(0.001, low, 0.002) for key in losses} | {"platt": Estimate(0.0)}
     changes = dict.fromkeys(losses, Estimate(-0.1, -0.12, -0.08)) | {"uncalibrated": Estimate(0.0)}
-    found = recommend(losses, to_best, changes, cells(same))
-    assert found.method == "platt"
-    assert said in found.reasons[1]
+    advice = recommend(losses, to_best, changes, cells(same))
+    assert advice.method == "platt"
+    assert said in advice.reasons[1]
 
 
 def test_the_runner_up_is_the_next_best_of_all():
@@ -754,9 +759,9 @@ def tilted(seed: int = 5, n: int = 12_000) -> Predictions:
 def test_classes_of_a_matrix_count_although_its_top_label_is_calibrated(texts):
     analysis = calib.analyze(tilted(), {"methods": ("vector",)})
     verdict, classes = analysis.verdict, analysis.multiclass.scored["uncalibrated"].classes
-    own = [test.p_value for test in analysis.uncalibrated.all_tests.values()]
-    assert holm(np.array(own)).min() > SIGNIFICANCE
-    together = holm(np.concatenate([own, classes.tested]))
+    p_values = [test.p_value for test in analysis.uncalibrated.all_tests.values()]
+    assert holm(np.array(p_values)).min() > SIGNIFICANCE
+    together = holm(np.concatenate([p_values, classes.tested]))
     assert list(verdict.p_adjusted.values()) == pytest.approx(together)
     n = int((together[5:] < SIGNIFICANCE).sum())
     assert (verdict.kind, verdict.answer) == ("some classes", "not calibrated")
@@ -809,14 +814,14 @@ def test_what_is_recommended_has_a_verdict_of_its_own():
 def test_a_view_that_gets_worse_is_said_with_the_best_method_of_that_view():
     analysis = calib.analyze(tilted(), {"methods": ("temperature", "vector", "ks_spline")})
     key, methods = "vector", analysis.methods
-    found = verdict_after(analysis.held_out, methods, analysis.settings, key, analysis.multiclass)
-    errors = {each: method.ks.statistic for each, method in methods.items()}
+    verdict = verdict_after(analysis.held_out, methods, analysis.settings, key, analysis.multiclass)
+    errors = {name: method.ks.statistic for name, method in methods.items()}
     best = min(errors, key=errors.__getitem__)
     assert errors[key] > errors["uncalibrated"] > errors[best]
-    assert found.notes[1] == (
+    assert verdict.notes[1] == (
         f"The KS error of the top label rises from {errors['uncalibrated']:.4f} to "
         f"{errors[key]:.4f}. {methods[best].label} has the lowest, {errors[best]:.4f}."
     )
-    said = found.after(methods[key].label, analysis.verdict)
+    said = verdict.after(methods[key].label, analysis.verdict)
     assert said.startswith("After Vector scaling: ")
     assert "Not calibrated" not in said

@@ -70,8 +70,8 @@ def against(other: Means, elsewhere: Mapping[tuple[str, ...], str]) -> Measured:
         model, _, method, metric = key
         held = model == "nb" and metric == "log_loss" and method in ("beta", "platt")
         tolerance = TOLERANCE if held and key not in elsewhere else NO_VALUE
-        known, note = other.get(key, NO_VALUE), elsewhere.get(key, "")
-        rows.append(Published(named(*key), known, ours, tolerance, PROTOCOL, note))
+        published, note = other.get(key, NO_VALUE), elsewhere.get(key, "")
+        rows.append(Published(named(*key), published, ours, tolerance, PROTOCOL, note))
     return Measured(tuple(rows))
 
 
@@ -133,14 +133,14 @@ def rank_rows(name: Callable[[str], str], ours: Ranking, other: Ranking | None) 
 
 def largest(rows: Rows, model: str, methods: Sequence[str] = ("beta", "platt")) -> Published:
     """The log loss that differs most."""
-    found = [rows[named(model, d, m, "log_loss")] for d, m in product(SETS, methods)]
-    return max(found, key=lambda row: abs(row.difference))
+    losses = [rows[named(model, d, m, "log_loss")] for d, m in product(SETS, methods)]
+    return max(losses, key=lambda row: abs(row.difference))
 
 
 def _within(rows: Rows, model: str) -> int:
     """How many log losses of Platt and beta are as near as they are asked to be."""
-    found = [rows[named(model, d, m, "log_loss")] for d, m in product(SETS, ("beta", "platt"))]
-    return sum(abs(row.difference) <= TOLERANCE for row in found)
+    losses = [rows[named(model, d, m, "log_loss")] for d, m in product(SETS, ("beta", "platt"))]
+    return sum(abs(row.difference) <= TOLERANCE for row in losses)
 
 
 def tell(rows: Rows) -> str:

@@ -73,14 +73,14 @@ def folds(y: np.ndarray, n: int, seed: int) -> Iterator[tuple[np.ndarray, np.nda
 def run(task: Task) -> pd.DataFrame:
     """Log loss and Brier score of every outer fold, model and method."""
     x, y = uci(task.data)
-    found = []
+    results = []
     with single_thread():
         for fold, (train, test) in enumerate(folds(y, OUTER, task.repeat)):
             for (model, method), p in predict(task, x, y, train, test).items():
                 losses = metrics.log_loss(y[test], p), metrics.brier_score(y[test], p)
-                found.append((task.data, model, method, task.repeat, fold, *losses))
+                results.append((task.data, model, method, task.repeat, fold, *losses))
     names = ["data", "model", "method", "repeat", "fold", "log_loss", "brier_score"]
-    return pd.DataFrame(found, columns=names)
+    return pd.DataFrame(results, columns=names)
 
 
 def predict(

@@ -55,8 +55,8 @@ def named(key: str, name: str) -> str:
 
 def unfitted(key: str) -> Calibrator:
     """The method; inverse weights know the factor and need no data."""
-    known = {"r": EVENT_WEIGHT} if key == "prior_shift" else {}
-    return textbook(calibrator(key, **known))
+    arguments = {"r": EVENT_WEIGHT} if key == "prior_shift" else {}
+    return textbook(calibrator(key, **arguments))
 
 
 @cache

@@ -78,13 +78,13 @@ def measure_wide() -> Measured:
     probs, label = archive["probs"], archive["y"]
     reference = pd.read_csv(find("cnn/wideresnet_reference.csv"), index_col="method")
     rows = []
-    for key, named in METHODS.items():
+    for key, column_name in METHODS.items():
         fitted = textbook(multiclass_calibrator(key)).fit(probs[:5000], label[:5000])
-        found = multiclass_metrics(label[5000:], fitted.predict(probs[5000:]))
+        metrics = multiclass_metrics(label[5000:], fitted.predict(probs[5000:]))
         for metric, (column, _) in COLUMNS.items():
             percent = 100.0 if metric.startswith("ks") else 1.0
-            other = reference.loc[named, column] if named else NO_VALUE
-            rows.append(wide_row(key, metric, float(other), percent * found[metric]))
+            other = reference.loc[column_name, column] if column_name else NO_VALUE
+            rows.append(wide_row(key, metric, float(other), percent * metrics[metric]))
     return Measured(tuple(rows))
 
 

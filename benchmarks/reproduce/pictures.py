@@ -57,5 +57,5 @@ def _settled(svg: str) -> str:
     """The same picture in the same bytes each time, without digits that nobody sees."""
     svg = RANDOM_CLASS.sub(r'\1"', svg)
     drawn = RANDOM_NAME.search(svg)
-    named = svg.replace(drawn[1], "plot") if drawn else svg
-    return ATTRIBUTE.sub(lambda found: LONG_NUMBER.sub(r"\1", found[0]), named)
+    renamed = svg.replace(drawn[1], "plot") if drawn else svg
+    return ATTRIBUTE.sub(lambda found: LONG_NUMBER.sub(r"\1", found[0]), renamed)

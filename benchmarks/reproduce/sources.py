@@ -58,12 +58,12 @@ def _from_openml(name: str) -> tuple[np.ndarray, np.ndarray]:
 
     title, version, positive = OPENML[name]
     try:
-        found = fetch_openml(title, version=version, as_frame=True, parser="auto")
+        data_set = fetch_openml(title, version=version, as_frame=True, parser="auto")
     except Exception as error:  # The network, the server or the format can fail in many ways.
         raise Absent(f"{name} is not in ../shared/data, and OpenML gave none ({error})") from None
     # Levels become numbers, as in the files of the paper.
     columns = [
         pd.factorize(c, sort=True)[0] if c.dtype.kind not in "if" else c
-        for _, c in found.data.items()
+        for _, c in data_set.data.items()
     ]
-    return np.column_stack(columns).astype(np.float64), (found.target == positive).to_numpy()
+    return np.column_stack(columns).astype(np.float64), (data_set.target == positive).to_numpy()

@@ -88,7 +88,7 @@ def forest_analysis() -> Analysis:
 
 def measure_figure_4() -> Measured:
     """What the four panels show, in numbers."""
-    found = forest_analysis()
+    analysis = forest_analysis()
     protocol = (
         "scikit-learn's digits, is it 5 or more; 100 trees of depth 6 on 599 rows, calibrators "
         "fitted on 599 others and scored on the last 599."
@@ -98,14 +98,14 @@ def measure_figure_4() -> Measured:
         Published(
             f"{name}, {key}",
             NO_VALUE,
-            found.methods[key].metrics[metric].value,
+            analysis.methods[key].metrics[metric].value,
             NO_VALUE,
             protocol,
         )
         for metric, name in said.items()
         for key in ("uncalibrated", "spline")
     )
-    return Measured(rows, {"splinecalib_forest": forest_chart(found)})
+    return Measured(rows, {"splinecalib_forest": forest_chart(analysis)})
 
 
 def tell_figure_4(rows: Rows) -> str:
@@ -127,9 +127,9 @@ def tell_figure_4(rows: Rows) -> str:
 
 def measure_algorithm_4() -> Measured:
     """Cross-validated calibration against a calibration set, from the same rows."""
-    found = pd.DataFrame([one_split(seed) for seed in range(SEEDS)]).mean()
+    means = pd.DataFrame([one_split(seed) for seed in range(SEEDS)]).mean()
     rows = tuple(
-        Published(f"{way}, {metric}", NO_VALUE, found[way, metric], NO_VALUE, DIGITS)
+        Published(f"{way}, {metric}", NO_VALUE, means[way, metric], NO_VALUE, DIGITS)
         for metric in ("log loss", "accuracy")
         for way in ("not calibrated", "calibration set", "Algorithm 4")
     )
@@ -155,9 +155,9 @@ def one_split(seed: int) -> dict[tuple[str, str], float]:
         .fit(x, y)
         .predict_proba(new),
     }
-    found = {way: multiclass_metrics(truth, p) for way, p in ways.items()}
+    metrics = {way: multiclass_metrics(truth, p) for way, p in ways.items()}
     return {
-        (way, name): found[way][key]
+        (way, name): metrics[way][key]
         for way in ways
         for name, key in (("log loss", "log_loss"), ("accuracy", "accuracy"))
     }

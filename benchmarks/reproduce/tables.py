@@ -39,8 +39,8 @@ def plain_table(rows: Rows) -> str:
 
 
 def _line(row: Published) -> list[str]:
-    known = "" if math.isnan(row.published) else printed(row)
-    return [known, _number(row.ours, row), _difference(row), _allowed(row), row.note]
+    published = "" if math.isnan(row.published) else printed(row)
+    return [published, _number(row.ours, row), _difference(row), _allowed(row), row.note]
 
 
 def _number(value: float, row: Published) -> str:

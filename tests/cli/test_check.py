@@ -19,7 +19,7 @@ def method(folder):
 
 def limits(method, **factors):
     """Options with limits at a multiple of what the library found."""
-    found = {
+    values = {
         "max-ks": method.metrics["ks_error"].value,
         "max-ece": method.metrics["ece_quantile"].value,
         "max-log-loss": method.metrics["log_loss"].value,
@@ -28,7 +28,7 @@ def limits(method, **factors):
     return [
         part
         for name, factor in factors.items()
-        for part in (f"--{name.replace('_', '-')}", repr(found[name.replace("_", "-")] * factor))
+        for part in (f"--{name.replace('_', '-')}", repr(values[name.replace("_", "-")] * factor))
     ]
 
 
@@ -46,7 +46,8 @@ def test_the_tests_of_the_checked_calibrator_are_said(run, folder, tmp_path):
     assert analysis.after_sentence.startswith("After Platt: ")
     assert done.err.endswith(f"tests: {analysis.after_sentence}\n")
     facts = {
-        each.get("name"): each.get("value") for each in ElementTree.parse(place).iter("property")
+        element.get("name"): element.get("value")
+        for element in ElementTree.parse(place).iter("property")
     }
     assert facts["tests"] == analysis.after_sentence
 

@@ -41,11 +41,11 @@ def test_without_a_file_it_is_told_as_markdown(run, two):
 
 def test_the_json_holds_every_number_and_every_refusal(two):
     comparison = compare_reports(*map(Report.open, two))
-    found = json.loads(comparison.json())
-    assert (found["first"]["title"], found["second"]["title"]) == ("march", "april")
-    assert not found["same_rows"]
-    assert [each["name"] for each in found["settings"] if each["changed"]] == ["n_bins"]
-    for row, change in zip(found["metrics"], comparison.metrics, strict=True):
+    data = json.loads(comparison.json())
+    assert (data["first"]["title"], data["second"]["title"]) == ("march", "april")
+    assert not data["same_rows"]
+    assert [setting["name"] for setting in data["settings"] if setting["changed"]] == ["n_bins"]
+    for row, change in zip(data["metrics"], comparison.metrics, strict=True):
         assert (row["method"], row["metric"]) == (change.method, change.column.key)
         assert row["first"] == change.first.value
         assert row["reason"] == change.reason

@@ -80,10 +80,12 @@ def test_a_file_of_counts_is_read_as_such(folder, run, tmp_path, texts):
     )
     path = tmp_path / "counts.parquet"
     calib.aggregate(rows).save(path)
-    named = ("--outcome", "y", "--score", "p", "--slice", "half", "--time", "times")
+    arguments = ("--outcome", "y", "--score", "p", "--slice", "half", "--time", "times")
     methods = ("--methods", "platt")
     files = [tmp_path / "rows.json", tmp_path / "counts.json"]
-    assert run("report", folder / "scores.parquet", *named, *methods, "-o", files[0]).status == 0
+    assert (
+        run("report", folder / "scores.parquet", *arguments, *methods, "-o", files[0]).status == 0
+    )
     done = run("report", path, "--name", "scores.parquet", *methods, "-o", files[1])
     assert (done.status, done.err) == (0, "outcome: y, score: p, positive: yes\n")
     one, other = (Report.open(file) for file in files)
@@ -94,7 +96,7 @@ def test_a_file_of_counts_is_read_as_such(folder, run, tmp_path, texts):
     )
     checks = [
         run("check", *data, "--max-ks", "0.5")
-        for data in ((path,), (folder / "scores.parquet", *named))
+        for data in ((path,), (folder / "scores.parquet", *arguments))
     ]
     assert (checks[0].status, checks[0].out) == (checks[1].status, checks[1].out)
     wrong = run("check", path, "--score", "p", "--max-ks", "0.5")
@@ -106,26 +108,26 @@ def test_a_sample_of_a_folder_is_reported_and_made_again(run, tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     score = RNG.dirichlet(np.ones(3), 900)
     rows = pd.DataFrame(score, columns=["p_ant", "p_bee", "p_cow"]).assign(row=range(900))
-    rows["y"] = [RNG.choice(["ant", "bee", "cow"], p=own) for own in score]
+    rows["y"] = [RNG.choice(["ant", "bee", "cow"], p=column) for column in score]
     (tmp_path / "parts").mkdir()
     rows.iloc[:500].to_parquet(tmp_path / "parts" / "0.parquet")
     rows.iloc[500:].to_parquet(tmp_path / "parts" / "1.parquet")
     scores = [word for name in ("p_ant", "p_bee", "p_cow") for word in ("--score", name)]
-    named = ("--outcome", "y", *scores, "--methods", "temperature", "-o", "r.json")
+    options = ("--outcome", "y", *scores, "--methods", "temperature", "-o", "r.json")
     drawn = ("--sample", 300, "--sample-key", "row", "--sample-seed", 5)
-    done = run("report", "parts", *drawn, *named)
+    done = run("report", "parts", *drawn, *options)
     assert (done.status, done.err) == (0, "outcome: y, score: p_ant, p_bee, p_cow\n")
     report = Report.open("r.json")
     assert "These are 300 of 900 rows" in report.analysis.warnings[0]
-    own = calib.scan_sample(
+    column = calib.scan_sample(
         "parts", n=300, key="row", seed=5, outcome="y", score=["p_ant", "p_bee", "p_cow"]
     )
-    assert report.analysis.data.fingerprint == own.fingerprint
+    assert report.analysis.data.fingerprint == column.fingerprint
     _, *arguments = shlex.split(command_line(report).replace("settings.json", "r.json"))
     assert run(*arguments[:-1], "again.json").status == 0
     assert Report.open("again.json").analysis.data == report.analysis.data
-    exec(library_call(report), found := {})
-    assert found["report"].analysis.data == report.analysis.data
+    exec(library_call(report), names := {})
+    assert names["report"].analysis.data == report.analysis.data
 
 
 REFUSED = {
@@ -165,10 +167,21 @@ def test_reversed_scores_are_warned_of_with_the_options_that_settle_it(run, tmp_
 def test_a_third_label_is_asked_about(tmp_path, run):
     path = tmp_path / "rows.csv"
     path.write_text("y,p\n" + "0,0.2\n1,0.8\n0,0.4\n1,0.6\n#REF!,0.5\n" * 60)
-    named = ("check", path, "--outcome", "y", "--score", "p", "--positive", "1", "--max-ks", "1")
-    refused = run(*named, "--strict")
+    arguments = (
+        "check",
+        path,
+        "--outcome",
+        "y",
+        "--score",
+        "p",
+        "--positive",
+        "1",
+        "--max-ks",
+        "1",
+    )
+    refused = run(*arguments, "--strict")
     assert refused.status == 2
     assert "--negative" in refused.err
     assert "--others-negative" in refused.err
-    assert run(*named, "--strict", "--others-negative").status == 0
-    assert run(*named, "--strict", "--negative", "0", "--drop-missing").status == 0
+    assert run(*arguments, "--strict", "--others-negative").status == 0
+    assert run(*arguments, "--strict", "--negative", "0", "--drop-missing").status == 0

@@ -68,7 +68,7 @@ def test_the_conversion_of_the_scores_is_in_every_file(run, tmp_path):
         assert np.allclose(calib.load_calibrator(files[0]).predict(raw), expected, rtol=1e-9)
         names = {}
         exec(files[1].read_text(), names)
-        assert np.allclose([names["calibrate"](each) for each in raw], expected, rtol=1e-9)
+        assert np.allclose([names["calibrate"](value) for value in raw], expected, rtol=1e-9)
 
 
 def test_a_matrix_is_exported_with_the_names_of_its_classes(run, tmp_path):

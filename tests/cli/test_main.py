@@ -145,9 +145,9 @@ sys.exit(main())
 
 def test_whoever_interrupts_twice_leaves_no_folder(tmp_path):
     command = [sys.executable, "-c", INTERRUPTED_TWICE, "check", "-", "--max-ks", "1"]
-    known = os.environ | {"TMPDIR": str(tmp_path)}
+    variables = os.environ | {"TMPDIR": str(tmp_path)}
     done = subprocess.run(
-        command, cwd=ROOT, env=known, stdin=subprocess.DEVNULL, capture_output=True, check=False
+        command, cwd=ROOT, env=variables, stdin=subprocess.DEVNULL, capture_output=True, check=False
     )
     assert (done.returncode, done.stderr) == (130, b"")
     assert list(tmp_path.iterdir()) == []
@@ -191,24 +191,24 @@ def test_what_is_verified_can_come_from_standard_input(run, folder, tmp_path, mo
 
 @pytest.mark.parametrize("name", ["scores.csv", "scores.parquet"])
 def test_what_is_counted_can_come_from_standard_input(name, run, folder, tmp_path, monkeypatch):
-    named = ("--outcome", "y", "--score", "p", "-o")
+    arguments = ("--outcome", "y", "--score", "p", "-o")
     counted = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
-    assert run("scan", folder / name, *named, counted[0]).status == 0
+    assert run("scan", folder / name, *arguments, counted[0]).status == 0
     piped(monkeypatch, (folder / name).read_bytes())
-    assert run("scan", "-", *named, counted[1]).status == 0
+    assert run("scan", "-", *arguments, counted[1]).status == 0
     first, second = map(calib.Aggregate.load, counted)
     assert first.fingerprint == second.fingerprint
     assert second.name == "standard-input"
 
 
 def test_a_scan_names_the_option_that_repairs(run, folder, tmp_path):
-    named = ("scan", folder / "percent.csv", "--outcome", "y", "--score", "p", "-o")
-    done = run(*named, tmp_path / "cells.parquet")
+    arguments = ("scan", folder / "percent.csv", "--outcome", "y", "--score", "p", "-o")
+    done = run(*arguments, tmp_path / "cells.parquet")
     assert (done.status, done.out) == (2, "")
     repair = "On the command line: --transform percent."
     assert done.err.endswith(f"divide them by 100. {repair}\n")
     assert "Python" not in done.err
-    assert run(*named, tmp_path / "cells.parquet", "--transform", "percent").status == 0
+    assert run(*arguments, tmp_path / "cells.parquet", "--transform", "percent").status == 0
 
 
 def test_standard_input_is_read_once(run):
@@ -242,10 +242,10 @@ def options(command: str) -> dict[str, argparse.Action]:
 
 def test_every_setting_has_an_option_with_words_and_no_default_of_its_own():
     for command, left_out in (("report", set()), ("check", {"methods"})):
-        known = options(command)
+        by_name = options(command)
         for field in fields(Settings):
             if field.name not in left_out:
-                action = known[field.name]
+                action = by_name[field.name]
                 name = option_of(field.name).removeprefix("--")
                 assert action.option_strings == [f"--{name}"]
                 assert action.default is argparse.SUPPRESS
@@ -303,9 +303,9 @@ def test_the_examples_of_help_and_pages_run(source, run, folder, carried, tmp_pa
     monkeypatch.setattr("calib.cli.options.default_settings", one_method)
     is_page = source.endswith(".md")
     text = (ROOT / source).read_text() if is_page else run(source, "--help").out
-    found = commands(text)
-    assert found
-    for line in found:
+    lines = commands(text)
+    assert lines
+    for line in lines:
         done = run(*shlex.split(line, comments=True))
         assert done.status in (0, 1), f"{line}: {done.err}"
 
@@ -321,11 +321,11 @@ def carried(folder, tmp_path_factory):
     pem = made / "key.pem"
     pem.write_bytes(key.private_bytes(PEM, PKCS8, serialization.NoEncryption()))
     (made / "key.pub").write_bytes(key.public_key().public_bytes(PEM, SUBJECT))
-    named = ("--outcome", "y", "--score", "p", "--methods", "platt", "--grade", "exact")
+    arguments = ("--outcome", "y", "--score", "p", "--methods", "platt", "--grade", "exact")
     for file, name in (("scores.csv", "north"), ("more.csv", "south"), ("scores.csv", "report")):
-        given = ("report", folder / file, *named, "--sign", pem, "-o", made / f"{name}.json")
+        given = ("report", folder / file, *arguments, "--sign", pem, "-o", made / f"{name}.json")
         assert main([str(each) for each in given]) == 0
-    given = ("export", folder / "scores.csv", *named[:4], "--method", "platt", "-o")
+    given = ("export", folder / "scores.csv", *arguments[:4], "--method", "platt", "-o")
     for form in ("map.sql", "map.json"):
         assert main([*map(str, given), str(made / form)]) == 0
     return made

@@ -39,8 +39,8 @@ def test_a_command_says_what_it_guessed(command, rows, run):
     assert first_line(done) == (
         "outcome: sick, score: risk, positive: 1, slices: sex (guessed: score, slices)\n"
     )
-    named = ("--outcome", "sick", "--score", "risk", "--positive", "1", "--exact")
-    done = run(command, "rows.csv", *named, *COMMANDS[command])
+    arguments = ("--outcome", "sick", "--score", "risk", "--positive", "1", "--exact")
+    done = run(command, "rows.csv", *arguments, *COMMANDS[command])
     assert first_line(done) == "outcome: sick, score: risk, positive: 1\n"
 
 
@@ -65,9 +65,9 @@ def test_a_report_a_value_and_junit_say_the_same(rows, run, tmp_path):
 def test_a_scan_says_which_class_it_took_as_positive(rows, run):
     frame = pd.DataFrame({"y": np.where(Y, "yes", "no"), "p": P, "b": Y})
     frame.to_csv("words.csv", index=False)
-    named = ("scan", "words.csv", "--score", "p", "-o", "cells.parquet", "--outcome")
+    arguments = ("scan", "words.csv", "--score", "p", "-o", "cells.parquet", "--outcome")
     first = {
-        options: run(*named, *options).err.splitlines()[0]
+        options: run(*arguments, *options).err.splitlines()[0]
         for options in (("y",), ("y", "--positive", "no"), ("b",))
     }
     assert list(first.values()) == [

@@ -64,8 +64,8 @@ CASES = {
 @pytest.mark.parametrize("case", common_first(CASES, {"csv", "split", "weight", "names"}))
 def test_the_command_line_gives_the_report_of_the_library(case, folder, run, tmp_path):
     file, options, columns = CASES[case]
-    named = ("--outcome", "y", "--score", "p", *options)
-    done = run("report", folder / file, *named, *FAST, "-o", tmp_path / "r.json")
+    arguments = ("--outcome", "y", "--score", "p", *options)
+    done = run("report", folder / file, *arguments, *FAST, "-o", tmp_path / "r.json")
     assert (done.status, done.out) == (0, f"{tmp_path / 'r.json'}\n")
     assert done.err.startswith("outcome: y, score: p, positive: ")
     assert done.err.count("\n") == 1
@@ -112,11 +112,11 @@ def test_twice_the_same_bytes_in_two_processes(folder, run, tmp_path):
     here, other = tmp_path / "here.json", tmp_path / "other.json"
     assert run(*command, here).status == 0
     # The other process has another seed of hashes than this one.
-    own = os.environ.get("PYTHONHASHSEED", "random")
+    seed = os.environ.get("PYTHONHASHSEED", "random")
     done = subprocess.run(
         [sys.executable, "-W", "error", "-m", "calib", *map(str, (*command, other))],
         cwd=ROOT,
-        env=os.environ | {"PYTHONHASHSEED": "2" if own == "1" else "1"},
+        env=os.environ | {"PYTHONHASHSEED": "2" if seed == "1" else "1"},
         capture_output=True,
         check=False,
     )
@@ -217,8 +217,8 @@ def test_images_go_into_the_archive_with_the_tables(folder, run, tmp_path, texts
         path,
     )
     assert done.status == 0, done.err
-    found = {"metrics.csv", "01_verdict.svg", "02_cumulative_difference.svg"}
-    assert found <= set(names(path)), names(path)
+    members = {"metrics.csv", "01_verdict.svg", "02_cumulative_difference.svg"}
+    assert members <= set(names(path)), names(path)
     texts.shown(done.err)
 
 
@@ -236,13 +236,13 @@ def test_a_matrix_begins_where_matrices_begin(run, tmp_path):
     lines = [f"{'abc'[k]},{','.join(map(str, row))}" for k, row in zip(label, scores, strict=True)]
     source = tmp_path / "matrix.csv"
     source.write_text("label,a,b,c\n" + "\n".join(lines) + "\n")
-    named = ("--outcome", "label", "--score", "a", "--score", "b", "--score", "c")
+    arguments = ("--outcome", "label", "--score", "a", "--score", "b", "--score", "c")
     path = tmp_path / "r.json"
-    done = run("report", source, *named, "--methods", "temperature", "-o", path)
+    done = run("report", source, *arguments, "--methods", "temperature", "-o", path)
     assert done.status == 0, done.err
     settings = json.loads(path.read_text())["analysis"]["settings"]
     assert (settings["view"], settings["methods"]) == ("top:1", ["uncalibrated", "temperature"])
     done = run(
-        "check", source, *named, "--view", "class:2", "--method", "vector", "--max-ks", "0.2"
+        "check", source, *arguments, "--view", "class:2", "--method", "vector", "--max-ks", "0.2"
     )
     assert done.status == 0, done.err

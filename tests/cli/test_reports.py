@@ -54,9 +54,9 @@ def test_damage_is_named_and_told_by_the_status(saved, capsys, tmp_path):
         connection.execute("DROP TRIGGER calib_reports_stay")
         connection.execute("UPDATE calib_reports SET content = x'00'")
     connection.close()
-    told = said(capsys, "verify", status=1)
-    assert f"The saved report {saved!r} cannot be opened: it is damaged." in told
-    assert "1 problem" in told
+    printed = said(capsys, "verify", status=1)
+    assert f"The saved report {saved!r} cannot be opened: it is damaged." in printed
+    assert "1 problem" in printed
 
 
 def test_an_id_that_is_not_there(saved, capsys):

@@ -60,8 +60,8 @@ def elsewhere(tmp_path, monkeypatch):
 def served(monkeypatch):
     """Data as `calib serve` holds them, for this test."""
 
-    def hold(*sources, table=None, **named):
-        serving.hold([str(source) for source in sources], table, named)
+    def hold(*sources, table=None, **arguments):
+        serving.hold([str(source) for source in sources], table, arguments)
         return serving.of_server()
 
     monkeypatch.setenv(serving.VARIABLE, "")
@@ -72,12 +72,12 @@ def served(monkeypatch):
 
 
 def declared():
-    found = {}
+    values = {}
     for section, options in tomllib.loads((ROOT / ".streamlit/config.toml").read_text()).items():
         for name, value in options.items():
             inner = value if isinstance(value, dict) else {None: value}
-            found |= {".".join(filter(None, (section, name, key))): v for key, v in inner.items()}
-    return found
+            values |= {".".join(filter(None, (section, name, key))): v for key, v in inner.items()}
+    return values
 
 
 def options_of_servers(*servers):
@@ -110,21 +110,21 @@ def test_options_of_the_app_hold_in_any_folder_and_are_changed_by_line_and_envir
 
 
 def test_an_address_of_version_6_is_printed_in_brackets(elsewhere):
-    known, plain = options_of_servers((["--address", "::1"], {}), (["--address", "10.0.0.7"], {}))
-    assert (known["server.address"], known["browser.serverAddress"]) == ("::1", "[::1]")
-    assert known["server.allowedHosts"] == ["localhost", "127.0.0.1", "::1"]
+    ipv6, plain = options_of_servers((["--address", "::1"], {}), (["--address", "10.0.0.7"], {}))
+    assert (ipv6["server.address"], ipv6["browser.serverAddress"]) == ("::1", "[::1]")
+    assert ipv6["server.allowedHosts"] == ["localhost", "127.0.0.1", "::1"]
     assert plain["browser.serverAddress"] == "localhost"
 
 
 def listening(port):
     """Local addresses of sockets that listen on a port, from /proc as hexadecimal digits."""
-    found = set()
+    ports = set()
     for table in ("tcp", "tcp6"):
         for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
             local, state = line.split()[1], line.split()[3]
             if state == "0A" and local.endswith(f":{port:04X}"):
-                found.add(local.rpartition(":")[0])
-    return found
+                ports.add(local.rpartition(":")[0])
+    return ports
 
 
 def test_it_answers_on_this_machine_only_and_stops_quietly(elsewhere, folder):
@@ -157,9 +157,9 @@ def test_it_answers_on_this_machine_only_and_stops_quietly(elsewhere, folder):
     assert log.read_text().removeprefix(said).strip() in {"", "Stopping..."}
 
 
-def opened(**named):
+def opened(**parameters):
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    for name, value in named.items():
+    for name, value in parameters.items():
         app.query_params[name] = value
     app.run()
     assert not app.exception
@@ -209,9 +209,9 @@ def test_a_folder_a_glob_and_a_table_are_read(kind, served, folder, tmp_path):
         rows[:300].to_parquet(tmp_path / "a.parquet")
         rows[300:].to_parquet(tmp_path / "b.parquet")
     source = {"folder": "", "glob": "*.parquet", "database": "team.duckdb"}[kind]
-    found = served(tmp_path / source, table=table, outcome="y", score="p").predictions
-    assert len(found) == 600
-    assert sorted(found.scores) == sorted(rows["p"])
+    predictions = served(tmp_path / source, table=table, outcome="y", score="p").predictions
+    assert len(predictions) == 600
+    assert sorted(predictions.scores) == sorted(rows["p"])
 
 
 @pytest.mark.parametrize(
@@ -254,6 +254,6 @@ def test_the_command_alone_opens_the_dashboard(monkeypatch):
     from calib.ui.session import serving
 
     started = []
-    monkeypatch.setattr(serving, "serve", lambda *named: started.append(named))
+    monkeypatch.setattr(serving, "serve", lambda *arguments: started.append(arguments))
     assert main([]) == 0
-    assert [(*named, bool(css)) for *named, css in started] == [(None, None, [], True)]
+    assert [(*arguments, bool(css)) for *arguments, css in started] == [(None, None, [], True)]

@@ -30,9 +30,9 @@ def stored(folder, tmp_path_factory):
     rows = pd.DataFrame(scores, columns=["p_a", "p_b", "p_c"])
     rows["y"] = [rng.choice(list("abc"), p=row) for row in scores]
     rows.to_csv(made / "matrix.csv", index=False)
-    named = ["--outcome", "y", "--score", "p_a", "--score", "p_b", "--score", "p_c"]
-    named += ["--view", "class:2", "--methods", "temperature", "-o", str(made / "matrix.json")]
-    assert main(["report", str(made / "matrix.csv"), *named]) == 0
+    arguments = ["--outcome", "y", "--score", "p_a", "--score", "p_b", "--score", "p_c"]
+    arguments += ["--view", "class:2", "--methods", "temperature", "-o", str(made / "matrix.json")]
+    assert main(["report", str(made / "matrix.csv"), *arguments]) == 0
     return made
 
 
@@ -81,8 +81,17 @@ def test_an_option_takes_the_place_of_what_it_excludes(
 ):
     monkeypatch.chdir(folder)
     first, second = tmp_path / "first.json", tmp_path / "second.json"
-    named = ("--outcome", "y", "--score", "p", "--methods", "", "--no-parts", *made_with.split())
-    assert run("report", "scores.csv", *named, "-o", first).status == 0
+    arguments = (
+        "--outcome",
+        "y",
+        "--score",
+        "p",
+        "--methods",
+        "",
+        "--no-parts",
+        *made_with.split(),
+    )
+    assert run("report", "scores.csv", *arguments, "-o", first).status == 0
     done = run("report", "scores.csv", "--settings", first, *options.split(), "-o", second)
     assert done.status == 0, done.err
     origin = Report.open(second).analysis.data.origin
@@ -91,8 +100,8 @@ def test_an_option_takes_the_place_of_what_it_excludes(
 
 def test_a_report_without_parts_has_none_again_unless_an_option_names_some(run, folder, tmp_path):
     path = tmp_path / "plain.json"
-    named = ("--outcome", "y", "--score", "p", "--methods", "", "--no-parts")
-    assert run("report", folder / "scores.csv", *named, "-o", path).status == 0
+    arguments = ("--outcome", "y", "--score", "p", "--methods", "", "--no-parts")
+    assert run("report", folder / "scores.csv", *arguments, "-o", path).status == 0
     command = ("report", folder / "scores.csv", "--settings", path, "-o", tmp_path / "r.json")
     for options, has_parts in ((), False), (("--cost-fn", "3"), True):
         assert run(*command, *options).status == 0
@@ -113,14 +122,14 @@ def test_a_test_file_lies_beside_the_predictions(run, folder, tmp_path):
 
 
 def test_check_and_export_take_the_settings(run, stored, folder, tmp_path):
-    named = ("--settings", stored / "r.json")
-    done = run("check", folder / "scores.csv", *named, "--max-ks", "1", "--method", "platt")
+    arguments = ("--settings", stored / "r.json")
+    done = run("check", folder / "scores.csv", *arguments, "--max-ks", "1", "--method", "platt")
     assert done.status == 0, done.err
     assert done.out.startswith("pass: KS error")
     assert "weight: times" in done.err
     from_settings, from_options = tmp_path / "settings.js", tmp_path / "options.js"
     command = ("export", folder / "scores.csv", "--method", "platt")
-    assert run(*command, *named, "-o", from_settings).status == 0
+    assert run(*command, *arguments, "-o", from_settings).status == 0
     columns = MADE[: MADE.index("--slice")]
     assert run(*command, *columns, "-o", from_options).status == 0
     # The last line has the checksum of a file that also names the settings.
@@ -130,8 +139,8 @@ def test_check_and_export_take_the_settings(run, stored, folder, tmp_path):
 
 def test_counts_and_examples_have_columns_of_their_own(run, stored, again, folder, tmp_path):
     cells = tmp_path / "cells.parquet"
-    named = ("--outcome", "y", "--score", "p", "--slice", "half", "--positive", "no")
-    assert run("scan", folder / "scores.parquet", *named, "-o", cells).status == 0
+    arguments = ("--outcome", "y", "--score", "p", "--slice", "half", "--positive", "no")
+    assert run("scan", folder / "scores.parquet", *arguments, "-o", cells).status == 0
     assert again(file=cells).analysis.settings.n_bins == 9
     settings = ("--settings", stored / "r.json", "--max-ks", "1")
     done = run("check", "example:logistic", *settings)

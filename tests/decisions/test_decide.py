@@ -117,12 +117,12 @@ def test_ties_under_a_capacity_count_as_the_average_over_lots(tied):
     score, outcome = rows.score, rows.outcome
     decision = decide(tied, Costs(1, 4, 0.1)).methods["uncalibrated"]
     rng = np.random.default_rng(0)
-    found = []
+    flagged = []
     for _ in range(4000):
         order = np.lexsort((rng.random(len(score)), -score))
-        found.append(outcome[order[:300]].sum())
-    error = np.std(found) / np.sqrt(len(found))
-    assert decision.true_positives == pytest.approx(np.mean(found), abs=4 * error)
+        flagged.append(outcome[order[:300]].sum())
+    error = np.std(flagged) / np.sqrt(len(flagged))
+    assert decision.true_positives == pytest.approx(np.mean(flagged), abs=4 * error)
 
 
 def test_extremes_and_table(held_out):

@@ -9,12 +9,14 @@ from tests.expanded import expanded
 def test_sums_over_the_rows_in_the_range(held_out):
     counts = expected_counts(held_out, 0.2, 0.7)
     rows, scores_of = expanded(held_out)
-    own = (rows.score >= 0.2) & (rows.score <= 0.7)
-    assert (counts.rows, counts.observed) == (own.sum(), rows.outcome[own].sum())
+    inside = (rows.score >= 0.2) & (rows.score <= 0.7)
+    assert (counts.rows, counts.observed) == (inside.sum(), rows.outcome[inside].sum())
     for key, scores in scores_of.items():
-        assert counts.expected[key] == pytest.approx(scores[own].sum())
-        difference = (rows.outcome - scores)[own]
-        low, high = stats.norm.interval(0.95, difference.sum(), stats.sem(difference) * own.sum())
+        assert counts.expected[key] == pytest.approx(scores[inside].sum())
+        difference = (rows.outcome - scores)[inside]
+        low, high = stats.norm.interval(
+            0.95, difference.sum(), stats.sem(difference) * inside.sum()
+        )
         excess = counts.excess[key]
         assert (excess.value, excess.low, excess.high) == pytest.approx(
             (difference.sum(), low, high), abs=1e-9

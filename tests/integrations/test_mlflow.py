@@ -44,14 +44,14 @@ def test_a_run_gets_the_report_its_metrics_and_its_answer(named, analysis, tmp_p
             log_report(analysis)
     if named:
         log_report(calib.report(analysis), run_id=run.info.run_id)
-    found = mlflow.get_run(run.info.run_id).data
+    data = mlflow.get_run(run.info.run_id).data
     table = analysis.table()
     assert analysis.recommendation.method == "beta"
     for method in ("uncalibrated", "beta"):
-        logged = found.metrics[f"calib/{method}/ks_error"]
+        logged = data.metrics[f"calib/{method}/ks_error"]
         assert logged == pytest.approx(table.loc[method, "ks_error"], rel=1e-12)
-    assert found.tags["calib.verdict"] == analysis.verdict.sentence
-    assert found.tags["calib.recommended"] == "beta"
+    assert data.tags["calib.verdict"] == analysis.verdict.sentence
+    assert data.tags["calib.recommended"] == "beta"
     mlflow.artifacts.download_artifacts(
         run_id=run.info.run_id, artifact_path="calib", dst_path=str(tmp_path)
     )
@@ -64,9 +64,9 @@ def test_evaluation_gets_calibration_metrics(frame):
     from calib.integrations.mlflow import metrics
 
     with mlflow.start_run():
-        found = mlflow.models.evaluate(
+        values = mlflow.models.evaluate(
             data=frame, targets="y", predictions="p", extra_metrics=metrics()
         ).metrics
-    assert found["ks_error"] == calib.metrics.ks_error(frame["y"], frame["p"])
-    assert found["brier_score"] == pytest.approx(((frame["p"] - frame["y"]) ** 2).mean())
-    assert set(found) >= {"ks_error", "ece_quantile", "brier_score", "log_loss"}
+    assert values["ks_error"] == calib.metrics.ks_error(frame["y"], frame["p"])
+    assert values["brier_score"] == pytest.approx(((frame["p"] - frame["y"]) ** 2).mean())
+    assert set(values) >= {"ks_error", "ece_quantile", "brier_score", "log_loss"}

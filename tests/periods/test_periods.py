@@ -104,12 +104,12 @@ def test_each_period_has_the_numbers_of_its_rows_alone():
     table = period_table(view, view.score, cut_periods(time), confidence_level=0.9)
     assert table.n_missing == 30
     for i, year in enumerate(range(2015, 2020)):
-        own = view.rows(time == year)
-        cells = ScoreCells.from_arrays(own.outcome, own.score, own.weight)
+        rows = view.rows(time == year)
+        cells = ScoreCells.from_arrays(rows.outcome, rows.score, rows.weight)
         fit = calibration_slope_intercept(cells, confidence_level=0.9)
-        assert (table.rows[i], table.positives[i]) == (len(own), own.outcome.sum())
-        assert table.base_rate[i] == pytest.approx(np.average(own.outcome, weights=own.weight))
-        assert table.mean_score[i] == pytest.approx(np.average(own.score, weights=own.weight))
+        assert (table.rows[i], table.positives[i]) == (len(rows), rows.outcome.sum())
+        assert table.base_rate[i] == pytest.approx(np.average(rows.outcome, weights=rows.weight))
+        assert table.mean_score[i] == pytest.approx(np.average(rows.score, weights=rows.weight))
         for name in ("slope", "slope_low", "slope_high", "intercept", "intercept_high"):
             assert getattr(table, name)[i] == pytest.approx(getattr(fit, name), rel=1e-9)
         test = ks_test(cells)
@@ -147,13 +147,14 @@ def test_copies_that_are_named_as_clusters_carry_no_more_evidence():
         view.outcome[five], view.score[five], view.weight[five], group=five
     ).view()
     one = period_table(view, view.score, cut_periods(time))
-    named = period_table(copied, copied.score, cut_periods(time[five]))
+    by_cluster = period_table(copied, copied.score, cut_periods(time[five]))
     for name in ("base_rate", "slope", "intercept"):
         width, single = (
-            getattr(table, f"{name}_high") - getattr(table, f"{name}_low") for table in (named, one)
+            getattr(table, f"{name}_high") - getattr(table, f"{name}_low")
+            for table in (by_cluster, one)
         )
         # One width uses the model's standard errors, the other those that the rows show.
         np.testing.assert_allclose(width, single, rtol=0.02 if name == "base_rate" else 0.2)
-    assert (named.ks_p_value[:3] > 0.02).all()
-    assert (named.ks_p_value[3:] < 0.05).all()
+    assert (by_cluster.ks_p_value[:3] > 0.02).all()
+    assert (by_cluster.ks_p_value[3:] < 0.05).all()
     assert (period_table(view, view.score, cut_periods(time)).ks_p_value == one.ks_p_value).all()

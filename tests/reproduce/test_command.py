@@ -67,12 +67,12 @@ def test_rows_outlive_their_file(tmp_path):
     alone = Published("ours, alone", NO_VALUE, 0.1, NO_VALUE, "protocol", "note")
     rows = (*ece_blog.measure().rows, alone)
     save(rows, tmp_path / "rows.csv")
-    found = load(tmp_path / "rows.csv")
-    assert list(found) == [row.name for row in rows]
+    loaded = load(tmp_path / "rows.csv")
+    assert list(loaded) == [row.name for row in rows]
     for row in rows:
-        assert found[row.name].ours == pytest.approx(row.ours, rel=1e-9)
-        assert found[row.name].holds
-    assert np.isnan(found["ours, alone"].published)
+        assert loaded[row.name].ours == pytest.approx(row.ours, rel=1e-9)
+        assert loaded[row.name].holds
+    assert np.isnan(loaded["ours, alone"].published)
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,10 @@ def table():
 
 
 def test_friedman_is_scipys(table):
-    found = rank(table)
+    ranking = rank(table)
     theirs = friedmanchisquare(*table.to_numpy().T)
-    assert found.friedman == pytest.approx(theirs.statistic)
-    assert found.p_value == pytest.approx(theirs.pvalue)
+    assert ranking.friedman == pytest.approx(theirs.statistic)
+    assert ranking.p_value == pytest.approx(theirs.pvalue)
     # Tied ranks give the same statistic.
     tied = table.round(0)
     assert rank(tied).friedman == pytest.approx(friedmanchisquare(*tied.to_numpy().T).statistic)
@@ -31,23 +31,23 @@ def test_critical_difference_of_demsars_example(table):
 
 
 def test_groups_are_the_widest_spans_within_the_critical_difference(table):
-    found = rank(table)
-    ranks = sorted(found.mean.values())
-    spans = found.groups()
+    ranking = rank(table)
+    ranks = sorted(ranking.mean.values())
+    spans = ranking.groups()
     assert spans
     for low, high in spans:
-        assert high - low <= found.critical
+        assert high - low <= ranking.critical
         assert not any(low >= a and high <= b for a, b in spans if (a, b) != (low, high))
     # Two methods share a bar if and only if their difference is below the critical one.
     for i, a in enumerate(ranks):
         for b in ranks[i + 1 :]:
             joined = any(low <= a and b <= high for low, high in spans)
-            assert joined == (b - a <= found.critical)
+            assert joined == (b - a <= ranking.critical)
 
 
 def test_the_plot_has_every_method_at_its_mean_rank():
     losses = pd.DataFrame({"platt": [1.0, 1.0, 3.0], "beta": [2.0, 3.0, 1.0], "spline": [3, 2, 2]})
-    found = rank(losses)
-    chart = critical_difference_chart({"three": found}, {k: k for k in losses})
+    ranking = rank(losses)
+    chart = critical_difference_chart({"three": ranking}, {k: k for k in losses})
     drawn = [t["x"][0] for t in chart.spec["data"] if t["mode"] == "markers"]
-    assert drawn == list(found.mean.values())
+    assert drawn == list(ranking.mean.values())

@@ -39,9 +39,9 @@ def held(key: str):
 @pytest.mark.parametrize("study", QUICK, ids=[study.key for study in QUICK])
 def test_the_documents_hold_what_is_measured(study):
     documents = held(study.key)
-    found = measured(study)
-    assert list(documents) == list(found)
-    for name, row in found.items():
+    rows = measured(study)
+    assert list(documents) == list(rows)
+    for name, row in rows.items():
         # Fits stop at tolerances, so other processors may differ in the sixth digit.
         assert documents[name].ours == pytest.approx(row.ours, rel=1e-5, abs=1e-9), name
         assert row.holds, name
@@ -53,10 +53,10 @@ def test_the_page_is_written_from_its_tables(tmp_path):
 
 
 def test_all_pictures_of_the_page_are_there_and_small():
-    named = re.findall(r"!\[[^]]+\]\(reproductions/(\w+\.svg)\)", PAGE.read_text())
+    pictures = re.findall(r"!\[[^]]+\]\(reproductions/(\w+\.svg)\)", PAGE.read_text())
     wanted = [name for paper in PAPERS.values() for s in paper.STUDIES for name in s.pictures]
-    assert named == [f"{name}.svg" for name in wanted]
-    assert all((FOLDER / name).stat().st_size < 150_000 for name in named)
+    assert pictures == [f"{name}.svg" for name in wanted]
+    assert all((FOLDER / name).stat().st_size < 150_000 for name in pictures)
 
 
 def test_table_1_of_splinecalib():
@@ -135,14 +135,14 @@ def losses(shared):
 
 @pytest.mark.parametrize(("data", "method"), [cell for cell in CELLS if cell != OFF])
 def test_losses_of_naive_bayes_are_those_of_the_paper(losses, data, method):
-    found = held("beta")[beta.named("nb", data, method, "log_loss")].ours
-    assert found == pytest.approx(losses[0]["nb", data, THEIRS[method]], abs=0.005)
+    loss = held("beta")[beta.named("nb", data, method, "log_loss")].ours
+    assert loss == pytest.approx(losses[0]["nb", data, THEIRS[method]], abs=0.005)
 
 
 @pytest.mark.parametrize(("data", "method"), CELLS)
 def test_losses_of_naive_bayes_are_those_of_the_rerun(losses, data, method):
-    found = held("beta")[beta.named("nb", data, method, "log_loss")].ours
-    assert found == pytest.approx(losses[1]["nb", data, THEIRS[method]], abs=0.005)
+    loss = held("beta")[beta.named("nb", data, method, "log_loss")].ours
+    assert loss == pytest.approx(losses[1]["nb", data, THEIRS[method]], abs=0.005)
 
 
 @pytest.mark.parametrize("model", ["nb", "ada"])
@@ -162,9 +162,9 @@ def test_beta_ranks_first_by_log_loss(model):
 
 def test_one_set_of_the_study_again():
     try:
-        found = pd.concat(run(Task("wdbc", "nb", repeat)) for repeat in range(10))
+        rows = pd.concat(run(Task("wdbc", "nb", repeat)) for repeat in range(10))
     except Absent as absent:
         pytest.skip(str(absent))
-    for method, mean in found.groupby("method")["log_loss"].mean().items():
+    for method, mean in rows.groupby("method")["log_loss"].mean().items():
         name = beta.named("nb", "wdbc", method, "log_loss")
         assert held("beta")[name].ours == pytest.approx(mean, rel=1e-5)

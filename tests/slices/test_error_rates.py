@@ -15,13 +15,13 @@ def test_rates_are_those_of_the_confusion_matrix():
     flagged = score >= 0.4
     rates = slice_error_rates(view, flagged * 1.0, Slicing(("a",), tuple("xyz"), codes))
     for i in range(3):
-        own = codes == i
+        member = codes == i
         (tn, fp), (fn, tp) = confusion_matrix(
-            view.outcome[own], flagged[own], sample_weight=weight[own]
+            view.outcome[member], flagged[member], sample_weight=weight[member]
         )
         assert rates.false_positive[i] == pytest.approx(fp / (fp + tn), abs=1e-14)
         assert rates.false_negative[i] == pytest.approx(fn / (fn + tp), abs=1e-14)
-        assert rates.flagged[i] == pytest.approx((tp + fp) / weight[own].sum(), abs=1e-14)
+        assert rates.flagged[i] == pytest.approx((tp + fp) / weight[member].sum(), abs=1e-14)
 
 
 def test_a_slice_without_rows_is_left_out():
@@ -60,10 +60,10 @@ def test_copies_that_are_named_as_clusters_carry_no_more_evidence():
     single = Predictions.from_arrays(outcome, score).view()
     rows = Predictions.from_arrays(outcome[five], score[five], group=five).view()
     one = slice_error_rates(single, (score > 0.4) * 1.0, cut)
-    named = slice_error_rates(rows, (rows.score > 0.4) * 1.0, copied)
+    by_cluster = slice_error_rates(rows, (rows.score > 0.4) * 1.0, copied)
     for name in ("false_positive", "false_negative"):
         low, high = (
-            np.array([getattr(of, f"{name}_{end}") for of in (one, named)])
+            np.array([getattr(of, f"{name}_{end}") for of in (one, by_cluster)])
             for end in ("low", "high")
         )
         np.testing.assert_allclose((high - low)[1], (high - low)[0], rtol=0.03)

@@ -47,12 +47,12 @@ def test_weights_and_clusters_agree_with_the_textbook_for_each_slice_alone(weigh
     view, cut = rows(**more), slicing()
     gaps = slice_gaps(view, view.score, cut)
     for i in range(5):
-        own = view.rows(cut.member(i))
-        weight = own.weight if weighted else np.ones(len(own))
-        gap = np.average(own.outcome - own.score, weights=weight)
-        residual = pd.Series(weight * (own.outcome - own.score - gap))
+        in_slice = view.rows(cut.member(i))
+        weight = in_slice.weight if weighted else np.ones(len(in_slice))
+        gap = np.average(in_slice.outcome - in_slice.score, weights=weight)
+        residual = pd.Series(weight * (in_slice.outcome - in_slice.score - gap))
         if grouped:
-            residual = residual.groupby(own.group).sum()
+            residual = residual.groupby(in_slice.group).sum()
         n = len(residual)
         half = 1.959963984540054 * residual.std(ddof=0) * n / np.sqrt(n - 1) / weight.sum()
         assert (gaps.gap[i], gaps.low[i], gaps.high[i]) == pytest.approx(
@@ -132,6 +132,6 @@ def test_the_spread_of_calibrated_scores_counts_where_an_outcome_is_rare(positiv
     outcome = np.arange(400) < positives
     view = Predictions.from_arrays(outcome, np.full(400, 0.3)).view()
     gaps = slice_gaps(view, view.score, Slicing.whole(400))
-    own, calibrated = outcome.std(ddof=1) / 20.0, np.sqrt(0.3 * 0.7) / 20.0
-    half = stats.norm.ppf(0.975) * (calibrated if positives < MIN_ROWS_OF_CLASS else own)
+    observed, calibrated = outcome.std(ddof=1) / 20.0, np.sqrt(0.3 * 0.7) / 20.0
+    half = stats.norm.ppf(0.975) * (calibrated if positives < MIN_ROWS_OF_CLASS else observed)
     assert (gaps.high[0] - gaps.low[0]) / 2.0 == pytest.approx(half, rel=1e-9)

@@ -30,37 +30,39 @@ def loss_at(temperature, scores, label):
 def loss_of_a_peer(data, train, test):
     """Temperature scaling by scipy, fitted on some rows; losses of others."""
     scores, label = data.scores, data.outcome
-    found = minimize_scalar(
+    minimum = minimize_scalar(
         lambda t: loss_at(np.exp(t), scores[train], label[train]).mean(), bounds=(-3, 3)
     )
-    return loss_at(np.exp(found.x), scores[test], label[test])
+    return loss_at(np.exp(minimum.x), scores[test], label[test])
 
 
 def test_own_scores_are_those_of_a_peer_fitted_on_the_slices_training_rows():
     data, south = two_sites()
     held_out = cross_fit(data, SETTINGS)
-    found = calibrate_slices(data.view(), south, held_out, "temperature")
-    own, common = np.empty(len(data)), np.empty(len(data))
+    calibration = calibrate_slices(data.view(), south, held_out, "temperature")
+    separate, common = np.empty(len(data)), np.empty(len(data))
     for train, test in PredefinedSplit(held_out.matrix.fold).split():
-        own[test] = loss_of_a_peer(data, train[south[train]], test)
+        separate[test] = loss_of_a_peer(data, train[south[train]], test)
         common[test] = loss_of_a_peer(data, train, test)
-    assert found.apart.value == pytest.approx(own[south].mean(), rel=1e-4)
-    assert found.together.value == pytest.approx(common[south].mean(), rel=1e-4)
-    assert found.difference.value == pytest.approx((own - common)[south].mean(), rel=1e-3)
-    assert found.difference.high < 0
-    assert found.rows == south.sum()
+    assert calibration.apart.value == pytest.approx(separate[south].mean(), rel=1e-4)
+    assert calibration.together.value == pytest.approx(common[south].mean(), rel=1e-4)
+    assert calibration.difference.value == pytest.approx(
+        (separate - common)[south].mean(), rel=1e-3
+    )
+    assert calibration.difference.high < 0
+    assert calibration.rows == south.sum()
     right = data.scores.argmax(axis=1) == data.outcome
-    assert found.positives == (right & south).sum()
+    assert calibration.positives == (right & south).sum()
 
 
 def test_named_test_rows_are_scored_and_never_fitted_on():
     test = np.arange(3000) % 4 == 0
     data, south = two_sites(test=test)
     held_out = cross_fit(data, SETTINGS)
-    found = calibrate_slices(data.view(), south, held_out, "temperature")
-    own = loss_of_a_peer(data, south & ~test, south & test)
-    assert found.apart.value == pytest.approx(own.mean(), rel=1e-4)
-    assert found.rows == (south & test).sum()
+    calibration = calibrate_slices(data.view(), south, held_out, "temperature")
+    separate = loss_of_a_peer(data, south & ~test, south & test)
+    assert calibration.apart.value == pytest.approx(separate.mean(), rel=1e-4)
+    assert calibration.rows == (south & test).sum()
 
 
 def test_a_slice_at_random_does_not_gain():
@@ -85,22 +87,22 @@ def test_two_classes_of_three_are_enough():
     data, _ = two_sites()
     held_out = cross_fit(data, SETTINGS)
     member = data.outcome != 2
-    found = calibrate_slices(data.view(), member, held_out, "temperature")
-    assert found.rows == member.sum()
+    calibration = calibrate_slices(data.view(), member, held_out, "temperature")
+    assert calibration.rows == member.sum()
 
 
 def test_rows_of_a_slice_keep_their_weights():
     weight = np.random.default_rng(4).exponential(size=3000) + 0.1
     data, south = two_sites(sample_weight=weight)
     held_out = cross_fit(data, SETTINGS)
-    found = calibrate_slices(data.view(), south, held_out, "temperature")
-    own = np.empty(len(data))
+    calibration = calibrate_slices(data.view(), south, held_out, "temperature")
+    separate = np.empty(len(data))
     scores, label = data.scores, data.outcome
     for train, test in PredefinedSplit(held_out.matrix.fold).split():
         at = train[south[train]]
         fitted = minimize_scalar(
             lambda t, at=at: weight[at] @ loss_at(np.exp(t), scores[at], label[at]), bounds=(-3, 3)
         )
-        own[test] = loss_at(np.exp(fitted.x), scores[test], label[test])
-    mean = np.average(own[south], weights=weight[south])
-    assert found.apart.value == pytest.approx(mean, rel=1e-4)
+        separate[test] = loss_at(np.exp(fitted.x), scores[test], label[test])
+    mean = np.average(separate[south], weights=weight[south])
+    assert calibration.apart.value == pytest.approx(mean, rel=1e-4)

@@ -68,8 +68,8 @@ def test_copies_that_are_named_as_clusters_carry_no_more_evidence():
     five = np.repeat(np.arange(600), 5)
     one = slice_mix(Slicing(("x",), tuple("abcd"), codes), inside, weight)
     copied = Slicing(("x",), tuple("abcd"), codes[five])
-    named = slice_mix(copied, inside[five], weight[five], five)
-    np.testing.assert_allclose(named.high - named.low, one.high - one.low, rtol=0.03)
+    by_cluster = slice_mix(copied, inside[five], weight[five], five)
+    np.testing.assert_allclose(by_cluster.high - by_cluster.low, one.high - one.low, rtol=0.03)
     bold = slice_mix(copied, inside[five], weight[five])
     np.testing.assert_allclose(bold.high - bold.low, (one.high - one.low) / np.sqrt(5), rtol=0.03)
 
@@ -88,9 +88,9 @@ def test_the_design_effect_of_a_share_is_that_of_its_clusters_by_hand():
         for k in range(3):
             member = (codes[rows] == k).astype(float)
             share = w @ member / w.sum()
-            own = w * (member - share)
-            by_cluster = sum(own[of == g].sum() ** 2 for g in set(of)) * n / (n - 1)
-            effect = max(1.0, by_cluster / (own @ own))
+            contributions = w * (member - share)
+            by_cluster = sum(contributions[of == g].sum() ** 2 for g in set(of)) * n / (n - 1)
+            effect = max(1.0, by_cluster / (contributions @ contributions))
             effective = w.sum() ** 2 / (w @ w) / effect
             low, high = wilson_interval(np.array([share]), np.array([effective]), 0.95)
             bounds.append((share, low[0], high[0]))

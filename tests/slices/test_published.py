@@ -17,7 +17,7 @@ def test_compas_wrongs_black_and_white_defendants_differently(shared):
     table = read(shared / "data/corp/BROWARD_CLEAN.csv")
     mapping = guess(table)
     assert "race" in mapping.slices
-    (problem,) = [found for found in inspect(table, mapping) if found.code == "ratings"]
+    (problem,) = [percents for percents in inspect(table, mapping) if percents.code == "ratings"]
     predictions = to_predictions(table, problem.repair)
     held_out = cross_fit_scores(
         CountedRows.of_rows(predictions.view()), Settings(methods=("uncalibrated",))
@@ -30,8 +30,8 @@ def test_compas_wrongs_black_and_white_defendants_differently(shared):
     whole = slice_error_rates(rows, flagged, Slicing.whole(len(predictions))).frame()
     documented = {"1": (23.45, 47.72), "2": (44.85, 27.99)}
     for name, pair in documented.items():
-        found = 100 * rates.loc[name, ["false_positive", "false_negative"]].to_numpy(float)
-        assert found.round(2).tolist() == list(pair)
+        percents = 100 * rates.loc[name, ["false_positive", "false_negative"]].to_numpy(float)
+        assert percents.round(2).tolist() == list(pair)
     assert (100 * whole.loc[0, ["false_positive", "false_negative"]].to_numpy(float)).round(
         2
     ).tolist() == [32.35, 37.40]

@@ -25,18 +25,18 @@ def two_sites(n: int = 4000, **more):
 def test_own_scores_are_those_of_a_peer_fitted_on_the_slices_training_rows():
     view, south = two_sites()
     held_out = cross_fit_scores(CountedRows.of_rows(view), SETTINGS)
-    found = calibrate_slices(view, south, held_out, "isotonic")
+    calibration = calibrate_slices(view, south, held_out, "isotonic")
     # No two rows share a score, so each row is in one fold.
-    own, fold = np.empty(len(view)), held_out.row_values(held_out.rows.fold).round()
+    separate, fold = np.empty(len(view)), held_out.row_values(held_out.rows.fold).round()
     for number in range(4):
         train, test = south & (fold != number), south & (fold == number)
-        own[test] = shrunken(view.score[train], view.outcome[train], view.score[test])
+        separate[test] = shrunken(view.score[train], view.outcome[train], view.score[test])
     common = held_out.row_scores("isotonic")
-    losses = [row_log_loss(view.outcome, score)[south] for score in (own, common)]
-    assert found.apart.value == pytest.approx(losses[0].mean(), rel=1e-9)
-    assert found.together.value == pytest.approx(losses[1].mean(), rel=1e-9)
-    assert found.difference.value == pytest.approx((losses[0] - losses[1]).mean(), rel=1e-9)
-    assert found.rows == south.sum()
+    losses = [row_log_loss(view.outcome, score)[south] for score in (separate, common)]
+    assert calibration.apart.value == pytest.approx(losses[0].mean(), rel=1e-9)
+    assert calibration.together.value == pytest.approx(losses[1].mean(), rel=1e-9)
+    assert calibration.difference.value == pytest.approx((losses[0] - losses[1]).mean(), rel=1e-9)
+    assert calibration.rows == south.sum()
 
 
 def test_a_slice_that_differs_gains_and_one_at_random_does_not():
@@ -50,15 +50,15 @@ def test_a_slice_that_differs_gains_and_one_at_random_does_not():
 def test_named_test_rows_are_scored_and_never_fitted_on():
     test = np.arange(4000) % 3 == 0
     view, south = two_sites(test=test)
-    found = calibrate_slices(
+    calibration = calibrate_slices(
         view, south, cross_fit_scores(CountedRows.of_rows(view), SETTINGS), "isotonic"
     )
     fit_on = south & ~test
     scored = south & test
     peer = shrunken(view.score[fit_on], view.outcome[fit_on], view.score[scored])
     loss = row_log_loss(view.outcome[scored], peer).mean()
-    assert found.apart.value == pytest.approx(loss, rel=1e-9)
-    assert found.rows == scored.sum()
+    assert calibration.apart.value == pytest.approx(loss, rel=1e-9)
+    assert calibration.rows == scored.sum()
 
 
 def test_a_slice_that_cannot_be_fitted_says_so(texts):
@@ -82,25 +82,25 @@ def test_a_slice_of_all_rows_has_the_calibrator_of_all_rows(digits):
     """Every row in its own fold again, with its own weight: also where rows share a score."""
     view, _, _ = weighted_sites(digits=digits)
     held_out = cross_fit_scores(CountedRows.of_rows(view), SETTINGS)
-    found = calibrate_slices(view, np.ones(len(view), dtype=bool), held_out, "platt")
+    calibration = calibrate_slices(view, np.ones(len(view), dtype=bool), held_out, "platt")
     rows = held_out.view("platt")
     loss = np.average(row_log_loss(rows.outcome, rows.score), weights=rows.weights)
-    assert found.difference.value == pytest.approx(0.0, abs=1e-9)
-    assert found.together.value == pytest.approx(loss, rel=1e-9)
-    assert (found.rows, found.positives) == (4000, view.outcome.sum())
+    assert calibration.difference.value == pytest.approx(0.0, abs=1e-9)
+    assert calibration.together.value == pytest.approx(loss, rel=1e-9)
+    assert (calibration.rows, calibration.positives) == (4000, view.outcome.sum())
 
 
 def test_rows_of_a_slice_keep_their_weights_in_its_folds():
     view, south, weight = weighted_sites()
     held_out = cross_fit_scores(CountedRows.of_rows(view), SETTINGS)
-    found = calibrate_slices(view, south, held_out, "platt")
+    calibration = calibrate_slices(view, south, held_out, "platt")
     loss = row_log_loss(view.outcome, held_out.row_scores("platt"))[south]
-    own = weight[south]
-    mean = own @ loss / own.sum()
-    assert found.together.value == pytest.approx(mean, rel=1e-9)
+    weights = weight[south]
+    mean = weights @ loss / weights.sum()
+    assert calibration.together.value == pytest.approx(mean, rel=1e-9)
     # The sandwich estimator gives 1.96 times the root of the sum of squared contributions.
-    half = 1.96 * np.sqrt(((own * (loss - mean)) ** 2).sum()) / own.sum()
-    assert found.together.high - found.together.low == pytest.approx(2 * half, rel=0.02)
+    half = 1.96 * np.sqrt(((weights * (loss - mean)) ** 2).sum()) / weights.sum()
+    assert calibration.together.high - calibration.together.low == pytest.approx(2 * half, rel=0.02)
 
 
 def test_rows_that_share_a_score_weigh_as_much_in_a_slice_as_they_do():
@@ -115,13 +115,13 @@ def test_rows_that_share_a_score_weigh_as_much_in_a_slice_as_they_do():
     held_out = cross_fit_scores(
         CountedRows.of_rows(view), Settings(methods=("uncalibrated", "platt"), n_folds=4)
     )
-    found = calibrate_slices(view, south, held_out, "uncalibrated")
+    calibration = calibrate_slices(view, south, held_out, "uncalibrated")
     alone = Predictions.from_arrays(view.outcome[south], view.score[south]).view()
     loss = row_log_loss(alone.outcome, alone.score)
-    assert found.rows == south.sum()
-    assert found.together.value == pytest.approx(loss.mean(), rel=1e-9)
+    assert calibration.rows == south.sum()
+    assert calibration.together.value == pytest.approx(loss.mean(), rel=1e-9)
     half = 1.96 * loss.std() / np.sqrt(len(loss))
-    assert found.together.high - found.together.low == pytest.approx(2 * half, rel=0.02)
+    assert calibration.together.high - calibration.together.low == pytest.approx(2 * half, rel=0.02)
 
 
 def test_one_training_row_of_the_rarer_outcome_is_enough():
@@ -134,17 +134,17 @@ def test_one_training_row_of_the_rarer_outcome_is_enough():
         first = np.flatnonzero(~test & (outcome == rare))[0]
         member = test | (outcome != rare)
         member[first] = True
-        found = calibrate_slices(view, member, held_out, "platt")
-        assert found.rows == 200
-        assert found.apart.value > 0.0
+        calibration = calibrate_slices(view, member, held_out, "platt")
+        assert calibration.rows == 200
+        assert calibration.apart.value > 0.0
 
 
 def test_intervals_have_95_percent_unless_another_level_is_asked_for():
     view, south = two_sites()
     held_out = cross_fit_scores(CountedRows.of_rows(view), SETTINGS)
-    found = calibrate_slices(view, south, held_out, "platt")
+    calibration = calibrate_slices(view, south, held_out, "platt")
     narrow = calibrate_slices(view, south, held_out, "platt", confidence_level=0.5)
-    assert (found.confidence_level, narrow.confidence_level) == (0.95, 0.5)
-    wide, short = (each.together.high - each.together.low for each in (found, narrow))
+    assert (calibration.confidence_level, narrow.confidence_level) == (0.95, 0.5)
+    wide, short = (result.together.high - result.together.low for result in (calibration, narrow))
     # These are quantiles of the normal distribution.
     assert wide / short == pytest.approx(1.9600 / 0.6745, rel=0.02)

@@ -55,17 +55,17 @@ def test_the_p_value_is_the_smallest_of_the_verdict_after_both_corrections():
     y = (np.random.default_rng(1).random(3000) < P).astype(int)
     view = calib.Predictions.from_arrays(y, score).view()
     tests = slice_tests(view, view.score, CUT)
-    each = {}
+    p_values = {}
     for name in tests.names:
-        own = y[name == SITE], score[name == SITE]
-        by_test = [ks_test(*own), kuiper_test(*own), spiegelhalter_test(*own)]
-        by_test.append(hosmer_lemeshow_test(*own))
-        line = calib.metrics.calibration_slope_intercept(*own)
-        each[name] = 5 * min(*(test.p_value for test in by_test), line.p_value)
-    np.testing.assert_allclose(tests.p_value, [min(each[name], 1.0) for name in tests.names])
-    smallest = min(each.values())
+        rows = y[name == SITE], score[name == SITE]
+        by_test = [ks_test(*rows), kuiper_test(*rows), spiegelhalter_test(*rows)]
+        by_test.append(hosmer_lemeshow_test(*rows))
+        line = calib.metrics.calibration_slope_intercept(*rows)
+        p_values[name] = 5 * min(*(test.p_value for test in by_test), line.p_value)
+    np.testing.assert_allclose(tests.p_value, [min(p_values[name], 1.0) for name in tests.names])
+    smallest = min(p_values.values())
     assert tests.p_adjusted.min() == pytest.approx(3 * smallest)
-    assert tests.frame()["slice"].iloc[0] == min(each, key=each.__getitem__)
+    assert tests.frame()["slice"].iloc[0] == min(p_values, key=p_values.__getitem__)
 
 
 def test_calibrated_slices_are_seldom_called_miscalibrated():
@@ -86,25 +86,25 @@ def test_copies_of_rows_in_clusters_are_no_evidence():
     score = rng.random(150)
     y = rng.random(150) < score
     alone = calib.Predictions.from_arrays(y[five], score[five]).view()
-    named = calib.Predictions.from_arrays(y[five], score[five], group=five).view()
+    clustered = calib.Predictions.from_arrays(y[five], score[five], group=five).view()
     whole = Slicing.whole(len(five))
     assert slice_tests(alone, alone.score, whole).significant().all()
-    tests = slice_tests(named, named.score, whole)
+    tests = slice_tests(clustered, clustered.score, whole)
     assert not tests.significant().any()
     by_row = slice_tests(alone, alone.score, whole)
-    wide, narrow = (each.slope_high - each.slope_low for each in (tests, by_row))
+    wide, narrow = (table.slope_high - table.slope_low for table in (tests, by_row))
     assert (wide > 2 * narrow).all()
 
 
 def test_counts_give_the_numbers_of_rows():
     settings = {"methods": ("platt",)}
     counted = calib.aggregate(PREDICTIONS, ["site"])
-    found = []
+    tables = []
     for data in (PREDICTIONS, counted):
         cut = sliced_rows(data, calib.analyze(data, settings).held_out, ["site"])
         view = cut.held_out.row_view("platt")
-        found.append(slice_tests(view, view.score, cut.scored).frame().set_index("slice"))
-    rows, counts = found
+        tables.append(slice_tests(view, view.score, cut.scored).frame().set_index("slice"))
+    rows, counts = tables
     counts = counts.loc[rows.index]
     for name in ("rows", "slope", "slope_low", "slope_high", "ks", "p_value", "p_adjusted"):
         np.testing.assert_allclose(counts[name], rows[name], rtol=1e-7, err_msg=name)
@@ -134,7 +134,7 @@ def test_tests_that_share_a_simulation_give_the_same_values_alone(weighted):
     score = rng.random(50)
     weight = rng.exponential(size=50) + 0.1 if weighted else None
     cells = ScoreCells.from_arrays(rng.random(50) < score**2, score, weight)
-    found = calibration_tests(cells)
+    tests = calibration_tests(cells)
     alone = {
         "ks": ks_test(cells),
         "kuiper": kuiper_test(cells),
@@ -142,7 +142,7 @@ def test_tests_that_share_a_simulation_give_the_same_values_alone(weighted):
     }
     for key, test in alone.items():
         assert test.null == "simulation, 4,999 draws"
-        assert found[key].p_value == pytest.approx(test.p_value, abs=1e-12)
+        assert tests[key].p_value == pytest.approx(test.p_value, abs=1e-12)
 
 
 def test_a_slice_is_simulated_and_its_line_fitted_once(monkeypatch):

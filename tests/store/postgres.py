@@ -20,10 +20,10 @@ MISSING = (
 
 def programs() -> Path | None:
     """The folder of the newest installed version's programs."""
-    found = sorted(DEBIAN.glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
+    paths = sorted(DEBIAN.glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
     on_path = shutil.which("initdb")
-    if found:
-        return found[-1].parent
+    if paths:
+        return paths[-1].parent
     return Path(on_path).resolve().parent if on_path else None
 
 

@@ -62,15 +62,19 @@ def killed(url: str, path: str, rounds: int, longest: float) -> int:
     report, chance = opened(url, path), random.Random(0)
     survivors = 0
     for number in range(rounds):
-        told, out = os.pipe()
-        child = fork(lambda name=f"k{number}", out=out: save(url, report, name, sys.maxsize, out))
-        os.close(out)
+        read_end, write_end = os.pipe()
+        child = fork(
+            lambda name=f"k{number}", write_end=write_end: save(
+                url, report, name, sys.maxsize, write_end
+            )
+        )
+        os.close(write_end)
         # Every other process is killed while it starts, and the others while they save.
-        first = os.read(told, 1) if number % 2 else b""
+        first = os.read(read_end, 1) if number % 2 else b""
         time.sleep(chance.uniform(0.0, longest))
         os.kill(child, signal.SIGKILL)
         survivors += os.WTERMSIG(os.waitpid(child, 0)[1]) != signal.SIGKILL
-        with open(told, "rb") as rest:
+        with open(read_end, "rb") as rest:
             sys.stdout.buffer.write(first + rest.read())
     return survivors
 

@@ -146,9 +146,9 @@ def test_a_read_only_folder_without_reports(other_processes):
 
 def test_postgresql_that_is_not_there(tmp_path):
     # Most of this sentence comes from the server.
-    with pytest.raises(StoreError, match=r"'team' on .*") as told:
+    with pytest.raises(StoreError, match=r"'team' on .*") as error:
         Store(f"postgresql://ada:secret@/team?host={tmp_path}", patience=2.0)
-    assert "secret" not in str(told.value)
+    assert "secret" not in str(error.value)
 
 
 def test_postgresql_without_that_database(socket, texts):

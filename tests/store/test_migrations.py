@@ -35,12 +35,12 @@ def versions(engine: Engine) -> list[int]:
 
 def test_an_empty_database_gets_the_tables_that_queries_ask_for(engine):
     migrate(engine)
-    found = inspect(engine)
+    inspector = inspect(engine)
     for table in metadata.tables.values():
-        made = {column["name"]: column for column in found.get_columns(table.name)}
+        made = {column["name"]: column for column in inspector.get_columns(table.name)}
         assert list(made) == [column.name for column in table.columns]
         assert all(not made[c.name]["nullable"] for c in table.columns if not c.primary_key)
-        key = found.get_pk_constraint(table.name)["constrained_columns"]
+        key = inspector.get_pk_constraint(table.name)["constrained_columns"]
         assert key == [column.name for column in table.primary_key]
     assert versions(engine) == [LAST]
 

@@ -32,9 +32,9 @@ def check_promptly(*calls: Callable[[], object]) -> None:
 
     def caught(call: Callable[[], object]) -> tuple[str, float]:
         start = time.monotonic()
-        with pytest.raises(StoreError) as found:
+        with pytest.raises(StoreError) as error:
             call()
-        return str(found.value), time.monotonic() - start
+        return str(error.value), time.monotonic() - start
 
     with ThreadPoolExecutor(len(calls)) as threads:
         for said, seconds in threads.map(caught, calls):
@@ -189,9 +189,9 @@ def damage(path: Path, report_id: str) -> None:
     whole = bytearray(path.read_bytes())
     # In a row of the table, the id is followed by two moments. In indexes and in the log there are
     # fewer.
-    found = re.search(re.escape(report_id.encode()) + rb"20.{30}20", whole, re.DOTALL)
-    assert found is not None
-    page = found.start() // 4096 * 4096
+    match = re.search(re.escape(report_id.encode()) + rb"20.{30}20", whole, re.DOTALL)
+    assert match is not None
+    page = match.start() // 4096 * 4096
     whole[page : page + 4096] = b"\xff" * 4096
     path.write_bytes(bytes(whole))
 
@@ -206,12 +206,12 @@ def test_damaged_rows_are_named_and_skipped(tmp_path, report):
         listed = {entry.id: entry.title for entry in store.list()}
         assert set(listed) == set(ids)
         assert list(listed.values()).count("March") >= 8
-        found = store.verify()
-        assert found.n_reports == 12
-        assert any(ids[5] in problem for problem in found.problems)
+        verification = store.verify()
+        assert verification.n_reports == 12
+        assert any(ids[5] in problem for problem in verification.problems)
         exported = store.export(tmp_path / "copy")
-    written = {each.stem for each in (tmp_path / "copy").iterdir()}
-    assert exported.problems == found.problems
+    written = {file.stem for file in (tmp_path / "copy").iterdir()}
+    assert exported.problems == verification.problems
     assert ids[5] not in written
     assert len(written) >= 8
 

@@ -216,7 +216,7 @@ def test_a_deleted_report_rests_and_can_be_restored(store, report):
     assert store.open(saved).json() == report.json()
     assert (store.entry(saved).owner, store.entry(saved).tags) == ("ada@example.org", ("q1",))
     assert store.resting() == store.deletions() == ()
-    assert [(each.change, each.person) for each in store.changes()] == [
+    assert [(change.change, change.person) for change in store.changes()] == [
         ("restored", "Grace"),
         ("deleted", "ada@example.org"),
         ("saved", "ada@example.org"),
@@ -263,7 +263,7 @@ def test_a_clock_that_is_ahead_once_removes_nothing(store, report, monkeypatch):
         clock(days=days)
         store.sweep()
         assert len(store.resting()) == kept
-    assert "expired" in {each.change for each in store.changes()}
+    assert "expired" in {line.change for line in store.changes()}
 
 
 def test_a_sweep_removes_what_rested_long_enough_though_nobody_saves(url, report):
