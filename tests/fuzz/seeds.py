@@ -44,7 +44,7 @@ def case_of(seed: int, source: str = "") -> Case:
     return _maker(source_of(seed, source))(random.Random(seed))
 
 
-def smallest(source: str, result: Result) -> Case | None:
+def smallest(source: str, result: Result, max_inputs: int = 5_000) -> Case | None:
     """The smallest input with the same result that Hypothesis finds, None if it finds none.
 
     Hypothesis makes the choices of the source's random numbers, and shrinks them.
@@ -55,7 +55,7 @@ def smallest(source: str, result: Result) -> Case | None:
         return (other.kind, other.code) == (result.kind, result.code)
 
     inputs = st.randoms(use_true_random=False).map(_maker(source))
-    options = settings(max_examples=5_000, database=None, deadline=None, derandomize=True)
+    options = settings(max_examples=max_inputs, database=None, deadline=None, derandomize=True)
     try:
         return find(inputs, fails_alike, settings=options)
     except NoSuchExample:
