@@ -48,7 +48,7 @@ def export_case(rng: random.Random) -> Case:
         source = written(key, ".json", matrix=matrix)
         return Case(data, lambda data: _verified(data, suffix, source), lambda _: "", note=suffix)
     key = rng.choice(sorted(CALIBRATORS))
-    # The KS spline of a matrix is the one calibrator that no file can hold.
+    # No file can hold the KS spline of a matrix.
     matrix = CALIBRATORS[key].create is None or (key != "ks_spline" and rng.random() < 0.5)
     content = json.loads(fitted(key, matrix=matrix).json())
     del content["sha256"]

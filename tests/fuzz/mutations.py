@@ -96,7 +96,7 @@ def zipped(members: Mapping[str, bytes]) -> bytes:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
-            # Without a date: it would be that of writing.
+            # The date would be that of writing, so there is none.
             archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
     return stream.getvalue()
 
@@ -158,7 +158,7 @@ def mutation_case(rng: random.Random) -> Case:
     def wrong(found: Predictions) -> str:
         if name in TEXTS:
             return plausible(found) or _unlike_text(found, data, TEXTS[name], drop=drop)
-        # The packers' sums of bytes tell every change; zstd keeps none unless it is asked to.
+        # Checksums show every change; zstd has none by default.
         if name in PACKERS and name != "zstd":
             return plausible(found) or _unlike_rows(found, frame()["y"], frame()["p"])
         return plausible(found)

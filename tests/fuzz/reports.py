@@ -125,10 +125,10 @@ def change(rng: random.Random, data: Any) -> None:
     elif action == 1:
         holder[rng.choice(["x", "", "uncalibrated"])] = holder.pop(key)
     else:
-        # Most often of the kind that is due: another kind is refused at once.
+        # A value of another type is refused at once, so most have the type of the old one.
         same = [value for value in HOSTILE if type(value) is type(holder[key])]
         chosen = rng.choice(same if same and rng.random() < 0.8 else HOSTILE)
-        # A later change may reach into it.
+        # A later change may change this value too, so it is copied.
         holder[key] = copy.deepcopy(chosen)
 
 

@@ -37,7 +37,7 @@ def one_word(n_rows: int, word: str = LONG) -> pa.Array:
 
 def long_word(n_rows: int) -> bytes:
     """A word that stands once in its dictionary and is meant by every row."""
-    # Without the schema of Arrow's the column is read as text.
+    # The column is read as text if Arrow's schema is not stored.
     return parquet(zeros(n_rows).append_column("word", one_word(n_rows)), store_schema=False)
 
 
@@ -97,7 +97,7 @@ def arrays(n_bytes: int, declared: int | None = None, **values: np.ndarray) -> b
     data = buffer.getvalue()
     if declared is None:
         return data
-    # In the record of the file and in the directory.
+    # The size is in the record of the file and in the directory.
     size = (n_bytes // 8 * 8 + 128).to_bytes(4, "little")
     return data.replace(size, declared.to_bytes(4, "little"))
 
@@ -121,7 +121,7 @@ def result(n_cells: int, word: str) -> bytes:
     return parquet(pa.table(names), store_schema=False)
 
 
-# Each as large as it takes to be felt: gigabytes, or minutes, in a reader without limits.
+# A reader without limits would need gigabytes or minutes for each.
 BOMBS: dict[str, Callable[[], bytes]] = {
     "Parquet: a word of 1 MB in 100,000 rows": lambda: long_word(100_000),
     "Parquet: 120 million rows of zeros": lambda: parquet(*[zeros(10_000_000)] * 12),

@@ -38,7 +38,7 @@ def test_rows_keep_their_place_and_those_set_aside_say_so():
     assert np.flatnonzero(made.frame["calibrated"].isna()).tolist() == [3, 7]
     assert made.frame["calibrated_by"][3] == "set aside"
     assert made.set_aside == {"score missing": 2}
-    # A strictly increasing calibrator of each fold: within a fold the order is that of the scores.
+    # The calibrator of each fold is strictly increasing, so it keeps the order within the fold.
     known = made.frame.dropna(subset="calibrated")
     assert known["p"].astype(float).corr(known["calibrated"], method="spearman") > 0.99
 

@@ -25,7 +25,7 @@ SPANISH = [
     *("enero", "febrero", "marzo", "abril", "mayo", "junio"),
     *("julio", "agosto", "septiembre", "octubre", "noviembre", "diciembre"),
 ]
-# How a day is written, by the program or the country.
+# Each program or country writes a day like this.
 WRITTEN = {
     "ISO": "{d:%Y-%m-%d}",
     "USA, Excel": "{d.month}/{d.day}/{d:%y}",

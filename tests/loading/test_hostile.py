@@ -182,7 +182,7 @@ def test_every_stream_of_a_packed_file_is_read(packer: str) -> None:
     whole = read(GOOD.encode()).frame
     for parts in (HALVES, (b"", GOOD.encode()), (GOOD.encode(), b""), (*HALVES, b"", b"")):
         pd.testing.assert_frame_equal(read(b"".join(map(pack, parts))).frame, whole)
-    # Every line a stream of its own.
+    # Every line is a separate stream.
     lines = GOOD.encode().splitlines(keepends=True)
     pd.testing.assert_frame_equal(read(b"".join(map(pack, lines))).frame, whole)
 

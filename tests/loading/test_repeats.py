@@ -32,9 +32,9 @@ FRAME = pd.DataFrame({"row_id": np.arange(N), "y": (RNG.random(N) < P).astype(in
 )
 def test_the_count_is_that_of_pandas(rows: list[tuple[float, str | None, int, bool]]) -> None:
     frame = pd.DataFrame(rows, columns=["p", "word", "id", "flag"])
-    found = count_repeats(read(frame), ColumnMapping(score="p"))
-    assert found.rows == int(frame.duplicated().sum())
-    assert found.ids == int(frame["id"].duplicated().sum())
+    repeats = count_repeats(read(frame), ColumnMapping(score="p"))
+    assert repeats.rows == int(frame.duplicated().sum())
+    assert repeats.ids == int(frame["id"].duplicated().sum())
 
 
 @pytest.mark.parametrize("as_text", [True, False])
@@ -97,7 +97,7 @@ def copied(frame: pd.DataFrame, **named: str) -> bool:
 def test_a_file_copied_into_itself_is_a_warning(rows: pd.DataFrame, times: int) -> None:
     several = pd.concat([rows] * times, ignore_index=True)
     assert copied(several)
-    # In Python and in reports too.
+    # The remark is also shown in Python and in reports.
     (remark,) = load(several).remarks
     assert remark.startswith(f"{(times - 1) * N:,} of {times * N:,} rows are copies")
     assert remark in analyze(load(several), {"methods": ()}).warnings

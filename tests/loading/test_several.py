@@ -77,7 +77,7 @@ def test_team_chances_are_no_models() -> None:
 def test_a_model_is_guessed_only_where_models_are_asked_for() -> None:
     assert guess(read(long())).model is None
     cars = long("golf", "polo").assign(p=A.mean(), epoch=RNG.integers(0, 9, 400))
-    # An epoch that stands at unequal numbers of rows is no model.
+    # A column whose values have unequal numbers of rows, such as an epoch, is not a model.
     assert guess(read(cars.drop(columns="model")), models=True).model is None
 
 

@@ -14,7 +14,7 @@ RNG = np.random.default_rng(5)
 P = RNG.random(400)
 Y = (RNG.random(400) < P).astype(int)
 WORDS = np.where(Y, "yes", "no")
-# The columns of the negative and of the positive class.
+# The first column is of the negative class, the second of the positive one.
 PAIRS = [
     *("probs_0,probs_1", "y_prob_0,y_prob_1", "scores_0,scores_1", "preds_0,preds_1", "0,1"),
     *("probability_0,probability_1", "prob_class_0,prob_class_1", "prob_0,prob_1", "P(0),P(1)"),
@@ -127,7 +127,7 @@ def test_a_second_score_is_told(others: list[str], texts: Texts) -> None:
     arguments = problem.choices[0].arguments
     mapping = guess(read(frame)).chosen(**arguments)
     assert set(assess([read(frame)], mapping).models) == {"random_forest", *others}
-    # A column that a person named is no doubt any more.
+    # A column that a person named is certain.
     for choice in problem.choices[1:]:
         assert load(frame, **choice.arguments).score_name == choice.arguments["score"]
 
