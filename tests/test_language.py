@@ -67,10 +67,6 @@ DIRECTIVE = re.compile(r"(?:noqa|type:|pragma|pyright|fmt:|ruff:|isort:|mypy:|do
 BEGINNING = re.compile(r"[A-Z0-9`'\"(\[{<$]|[a-z_.]+[_.(=][\w.(]*")
 END = re.compile(r"[.?!:)]$|https?://\S+$")
 MIN_WORDS = 3
-# Files in which a phrase means something else, with the reason.
-ALLOWED = {
-    "calib/store/migrations.py": "SQL that databases keep under a checksum",
-}
 
 
 def files() -> list[Path]:
@@ -144,8 +140,6 @@ def test_only_prose_has_to_be_wrapped() -> None:
 
 @pytest.mark.parametrize("file", files(), ids=of)
 def test_no_banned_words(file: Path) -> None:
-    if of(file) in ALLOWED:
-        return
     hits = [f"{of(file)}:{line}: {hit}" for line, said in texts(file) for hit in found_in(said)]
     assert not hits, "\n".join(hits)
 
