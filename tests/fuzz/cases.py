@@ -15,7 +15,7 @@ from calib.reports import ReportError
 from calib.store import StoreError
 
 REFUSALS = (InputError, ReportError, StoreError, ExportError)
-LONGEST = 1_500
+MAX_MESSAGE_LENGTH = 1_500
 # These belong into a log: exceptions, reprs of objects and bytes, names of libraries.
 NOT_WORDS = re.compile(
     r"Traceback|\w(Error|Exception|Warning)\b|Errno|<class|object at 0x|\bb['\"]|\\x[0-9a-f]{2}"
@@ -108,7 +108,7 @@ def unworded(message: str) -> str:
     words = re.sub(r"`[^`]*`|'[^']*'|\"[^\"]*\"", "", message)
     if not message.endswith((".", "?")) or not message[0].isprintable():
         return "no sentence"
-    if len(message) > LONGEST:
+    if len(message) > MAX_MESSAGE_LENGTH:
         return "too long"
     found = NOT_WORDS.search(words)
     return f"{found[0]!r} is not for a reader" if found else ""

@@ -11,9 +11,9 @@ from multiprocessing.connection import Connection, wait
 from tests.fuzz.cases import Result, judged
 from tests.fuzz.seeds import case_of
 
-PATIENCE = 10.0
+MAX_SECONDS_PER_INPUT = 10.0
 # Seconds in which a process imports everything and makes the files that inputs are made of.
-START = 120.0
+MAX_START_SECONDS = 120.0
 MAX_MEMORY = 8 * 2**30
 BAD = ("wrong", "raw", "hang")
 
@@ -47,14 +47,14 @@ class _Worker:
         )
         self.process.start()
         other.close()
-        self.until = time.monotonic() + START
+        self.until = time.monotonic() + MAX_START_SECONDS
 
     def results(self) -> Iterator[tuple[int, Result]]:
         """What has come since the last time; seeds without a result are no longer waited for."""
         try:
             while self.seeds and self.pipe.poll():
                 result = self.pipe.recv()
-                self.until = time.monotonic() + PATIENCE
+                self.until = time.monotonic() + MAX_SECONDS_PER_INPUT
                 if result is not None:
                     yield self.seeds[0], result
                     self.seeds = self.seeds[1:]
@@ -62,7 +62,7 @@ class _Worker:
             yield from self._lost("the process died")
         else:
             if self.seeds and time.monotonic() > self.until:
-                yield from self._lost(f"no answer within {PATIENCE:g} s")
+                yield from self._lost(f"no answer within {MAX_SECONDS_PER_INPUT:g} s")
 
     def _lost(self, why: str) -> Iterator[tuple[int, Result]]:
         yield self.seeds[0], Result("hang", why, why)
