@@ -67,6 +67,8 @@ DIRECTIVE = re.compile(r"(?:noqa|type:|pragma|pyright|fmt:|ruff:|isort:|mypy:|do
 BEGINNING = re.compile(r"[A-Z0-9`'\"(\[{<$]|[a-z_.]+[_.(=][\w.(]*")
 END = re.compile(r"[.?!:)]$|https?://\S+$")
 MIN_WORDS = 3
+# These names do not say what a value is, such as a calibrator, a table or an option.
+VAGUE_NAMES = {"found", "own", "each", "told", "known", "maps", "named"}
 
 
 def files() -> list[Path]:
@@ -197,6 +199,27 @@ def test_comments_are_sentences(file: Path) -> None:
         for fault in faults_of(comment)
     ]
     assert not hits, "\n".join(hits)
+
+
+def vague_names(code: str) -> list[tuple[int, str]]:
+    """Lines and names of variables, arguments and functions that have a vague name."""
+    return [
+        (node.lineno, name)
+        for node in ast.walk(ast.parse(code))
+        if isinstance(node, ast.Name | ast.arg | ast.FunctionDef)
+        for name in [getattr(node, "id", None) or getattr(node, "arg", None) or node.name]
+        if name.strip("_").lower() in VAGUE_NAMES
+    ]
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "calib").rglob("*.py")), ids=of)
+def test_names_say_what_they_are(file: Path) -> None:
+    assert vague_names(file.read_text(encoding="utf-8")) == []
+
+
+def test_the_walk_sees_variables_arguments_and_functions() -> None:
+    code = "def _told(own):\n    for each in own:\n        known_rows = each\n"
+    assert {name for _, name in vague_names(code)} == {"_told", "own", "each"}
 
 
 def test_the_walk_sees_blocks_and_trailing_comments(tmp_path: Path) -> None:

@@ -165,4 +165,4 @@ def _option(name: str, value: object) -> str:
     values = (value,) if isinstance(value, str) else value
     if not isinstance(values, tuple) or (name == "classes" and len(values) > MAX_WRITTEN_LABELS):
         return ""
-    return " ".join(f"{option_of(name)} {shlex.quote(str(each))}" for each in values)
+    return " ".join(f"{option_of(name)} {shlex.quote(str(value))}" for value in values)

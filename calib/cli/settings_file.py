@@ -49,12 +49,12 @@ def options_given(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> 
     return set(vars(parser.parse_args(arguments)))
 
 
-def add_saved(given: argparse.Namespace, named: set[str]) -> None:
+def add_saved(given: argparse.Namespace, given_names: set[str]) -> None:
     """Give the options the values of the settings file, except those that a person named."""
     saved = _saved_settings(given.settings)
     options = _data_options(saved, given.predictions) | _other_options(saved)
-    replaced = named.union(*(REPLACED_BY.get(name, ()) for name in named))
-    if named & PARTS.keys():
+    replaced = given_names.union(*(REPLACED_BY.get(name, ()) for name in given_names))
+    if given_names & PARTS.keys():
         replaced.add("parts")
     for name, value in options.items():
         if name not in replaced:

@@ -12,7 +12,7 @@ from calib.calibrators.one_vs_rest import OneVsRest, multiclass_calibrator
 from calib.crossfit.settings import Settings
 
 Estimator = TypeVar("Estimator", bound=BaseEstimator)
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 def create(key: str, settings: Settings) -> Calibrator:
@@ -64,16 +64,16 @@ def _parameters(estimator: BaseEstimator) -> dict[str, Any]:
 
 
 def merged(
-    settings: Settings, fresh: Mapping[str, Found], earlier: Mapping[str, Found]
-) -> dict[str, Found]:
+    settings: Settings, fresh: Mapping[str, Result], earlier: Mapping[str, Result]
+) -> dict[str, Result]:
     """Join two mappings by method, in the order of the settings."""
     both = {**earlier, **fresh}
     return {key: both[key] for key in settings.methods if key in both}
 
 
 def fit_all(
-    methods: tuple[str, ...], fit: Callable[[str], Found], *, matrix: bool
-) -> tuple[dict[str, Found], dict[str, str]]:
+    methods: tuple[str, ...], fit: Callable[[str], Result], *, matrix: bool
+) -> tuple[dict[str, Result], dict[str, str]]:
     """Fitted calibrators by key, and the reasons why others could not be fitted."""
     calibrators, failures = {}, {}
     for key in methods:

@@ -323,7 +323,7 @@ class Aggregate(Data):
         if (self.strata.group[entries.stratum] != NONE).any():
             entries = entries.as_rows()
         _, *codes_of_strata = arrays_of(self.strata).values()
-        test, fold, group = (self._named(is_chosen, entries) for is_chosen in codes_of_strata)
+        test, fold, group = (self._if_any(is_chosen, entries) for is_chosen in codes_of_strata)
         rows = CountedRows.of_table(
             entries,
             weighted=self.weighted,
@@ -383,7 +383,7 @@ class Aggregate(Data):
         values = np.array(names, dtype="datetime64[D]" if kind == "M" else dtype)
         return values[counted.codes], counted.rows.entries
 
-    def _named(self, values: IntArray, entries: CellTable) -> IntArray | None:
+    def _if_any(self, values: IntArray, entries: CellTable) -> IntArray | None:
         codes = values[entries.stratum]
         return None if (codes == NONE).all() else codes
 

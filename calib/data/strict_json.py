@@ -79,14 +79,14 @@ class Reader:
 
     def record(self, kind: Any, data: Any, where: str) -> Any:
         kinds, needed = entries_of(kind)
-        data = self.named(kinds, needed, data, where)
+        data = self.complete(kinds, needed, data, where)
         values = {name: self.read(kinds[name], v, f"{where}.{name}") for name, v in data.items()}
         try:
             return kind(**values)
         except ValueError as error:
             raise self.error(f"{where} cannot be read: {error}") from error
 
-    def named(self, allowed: Iterable[str], needed: Iterable[str], data: Any, where: str) -> Any:
+    def complete(self, allowed: Iterable[str], needed: Iterable[str], data: Any, where: str) -> Any:
         """An object whose entries are known, and that has those that are needed."""
         self.plain(dict, data, where)
         if missing := [name for name in needed if name not in data]:

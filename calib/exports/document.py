@@ -191,9 +191,9 @@ def read_document(text: str | bytes) -> ExportedCalibrator:
     reader = FormReader()
     kinds = [name for name in strict_json.entries_of(ExportedCalibrator)[0] if name not in TESTS]
     names = ("format", "schema", "sha256", "tests", *kinds)
-    reader.named(names, names, content, "The file")
+    reader.complete(names, names, content, "The file")
     entries = read_entries(reader, {name: content[name] for name in kinds})
-    tests = reader.named(TESTS, TESTS, content["tests"], "tests")
+    tests = reader.complete(TESTS, TESTS, content["tests"], "tests")
     entries |= {name: _unhex(tests[name], f"tests.{name}", entries["classes"]) for name in TESTS}
     exported = ExportedCalibrator(**entries)
     if not ((exported.expected >= 0.0).all() and (exported.expected <= 1.0).all()):

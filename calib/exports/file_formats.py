@@ -140,7 +140,7 @@ def read_note(text: str) -> tuple[Note, ExportedCalibrator | None]:
         raise ExportError("sha256 must be 64 hexadecimal digits.")
     if given is None:
         return note, None
-    reader.named(PRINTED_ENTRIES, PRINTED_ENTRIES, given, "calibrator")
+    reader.complete(PRINTED_ENTRIES, PRINTED_ENTRIES, given, "calibrator")
     entries = read_entries(reader, given)
     return replace(note, calibrator=given), _with_tests(entries)
 

@@ -173,12 +173,12 @@ def _epsilon_alt(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> str:
 
 
 @chart
-def clipping_chart(found: Clipping) -> Chart:
+def clipping_chart(clipping: Clipping) -> Chart:
     """Log loss of clipped scores by bound, compared with no clipping and with calibration.
 
     Parameters
     ----------
-    found : Clipping
+    clipping : Clipping
         Result of `calib.compare_clipping`.
 
     Examples
@@ -191,10 +191,13 @@ def clipping_chart(found: Clipping) -> Chart:
     >>> calib.plot.clipping(calib.compare_clipping(compared)).layout.xaxis.title.text
     'Bound p_min'
     """
-    p_min = np.array([bound.p_min for bound in found.bounds])
-    losses = np.array([bound.log_loss.value for bound in found.bounds])
+    p_min = np.array([bound.p_min for bound in clipping.bounds])
+    losses = np.array([bound.log_loss.value for bound in clipping.bounds])
     ends = np.array([p_min.min(), p_min.max()])
-    levels = {"uncalibrated": found.uncalibrated.value, found.calibrator: found.calibrated.value}
+    levels = {
+        "uncalibrated": clipping.uncalibrated.value,
+        clipping.calibrator: clipping.calibrated.value,
+    }
     layers = [
         Layer(
             "level",
@@ -223,11 +226,11 @@ def clipping_chart(found: Clipping) -> Chart:
         "clipping",
         one(log_axis("Bound p_min", p_min), upward, 380, 240),
         [*layers, clipped],
-        f"Held-out multiclass log loss: {number(found.uncalibrated.value)} uncalibrated, "
-        f"{number(found.best.log_loss.value)} clipped at the best bound, "
-        f"{significant(found.best.p_min)}, "
-        f"{number(found.calibrated.value)} after {CALIBRATORS[found.calibrator].label}.",
-        of=(found.calibrator,),
+        f"Held-out multiclass log loss: {number(clipping.uncalibrated.value)} uncalibrated, "
+        f"{number(clipping.best.log_loss.value)} clipped at the best bound, "
+        f"{significant(clipping.best.p_min)}, "
+        f"{number(clipping.calibrated.value)} after {CALIBRATORS[clipping.calibrator].label}.",
+        of=(clipping.calibrator,),
         left=70,
     )
 

@@ -74,7 +74,7 @@ def translate_errors(url: URL) -> Iterator[None]:
     try:
         yield
     except SQLAlchemyError as error:
-        reason = _known(error)
+        reason = _explained(error)
         said = f"{reason}." if reason else _unknown(error)
         raise KINDS.get(reason or "", StoreError)(f"The {place(url)} {said}") from error
     except UnicodeDecodeError as error:
@@ -105,7 +105,7 @@ def _unknown(error: SQLAlchemyError) -> str:
     return f"failed: {driver_text}."
 
 
-def _known(error: SQLAlchemyError) -> str | None:
+def _explained(error: SQLAlchemyError) -> str | None:
     if isinstance(error, PoolTimeout):
         return BUSY
     cause = error.orig if isinstance(error, DBAPIError) else None

@@ -214,7 +214,7 @@ def test_a_list_with_a_damaged_entry_names_it_and_shows_the_others(store, report
 
 def own(app: AppTest, report_id: str) -> AppTest:
     """As if this session had saved the report."""
-    app.session_state["calib"].team_reports.own.add(report_id)
+    app.session_state["calib"].team_reports.saved_ids.add(report_id)
     return app.run()
 
 

@@ -70,7 +70,7 @@ def evidence_of(analysis: LiveAnalysis, parts: Parts | None, grade: Grade) -> Ev
     uncalibrated = counted[0][1]
     for key, column, names, table in _tables(analysis, parts, needs):
         add(key, column, names, guarded_table(table) if guarded else table)
-    methods = joined_pieces(parts_counted, counted, **_named(analysis))
+    methods = joined_pieces(parts_counted, counted, **_names(analysis))
     cells = _guarded_cells(analysis, uncalibrated) if guarded else _exact_cells(analysis)
     return Evidence(grade, cells, methods, tuple(needs), _digest(analysis))
 
@@ -137,7 +137,7 @@ def _columns(analysis: LiveAnalysis, parts: Parts | None, needs: list[str]) -> I
         yield TIME, merged.names, merged.codes, timed
 
 
-def _named(analysis: LiveAnalysis) -> dict[str, Any]:
+def _names(analysis: LiveAnalysis) -> dict[str, Any]:
     source = analysis.source
     return {
         "view_key": analysis.settings.view,
@@ -166,7 +166,7 @@ def _exact_cells(analysis: LiveAnalysis) -> Aggregate:
 
 
 def _counted_cells(analysis: LiveAnalysis) -> Aggregate:
-    arguments = _named(analysis) | {"fold_names": analysis.source.fold_names}
+    arguments = _names(analysis) | {"fold_names": analysis.source.fold_names}
     del arguments["weighted"]
     return aggregate_all(analysis.source, analysis.settings.view, **arguments)
 
@@ -180,11 +180,11 @@ def _guarded_cells(analysis: LiveAnalysis, uncalibrated: CellTable) -> Aggregate
         strata, table = exact.strata, exact.table
         if fold_names:
             strata, table = merged_strata(strata, table, fold=NONE)
-        return Aggregate((Part(),), strata, guarded_table(table), **_named(analysis))
+        return Aggregate((Part(),), strata, guarded_table(table), **_names(analysis))
     rows = held_out.view("uncalibrated")
     if not fold_names or rows.fold is None or np.bincount(rows.fold, rows.counts).min() < MIN_ROWS:
-        return Aggregate((Part(),), one, uncalibrated, **_named(analysis))
+        return Aggregate((Part(),), one, uncalibrated, **_names(analysis))
     numbers, stratum = np.unique(rows.fold, return_inverse=True)
     strata = _strata(part=np.zeros_like(numbers), fold=numbers)
     table = guarded_table(entry_table(rows, stratum.astype(np.int64)))
-    return Aggregate((Part(),), strata, table, **_named(analysis), fold_names=fold_names)
+    return Aggregate((Part(),), strata, table, **_names(analysis), fold_names=fold_names)

@@ -30,7 +30,7 @@ def tables(report: Contents) -> dict[str, pd.DataFrame]:
     return frames | {
         "warnings": pd.DataFrame({"warning": list(report.warnings)}, dtype=object),
         "settings": _settings(report),
-        "maps": _maps(report),
+        "maps": _functions(report),
     }
 
 
@@ -89,7 +89,7 @@ def _settings(report: Contents) -> pd.DataFrame:
     )
 
 
-def _maps(report: Contents) -> pd.DataFrame:
+def _functions(report: Contents) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {

@@ -148,10 +148,10 @@ def _changes(session: Session, before: LinkedData, upload: Upload) -> str:
     now = Seen.of(upload.day, _analysed(session, rows))
     days = f"Counted on {day}, and again on {upload.day}. " if day else ""
     of_model = f"Model {model}: " if len(upload.models) > 1 else ""
-    return plain(days + of_model + " ".join(_told(before.seen, now)))
+    return plain(days + of_model + " ".join(_changed_sums(before.seen, now)))
 
 
-def _told(before: Seen, now: Seen) -> Iterator[str]:
+def _changed_sums(before: Seen, now: Seen) -> Iterator[str]:
     if before.n_rows is None or now.n_rows is None:
         yield "The source has other rows now."
         return

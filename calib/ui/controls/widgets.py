@@ -22,7 +22,7 @@ from calib.ui.session.choices.choice import Choice
 from calib.ui.session.session import Session
 
 T = TypeVar("T")
-NAMED = (
+FOLDS_FROM_COLUMN = (
     "Methods are cross-fitted in {}: {} folds. Each fold is scored by calibrators fitted on the "
     "others. The number of folds is given by the data. Change the **seed** to see how much results "
     "vary by chance."
@@ -192,7 +192,7 @@ def folds(session: Session, rows: Data | None) -> None:
     with st.expander("Cross-fitting"):
         if rows is not None and rows.fold_names and not split:
             name, n = named_folds(rows.origin), len(rows.fold_names)
-            st.caption(NAMED.format(name, n))
+            st.caption(FOLDS_FROM_COLUMN.format(name, n))
         else:
             st.caption(SPLIT if split else CROSS_FITTED)
             control(session, choices.N_FOLDS, disabled=split)

@@ -71,5 +71,5 @@ def may_change(session: Session, report_id: str, whose: str) -> bool:
     if is_read_only():
         return False
     if here is None:
-        return report_id in session.team_reports.own
+        return report_id in session.team_reports.saved_ids
     return here.is_admin or (bool(whose) and whose == here.identity)

@@ -61,13 +61,13 @@ class Memo:
         return sum(map(len, self._values.values()))
 
     def __call__(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return self._found(nullcontext(), function, args, kwargs)
+        return self._kept_or_computed(nullcontext(), function, args, kwargs)
 
     def heavy(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """The same, computed by at most two sessions at the same time."""
-        return self._found(HEAVY.turn(), function, args, kwargs)
+        return self._kept_or_computed(HEAVY.turn(), function, args, kwargs)
 
-    def _found(
+    def _kept_or_computed(
         self,
         turn: AbstractContextManager[Any],
         function: Callable[..., T],

@@ -191,7 +191,7 @@ class Seen:
                 return cls(date_counted)
             n_rows, *numbers, verdict = more
             rate, ks, p = map(float, numbers)
-            if not all(math.isnan(each) or 0.0 <= each <= 1.0 for each in (rate, ks, p)):
+            if not all(math.isnan(value) or 0.0 <= value <= 1.0 for value in (rate, ks, p)):
                 raise ValueError
             return cls(date_counted, int(n_rows[:MAX_DIGITS]), rate, ks, p, verdict)
         except ValueError:

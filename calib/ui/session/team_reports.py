@@ -40,7 +40,7 @@ class TeamReports:
     moved: bool = False  # Whether another report was just opened, or closed.
     message: str = ""  # The result of the last action. It is shown once.
     n_reads: int = 0  # Each read file changes the uploader's key.
-    own: set[str] = field(default_factory=set)  # Ids of the reports that this session saved.
+    saved_ids: set[str] = field(default_factory=set)  # This session saved these reports.
 
     def read(self, address: Mapping[str, str], *, again: bool) -> None:
         """Open the report that an address names. Only the address decides, so that Back works.

@@ -52,7 +52,7 @@ def save(session: Session, store: Store, report: Report, tags: str) -> str:
         owner = "" if here is None else here.identity
         report_id = store.save(report.edited(**words), tags=tags.split(","), owner=owner)
         session.team_reports.saved = (content, report_id)
-        session.team_reports.own.add(report_id)
+        session.team_reports.saved_ids.add(report_id)
     return session.team_reports.saved[1]
 
 
