@@ -184,8 +184,8 @@ def test_the_answer_is_on_the_first_screen(browser: Browser, example: Path):
         for part in ("p.lead", "table", ".beside .plot"):
             for box in (each.bounding_box() for each in answer.locator(part).all()):
                 assert box["y"] + box["height"] <= 900
-        page.get_by_role("link", name="Settings").click()
-        expect(page.get_by_role("heading", name="Settings")).to_be_in_viewport()
+        page.get_by_role("link", name="Settings", exact=True).click()
+        expect(page.get_by_role("heading", name="Settings", exact=True)).to_be_in_viewport()
 
 
 def test_the_example_prints_on_six_pages_and_its_answer_on_the_first(
