@@ -9,7 +9,7 @@
 # make docs         the documentation site, into site/ (no network needed)
 # make wheel        the wheel, installed and used in a clean environment of each Python from 3.11 to 3.13 that is here
 # make bench        speed and quality benchmarks
-# make picture      the picture of README.md, into docs/
+# make picture      the pictures of README.md, into docs/
 # make reproduce    the published tables and figures, into docs/ (some: make reproduce ARGS="ks corp")
 # make screenshots  every page, light and dark, four widths, into screenshots/
 # make lock         container/requirements.lock, every package of the server with its hashes, and the bill of materials beside it
@@ -67,7 +67,7 @@ wheel: .venv/dev.stamp
 bench: .venv/dev.stamp
 	$(VENV) -m benchmarks $(ARGS)
 
-picture: .venv/dev.stamp
+picture: .venv/dev.stamp browsers
 	$(VENV) -m benchmarks.picture
 
 reproduce: .venv/dev.stamp

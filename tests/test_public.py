@@ -111,9 +111,10 @@ PAGES = ["README.md", *(f"docs/{page.name}" for page in sorted((ROOT / "docs").g
 WITH_CODE = [page for page in PAGES if page != "docs/reports.md" and python_blocks(page)]
 
 
-def test_the_readme_shows_code_that_runs(tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", ["README.md", "docs/library.md"])
+def test_the_first_pages_show_code_that_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for block in python_blocks("README.md"):
+    for block in python_blocks(page):
         exec(block, {"__name__": "block"})
 
 
