@@ -36,7 +36,7 @@ ROUND_TRIP_SECONDS = 0.2
 # The answer of the first page can be read within this time if server and browser know the page.
 MAX_ANSWER_SECONDS, N_VISITS = 1.5, 7
 ANSWERED = """
-() => document.querySelector("[class*=st-key-answer_] h2")?.getBoundingClientRect().height
+() => document.querySelector("[class*=st-key-answer] h2")?.getBoundingClientRect().height
     ? performance.now() : 0
 """
 # The first slider is drawn by the server, the second by the explorer.

@@ -29,6 +29,7 @@ from calib.figures.periods import period_chart
 from calib.figures.reliability import overlay_chart, reliability_chart
 from calib.figures.sensitivity import sensitivity_chart
 from calib.figures.slices import slice_chart
+from calib.figures.summary import summary_chart
 
 __all__ = [
     "before_after",
@@ -49,6 +50,7 @@ __all__ = [
     "reliability",
     "sensitivity",
     "slices",
+    "summary",
 ]
 
 if TYPE_CHECKING:
@@ -87,6 +89,7 @@ periods = _figure(period_chart)
 reliability = _figure(reliability_chart)
 sensitivity = _figure(sensitivity_chart)
 slices = _figure(slice_chart)
+summary = _figure(summary_chart)
 
 
 def _registered() -> dict[str, Callable[..., Chart]]:

@@ -126,6 +126,19 @@ def noise_floor(estimate: Estimate, digits: int = 4) -> str:
     return "" if math.isnan(floor) else f"calibrated: {number(floor, digits)}"
 
 
+def adding_up(before: float, after: float, change: Estimate) -> tuple[str, str]:
+    """Two numbers with enough decimals that their difference is the printed change.
+
+    They have at least as many as the change, and at least 3.
+    """
+    printed = decimals(change)
+    for digits in range(max(3, printed), 7):
+        difference = round(after, digits) - round(before, digits)
+        if number(difference, printed) == number(change.value, printed):
+            break
+    return number(before, digits), number(after, digits)
+
+
 def p_value(p: float) -> str:
     if math.isnan(p):
         return "cannot be estimated"
@@ -141,9 +154,9 @@ def percent(rate: float, digits: int = 1) -> str:
     return number(100.0 * rate, digits) + ("" if math.isnan(rate) else "%")
 
 
-def percents(first: float, second: float) -> tuple[str, str]:
-    """Two rates as percentages, with enough decimals to be distinct."""
-    pairs = [(percent(first, digits), percent(second, digits)) for digits in range(1, 6)]
+def percents(first: float, second: float, digits: int = 1) -> tuple[str, str]:
+    """Two rates as percentages, with at least `digits` decimals and enough to be distinct."""
+    pairs = [(percent(first, n), percent(second, n)) for n in range(digits, 6)]
     return next((pair for pair in pairs if pair[0] != pair[1]), pairs[-1])
 
 

@@ -86,12 +86,13 @@ def recommend(
     chosen = simplest(losses, to_best, changes)
     reasons = [f"Lowest {loss}: {CALIBRATORS[best].label}, {number(losses[best].value)}."]
     if chosen != best and changes[best].high >= 0.0:
-        reasons.append(f"Its gain is not significant ({_interval(changes[best], level)}).")
+        reasons.append(f"Its gain is not significant ({interval_text(changes[best], level)}).")
     elif chosen != best:
+        difference = interval_text(to_best[chosen], level)
         compared = (
             "the same"
             if _is_same(to_best[chosen])
-            else f"not significantly different from the best ({_interval(to_best[chosen], level)})"
+            else f"not significantly different from the best ({difference})"
         )
         reasons.append(
             f"{CALIBRATORS[chosen].label} is simpler, and its {loss.removeprefix('held-out ')} is "
@@ -140,7 +141,7 @@ def advice_sentence(
         f"Recommended: {CALIBRATORS[chosen].name}. {loss.capitalize()} "
         f"{number(losses['uncalibrated'].value, digits)} → "
         f"{number(losses[chosen].value, digits)} "
-        f"(change {_interval(change, level)})."
+        f"(change {interval_text(change, level)})."
     )
 
 
@@ -159,7 +160,7 @@ def _runner_up(
     else:
         simpler = first.simplicity < next_one.simplicity
         finding = "not significantly different" + (f"; {first.label} is simpler" if simpler else "")
-    return [f"Runner-up: {next_one.label} ({_interval(difference, level)}), {finding}."]
+    return [f"Runner-up: {next_one.label} ({interval_text(difference, level)}), {finding}."]
 
 
 def _is_same(difference: Estimate) -> bool:
@@ -174,7 +175,8 @@ def _digits(change: Estimate) -> int:
     return decimals(change, most=8)
 
 
-def _interval(change: Estimate, confidence: float) -> str:
+def interval_text(change: Estimate, confidence: float) -> str:
+    """A change with its interval, and the digits that these support."""
     digits = _digits(change)
     bounds = interval(change, digits, sign=True)
     return f"{signed(change.value, digits)}, {level(confidence)} CI {bounds}"

@@ -170,12 +170,13 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Words at a point of the first panel, escaped for Plotly."""
+    """Words at a point of the first panel, escaped for Plotly. <b> is their only tag."""
 
     x: float
     y: float
     text: str
     xanchor: Literal["left", "right"]
+    color: str | None = None  # Only SVG has it: Plotly's text must change with the page's theme.
 
 
 def area(

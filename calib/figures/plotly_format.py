@@ -132,4 +132,5 @@ def _arrow(arrow: Arrow) -> Dictionary:
 
 
 def _note(note: Note) -> Dictionary:
-    return _plain(note) | {"showarrow": False, "font": {"size": 12}}
+    place = {"x": note.x, "y": note.y, "text": note.text, "xanchor": note.xanchor}
+    return place | {"showarrow": False, "font": {"size": 12}}

@@ -106,7 +106,7 @@ def reliability_chart(
     panels = [(upward, SIDE)]
     if histogram:
         unit = "Weight" if analysis.data.weighted else "Rows"
-        layers += [_histogram(r, scale, unit, filled=len(results) == 1) for r in results]
+        layers += [histogram_layer(r, scale, unit, filled=len(results) == 1) for r in results]
         highest = max(float(r.histogram.max()) for r in results)
         panels.append((count_axis(unit, highest, nticks=3, mirror=False), HISTOGRAM_HEIGHT))
     drawn = [f"{len(curves[0].rows)} occupied bins", *(RATES[line.kind][0] for line in lines)]
@@ -136,7 +136,7 @@ def _ring(curve: ReliabilityCurve, position: int, scale: Scale) -> Layer:
     )
 
 
-def _histogram(result: MethodResult, scale: Scale, unit: str, *, filled: bool) -> Layer:
+def histogram_layer(result: MethodResult, scale: Scale, unit: str, *, filled: bool) -> Layer:
     """Steps over equal intervals of the score."""
     of, heights = method(result), result.histogram
     edges = np.linspace(0.0, 1.0, len(heights) + 1)

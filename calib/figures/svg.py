@@ -20,11 +20,14 @@ from calib.figures.axes import PanelAxis
 from calib.figures.chart import Chart
 from calib.figures.layers import Arrow, Bars, Layer, Line, Marker, Note
 from calib.figures.panels import AxisNames, SharedTitles
-from calib.figures.theme import DASHES, SYMBOLS
+from calib.figures.theme import DASHES, GREY, SYMBOLS
+from calib.numerics.estimate import Estimate
+from calib.text import with_interval
 
 Floats = NDArray[np.float64]
 # Pixels: the width of a sample in the legend, the size of small text, the height of a legend's row.
 SAMPLE_WIDTH, TEXT_SIZE, ROW_HEIGHT = 30, 12, 20
+BAR_WIDTH = 240  # Pixels of an interval in a table.
 # Words are escaped for Plotly, so every tag in them is one of the chart's own.
 BOLD = re.compile(r"</?b>")
 
@@ -49,6 +52,24 @@ def to_svg(chart: Chart) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" class="plot" {size} '
         f'data-name="{escape(chart.name)}" aria-label="{escape(chart.alt)}" '
         f'viewBox="0 0 {chart.width} {chart.height}">{"".join(parts)}</svg>'
+    )
+
+
+def interval_bar(change: Estimate, ends: tuple[float, float], color: str) -> str:
+    """A change with its interval and the place of 0, on an axis between two ends, as SVG."""
+    scale = (BAR_WIDTH - 16) / ((ends[1] - ends[0]) or 1.0)
+    low, middle, high, zero = (
+        _px(8.0 + (value - ends[0]) * scale)
+        for value in (change.low, change.value, change.high, 0.0)
+    )
+    # A bound that is not known has no line.
+    bar = _stroke(f"M{low} 11H{high}", Line(color, 2)) if change.low <= change.high else ""
+    words = escape(with_interval(change, sign=True))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{BAR_WIDTH}" height="22" role="img" '
+        f'aria-label="{words}"><title>{words}</title>'
+        f'<path d="M{zero} 1V21" stroke="{GREY}" stroke-opacity="0.6"/>{bar}'
+        f'<circle cx="{middle}" cy="11" r="4.5" fill="{color}"/></svg>'
     )
 
 
@@ -155,14 +176,21 @@ def _number(value: float, digits: int) -> str:
 
 
 def _text(
-    words: str, x: float, y: float, anchor: str = "middle", size: int = 13, *, turned: bool = False
+    words: str,
+    x: float,
+    y: float,
+    anchor: str = "middle",
+    size: int = 13,
+    *,
+    turned: bool = False,
+    look: str = "",
 ) -> str:
     if not words:
         return ""
     plain = escape(unescape(BOLD.sub("", words).replace("<br>", " ")))
     turn = f' transform="rotate(-90 {_px(x)} {_px(y)})"' if turned else ""
     return (
-        f'<text x="{_px(x)}" y="{_px(y)}" text-anchor="{anchor}" font-size="{size}"{turn}>'
+        f'<text x="{_px(x)}" y="{_px(y)}" text-anchor="{anchor}" font-size="{size}"{turn}{look}>'
         f"{plain}</text>"
     )
 
@@ -275,7 +303,12 @@ def _arrow(arrow: Arrow, plot: Plot) -> str:
 
 def _note(note: Note, plot: Plot) -> str:
     anchor = {"left": "start", "right": "end"}[note.xanchor]
-    return _text(note.text, plot.x([note.x])[0], plot.y([note.y])[0] + 4, anchor, TEXT_SIZE)
+    look = ' font-weight="650"' if BOLD.search(note.text) else ""
+    if note.color:
+        # Mixed with the colour of the page's text, it can be read on light and on dark.
+        look += f' fill="color-mix(in srgb, {note.color} 65%, currentColor)"'
+    x, y = plot.x([note.x])[0], plot.y([note.y])[0] + 4
+    return _text(note.text, x, y, anchor, TEXT_SIZE, look=look)
 
 
 def _shared_titles(titles: SharedTitles, plots: Sequence[Plot]) -> list[str]:

@@ -20,6 +20,8 @@ TICK_SIZE, TITLE_SIZE = 12, 13
 INK = "#1F2933"
 # The colour of observed outcomes. No method has it, because charts draw both.
 OUTCOME = "#AA3377"
+# On the chart of the answer the recommended calibrator and the error have these colours.
+ADVISED, DOUBT = "#0072B2", "#D55E00"
 
 CONFIG: Mapping[str, Any] = {
     "displaylogo": False,

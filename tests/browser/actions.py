@@ -10,7 +10,10 @@ from tests.browser.harness import by_key, open_static, settle
 
 def go(page: Page, label: str) -> None:
     """Follow the navigation to a page."""
-    by_key(page, "navigation").get_by_role("link", name=label, exact=True).click()
+    if label == "Data":
+        by_key(page, "data_chip").get_by_role("link").click()
+    else:
+        by_key(page, "navigation").get_by_role("link", name=label, exact=True).click()
     settle(page)
 
 

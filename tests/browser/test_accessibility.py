@@ -39,7 +39,7 @@ def violations(page: Page) -> list[str]:
 @rare
 def test_the_dialog_breaks_no_rule(page: Page):
     visit(page, "/")
-    page.get_by_role("button", name="Use this calibrator").click()
+    page.get_by_role("button", name="Get this calibrator").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_text("Verified:").wait_for()
     dialog.locator("pre").wait_for()  # The code is drawn last.

@@ -45,7 +45,8 @@ def test_from_a_file_over_a_reload_to_a_report_that_needs_no_network(
     visit(page, "/")
     upload(page, odd_file)
     verdict = page.get_by_role("heading", level=2)
-    assert verdict.inner_text().startswith("✕ Not calibrated")
+    assert verdict.inner_text().startswith("These probabilities ")
+    expect(by_key(page, "answer")).to_contain_text("✕ Not calibrated")
     expect(page.get_by_text("File: customers")).to_be_visible()
     go(page, "Data")
     expect(by_key(page, "map_outcome").get_by_role("combobox")).to_have_value("left?")
@@ -127,7 +128,8 @@ def test_counts_of_a_query_are_shown_like_rows(page: Page, odd_file, tmp_path):
     assert len(points(page, "chart_reliability", "Uncalibrated")[0][0]) == 15
     go(page, "Overview")
     verdict = page.get_by_role("heading", level=2)
-    assert verdict.inner_text().startswith("✕ Not calibrated")
+    assert verdict.inner_text().startswith("These probabilities ")
+    expect(by_key(page, "answer")).to_contain_text("✕ Not calibrated")
     expect(page.get_by_text("File: cells (counts without rows)")).to_be_visible()
 
 
@@ -169,4 +171,4 @@ def test_a_file_that_is_no_table_gets_its_sentence_and_costs_nothing(page: Page,
     upload(page, path)
     expect(page.get_by_test_id("stAlert").first).to_be_visible()
     go(page, "Overview")
-    expect(by_key(page, "chart_before").locator(".js-plotly-plot")).to_be_visible()
+    expect(by_key(page, "summary").locator(".wide > svg")).to_be_visible()

@@ -9,11 +9,11 @@ from playwright.sync_api import Page, expect
 from calib.ui.session.choices import CHOICES, LINK_NAMES
 from calib.ui.session.page_list import MATRIX_PAGES, PAGES
 from tests.browser.actions import go
-from tests.browser.harness import by_key, open_static, settle, traces, visit
+from tests.browser.harness import by_key, open_static, settle, visit
 from tests.choices import ANY_CHANGE
 from tests.rare import common_first, rare
 
-LABELS = [label for label in PAGES if label not in MATRIX_PAGES]
+LABELS = [label for label in PAGES if label not in (*MATRIX_PAGES, "Data")]
 PATHS = ["", *(page.removeprefix("pages/").removesuffix(".py") for page in PAGES.values())]
 PATHS = [path for path in PATHS if path not in ("app", "classes")]
 # Values of settings for the data that are shown first, if a declaration does not give one.
@@ -73,10 +73,11 @@ def test_the_first_ten_seconds_answer_the_question(page: Page, width: int, heigh
     visit(page)
     name, verdict = (page.get_by_role("heading", level=level) for level in (1, 2))
     assert name.inner_text() == "calib"
-    assert verdict.inner_text() == "✕ Not calibrated: overconfident"
+    assert verdict.inner_text() == "These example probabilities are overconfident."
+    assert by_key(page, "answer").inner_text().startswith("Example✕ Not calibrated")
     purpose = page.get_by_text("Can these probabilities be trusted?")
     drop = page.get_by_test_id("stFileUploaderDropzone")
-    example = by_key(page, "example").get_by_role("radio").first
+    example = by_key(page, "example_menu").get_by_role("combobox")
     seen = [found.bounding_box() for found in (name, purpose, drop, example, verdict)]
     tops = [box["y"] for box in seen]
     if width < 640:
@@ -88,18 +89,15 @@ def test_the_first_ten_seconds_answer_the_question(page: Page, width: int, heigh
 def test_the_answer_has_its_evidence_and_what_to_do(page: Page):
     visit(page)
     assert by_key(page, "navigation").get_by_role("link").all_inner_texts() == LABELS
-    for key, name in (("chart_before", "Uncalibrated"), ("chart_after", "Logistic")):
-        assert name in {trace.get("name") for trace in traces(page, key)}
-    numbers = by_key(page, "numbers").get_by_test_id("stMetric")
-    assert [metric.inner_text().split("\n")[0] for metric in numbers.all()] == [
-        "Rows",
-        "Mean prediction",
-        "KS error",
-        "Base rate",
-    ]
+    drawn = by_key(page, "summary").locator(".wide > svg")
+    for words in ("Uncalibrated", "After Logistic", "were positive", "of a calibrated model"):
+        expect(drawn).to_contain_text(words)
+    numbers = by_key(page, "answer").locator("dt")
+    assert numbers.all_inner_texts() == ["KS calibration error", "Mean prediction", "Rows"]
     fix = by_key(page, "best_fix")
-    assert re.search(r"\(change −0\.\d+, 95% CI −0\.\d+ to −0\.\d+\)", fix.inner_text())
-    fix.get_by_role("button", name="Use this calibrator").click()
+    assert re.search(r"Change −0\.\d+, 95% CI −0\.\d+ to −0\.\d+\.", fix.inner_text())
+    assert fix.locator(".calibrators tbody tr").count() == 5
+    fix.get_by_role("button", name="Get this calibrator").click()
     expect(page.get_by_role("dialog").get_by_text("Verified: DuckDB")).to_be_visible()
 
 

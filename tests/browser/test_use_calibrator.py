@@ -1,4 +1,4 @@
-"""Use this calibrator: as code that is verified, and as a column of calibrated scores."""
+"""Get this calibrator: as code that is verified, and as a column of calibrated scores."""
 
 import io
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.rare import rare
 
 def opened(page: Page, path: str) -> Locator:
     visit(page, path)
-    page.get_by_role("button", name="Use this calibrator").click()
+    page.get_by_role("button", name="Get this calibrator").click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_text("Verified: DuckDB")).to_be_visible()
     return dialog

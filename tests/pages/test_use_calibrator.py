@@ -1,4 +1,4 @@
-"""Use this calibrator: the code calibrates the column of the file."""
+"""Get this calibrator: the code calibrates the column of the file."""
 
 import re
 from types import SimpleNamespace

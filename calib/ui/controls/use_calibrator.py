@@ -1,4 +1,4 @@
-"""Use this calibrator: the calibrator as code or a file, and a person's own scores calibrated."""
+"""Get this calibrator: the calibrator as code or a file, and a person's own scores calibrated."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def button(session: Session, model: state.Model) -> None:
         return
     advised = model.analysis.recommendation.method not in ("", "uncalibrated")
     # If no calibrator is recommended, the button must not advise one.
-    label = f"Use {'this' if advised else 'a'} calibrator"
+    label = f"Get {'this' if advised else 'a'} calibrator (SQL, Python, …)"
     if st.button(label, key=state.key("use"), type="primary" if advised else "secondary"):
         _dialog(session, model)
 
@@ -54,7 +54,7 @@ def fitted(analysis: LiveAnalysis) -> Mapping[str, Calibrator | MatrixCalibrator
     return {key: calibrators[key] for key in sorted(keys, key=lambda key: key != advised)}
 
 
-@st.dialog("Use a calibrator", width="large")
+@st.dialog("Get a calibrator", width="large")
 def _dialog(session: Session, model: state.Model) -> None:
     calibrators = fitted(model.analysis)
     advised = model.analysis.recommendation.method

@@ -216,6 +216,19 @@ def example(session: Session) -> None:
     )
 
 
+def example_menu(session: Session) -> None:
+    """The examples in one line."""
+    ask(
+        st.selectbox,
+        "example_menu",
+        session.example,
+        session.choose_example,
+        label="Or look at an example",
+        options=list(EXAMPLES),
+        format_func=lambda key: EXAMPLES[key].title,
+    )
+
+
 def changed(session: Session) -> None:
     """Draw a chip for each changed choice that acts on this page. A click restores its default."""
     facts = state.facts(session)

@@ -22,6 +22,17 @@ PAINT_SECONDS = 0.12
 SVG_BUTTON = Path(__file__).with_name("svg_button.js").read_text(encoding="utf-8")
 
 
+# `st.html` removes SVG. Whatever calls this escapes every text in the markup.
+DRAWING = "export default ({ parentElement, data }) => { parentElement.innerHTML = data; }"
+
+
+def drawing(markup: str, key: str) -> None:
+    """Show HTML with SVG. It arrives with the text around it, which a chart of Plotly does not."""
+    mount = st.components.v2.component("calib_drawing", js=DRAWING, isolate_styles=False)
+    with st.container(key=state.key(key)):
+        mount(key=state.key(f"{key}_markup"), data=markup)
+
+
 def add_svg_buttons() -> None:
     # A script takes the place of a paragraph until it has arrived.
     with st.container(key="scripts"):

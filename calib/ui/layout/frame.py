@@ -15,7 +15,7 @@ from calib.analysis.model_comparison import ModelComparison
 from calib.data.base import Data
 from calib.data.progress import Progress
 from calib.loading.examples import EXAMPLES
-from calib.text import plain, sentence
+from calib.text import plain, plural, sentence, shortened
 from calib.ui.controls import connected_tables, uploaders, widgets
 from calib.ui.layout import charts, navigation, notes, side_by_side
 from calib.ui.session import identity, state
@@ -49,6 +49,7 @@ def begin(title: str) -> Session:
     session.answered = session.chosen
     matrix = rows if rows is not None and rows.is_matrix else None
     navigation.draw(title, matrix is not None and matrix.n_classes > 2)
+    navigation.data_chip(_data_name(session, rows))
     identity.badge()
     _notices(session)
     if session.waits and title not in WITHOUT_DATA:
@@ -57,6 +58,17 @@ def begin(title: str) -> Session:
         with st.sidebar:
             widgets.view(session, matrix)
     return session
+
+
+def _data_name(session: Session, rows: Data | None) -> str:
+    """What the header calls the data."""
+    if session.waits:
+        return "Choose data"
+    example = session.upload is None
+    title = EXAMPLES[session.example].title.partition(" (")[0]
+    name = f"{title} example" if example else shortened(state.name(session))
+    size = f", {plural(rows.n_rows, 'row')}" if rows is not None else ""
+    return f"{plain(name)}{size}"
 
 
 @st.cache_resource

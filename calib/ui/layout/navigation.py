@@ -1,4 +1,4 @@
-"""The row of pages on top, the same on every page, and the browser's history."""
+"""The header, the same on every page, and the browser's history."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from calib.ui.session.page_list import GROUPS, MATRIX_PAGES
+from calib.ui.session.page_list import GROUPS, MATRIX_PAGES, PAGES
 
-PRODUCT = "calib"
+PRODUCT, DATA = "calib", "Data"
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 
@@ -20,7 +20,15 @@ def draw(title: str, classes: bool) -> None:
         script = f"<script>{SCRIPT.replace('PAGE', title)}</script>"
         st.html(f"<h1>{PRODUCT}{hidden}</h1>{script}", unsafe_allow_javascript=True)
         for name, pages in GROUPS.items():
+            if name == DATA:
+                continue
             with st.container(horizontal=True, key=f"pages_{name.lower()}", gap=None):
                 for label, page in pages.items():
                     if classes or label not in MATRIX_PAGES:
                         st.page_link(page, label=label)
+
+
+def data_chip(label: str) -> None:
+    """The name of the data at the right end of the header: the link to their page."""
+    with st.container(key="data_chip"):
+        st.page_link(PAGES[DATA], label=label, icon=":material/table:")

@@ -21,7 +21,6 @@ GROUP_WIDTHS_REM = {
 def css() -> str:
     labels = "".join(
         f".st-key-pages_{name.lower()} {{ min-width: {GROUP_WIDTHS_REM[name]}rem; }}\n"
-        f'.st-key-pages_{name.lower()}::before {{ content: "{name.replace("Data", "")}"; }}\n'
         for name in GROUPS
     )
     # The place of a table that arrives late is kept free.

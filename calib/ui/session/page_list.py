@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-# The answer and its data are the first and the last page, and have no group.
+# The answer and its data are the first and the last page, and have no group. The link to the data
+# is their name, at the right end of the header.
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "": {"Overview": "app.py"},
     "Diagnose": {

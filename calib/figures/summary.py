@@ -1,0 +1,239 @@
+"""The chart of the answer: reliability before and after the recommended calibrator."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from calib.analysis import Analysis, MethodResult
+from calib.analysis.miscalibration import view_words
+from calib.calibrators import CALIBRATORS
+from calib.crossfit.estimates import MethodMetrics
+from calib.curves.reliability import ReliabilityCurve
+from calib.figures.axes import LINEAR, PanelAxis
+from calib.figures.chart import Chart, chart, draw
+from calib.figures.layers import Layer, Line, Note, Subject, area, band, diagonal, dots
+from calib.figures.panels import stacked
+from calib.figures.reliability import histogram_layer
+from calib.figures.svg import interval_bar
+from calib.figures.theme import ADVISED, DOUBT, GREY, MethodStyle, faded
+from calib.figures.words import axis_titles, verdicts
+from calib.numerics.arrays import FloatArray
+from calib.text import escaped, level, percents, shortened
+
+SIDE, GAP, HISTOGRAM = 380, 12, 36
+PERCENT = {step / 5: f"{20 * step}%" for step in range(6)}
+# Sizes of labels as shares of the panel, whose letters are about 6.4 by 15 pixels.
+LETTER, LINE_HEIGHT = 6.4 / SIDE, 15.5 / SIDE
+# A label at most this share of the panel away from its point needs no line to it.
+NEAR = 0.03
+# Places for labels are tried at this number of steps in each direction.
+N_STEPS = 64
+
+
+@chart
+def summary_chart(analysis: Analysis) -> Chart:
+    """Reliability before and after the recommended calibrator, with the error shaded.
+
+    Labels beside the lines name them, the bin with the largest error, and the consistency band.
+    If no calibrator is recommended, the chart shows the uncalibrated scores alone.
+
+    Parameters
+    ----------
+    analysis : Analysis
+
+    Examples
+    --------
+    >>> import calib
+    >>> rows = calib.examples.EXAMPLES["naive_bayes"].load()
+    >>> analysis = calib.analyze(rows, {"methods": ("beta",)})
+    >>> figure = calib.plot.summary(analysis)
+    >>> [note.text for note in figure.layout.annotations][:2]
+    ['<b>Uncalibrated</b>', 'says 32%, 55% were positive']
+    """
+    before, after = analysis.uncalibrated, advised(analysis)
+    raw = Subject("uncalibrated", escaped(before.label), MethodStyle(GREY, "solid", "circle"))
+    layers = [
+        replace(_error(before.reliability), key="error"),
+        replace(band(before.reliability, LINEAR, legend=False), line=Line(faded(GREY, 0.5), 1)),
+        diagonal(LINEAR, legend=False),
+        _dots(raw, before.reliability),
+    ]
+    rows = [histogram_layer(before, LINEAR, _unit(analysis), filled=True)]
+    if after is not None:
+        blue = Subject(
+            after.key, escaped(after.label), MethodStyle(ADVISED, "solid", "triangle-up")
+        )
+        layers.append(_dots(blue, after.reliability))
+    notes, leaders = _labels(analysis, after)
+    across, _ = axis_titles(analysis)
+    x = replace(LINEAR.axis(across, PERCENT), showgrid=False, showline=False, ticks="")
+    y = replace(LINEAR.axis("", PERCENT), showline=False, ticks="")
+    below = PanelAxis(
+        showgrid=False, showline=False, showticklabels=False, rangemode="tozero", ticks=""
+    )
+    return draw(
+        "summary",
+        stacked(x, [(y, SIDE), (below, HISTOGRAM)], SIDE, GAP, square=True),
+        [*layers, *leaders, *rows],
+        verdicts(analysis, ["uncalibrated", *([] if after is None else [after.key])]),
+        of=(analysis.data.name,),
+        notes=notes,
+        left=46,
+        top=12,
+    )
+
+
+def advised(analysis: Analysis) -> MethodResult | None:
+    """The results of the recommended calibrator, or None if none is recommended."""
+    key = analysis.recommendation.method
+    return None if key in ("", "uncalibrated") else analysis.methods.get(key)
+
+
+def ranked_results(analysis: Analysis) -> Mapping[str, MethodMetrics]:
+    """The results that the recommendation compares. Those of a matrix count all classes."""
+    return analysis.methods if analysis.multiclass is None else analysis.multiclass.results
+
+
+def worst_bin(curve: ReliabilityCurve) -> int:
+    """The position of the bin with the largest error, if possible among bins with enough rows."""
+    gap = np.abs(curve.gap)
+    return int(np.where(curve.few & ~curve.few.all(), -1.0, gap).argmax())
+
+
+def largest_gaps(analysis: Analysis) -> tuple[float, float]:
+    """The largest error of a bin before and after calibration."""
+    results = (analysis.uncalibrated, advised(analysis) or analysis.uncalibrated)
+    before, after = (result.reliability for result in results)
+    return float(abs(before.gap[worst_bin(before)])), float(abs(after.gap[worst_bin(after)]))
+
+
+def change_bars(analysis: Analysis) -> dict[str, str]:
+    """The change of log loss of each calibrator with its interval, as SVG on one axis.
+
+    The calibrator with the lowest loss is the first.
+    """
+    methods = {key: one for key, one in ranked_results(analysis).items() if key != "uncalibrated"}
+    ranked = sorted(methods, key=lambda key: methods[key].metrics["log_loss"].value)
+    changes = {key: methods[key].differences["log_loss"] for key in ranked}
+    bounds = [0.0, *(end for one in changes.values() for end in (one.low, one.high, one.value))]
+    ends = (float(np.nanmin(bounds)), float(np.nanmax(bounds)))
+    advised_key = analysis.recommendation.method
+    return {
+        key: interval_bar(change, ends, ADVISED if key == advised_key else GREY)
+        for key, change in changes.items()
+    }
+
+
+def _unit(analysis: Analysis) -> str:
+    return "Weight" if analysis.data.weighted else "Rows"
+
+
+def _dots(of: Subject, curve: ReliabilityCurve) -> Layer:
+    layer = dots(of, curve, LINEAR)
+    marker = layer.marker and replace(layer.marker, size=9.0, sizemode=None, sizeref=None)
+    return replace(layer, line=of.line(2.25 if of.style.color == ADVISED else 1.5), marker=marker)
+
+
+def _error(curve: ReliabilityCurve) -> Layer:
+    """The area between the bins and the diagonal."""
+    x = curve.mean_score
+    return replace(area("error", x, x, curve.observed, color=faded(DOUBT, 0.16)), name="Error")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Words:
+    """Lines of words about one of several points."""
+
+    lines: tuple[str, ...]
+    points: FloatArray  # Shape (n, 2).
+    is_name: bool = True  # The first line of a name is bold.
+    color: str | None = None
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height."""
+        return LETTER * max(map(len, self.lines)), LINE_HEIGHT * len(self.lines)
+
+    def notes(self, left: float, bottom: float) -> list[Note]:
+        """The lines, the lowest at the bottom."""
+        first = f"<b>{self.lines[0]}</b>" if self.is_name else self.lines[0]
+        up = [bottom + (i + 0.5) * LINE_HEIGHT for i in reversed(range(len(self.lines)))]
+        colors = [self.color, *(None for _ in self.lines[1:])]
+        texts = zip(up, (first, *self.lines[1:]), colors, strict=True)
+        return [Note(left, at, text, "left", color) for at, text, color in texts]
+
+
+def _labels(analysis: Analysis, after: MethodResult | None) -> tuple[list[Note], list[Layer]]:
+    """The words beside the lines, and lines from them to what they name."""
+    taken = np.concatenate(
+        [_drawn(result.reliability) for result in (analysis.uncalibrated, after) if result]
+    )
+    notes, leaders = list[Note](), list[Layer]()
+    for words in _words(analysis, after):
+        (left, bottom), point = _free_place(words, taken)
+        notes += words.notes(left, bottom)
+        width, height = words.size
+        end = np.clip(point, (left, bottom), (left + width, bottom + height))
+        if np.hypot(*(end - point)) > NEAR:
+            ends = np.vstack([end, point])
+            line = Line(faded(GREY, 0.9), 1)
+            leaders.append(Layer(f"leader {words.lines[0]}", ends[:, 0], ends[:, 1], line=line))
+        x, y = np.linspace(left, left + width, 9), np.linspace(bottom, bottom + height, 5)
+        taken = np.concatenate([taken, *(np.column_stack([x, np.full(9, at)]) for at in y)])
+    return notes, leaders
+
+
+def _words(analysis: Analysis, after: MethodResult | None) -> Iterator[Words]:
+    curve = analysis.uncalibrated.reliability
+    worst = worst_bin(curve)
+    stated, observed = percents(curve.mean_score[worst], curve.observed[worst], digits=0)
+    positive = view_words(analysis.settings.view).positive
+    name = escaped(shortened(analysis.uncalibrated.label))
+    yield Words((name, f"says {stated}, {observed} {escaped(positive)}"), _points(curve)[[worst]])
+    if after is not None:
+        held_out = "out-of-fold" if analysis.data.protocol == "folds" else "on test rows"
+        name = escaped(f"After {shortened(CALIBRATORS[after.key].name)}")
+        yield Words((name, f"({held_out})"), _points(after.reliability), color=ADVISED)
+    edges = [
+        np.column_stack([curve.mean_score, edge]) for edge in (curve.band_low, curve.band_high)
+    ]
+    share = level(curve.confidence_level)
+    lines = (f"grey: {share} of the dots", "of a calibrated model")
+    yield Words(lines, np.concatenate(edges), is_name=False)
+
+
+def _points(curve: ReliabilityCurve) -> FloatArray:
+    return np.column_stack([curve.mean_score, curve.observed])
+
+
+def _drawn(curve: ReliabilityCurve) -> FloatArray:
+    """Points on everything that is drawn of a curve: its line, intervals and band."""
+    x = np.linspace(curve.mean_score[0], curve.mean_score[-1], 120)
+    edges = (curve.observed, curve.band_low, curve.band_high)
+    lines = [np.column_stack([x, np.interp(x, curve.mean_score, y)]) for y in edges]
+    share = np.linspace(0.0, 1.0, 12)[:, None]
+    height = curve.low + share * (curve.high - curve.low)
+    bars = np.column_stack([np.tile(curve.mean_score, len(share)), height.ravel()])
+    return np.concatenate([*lines, bars])
+
+
+def _free_place(words: Words, taken: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The lower left corner of a place near one of the points that covers little; and the point."""
+    counts, _, _ = np.histogram2d(
+        taken[:, 0], taken[:, 1], bins=N_STEPS, range=[(0.0, 1.0), (0.0, 1.0)]
+    )
+    sums = np.pad(counts.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
+    # The box is a step wider on each side than the words.
+    steps = (math.ceil(length * N_STEPS) + 2 for length in words.size)
+    width, height = (min(n, N_STEPS) for n in steps)
+    covered = sums[width:, height:] - sums[:-width, height:] - sums[width:, :-height]
+    covered = covered + sums[:-width, :-height]
+    corner = (np.moveaxis(np.indices(covered.shape), 0, -1)[:, :, None] + 1) / N_STEPS
+    nearest = np.clip(words.points, corner, corner + np.array(words.size))
+    cost = np.linalg.norm(nearest - words.points, axis=-1) + covered[:, :, None]
+    *place, point = np.unravel_index(cost.argmin(), cost.shape)
+    return corner[*place, 0], words.points[point]
