@@ -147,14 +147,24 @@ def key_numbers(session: Session, analysis: Analysis) -> list[str]:
     mean, rate = text.percents(data.mean_score, data.base_rate)
     predicted, observed = averages(session, analysis)
     positive = "correct" if in_top_label(session, analysis) else "positive"
+    p = text.p_value(ks.p_value)
+    meaning = next(column.meaning for column in analysis.columns if column.key == "ks_error")
+    ks_help = f"{meaning} {words.on_average(analysis.uncalibrated.metrics['ks_error'])}"
+    rows_help = f"{text.plural(data.n_distinct, 'distinct score')}. {words.set_aside(data)}"
     numbers = (
-        ("KS calibration error", text.percent(ks.statistic), f"{text.p_value(ks.p_value)}{after}"),
-        (predicted, mean, f"{observed} {rate}"),
-        ("Rows", f"{data.n_rows:,}", f"{data.n_positive:,} {positive}"),
+        ("KS calibration error", text.percent(ks.statistic), f"{p}{after}", ks_help),
+        (
+            predicted,
+            mean,
+            f"{observed} {rate}",
+            f"For a calibrated model it is near the {observed}.",
+        ),
+        ("Rows", f"{data.n_rows:,}", f"{data.n_positive:,} {positive}", rows_help),
     )
     return [
-        f"<div><dt>{escape(label)}</dt><dd>{escape(value)}<small>{escape(below)}</small></dd></div>"
-        for label, value, below in numbers
+        f'<div title="{escape(about)}"><dt>{escape(label)}</dt><dd>{escape(value)}'
+        f"<small>{escape(below)}</small></dd></div>"
+        for label, value, below, about in numbers
     ]
 
 
