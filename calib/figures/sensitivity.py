@@ -89,7 +89,7 @@ def _range(curve: SensitivityCurve) -> str:
 def _interval(curve: SensitivityCurve, alpha: float) -> Layer:
     of, ends = STRATEGIES[curve.strategy], (curve.n_bins.astype(float), curve.low, curve.high)
     color = faded(of.style.color, alpha)
-    return area("interval", *ends, color=color, of=of)
+    return area("interval", *ends, color=color, of=of, name=curve.strategy)
 
 
 def _line(drawn: SensitivityCurve) -> Layer:

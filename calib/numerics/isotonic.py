@@ -194,8 +194,12 @@ def _block_steps(
     return places, value
 
 
+# A rate is the ratio of sums of weights, whose rounding depends on the processor.
+RATE_ROUNDING = 1e-12
+
+
 def shrink_certain(rate: FloatArray, weight: FloatArray, base_rate: float) -> FloatArray:
-    """Rates of 0 and 1 as m-estimates. All other rates stay unchanged.
+    """Rates of 0 and 1, up to rounding, as m-estimates. All other rates stay unchanged.
 
     The m-estimate of k positives among n rows is (k + m b) / (n + m), b the base rate. Here m is
     the number of rows among which one row of the missing outcome is expected: 1 / b for a rate of
@@ -214,4 +218,5 @@ def shrink_certain(rate: FloatArray, weight: FloatArray, base_rate: float) -> Fl
     """
     lowest = 1.0 / (weight + 1.0 / base_rate)
     highest = 1.0 - 1.0 / (weight + 1.0 / (1.0 - base_rate))
-    return np.where(rate <= 0.0, lowest, np.where(rate >= 1.0, highest, rate))
+    highest = np.where(rate >= 1.0 - RATE_ROUNDING, highest, rate)
+    return np.where(rate <= RATE_ROUNDING, lowest, highest)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
 from calib.numerics import isotonic
-from calib.numerics.isotonic import isotonic_steps
+from calib.numerics.isotonic import isotonic_steps, shrink_certain
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 64), st.booleans(), st.sampled_from([1.0, 1.0, 2.0, 0.3])),
@@ -42,3 +42,9 @@ def test_many_rows(weighted):
     score = rng.random(200_000)
     weight = rng.random(len(score)) + 0.5 if weighted else np.ones(len(score))
     assert_is_the_fit(score, weight * (rng.random(len(score)) < score**2), weight)
+
+
+def test_a_rate_is_certain_up_to_the_rounding_of_its_weights():
+    rates, weights = np.array([1e-16, 0.2, 1.0 - 2.0**-53]), np.array([8.0, 5.0, 1.0])
+    exact = shrink_certain(np.array([0.0, 0.2, 1.0]), weights, 0.5)
+    np.testing.assert_array_equal(shrink_certain(rates, weights, 0.5), exact)
