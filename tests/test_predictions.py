@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from calib.data.origin import Origin
 from calib.data.predictions import Predictions
 
 MATRIX = np.array([[0.2, 0.5, 0.3], [0.4, 0.4, 0.2], [0.1, 0.1, 0.8]])
@@ -82,6 +83,78 @@ def test_the_fingerprint_sees_every_byte_of_every_column():
         fingerprint(y, p, area, class_names=("no", "yes")),
     ]
     assert len({first, *others}) == 1 + len(others)
+
+
+def objects(*values):
+    return np.array(values, dtype=object)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"a": objects("x", "1")}, {"a": objects("x", 1)}),
+        ({"a": objects("x", None)}, {"a": objects("x", "None")}),
+        ({"a": objects(None, 1.0)}, {"a": objects(np.nan, 1.0)}),
+        ({"a": objects(1, True)}, {"a": objects(True, 1)}),
+        ({"a": objects("bc", "d")}, {"a": objects("b", "cd")}),
+        ({"a": objects("b', 'c", "d")}, {"a": objects("b", "c', 'd")}),
+        ({"a": objects("x", "y")}, {"a": np.array(["x", "y"])}),
+        ({"a": [1, 2]}, {"a": [1.0, 2.0]}),
+        ({"a": np.array([1, 2], "i4")}, {"a": np.array([1, 2], "i8")}),
+        ({"a": np.array([1, 2], "M8[s]")}, {"a": np.array([1, 2], "M8[D]")}),
+        ({"a": [1, 2]}, {"b": [1, 2]}),
+        ({"a": [1, 2], "b": [1, 3]}, {"b": [1, 3], "a": [1, 2]}),
+        # The name contains the bytes of the first column.
+        ({"a": [0, 0], "b": [3, 4]}, {f"a <i8 (2,){chr(0) * 16}column b": [3, 4]}),
+    ],
+)
+def test_no_two_different_columns_have_the_same_fingerprint(one, other):
+    first, again, second = (
+        Predictions.from_arrays([0, 1], [0.2, 0.7], columns=columns).fingerprint
+        for columns in (one, dict(one), other)
+    )
+    assert first == again != second
+
+
+def test_the_fingerprint_sees_weights_groups_and_folds():
+    y, p = [0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4]
+    variants = [
+        {},
+        {"sample_weight": [1.0, 1.0, 1.0, 1.0]},
+        {"sample_weight": [1.0, 1.0, 1.0, np.nextafter(1.0, 2.0)]},
+        {"group": [1, 1, 2, 2]},
+        {"group": [1, 2, 2, 2]},
+        {"fold": [1, 1, 2, 2]},
+        {"fold": [1, 2, 1, 2]},
+        {"test": [True, False, True, False]},
+    ]
+    seen = {Predictions.from_arrays(y, p, **given).fingerprint for given in variants}
+    assert len(seen) == len(variants)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"name": "others"},
+        {"score_name": "p"},
+        {"outcome_name": "y"},
+        {"set_aside": {"without a score": 1}},
+        {"time_name": "day"},
+        {"fold": ["a", "c"]},
+        {"class_names": ("no", "yes")},
+        {"origin": Origin(file="rows.csv")},
+        {"columns": {"day": [1, 3]}},
+    ],
+)
+def test_the_identity_sees_every_name_too(changed):
+    given = {"columns": {"day": [1, 2]}, "fold": ["a", "b"]}
+    one, again, other = (
+        Predictions.from_arrays([0, 1], [0.2, 0.7], **more)
+        for more in (given, given, given | changed)
+    )
+    assert one.identity == again.identity
+    assert hash(one.identity) == hash(again.identity)
+    assert one.identity != other.identity
 
 
 def test_what_a_caller_passed_stays_writable_and_what_is_held_is_not(texts):

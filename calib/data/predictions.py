@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,6 +28,10 @@ from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.class_scores import binary_problem
 
 MAX_FOLDS = 100
+# The fields that have one value per row, besides `columns`.
+ARRAYS = ("outcome", "scores", "weight", "test", "group", "fold")
+# The fingerprint covers these fields.
+COVERED = (*ARRAYS, "columns", "class_names")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -212,8 +216,9 @@ class Predictions(Data, Locked):
 
     @property
     def identity(self) -> Hashable:
-        """The fingerprint and the names, which no array belongs to."""
-        return self.fingerprint, self.name, self.score_name, self.outcome_name, self.origin
+        """The fingerprint, and all fields that it does not cover."""
+        others = (getattr(self, one.name) for one in fields(self) if one.name not in COVERED)
+        return tuple(tuple(one.items()) if isinstance(one, Mapping) else one for one in others)
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -385,16 +390,32 @@ def _named_folds(fold: ArrayLike) -> tuple[IntArray, tuple[str, ...]]:
 
 
 def _fingerprint(predictions: Predictions) -> str:
+    """SHA-256 of every value of every column.
+
+    Names are quoted, and lengths come before values, so that no name and no text can stand for the
+    beginning of another column.
+    """
     digest = hashlib.sha256()
-    names = ("outcome", "scores", "weight", "test", "group", "fold")
-    columns: dict[str, NDArray[Any] | None] = {name: getattr(predictions, name) for name in names}
-    columns |= {f"column {name}": values for name, values in predictions.columns.items()}
+    columns: dict[str, NDArray[Any] | None] = {name: getattr(predictions, name) for name in ARRAYS}
+    columns |= {f"column {name!r}": values for name, values in predictions.columns.items()}
     digest.update(repr(predictions.class_names).encode())
     for name, values in columns.items():
         if values is None:
             continue
         digest.update(f"{name} {values.dtype.str} {values.shape}".encode())
         if values.dtype.hasobject:
-            values = pd.util.hash_array(values.astype(str).astype(object))
+            values = _codes_of_objects(values, digest.update)
         digest.update(np.ascontiguousarray(values).view(np.uint8).data)
     return digest.hexdigest()
+
+
+def _codes_of_objects(values: NDArray[Any], update: Callable[[bytes], None]) -> IntArray:
+    """A number for each value. `update` receives the list of the different values, with types."""
+    texts = values
+    if pd.api.types.infer_dtype(values, skipna=False) != "string":
+        # Python counts 1, 1.0 and True as equal, and pandas all missing values.
+        texts = np.array([f"{type(value).__name__} {value}" for value in values], dtype=object)
+    codes, different = pd.factorize(texts)
+    listed = repr((texts is values, different.tolist()))
+    update(f"{len(listed)} {listed}".encode())
+    return codes.astype(np.int64)
