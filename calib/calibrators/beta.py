@@ -16,7 +16,7 @@ from calib.numerics.transforms import clip_certain
     "beta",
     "Beta",
     simplicity=40,
-    summary="Assumes that each class's scores follow a beta distribution.",
+    summary="Three parameters: slopes at both ends and an offset.",
     source="Kull, Silva Filho, Flach 2017",
     aliases="beta calibration",
 )
@@ -89,7 +89,7 @@ def beta_expression(a: float, b: float, c: float) -> str:
     "beta_ab",
     "Beta, midpoint 1/2",
     simplicity=36,
-    summary="Assumes beta-distributed scores, and that a score of 0.5 is right.",
+    summary="Two parameters: slopes at both ends; a score of 0.5 stays 0.5.",
     source="Kull, Silva Filho, Flach 2017",
     aliases="beta calibration with two parameters",
 )
@@ -135,7 +135,7 @@ class BetaMidpoint(IncreasingSigmoid):
     "beta_am",
     "Beta, a = b",
     simplicity=35,
-    summary="Assumes beta-distributed scores with equal shape parameters (a = b).",
+    summary="Two parameters: one slope at both ends and an offset (a = b).",
     source="Kull, Silva Filho, Flach 2017",
     aliases="beta calibration with two parameters",
 )

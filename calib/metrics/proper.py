@@ -156,7 +156,7 @@ def certain_and_wrong(cells: ScoreCells) -> int:
     better="none",
     convention="CORP: recalibrated by isotonic regression, not by bins.",
     source="Dimitriadis, Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118",
-    aliases="CORP decomposition: MCB, DSC, UNC; reliability, resolution",
+    aliases="CORP decomposition: MCB, DSC, UNC; reliability, resolution, sharpness, refinement",
     interval="reflected",
     part="miscalibration",
     perfect=0.0,
@@ -193,7 +193,7 @@ def brier_decomposition(cells: ScoreCells) -> Decomposition:
     convention="CORP: recalibrated by isotonic regression, not by bins. Without the clip of the "
     "log loss, certain scores that are wrong would make miscalibration infinite.",
     source="Dimitriadis, Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118",
-    aliases="CORP decomposition: MCB, DSC, UNC; reliability, resolution",
+    aliases="CORP decomposition: MCB, DSC, UNC; reliability, resolution, sharpness, refinement",
     interval="reflected",
     part="miscalibration",
     perfect=0.0,

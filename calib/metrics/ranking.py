@@ -26,7 +26,8 @@ from calib.uncertainty import Estimate
     better="higher",
     convention="Mann-Whitney: ties count one half.",
     source="Hanley and McNeil 1982, doi:10.1148/radiology.143.1.7063747",
-    aliases="ROC AUC, area under the ROC curve, c-statistic",
+    aliases="ROC AUC, area under the ROC curve, c-statistic, concordance; Gini coefficient and "
+    "Somers' D are 2 AUC - 1",
     perfect=1.0,
     other_class="same",
     needs_both_classes=True,

@@ -25,7 +25,8 @@ from calib.uncertainty import fit_line
     convention="Scores clipped as for the log loss. The intercept with the slope fixed at 1 "
     "differs from the intercept fitted together with the slope.",
     source="Cox 1958, doi:10.1093/biomet/45.3-4.562",
-    aliases="Cox recalibration, weak calibration",
+    aliases="Cox recalibration, weak calibration, calibration intercept, "
+    "calibration-in-the-large (the intercept with the slope fixed at 1)",
     digits=3,
     perfect=math.nan,  # The scores separate the classes.
     weighs_evidence=True,

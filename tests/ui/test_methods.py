@@ -1,10 +1,12 @@
 """The Methods page's words come from the registries, whole, and can be found."""
 
 import math
+import re
 
 import numpy as np
 import pytest
 
+import calib
 from calib.analysis import analyze
 from calib.calibrators import score_methods
 from calib.crossfit.settings import Settings
@@ -39,11 +41,12 @@ def test_every_registered_metric_and_calibrator_is_there_once():
 def test_a_metric_is_told_with_meaning_range_direction_convention_and_source(key):
     metric = METRICS[key]
     (entry,) = [entry for entry in listed(metric_entries()) if entry.code == key]
-    assert metric.meaning in entry.text
-    assert metric.convention in entry.text
+    assert entry.text == metric.meaning
+    assert metric.convention.removesuffix(".") in entry.facts
     assert entry.source == metric.source
     assert DIRECTIONS[metric.better] in entry.facts
     assert len(entry.facts.split(", ")[0]) >= len("0 to 1")
+    assert not entry.facts.endswith(".")
 
 
 def test_families_are_in_order_and_each_has_its_file():
@@ -84,6 +87,14 @@ def test_every_word_of_a_query_must_be_held():
         ("classwise ECE", "ece_classwise"),
         ("maximum calibration error", "expected_calibration_error"),
         ("calibration-in-the-large", "signed_calibration_error"),
+        ("calibration in the large", "calibration_slope_intercept"),
+        ("calibration intercept", "calibration_slope_intercept"),
+        ("Brier skill score", "brier_decomposition"),
+        ("O/E ratio", "signed_calibration_error"),
+        ("observed to expected", "signed_calibration_error"),
+        ("Gini", "auc"),
+        ("sharpness", "brier_decomposition"),
+        ("Logistic on log odds", "logistic"),
         ("consistency band", "band"),
         ("out-of-fold", "n_folds"),
         ("held-out", "n_folds"),
@@ -97,13 +108,29 @@ def test_the_search_finds_the_names_of_the_field(query, code):
     assert code in [entry.code for entry in listed(kept(entries, query))]
 
 
-def test_references_become_links_and_everything_else_stays_text(texts):
-    said = linked("![x](http://evil.test), doi:10.1093/biomet/45.3-4.562; arXiv:1706.04599.")
-    texts.shown(said)
-    texts.shown(said)
-    assert "](http" not in said.replace("](https://doi.org", "").replace("](https://arxiv", "")
-    hostile = Entry("**x**", "x", "", "![x](http://evil.test)", "").markdown()
-    assert "![x](http" not in hostile
+def test_references_become_links_and_everything_else_stays_text():
+    html = linked("<img src=x>, doi:10.1093/biomet/45.3-4.562; arXiv:1706.04599.")
+    assert re.findall('href="([^"]+)"', html) == [
+        "https://doi.org/10.1093/biomet/45.3-4.562",
+        "https://arxiv.org/abs/1706.04599",
+    ]
+    assert "<img" not in html
+    hostile = Entry("<img src=x>", "<b>", "<i>", "<img src=x>", "<img src=x>", "<u>")
+    assert not re.search("<(img|i|u|b)[ >](?!&lt;img)", hostile.html(is_open=True))
+
+
+@pytest.mark.parametrize(
+    ("y", "p"),
+    [([0, 1, 0, 1, 1], [0.1, 0.3, 0.6, 0.8, 0.9]), ([1, 0, 0, 0], [0.2, 0.5, 0.9, 0.9])],
+)
+def test_the_equalities_in_the_glossary_hold(y, p):
+    y, p = np.array(y, float), np.array(p)
+    parts = calib.metrics.brier_decomposition(y, p)
+    skill = 1.0 - np.mean((y - p) ** 2) / np.mean((y - y.mean()) ** 2)
+    by_parts = (parts.discrimination - parts.miscalibration) / parts.uncertainty
+    assert skill == pytest.approx(by_parts)
+    signed = calib.metrics.signed_calibration_error(y, p)
+    assert y.sum() / p.sum() == pytest.approx(1.0 + signed / p.mean())
 
 
 def test_tooltips_of_the_metric_table_are_the_same_words(texts):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from html import escape
 
 import numpy as np
 
@@ -11,8 +12,8 @@ from calib.analysis import Analysis, DataSummary, MethodResult
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.data.origin import Origin
 from calib.numerics.estimate import Estimate
-from calib.text import SPECIAL, number, p_value, plain, plural
 from calib.text import formula as written
+from calib.text import number, p_value, plain, plural
 
 REFERENCE = re.compile(r"(arXiv:|doi:)(\S+?)(?=[,;.)]*(?:\s|$))")
 SITES: Mapping[str, str] = {"arXiv:": "https://arxiv.org/abs/", "doi:": "https://doi.org/"}
@@ -110,14 +111,11 @@ def errors_sentence(method: MethodResult) -> str:
 
 
 def linked(source: str) -> str:
-    """The reference as escaped Markdown, with a link for its arXiv or DOI number."""
+    """The reference as HTML, with a link for its arXiv or DOI number."""
     parts, end = [], 0
     for reference in REFERENCE.finditer(source):
-        parts.append(_escaped(source[end : reference.start()]))
-        parts.append(f"[{_escaped(reference[0])}]({SITES[reference[1]]}{reference[2]})")
+        address = escape(f"{SITES[reference[1]]}{reference[2]}")
+        link = f'<a href="{address}" target="_blank" rel="noreferrer">{escape(reference[0])}</a>'
+        parts += [escape(source[end : reference.start()]), link]
         end = reference.end()
-    return "".join([*parts, _escaped(source[end:])])
-
-
-def _escaped(text: str) -> str:
-    return SPECIAL.sub(r"\\\1", text)
+    return "".join([*parts, escape(source[end:])])

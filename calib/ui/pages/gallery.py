@@ -246,7 +246,7 @@ def show_entry(entry: GalleryEntry) -> Opening | None:
     words, picture = st.columns([2, 3], gap="large")
     with words:
         st.markdown(entry.story)
-        st.markdown(f":small[{linked(entry.source)}]")
+        st.html(f"<small>{linked(entry.source)}</small>")
         pressed = None
         for opening in entry.openings:
             if st.button(opening.label, key=f"open_{opening.key}", icon=":material/arrow_forward:"):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from html import escape
 
 import streamlit as st
 
 from calib.calibrators import CALIBRATORS, score_methods
 from calib.metrics import METRICS, Metric
-from calib.text import plain, significant
+from calib.text import significant
 from calib.ui.layout import frame
 from calib.ui.layout.tables import DIRECTIONS
 from calib.ui.layout.words import linked
@@ -42,18 +43,22 @@ class Entry:
     facts: str = ""
 
     def matches(self, query: str) -> bool:
-        """Whether it contains every word of the query."""
-        parts = (self.name, self.code, self.facts, self.text, self.source, self.aliases)
-        held = " ".join(parts).casefold()
-        return all(word in held for word in query.casefold().split())
+        """Whether it contains every word of the query. Hyphens and spaces are the same."""
+        parts = (self.name, self.code, self.text, self.facts, self.source, self.aliases)
+        held = " ".join(parts).casefold().replace("-", " ")
+        return all(word in held for word in query.casefold().replace("-", " ").split())
 
-    def markdown(self) -> str:
-        facts = f" · {plain(self.facts)}" if self.facts else ""
-        aliases = f"Also: {plain(self.aliases)}. " if self.aliases else ""
-        source = f" · {linked(self.source)}" if self.source else ""
+    def html(self, *, is_open: bool) -> str:
+        """The name and its meaning in a line, which opens the rest."""
+        name = escape(self.name.replace(" - ", " − "))
+        aliases = f"Also: {self.aliases}." if self.aliases else ""
+        facts = f"{self.facts}." if self.facts else ""
+        more = [escape(facts), escape(aliases), linked(self.source)]
+        more += [f"<code>{escape(self.code)}</code>"]
+        lines = "".join(f"<p>{line}</p>" for line in filter(None, more))
         return (
-            f"- **{plain(self.name.replace(' - ', ' − '))}**{facts}  \n  {plain(self.text)}  \n"
-            f"  :small[{aliases}`{self.code}`{source}]"
+            f"<details{' open' if is_open else ''}><summary><b>{name}</b> "
+            f"<span>{escape(self.text)}</span></summary>{lines}</details>"
         )
 
 
@@ -102,6 +107,23 @@ TERMS = (
         "false negative.",
         "",
         "expected cost, cost-sensitive threshold",
+    ),
+    Entry(
+        "Brier skill score",
+        "brier_decomposition",
+        "1 minus the Brier score over that of the base rate; 0 is no better than the base rate.",
+        "Murphy 1988, doi:10.1175/1520-0493(1988)116<2417:SSBOTM>2.0.CO;2",
+        "BSS, scaled Brier score, Brier index of prediction accuracy (IPA); equal to "
+        "(discrimination - miscalibration) / uncertainty",
+    ),
+    Entry(
+        "O/E ratio",
+        "signed_calibration_error",
+        "Observed positives divided by expected positives, the sum of the scores; below 1 the "
+        "predictions are too high.",
+        "Debray et al. 2017, doi:10.1136/bmj.i6460",
+        "observed to expected ratio, O:E, observed/expected, E/O ratio, calibration-in-the-large; "
+        "equal to 1 + (observed - predicted) / mean score",
     ),
     Entry(
         "Base rate",
@@ -170,30 +192,35 @@ INTERVALS = """
 
 def page() -> None:
     frame.begin("Methods")
-    st.markdown("## Methods")
+    metrics, calibrators = metric_entries(), calibrator_entries()
+    n_metrics, n_calibrators = (sum(map(len, g.values())) for g in (metrics, calibrators))
+    st.markdown(f"## What {n_metrics} metrics and {n_calibrators} calibrators mean")
     query = st.text_input(
         "Find",
         placeholder="ECE, isotonic, arXiv, Guo …",
         key="methods_filter",
-        help="Searches names, explanations and sources for every word.",
+        label_visibility="collapsed",
     )
-    metrics = kept(metric_entries(), query)
-    calibrators = kept(calibrator_entries() | {"Terms": TERMS}, query)
+    metrics = kept(metrics, query)
+    calibrators = kept(calibrators | {"Terms": TERMS}, query)
     left, right = st.columns(2, gap="large")
     with left, st.container(key="glossary_metrics"):
-        for title, entries in metrics.items():
-            st.markdown(f"### {title}")
-            st.markdown("\n".join(entry.markdown() for entry in entries))
+        glossary(metrics, is_open=bool(query))
     with right, st.container(key="glossary_calibrators"):
-        for title, entries in calibrators.items():
-            st.markdown(f"### {title}")
-            st.markdown("\n".join(entry.markdown() for entry in entries))
+        glossary(calibrators, is_open=bool(query))
         if not query:
             st.caption(ONE_VS_REST)
-            st.markdown("### How intervals are computed")
-            st.markdown(INTERVALS)
+            with st.expander("How intervals are computed"):
+                st.markdown(INTERVALS)
     if not metrics and not calibrators:
         st.info("No matches.")
+
+
+def glossary(groups: Mapping[str, Iterable[Entry]], *, is_open: bool) -> None:
+    for title, entries in groups.items():
+        st.markdown(f"### {title}")
+        lines = "".join(entry.html(is_open=is_open) for entry in entries)
+        st.html(f'<div class="glossary">{lines}</div>')
 
 
 def metric_entries() -> dict[str, list[Entry]]:
@@ -212,7 +239,7 @@ def calibrator_entries() -> dict[str, list[Entry]]:
     single, several = families.values()
     for key, m in CALIBRATORS.items():
         place = single if key in score_methods() else several
-        place.append(Entry(m.label, m.key, m.summary, m.source, m.aliases))
+        place.append(Entry(m.name, m.key, m.summary, m.source, m.aliases))
     return families
 
 
@@ -225,13 +252,14 @@ def kept(entries: Mapping[str, Iterable[Entry]], query: str) -> dict[str, list[E
 
 
 def _metric_entry(metric: Metric) -> Entry:
+    facts = [f"{_range(*metric.bounds)}, {DIRECTIONS[metric.better]}", metric.convention]
     return Entry(
         metric.label,
         metric.key,
-        " ".join(filter(None, [metric.meaning, metric.convention])),
+        metric.meaning,
         metric.source,
         metric.aliases,
-        f"{_range(*metric.bounds)}, {DIRECTIONS[metric.better]}",
+        ". ".join(filter(None, facts)).removesuffix("."),
     )
 
 

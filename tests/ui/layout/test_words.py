@@ -84,7 +84,10 @@ def test_sentences_have_the_noise_floor_and_the_folds():
     assert named_folds(None) == "the folds that the data name"
 
 
-def test_a_number_of_arxiv_is_a_link_in_harmless_markdown():
+def test_a_number_of_arxiv_is_a_link():
     address = "https://arxiv.org/abs/1706.04599"
-    said = linked("Guo et al. 2017, arXiv:1706.04599")
-    assert said == rf"Guo et al\. 2017, [arXiv\:1706\.04599]({address})"
+    html = linked("Guo & Sun 2017, arXiv:1706.04599")
+    assert html == (
+        f'Guo &amp; Sun 2017, <a href="{address}" target="_blank" rel="noreferrer">'
+        "arXiv:1706.04599</a>"
+    )
