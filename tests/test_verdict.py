@@ -326,7 +326,7 @@ def check_agreement(analysis: Analysis) -> None:
     scores = analysis.uncalibrated
     # The pages show these tests.
     assert verdict.p_adjusted == analysis.p_adjusted("uncalibrated")
-    assert [line.cells[0][0] for line in lines_of(scores, verdict.p_adjusted)] == [
+    assert [line.cells[0][0] for line in lines_of([scores], [verdict.p_adjusted])] == [
         TEST_NAMES[key] for key in verdict.p_adjusted
     ]
     rejects = bool(verdict.rejected)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from calib.analysis import Analysis, MethodResult
-from calib.figures.axes import PanelAxis
+from calib.analysis.verdict import SIGNIFICANCE
+from calib.figures.axes import PanelAxis, padded
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import Arrow, Layer, Line, area, method, reference
 from calib.figures.panels import TIMELINE_WIDTH, one
 from calib.figures.theme import style_of
-from calib.figures.words import verdicts
+from calib.figures.words import KS, verdicts
 from calib.numerics.arrays import FloatArray
-from calib.text import level, number
+from calib.text import level, number, percents, score_percents
 
 HEIGHT, LEFT = 300, 66
 # Sizes in pixels. Where two markers meet, a ring of background between them can be seen.
 HOLLOW_SIZE, FILLED_SIZE = 16, 7
+# A range of scores is named from its first row, unless it leaves out fewer rows at that end, and
+# the curve has not left the band there.
+MIN_LEFT_OUT = 0.1
 
 
 @chart
@@ -27,8 +31,8 @@ def cumulative_difference_chart(
 ) -> Chart:
     """Cumulative outcome minus cumulative score against the fractile, with the null band.
 
-    The length of an arrow is the KS error of a method. The distance between its hollow markers is
-    the Kuiper error.
+    The length of an arrow is the KS calibration error of a method. The distance between its hollow
+    markers is the Kuiper error.
 
     Parameters
     ----------
@@ -58,10 +62,11 @@ def cumulative_difference_chart(
         Layer("zero", [0.0, 1.0], [0.0, 0.0], line=reference()),
     ]
     layers += [_curve(result) for result in results]
-    layers += [_extremes(result) for result in results]
-    limit = 1.15 * max(half, *(float(abs(r.cumulative.difference).max()) for r in results)) or 1.0
+    layers += [_extremes(result, first=number == 0) for number, result in enumerate(results)]
+    reached = [end for result in results for end in _ends(result)]
+    upward_range = padded(-half, half, *reached, margin=0.12, least=1e-6)
     across = PanelAxis("Share of rows, sorted by score", range=[-0.01, 1.01], nticks=6)
-    upward = PanelAxis("Cumulative observed − predicted", range=[-limit, limit], nticks=7)
+    upward = PanelAxis("Cumulative observed − predicted", range=upward_range, nticks=7)
     return draw(
         "cumulative difference",
         one(across, upward, TIMELINE_WIDTH, HEIGHT),
@@ -71,6 +76,42 @@ def cumulative_difference_chart(
         left=LEFT,
         arrows=[_arrow(result) for result in results],
     )
+
+
+def finding(result: MethodResult, p_adjusted: Mapping[str, float]) -> str:
+    """Which predictions of a method are too high or too low, in a sentence.
+
+    It names the range between the lowest and the highest point of the curve, if the KS or the
+    Kuiper test rejects. `p_adjusted` has the p-values of the tests after Holm's correction.
+    """
+    curve = result.cumulative
+    p_values = [p_adjusted[key] for key in ("ks", "kuiper") if key in p_adjusted]
+    if not any(p < SIGNIFICANCE for p in p_values):
+        return "No cumulative difference beyond chance."
+    difference = curve.difference
+    first, last = sorted((int(difference.argmin()), int(difference.argmax())))
+    rises = difference[last] > difference[first]
+    wrong, opposite = ("too low", "too high") if rises else ("too high", "too low")
+    below, above = abs(difference[first]), abs(difference[-1] - difference[last])
+    half, share = curve.null_half_width, curve.fractile
+    from_start = below <= half and share[first] < MIN_LEFT_OUT
+    to_end = above <= half and 1.0 - share[last] < MIN_LEFT_OUT
+    if from_start and to_end:
+        mean, observed = percents(curve.cumulative_score[-1], curve.cumulative_outcome[-1])
+        return f"Predictions are {wrong}: {mean} on average, {observed} observed."
+    low, high = score_percents(curve.score[first], curve.score[last])
+    where, others = f"between {low} and {high}", "others"
+    if from_start or to_end:
+        where, others = (
+            (f"up to {high}", "higher ones")
+            if from_start
+            else (
+                f"above {low}",
+                "lower ones",
+            )
+        )
+    rest = f", {others} are {opposite}" if max(below, above) > half else ""
+    return f"Predictions {where} are {wrong}{rest}."
 
 
 def _curve(result: MethodResult) -> Layer:
@@ -89,17 +130,23 @@ def _curve(result: MethodResult) -> Layer:
 
 
 def _furthest(result: MethodResult) -> int:
-    """The position of the point that is farthest from zero: its distance is the KS error."""
+    """The position of the point whose distance from zero is the KS calibration error."""
     return int(np.abs(result.cumulative.difference).argmax())
 
 
 def _arrow(result: MethodResult) -> Arrow:
-    """The KS error, an arrow from zero to the point of the curve that is farthest from zero."""
+    """The KS calibration error: from zero to the point of the curve that is farthest from zero."""
     drawn, at, color = result.cumulative, _furthest(result), style_of(result.key).color
     return Arrow(float(drawn.fractile[at]), float(drawn.difference[at]), color, FILLED_SIZE / 2)
 
 
-def _extremes(result: MethodResult) -> Layer:
+def _ends(result: MethodResult) -> tuple[float, float]:
+    """The lowest and the highest value of the curve."""
+    difference = result.cumulative.difference
+    return float(difference.min()), float(difference.max())
+
+
+def _extremes(result: MethodResult, *, first: bool) -> Layer:
     """The ends of the Kuiper range, and the KS point last, because it covers one of them."""
     drawn, of = result.cumulative, method(result)
     difference: FloatArray = drawn.difference
@@ -109,7 +156,7 @@ def _extremes(result: MethodResult) -> Layer:
     kuiper = f"Kuiper error {number(difference[top] - difference[bottom])}"
     labels = [f"{kuiper}, lowest", f"{kuiper}, highest"]
     # The pointer only finds the marker on top, so that one has the words of both.
-    labels.append(f"KS error {number(abs(difference[furthest]))}<br>{labels[furthest == top]}")
+    labels.append(f"{KS} {number(abs(difference[furthest]))}<br>{labels[furthest == top]}")
     # The words must neither leave the panel nor cover the curve.
     aside = "left" if drawn.fractile[furthest] > 0.5 else "right"
     return Layer(
@@ -117,7 +164,8 @@ def _extremes(result: MethodResult) -> Layer:
         drawn.fractile[at],
         difference[at],
         of=of,
-        text=["", "", f"KS = {number(abs(float(difference[furthest])))}"],
+        # The words of a second method would cover those of the first on a phone.
+        text=["", "", f"{f'{KS} ' if first else ''}{number(abs(float(difference[furthest])))}"],
         textposition=f"{'top' if furthest == top else 'bottom'} {aside}",
         marker=of.marker(
             [HOLLOW_SIZE, HOLLOW_SIZE, FILLED_SIZE],

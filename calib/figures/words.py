@@ -9,6 +9,9 @@ from calib.curves.reliability import ReliabilityCurve
 from calib.data.views import parse_view
 from calib.text import escaped, level, number, p_value, shortened
 
+# To credit analysts KS is a measure of discrimination, of which more is better.
+KS = "KS calibration error"
+
 
 def band_name(curve: ReliabilityCurve) -> str:
     """The consistency band in a legend, whose columns are as wide as its longest name."""
@@ -24,8 +27,8 @@ def band_meaning(curve: ReliabilityCurve) -> str:
 
 
 def evidence(method: MethodResult) -> str:
-    """The KS error of a method and the p-value of its test."""
-    return f"KS {number(method.ks.statistic)}, {p_value(method.ks.p_value)}"
+    """The KS calibration error of a method, and the p-value of its test."""
+    return f"{KS} {number(method.ks.statistic)}, {p_value(method.ks.p_value)}"
 
 
 def axis_titles(analysis: Analysis) -> tuple[str, str]:

@@ -229,7 +229,7 @@ def test_hostile_labels_stay_text(analysis, build):
 def test_alternative_text_states_the_verdict_and_every_method(analysis, name):
     alt = BUILDERS[name](analysis).alt
     assert analysis.verdict.sentence in alt
-    assert f"After Platt: KS {analysis.methods['platt'].ks.statistic:.3f}" in alt
+    assert f"After Platt: KS calibration error {analysis.methods['platt'].ks.statistic:.3f}" in alt
 
 
 def test_alternative_text_of_the_others_states_what_they_show(analysis):

@@ -1,8 +1,10 @@
+import dataclasses
+
 import numpy as np
 import pytest
 
 from calib.figures.cumulative import cumulative_chart
-from calib.figures.cumulative_difference import cumulative_difference_chart
+from calib.figures.cumulative_difference import cumulative_difference_chart, finding
 
 # A row has panel, trace, x and y by section 4 of Gupta et al., Figure 1.
 PANELS = [
@@ -90,7 +92,9 @@ def test_an_arrow_from_zero_spans_the_ks_error_of_every_method(analysis, trace):
         ks = analysis.methods[key].ks.statistic
         assert abs(arrow.y - arrow.ay) == pytest.approx(ks, abs=1e-12)
         assert (arrow.ay, arrow.axref, arrow.ayref, arrow.ax) == (0.0, "x", "y", arrow.x)
-        assert trace(figure, f"extremes {key}").text[2] == f"KS = {ks:.4f}"
+        # The name of the error is printed once, because two would overlap on a phone.
+        name = "KS calibration error " if key == "uncalibrated" else ""
+        assert trace(figure, f"extremes {key}").text[2] == f"{name}{ks:.4f}"
 
 
 def test_the_ks_marker_lies_on_top_of_the_kuiper_marker_and_speaks_for_both(analysis, trace):
@@ -101,7 +105,7 @@ def test_the_ks_marker_lies_on_top_of_the_kuiper_marker_and_speaks_for_both(anal
         assert [symbol.endswith("-open") for symbol in marks.marker.symbol] == [True, True, False]
         assert 2 * marks.marker.size[2] < min(marks.marker.size[:2])
         assert (marks.x[2], marks.y[2]) in zip(marks.x[:2], marks.y[:2], strict=True)
-        assert marks.hovertext[2].startswith("KS error")
+        assert marks.hovertext[2].startswith("KS calibration error")
         assert "Kuiper error" in marks.hovertext[2]
 
 
@@ -111,3 +115,32 @@ def test_difference_stays_inside_its_fixed_axis(analysis):
     for line in figure.data:
         assert low < min(line.y)
         assert max(line.y) < high
+
+
+@pytest.mark.parametrize(
+    ("difference", "text"),
+    [
+        ([0, 0.02, 0.04, 0.06, 0.08], "Predictions are too low: 50.0% on average, 58.0% observed."),
+        ([0, 0, -0.03, -0.06, -0.06], "Predictions up to 60% are too high."),
+        ([0, 0.03, 0.06, 0.03, 0], "Predictions up to 40% are too low, higher ones are too high."),
+        ([0, -0.03, 0, 0.03, 0.06], "Predictions above 20% are too low, lower ones are too high."),
+        (
+            [0, -0.04, 0, 0.04, 0],
+            "Predictions between 20% and 60% are too low, others are too high.",
+        ),
+        # The curve stays in the band below 40%, but many rows are there.
+        ([0, 0.004, -0.005, 0.05, 0.048], "Predictions between 40% and 60% are too low."),
+    ],
+)
+def test_the_finding_names_the_range_between_the_extremes(analysis, difference, text):
+    curve = dataclasses.replace(
+        analysis.uncalibrated.cumulative,
+        fractile=np.linspace(0, 1, 5),
+        score=np.array([0.1, 0.2, 0.4, 0.6, 0.9]),
+        cumulative_score=np.linspace(0, 0.5, 5),
+        cumulative_outcome=np.linspace(0, 0.5, 5) + difference,
+        null_half_width=0.01,
+    )
+    result = dataclasses.replace(analysis.uncalibrated, cumulative=curve)
+    assert finding(result, {"ks": 0.2, "kuiper": 0.04}) == text
+    assert "beyond chance" in finding(result, {"ks": 0.06, "kuiper": 0.06})

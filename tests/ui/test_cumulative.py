@@ -25,21 +25,33 @@ def method():
 
 
 def test_every_test_of_the_analysis_has_a_row(method, texts):
-    rows = [line.cells for line in lines_of(method, adjusted(method.all_tests))]
+    rows = [line.cells for line in lines_of([method], [adjusted(method.all_tests)])]
     assert [row[0][0] for row in rows] == list(TEST_NAMES.values())
     assert {"ks", *method.tests} == set(TEST_NAMES)
     assert all(row[0][1] for row in rows)
-    (statistic,) = rows[3][1]
+    statistic, _, null = rows[3][1]
     assert statistic == f"{method.tests['hosmer_lemeshow'].statistic:.2f}"
     # The lowest tenth of the scores expects fewer than 5 positives.
-    assert rows[3][2][1] == "simulation, 4,999 draws"
-    texts(rows[4][2][1])
-    assert (rows[0][2][0], rows[0][3][0]) == ("p < 0.001", "p < 0.001")
+    assert null == "simulation, 4,999 draws"
+    texts(rows[4][1][2])
+    assert rows[0][1][1] == "p < 0.001, Holm p < 0.001"
+
+
+def test_each_method_has_a_column(method):
+    other = dataclasses.replace(method, tests={"line": method.tests["line"]})
+    rows = [
+        line.cells
+        for line in lines_of([method, other], [adjusted(m.all_tests) for m in (method, other)])
+    ]
+    assert [row[0][0] for row in rows] == list(TEST_NAMES.values())
+    assert [len(row) for row in rows] == [3] * len(TEST_NAMES)
+    # Only two of the tests of the second method were computed.
+    assert [bool(row[2]) for row in rows] == [True, False, False, False, True]
 
 
 def test_the_sentence_says_both_errors(method):
     said = errors_sentence(method)
-    assert f"KS error {method.ks.statistic:.4f} (p < 0.001)" in said
+    assert f"KS calibration error {method.ks.statistic:.4f} (p < 0.001)" in said
     assert f"Kuiper error {method.tests['kuiper'].statistic:.4f}" in said
 
 
@@ -50,12 +62,11 @@ def test_what_cannot_be_estimated_or_is_infinite_is_said(method, texts):
         "spiegelhalter": TestResult(-1.5, 0.13, "standard normal"),
     }
     replaced = dataclasses.replace(method, tests=odd)
-    rows = lines_of(replaced, adjusted(replaced.all_tests))
-    # Statistic, p and the adjusted p.
-    by_name = {row.cells[0][0]: [cell[0] for cell in row.cells[1:]] for row in rows}
+    rows = lines_of([replaced], [adjusted(replaced.all_tests)])
+    by_name = {row.cells[0][0]: row.cells[1] for row in rows}
     texts(by_name[TEST_NAMES["line"]][1])
     assert by_name[TEST_NAMES["hosmer_lemeshow"]][0] == "∞"
     # Three tests have a p-value; those of KS and Hosmer-Lemeshow are smaller.
-    assert by_name[TEST_NAMES["spiegelhalter"]] == ["−1.50", "p = 0.130", "p = 0.130"]
-    texts(by_name[TEST_NAMES["line"]][2])
-    assert "Kuiper" not in by_name
+    statistic, p_values, _ = by_name[TEST_NAMES["spiegelhalter"]]
+    assert (statistic, p_values) == ("−1.50", "p = 0.130, Holm p = 0.130")
+    assert TEST_NAMES["kuiper"] not in by_name

@@ -13,7 +13,7 @@ from calib.figures.cumulative_difference import cumulative_difference_chart
 from calib.figures.difference import difference_chart
 from calib.figures.explorer import explorer_data
 from calib.figures.reliability import reliability_chart
-from calib.figures.words import band_meaning
+from calib.figures.words import KS, band_meaning
 from calib.metrics import matrix_metrics
 from calib.metrics.matrix import ROW_METRICS
 from calib.reports.contents.evidence import CLUSTERS
@@ -45,8 +45,8 @@ from calib.text import (
 )
 
 TEST_NAMES = {
-    "ks": "KS",
-    "kuiper": "Kuiper",
+    "ks": KS,
+    "kuiper": "Kuiper error",
     "spiegelhalter": "Spiegelhalter z",
     "hosmer_lemeshow": "Hosmer-Lemeshow χ²",
     "line": "Slope and intercept χ²",

@@ -11,6 +11,7 @@ import numpy as np
 from calib.analysis import Analysis, DataSummary, MethodResult
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.data.origin import Origin
+from calib.figures.words import KS
 from calib.numerics.estimate import Estimate
 from calib.text import formula as written
 from calib.text import number, p_value, plain, plural
@@ -101,10 +102,11 @@ def undrawn(curve: ReliabilityCurve) -> str:
 
 
 def errors_sentence(method: MethodResult) -> str:
+    """Both cumulative errors, with p-values before Holm's correction."""
     parts = [
-        f"{name} error {number(method.all_tests[key].statistic)} "
+        f"{name} {number(method.all_tests[key].statistic)} "
         f"({p_value(method.all_tests[key].p_value)})"
-        for key, name in (("ks", "KS"), ("kuiper", "Kuiper"))
+        for key, name in (("ks", KS), ("kuiper", "Kuiper error"))
         if key in method.all_tests
     ]
     return f"**{method.label}**: {', '.join(parts)}."

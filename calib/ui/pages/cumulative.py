@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 
 import streamlit as st
 
 from calib.analysis import Analysis, MethodResult
-from calib.analysis.verdict import SIGNIFICANCE
+from calib.analysis.miscalibration import CURVE_TESTS
 from calib.figures.cumulative import PANELS, cumulative_chart
-from calib.figures.cumulative_difference import cumulative_difference_chart
+from calib.figures.cumulative_difference import cumulative_difference_chart, finding
+from calib.metrics.base import TestResult
 from calib.reports.render.sections import TEST_NAMES
-from calib.text import number, p_value
+from calib.text import number, p_value, plain
 from calib.ui.controls import widgets
 from calib.ui.layout import charts, frame, words
 from calib.ui.layout.tables import Line, lines_table
@@ -25,20 +27,21 @@ WHAT_IT_TESTS = {
     "hosmer_lemeshow": "Positives in ten groups of equal size",
     "line": "Calibration slope = 1 and intercept = 0",
 }
+STATISTIC_HELP = "The statistic, its p-value before and after Holm's correction, and the null."
 TESTS_READING = (
-    "No test can prove calibration. The last p-value is adjusted for the number of tests, for a "
-    "matrix including those of the classes (Holm): "
-    f"calibration is rejected if it is below {SIGNIFICANCE:g}, and the verdict uses it. A "
-    "calibrated model is rejected by any of them in at most 5% of data sets. With many rows "
-    "even negligible differences are significant; check the effect size."
+    "Holm: after the correction for the number of tests, for a matrix including those of the "
+    "classes. The verdict uses it: a calibrated model is rejected by at least one of the five in "
+    "at most 5% of data sets. With many rows even negligible differences are significant; check "
+    "the effect size."
 )
 CUMULATIVE = """
 - Rows are sorted by score. The curve adds up **observed minus predicted** over them, without bins
   and without smoothing.
 - Where the curve **falls**, predictions are too high; where it **rises**, too low; flat means
   calibrated.
-- The **arrow** is the KS error: the largest distance of the curve from zero. If the first method
-  shown were calibrated, its curve would stay in the grey band with the chosen confidence.
+- The **arrow** is the KS calibration error: the largest distance of the curve from zero. If the
+  first method shown were calibrated, its curve would stay in the grey band with the chosen
+  confidence.
 - The **Kuiper error** is the distance from the lowest to the highest point (hollow markers). It is
   the largest gap over any interval of scores.
 """
@@ -66,51 +69,73 @@ def page() -> None:
 def body(chosen: Sequence[str], model: state.Model) -> None:
     analysis = model.analysis
     shown = tuple(key for key in chosen if key in analysis.methods) or ("uncalibrated",)
-    st.markdown("## Cumulative differences")
-    st.markdown("  \n".join(words.errors_sentence(analysis.methods[key]) for key in shown))
+    first, *others = shown
+    label = "" if first == "uncalibrated" else f"{choices.method_label(first)}: "
+    st.markdown(f"## {plain(label + _finding(analysis, first))}")
+    lines = [words.errors_sentence(analysis.methods[first])]
+    lines += [
+        f"{words.errors_sentence(analysis.methods[key])} {plain(_finding(analysis, key))}"
+        for key in others
+    ]
+    st.markdown("  \n".join(lines))
     if reason := words.too_few(analysis):
         st.info(reason)
     else:
-        drawings(model, shown)
-    for key in shown:
-        st.markdown(f"### Tests: {choices.method_label(key)}")
-        tests_table(analysis, key)
+        drawings(analysis, shown)
+    st.markdown("### Tests")
+    tests_table([analysis.methods[key] for key in shown], analysis)
     frame.once("tests", lambda: st.caption(TESTS_READING))
 
 
-def drawings(model: state.Model, shown: tuple[str, ...]) -> None:
-    analysis = model.analysis
+def _finding(analysis: Analysis, key: str) -> str:
+    return finding(analysis.methods[key], analysis.p_adjusted(key))
+
+
+def drawings(analysis: Analysis, shown: Sequence[str]) -> None:
     charts.chart(cumulative_difference_chart(analysis, shown), "chart_difference")
-    for key in shown:
-        st.markdown(f"### Four panels: {choices.method_label(key)}")
-        with st.container(key=state.key(f"panels_{key}")):
-            for panel in range(len(PANELS)):
-                drawn = cumulative_chart(analysis, key, panels=(panel,))
-                charts.chart(drawn, f"chart_cumulative_{key}_{panel}")
-    frame.once("panels", lambda: st.caption(PANELS_READING))
     frame.reading(CUMULATIVE)
-    st.caption(words.protocol(analysis))
+    # A second method would repeat all four panels.
+    first = shown[0]
+    st.markdown(f"### Four panels: {plain(choices.method_label(first))}")
+    with st.container(key=state.key("panels")):
+        for panel in range(len(PANELS)):
+            drawn = cumulative_chart(analysis, first, panels=(panel,))
+            charts.chart(drawn, f"chart_cumulative_{panel}")
+    frame.once("panels", lambda: st.caption(PANELS_READING))
 
 
-def tests_table(analysis: Analysis, key: str) -> None:
-    head = [("Test", ""), ("Statistic", ""), ("p", "Before the correction."), ("p (Holm)", "")]
-    method = analysis.methods[key]
-    lines = test_lines(method, analysis.p_adjusted(key))
-    lines_table(f"lines_{len(lines)}_tests_{key}", f"Tests: {method.label}", head, lines)
+def tests_table(methods: Sequence[MethodResult], analysis: Analysis) -> None:
+    head = [("Test", ""), *((method.label, STATISTIC_HELP) for method in methods)]
+    lines = test_lines(methods, [analysis.p_adjusted(method.key) for method in methods])
+    lines_table(f"lines_{len(lines)}_tests", "Tests of calibration", head, lines)
 
 
-def test_lines(method: MethodResult, p_adjusted: Mapping[str, float]) -> list[Line]:
-    """One row per test. Below its name is what it tests, and below p its null distribution."""
-    tests = method.all_tests
+def test_lines(
+    methods: Sequence[MethodResult], p_adjusted: Sequence[Mapping[str, float]]
+) -> list[Line]:
+    """One row per test, with the statistic and the p-values of each method."""
+    keys = [key for key in TEST_NAMES if any(key in method.all_tests for method in methods)]
     return [
         Line(
             [
                 (TEST_NAMES[key], WHAT_IT_TESTS[key]),
-                (number(tests[key].statistic, 4 if key in ("ks", "kuiper") else 2),),
-                (p_value(tests[key].p_value), tests[key].null),
-                (p_value(p_adjusted[key]),),
+                *(
+                    _result(key, method.all_tests.get(key), of_method.get(key, math.nan))
+                    for method, of_method in zip(methods, p_adjusted, strict=True)
+                ),
             ]
         )
-        for key in TEST_NAMES
-        if key in tests
+        for key in keys
     ]
+
+
+def _result(key: str, test: TestResult | None, p_adjusted: float) -> tuple[str, ...]:
+    if test is None:
+        return ()
+    return (
+        number(test.statistic, 4 if key in CURVE_TESTS else 2),
+        p_value(test.p_value)
+        if math.isnan(test.p_value)
+        else f"{p_value(test.p_value)}, Holm {p_value(p_adjusted)}",
+        test.null,
+    )
