@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from calib.analysis import Analysis, MethodResult
 from calib.curves.reliability import ReliabilityCurve
 from calib.data.views import parse_view
-from calib.text import escaped, level, number, p_value, shortened
+from calib.numerics.estimate import Estimate
+from calib.text import escaped, level, number, p_value, plural, shortened
+
+# Charts need at least this number of rows. In a wider band, no dot can be outside.
+MIN_DRAWN_ROWS, MAX_BAND_WIDTH = 10, 0.9
 
 # To credit analysts KS is a measure of discrimination, of which more is better.
 KS = "KS calibration error"
@@ -55,3 +61,21 @@ def verdicts(analysis: Analysis, methods: Iterable[str]) -> str:
     others = [analysis.methods[key] for key in methods if key != "uncalibrated"]
     sentences = [f"After {method.label}: {evidence(method)}." for method in others]
     return " ".join([analysis.verdict.sentence, *sentences])
+
+
+def on_average(estimate: Estimate) -> str:
+    """The noise floor of a calibration error, in a sentence."""
+    return f"A calibrated model of this size shows {number(estimate.noise_floor)} on average."
+
+
+def undrawn(curve: ReliabilityCurve) -> str:
+    """Why no diagram is drawn, or "". In a band that fills the panel, any dot looks calibrated."""
+    n = int(curve.rows.sum())
+    if n < MIN_DRAWN_ROWS:
+        return f"No diagram: {plural(n, 'row')} cannot show a pattern."
+    if float(np.median(curve.band_high - curve.band_low)) < MAX_BAND_WIDTH:
+        return ""
+    return (
+        f"No diagram: with about {plural(n // len(curve.rows), 'row')} per bin the dots of a "
+        "calibrated model could lie almost anywhere. Choose fewer bins."
+    )

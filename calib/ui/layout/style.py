@@ -1,9 +1,10 @@
-"""The look of the pages: style.css, and rules that depend on the pages and the length of tables."""
+"""The look of the pages: style.css, the answer, and what depends on pages and lengths of tables."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from calib.figures import answer
 from calib.ui.session.page_list import GROUPS
 
 # Widths in rem. The links of a group are drawn late, and the group must be as wide before.
@@ -29,4 +30,5 @@ def css() -> str:
         f"[class*=st-key-lines_{n}_] {{ min-height: {5.5 + 2.1875 * n}rem; }}\n"
         for n in range(1, 16)
     )
-    return Path(__file__).with_suffix(".css").read_text(encoding="utf-8") + labels + heights
+    pages = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
+    return answer.style() + pages + labels + heights

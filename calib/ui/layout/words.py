@@ -6,25 +6,15 @@ import re
 from collections.abc import Mapping
 from html import escape
 
-import numpy as np
-
-from calib.analysis import Analysis, DataSummary, MethodResult
+from calib.analysis import Analysis, MethodResult
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.data.origin import Origin
-from calib.figures.words import KS
-from calib.numerics.estimate import Estimate
+from calib.figures.words import KS, MIN_DRAWN_ROWS
 from calib.text import formula as written
 from calib.text import number, p_value, plain, plural
 
 REFERENCE = re.compile(r"(arXiv:|doi:)(\S+?)(?=[,;.)]*(?:\s|$))")
 SITES: Mapping[str, str] = {"arXiv:": "https://arxiv.org/abs/", "doi:": "https://doi.org/"}
-# Charts need at least this number of rows. In a wider band, no dot can be outside.
-MIN_DRAWN_ROWS, MAX_BAND_WIDTH = 10, 0.9
-
-
-def on_average(estimate: Estimate) -> str:
-    """The noise floor of a calibration error, in a sentence."""
-    return f"A calibrated model of this size shows {number(estimate.noise_floor)} on average."
 
 
 def protocol(analysis: Analysis) -> str:
@@ -55,15 +45,6 @@ def named_folds(origin: Origin | None) -> str:
     return f"the folds of column {plain(origin.fold)}"
 
 
-def set_aside(data: DataSummary) -> str:
-    """Rows of the file that are not used, and why; "" if there are none."""
-    if not data.set_aside:
-        return ""
-    total = sum(data.set_aside.values())
-    reasons = "; ".join(f"{count:,} {reason}" for reason, count in data.set_aside.items())
-    return f"{total:,} rows are not used: {reasons}."
-
-
 def formula(method: MethodResult) -> str:
     sentence = written(method.function.formula)
     sentence = plain(sentence.replace("lambda =", "λ =").replace("epsilon =", "ε ="))
@@ -86,19 +67,6 @@ def too_few(analysis: Analysis) -> str:
     """Why these rows are not drawn, in a sentence; "" if there are enough of them."""
     n = analysis.data.n_rows
     return "" if n >= MIN_DRAWN_ROWS else f"No chart: {plural(n, 'row')} cannot show a pattern."
-
-
-def undrawn(curve: ReliabilityCurve) -> str:
-    """Why no diagram is drawn, or "". In a band that fills the panel, any dot looks calibrated."""
-    n = int(curve.rows.sum())
-    if n < MIN_DRAWN_ROWS:
-        return f"No diagram: {plural(n, 'row')} cannot show a pattern."
-    if float(np.median(curve.band_high - curve.band_low)) < MAX_BAND_WIDTH:
-        return ""
-    return (
-        f"No diagram: with about {plural(n // len(curve.rows), 'row')} per bin the dots of a "
-        "calibrated model could lie almost anywhere. Choose fewer bins."
-    )
 
 
 def errors_sentence(method: MethodResult) -> str:

@@ -17,7 +17,7 @@ from calib.figures.before_after import before_after_panel
 from calib.figures.checkpoints import checkpoint_chart
 from calib.figures.difference import difference_chart, matrix_difference_chart
 from calib.figures.losses import clipping_chart
-from calib.figures.words import band_meaning
+from calib.figures.words import band_meaning, undrawn
 from calib.metrics import matrix_metrics
 from calib.numerics.estimate import Estimate
 from calib.text import interval, level, noise_floor, number, plain, plural, signed, significant
@@ -178,7 +178,7 @@ def recommendation(session: Session, model: state.Model) -> None:
 
 def before_and_after(analysis: Analysis) -> None:
     st.markdown("### Before and after")
-    if reason := words.undrawn(analysis.uncalibrated.reliability):
+    if reason := undrawn(analysis.uncalibrated.reliability):
         st.info(reason)
         return
     with st.container(horizontal=True, key=state.key("before_after"), gap="xsmall"):

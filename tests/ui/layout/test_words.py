@@ -6,10 +6,11 @@ import pytest
 
 from calib import analyze
 from calib.data.origin import Origin
+from calib.figures.words import on_average
 from calib.loading.examples import EXAMPLES
 from calib.numerics.estimate import Estimate
 from calib.text import JOINER, interval, number, percent, plain, signed
-from calib.ui.layout.words import formula, linked, named_folds, on_average
+from calib.ui.layout.words import formula, linked, named_folds
 from calib.ui.pages.classes import CELL_TEXTS
 from calib.ui.session.choices import CHOICES
 

@@ -10,9 +10,8 @@ from calib.analysis.verdict import SIGNIFICANCE
 from calib.curves.rate import RateCurve
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.curves.sensitivity import Sensitivity, SensitivityCurve
-from calib.figures.words import band_meaning
+from calib.figures.words import band_meaning, on_average
 from calib.text import joined, level, number, p_value, plain
-from calib.ui.layout.words import on_average
 from calib.ui.session.choices import method_label
 
 MAX_LISTED_STRETCHES = 3

@@ -13,6 +13,7 @@ from calib.analysis import Analysis
 from calib.curves.rate import RateKind
 from calib.figures.reliability import reliability_chart
 from calib.figures.sensitivity import sensitivity_chart
+from calib.figures.words import undrawn
 from calib.ui.controls import widgets
 from calib.ui.layout import charts, frame, tables, words
 from calib.ui.pages.reliability import bin_view, chosen_bin, explorer, how_to_read
@@ -49,7 +50,7 @@ def page() -> None:
     # The browser draws one model. If there are too many bins to draw, the control for fewer bins
     # must be visible.
     first = models[0].analysis.methods[methods[0]].reliability
-    explored = len(models) == 1 and not words.undrawn(first)
+    explored = len(models) == 1 and not undrawn(first)
     if not explored:
         with below:
             methods = widgets.shown_methods(session, models[0].analysis)
@@ -83,7 +84,7 @@ def controls(chosen: DiagramChoices, session: Session) -> None:
 
 def diagrams(chosen: DiagramChoices, model: state.Model) -> None:
     shown = chosen.shown(model.analysis)
-    if reason := words.undrawn(model.analysis.methods[shown[0]].reliability):
+    if reason := undrawn(model.analysis.methods[shown[0]].reliability):
         st.info(reason)
         return
     if chosen.explored:

@@ -1,0 +1,209 @@
+"""The answer in HTML: verdict, key numbers, one chart and the recommendation, with `answer.css`.
+
+The page Overview and the first screen of a report show it.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from importlib.resources import files
+
+from calib import text
+from calib.analysis import Analysis, DataSummary
+from calib.analysis.recommendation import interval_text
+from calib.calibrators import CALIBRATORS
+from calib.figures.before_after import before_after_panel
+from calib.figures.summary import (
+    advised,
+    change_bars,
+    largest_gaps,
+    ranked_results,
+    summary_chart,
+)
+from calib.figures.svg import to_svg
+from calib.figures.words import on_average
+
+# Symbol and colour of an answer. The symbol has the same meaning as the colour.
+ANSWER_LOOKS = {
+    "not calibrated": ("✕ Not calibrated", "red"),
+    "no evidence": ("✓ No evidence of miscalibration", "green"),
+    "inconclusive": ("? Inconclusive", "orange"),
+}
+# Each text ends a sentence that begins with "These probabilities".
+KINDS = {
+    "uneven": "are too high in some ranges, too low in others",
+    "reversed": "rank the rows in reverse order",
+    "uninformative": "do not separate positive from negative rows",
+    "some classes": "are calibrated as a whole, but not for every class",
+}
+PHONE_PANEL_PIXELS = 180
+
+
+def style() -> str:
+    """The CSS of everything here, for light and dark pages."""
+    return (files("calib.figures") / "answer.css").read_text(encoding="utf-8")
+
+
+def section(analysis: Analysis, *, is_example: bool) -> str:
+    """The answer as a sentence, and three numbers."""
+    pill, color = ANSWER_LOOKS[analysis.verdict.answer]
+    example = '<span class="pill">Example</span>' if is_example else ""
+    lead = escape(" ".join(filter(None, (_finding(analysis), _correction(analysis)))))
+    return (
+        f'<section class="answer"><div><p>{example}<span class="pill {color}">{pill}</span></p>'
+        f'<h2>{escape(_headline(analysis, is_example))}</h2><p class="lead">{lead}</p></div>'
+        f"<dl>{''.join(_key_numbers(analysis))}</dl></section>"
+    )
+
+
+def _headline(analysis: Analysis, is_example: bool) -> str:
+    verdict = analysis.verdict
+    if verdict.answer != "not calibrated":
+        return f"{verdict.heading}."
+    scores = "confidences" if _in_top_label(analysis) else "probabilities"
+    whose = "These example" if is_example else "These"
+    return f"{whose} {scores} {KINDS.get(verdict.kind, f'are {verdict.kind}')}."
+
+
+def _in_top_label(analysis: Analysis) -> bool:
+    return analysis.settings.view == "top:1"
+
+
+def _finding(analysis: Analysis) -> str:
+    verdict, data = analysis.verdict, analysis.data
+    if verdict.answer != "no evidence":
+        return verdict.finding
+    mean, rate = text.percents(data.mean_score, data.base_rate)
+    predicted, observed = _averages(analysis)
+    return f"{predicted} is {mean}, {observed} {rate}. {verdict.finding}"
+
+
+def _averages(analysis: Analysis) -> tuple[str, str]:
+    """What the mean score and the observed frequency are called."""
+    top = _in_top_label(analysis)
+    return ("Mean confidence", "accuracy") if top else ("Mean prediction", "base rate")
+
+
+def _correction(analysis: Analysis) -> str:
+    """What the recommended calibrator does about it."""
+    result, after = advised(analysis), analysis.after
+    if result is None or after is None:
+        return ""
+    name = CALIBRATORS[result.key].name
+    if after.answer == "no evidence":
+        return f"{name} corrects it."
+    return f"After {name}: {after.summary}."
+
+
+def _key_numbers(analysis: Analysis) -> list[str]:
+    data, ks, result = analysis.data, analysis.uncalibrated.ks, advised(analysis)
+    after = "" if result is None else f" · after: {text.percent(result.ks.statistic)}"
+    mean, rate = text.percents(data.mean_score, data.base_rate)
+    predicted, observed = _averages(analysis)
+    positive = "correct" if _in_top_label(analysis) else "positive"
+    p = text.p_value(ks.p_value)
+    meaning = next(column.meaning for column in analysis.columns if column.key == "ks_error")
+    ks_help = f"{meaning} {on_average(analysis.uncalibrated.metrics['ks_error'])}"
+    rows_help = f"{text.plural(data.n_distinct, 'distinct score')}. {_set_aside(data)}"
+    numbers = (
+        ("KS calibration error", text.percent(ks.statistic), f"{p}{after}", ks_help),
+        (
+            predicted,
+            mean,
+            f"{observed} {rate}",
+            f"For a calibrated model it is near the {observed}.",
+        ),
+        ("Rows", f"{data.n_rows:,}", f"{data.n_positive:,} {positive}", rows_help),
+    )
+    return [
+        f'<div title="{escape(about)}"><dt>{escape(label)}</dt><dd>{escape(value)}'
+        f"<small>{escape(below)}</small></dd></div>"
+        for label, value, below, about in numbers
+    ]
+
+
+def _set_aside(data: DataSummary) -> str:
+    """Rows of the file that are not used, and why; "" if there are none."""
+    if not data.set_aside:
+        return ""
+    total = sum(data.set_aside.values())
+    reasons = "; ".join(f"{count:,} {reason}" for reason, count in data.set_aside.items())
+    return f"{total:,} rows are not used: {reasons}."
+
+
+def summary(analysis: Analysis) -> str:
+    """Before and after in one chart, or in two where there is no room for its labels."""
+    curve, result = analysis.uncalibrated.reliability, advised(analysis)
+    keys = ["uncalibrated", *([] if result is None else [result.key])]
+    pair = "".join(
+        to_svg(before_after_panel(analysis, key, side=PHONE_PANEL_PIXELS)) for key in keys
+    )
+    at = text.level(curve.confidence_level)
+    n_bins = text.plural(len(curve.rows), "bin")
+    return (
+        '<figure class="summary"><figcaption><b>Observed frequency by predicted probability</b>'
+        f'{n_bins} with {at} intervals. <span class="wide">Orange: the error of the uncalibrated '
+        f'scores.</span></figcaption><div class="wide">{to_svg(summary_chart(analysis))}</div>'
+        f'<div class="small">{pair}</div></figure>'
+    )
+
+
+def recommended(analysis: Analysis) -> str:
+    """The recommended calibrator with its log loss, or why there is none."""
+    result = advised(analysis)
+    if result is None:
+        sentence = escape(analysis.recommendation.sentence)
+        return f'<div class="recommended sentence"><h3>{sentence}</h3></div>'
+    ranked = ranked_results(analysis)
+    before, after = text.adding_up(
+        ranked["uncalibrated"].metrics["log_loss"].value,
+        ranked[result.key].metrics["log_loss"].value,
+        ranked[result.key].differences["log_loss"],
+    )
+    return (
+        f'<div class="recommended"><p class="eyebrow">Recommended · {_loss_name(analysis)}</p>'
+        f"<h3>{escape(result.label)} <span>{before} → </span>{after}</h3></div>"
+    )
+
+
+def _loss_name(analysis: Analysis) -> str:
+    rows = "held-out" if analysis.data.protocol == "test rows" else "out-of-fold"
+    return f"{rows} log loss" if analysis.multiclass is None else f"{rows} multiclass log loss"
+
+
+def worst_bins(analysis: Analysis) -> str:
+    """The result in plain words: the largest error of a bin before and after."""
+    if advised(analysis) is None:
+        return ""
+    before, after = (text.number(100.0 * gap, 0) for gap in largest_gaps(analysis))
+    return f"The worst bin was off by {before} percentage points, and is off by {after} after it."
+
+
+def evidence(analysis: Analysis) -> list[str]:
+    """The reasons for the recommendation, in sentences."""
+    result, reasons = advised(analysis), analysis.recommendation.reasons
+    if result is None:
+        return list(reasons)
+    change = ranked_results(analysis)[result.key].differences["log_loss"]
+    sentences = [f"Change {interval_text(change, analysis.settings.confidence_level)}.", *reasons]
+    return sentences if analysis.multiclass is None else [*sentences, analysis.after_sentence]
+
+
+def calibrators_table(analysis: Analysis) -> str:
+    """Every calibrator with its log loss, and its change with the interval drawn."""
+    chosen, ranked = analysis.recommendation.method, ranked_results(analysis)
+    rows = "".join(
+        f'<tr{" class=marked" if key == chosen else ""}><th scope="row">'
+        f"{escape(analysis.methods[key].label)}</th>"
+        f"<td>{text.number(ranked[key].metrics['log_loss'].value)}</td>"
+        f"<td>{bar}</td></tr>"
+        for key, bar in change_bars(analysis).items()
+    )
+    at = text.level(analysis.settings.confidence_level)
+    loss = "Log loss" if analysis.multiclass is None else "Multiclass log loss"
+    return (
+        '<div class="metric-table"><table class="calibrators"><thead><tr>'
+        f'<th scope="col">Calibrator</th><th scope="col">{loss}</th>'
+        f'<th scope="col">Change, {at} CI (line: no change)</th></tr>'
+        f"</thead><tbody>{rows}</tbody></table></div>"
+    )
