@@ -33,7 +33,7 @@ METRICS_PATH, SIGN_OUT_PATH = "/_stcore/metrics", "/auth/logout"
 
 # The parts of the HTML document at which something is inserted. No option adds to the document,
 # and an element of a page is drawn about 0.4 s after the first content.
-HEAD, BODY, BODY_END = b"<head>", b"<body>", b"</body>"
+HEAD, BODY_END = b"<head>", b"</body>"
 # Streamlit looks for the server below the address of every page first, and the browser's log has
 # two errors. The path of a page ends with its name, that of the app with a slash.
 SERVER_ADDRESS = """(() => {
@@ -116,17 +116,14 @@ def remove_session_files(session: str) -> None:
         manager.remove_session_files(session)
 
 
-def styled_document(
-    document: bytes, css: str, pages: Collection[str], *, has_sidebar: bool
-) -> bytes:
+def styled_document(document: bytes, css: str, pages: Collection[str]) -> bytes:
     """The HTML document with our style at its end, after Streamlit's: the later rule holds.
 
     `pages` are the last parts of the addresses of pages.
     """
     script = f"<script>{SERVER_ADDRESS % json.dumps(list(pages))}</script>".encode()
     document = document.replace(BODY_END, f"<style>{css}</style>".encode() + BODY_END)
-    document = document.replace(HEAD, HEAD + script, 1)
-    return document.replace(BODY, b'<body class="with-sidebar">') if has_sidebar else document
+    return document.replace(HEAD, HEAD + script, 1)
 
 
 def options_of_environment(environ: Mapping[str, str]) -> dict[str, Any]:

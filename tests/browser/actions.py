@@ -5,15 +5,27 @@ from pathlib import Path
 from playwright.sync_api import Locator, Page
 
 from calib.text import JOINER
+from calib.ui.layout.navigation import LEARN
+from calib.ui.session.page_list import GROUPS
 from tests.browser.harness import by_key, open_static, settle
 
 
 def go(page: Page, label: str) -> None:
     """Follow the navigation to a page."""
     if label == "Data":
-        by_key(page, "data_chip").get_by_role("link").click()
+        open_menu(page, "data_chip")
+        page.get_by_role("link", name="Columns, test rows and databases").click()
+    elif label in GROUPS[LEARN]:
+        by_key(page, "navigation").get_by_role("button").click()
+        by_key(page, "learn").get_by_role("link", name=label, exact=True).click()
     else:
         by_key(page, "navigation").get_by_role("link", name=label, exact=True).click()
+    settle(page)
+
+
+def open_menu(page: Page, key: str) -> None:
+    """Open a menu of the header: data_chip, settings or share."""
+    by_key(page, key).get_by_role("button").click()
     settle(page)
 
 

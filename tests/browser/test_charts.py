@@ -32,5 +32,5 @@ def test_the_browser_makes_named_images_and_prints_no_controls(page: Page):
             chart.locator(f".modebar-btn[data-title^='{title}']").click()
         assert waiting.value.suggested_filename == f"cumulative-difference-naive_bayes.{ending}"
     page.emulate_media(media="print")
-    for hidden in (page.get_by_test_id("stSidebar"), by_key(page, "navigation")):
+    for hidden in (by_key(page, "tools"), by_key(page, "navigation")):
         assert not hidden.is_visible()

@@ -147,10 +147,8 @@ def test_one_score_a_row_has_neither_view_nor_classes(page: Page):
     ).to_be_visible()
 
 
-def test_no_empty_sidebar_stays_where_the_view_of_a_matrix_was(page: Page):
+def test_the_view_goes_with_the_matrix(page: Page):
     visit(page, EXAMPLE)
-    sidebar = page.locator("[data-testid=stSidebar]")
-    expect(sidebar).to_be_visible()
+    expect(by_key(page, "view")).to_be_visible()
     pick(page, "example_menu", "Rare event (reweighted model)")
-    expect(sidebar).to_be_hidden()
-    assert page.locator("[data-testid=stMain]").bounding_box()["x"] == 0
+    expect(by_key(page, "view")).to_have_count(0)

@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from calib.ui.session.choices import CHOICES, LINK_NAMES
-from calib.ui.session.page_list import MATRIX_PAGES, PAGES
-from tests.browser.actions import go
+from calib.ui.session.page_list import GROUPS, MATRIX_PAGES, PAGES
+from tests.browser.actions import go, open_menu
 from tests.browser.harness import by_key, open_static, settle, visit
 from tests.choices import ANY_CHANGE
 from tests.rare import common_first, rare
@@ -88,7 +88,9 @@ def test_the_first_ten_seconds_answer_the_question(page: Page, width: int, heigh
 
 def test_the_answer_has_its_evidence_and_what_to_do(page: Page):
     visit(page)
-    assert by_key(page, "navigation").get_by_role("link").all_inner_texts() == LABELS
+    in_menu = GROUPS["Learn"]
+    links = by_key(page, "navigation").get_by_role("link").all_inner_texts()
+    assert links == [label for label in LABELS if label not in in_menu]
     drawn = by_key(page, "summary").locator(".wide > svg")
     for words in ("Uncalibrated", "After Logistic", "were positive", "of a calibrated model"):
         expect(drawn).to_contain_text(words)
@@ -170,6 +172,7 @@ def test_what_a_link_cannot_have_is_refused_with_a_notice(page: Page, named, sai
 @rare
 def test_each_chip_resets_its_setting_and_one_resets_all(page: Page):
     visit(page, "/reliability?v=1&bins=20&level=0.9&axis=logit")
+    open_menu(page, "settings")
     chips = by_key(page, "changed").get_by_role("button")
     assert [chip.rstrip(" ✕") for chip in chips.all_inner_texts()] == [
         "20 bins",
@@ -191,8 +194,7 @@ def test_each_chip_resets_its_setting_and_one_resets_all(page: Page):
 @rare
 def test_folds_and_seed_can_be_changed_where_their_effect_is_said(page: Page):
     visit(page, "/compare")
-    page.get_by_text("Cross-fitting", exact=True).click()
-    expect(page.get_by_text("see how much results vary by chance")).to_be_visible()
+    open_menu(page, "settings")
     box = by_key(page, "seed").get_by_role("spinbutton")
     box.fill("7")
     box.press("Enter")

@@ -83,9 +83,9 @@ def test_a_slice_of_a_matrix_is_calibrated_apart_as_a_whole(texts):
 def test_a_view_is_chosen_only_where_it_changes_what_is_shown(page):
     app = start(ex="digits")
     key = "view_kind"
-    assert key in {each.key for each in app.sidebar.segmented_control}
+    assert key in {each.key for each in app.segmented_control}
     go(app, page)
-    assert key not in {each.key for each in app.sidebar.segmented_control}
+    assert key not in {each.key for each in app.segmented_control}
     assert "View:" not in said(app)
 
 
@@ -133,7 +133,7 @@ def test_a_view_that_does_not_exist_is_refused_in_words(texts):
 def test_one_score_a_row_leaves_matrix_methods_and_view_behind():
     app = start(ex="digits", m="uncalibrated.vector.platt", view="class:4")
     go(app, "data")
-    control(app, "pills", "example").set_value("svm").run()
+    control(app, "selectbox", "example_menu").set_value("svm").run()
     go(app, "compare")
     assert control(app, "multiselect", "methods").value == ["platt"]
     assert not app.warning

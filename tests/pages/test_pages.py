@@ -123,7 +123,6 @@ def test_nobody_sees_anything_without_signing_in(page, monkeypatch):
     assert not app.get("page_link")
     assert not app.dataframe
     assert not app.get("plotly_chart")
-    assert not app.sidebar.children
 
 
 @pytest.mark.parametrize("page", common_first(AWAITED, ["", "data", "compare", "reports"]))

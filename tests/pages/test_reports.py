@@ -401,9 +401,7 @@ def test_a_broken_file_to_compare_with_is_told(store, report):
 
 
 def test_a_file_is_opened_and_a_broken_one_is_told(report, texts):
-    app = opened()
-    app.file_uploader[0].upload("report.json", KEPT.read_bytes(), "application/json").run()
-    assert not app.exception
+    app = drop(opened(), "report_file", KEPT.read_bytes())
     texts.shown(said(app))
     assert "### Verdict" in said(app)
     button(app, "close_file").click().run()
@@ -413,8 +411,7 @@ def test_a_file_is_opened_and_a_broken_one_is_told(report, texts):
         (b"{", "not valid JSON"),
         (b"\xff\xfe", "not UTF-8 text"),
     ):
-        app.file_uploader[0].upload("report.json", content, "application/json").run()
-        assert not app.exception
+        drop(app, "report_file", content)
         assert sentence in app.error[0].value.replace("\\", "")
 
 

@@ -169,11 +169,10 @@ def test_the_cookie_of_a_person_is_signed_with_the_secret(monkeypatch: pytest.Mo
 @assumption("static/index.html, and BACKEND_BASE_URL in its scripts")
 def test_the_document_has_the_places_and_the_scripts_read_the_address() -> None:
     document = (FOLDER / "static" / "index.html").read_bytes()
-    parts = (private.HEAD, private.BODY, private.BODY_END)
-    assert [document.count(part) for part in parts] == [1, 1, 1]
-    styled = private.styled_document(document, "p{}", ["data"], has_sidebar=True)
+    parts = (private.HEAD, private.BODY_END)
+    assert [document.count(part) for part in parts] == [1, 1]
+    styled = private.styled_document(document, "p{}", ["data"])
     assert b'"data"' in styled[: styled.index(b"</head>")]
-    assert b'<body class="with-sidebar">' in styled
     assert styled.index(b"<style>p{}</style>") > styled.index(b"</head>")
     scripts = (FOLDER / "static").rglob("*.js")
     texts = [path.read_text(encoding="utf-8") for path in scripts]

@@ -99,8 +99,9 @@ def _show_example() -> None:
     session.choose_example(session.example)
 
 
-def uploader(session: Session, place: Place, label: str) -> None:
-    key = "data_file" if place == "data" else "data_test_file"
+def uploader(session: Session, place: Place, label: str, prefix: str = "") -> None:
+    """A second uploader of a page has a `prefix` for its keys."""
+    key = f"{prefix}data_file" if place == "data" else "data_test_file"
     with st.container(key=key):
         dropped = st.file_uploader(
             label,
@@ -119,7 +120,7 @@ def uploader(session: Session, place: Place, label: str) -> None:
         receive(session, [(file.name, file.getvalue()) for file in files], place)
     remove_files(files)
     session.n_reads += 1
-    if session.page == "Overview" and _asks(session):
+    if session.page != "Data" and _asks(session):
         st.switch_page(PAGES["Data"])
     st.rerun()
 
@@ -131,20 +132,22 @@ def _asks(session: Session) -> bool:
     return bool(session.file_problems or (session.upload and not session.upload.models))
 
 
-def paste(session: Session) -> None:
+def paste(session: Session, prefix: str = "") -> None:
+    key = f"{prefix}data_paste"
     with st.expander("Or paste rows"):
         st.text_area(
             "Rows with a header",
-            key="data_paste",
+            key=key,
             height=140,
             placeholder="outcome,score\n1,0.83\n0,0.12",
         )
-        st.button("Use these rows", key="use_paste", on_click=_receive_paste, args=(session,))
+        given = (session, key)
+        st.button("Use these rows", f"{prefix}use_paste", on_click=_receive_paste, args=given)
 
 
-def _receive_paste(session: Session) -> None:
+def _receive_paste(session: Session, key: str) -> None:
     # Text without a line break would be read as a path on the server, and bytes are not.
-    text = st.session_state.get("data_paste", "")
+    text = st.session_state.get(key, "")
     with st.spinner("Reading the rows"):
         receive(session, [("Pasted rows", text.encode(errors="replace"))], "data")
 

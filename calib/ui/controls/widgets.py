@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from calib.analysis import Analysis
 from calib.calibrators import CALIBRATORS, score_methods
@@ -27,14 +29,13 @@ FOLDS_FROM_COLUMN = (
     "others. The number of folds is given by the data. Change the **seed** to see how much results "
     "vary by chance."
 )
-CROSS_FITTED = (
-    "Rows are split into folds at random, and each fold is scored by calibrators fitted on the "
-    "others. More folds give each calibrator more rows, and take longer. Change the **seed** to "
-    "see how much results vary by chance."
-)
 SPLIT = (
     "These data have calibration and test rows, so there are no folds. Change the **seed** to see "
     "how much results vary by chance."
+)
+COPY_SCRIPT, COPY_STYLE = (
+    Path(__file__).with_name(f"copy_link.{kind}").read_text(encoding="utf-8")
+    for kind in ("js", "css")
 )
 VIEW_KINDS = {"top": "Top-r", "within": "Within top-r", "class": "Class"}
 VIEW_CALLED = {"top": "top", "within": "within top", "class": "class"}
@@ -101,15 +102,21 @@ def take_answer(key: str, take: Callable[[Any], object]) -> None:
         take(st.session_state[key])
 
 
+def copy_link(text: str, key: str) -> None:
+    """A button that copies a text, or the address of the page if there is none."""
+    copy = st.components.v2.component(
+        "calib_copy_link",
+        html='<button type="button" aria-live="polite">Copy link</button>',
+        css=COPY_STYLE,
+        js=COPY_SCRIPT,
+    )
+    copy(key=key, data={"text": text})
+
+
 def download(label: str, content: Any, file_name: str, key: str, **more: Any) -> None:
     """A button for a file, which may be a function that makes it when it is asked for."""
     look = {"icon": ":material/download:", "on_click": "ignore"} | more
     st.download_button(label, content, file_name=file_name, key=key, **look)
-
-
-def binning(session: Session) -> None:
-    bins(session)
-    control(session, choices.AUTO_BINS)
 
 
 def bins(session: Session) -> None:
@@ -120,11 +127,6 @@ def bins(session: Session) -> None:
 def methods(session: Session) -> None:
     keys = list(CALIBRATORS if session.is_matrix else score_methods())
     control(session, choices.METHODS, [key for key in keys if key != "uncalibrated"])
-    with st.expander("What each one assumes"):
-        entries = [CALIBRATORS[key].words(matrix=session.is_matrix) for key in keys]
-        st.markdown(
-            "\n".join(f"- **{plain(label)}**: {plain(summary)}" for label, summary in entries)
-        )
 
 
 def shown_methods(session: Session, analysis: Analysis) -> tuple[str, ...]:
@@ -189,38 +191,21 @@ def epsilon(session: Session, rule: float) -> None:
 
 def folds(session: Session, rows: Data | None) -> None:
     split = rows is not None and rows.is_split
-    with st.expander("Cross-fitting"):
-        if rows is not None and rows.fold_names and not split:
-            name, n = named_folds(rows.origin), len(rows.fold_names)
-            st.caption(FOLDS_FROM_COLUMN.format(name, n))
-        else:
-            st.caption(SPLIT if split else CROSS_FITTED)
-            control(session, choices.N_FOLDS, disabled=split)
-        control(session, choices.SEED)
+    if rows is not None and rows.fold_names and not split:
+        name, n = named_folds(rows.origin), len(rows.fold_names)
+        st.caption(FOLDS_FROM_COLUMN.format(name, n))
+    elif split:
+        st.caption(SPLIT)
+    else:
+        control(session, choices.N_FOLDS)
+    control(session, choices.SEED)
 
 
-def example(session: Session) -> None:
-
-    def choose(key: str | None) -> None:
-        if key is not None:
-            session.choose_example(key)
-
-    ask(
-        st.pills,
-        "example",
-        session.example if session.upload is None else None,
-        choose,
-        label="Or look at an example",
-        options=list(EXAMPLES),
-        format_func=lambda key: EXAMPLES[key].title,
-    )
-
-
-def example_menu(session: Session) -> None:
-    """The examples in one line."""
+def example_menu(session: Session, key: str = "example_menu") -> None:
+    """The examples in one line. A second menu of a page has another key."""
     ask(
         st.selectbox,
-        "example_menu",
+        key,
         session.example,
         session.choose_example,
         label="Or look at an example",
@@ -229,14 +214,38 @@ def example_menu(session: Session) -> None:
     )
 
 
-def changed(session: Session) -> None:
-    """Draw a chip for each changed choice that acts on this page. A click restores its default."""
+def toolbar() -> DeltaGenerator:
+    """A line of controls, which stands directly above what they change."""
+    return st.container(horizontal=True, vertical_alignment="bottom", key="toolbar", gap="medium")
+
+
+def later() -> DeltaGenerator:
+    """A part of a toolbar for controls that are known only after the analysis."""
+    return st.container(horizontal=True, vertical_alignment="bottom", gap="medium", width="content")
+
+
+def settings(session: Session, rows: Data | None) -> None:
+    """The menu of all that is shared by the pages with an analysis."""
     facts = state.facts(session)
     changes = {
         choice: value
         for choice, value in session.chosen.changed(session.start).items()
         if choice.acts(session.page, facts)
     }
+    label = f"Settings ({len(changes)} changed)" if changes else "Settings"
+    with st.popover(label, key="settings"):
+        methods(session)
+        control(session, choices.CONFIDENCE_LEVEL)
+        folds(session, rows)
+        # The diagram of Reliability has its bins beside it.
+        if session.page in choices.BINNED and session.page != "Reliability":
+            bins(session)
+            control(session, choices.AUTO_BINS)
+        _changed(session, changes)
+
+
+def _changed(session: Session, changes: Mapping[Choice[Any], Any]) -> None:
+    """Draw a chip for each changed choice that acts on this page. A click restores its default."""
     if not changes:
         return
     st.caption("Changed from the default")
@@ -244,8 +253,8 @@ def changed(session: Session) -> None:
         for choice, value in changes.items():
             label, key = f"{choice.chip_text(value)} ✕", f"reset_{choice.key}"
             st.button(label, key=key, on_click=session.reset, args=(choice,))
-        if len(changes) > 1:
-            st.button("Reset all", key="reset_all", on_click=session.reset, args=tuple(changes))
+    if len(changes) > 1:
+        st.button("Reset all", key="reset_all", on_click=session.reset, args=tuple(changes))
 
 
 def view(session: Session, rows: Data) -> None:
@@ -266,13 +275,14 @@ def view(session: Session, rows: Data) -> None:
         "format_func": VIEW_KINDS.__getitem__,
     }
     look = {"label": "Class", "help": "Type to search.", "format_func": partial(plain_name, rows)}
-    with st.container(key="view", gap="xxsmall"):
+    with st.container(key="view", horizontal=True, vertical_alignment="bottom"):
         ask(choices.SEGMENTED, "view_kind", kind, change_kind, options=tuple(VIEW_KINDS), **words)
         if kind == "class":
             ask(st.selectbox, "view_class", index, change_index, options=range(n), **look)
         else:
             limits = {"label": "Rank r", "min_value": 1, "max_value": n}
             ask(st.number_input, "view_rank", index, change_index, **limits)
+        st.caption(view_caption(rows, session.settings.view))
 
 
 def plain_name(rows: Data, k: int) -> str:

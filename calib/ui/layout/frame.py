@@ -14,18 +14,16 @@ from streamlit.delta_generator import DeltaGenerator
 from calib.analysis.model_comparison import ModelComparison
 from calib.data.base import Data
 from calib.data.progress import Progress
-from calib.loading.examples import EXAMPLES
-from calib.text import plain, plural, sentence, shortened
-from calib.ui.controls import connected_tables, uploaders, widgets
+from calib.text import plain, sentence
+from calib.ui.controls import connected_tables, data_menu, uploaders, widgets
 from calib.ui.layout import charts, navigation, notes, side_by_side
 from calib.ui.session import identity, state
 from calib.ui.session.free_memory import share_heaps
-from calib.ui.session.page_list import PAGES, WITHOUT_DATA, WITHOUT_VIEW
+from calib.ui.session.page_list import PAGES, WITH_ANALYSIS, WITHOUT_DATA, WITHOUT_VIEW
 from calib.ui.session.session import Pending, Session
 from calib.ui.session.turns import Cancel
 
 ICON = "⚖️"
-COUNTED, SAMPLE = " (counts without rows)", " (a sample of its rows)"
 log = logging.getLogger(__name__)
 
 
@@ -49,26 +47,28 @@ def begin(title: str) -> Session:
     session.answered = session.chosen
     matrix = rows if rows is not None and rows.is_matrix else None
     navigation.draw(title, matrix is not None and matrix.n_classes > 2)
-    navigation.data_chip(_data_name(session, rows))
-    identity.badge()
+    with navigation.tools():
+        data_menu.draw(session, rows)
+        if title in WITH_ANALYSIS:
+            widgets.settings(session, rows)
+        share(session)
     _notices(session)
     if session.waits and title not in WITHOUT_DATA:
         _wait(session)
     if matrix is not None and title not in WITHOUT_VIEW:
-        with st.sidebar:
-            widgets.view(session, matrix)
+        widgets.view(session, matrix)
     return session
 
 
-def _data_name(session: Session, rows: Data | None) -> str:
-    """What the header calls the data."""
-    if session.waits:
-        return "Choose data"
-    example = session.upload is None
-    title = EXAMPLES[session.example].title.partition(" (")[0]
-    name = f"{title} example" if example else shortened(state.name(session))
-    size = f", {plural(rows.n_rows, 'row')}" if rows is not None else ""
-    return f"{plain(name)}{size}"
+def share(session: Session) -> None:
+    with st.popover("Share", key="share"):
+        st.markdown("**Link to this page with its settings**")
+        widgets.copy_link("", "copy_page_link")
+        if session.upload is not None:
+            st.caption("The link has no data: whoever opens it is asked for the file.")
+        label = "Save a report"
+        st.page_link(PAGES["Reports"], label=label, query_params=session.link())
+        identity.badge()
 
 
 @st.cache_resource
@@ -165,36 +165,9 @@ def reading(text: str, about: str = "") -> None:
 def source(session: Session) -> None:
     if session.waits:
         _wait(session)
-    _data(session)
-    rows = state.predictions(session)
-    if rows is not None and rows.is_matrix and session.page not in WITHOUT_VIEW:
-        st.caption(widgets.view_caption(rows, session.settings.view))
-
-
-def _data(session: Session) -> None:
-    if session.upload is None:
-        # The Overview page shows all examples to choose from.
-        if session.page != "Overview":
-            st.caption(f"Example: **{EXAMPLES[session.example].title}**")
-        return
-    if session.upload.source is not None:
-        what = SAMPLE if session.upload.source.sample else COUNTED
-        label = plain(session.upload.source.label)
-        st.caption(f"Source: **{label}**{what}{_read_as(session)}")
-        return
-    test = session.upload.tests
-    tested = f", tested on **{plain(test.name)}**" if test else ""
-    files = "Files" if len(session.upload.tables or session.upload.counted) > 1 else "File"
-    counted = COUNTED if session.upload.counted else ""
-    st.caption(f"{files}: **{plain(session.upload.name)}**{tested}{counted}{_read_as(session)}")
-
-
-def _read_as(session: Session) -> str:
-    """How the columns of the shown models were read."""
-    shown = state.shown_models(session)
-    several = len(state.models(session)) > 1
-    lines = [f"{name}: {rows.read_as}" if several else rows.read_as for name, rows in shown.items()]
-    return "".join(f" · {plain(line)}" for line in lines)
+    # The menu of the data has this line on every page.
+    if session.upload is not None and session.page in ("Overview", "Data"):
+        st.caption(data_menu.read_as(session, session.upload))
 
 
 def predictions(session: Session) -> Data:

@@ -14,7 +14,7 @@ if (!window.calibHistory) {
         same ? history.replaceState(state, title, url) : push(state, title, url);
     };
     const point = event => {
-        const link = event.target.closest?.(".st-key-navigation a");
+        const link = event.target.closest?.(".st-key-navigation a, .st-key-learn a");
         if (!link) return;
         const page = link.innerText.trim().toLowerCase();
         link.href = (page === "overview" ? "./" : page) + location.search;
@@ -24,8 +24,9 @@ if (!window.calibHistory) {
 // On a phone the navigation scrolls sideways, and the link of the shown page, PAGE, may be outside.
 (function mark(frames) {
     const bar = document.querySelector(".st-key-navigation");
-    const links = [...bar?.querySelectorAll("a") ?? []];
-    const shown = links.find(link => link.textContent.trim() === "PAGE");
+    const links = [...bar?.querySelectorAll("a, button") ?? []];
+    // The button of a menu has the name of the shown page, and an icon after it.
+    const shown = links.find(link => link.textContent.trim().startsWith("PAGE"));
     // The links are drawn after this script runs.
     if (!shown) return frames && requestAnimationFrame(() => mark(frames - 1));
     for (const link of links) link.removeAttribute("aria-current");

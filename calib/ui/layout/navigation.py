@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from calib.ui.session.page_list import GROUPS, MATRIX_PAGES, PAGES
+from calib.ui.session.page_list import GROUPS, MATRIX_PAGES
 
-PRODUCT, DATA = "calib", "Data"
+PRODUCT, DATA, LEARN = "calib", "Data", "Learn"
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 
@@ -22,13 +23,29 @@ def draw(title: str, classes: bool) -> None:
         for name, pages in GROUPS.items():
             if name == DATA:
                 continue
-            with st.container(horizontal=True, key=f"pages_{name.lower()}", gap=None):
-                for label, page in pages.items():
-                    if classes or label not in MATRIX_PAGES:
-                        st.page_link(page, label=label)
+            with st.container(horizontal=True, key=f"pages_{key_of(name)}", gap=None):
+                shown = {
+                    label: page
+                    for label, page in pages.items()
+                    if classes or label not in MATRIX_PAGES
+                }
+                if name == LEARN:
+                    label = title if title in shown else LEARN
+                    with st.popover(label, type="tertiary"), st.container(key="learn", gap=None):
+                        _links(shown)
+                else:
+                    _links(shown)
 
 
-def data_chip(label: str) -> None:
-    """The name of the data at the right end of the header: the link to their page."""
-    with st.container(key="data_chip"):
-        st.page_link(PAGES[DATA], label=label, icon=":material/table:")
+def _links(pages: dict[str, str]) -> None:
+    for label, page in pages.items():
+        st.page_link(page, label=label)
+
+
+def key_of(group: str) -> str:
+    return group.lower().replace(" ", "_")
+
+
+def tools() -> DeltaGenerator:
+    """The place of the menus at the right end of the header: data, settings, sharing."""
+    return st.container(horizontal=True, key="tools", gap="xsmall")

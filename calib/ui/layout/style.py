@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from calib.figures import answer
+from calib.ui.layout.navigation import key_of
 from calib.ui.session.page_list import GROUPS
 
 # Widths in rem. The links of a group are drawn late, and the group must be as wide before.
@@ -12,16 +13,15 @@ GROUP_WIDTHS_REM = {
     "": 5.1875,
     "Diagnose": 13.625,
     "Calibrate": 9.6875,
-    "Decide": 5.25,
-    "Share": 4.6875,
-    "Learn": 8.5,
+    "Decide and share": 9.5,
+    "Learn": 5.25,
     "Data": 3.5,
 }
 
 
 def css() -> str:
     labels = "".join(
-        f".st-key-pages_{name.lower()} {{ min-width: {GROUP_WIDTHS_REM[name]}rem; }}\n"
+        f".st-key-pages_{key_of(name)} {{ min-width: {GROUP_WIDTHS_REM[name]}rem; }}\n"
         for name in GROUPS
     )
     # The place of a table that arrives late is kept free.

@@ -70,9 +70,8 @@ def page() -> None:
         st.info("This page needs one score column per class. Your data have a single score.")
         st.page_link("pages/reliability.py", label="**See the reliability diagram**")
         st.stop()
-    with st.sidebar:
+    with widgets.toolbar():
         chosen = widgets.control(session, choices.CLASSES, session.settings.methods)
-        widgets.changed(session)
     frame.show(session, frame.models(session), partial(body, session, chosen))
 
 

@@ -87,15 +87,10 @@ LINES_READING = """
 
 def page() -> None:
     session = frame.begin("Compare")
-    with st.sidebar:
-        widgets.methods(session)
+    with widgets.toolbar():
         widgets.control(session, choices.ADDED_METRICS)
         shown = widgets.columns(session)
-        below = st.container()
-        widgets.binning(session)
-        widgets.control(session, choices.CONFIDENCE_LEVEL)
-        widgets.folds(session, state.predictions(session))
-        widgets.changed(session)
+        below = widgets.later()
     models = frame.models(session)
     all_models = st.container()
     if len(state.models(session)) > 1:

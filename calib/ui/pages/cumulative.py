@@ -56,10 +56,8 @@ PANELS_READING = (
 
 def page() -> None:
     session = frame.begin("Cumulative")
-    with st.sidebar:
-        below = st.container()
-        widgets.control(session, choices.CONFIDENCE_LEVEL)
-        widgets.changed(session)
+    with widgets.toolbar():
+        below = widgets.later()
     models = frame.models(session)
     with below:
         chosen = widgets.shown_methods(session, models[0].analysis)

@@ -72,11 +72,9 @@ COUNT_READING = (
 
 def page() -> None:
     session = frame.begin("Decisions")
-    with st.sidebar:
+    with widgets.toolbar():
         costs = costs_control(session)
-        below = st.container()
-        widgets.control(session, choices.CONFIDENCE_LEVEL)
-        widgets.changed(session)
+        below = widgets.later()
     models = frame.models(session)
     with below:
         shown = widgets.after_control(session, models[0].analysis)

@@ -59,12 +59,9 @@ keep(1)(cross_fit_folds)
 
 def page() -> None:
     session = frame.begin("Functions")
-    with st.sidebar:
-        widgets.methods(session)
+    with widgets.toolbar():
         widgets.control(session, choices.KNOTS)
         widgets.control(session, choices.AXIS)
-        widgets.control(session, choices.CONFIDENCE_LEVEL)
-        widgets.changed(session)
     frame.show(session, frame.models(session, one_score=True), partial(body, session))
 
 

@@ -27,7 +27,6 @@ def page() -> None:
     session = frame.begin("Overview")
     if session.upload is None:
         landing(session)
-    widgets.changed(session)
     frame.show(session, frame.models(session), partial(body, session))
 
 

@@ -98,15 +98,12 @@ def page() -> None:
     session = frame.begin("Slices")
     rows = frame.predictions(session)
     columns: tuple[str, ...] = ()
-    with st.sidebar:
+    with widgets.toolbar():
         if rows.columns:
             columns = columns_control(session, rows)
             if rows.has_rows:
                 control(session, choices.N_RANGES)
-        below = st.container()
-        widgets.binning(session)
-        control(session, choices.CONFIDENCE_LEVEL)
-        widgets.changed(session)
+        below = widgets.later()
     models = frame.models(session)
     with below:
         shown = widgets.after_control(session, models[0].analysis)

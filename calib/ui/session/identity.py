@@ -55,7 +55,7 @@ def gate() -> None:
 def badge() -> None:
     here = person()
     if here is not None:
-        with st.sidebar, st.container(key="person"):
+        with st.container(key="person"):
             st.caption(plain(f"Signed in as {here.name} ({here.identity})"))
             st.button("Sign out", key="sign_out", on_click=st.logout)
 

@@ -1,8 +1,8 @@
 """The middleware of the server: requests that are refused, security headers, and the look of pages.
 
 Streamlit draws CSS of a page as one more element, whose script arrives after the first content:
-until then the navigation stands in the page, the sidebar pushes it aside, and all of it moves. So
-the style is in the document that a browser opens from the start.
+until then the navigation stands in the page, and all of it moves. So the style is in the document
+that a browser opens from the start.
 """
 
 from __future__ import annotations
@@ -57,8 +57,6 @@ THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 # Streamlit's tags do not depend on the style, so a browser would keep a document with an old style.
 CONDITIONAL_HEADERS = (b"accept-encoding", b"if-none-match", b"if-modified-since")
 VALIDATORS = ("etag", "last-modified")
-# All other pages have a sidebar.
-WITHOUT_SIDEBAR = ("", "gallery", "methods")
 
 
 def middleware(css: str) -> list[Middleware]:
@@ -190,18 +188,17 @@ class Styled:
         # Ask for a complete, uncompressed document.
         asked = [pair for pair in scope["headers"] if pair[0] not in CONDITIONAL_HEADERS]
         await self.app({**scope, "headers": asked}, receive, hold)
-        for message in self._with_style(held, scope["path"]):
+        for message in self._with_style(held):
             await send(message)
 
-    def _with_style(self, held: list[Message], path: str) -> list[Message]:
+    def _with_style(self, held: list[Message]) -> list[Message]:
         start, *parts = held
         headers = MutableHeaders(raw=list(start["headers"]))
         of_text = headers.get("content-type", "").startswith("text/html")
         if not of_text or "content-encoding" in headers:
             return held
         body = b"".join(part.get("body", b"") for part in parts)
-        has_sidebar = path.rpartition("/")[2] not in WITHOUT_SIDEBAR
-        body = styled_document(body, self.css, self.pages, has_sidebar=has_sidebar)
+        body = styled_document(body, self.css, self.pages)
         for name in VALIDATORS:
             del headers[name]
         headers["content-length"] = str(len(body))

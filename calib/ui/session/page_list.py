@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-# The answer and its data are the first and the last page, and have no group. The link to the data
-# is their name, at the right end of the header.
+# The answer and its data are the first and the last page, and have no group. The menu of the data
+# is at the right end of the header, and links to their page.
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "": {"Overview": "app.py"},
     "Diagnose": {
@@ -15,8 +15,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "Slices": "pages/slices.py",
     },
     "Calibrate": {"Functions": "pages/functions.py", "Compare": "pages/compare.py"},
-    "Decide": {"Decisions": "pages/decisions.py"},
-    "Share": {"Reports": "pages/reports.py"},
+    "Decide and share": {"Decisions": "pages/decisions.py", "Reports": "pages/reports.py"},
     "Learn": {"Gallery": "pages/gallery.py", "Methods": "pages/methods.py"},
     "Data": {"Data": "pages/data.py"},
 }

@@ -31,8 +31,11 @@ from calib.ui.session.upload import Connected, Upload
 T = TypeVar("T")
 SESSION = "calib"
 # After a reload the new session takes these fields from the old one.
-RESUMED_FIELDS = ("upload", "draft", "unseen", "title", "author", "note", "memo")
+RESUMED_FIELDS = ("upload", "recent", "draft", "unseen", "title", "author", "note", "memo")
 FIRST_EXAMPLE = next(iter(EXAMPLES))
+# Recent files stay in memory, so only a few of moderate size are kept.
+MAX_RECENT_FILES = 4
+MAX_RECENT_ROWS = 1_000_000
 # With more models side by side, the columns would be too narrow to read.
 MAX_SHOWN = 4
 
@@ -56,6 +59,7 @@ class Session:
     # The example is shown while there is no upload.
     example: str = FIRST_EXAMPLE
     upload: Upload | None = None  # A person's own data.
+    recent: tuple[Upload, ...] = ()  # Files of this session, the latest first.
     # The answer to "Were these predictions made on rows the model was not trained on?".
     unseen: Declared = "unknown"
     file_problems: tuple[Problem, ...] = ()  # The reasons why the last file could not be read.
@@ -214,6 +218,21 @@ class Session:
             self.latest.clear()
         self.upload, self.file_problems, self.unread = upload, (), None
         self.awaited, self.offered, self.changed_since = LinkedData(), None, ""
+        # The same file with another mapping is one file.
+        others = (other for other in self.recent if not other.is_of_files_of(upload))
+        self.recent = recent_files((upload, *others))
+
+
+def recent_files(uploads: tuple[Upload, ...]) -> tuple[Upload, ...]:
+    """The latest of the files whose rows fit into memory together. The shown one always stays."""
+    kept: list[Upload] = []
+    n_rows = 0
+    for upload in uploads[:MAX_RECENT_FILES]:
+        rows = upload.predictions
+        n_rows += 0 if rows is None else rows.n_rows
+        if not kept or n_rows <= MAX_RECENT_ROWS:
+            kept.append(upload)
+    return tuple(kept)
 
 
 def linked_data(upload: Upload) -> LinkedData:

@@ -243,6 +243,11 @@ class Upload:
     def mapped(self, mapping: ColumnMapping) -> Upload:
         return Upload.of(*self.tables, mapping=mapping)
 
+    def is_of_files_of(self, other: Upload) -> bool:
+        """Whether both were read from the same files, perhaps with another mapping."""
+        same = len(self.tables) == len(other.tables) and self.files == other.files
+        return same and all(a is b for a, b in zip(self.tables, other.tables, strict=True))
+
     def with_test(self, tests: Table | None) -> Upload:
         tables = replace(self.table, tests=tests), *self.tables[1:]
         return Upload.of(*tables, mapping=for_test_file(self.mapping, tests))

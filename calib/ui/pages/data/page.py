@@ -21,9 +21,8 @@ N_FIRST_ROWS = 8
 
 def page() -> None:
     session = frame.begin("Data")
-    with st.sidebar:
-        widgets.example(session)
-        widgets.changed(session)
+    with widgets.toolbar():
+        widgets.example_menu(session)
     st.markdown("## Data")
     if session.upload is not None:
         frame.source(session)

@@ -39,12 +39,10 @@ class DiagramChoices:
 
 def page() -> None:
     session = frame.begin("Reliability")
-    with st.sidebar:
-        binning = st.container()
-        below = st.container()
+    with widgets.toolbar():
+        binning = widgets.later()
+        below = widgets.later()
         lines = widgets.control(session, choices.LINES, choices.LINES.values.options)
-        widgets.control(session, choices.CONFIDENCE_LEVEL)
-        widgets.changed(session)
     models = frame.models(session)
     methods = widgets.methods_shown(session, models[0].analysis)
     # The browser draws one model. If there are too many bins to draw, the control for fewer bins

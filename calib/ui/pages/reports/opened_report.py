@@ -69,7 +69,7 @@ def page(session: Session, store: Store | None) -> None:
     if other is not None:
         _draw(report_comparison.together(session, report, other).document())
         return
-    with st.sidebar:
+    with st.container(key="report_tools"):
         if entry is not None:
             st.caption("Link to this report")
             sharing.link(entry.id)

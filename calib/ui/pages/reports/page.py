@@ -6,10 +6,8 @@ import streamlit as st
 
 from calib.store import StoreError
 from calib.text import plain
-from calib.ui.controls import widgets
 from calib.ui.layout import frame
 from calib.ui.pages.reports import opened_report, report_form, report_list
-from calib.ui.session import choices
 from calib.ui.session.page_list import PAGES
 
 
@@ -30,10 +28,6 @@ def page() -> None:
             st.error(plain(str(error)))
             st.page_link(PAGES["Reports"], label="All reports", query_params=session.link())
         st.stop()
-
-    with st.sidebar:
-        widgets.control(session, choices.CONFIDENCE_LEVEL)
-        widgets.changed(session)
 
     if team_reports.message:
         st.success(plain(team_reports.message))

@@ -74,7 +74,7 @@ def together(session: Session, *reports: Report) -> ReportComparison:
             first = f"Back to {reports[0].heading}"
             close = (team_reports, "other", None)
             st.button(plain(first), key="close_other", on_click=setattr, args=close)
-    with st.sidebar:
+    with st.container(key="report_tools"):
         if team_reports.compared:
             st.caption("Link to this comparison")
             sharing.link(f"{team_reports.report}&{COMPARED}={team_reports.compared}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import streamlit as st
@@ -10,7 +9,7 @@ import streamlit as st
 from calib.reports import Report
 from calib.store import Store
 from calib.text import plain
-from calib.ui.controls.widgets import download
+from calib.ui.controls.widgets import copy_link, download
 from calib.ui.session import identity
 from calib.ui.session.session import Session
 from calib.ui.session.team_reports import REPORT
@@ -23,10 +22,6 @@ LOCAL_LINK = (
     "`calib serve --address 0.0.0.0` and open it under this computer's name in the network."
 )
 SHARED_LINK = "Everyone who can open this app can open this link."
-COPY_SCRIPT, COPY_STYLE = (
-    Path(__file__).with_name(f"copy_link.{kind}").read_text(encoding="utf-8")
-    for kind in ("js", "css")
-)
 MAX_MB = 20
 IMAGES = (
     "To save a chart as PNG or SVG, point at it and use the buttons at its upper right: your "
@@ -61,13 +56,7 @@ def link(report_id: str) -> None:
     text = f"{base.split('?')[0]}?{REPORT}={report_id}"
     with st.container(key="report_link"):
         st.code(text, language=None, wrap_lines=True)
-        copy = st.components.v2.component(
-            "calib_copy_link",
-            html='<button type="button" aria-live="polite">Copy link</button>',
-            css=COPY_STYLE,
-            js=COPY_SCRIPT,
-        )
-        copy(key="copy_link", data={"text": text})
+        copy_link(text, "copy_link")
         st.caption(who_can_open(text))
 
 

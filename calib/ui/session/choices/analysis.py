@@ -146,6 +146,7 @@ N_FOLDS = Choice[int](
     chip="{} folds",
     acts_on=on(*WITH_ANALYSIS, when="draws folds"),
     widget=st.slider,
+    help="Each fold is scored by calibrators fitted on the others.",
 )
 
 SEED = Choice[int](
@@ -157,6 +158,7 @@ SEED = Choice[int](
     chip="Seed {}",
     acts_on=on(*WITH_ANALYSIS),
     widget=partial(st.number_input, step=1),
+    help="Change it to see how much results vary by chance.",
 )
 
 CONFIDENCE_LEVEL = Choice[float](

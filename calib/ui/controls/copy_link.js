@@ -2,10 +2,11 @@
 export default function ({ parentElement, data }) {
   const button = parentElement.querySelector("button");
   button.onclick = async () => {
+    const text = data.text || location.href;
     try {
-      await navigator.clipboard.writeText(data.text);
+      await navigator.clipboard.writeText(text);
     } catch {
-      const field = Object.assign(document.createElement("textarea"), { value: data.text });
+      const field = Object.assign(document.createElement("textarea"), { value: text });
       document.body.append(field);
       field.select();
       document.execCommand("copy");

@@ -1,0 +1,66 @@
+"""The menu of the data in the header: upload, paste, examples, and recent files."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib.data.base import Data
+from calib.loading.examples import EXAMPLES
+from calib.text import plain, plural, shortened
+from calib.ui.controls import uploaders, widgets
+from calib.ui.session import state
+from calib.ui.session.page_list import PAGES
+from calib.ui.session.session import Session
+from calib.ui.session.upload import Upload
+
+MENU = "menu_"
+COUNTED, SAMPLE = " (counts without rows)", " (a sample of its rows)"
+
+
+def draw(session: Session, rows: Data | None) -> None:
+    with st.popover(_label(session, rows), icon=":material/table:", key="data_chip"):
+        if session.upload is not None:
+            st.caption(read_as(session, session.upload))
+        # The page of the data, the first visit and the page of a link have a drop zone.
+        if session.page != "Data" and not session.waits:
+            uploaders.uploader(session, "data", "Open predictions: CSV, Parquet or NumPy", MENU)
+            uploaders.paste(session, MENU)
+            widgets.example_menu(session, f"{MENU}example")
+        for number, upload in enumerate(session.recent):
+            if upload is not session.upload:
+                label, key = f"Open {plain(shortened(upload.name))} again", f"recent_{number}"
+                st.button(label, key=key, on_click=_open, args=(session, upload))
+        label = "Columns, test rows and databases"
+        st.page_link(PAGES["Data"], label=label, icon=":material/table:")
+
+
+def _label(session: Session, rows: Data | None) -> str:
+    """The name of the data, and their number of rows."""
+    if session.waits:
+        return "Choose data"
+    example = session.upload is None
+    title = EXAMPLES[session.example].title.partition(" (")[0]
+    name = f"{title} example" if example else shortened(state.name(session))
+    size = f", {plural(rows.n_rows, 'row')}" if rows is not None else ""
+    return f"{plain(name)}{size}"
+
+
+def read_as(session: Session, upload: Upload) -> str:
+    """Where the shown data are from, and how the columns of the shown models were read."""
+    if upload.source is not None:
+        what = SAMPLE if upload.source.sample else COUNTED
+        line = f"Source: **{plain(upload.source.label)}**{what}"
+    else:
+        tested = f", tested on **{plain(upload.tests.name)}**" if upload.tests else ""
+        files = "Files" if len(upload.tables or upload.counted) > 1 else "File"
+        line = f"{files}: **{plain(upload.name)}**{tested}{COUNTED if upload.counted else ''}"
+    several = len(state.models(session)) > 1
+    columns = [
+        f"{name}: {rows.read_as}" if several else rows.read_as
+        for name, rows in state.shown_models(session).items()
+    ]
+    return line + "".join(f" · {plain(part)}" for part in columns)
+
+
+def _open(session: Session, upload: Upload) -> None:
+    session.take(upload)
