@@ -57,6 +57,11 @@ class ReliabilityCurve(Locked):
         """Whether a bin has fewer than 30 rows, so that its dot is unreliable."""
         return self.rows < FEW_ROWS
 
+    @property
+    def worst(self) -> int:
+        """Position of the bin with the largest gap, among those of at least 30 rows if any."""
+        return int(np.where(self.few & ~self.few.all(), -1.0, np.abs(self.gap)).argmax())
+
     def frame(self) -> pd.DataFrame:
         """One row per bin."""
         return pd.DataFrame(arrays_of(self)).astype({"rows": np.int64})

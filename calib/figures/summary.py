@@ -98,17 +98,11 @@ def ranked_results(analysis: Analysis) -> Mapping[str, MethodMetrics]:
     return analysis.methods if analysis.multiclass is None else analysis.multiclass.results
 
 
-def worst_bin(curve: ReliabilityCurve) -> int:
-    """The position of the bin with the largest error, if possible among bins with enough rows."""
-    gap = np.abs(curve.gap)
-    return int(np.where(curve.few & ~curve.few.all(), -1.0, gap).argmax())
-
-
 def largest_gaps(analysis: Analysis) -> tuple[float, float]:
     """The largest error of a bin before and after calibration."""
     results = (analysis.uncalibrated, advised(analysis) or analysis.uncalibrated)
     before, after = (result.reliability for result in results)
-    return float(abs(before.gap[worst_bin(before)])), float(abs(after.gap[worst_bin(after)]))
+    return float(abs(before.gap[before.worst])), float(abs(after.gap[after.worst]))
 
 
 def change_bars(analysis: Analysis) -> dict[str, str]:
@@ -189,7 +183,7 @@ def _labels(analysis: Analysis, after: MethodResult | None) -> tuple[list[Note],
 
 def _words(analysis: Analysis, after: MethodResult | None) -> Iterator[Words]:
     curve = analysis.uncalibrated.reliability
-    worst = worst_bin(curve)
+    worst = curve.worst
     stated, observed = percents(curve.mean_score[worst], curve.observed[worst], digits=0)
     positive = view_words(analysis.settings.view).positive
     name = escaped(shortened(analysis.uncalibrated.label))

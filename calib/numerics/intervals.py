@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, log_expit, logit, ndtri, stdtrit
+from scipy.special import betainc, betaincc, expit, log_expit, logit, ndtri, stdtrit
 
 from calib.numerics.arrays import FloatArray
 
@@ -55,6 +55,29 @@ def wilson_interval(
     # At a rate of 0 or 1 one bound is exactly that rate, without rounding.
     low = np.where(rate <= 0.0, 0.0, np.maximum(centre - half, 0.0))
     return low, np.where(rate >= 1.0, 1.0, np.minimum(centre + half, 1.0))
+
+
+def binomial_p_value(rate: FloatArray, n: FloatArray, expected: FloatArray) -> FloatArray:
+    """Two-sided p-value of a binomial rate: twice the smaller exact tail, at most 1.
+
+    `n` is the number of rows, or the effective number if rows have weights or clusters, which need
+    not be whole. See Clopper and Pearson 1934, doi:10.1093/biomet/26.4.404.
+
+    >>> binomial_p_value(np.array([0.0, 0.5]), np.array([10.0, 10.0]), np.array([0.2, 0.5])).round(
+    ...     4
+    ... )
+    array([0.2147, 1.    ])
+    """
+    n = np.asarray(n, dtype=np.float64)
+    positive = np.minimum(rate * n, n)
+    # The number of positives is whole if n is. The rounding of the rate must not change the tails.
+    nearest = np.round(positive)
+    positive = np.where(np.abs(positive - nearest) < 1e-6, nearest, positive)
+    at_least, at_most = np.ones((2, *n.shape))
+    some, not_all = positive > 0.0, positive < n
+    at_least[some] = betainc(positive[some], (n - positive)[some] + 1.0, expected[some])
+    at_most[not_all] = betaincc(positive[not_all] + 1.0, (n - positive)[not_all], expected[not_all])
+    return np.minimum(2.0 * np.minimum(at_least, at_most), 1.0)
 
 
 def mean_interval(

@@ -1,6 +1,7 @@
 """The Reliability page's own controls, without a browser: lines, strip, Auto."""
 
 import json
+import re
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -110,6 +111,37 @@ def test_a_control_of_the_explorer_has_no_double_beside_it():
         for found in kind
     }
     assert own <= drawn
+
+
+def table_of(app, key):
+    """The lines of a table, each as the texts of its cells."""
+    (body,) = [e.proto.body for e in app.get("html") if f'aria-label="{key}' in e.proto.body]
+    lines = re.findall("<tr[^>]*>(.*?)</tr>", body)
+    return [re.findall("<t[dh][^>]*>(.*?)</t[dh]>", line) for line in lines]
+
+
+def test_every_bin_and_all_rows_have_expected_and_observed_positives():
+    head, *lines = table_of(go(start(bins="100"), "reliability"), "Bins: Uncalibrated")
+    rows = EXAMPLES["naive_bayes"].load().view()
+    columns = {name: [line[i] for line in lines] for i, name in enumerate(head)}
+    assert sum(map(int, columns["Rows"][:-1])) == len(rows.score)
+    assert sum(map(int, columns["Observed"][:-1])) == rows.outcome.sum()
+    assert columns["Scores"][-1] == "All rows"
+    assert columns["Expected"][-1] == f"{rows.score.sum():.1f}"
+    assert sum("largest gap" in name for name in columns["Scores"]) == 1
+    assert all(p.startswith("p ") for p in columns["p (Holm)"])
+
+
+def test_every_method_has_its_numbers_in_total():
+    app = go(start(), "reliability")
+    head, *lines = table_of(app, "All methods")
+    assert lines[0][0] == "Uncalibrated"
+    assert len(lines) == 6
+    rows = EXAMPLES["naive_bayes"].load().view()
+    ratio = f"{rows.outcome.sum() / rows.score.sum():.3f}"
+    assert lines[0][1].startswith(f"{ratio}<small>891 of 833.1")
+    assert "KS calibration error" in head
+    assert head[-1].startswith("ECE (expected calibration error)")
 
 
 def test_auto_follows_the_data_and_the_slider_shows_its_choice():

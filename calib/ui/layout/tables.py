@@ -8,16 +8,13 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
 import streamlit as st
 
 from calib.analysis import Analysis, Column, MethodResult
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.matrix_comparison import MulticlassResult
-from calib.curves.reliability import ReliabilityCurve
 from calib.numerics.estimate import Estimate
-from calib.text import between, interval, level, noise_floor, number, plain, signed
+from calib.text import interval, noise_floor, number, plain, signed
 from calib.ui.layout.words import formula
 from calib.ui.session import state
 from calib.ui.session.choices import method_label
@@ -34,48 +31,11 @@ DIRECTIONS: Mapping[str, str] = {
 }
 # A longer table scrolls.
 MAX_TABLE_LINES = 10
-BIN_COLUMNS = {
-    "low_edge": "Bin from",
-    "high_edge": "Bin to",
-    "rows": "Rows",
-    "positive": "Positive",
-    "mean_score": "Mean score",
-    "observed": "Observed",
-}
 
 
 def whole_numbers(label: str | None = None, **options: Any) -> Any:
     """A column of counts, with the separators that the reader's language has."""
     return st.column_config.NumberColumn(label, format="localized", **options)
-
-
-def bins(curve: ReliabilityCurve, key: str) -> None:
-    formats = {
-        name: whole_numbers(label)
-        if name in ("rows", "positive")
-        else st.column_config.NumberColumn(label, format="%.4f")
-        for name, label in BIN_COLUMNS.items()
-    }
-    columns = {name: getattr(curve, name) for name in BIN_COLUMNS}
-    # Both ends are in one column, because ten columns are wider than a small screen.
-    ends = {
-        f"{level(curve.confidence_level)} CI": (curve.low, curve.high),
-        "Band": (curve.band_low, curve.band_high),
-    }
-    spans = {
-        name: [between(*ends_of_bin) for ends_of_bin in zip(*pair, strict=True)]
-        for name, pair in ends.items()
-    }
-    st.dataframe(
-        # Streamlit sends Arrow tables. Through pandas it takes 0.7 ms more at every move of the
-        # slider.
-        pa.table(columns | {"rows": curve.rows.astype(np.int64)} | spans),
-        column_config=formats
-        | {name: st.column_config.TextColumn(alignment="right") for name in ends},
-        hide_index=True,
-        key=state.key(key),
-        alt="One row per bin: its bounds, rows, mean score, observed frequency, interval and band.",
-    )
 
 
 def table(

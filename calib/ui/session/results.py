@@ -30,6 +30,7 @@ from calib.analysis.slices import (
 )
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.settings import Strategy
+from calib.curves.bin_tests import BinTests, bin_tests
 from calib.curves.rate import RateCurve, RateKind, corp_curve, smooth_curve
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.curves.sensitivity import Sensitivity, ece_sensitivity
@@ -166,6 +167,12 @@ def range_curve(
         confidence_level=level,
         clusters=held_out.clusters(method),
     )
+
+
+def bins_tested(session: Session, analysis: LiveAnalysis, method: str) -> BinTests:
+    """The table of a method's bins, and of all rows."""
+    held_out, curve = analysis.held_out, analysis.methods[method].reliability
+    return session.memo(bin_tests, held_out.cells[method], curve, held_out.clusters(method))
 
 
 @keep(4)

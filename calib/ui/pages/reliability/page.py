@@ -15,8 +15,8 @@ from calib.figures.reliability import reliability_chart
 from calib.figures.sensitivity import sensitivity_chart
 from calib.figures.words import undrawn
 from calib.ui.controls import widgets
-from calib.ui.layout import charts, frame, tables, words
-from calib.ui.pages.reliability import bin_view, chosen_bin, explorer, how_to_read
+from calib.ui.layout import charts, frame, words
+from calib.ui.pages.reliability import bin_view, chosen_bin, explorer, how_to_read, validation
 from calib.ui.session import choices, results, state
 from calib.ui.session.session import Session
 
@@ -69,7 +69,7 @@ def body(chosen: DiagramChoices, binning: DeltaGenerator, model: state.Model) ->
     st.caption(words.protocol(analysis))
     bin_view.show(session, model, shown)
     sensitivity(session, model, shown[0])
-    bins_table(model, shown)
+    validation.show(session, model, shown)
 
 
 def controls(chosen: DiagramChoices, session: Session) -> None:
@@ -153,12 +153,3 @@ def sensitivity(session: Session, model: state.Model, method: str) -> None:
     with charts.beside(strip, "chart_sensitivity", [2, 1]):
         st.markdown(how_to_read.sensitivity_sentence(model.analysis, sensitivity, method))
         frame.reading(how_to_read.SENSITIVITY, "this chart")
-
-
-def bins_table(model: state.Model, shown: tuple[str, ...]) -> None:
-    st.markdown("### Bins")
-    for key, tab in zip(shown, st.tabs([choices.method_label(key) for key in shown]), strict=True):
-        curve = model.analysis.methods[key].reliability
-        with tab:
-            st.caption(words.bins_sentence(curve))
-            tables.bins(curve, key=f"bins_{key}")
