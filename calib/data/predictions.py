@@ -218,7 +218,10 @@ class Predictions(Data, Locked):
     def identity(self) -> Hashable:
         """The fingerprint, and all fields that it does not cover."""
         others = (getattr(self, one.name) for one in fields(self) if one.name not in COVERED)
-        return tuple(tuple(one.items()) if isinstance(one, Mapping) else one for one in others)
+        values = (tuple(one.items()) if isinstance(one, Mapping) else one for one in others)
+        # Origins are equal whether an argument was guessed or stated; reports say which.
+        guessed = () if self.origin is None else (self.origin.guesses, self.origin.guessed)
+        return (*values, *guessed)
 
     @property
     def remarks(self) -> tuple[str, ...]:

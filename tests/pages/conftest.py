@@ -10,16 +10,13 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import app_test, local_script_runner
 
-from calib.analysis import analyze
-from calib.scanning.connections import Connection
 from calib.ui.controls import uploaders
 from calib.ui.session import session, state
-from calib.ui.session.memo import Memo
-from calib.ui.session.source_links import Query
+from calib.ui.session.memo import Memo, Results
 from tests.once import computed_once  # noqa: F401
 
-# Results of each function that are kept, analyses of a few megabytes among them.
-MAX_KEPT = 12
+# An analysis takes about 30 MB.
+MAX_KEPT_BYTES = 500e6
 
 
 @pytest.fixture(autouse=True)
@@ -66,18 +63,16 @@ def _wait(runner: local_script_runner.LocalScriptRunner, timeout: float) -> None
         raise RuntimeError(f"The run took longer than {timeout} seconds.")
 
 
-class OfAllSessions(Memo):
+class OfAllTests(Memo):
     """What is made of rows, once for all tests; not what lies in a source, or who may open it."""
 
-    def __call__(self, function: Any, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(args[0], Connection | Query):
-            return function(*args, **kwargs)
-        return super().__call__(function, *args, **kwargs)
+    def private(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
 
 
 @pytest.fixture(scope="session")
 def memo() -> Memo:
-    return OfAllSessions(MAX_KEPT, dict.fromkeys((analyze, state._fit), MAX_KEPT))
+    return OfAllTests(Results(MAX_KEPT_BYTES))
 
 
 @pytest.fixture(autouse=True)

@@ -80,7 +80,7 @@ def reopen(session: Session) -> None:
     assert query is not None
     st.markdown(f"## This link is for **{plain(query.label)}**{before.size}")
     try:
-        connected = session.memo(type(query).connected, query)
+        connected = session.memo.private(type(query).connected, query)
     except InputError as error:
         st.error(" ".join(problem.sentence for problem in error.problems))
         uploaders.example_instead()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from hashlib import sha256
 from typing import Any, Literal
 
 import streamlit as st
 
 from calib.data.aggregate import Aggregate
+from calib.data.progress import Progress
 from calib.loading import MAX_BYTES, ColumnMapping, InputError, Problem, Table, TextFormat
 from calib.loading.problems import error, refuse
 from calib.loading.reading.apart import FileReader, Limits, is_harmless
@@ -16,6 +19,7 @@ from calib.text import plain, sentence
 from calib.ui.controls.widgets import field
 from calib.ui.session import state
 from calib.ui.session.choices import MODELS
+from calib.ui.session.memo import Unkeyed
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session, linked_data
 from calib.ui.session.turns import FILES, Cancel
@@ -162,19 +166,25 @@ def receive(
 ) -> None:
     """If a file cannot be read, the current data stay."""
     session.unread = None
+    cancel = Cancel("cancel_reading", _cancel)
+
+    def progress(_share: float, _text: str) -> None:
+        cancel.after_a_while()
+
     try:
-        contents = _read(files, written)
-        counts = [(name, content) for name, content in contents if not isinstance(content, Table)]
-        tables = [content for _, content in contents if isinstance(content, Table)]
-        if counts and (place == "test" or tables):
-            raise refuse("counts-and-rows", COUNTS_ALONE)
         if place == "data":
-            upload = Upload.of_counts(counts, add=add) if counts else Upload.of(*tables)
+            read = Unkeyed(_uploaded, files=files, progress=progress)
+            # A team that drops the same file reads it once.
+            contents = tuple((name, sha256(data).digest()) for name, data in files)
+            upload = session.memo(read, contents, written, add=add)
             if session.upload is not None:
                 session.reset(MODELS)
             session.receive(upload)
             session.unseen = "unknown"
         elif session.upload is not None:
+            _, tables = _read(files, written, progress)
+            if not tables:
+                raise refuse("counts-and-rows", COUNTS_ALONE)
             session.take(session.upload.with_test(tables[0]))
     except InputError as error:
         session.file_problems = error.problems
@@ -183,6 +193,21 @@ def receive(
     except Exception:
         log.exception("A file could not be read")
         session.file_problems = (UNREADABLE,)
+    cancel.withdraw()
+
+
+def _uploaded(
+    _contents: tuple[tuple[str, bytes], ...],
+    written: TextFormat,
+    *,
+    add: bool,
+    files: Sequence[tuple[str, bytes]],
+    progress: Progress,
+) -> Upload:
+    counts, tables = _read(files, written, progress)
+    if counts and tables:
+        raise refuse("counts-and-rows", COUNTS_ALONE)
+    return Upload.of_counts(counts, add=add) if counts else Upload.of(*tables)
 
 
 @st.cache_resource(show_spinner=False)
@@ -191,23 +216,25 @@ def file_reader() -> FileReader:
 
 
 def _read(
-    files: Sequence[tuple[str, bytes]], written: TextFormat
-) -> list[tuple[str, Table | Aggregate]]:
+    files: Sequence[tuple[str, bytes]], written: TextFormat, progress: Progress
+) -> tuple[list[tuple[str, Aggregate]], list[Table]]:
+    """The files of counts with their names, and the others."""
     # Engines take long to import, and only a dropped file needs them.
     from calib.scanning.rows_or_counts import read
 
-    cancel = Cancel("cancel_reading", _cancel)
-    contents = []
+    counts, tables = list[tuple[str, Aggregate]](), list[Table]()
     for name, data in files:
         if is_harmless(data, written):
-            contents.append((name, read(data, name, given=written)))
+            content = read(data, name, given=written)
         else:
+            reading = partial(progress, 0.0, "Reading the file")
             with FILES.turn():
-                contents.append(
-                    (name, file_reader().read(data, name, written, cancel.after_a_while))
-                )
-    cancel.withdraw()
-    return contents
+                content = file_reader().read(data, name, written, reading)
+        if isinstance(content, Table):
+            tables.append(content)
+        else:
+            counts.append((name, content))
+    return counts, tables
 
 
 def _cancel() -> None:

@@ -26,7 +26,6 @@ from calib.text import percent, plain, plural, sentence, significant
 from calib.ui.controls.widgets import download
 from calib.ui.session import state
 from calib.ui.session.choices import method_label
-from calib.ui.session.memo import keep
 from calib.ui.session.session import Session
 
 LANGUAGES = {".sql": "sql", ".py": "python", ".js": "javascript", ".json": "json"}
@@ -34,7 +33,6 @@ MAX_SHOWN_CHARACTERS = 20_000  # Longer files are cut on the page.
 MAX_WHOLE_LINES = 40  # Longer code is shown in a box that scrolls.
 CODE, SCORES = "Code for production", "Calibrated scores"
 FILES = (("CSV", "csv", csv.write_csv), ("Parquet", "parquet", parquet.write_table))
-keep(12)(offer)
 
 
 def button(session: Session, model: state.Model) -> None:

@@ -30,9 +30,8 @@ from calib.ui.layout import charts, frame, tables, words
 from calib.ui.layout.words import n_folds
 from calib.ui.session import choices, state
 from calib.ui.session.choices import OVER_EPSILON, method_label
-from calib.ui.session.memo import Keyed, keep
+from calib.ui.session.memo import Keyed
 from calib.ui.session.session import Session
-from calib.ui.session.state import shared_memo
 
 LAMBDA = """
 - A larger **λ** gives a smoother curve. The loss is cross-validated.
@@ -54,7 +53,6 @@ SOURCE = (
     "The compact logit and its epsilon are from "
     "[Lucena 2018](https://arxiv.org/abs/1809.07751), section 5.1."
 )
-keep(1)(cross_fit_folds)
 
 
 def page() -> None:
@@ -163,7 +161,7 @@ def automatic_calibrators(
     # They are fitted on all rows and with the automatic epsilon, so the folds and the epsilon of
     # the settings do not matter.
     made = Keyed(by_rule, analysis.held_out, keys)
-    return session.memo(made, analysis.data.fingerprint, analysis.settings.view, keys)
+    return session.memo(made, analysis.source, analysis.settings.view, keys)
 
 
 def over_epsilon(session: Session, analysis: LiveAnalysis) -> Sequence[EpsilonCurve]:
@@ -190,7 +188,7 @@ def curve(session: Session, analysis: LiveAnalysis, key: str, progress: Progress
     held_out = analysis.held_out
     # The curve depends on the view and the folds, not on the chosen methods nor on epsilon.
     folds = replace(analysis.settings.fitting(), methods=(), epsilon=None)
-    data, point = analysis.data.fingerprint, 0
+    data, point = analysis.source, 0
 
     def tell(share: float, text: str) -> None:
         progress((point + share) / len(EPSILONS), text)
@@ -202,7 +200,7 @@ def curve(session: Session, analysis: LiveAnalysis, key: str, progress: Progress
     def log_loss(epsilon: float) -> float:
         nonlocal point
         made = Keyed(_log_loss, count, key, epsilon, tell)
-        value = shared_memo().heavy(made, data, folds, key, epsilon)
+        value = session.memo.heavy(made, data, folds, key, epsilon)
         point += 1
         return value
 

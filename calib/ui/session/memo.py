@@ -1,35 +1,33 @@
-"""Memo: results kept by the function that made them and its inputs, the last few of each function.
+"""Memo: results kept by the function that made them and its inputs, shared by all sessions.
 
 Streamlit's own caches cannot hold work that draws its progress.
 """
 
 from __future__ import annotations
 
+import gc
+import sys
 import threading
-from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import count
+from types import FunctionType, ModuleType
 from typing import Any, ParamSpec, TypeVar
-from weakref import ref
+from weakref import WeakSet, WeakValueDictionary, ref
+
+import numpy as np
+from pandas.api.extensions import ExtensionArray
 
 from calib.data.base import Data
-from calib.ui.session.turns import HEAVY
+from calib.ui.session.receiving import budget_gb
+from calib.ui.session.turns import HEAVY, Computation
 
 P = ParamSpec("P")
 T = TypeVar("T")
-# How many results are kept of functions whose results grow with the rows.
-_KEPT: dict[Callable[..., Any], int] = {}
-
-
-def keep(limit: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Mark a function with large results: a memo keeps at most this number of them."""
-
-    def mark(function: Callable[P, T]) -> Callable[P, T]:
-        _KEPT[function] = limit
-        return function
-
-    return mark
+# A result takes at least this many bytes, so that a million numbers take memory too.
+MIN_RESULT_BYTES = 2**12
 
 
 class Unkeyed(partial[T]):
@@ -40,25 +38,79 @@ class Keyed(partial[T]):
     """A bound call. Its result is kept under the inputs that are given beside it."""
 
 
+@dataclass(slots=True, weakref_slot=True, eq=False)
+class Result:
+    """A result, and the bytes of every buffer that it holds."""
+
+    value: Any
+    buffers: Mapping[int, int]
+    n_bytes: int
+    used: int  # The number of the last use.
+
+
+class Results:
+    """The results that the memos hold, and those that are being computed.
+
+    If they take more than `limit` bytes, those that were used longest ago go first. Memory that
+    several results have in common counts once.
+    """
+
+    def __init__(self, limit: float) -> None:
+        self.limit = limit
+        self.lock = threading.Lock()
+        self.memos: WeakSet[Memo] = WeakSet()
+        # Only memos keep a result, so that it is freed when the last session that used it ends.
+        self.by_key: WeakValueDictionary[Hashable, Result] = WeakValueDictionary()
+        self.computing: dict[Hashable, Computation] = {}
+        self.uses = count()
+
+    def add(self, key: Hashable, value: Any) -> Result:
+        buffers = dict(_buffers(value))
+        n_bytes = sum(buffers.values()) + MIN_RESULT_BYTES
+        result = self.by_key[key] = Result(value, buffers, n_bytes, next(self.uses))
+        self._shrink()
+        return result
+
+    def _shrink(self) -> None:
+        by_use = sorted(self.by_key.items(), key=lambda item: item[1].used, reverse=True)
+        # Most of the time it fits even if common memory counts several times.
+        if sum(result.n_bytes for _, result in by_use) <= self.limit:
+            return
+        total, counted = 0, set[int]()
+        for place, (key, result) in enumerate(by_use):
+            new = result.buffers.keys() - counted
+            counted |= new
+            total += sum(result.buffers[one] for one in new) + MIN_RESULT_BYTES
+            # The page shows the newest result, however large it is.
+            if total > self.limit and place:
+                self.by_key.pop(key, None)
+                for memo in self.memos:
+                    memo.held.pop(key, None)
+
+
+@cache
+def shared_results() -> Results:
+    """The results of all sessions of this server."""
+    return Results(budget_gb("CALIB_RESULTS_GB", 2.0) * 2**30)
+
+
 class Memo:
-    """The last few results of each function. Safe to share between sessions.
+    """The results that one session uses. Equal inputs give the same result in all sessions.
 
     Rows count by their fingerprint and names, other frozen results by their identity; these are not
     kept alive, and what was made of them goes with them. All else counts by its value.
 
-    A memo keeps `limit` results of one function, or as many as `limits` or `keep` says; the one
-    used longest ago goes first.
+    While one session computes a result, others that need it wait. If it fails or is cancelled, the
+    next one computes it.
     """
 
-    def __init__(
-        self, limit: int = 32, limits: Mapping[Callable[..., Any], int] | None = None
-    ) -> None:
-        self._limit, self._limits = limit, dict(limits or {})
-        self._values: dict[Any, OrderedDict[Hashable, Any]] = defaultdict(OrderedDict)
-        self._lock = threading.Lock()
+    def __init__(self, results: Results | None = None) -> None:
+        self.results = results or shared_results()
+        self.held: dict[Hashable, Result] = {}
+        self.results.memos.add(self)
 
     def __len__(self) -> int:
-        return sum(map(len, self._values.values()))
+        return len(self.held)
 
     def __call__(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return self._kept_or_computed(nullcontext(), function, args, kwargs)
@@ -67,36 +119,53 @@ class Memo:
         """The same, computed by at most two sessions at the same time."""
         return self._kept_or_computed(HEAVY.turn(), function, args, kwargs)
 
+    def private(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """The same for this session alone: a source may answer another session differently."""
+        return self._kept_or_computed(nullcontext(), function, args, kwargs, self)
+
     def _kept_or_computed(
         self,
         turn: AbstractContextManager[Any],
         function: Callable[..., T],
         args: tuple[Any, ...],
         kwargs: Mapping[str, Any],
+        of: Memo | None = None,
     ) -> T:
         made_by = function.func if isinstance(function, (Unkeyed, Keyed)) else function
-        key = _key((*args, kwargs))
-        with self._lock:
-            values = self._values[made_by]
-            if key in values:
-                values.move_to_end(key)
-                kept: T = values[key]
-                return kept
-        # If two sessions miss at the same time, both compute the result, and neither waits.
-        with turn:
-            value = function() if isinstance(function, Keyed) else function(*args, **kwargs)
-        with self._lock:
-            self._forget()
-            values[key] = value
-            while len(values) > self._limits.get(made_by, _KEPT.get(made_by, self._limit)):
-                values.popitem(last=False)
+        key = (made_by, _key((*args, kwargs, of)))
+        progress = function.keywords.get("progress") if isinstance(function, Unkeyed) else None
+        while True:
+            with self.results.lock:
+                if (result := self.results.by_key.get(key)) is not None:
+                    result.used = next(self.results.uses)
+                    self.held[key] = result
+                    kept: T = result.value
+                    return kept
+                other = self.results.computing.get(key)
+                # Two sessions that each wait within a turn for one without would wait forever.
+                if other is None or HEAVY.is_held:
+                    mine = Computation(progress)
+                    self.results.computing.setdefault(key, mine)
+                    break
+            other.wait(progress)
+        if isinstance(function, Unkeyed) and progress is not None:
+            function = Unkeyed(function, progress=mine.report)
+        try:
+            with turn:
+                value = function() if isinstance(function, Keyed) else function(*args, **kwargs)
+            self._keep(key, value)
+        finally:
+            with self.results.lock:
+                if self.results.computing.get(key) is mine:
+                    del self.results.computing[key]
+            mine.end()
         return value
 
-    def _forget(self) -> None:
-        for values in self._values.values():
-            gone = [key for key in values if any(reference() is None for reference in _refs(key))]
-            for key in gone:
-                del values[key]
+    def _keep(self, key: Hashable, value: Any) -> None:
+        with self.results.lock:
+            for one in [one for one in self.held if any(r() is None for r in _refs(one))]:
+                del self.held[one]
+            self.held[key] = self.results.add(key, value)
 
 
 def _key(value: Any) -> Hashable:
@@ -117,3 +186,30 @@ def _refs(key: Any) -> Iterator[ref[Any]]:
     elif isinstance(key, tuple):
         for inner in key:
             yield from _refs(inner)
+
+
+def _buffers(value: Any) -> Iterator[tuple[int, int]]:
+    """Identities and bytes of the arrays and texts that a result holds.
+
+    What a result computes when it is first read is not counted.
+    """
+    seen, left = set[int](), [value]
+    while left:
+        one = left.pop()
+        if id(one) in seen or isinstance(one, (type, ModuleType, ref)):
+            continue
+        seen.add(id(one))
+        if isinstance(one, np.ndarray):
+            if one.base is None:
+                yield id(one), one.nbytes
+            else:
+                left.append(one.base)
+        elif isinstance(one, ExtensionArray):
+            yield id(one), one.nbytes
+        elif isinstance(one, (bytes, bytearray, str)):
+            yield id(one), sys.getsizeof(one)
+        elif isinstance(one, FunctionType):
+            # A function also refers to all that its module contains.
+            left += one.__closure__ or ()
+        else:
+            left += gc.get_referents(one)

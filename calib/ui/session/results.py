@@ -37,14 +37,11 @@ from calib.curves.sensitivity import Sensitivity, ece_sensitivity
 from calib.metrics.by_class import Classwise
 from calib.numerics.arrays import IntArray
 from calib.ui.session.choices import CAPACITY, COST_FN, COST_FP, N_RANGES, UNIT, Chosen
-from calib.ui.session.memo import keep
 from calib.ui.session.session import Session
 from calib.ui.session.state import Model
 
 # A slice gets fewer bins than all rows if its bins would be smaller than this.
 MIN_ROWS_PER_BIN = 50
-keep(4)(sliced_rows)
-keep(4)(timed_rows)
 
 
 def sliced(session: Session, model: Model, columns: tuple[str, ...]) -> SlicedRows:
@@ -56,7 +53,6 @@ def scored(session: Session, cut: SlicedRows) -> Slicing:
     return session.memo(_scored, cut)
 
 
-@keep(4)
 def _scored(cut: SlicedRows) -> Slicing:
     return cut.scored
 
@@ -175,7 +171,6 @@ def bins_tested(session: Session, analysis: LiveAnalysis, method: str) -> BinTes
     return session.memo(bin_tests, held_out.cells[method], curve, held_out.clusters(method))
 
 
-@keep(4)
 def rows_of_bin(
     held_out: CrossFitted, method: str, curve: ReliabilityCurve, position: int
 ) -> IntArray:

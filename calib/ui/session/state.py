@@ -23,15 +23,12 @@ from calib.ui.session.choices import AUTO_BINS, BIN_AT, MODELS, N_BINS, SCORE_RA
 from calib.ui.session.choices.choice import Fact
 from calib.ui.session.free_memory import give_back, trim
 from calib.ui.session.links import LinkedData
-from calib.ui.session.memo import Memo, Unkeyed, keep
+from calib.ui.session.memo import Memo, Unkeyed
 from calib.ui.session.serving import of_server
 from calib.ui.session.session import MAX_SHOWN, SESSION, Session, linked_data, one_score_settings
 from calib.ui.streamlit_private import browser_token
 
 READING = "Reading the columns"
-keep(MAX_SHOWN)(analyze)
-keep(4)(compare_models)
-keep(3)(Predictions.one_score)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +113,9 @@ def load_example(key: str) -> Mapping[str, Predictions]:
 
 
 @st.cache_resource
-def shared_memo() -> Memo:
-    """Results for examples, for all sessions. Of a person's own data it keeps only numbers."""
-    return Memo(limit=4096, limits={_fit: 12})
+def memo_of_server() -> Memo:
+    """Results for the examples and the operator's data, which are kept when sessions end."""
+    return Memo()
 
 
 def map_anew(session: Session, mapping: ColumnMapping) -> None:
@@ -152,8 +149,9 @@ def predictions(session: Session) -> Data | None:
 def analysis(session: Session, rows: Data, progress: Progress = no_progress) -> LiveAnalysis:
     """The analysis of these rows under the session's settings; only what changed is computed."""
     latest = session.latest
-    # Only the session keeps a person's own rows, so they are freed with it.
-    kept = session.memo if session.upload else shared_memo()
+    # Only sessions keep a person's own rows, so they are freed with them.
+    of_person = session.upload is not None and session.upload is not of_server()
+    kept = session.memo if of_person else memo_of_server()
     work = Unkeyed(_fit, earlier=latest.get(rows.fingerprint), progress=progress)
     fitted = kept.heavy(work, rows, _fitting(session.settings))
     latest.pop(rows.fingerprint, None)
@@ -163,7 +161,6 @@ def analysis(session: Session, rows: Data, progress: Progress = no_progress) -> 
     return session.memo(Unkeyed(analyze, earlier=fitted), rows, session.settings)
 
 
-@keep(MAX_SHOWN)
 def _fit(
     rows: Data,
     settings: Settings,

@@ -11,12 +11,16 @@ from dataclasses import dataclass, field
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from calib.data.progress import Progress
+
 # Work that is done sooner needs no button.
 CANCEL_AFTER_SECONDS = 2.0
 QUEUE_CHECK_SECONDS = 0.25
 # More than two sessions computing at once would leave the others' sliders without a core. Files are
 # read in separate processes, each of which may take gigabytes.
 MAX_COMPUTING, MAX_READING = 2, 2
+
+SAME_ELSEWHERE = "Another session is computing the same result"
 
 
 class Turns:
@@ -36,7 +40,7 @@ class Turns:
     @contextmanager
     def turn(self) -> Iterator[None]:
         """Wait for a turn, and hold it. While waiting, the page shows the place in line."""
-        if getattr(self._own, "working", False):
+        if self.is_held:
             yield
             return
         ticket = object()
@@ -52,14 +56,15 @@ class Turns:
                 self._line.remove(ticket)
                 self._moved.notify_all()
 
+    @property
+    def is_held(self) -> bool:
+        """Whether this session has a turn."""
+        return getattr(self._own, "working", False)
+
     def _wait(self, ticket: object) -> None:
-        slot = None
-        while (place := self._place(ticket)) > 0:
-            # Streamlit ends an abandoned run when the run draws, which gives the place up.
-            slot = slot or st.empty()
-            slot.info(waiting(place, self._most), icon=":material/hourglass_top:")
-        if slot is not None:
-            slot.empty()
+        with waiting_text() as say:
+            while (place := self._place(ticket)) > 0:
+                say(waiting(place, self._most))
 
     def _place(self, ticket: object) -> int:
         """The place in line, after a short wait. At 0 or less it is this session's turn."""
@@ -68,12 +73,56 @@ class Turns:
             return self._line.index(ticket) - self._most + 1
 
 
+@contextmanager
+def waiting_text() -> Iterator[Callable[[str], None]]:
+    """A function that shows why the page waits. Its last text is removed at the end."""
+    slots = list[DeltaGenerator]()
+
+    def say(text: str) -> None:
+        slots.append(slots[0] if slots else st.empty())
+        # Streamlit ends an abandoned run when the run draws, which ends the waiting too.
+        slots[0].info(text, icon=":material/hourglass_top:")
+
+    yield say
+    for slot in slots[:1]:
+        slot.empty()
+
+
 def waiting(place: int, most: int) -> str:
     where = "next" if place == 1 else f"number {place} in line"
     return f"The server is busy with {most} other requests. Yours is {where}."
 
 
 HEAVY, FILES = Turns(MAX_COMPUTING), Turns(MAX_READING)
+
+
+class Computation:
+    """Work of one session, for whose result other sessions wait."""
+
+    def __init__(self, progress: Progress | None = None) -> None:
+        self._progress = progress
+        self._done = threading.Event()
+        self._last = 0.0, SAME_ELSEWHERE
+
+    def report(self, share: float, text: str) -> None:
+        """Report the progress of this work, for the sessions that wait too."""
+        self._last = share, text
+        if self._progress is not None:
+            self._progress(share, text)
+
+    def wait(self, progress: Progress | None) -> None:
+        """Wait until the work has ended, well or not. The page shows its progress meanwhile."""
+        if progress is not None:
+            while not self._done.wait(QUEUE_CHECK_SECONDS):
+                progress(*self._last)
+            return
+        with waiting_text() as say:
+            while not self._done.wait(QUEUE_CHECK_SECONDS):
+                say(f"{SAME_ELSEWHERE}.")
+
+    def end(self) -> None:
+        """Wake the sessions that wait."""
+        self._done.set()
 
 
 @dataclass(slots=True)

@@ -1,9 +1,12 @@
 """The session: choices, its address, its data."""
 
+import gc
 from dataclasses import replace
+from weakref import ref
 
 import numpy as np
 
+from calib.analysis import LiveAnalysis
 from calib.crossfit.settings import Settings, default_settings
 from calib.data.predictions import Predictions
 from calib.data.progress import no_progress
@@ -21,6 +24,52 @@ def made(n: int = 200) -> Upload:
     y = rng.random(n) < p
     lines = [f"{int(hit)},{score}" for hit, score in zip(y, p, strict=True)]
     return Upload.of(read("y,p\n" + "\n".join(lines) + "\n"))
+
+
+def of_column(*cells: str) -> Upload:
+    scores = [0.1, 0.3, 0.4, 0.6, 0.7, 0.9] * 5
+    areas = [*cells, *["south"] * (len(scores) - len(cells))]
+    lines = [
+        f"{int(score > 0.5)},{score},{area}" for score, area in zip(scores, areas, strict=True)
+    ]
+    return Upload.of(read("y,p,area\n" + "\n".join(lines) + "\n"))
+
+
+def analysed(upload: Upload) -> tuple[Session, LiveAnalysis]:
+    session = Session()
+    session.take(upload)
+    assert upload.predictions is not None
+    session.adapt_to_data(upload.predictions)
+    return session, analysis(session, upload.predictions)
+
+
+def test_sessions_with_the_same_file_share_its_results_and_no_others():
+    session, first = analysed(of_column("north", "north"))
+    other_session, again = analysed(of_column("north", "north"))
+    assert again is first
+    assert again.held_out is first.held_out
+    # One cell of a column differs that no setting uses.
+    _, changed = analysed(of_column("north", "south"))
+    assert changed.held_out is not first.held_out
+    assert changed.table().equals(first.table())
+    # The link of a session opens nothing of it elsewhere.
+    linked = Session.from_link(session.link())
+    assert linked.waits
+    assert not models(linked)
+    assert not linked.memo.held
+    assert other_session.memo.held.keys() == session.memo.held.keys()
+
+
+def test_a_persons_results_are_freed_with_the_last_session_that_has_them():
+    session, first = analysed(of_column("west"))
+    other_session = analysed(of_column("west"))[0]
+    result = ref(first.held_out)
+    del session, first
+    gc.collect()
+    assert result() is not None
+    del other_session
+    gc.collect()
+    assert result() is None
 
 
 def test_every_choice_is_in_the_address_and_comes_back():

@@ -84,14 +84,14 @@ def _chosen(session: Session, connections: Mapping[str, Connection]) -> Connecte
         return None
     source = connections[name]
     with st.spinner("Listing the tables"):
-        tables = session.memo(Connection.tables, source)
+        tables = session.memo.private(Connection.tables, source)
     with right:
         table = st.selectbox("Table", tables, index=None, key=f"connect_table_{name}")
     if table is None:
         return None
     if before is None or (before.source, before.table) != (source, table):
         with st.spinner("Reading the first rows"):
-            first = session.memo(Connection.first_rows, source, table)
+            first = session.memo.private(Connection.first_rows, source, table)
         # A file may have predicted labels, but an engine does not compare them with the outcome.
         guessed = replace(guess(first, models=True), predicted=None)
         session.draft = Connected(source, table, guessed, columns=tuple(first.columns))

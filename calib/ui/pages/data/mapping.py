@@ -52,7 +52,7 @@ class Mapped:
         if key == SOURCE:
             draft = session.draft
             assert draft is not None
-            first = session.memo(type(draft.source).first_rows, draft.source, draft.table)
+            first = session.memo.private(type(draft.source).first_rows, draft.source, draft.table)
             return cls(first, draft.mapping, key)
         assert session.upload is not None
         return cls(session.upload.table, session.upload.mapping, key)

@@ -16,7 +16,7 @@ from calib.ui.controls.widgets import take_answer
 from calib.ui.pages.reliability import chosen_bin
 from calib.ui.session import choices, results, state
 from calib.ui.session.choices.choice import Choice
-from calib.ui.session.memo import Keyed, keep
+from calib.ui.session.memo import Keyed
 from calib.ui.session.session import Session
 
 EXPLORER_KEY, CELLS_KEY = "explorer", "explorer_cells"
@@ -59,7 +59,6 @@ def _held(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> tup
     return session.memo(made, analysis.held_out, tuple(shown), level, session.settings.view)
 
 
-@keep(4)
 def _data(analysis: LiveAnalysis, shown: tuple[str, ...]) -> tuple[str, bytes]:
     held_out = analysis.held_out
     return explorer_bytes(explorer_data(analysis, held_out.cells, shown, held_out))
