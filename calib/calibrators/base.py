@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Generic, Self, TypeVar
 
 import numpy as np
@@ -143,6 +144,13 @@ class Calibrator(AnyCalibrator[Form]):
     def knots(self) -> FloatArray:
         """Scores at which the function changes its formula: `knots_`, if the method has these."""
         return np.asarray(getattr(self, "knots_", np.empty(0)))
+
+    def n_parameters(self) -> float:
+        """Number of fitted parameters, or the effective degrees of freedom of a smooth curve.
+
+        NaN if neither is defined, such as for penalised coefficients.
+        """
+        return math.nan
 
 
 class RowCalibrator(Calibrator):

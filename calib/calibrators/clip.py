@@ -61,6 +61,9 @@ class Clip(Calibrator):
     def to_map(self) -> Clipped:
         return Clipped(self.p_min_, 1.0 - self.p_min_)
 
+    def n_parameters(self) -> float:
+        return int(self.p_min is None)
+
     def formula(self) -> str:
         return f"min(max(s, {self.p_min_:g}), 1 - {self.p_min_:g})"
 

@@ -91,6 +91,9 @@ class Histogram(Calibrator):
     def to_map(self) -> Piecewise:
         return Piecewise(Axis(), steps(self.edges_, self.rates_, "right"))
 
+    def n_parameters(self) -> float:
+        return len(self.rates_)
+
     def formula(self) -> str:
         low, high = self.rates_.min(), self.rates_.max()
         return f"{len(self.rates_)} bins with rates from {low:.3g} to {high:.3g}"

@@ -88,6 +88,9 @@ class Isotonic(RowCalibrator):
     def to_map(self) -> Piecewise:
         return Piecewise(Axis(), lines(self.knots_, self.values_))
 
+    def n_parameters(self) -> float:
+        return self.n_blocks_
+
     def formula(self) -> str:
         low, high = self.values_[0], self.values_[-1]
         if self.n_blocks_ == 1:

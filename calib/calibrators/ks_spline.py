@@ -96,6 +96,9 @@ class KSSpline(Calibrator):
         """Scores at the fractiles of the knots."""
         return np.interp(self.spline_.x, self.fractiles_, self.scores_)
 
+    def n_parameters(self) -> float:
+        return self.n_knots
+
     def formula(self) -> str:
         return (
             f"s + h'(t(s)), clipped to [{self.low_:.3g}, {self.high_:.6g}]: "

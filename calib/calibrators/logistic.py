@@ -90,6 +90,9 @@ class IncreasingSigmoid(RowCalibrator):
         features = self.features if len(self.slopes_) == len(self.features) else ("logit s",)
         return SigmoidOfFeatures(self.intercept_, tuple(self.slopes_.tolist()), features)
 
+    def n_parameters(self) -> float:
+        return len(self.slopes_) + self.has_intercept
+
     def formula(self) -> str:
         if self.constant_:
             rate = f"{self._base_rate():.3g}"

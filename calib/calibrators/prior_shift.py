@@ -70,6 +70,9 @@ class PriorShift(Calibrator):
     def to_map(self) -> OddsDivided:
         return OddsDivided(self.r_)
 
+    def n_parameters(self) -> float:
+        return int(self.base_rate is not None)
+
     def formula(self) -> str:
         r = f"{self.r_:.3g}"
         return "s: the score unchanged, with r = 1" if r == "1" else f"s / (s + {r} (1 - s))"

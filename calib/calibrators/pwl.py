@@ -120,6 +120,9 @@ class PiecewiseLinear(Calibrator):
         """The keypoints."""
         return self.keypoints_
 
+    def n_parameters(self) -> float:
+        return len(self.values_)
+
     def formula(self) -> str:
         low, high = self.values_[0], self.values_[-1]
         if high - low < 1e-9:

@@ -117,6 +117,9 @@ class Spline(Calibrator):
         axis = Axis("compact_logit", self.epsilon_, 1.0 - self.epsilon_)
         return Piecewise(axis, self._spline.pieces(self.coefficients_), "sigmoid")
 
+    def n_parameters(self) -> float:
+        return self._chosen_degrees if len(self.lambdas_) else 1
+
     def formula(self) -> str:
         if not len(self.lambdas_):
             rate = float(sigmoid(self.coefficients_)[0])
@@ -125,7 +128,7 @@ class Spline(Calibrator):
             rate = float(sigmoid(self.coefficients_)[0])
             return f"{rate:.3g} for every score: the observed rate does not rise with the score"
         return (
-            f"sigmoid(f(G(s))): f a cubic smoothing spline with {len(self.knots_)} knots, "
-            f"lambda = {self.lambda_:.3g} ({self._chosen_degrees:.1f} degrees of freedom); "
-            f"G the compact logit with epsilon = {self.epsilon_:.3g}"
+            "cubic smoothing spline on the log-odds, "
+            f"{self._chosen_degrees:.1f} degrees of freedom ({len(self.knots_)} knots, "
+            f"lambda = {self.lambda_:.3g}, compact logit with epsilon = {self.epsilon_:.3g})"
         )

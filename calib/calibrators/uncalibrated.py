@@ -34,6 +34,9 @@ class Uncalibrated(Calibrator):
     def to_map(self) -> Identity:
         return Identity()
 
+    def n_parameters(self) -> float:
+        return 0
+
     def formula(self) -> str:
         return "s: the score unchanged"
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from calib.analysis import Analysis, MethodResult
+from calib.analysis.functions import function_findings
 from calib.curves.functions import CalibrationFunction, CompactLogitCurve
 from calib.figures.axes import LINEAR, AxisKind, PanelAxis, Scale, scale_for
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import (
     Layer,
     Line,
+    Note,
     Subject,
     diagonal,
     dots,
@@ -24,11 +27,16 @@ from calib.figures.layers import (
     reference,
 )
 from calib.figures.panels import square, stacked
-from calib.figures.theme import LINE_WIDTH, MethodStyle, faded, style_of
+from calib.figures.reliability import histogram_layer
+from calib.figures.summary import Words, placed
+from calib.figures.theme import ADVISED, LINE_WIDTH, MethodStyle, faded, style_of
 from calib.figures.words import verdicts
-from calib.text import significant
+from calib.numerics.arrays import FloatArray
+from calib.text import escaped, significant
 
-SIDE, SMALL_SIDE, GAP, KNOT_ROW_HEIGHT = 380, 300, 12, 9
+SIDE, SMALL_SIDE, GAP, KNOT_ROW_HEIGHT, HISTOGRAM_HEIGHT = 380, 300, 12, 9, 40
+# More labels would cover the curves; then a legend names them.
+MAX_LABELS = 5
 # The part of a template that names the layer under the pointer.
 HOVER_NAME = "<extra>%{fullData.name}</extra>"
 Rows = Literal["test", "fitted"]
@@ -88,28 +96,95 @@ def functions_chart(
     scale = scale_for(axis, [bins])
     before = by_rule or {}
     bent = [result for result in results if highlight_knots and len(result.function.knots)]
-    layers = [diagonal(scale, "Identity"), dots(observed, bins, scale, joined=False)]
+    labels = _labelled(analysis, methods)
+    notes, leaders = _labels(analysis, labels, scale) if len(labels) <= MAX_LABELS else ([], [])
+    layers = [diagonal(scale, "Identity", legend=not notes)]
+    layers += [dots(observed, bins, scale, joined=False)]
     layers += [_before(r, before[r.key], scale) for r in results if r.key in before]
     layers += [legend_entry(BY_RULE, marker=False)] if before else []
-    for result in results:
+    advised = analysis.recommendation.method
+    # The recommended curve is drawn last, so that no other covers it.
+    for result in sorted(results, key=lambda result: result.key == advised):
         if result.key != "uncalibrated":
             of = method(result)
-            layer = _function("map", result.function, scale, of.line())
-            layers.append(replace(layer, of=of, legend=True))
+            line = replace(of.line(), color=faded(of.style.color, 0.75)) if advised else of.line()
+            if result.key == advised:
+                line = Line(ADVISED, 3.0)
+            layer = _function("map", result.function, scale, line)
+            layers.append(replace(layer, of=of, legend=not notes))
+    unit = "Weight" if analysis.data.weighted else "Rows"
+    layers += [*leaders, histogram_layer(analysis.uncalibrated, scale, unit, filled=True)]
     layers += [_knots(result, row, scale) for row, result in enumerate(bent)]
     layers += [legend_entry(observed, line=False), *few_entry([bins.few])]
-    words = ("Score", "Calibrated probability")
-    across, upward = (scale.axis(title) for title in words)
+    across, upward = (scale.axis(title) for title in ("Score", "Calibrated probability"))
+    heights = PanelAxis(rangemode="tozero", showticklabels=False, ticks="", showgrid=False)
+    panels = [(upward, SIDE), (heights, HISTOGRAM_HEIGHT), *_strip(len(bent))]
     return draw(
         "functions",
-        # Both panels have one x-axis, so a knot stays under its bend at any width and zoom.
-        stacked(across, [(upward, SIDE), *_strip(len(bent))], SIDE, GAP, square=True),
+        # All panels have one x-axis, so a knot stays under its bend at any width and zoom.
+        stacked(across, panels, SIDE, GAP, square=True),
         layers,
-        f"Calibration functions and observed frequencies of the {observed.name.lower()}. "
-        f"{verdicts(analysis, methods)}",
+        f"{function_findings(analysis).sentence}. Calibration functions and observed frequencies "
+        f"of the {observed.name.lower()}. {verdicts(analysis, methods)}",
         of=(analysis.data.name, rows),
+        notes=notes,
         view=axis,
     )
+
+
+def _labelled(analysis: Analysis, methods: Sequence[str]) -> list[tuple[str, ...]]:
+    """Keys that share a label: those whose curves nearly coincide, the recommended one first."""
+    shown = [key for key in methods if key != "uncalibrated"]
+    close = [key for key in function_findings(analysis).close if key in shown]
+    groups = [tuple(sorted(close, key=lambda key: key != analysis.recommendation.method))]
+    return [*filter(None, groups), *((key,) for key in shown if key not in close)]
+
+
+def _labels(
+    analysis: Analysis, labelled: Sequence[tuple[str, ...]], scale: Scale
+) -> tuple[list[Note], list[Layer]]:
+    """Names beside the curves, and lines from them to the curves."""
+
+    def place(p: FloatArray) -> FloatArray:
+        """Positions as shares of the panel."""
+        return (scale.at(p) - scale.low) / (scale.high - scale.low)
+
+    at = np.linspace(0.0, 1.0, 241)
+    functions = {key: one.function for key, one in analysis.methods.items()}
+    heights = {
+        key: np.interp(at, place(functions[key].score), place(functions[key].calibrated))
+        for key in ("uncalibrated", *itertools.chain(*labelled))
+    }
+    bins = analysis.fitted_reliability
+    curves = [np.column_stack([at, height]) for height in heights.values()]
+    dots_and_bars = [(bins.mean_score, part) for part in (bins.observed, bins.low, bins.high)]
+    drawn = [np.column_stack([place(x), place(y)]) for x, y in dots_and_bars]
+    beside = []
+    for keys in labelled:
+        others = np.vstack([height for key, height in heights.items() if key not in keys])
+        apart = np.abs(others - heights[keys[0]]).min(axis=0)
+        # A name stands where its curve is far from the others.
+        clear = apart >= np.quantile(apart, 0.75)
+        points = np.column_stack([at, heights[keys[0]]])[clear]
+        beside.append(_words(analysis, keys, points))
+    notes, leaders = placed(beside, np.concatenate([*curves, *drawn]))
+
+    def back(share: Any) -> Any:
+        return scale.low + share * (scale.high - scale.low)
+
+    return (
+        [replace(note, x=back(note.x), y=back(note.y)) for note in notes],
+        [replace(line, x=back(line.x), y=back(line.y)) for line in leaders],
+    )
+
+
+def _words(analysis: Analysis, keys: Sequence[str], points: FloatArray) -> Words:
+    """The words beside a curve and those that nearly coincide with it."""
+    first, *others = (escaped(analysis.methods[key].label) for key in keys)
+    if keys[0] != analysis.recommendation.method:
+        return Words((", ".join([first, *others]),), points, is_name=False)
+    near = [f"nearly the same: {', '.join(others)}"] if others else []
+    return Words((f"{first} (recommended)", *near), points)
 
 
 def _strip(n_rows: int) -> list[tuple[PanelAxis, int]]:
@@ -156,7 +231,7 @@ def _knots(result: MethodResult, row: int, scale: Scale) -> Layer:
         "knots",
         scale.beyond(knots),
         np.full(len(knots), row),
-        panel=1,
+        panel=2,
         of=of,
         customdata=knots,
         marker=of.marker(KNOT_ROW_HEIGHT - 1, "line-ns-open", Line(of.style.color, 1.25)),

@@ -111,25 +111,25 @@ def stacked(
     *,
     square: bool = False,
 ) -> Panels:
-    """A panel, and a lower one under it on the same x-axis, so that both move together.
+    """Panels below each other on the same x-axis, so that all move together.
 
-    `panels` has y-axis and height in pixels, of one panel or of two; `gap` is the pixels between
-    two. The x-axis is labelled under the lower one. `square` says whether the upper one is square.
+    `panels` has y-axis and height in pixels of each, the uppermost first; `gap` is the pixels
+    between two. The x-axis is labelled under the lowest. `square` says whether the uppermost is
+    square.
     """
-    (y, upper), *below = panels
-    height = upper + sum(gap + lower for _, lower in below)
-    y = replace(y, domain=[1.0 - upper / height, 1.0])
+    height = sum(pixels for _, pixels in panels) + gap * (len(panels) - 1)
+    axes, names, top = dict[str, PanelAxis](), list[AxisNames](), height
+    for number, (y, pixels) in enumerate(panels):
+        name = f"y{number + 1}" if number else "y"
+        ends = [(top - pixels) / height, top / height]
+        axes[name] = replace(y, domain=ends, anchor="x" if number else y.anchor)
+        names.append(("x", name))
+        top -= pixels + gap
     if square:
-        x, y = _squared(x, y, "x")
-    if not below:
-        return Panels({"x": x, "y": y}, [("x", "y")], width, height)
-    ((y2, lower),) = below
-    axes = {
-        "x": replace(x, anchor="y2", mirror="all"),
-        "y": y,
-        "y2": replace(y2, domain=[0.0, lower / height], anchor="x"),
-    }
-    return Panels(axes, [("x", "y"), ("x", "y2")], width, height)
+        x, axes["y"] = _squared(x, axes["y"], "x")
+    if len(panels) > 1:
+        x = replace(x, anchor=names[-1][1], mirror="all")
+    return Panels({"x": x} | axes, names, width, height)
 
 
 def forest(

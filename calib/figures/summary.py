@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -163,11 +163,17 @@ class Words:
 
 def _labels(analysis: Analysis, after: MethodResult | None) -> tuple[list[Note], list[Layer]]:
     """The words beside the lines, and lines from them to what they name."""
-    taken = np.concatenate(
-        [_drawn(result.reliability) for result in (analysis.uncalibrated, after) if result]
-    )
+    taken = [_drawn(result.reliability) for result in (analysis.uncalibrated, after) if result]
+    return placed(_words(analysis, after), np.concatenate(taken))
+
+
+def placed(beside: Iterable[Words], taken: FloatArray) -> tuple[list[Note], list[Layer]]:
+    """Words in places of the unit square that cover few of the points `taken`.
+
+    Lines lead from words to what they name, if that is not next to them.
+    """
     notes, leaders = list[Note](), list[Layer]()
-    for words in _words(analysis, after):
+    for words in beside:
         (left, bottom), point = _free_place(words, taken)
         notes += words.notes(left, bottom)
         width, height = words.size

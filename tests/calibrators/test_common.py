@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.isotonic import IsotonicRegression
 
 from calib.calibrators import Calibrator, calibrator, score_methods
 from calib.crossfit.settings import Settings
@@ -361,6 +362,36 @@ def test_formulas_say_what_was_fitted(name, data, texts):
     key, parameters = VARIANTS[name]
     for scores, y in (data, FALLING):
         texts(made(key).set_params(**parameters).fit(scores, y).formula())
+
+
+@pytest.mark.parametrize(
+    ("name", "n"),
+    [
+        ("uncalibrated", 0),
+        ("temperature", 1),
+        ("clip, given", 0),
+        ("clip", 1),
+        ("platt", 2),
+        ("logistic", 2),
+        ("beta_ab", 2),
+        ("beta_am", 2),
+        ("beta", 3),
+        ("histogram, plain", 4),
+        ("ks_spline, plain", 3),
+        ("pwl, brier", 4),
+    ],
+)
+def test_parameters_are_counted(name, n, data):
+    key, parameters = VARIANTS[name]
+    assert made(key).set_params(**parameters).fit(*data).n_parameters() == n
+
+
+def test_parameters_of_smooth_and_of_constant_curves(data):
+    isotonic, spline = made("isotonic").fit(*data), made("spline").fit(*data)
+    assert isotonic.n_parameters() == len(np.unique(IsotonicRegression().fit_transform(*data)))
+    # A spline has at least the two parameters of a line.
+    assert 2.0 <= spline.n_parameters() < len(spline.knots_)
+    assert made("venn_abers").fit(*data).n_parameters() != 0
 
 
 # A row has the last values that are allowed, and the first that are refused.

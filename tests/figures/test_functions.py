@@ -59,6 +59,42 @@ def test_knots_are_drawn_only_when_asked_and_only_where_there_are_some(analysis,
     assert not [t.uid for t in plain.data if t.uid.startswith("knots")]
 
 
+def test_curves_have_their_names_beside_them(analysis, trace):
+    advice = dataclasses.replace(analysis.recommendation, method="beta")
+    advised = dataclasses.replace(analysis, recommendation=advice)
+    chart = functions_chart(advised, ("platt", "isotonic", "beta"))
+    words = " ".join(note.text for note in chart.notes)
+    assert "<b>Beta (recommended)</b>" in words
+    assert "Isotonic" in words
+    names = {layer.label for layer in chart.layers if layer.legend}
+    assert not names & {"Platt", "Isotonic", "Beta"}
+    strong, pale = trace(chart.figure, "map beta"), trace(chart.figure, "map platt")
+    assert strong.line.width > pale.line.width
+    assert pale.line.color.startswith("rgba")
+    assert list(chart.figure.data).index(strong) > list(chart.figure.data).index(pale)
+    low, high = chart.panels.axes["x"].range
+    logit = functions_chart(advised, ("platt", "isotonic", "beta"), axis="logit")
+    for drawn in (chart, logit):
+        low, high = drawn.panels.axes["x"].range
+        assert all(low <= note.x <= high and low <= note.y <= high for note in drawn.notes)
+
+
+def test_many_curves_have_a_legend(analysis):
+    methods = {f"m{i}": analysis.methods["isotonic"] for i in range(6)}
+    steps = {
+        key: dataclasses.replace(
+            one,
+            key=key,
+            function=dataclasses.replace(one.function, calibrated=one.function.score * 0 + i / 6),
+        )
+        for i, (key, one) in enumerate(methods.items())
+    }
+    many = dataclasses.replace(analysis, methods={**analysis.methods, **steps})
+    chart = functions_chart(many, tuple(many.methods))
+    assert not chart.notes
+    assert sum(layer.legend for layer in chart.layers) >= len(many.methods)
+
+
 def test_unknown_rows_are_refused(analysis, texts):
     with texts.raises(ValueError):
         functions_chart(analysis, ("platt",), rows="all")
@@ -93,8 +129,11 @@ def test_knots_lie_in_a_strip_of_their_own_one_row_a_map(analysis, trace):
     chart = functions_chart(changed, ("isotonic", "beta"), highlight_knots=True)
     rows = [set(trace(chart.figure, f"knots {key}").y) for key in ("isotonic", "beta")]
     assert rows == [{0}, {1}]
-    assert trace(chart.figure, "knots beta").yaxis == "y2"
-    assert chart.figure.layout.yaxis2.domain[1] < chart.figure.layout.yaxis.domain[0]
+    assert trace(chart.figure, "knots beta").yaxis == "y3"
+    layout = chart.figure.layout
+    assert layout.yaxis3.domain[1] < layout.yaxis2.domain[0]
+    assert layout.yaxis2.domain[1] < layout.yaxis.domain[0]
+    assert trace(chart.figure, "histogram uncalibrated").yaxis == "y2"
     assert chart.height > functions_chart(changed, ("isotonic", "beta")).height
 
 

@@ -43,7 +43,7 @@ def test_all_methods_at_once_have_a_line_words_and_a_summary():
         assert method.label in words
         assert method.summary in words
         assert key == "uncalibrated" or method.label in drawn
-    assert drawn["Isotonic"]["yaxis"] == "y2"  # The last trace of that name has its knots.
+    assert drawn["Isotonic"]["yaxis"] == "y3"  # The last trace of that name has its knots.
     assert "Spline" in chart(app, LAMBDAS)
     assert "Spline" in chart(app, LOSSES)
     assert "multiplied by 1" not in words
