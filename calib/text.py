@@ -121,9 +121,9 @@ def decimals(estimate: Estimate, most: int = 4) -> int:
 
 
 def noise_floor(estimate: Estimate, digits: int = 4) -> str:
-    """The mean of a calibrated model, or "" if it is not known."""
+    """What a calibrated model shows on average, or "" if it is not known."""
     floor = estimate.noise_floor
-    return "" if math.isnan(floor) else f"calibrated: {number(floor, digits)}"
+    return "" if math.isnan(floor) else f"chance level {number(floor, digits)}"
 
 
 def adding_up(before: float, after: float, change: Estimate) -> tuple[str, str]:

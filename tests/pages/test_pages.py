@@ -1,5 +1,6 @@
 """Every page on every example, and what a person does on them, without a browser."""
 
+import json
 import re
 from html import unescape
 from itertools import pairwise
@@ -102,9 +103,10 @@ def heading_levels(app: AppTest) -> list[int]:
 
 
 def metric_tables(app: AppTest) -> list[str]:
-    """The tables of metrics, as HTML."""
-    found = [element.proto.body for element in app.get("html")]
-    return [body for body in found if 'class="metric-table"' in body]
+    """The tables with intervals, as HTML."""
+    found = [json.loads(each.proto.json) for each in app.get("bidi_component") if each.proto.json]
+    drawn = [data["markup"] for data in found if isinstance(data, dict) and "markup" in data]
+    return [body for body in drawn if "<table>" in body]
 
 
 def button(app: AppTest, key: str):

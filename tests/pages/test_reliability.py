@@ -8,7 +8,17 @@ from streamlit.testing.v1 import AppTest
 
 from calib.loading.examples import EXAMPLES
 from calib.metrics.binned import increasing_bins
-from tests.pages.test_pages import ROOT, button, go, open_static, rows, said, start, upload
+from tests.pages.test_pages import (
+    ROOT,
+    button,
+    go,
+    metric_tables,
+    open_static,
+    rows,
+    said,
+    start,
+    upload,
+)
 
 
 def swept(example: str) -> int:
@@ -115,7 +125,7 @@ def test_a_control_of_the_explorer_has_no_double_beside_it():
 
 def table_of(app, key):
     """The lines of a table, each as the texts of its cells."""
-    (body,) = [e.proto.body for e in app.get("html") if f'aria-label="{key}' in e.proto.body]
+    (body,) = [body for body in metric_tables(app) if f'aria-label="{key}' in body]
     lines = re.findall("<tr[^>]*>(.*?)</tr>", body)
     return [re.findall("<t[dh][^>]*>(.*?)</t[dh]>", line) for line in lines]
 
@@ -175,16 +185,21 @@ def test_every_example_has_a_number_of_bins_to_choose(example):
     assert 2 <= swept(example) <= 100
 
 
+def explorer_components(app):
+    """The messages of the cells and of the explorer."""
+    found = {each.proto.component_name: each.proto for each in app.get("bidi_component")}
+    return found["calib_explorer_cells"], found["calib_explorer"]
+
+
 def test_what_the_explorer_draws_is_not_sent_again_with_a_choice():
     app = go(start(), "reliability")
-    # The first one, on every page, copies the link.
-    before = [each.proto for each in app.get("bidi_component")][1:]
+    before, _ = explorer_components(app)
     app.slider(key="n_bins").set_value(33).run()
-    _, cells, explorer = (each.proto for each in app.get("bidi_component"))
-    assert cells.bytes == before[0].bytes
+    cells, explorer = explorer_components(app)
+    assert cells.bytes == before.bytes
     assert len(cells.bytes) > 20_000
     # The same message: Streamlit sends its hash to a browser that has it.
-    assert cells.SerializeToString() == before[0].SerializeToString()
+    assert cells.SerializeToString() == before.SerializeToString()
     told, named = json.loads(explorer.json), json.loads(cells.bytes)["of"]
     assert told["chosen"]["n_bins"] == 33
     assert told["of"] == named

@@ -19,7 +19,7 @@ from calib.reports.contents.settings_file import SavedSettings
 from calib.reports.render.reproduction import command_line, library_call
 from calib.store import Store
 from calib.ui.pages.reports.sharing import IMAGES, who_can_open
-from tests.pages.test_pages import ROOT, button, go, said, start, upload
+from tests.pages.test_pages import ROOT, button, go, metric_tables, said, start, upload
 from tests.reports.kept import KEPT
 
 
@@ -77,11 +77,7 @@ def save(app: AppTest) -> AppTest:
 
 def tables(app: AppTest) -> str:
     frames = [frame.value.to_string() for frame in app.dataframe]
-    return " ".join(frames + html_tables(app))
-
-
-def html_tables(app: AppTest) -> list[str]:
-    return [each.proto.body for each in app.get("html") if "<table>" in each.proto.body]
+    return " ".join(frames + metric_tables(app))
 
 
 def undated(report: Report) -> str:
@@ -181,7 +177,7 @@ def test_a_link_with_the_id_alone_opens_the_report(store, report, texts):
     for title in ("Verdict", "Slices", "Over time", "Decisions", "How to reproduce this"):
         assert f"### {title}" in text
     assert len(app.get("plotly_chart")) == report.html().count('class="plot"')
-    lines = html_tables(app)
+    lines = metric_tables(app)
     n_tables = len(app.dataframe) + len(app.table) + len(lines)
     assert n_tables == report.html().count("<table>")
     log_loss = report.analysis.uncalibrated.metrics["log_loss"].value

@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.pages.test_pages import metric_tables
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -153,7 +155,7 @@ def test_a_column_that_gives_the_outcome_away_is_warned_of(texts):
 def test_the_rule_is_said_and_its_counts_add_up(named, rule):
     app = start("decisions", **named)
     assert rule in said(app)
-    (made,) = [e.proto.body for e in app.get("html") if "true positives" in e.proto.body]
+    (made,) = (body for body in metric_tables(app) if "true positives" in body)
     row = made[made.index(">Uncalibrated<") : made.index(">Platt scaling")]
     counts = re.findall(r"([\d,.]+) (?:true|false) (?:positives|negatives)", row)
     assert len(counts) == 4

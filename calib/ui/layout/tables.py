@@ -6,12 +6,16 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from calib.analysis import Analysis, Column, MethodResult
 from calib.calibrators import CALIBRATORS
+from calib.crossfit.estimates import MethodMetrics
+from calib.crossfit.estimates import metric_table as exact_table
 from calib.crossfit.matrix_comparison import MulticlassResult
 from calib.numerics.estimate import Estimate
 from calib.text import interval, noise_floor, number, plain, signed
@@ -29,6 +33,11 @@ DIRECTIONS: Mapping[str, str] = {
     "one": "1 is calibrated",
     "none": "no better direction",
 }
+SCRIPT = Path(__file__).with_name("table.js").read_text(encoding="utf-8")
+BUTTONS = (
+    "<p class=table-buttons><button type=button name=copy>Copy</button>"
+    "<button type=button name=csv>CSV</button></p>"
+)
 # A longer table scrolls.
 MAX_TABLE_LINES = 10
 
@@ -46,6 +55,26 @@ def table(
 ) -> None:
     key = state.key(f"table_{name}")
     st.dataframe(rows, hide_index=True, key=key, column_config=formats, alt=alt)
+    with_buttons(name, name, [list(rows[0]) if rows else [], *(row.values() for row in rows)])
+
+
+def with_buttons(
+    key: str, name: str, rows: Iterable[Iterable[object]], markup: str = ""
+) -> str | None:
+    """Draw a table that can be copied and saved; returns the row whose button was pressed.
+
+    `rows` are what is copied, the head first; `name` is that of the file. Without `markup` only
+    the buttons are drawn, for a table of Streamlit.
+    """
+    text = "\n".join("\t".join(" ".join(str(cell).split()) for cell in row) for row in rows)
+    mount = st.components.v2.component("calib_table", js=SCRIPT, isolate_styles=False)
+    drawn = mount(
+        key=state.key(f"{key}_buttons"),
+        data={"markup": markup + BUTTONS, "name": name.lower().replace(" ", "-"), "text": text},
+        on_chosen_change=lambda: None,
+    )
+    chosen: str | None = drawn.chosen
+    return chosen
 
 
 def by_method(
@@ -72,7 +101,11 @@ class MetricColumn:
 
 
 def metric_table(
-    name: str, about: str, columns: Iterable[MetricColumn], methods: Mapping[str, str], marked: str
+    name: str,
+    about: str,
+    columns: Iterable[MetricColumn],
+    methods: Mapping[str, MethodMetrics],
+    marked: str,
 ) -> None:
     """One row per method. A page with several tables gives each a different name."""
     shown = list(columns)
@@ -80,51 +113,75 @@ def metric_table(
     lines = [
         Line(
             [
-                (label, *(["Recommended"] if key == marked else [])),
+                (method.label, *(["Recommended"] if key == marked else [])),
                 *(column.cells.get(key, ()) for column in shown),
             ],
             marked=key == marked,
         )
-        for key, label in methods.items()
+        for key, method in methods.items()
     ]
-    lines_table(f"rows_{len(methods)}_{name}", about, head, lines)
+    metrics = next(iter(methods.values())).metrics
+    exact = exact_table(methods, [column.key for column in shown if column.key in metrics])
+    lines_table(f"rows_{len(methods)}_{name}", about, head, lines, exact=exact)
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row of a table. A cell is its value, and the small lines below it."""
+    """A row of a table. A cell is its value, a small text beside it, and small lines below."""
 
     cells: Sequence[Sequence[str]]
     marked: bool = False
+    hint: str = ""
+    button: tuple[str, str] = ("", "")  # The table returns the first one if the button is pressed.
 
 
 def lines_table(
-    key: str, about: str, head: Iterable[tuple[str, str]], lines: Iterable[Line], n_text: int = 1
-) -> None:
-    """`head` has label and tooltip of each column. The first `n_text` columns hold words."""
+    key: str,
+    about: str,
+    head: Sequence[tuple[str, str]],
+    lines: Sequence[Line],
+    n_text: int = 1,
+    exact: pd.DataFrame | None = None,
+) -> str | None:
+    """Draw a table; returns the row whose button was pressed.
+
+    `head` has label and tooltip of each column. The first `n_text` columns hold words. `exact` is
+    what is copied in place of the printed numbers.
+    """
     names = "".join(
         f'<th scope="col"{_text(i, n_text)} title="{escape(tooltip)}">{escape(label)}</th>'
         for i, (label, tooltip) in enumerate(head)
     )
     body = "".join(
         f"<tr{' class=marked' if line.marked else ''}>"
-        f"{''.join(_cell(cell, i, n_text) for i, cell in enumerate(line.cells))}</tr>"
+        f"{''.join(_cell(line, i, n_text) for i in range(len(line.cells)))}</tr>"
         for line in lines
     )
+    if exact is not None:
+        copied = [list(exact), *exact.itertuples(index=False)]
+    else:
+        copied = [[label for label, _ in head], *([*map(" ".join, line.cells)] for line in lines)]
     name = escape(state.table_name(about))
     with st.container(key=state.key(key)):
-        st.html(
+        return with_buttons(
+            key,
+            about,
+            copied,
             f'<div class="metric-table" tabindex="0" role="region" aria-label="{name}">'
-            f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table></div>"
+            f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table></div>",
         )
 
 
-def _cell(lines: Sequence[str], i: int, n_text: int) -> str:
-    value, *small = [escape(line) for line in lines] or ["–"]
-    below = "".join(f"<small>{line}</small>" for line in small)
-    if i == 0:
-        return f"<th scope=row>{value}{below}</th>"
-    return f"<td{_text(i, n_text)}>{value}{below}</td>"
+def _cell(line: Line, i: int, n_text: int) -> str:
+    value, *small = [escape(text) for text in line.cells[i]] or ["–"]
+    below = "".join(f"<small>{text}</small>" for text in small)
+    if i > 0:
+        return f"<td{_text(i, n_text)}>{value}{below}</td>"
+    chosen, label = map(escape, line.button)
+    if chosen:
+        below += f'<button type=button name=row value="{chosen}">{label}</button>'
+    hint = f' title="{escape(line.hint)}"' if line.hint else ""
+    return f"<th scope=row{hint}>{value}{below}</th>"
 
 
 def _text(i: int, n_text: int) -> str:

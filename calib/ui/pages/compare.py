@@ -155,8 +155,7 @@ def table(
     columns: Sequence[MetricColumn],
     methods: Mapping[str, MethodMetrics],
 ) -> None:
-    labels = {key: method.label for key, method in methods.items()}
-    metric_table(name, about, columns, labels, analysis.recommendation.method)
+    metric_table(name, about, columns, methods, analysis.recommendation.method)
     at = level(analysis.settings.confidence_level)
     frame.once("stars", lambda: st.caption(TABLE.format(at)))
 
@@ -299,7 +298,7 @@ def _cells(comparison: ModelComparison, column: Column) -> dict[str, tuple[str, 
 
 def _floors(texts: list[str]) -> str:
     first, *others = texts or [""]
-    return " → ".join([first, *(text.removeprefix("calibrated: ") for text in others)])
+    return " → ".join([first, *(text.removeprefix("chance level ") for text in others)])
 
 
 def _differences(comparison: ModelComparison, *, counted: bool) -> None:

@@ -25,13 +25,13 @@ def test_calibration_errors_stand_beside_what_a_calibrated_model_shows():
     for column in analysis.columns:
         cell, found = shown[column.key], analysis.uncalibrated.metrics[column.key]
         if column.key in ("ece_uniform", "ece_quantile", "mce", "ks_error"):
-            assert cell[2] == f"calibrated: {found.noise_floor:.4f}"
+            assert cell[2] == f"chance level {found.noise_floor:.4f}"
         else:
-            assert "calibrated" not in " ".join(cell)
+            assert "chance level" not in " ".join(cell)
         if not math.isnan(found.low):
             assert cell[1] == interval(found, 3)
     # A calibrated model has this ECE with 60 rows in 10 bins.
-    shown = float(shown["ece_quantile"][2].removeprefix("calibrated: "))
+    shown = float(shown["ece_quantile"][2].removeprefix("chance level "))
     assert 0.13 < shown < 0.16
 
 
