@@ -40,13 +40,9 @@ class PanelAxis:
     tickformat: str | None = None
     exponentformat: Literal["power"] | None = None
     tick_size: float = TICK_SIZE
-    ticks: Literal["outside", ""] = "outside"
-    ticklabelstandoff: int | None = None
     showticklabels: bool | None = None
     side: Literal["left", "right"] | None = None
-    showgrid: bool = True
-    showline: bool = True
-    mirror: bool | Literal["all"] = True
+    showgrid: bool = False  # By default `calib.figures.panels` draws horizontal lines alone.
     fixedrange: bool | None = None
     matches: str | None = None
     # The position of the axis, which `calib.figures.panels` sets.
@@ -58,9 +54,7 @@ class PanelAxis:
     scaleratio: float | None = None
 
 
-def count_axis(
-    title: str, highest: float, *, nticks: int | None = None, mirror: bool = True
-) -> PanelAxis:
+def count_axis(title: str, highest: float, *, nticks: int | None = None) -> PanelAxis:
     """An axis of rows, from 0 to the highest number."""
     return PanelAxis(
         title,
@@ -69,7 +63,6 @@ def count_axis(
         # Below a thousand the SI prefix would be a fraction: 500m for 0.5.
         tickformat="~s" if highest >= 1000.0 else "~g",
         nticks=nticks,
-        mirror=mirror,
     )
 
 
@@ -142,7 +135,7 @@ class Scale:
 
     def _ticks(self) -> dict[float, str]:
         if self.kind == "linear":
-            return {p: f"{p:.1f}" for p in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)}
+            return {p: f"{p:.0%}" for p in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)}
         shown = [p for p in LOGIT_TICKS if self.low <= _log_odds(p) <= self.high]
         # Labels are counted from 1/2, so that both tails label the same steps.
         middle, step = shown.index(0.5), math.ceil(len(shown) / MAX_LABELS)
@@ -176,11 +169,12 @@ def _log_odds(p: float) -> float:
 
 
 def _tick_label(p: float) -> str:
-    if p < 0.001:
+    # The percentages of smaller probabilities are too long for an axis on a phone.
+    if p < 1e-4:
         return _power(p)
-    if p > 0.999:
+    if p > 1.0 - 1e-4:
         return f"1−{_power(1.0 - p)}"
-    return f"{p:.10g}"
+    return f"{100.0 * p:.6g}%"
 
 
 def _power(p: float) -> str:

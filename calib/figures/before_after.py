@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from calib.analysis import Analysis, MethodResult
+from calib.curves.reliability import ReliabilityCurve
 from calib.figures.axes import LINEAR
 from calib.figures.chart import BOTTOM, LEFT, TITLE_ROW, TOP, Chart, chart, draw
-from calib.figures.layers import Layer, band, diagonal, dots, few_entry, method
+from calib.figures.layers import Layer, Subject, band, diagonal, dots, few_entry, subject
 from calib.figures.panels import Panel, SharedTitles, grid
 from calib.figures.words import axis_titles, evidence, verdicts
 from calib.text import escaped, number
@@ -16,7 +17,7 @@ from calib.text import escaped, number
 SIDE = 180
 TITLES = TOP + 2 * TITLE_ROW
 # More labels would overlap in panels of 80 pixels.
-TICKS = {0.0: "0", 0.5: "0.5", 1.0: "1"}
+TICKS = {0.0: "0%", 0.5: "50%", 1.0: "100%"}
 
 
 @chart
@@ -51,7 +52,11 @@ def before_after_chart(analysis: Analysis, methods: Sequence[str], *, columns: i
         shared_titles=SharedTitles("Mean predicted probability", "Observed frequency"),
     )
     # The legend names the band and the diagonal of the first panel only.
-    layers = [layer for i, result in enumerate(results) for layer in _layers(result, i, i == 0)]
+    layers = [
+        layer
+        for i, result in enumerate(results)
+        for layer in _layers(subject(analysis, result), result.reliability, i, i == 0)
+    ]
     return draw(
         "before and after",
         panels,
@@ -71,11 +76,11 @@ def before_after_panel(analysis: Analysis, method: str, *, side: int = SIDE) -> 
     """
     result = analysis.methods[method]
     titles = axis_titles(analysis) if side > SIDE else ("", "")
-    left, bottom = (LEFT, BOTTOM) if side > SIDE else (30, 24)
+    left, bottom = (LEFT, BOTTOM) if side > SIDE else (38, 24)
     return draw(
         "before and after",
         grid([_panel(result, titles)], 1, side, side, shared=True),
-        _layers(result, 0, legend=False),
+        _layers(subject(analysis, result), result.reliability, 0, legend=False),
         f"Reliability of {result.label}: {evidence(result)}.",
         of=(analysis.data.name, method),
         view=method,
@@ -92,11 +97,12 @@ def _panel(result: MethodResult, titles: tuple[str, str] = ("", "")) -> Panel:
     return Panel(across, upward, title, square=True)
 
 
-def _layers(result: MethodResult, panel: int, legend: bool) -> list[Layer]:
-    curve = result.reliability
+def _layers(of: Subject, curve: ReliabilityCurve, panel: int, legend: bool) -> list[Layer]:
+    # Alone in its panel a method needs no dash.
+    of = replace(of, style=replace(of.style, dash="solid"))
     layers = [
         replace(band(curve, LINEAR, legend=legend), group="band"),
         replace(diagonal(LINEAR, legend=legend), group="diagonal"),
-        dots(method(result), curve, LINEAR),
+        dots(of, curve, LINEAR),
     ]
     return [replace(layer, key=f"panel {panel} {layer.key}", panel=panel) for layer in layers]

@@ -9,9 +9,9 @@ import numpy as np
 from calib.analysis import Analysis, MethodResult
 from calib.figures.axes import PanelAxis
 from calib.figures.chart import RIGHT, TITLE_ROW, TOP, Chart, chart, draw
-from calib.figures.layers import Layer, Marker, Subject
+from calib.figures.layers import Layer, Marker, Subject, subject
 from calib.figures.panels import Panel, grid
-from calib.figures.theme import FRAME, LINE_WIDTH, OUTCOME, MethodStyle, style_of
+from calib.figures.theme import FRAME, LINE_WIDTH, OUTCOME, MethodStyle
 from calib.figures.words import evidence
 
 SIDE = 250
@@ -68,7 +68,11 @@ def cumulative_chart(
     return draw(
         "cumulative",
         grid(drawn, columns, SIDE, SIDE, gaps=(22, 84)),
-        [layer for place, panel in enumerate(panels) for layer in _layers(result, panel, place)],
+        [
+            layer
+            for place, panel in enumerate(panels)
+            for layer in _layers(subject(analysis, result), result, panel, place)
+        ],
         f"Cumulative calibration, without bins: {names}. {sentence}",
         of=(analysis.data.name, method),
         top=TOP + TITLE_ROW,
@@ -85,11 +89,11 @@ def _panel(result: MethodResult, panel: int, left: bool) -> Panel:
     return Panel(PanelAxis(across, range=x), upward_axis, f"<b>{title}</b>", square=True)
 
 
-def _layers(result: MethodResult, panel: int, place: int) -> list[Layer]:
+def _layers(of: Subject, result: MethodResult, panel: int, place: int) -> list[Layer]:
     drawn, ends = result.cumulative, np.array([0.0, 1.0])
     score, outcome, by = drawn.cumulative_score, drawn.cumulative_outcome, drawn.fractile
     # The dash tells the two curves apart without their colours.
-    style = MethodStyle(style_of(result.key).color, "dash", "")
+    style = MethodStyle(of.style.color, "dash", "")
     first = Subject("Predicted", "Predicted", style) if panel < ALL[-1] else IDEAL
     points = (
         ((by, score), (by, outcome)),

@@ -10,9 +10,8 @@ from calib.analysis import Analysis, MethodResult
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.figures.axes import PanelAxis, padded
 from calib.figures.chart import Chart, chart, draw
-from calib.figures.layers import Arrow, Layer, Line, area, method, reference
+from calib.figures.layers import Arrow, Layer, Line, Subject, area, reference, subject
 from calib.figures.panels import TIMELINE_WIDTH, one
-from calib.figures.theme import style_of
 from calib.figures.words import KS, verdicts
 from calib.numerics.arrays import FloatArray
 from calib.text import level, number, percents, score_percents
@@ -61,8 +60,11 @@ def cumulative_difference_chart(
         area("band", *ends, name=name, legend=True),
         Layer("zero", [0.0, 1.0], [0.0, 0.0], line=reference()),
     ]
-    layers += [_curve(result) for result in results]
-    layers += [_extremes(result, first=number == 0) for number, result in enumerate(results)]
+    layers += [_curve(subject(analysis, result), result) for result in results]
+    layers += [
+        _extremes(subject(analysis, result), result, first=number == 0)
+        for number, result in enumerate(results)
+    ]
     reached = [end for result in results for end in _ends(result)]
     upward_range = padded(-half, half, *reached, margin=0.12, least=1e-6)
     across = PanelAxis("Share of rows, sorted by score", range=[-0.01, 1.01], nticks=6)
@@ -74,7 +76,7 @@ def cumulative_difference_chart(
         f"Cumulative difference between outcomes and scores. {verdicts(analysis, methods)}",
         of=(analysis.data.name,),
         left=LEFT,
-        arrows=[_arrow(result) for result in results],
+        arrows=[_arrow(subject(analysis, result), result) for result in results],
     )
 
 
@@ -114,8 +116,8 @@ def finding(result: MethodResult, p_adjusted: Mapping[str, float]) -> str:
     return f"Predictions {where} are {wrong}{rest}."
 
 
-def _curve(result: MethodResult) -> Layer:
-    drawn, of = result.cumulative, method(result)
+def _curve(of: Subject, result: MethodResult) -> Layer:
+    drawn = result.cumulative
     return Layer(
         "difference",
         drawn.fractile.astype(np.float32),
@@ -134,10 +136,11 @@ def _furthest(result: MethodResult) -> int:
     return int(np.abs(result.cumulative.difference).argmax())
 
 
-def _arrow(result: MethodResult) -> Arrow:
+def _arrow(of: Subject, result: MethodResult) -> Arrow:
     """The KS calibration error: from zero to the point of the curve that is farthest from zero."""
-    drawn, at, color = result.cumulative, _furthest(result), style_of(result.key).color
-    return Arrow(float(drawn.fractile[at]), float(drawn.difference[at]), color, FILLED_SIZE / 2)
+    drawn, at = result.cumulative, _furthest(result)
+    end = (float(drawn.fractile[at]), float(drawn.difference[at]))
+    return Arrow(*end, of.style.color, FILLED_SIZE / 2)
 
 
 def _ends(result: MethodResult) -> tuple[float, float]:
@@ -146,9 +149,9 @@ def _ends(result: MethodResult) -> tuple[float, float]:
     return float(difference.min()), float(difference.max())
 
 
-def _extremes(result: MethodResult, *, first: bool) -> Layer:
+def _extremes(of: Subject, result: MethodResult, *, first: bool) -> Layer:
     """The ends of the Kuiper range, and the KS point last, because it covers one of them."""
-    drawn, of = result.cumulative, method(result)
+    drawn = result.cumulative
     difference: FloatArray = drawn.difference
     top, bottom = int(difference.argmax()), int(difference.argmin())
     furthest = _furthest(result)

@@ -8,7 +8,7 @@ from calib.analysis.decisions import CostCurves, DecisionTable, NetBenefit
 from calib.calibrators import CALIBRATORS
 from calib.figures.axes import PanelAxis
 from calib.figures.chart import Chart, chart, draw
-from calib.figures.layers import Layer, Values, method, reference
+from calib.figures.layers import Layer, Subject, Values, method, reference
 from calib.figures.panels import Panels, one
 from calib.figures.theme import Dash
 from calib.numerics.arrays import FloatArray
@@ -20,7 +20,9 @@ LEVEL_HOVER = "%{y:.4f}<extra>%{fullData.name}</extra>"
 
 
 @chart
-def cost_chart(curves: CostCurves, table: DecisionTable, methods: Sequence[str]) -> Chart:
+def cost_chart(
+    curves: CostCurves, table: DecisionTable, methods: Sequence[str], *, recommended: str = ""
+) -> Chart:
     """Expected cost per row by threshold.
 
     Parameters
@@ -32,6 +34,8 @@ def cost_chart(curves: CostCurves, table: DecisionTable, methods: Sequence[str])
         method, and the threshold with the lowest cost in hindsight.
     methods : sequence of str
         Keys of the methods.
+    recommended : str
+        Key of the method that the analysis recommends, which is blue.
 
     Examples
     --------
@@ -52,8 +56,11 @@ def cost_chart(curves: CostCurves, table: DecisionTable, methods: Sequence[str])
         _reference("treat all", whole, all_, "Flag all", LEVEL_HOVER, dash="dash"),
         _reference("treat none", whole, none, "Flag none", LEVEL_HOVER),
     ]
-    layers += [_curve("cost", key, curves.threshold, curves.cost[key]) for key in methods]
-    layers += [_mark(table, key) for key in methods]
+    layers += [
+        _curve("cost", method(key, recommended), curves.threshold, curves.cost[key])
+        for key in methods
+    ]
+    layers += [_mark(table, method(key, recommended)) for key in methods]
     if table.costs.capacity is None:
         layers.append(_threshold_line(table.costs.threshold, ends))
     sentences = [
@@ -71,7 +78,11 @@ def cost_chart(curves: CostCurves, table: DecisionTable, methods: Sequence[str])
 
 @chart
 def net_benefit_chart(
-    curves: NetBenefit, methods: Sequence[str], *, threshold: float | None = None
+    curves: NetBenefit,
+    methods: Sequence[str],
+    *,
+    threshold: float | None = None,
+    recommended: str = "",
 ) -> Chart:
     """Net benefit by threshold (decision curve), compared with flagging all rows or none.
 
@@ -83,6 +94,8 @@ def net_benefit_chart(
         Keys of the methods.
     threshold : float, optional
         A threshold to mark.
+    recommended : str
+        Key of the method that the analysis recommends, which is blue.
 
     References
     ----------
@@ -103,7 +116,9 @@ def net_benefit_chart(
         _reference("treat none", [0.0, 1.0], [0.0, 0.0], "Flag none", LEVEL_HOVER),
         _reference("treat all", at, all_, "Flag all", CURVE_HOVER, dash="dash"),
     ]
-    layers += [_curve("benefit", key, at, curves.benefit[key]) for key in methods]
+    layers += [
+        _curve("benefit", method(key, recommended), at, curves.benefit[key]) for key in methods
+    ]
     if threshold is not None:
         layers.append(_threshold_line(threshold, ends))
     return draw(
@@ -120,14 +135,13 @@ def _reference(key: str, x: Values, y: Values, name: str, hover: str, dash: Dash
     return Layer(key, x, y, line=line, name=name, hover=hover, legend=True)
 
 
-def _curve(key: str, method_key: str, threshold: FloatArray, values: FloatArray) -> Layer:
-    of = method(method_key)
+def _curve(key: str, of: Subject, threshold: FloatArray, values: FloatArray) -> Layer:
     return Layer(key, threshold, values, of=of, line=of.line(), hover=CURVE_HOVER, legend=True)
 
 
 def _over_thresholds(title: str, ends: Sequence[float]) -> Panels:
     """A panel with all thresholds across."""
-    across = PanelAxis("Threshold", range=[-0.01, 1.01], nticks=6)
+    across = PanelAxis("Threshold", range=[-0.01, 1.01], nticks=6, tickformat=".0%")
     return one(across, PanelAxis(title, range=ends, nticks=6, tickformat="~g"), WIDTH, HEIGHT)
 
 
@@ -137,9 +151,9 @@ def _threshold_line(threshold: float, ends: Sequence[float]) -> Layer:
     return Layer("threshold", [threshold] * 2, ends, line=line, name=name, legend=True)
 
 
-def _mark(table: DecisionTable, key: str) -> Layer:
+def _mark(table: DecisionTable, of: Subject) -> Layer:
     """A marker at the capacity of a method, or at its lowest cost."""
-    decision = table.methods[key]
+    decision = table.methods[of.key]
     if table.costs.capacity is not None:
         kind, at, cost = "capacity", decision.threshold, decision.cost.value
         label = f"capacity reached at {probability(at)}: {number(cost)}"
@@ -148,7 +162,6 @@ def _mark(table: DecisionTable, key: str) -> Layer:
         place = "none flagged" if decision.hindsight > 1.0 else f"at {probability(at)}"
         label = f"lowest in hindsight: {number(cost)}, {place}"
     hover = f"{label}<extra>%{{fullData.name}}</extra>"
-    of = method(key)
     return Layer(kind, [at], [cost], of=of, marker=of.marker(10), hover=hover)
 
 

@@ -11,7 +11,7 @@ from calib.analysis import Analysis
 from calib.crossfit.estimates import MethodMetrics
 from calib.figures.axes import padded
 from calib.figures.chart import Chart, chart, draw
-from calib.figures.layers import HOVER_TEXT, Layer, method, reference, whiskers
+from calib.figures.layers import HOVER_TEXT, Layer, Subject, reference, subject, whiskers
 from calib.figures.panels import forest
 from calib.metrics import matrix_metrics
 from calib.text import escaped, with_interval
@@ -92,7 +92,13 @@ def _forest(
             WIDTH,
             ROW_HEIGHT * max(len(results), 1),
         ),
-        [zero, *(_row(result, metric, row) for row, result in enumerate(results))],
+        [
+            zero,
+            *(
+                _row(subject(analysis, result), result, metric, row)
+                for row, result in enumerate(results)
+            ),
+        ],
         f"{label} of each method minus that of the uncalibrated scores, with intervals. "
         f"{analysis.recommendation.sentence}",
         of=(metric, analysis.data.name),
@@ -101,8 +107,8 @@ def _forest(
     )
 
 
-def _row(result: MethodMetrics, metric: str, row: int) -> Layer:
-    estimate, of = result.differences[metric], method(result)
+def _row(of: Subject, result: MethodMetrics, metric: str, row: int) -> Layer:
+    estimate = result.differences[metric]
     value, low, high = (np.array([e]) for e in (estimate.value, estimate.low, estimate.high))
     return Layer(
         "difference",
@@ -110,7 +116,7 @@ def _row(result: MethodMetrics, metric: str, row: int) -> Layer:
         [row],
         of=of,
         marker=of.marker(10),
-        error_x=whiskers(value, low, high, of.style.color, thickness=1.75, width=4),
+        error_x=whiskers(value, low, high, of.style.color, thickness=2.25),
         hovertext=[with_interval(estimate, sign=True)],
         hover=HOVER_TEXT,
     )

@@ -161,10 +161,10 @@ const placesOf = axis => {
 
 // The marks of a method are a few paths in each panel. Only their shapes change.
 class MethodMarks {
-    constructor(panels, { color, dash, corners, cap }) {
+    constructor(panels, { color, dash, corners }) {
         const look = { stroke: color, fill: "none" };
         const path = (panel, kind, more = {}) => shape("path", { class: kind, ...look, ...more }, panel.marks);
-        Object.assign(this, { corners, cap });
+        this.corners = corners;
         this.bars = path(panels.diagram, "bars");
         this.line = path(panels.diagram, "line", { "stroke-dasharray": dash });
         this.dots = path(panels.diagram, "dots", { fill: color });
@@ -186,8 +186,6 @@ class MethodMarks {
             if (intervals) {
                 const [across, bottom, top] = [x(bin.meanScore), ...intervals[i].map(y)];
                 bars += `M${at(across)} ${at(bottom)}V${at(top)}`;
-                // The ends of bars tell methods apart without their colours.
-                if (this.cap) for (const end of [bottom, top]) bars += `M${at(across - this.cap)} ${at(end)}h${at(2 * this.cap)}`;
             }
         }
         this.line.setAttribute("d", line(bins.map(bin => [x(bin.meanScore), y(bin.observed)])));

@@ -21,7 +21,7 @@ from calib.analysis import Analysis, MethodResult
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.data.cells import ScoreCells
 from calib.figures.layers import FULL_DOT_AREA, MIN_DOT_SIZE
-from calib.figures.theme import BAND, DASHES, FRAME, GREY, GRID, SYMBOLS, style_of
+from calib.figures.theme import BAND, DASHES, FRAME, GREY, GRID, SYMBOLS, MethodStyle, style_of
 from calib.figures.words import axis_titles, verdicts
 from calib.numerics.few_cells import cell_runs
 
@@ -68,8 +68,9 @@ def explorer_data(
     # The script writes plain text; text for Plotly must be escaped.
     across, upward = map(unescape, axis_titles(analysis))
     level = analysis.settings.confidence_level
+    recommended = analysis.recommendation.method
     drawn = {
-        key: _method(result, cells[key] if key in methods else None)
+        key: _method(result, style_of(key, recommended), cells[key] if key in methods else None)
         for key, result in analysis.methods.items()
     }
     for key, result in analysis.methods.items():
@@ -96,14 +97,13 @@ def explorer_bytes(data: Mapping[str, Any]) -> tuple[str, bytes]:
     return name, json.dumps({"of": name, **data}).encode()
 
 
-def _method(result: MethodResult, cells: ScoreCells | None) -> dict[str, Any]:
-    style, function = style_of(result.key), result.function
+def _method(result: MethodResult, style: MethodStyle, cells: ScoreCells | None) -> dict[str, Any]:
+    function = result.function
     data: dict[str, Any] = {
         "label": result.label,
         "color": style.color,
         "dash": DASHES[style.dash],
         "corners": [[round(x, 4), round(y, 4)] for x, y in SYMBOLS[style.symbol]],
-        "cap": style.cap,
         "null_half_width": result.cumulative.null_half_width,
     }
     if function.has_curve:

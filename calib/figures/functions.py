@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calib.analysis import Analysis, MethodResult
+from calib.analysis import Analysis
 from calib.analysis.functions import function_findings
 from calib.curves.functions import CalibrationFunction, CompactLogitCurve
 from calib.figures.axes import LINEAR, AxisKind, PanelAxis, Scale, scale_for
@@ -23,13 +23,13 @@ from calib.figures.layers import (
     dots,
     few_entry,
     legend_entry,
-    method,
     reference,
+    subject,
 )
 from calib.figures.panels import square, stacked
 from calib.figures.reliability import histogram_layer
 from calib.figures.summary import Words, placed
-from calib.figures.theme import ADVISED, LINE_WIDTH, MethodStyle, faded, style_of
+from calib.figures.theme import LINE_WIDTH, MethodStyle, faded, style_of
 from calib.figures.words import verdicts
 from calib.numerics.arrays import FloatArray
 from calib.text import escaped, significant
@@ -100,25 +100,31 @@ def functions_chart(
     notes, leaders = _labels(analysis, labels, scale) if len(labels) <= MAX_LABELS else ([], [])
     layers = [diagonal(scale, "Identity", legend=not notes)]
     layers += [dots(observed, bins, scale, joined=False)]
-    layers += [_before(r, before[r.key], scale) for r in results if r.key in before]
+    layers += [
+        _before(subject(analysis, r), before[r.key], scale) for r in results if r.key in before
+    ]
     layers += [legend_entry(BY_RULE, marker=False)] if before else []
     advised = analysis.recommendation.method
     # The recommended curve is drawn last, so that no other covers it.
     for result in sorted(results, key=lambda result: result.key == advised):
         if result.key != "uncalibrated":
-            of = method(result)
-            line = replace(of.line(), color=faded(of.style.color, 0.75)) if advised else of.line()
-            if result.key == advised:
-                line = Line(ADVISED, 3.0)
+            of = subject(analysis, result)
+            line = of.line(3.0) if result.key == advised else of.line()
+            if advised and result.key != advised:
+                line = replace(line, color=faded(of.style.color, 0.75))
             layer = _function("map", result.function, scale, line)
             layers.append(replace(layer, of=of, legend=not notes))
+    raw, heights = subject(analysis, "uncalibrated"), analysis.uncalibrated.histogram
     unit = "Weight" if analysis.data.weighted else "Rows"
-    layers += [*leaders, histogram_layer(analysis.uncalibrated, scale, unit, filled=True)]
-    layers += [_knots(result, row, scale) for row, result in enumerate(bent)]
+    layers += [*leaders, histogram_layer(raw, heights, scale, unit, filled=True)]
+    layers += [
+        _knots(subject(analysis, result), result.function.knots, row, scale)
+        for row, result in enumerate(bent)
+    ]
     layers += [legend_entry(observed, line=False), *few_entry([bins.few])]
     across, upward = (scale.axis(title) for title in ("Score", "Calibrated probability"))
-    heights = PanelAxis(rangemode="tozero", showticklabels=False, ticks="", showgrid=False)
-    panels = [(upward, SIDE), (heights, HISTOGRAM_HEIGHT), *_strip(len(bent))]
+    below = PanelAxis(rangemode="tozero", showticklabels=False)
+    panels = [(upward, SIDE), (below, HISTOGRAM_HEIGHT), *_strip(len(bent))]
     return draw(
         "functions",
         # All panels have one x-axis, so a knot stays under its bend at any width and zoom.
@@ -195,8 +201,6 @@ def _strip(n_rows: int) -> list[tuple[PanelAxis, int]]:
         "Knots",
         range=[n_rows, -1],
         showticklabels=False,
-        ticks="",
-        showgrid=False,
         fixedrange=True,
     )
     return [(rows, KNOT_ROW_HEIGHT * (n_rows + 1))]
@@ -218,15 +222,13 @@ def _function(key: str, function: CalibrationFunction, scale: Scale, line: Line)
     return Layer(key, x, y, line=line, hover="score %{x:.4f}, calibrated %{y:.4f}" + HOVER_NAME)
 
 
-def _before(result: MethodResult, function: CalibrationFunction, scale: Scale) -> Layer:
-    of = method(result)
+def _before(of: Subject, function: CalibrationFunction, scale: Scale) -> Layer:
     line = Line(faded(of.style.color, 0.35), 2.5 * LINE_WIDTH)
     layer = _function(f"by rule {of.key}", function, scale, line)
     return replace(layer, name=f"{of.name}, automatic ε", group=BY_RULE.key)
 
 
-def _knots(result: MethodResult, row: int, scale: Scale) -> Layer:
-    knots, of = result.function.knots, method(result)
+def _knots(of: Subject, knots: FloatArray, row: int, scale: Scale) -> Layer:
     return Layer(
         "knots",
         scale.beyond(knots),
@@ -273,7 +275,7 @@ def compact_logit_chart(analysis: Analysis) -> Chart:
         used.score.astype(np.float32),
         used.transformed.astype(np.float32),
         name=f"ε = {significant(used.epsilon, 2)}",
-        line=Line(style_of("spline").color),
+        line=Line(subject(analysis, "spline").style.color),
         hover="score %{x:.4f}, transformed %{y:.4f}<extra></extra>",
         legend=True,
     )

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from calib.analysis import Analysis
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.estimates import MethodMetrics
@@ -21,6 +22,7 @@ from calib.figures.theme import (
     GREY,
     LINE_WIDTH,
     OUTCOME,
+    RIM,
     Dash,
     MethodStyle,
     faded,
@@ -78,7 +80,7 @@ class Bars:
     arrayminus: FloatArray
     color: str
     thickness: float = 1.25
-    width: float = 0.0
+    width: float = field(default=0.0, init=False)  # They have no caps.
     type: str = field(default="data", init=False)
     symmetric: bool = field(default=False, init=False)
 
@@ -96,8 +98,8 @@ class Subject:
         return Line(self.style.color, width, self.style.dash)
 
     def faint_line(self) -> Line:
-        """A line through markers."""
-        return Line(faded(self.style.color, 0.7), 1.5, self.style.dash)
+        """A line through many markers."""
+        return Line(self.style.color, 1.5, self.style.dash)
 
     def marker(
         self,
@@ -105,14 +107,21 @@ class Subject:
         symbol: str | Sequence[str] | None = None,
         line: Line | None = None,
     ) -> Marker:
-        """Its marker, or another symbol in its colour."""
-        return Marker(self.style.color, symbol=symbol or self.style.symbol, size=size, line=line)
+        """Its marker, or another symbol in its colour, with a rim unless `line` is set."""
+        edge = line or Line(RIM, 1)
+        return Marker(self.style.color, symbol=symbol or self.style.symbol, size=size, line=edge)
 
 
-def method(shown: MethodMetrics | str) -> Subject:
-    """A method, from its part of an analysis or by its key."""
+def method(shown: MethodMetrics | str, recommended: str = "") -> Subject:
+    """A method, from its part of an analysis or by its key, beside the recommended method."""
     calibrator = CALIBRATORS[shown] if isinstance(shown, str) else shown
-    return Subject(calibrator.key, escaped(calibrator.label), style_of(calibrator.key))
+    style = style_of(calibrator.key, recommended)
+    return Subject(calibrator.key, escaped(calibrator.label), style)
+
+
+def subject(analysis: Analysis, shown: MethodMetrics | str) -> Subject:
+    """A method in the style that it has in all charts of an analysis."""
+    return method(shown, analysis.recommendation.method)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -229,10 +238,9 @@ def whiskers(
     color: str,
     *,
     thickness: float = 1.25,
-    width: float = 0.0,
 ) -> Bars:
     """Intervals around the points of a layer: its `error_x` or `error_y`."""
-    return Bars(high - value, value - low, color, thickness, width)
+    return Bars(high - value, value - low, color, thickness)
 
 
 def stars(
@@ -290,7 +298,7 @@ def dots(of: Subject, curve: ReliabilityCurve, scale: Scale, *, joined: bool = T
         scale.at(curve.mean_score),
         y,
         of=of,
-        line=Line(faded(color, 0.6), 1, of.style.dash) if joined else None,
+        line=of.line() if joined else None,
         marker=Marker(
             color,
             symbol=symbols(of, curve.few),
@@ -299,9 +307,9 @@ def dots(of: Subject, curve: ReliabilityCurve, scale: Scale, *, joined: bool = T
             # Plotly's unit is twice the weight over the squared diameter in pixels.
             sizeref=2.0 * float(curve.weight.sum()) / FULL_DOT_AREA,
             sizemin=MIN_DOT_SIZE / 2,
-            line=Line(color, 1.25),
+            line=Line(RIM, 1.25),
         ),
-        error_y=whiskers(y, low, high, faded(color, 0.7), width=of.style.cap),
+        error_y=whiskers(y, low, high, faded(color, 0.7)),
         # A click selects a dot. The others keep their look.
         unselected_opacity=1.0,
         # A page learns from these which bin was selected: its position, and the method.

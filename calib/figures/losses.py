@@ -14,7 +14,7 @@ from calib.crossfit.epsilon import EpsilonCurve
 from calib.curves.functions import LambdaPath
 from calib.figures.axes import PanelAxis, count_axis, log_axis, padded
 from calib.figures.chart import Chart, chart, draw
-from calib.figures.layers import Layer, Line, Subject, Values, reference
+from calib.figures.layers import Layer, Line, Subject, Values, reference, subject
 from calib.figures.layers import method as method_of
 from calib.figures.panels import Panels, one, stacked
 from calib.figures.theme import MethodStyle, style_of
@@ -63,7 +63,7 @@ def lambda_path_chart(analysis: Analysis, method: str) -> Chart:
     path = result.function.path
     if path is None:
         raise ValueError(f"method must have a lambda path, got {method!r}.")
-    of, across = method_of(result), log_axis("Penalty weight λ (smoother →)", path.lambdas)
+    of, across = subject(analysis, result), log_axis("Penalty weight λ (smoother →)", path.lambdas)
     ends, at = _loss_range(path.losses), float(path.lambdas[path.chosen])
     name = f"In use: λ = {significant(at)}"
     layers = [Layer("in use", [at, at], ends, line=reference(1.25), name=name, legend=True)]
@@ -114,7 +114,7 @@ def epsilon_chart(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> Chart:
         replace(
             _path(
                 "log loss",
-                method_of(analysis.methods[curve.key]),
+                subject(analysis, curve.key),
                 curve.epsilon,
                 curve.log_loss,
                 _position(curve, used.epsilon),

@@ -86,7 +86,7 @@ def grid(
     for number, (panel, (x_name, y_name)) in enumerate(zip(panels, names, strict=True)):
         row, column = divmod(number, columns)
         x = replace(panel.x, domain=across[column], anchor=y_name)
-        y = replace(panel.y, domain=upward[row], anchor=x_name)
+        y = replace(panel.y, domain=upward[row], anchor=x_name, showgrid=not panel.x.showgrid)
         if panel.square:
             x, y = _squared(x, y, x_name)
         if shared:
@@ -122,13 +122,14 @@ def stacked(
     for number, (y, pixels) in enumerate(panels):
         name = f"y{number + 1}" if number else "y"
         ends = [(top - pixels) / height, top / height]
-        axes[name] = replace(y, domain=ends, anchor="x" if number else y.anchor)
+        anchor = "x" if number else y.anchor
+        axes[name] = replace(y, domain=ends, anchor=anchor, showgrid=not number)
         names.append(("x", name))
         top -= pixels + gap
     if square:
         x, axes["y"] = _squared(x, axes["y"], "x")
     if len(panels) > 1:
-        x = replace(x, anchor=names[-1][1], mirror="all")
+        x = replace(x, anchor=names[-1][1])
     return Panels({"x": x} | axes, names, width, height)
 
 
@@ -143,13 +144,9 @@ def forest(
         range=[len(labels) - 0.5, -0.5],
         tickvals=list(range(len(labels))),
         ticktext=list(labels),
-        ticks="",
-        ticklabelstandoff=6,
-        showgrid=False,
-        showline=False,
         fixedrange=True,
     )
-    across = PanelAxis(title, range=list(limits), nticks=6, tickformat="~g", mirror=False)
+    across = PanelAxis(title, range=list(limits), nticks=6, tickformat="~g", showgrid=True)
     return one(across, rows, width, height)
 
 

@@ -45,7 +45,7 @@ KS_PANEL = list(PANELS).index("ks")
 
 
 @chart
-def period_chart(tables: Mapping[str, PeriodTable]) -> Chart:
+def period_chart(tables: Mapping[str, PeriodTable], *, recommended: str = "") -> Chart:
     """Calibration over time: base rate, slope, intercept and KS error of each period.
 
     A star marks a KS error whose Holm-adjusted p-value is below 0.05. Hollow markers are periods
@@ -55,6 +55,8 @@ def period_chart(tables: Mapping[str, PeriodTable]) -> Chart:
     ----------
     tables : mapping of str to PeriodTable
         Results of `calib.periods.period_table` by method key, for the same periods.
+    recommended : str
+        Key of the method that the analysis recommends, which is blue.
 
     Examples
     --------
@@ -78,9 +80,10 @@ def period_chart(tables: Mapping[str, PeriodTable]) -> Chart:
         gap=GAP,
     )
     layers = [_line(OBSERVED, first, "base_rate", 0)]
-    for key, table in tables.items():
-        layers += _method(method(key), table)
-    layers += [legend_entry(of) for of in (OBSERVED, *map(method, tables))]
+    subjects = [method(key, recommended) for key in tables]
+    for of, table in zip(subjects, tables.values(), strict=True):
+        layers += _method(of, table)
+    layers += [legend_entry(of) for of in (OBSERVED, *subjects)]
     layers += few_entry(table.few for table in tables.values())
     ends = padded(at, margin=MARGIN, least=0.5)
     layers += [

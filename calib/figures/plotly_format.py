@@ -12,7 +12,7 @@ from typing import Any
 from calib.figures.axes import PanelAxis
 from calib.figures.layers import Arrow, Bars, Layer, Line, Marker, Note
 from calib.figures.panels import AxisNames, Panels, SharedTitles
-from calib.figures.theme import FRAME, GRID, TITLE_SIZE
+from calib.figures.theme import GRID, TITLE_SIZE
 
 Dictionary = dict[str, Any]
 
@@ -23,11 +23,11 @@ AXIS_LOOK: Dictionary = {
     "ticklabelposition": "outside",
     "gridcolor": GRID,
     "gridwidth": 1,
+    # Streamlit's theme would draw some of these.
     "zeroline": False,
-    "linecolor": FRAME,
-    "linewidth": 1,
-    "ticklen": 4,
-    "tickcolor": FRAME,
+    "showline": False,
+    "ticks": "",
+    "ticklabelstandoff": 6,
 }
 # These properties of layers and axes have another name or form in Plotly's format.
 TRANSLATED = {

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from calib.analysis import Analysis, MethodResult
+from calib.analysis import Analysis
 from calib.curves.rate import RateCurve
 from calib.curves.reliability import ReliabilityCurve
 from calib.figures.axes import LINEAR, AxisKind, Scale, count_axis, scale_for
@@ -23,13 +23,14 @@ from calib.figures.layers import (
     dots,
     few_entry,
     legend_entry,
-    method,
     rate_layers,
+    subject,
 )
 from calib.figures.layers import band as band_layer
 from calib.figures.panels import square, stacked
-from calib.figures.theme import GREY, LINE_WIDTH, OUTCOME, MethodStyle, faded
+from calib.figures.theme import GREY, OUTCOME, MethodStyle, faded
 from calib.figures.words import axis_titles, verdicts
+from calib.numerics.arrays import FloatArray
 from calib.text import count, escaped, shortened, span
 
 SIDE, GAP, HISTOGRAM_HEIGHT, OVERLAY_SIDE = 380, 14, 76, 330
@@ -97,8 +98,8 @@ def reliability_chart(
     scale = scale_for(axis, curves)
     layers = [band_layer(curves[0], scale)] if band else []
     layers += [diagonal(scale), *rate_layers(lines, scale)]
-    layers += [dots(method(r), r.reliability, scale, joined=not lines) for r in results]
-    layers += [legend_entry(method(result), line=not lines) for result in results]
+    layers += [dots(subject(analysis, r), r.reliability, scale, joined=not lines) for r in results]
+    layers += [legend_entry(subject(analysis, result), line=not lines) for result in results]
     layers += few_entry(curve.few for curve in curves)
     if ring:
         layers.append(_ring(analysis.methods[ring[0]].reliability, ring[1], scale))
@@ -106,9 +107,12 @@ def reliability_chart(
     panels = [(upward, SIDE)]
     if histogram:
         unit = "Weight" if analysis.data.weighted else "Rows"
-        layers += [histogram_layer(r, scale, unit, filled=len(results) == 1) for r in results]
+        layers += [
+            histogram_layer(subject(analysis, r), r.histogram, scale, unit, len(results) == 1)
+            for r in results
+        ]
         highest = max(float(r.histogram.max()) for r in results)
-        panels.append((count_axis(unit, highest, nticks=3, mirror=False), HISTOGRAM_HEIGHT))
+        panels.append((count_axis(unit, highest, nticks=3), HISTOGRAM_HEIGHT))
     drawn = [f"{len(curves[0].rows)} occupied bins", *(RATES[line.kind][0] for line in lines)]
     settings = analysis.settings
     return draw(
@@ -136,16 +140,17 @@ def _ring(curve: ReliabilityCurve, position: int, scale: Scale) -> Layer:
     )
 
 
-def histogram_layer(result: MethodResult, scale: Scale, unit: str, *, filled: bool) -> Layer:
+def histogram_layer(
+    of: Subject, heights: FloatArray, scale: Scale, unit: str, filled: bool
+) -> Layer:
     """Steps over equal intervals of the score."""
-    of, heights = method(result), result.histogram
     edges = np.linspace(0.0, 1.0, len(heights) + 1)
     ends = edges.tolist()
     texts = [
         f"scores {span(low, high)}<br>{count(weight)} {unit.lower()}"
         for low, high, weight in zip(ends[:-1], ends[1:], heights.tolist(), strict=True)
     ]
-    width = 1 if filled else LINE_WIDTH - 0.5
+    width = 1 if filled else 1.25
     return Layer(
         "histogram",
         scale.at(np.concatenate([[0.0], edges])),

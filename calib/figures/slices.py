@@ -35,7 +35,9 @@ MAX_ROWS = 24
 
 
 @chart
-def slice_chart(gaps: Mapping[str, SliceGaps], *, most: int = MAX_ROWS) -> Chart:
+def slice_chart(
+    gaps: Mapping[str, SliceGaps], *, most: int = MAX_ROWS, recommended: str = ""
+) -> Chart:
     """Forest plot of observed minus predicted of each slice, strongest evidence at the top.
 
     A star marks an interval whose Holm-adjusted p-value is below 0.05. Slices with fewer than 30
@@ -48,6 +50,8 @@ def slice_chart(gaps: Mapping[str, SliceGaps], *, most: int = MAX_ROWS) -> Chart
         determines the order.
     most : int
         Largest number of slices to draw.
+    recommended : str
+        Key of the method that the analysis recommends, which is blue.
 
     Examples
     --------
@@ -67,7 +71,9 @@ def slice_chart(gaps: Mapping[str, SliceGaps], *, most: int = MAX_ROWS) -> Chart
     layers = [Layer("zero", [0.0, 0.0], whole, line=reference(1.25, dash=None))]
     for place, (key, table) in enumerate(gaps.items()):
         offset = 0.0 if len(gaps) == 1 else (place - (len(gaps) - 1) / 2) * 0.32
-        layers += _method(method(key), table, shown, np.arange(len(shown)) + offset, limits)
+        layers += _method(
+            method(key, recommended), table, shown, np.arange(len(shown)) + offset, limits
+        )
     names = [shortened(first.names[i]) for i in shown]
     labels, height = (
         [escaped(name) for name in names],
@@ -125,7 +131,7 @@ def _dots(
         y,
         of=of,
         marker=marker,
-        error_x=whiskers(gap, low, high, marker.color, thickness=1.5, width=3),
+        error_x=whiskers(gap, low, high, marker.color, thickness=2.25),
         # The page learns from these which slice was selected.
         customdata=gaps.number[chosen],
         hovertext=[_describe(gaps, int(i)) for i in chosen],

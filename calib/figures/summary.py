@@ -15,17 +15,16 @@ from calib.crossfit.estimates import MethodMetrics
 from calib.curves.reliability import ReliabilityCurve
 from calib.figures.axes import LINEAR, PanelAxis
 from calib.figures.chart import Chart, chart, draw
-from calib.figures.layers import Layer, Line, Note, Subject, area, band, diagonal, dots
+from calib.figures.layers import Layer, Line, Note, Subject, area, band, diagonal, dots, subject
 from calib.figures.panels import stacked
 from calib.figures.reliability import histogram_layer
 from calib.figures.svg import interval_bar
-from calib.figures.theme import ADVISED, DOUBT, GREY, MethodStyle, faded
+from calib.figures.theme import ADVISED, DOUBT, GREY, faded
 from calib.figures.words import axis_titles, verdicts
 from calib.numerics.arrays import FloatArray
 from calib.text import escaped, level, percents, shortened
 
 SIDE, GAP, HISTOGRAM = 380, 12, 36
-PERCENT = {step / 5: f"{20 * step}%" for step in range(6)}
 # Sizes of labels as shares of the panel, whose letters are about 6.4 by 15 pixels.
 LETTER, LINE_HEIGHT = 6.4 / SIDE, 15.5 / SIDE
 # A label at most this share of the panel away from its point needs no line to it.
@@ -55,26 +54,21 @@ def summary_chart(analysis: Analysis) -> Chart:
     ['<b>Uncalibrated</b>', 'says 32%, 55% were positive']
     """
     before, after = analysis.uncalibrated, advised(analysis)
-    raw = Subject("uncalibrated", escaped(before.label), MethodStyle(GREY, "solid", "circle"))
+    raw = subject(analysis, before)
     layers = [
         replace(_error(before.reliability), key="error"),
         replace(band(before.reliability, LINEAR, legend=False), line=Line(faded(GREY, 0.5), 1)),
         diagonal(LINEAR, legend=False),
         _dots(raw, before.reliability),
     ]
-    rows = [histogram_layer(before, LINEAR, _unit(analysis), filled=True)]
+    rows = [histogram_layer(raw, before.histogram, LINEAR, _unit(analysis), filled=True)]
     if after is not None:
-        blue = Subject(
-            after.key, escaped(after.label), MethodStyle(ADVISED, "solid", "triangle-up")
-        )
-        layers.append(_dots(blue, after.reliability))
+        layers.append(_dots(subject(analysis, after), after.reliability))
     notes, leaders = _labels(analysis, after)
     across, _ = axis_titles(analysis)
-    x = replace(LINEAR.axis(across, PERCENT), showgrid=False, showline=False, ticks="")
-    y = replace(LINEAR.axis("", PERCENT), showline=False, ticks="")
-    below = PanelAxis(
-        showgrid=False, showline=False, showticklabels=False, rangemode="tozero", ticks=""
-    )
+    x = LINEAR.axis(across)
+    y = LINEAR.axis()
+    below = PanelAxis(showticklabels=False, rangemode="tozero")
     return draw(
         "summary",
         stacked(x, [(y, SIDE), (below, HISTOGRAM)], SIDE, GAP, square=True),
@@ -129,7 +123,7 @@ def _unit(analysis: Analysis) -> str:
 def _dots(of: Subject, curve: ReliabilityCurve) -> Layer:
     layer = dots(of, curve, LINEAR)
     marker = layer.marker and replace(layer.marker, size=9.0, sizemode=None, sizeref=None)
-    return replace(layer, line=of.line(2.25 if of.style.color == ADVISED else 1.5), marker=marker)
+    return replace(layer, marker=marker)
 
 
 def _error(curve: ReliabilityCurve) -> Layer:

@@ -108,7 +108,7 @@ class Plot:
         return [f"<svg {place}>{''.join(parts)}</svg>"] if parts else []
 
     def axes(self) -> Iterator[str]:
-        """Grid, frame, ticks and titles."""
+        """Grid, labels and titles."""
         bottom, right = self.top + self.height, self.left + self.width
         for value, words in _ticks(self.x_axis, self.x_range):
             x = self.x([value])[0]
@@ -122,17 +122,9 @@ class Plot:
                 yield f'<path class="grid" d="M{_px(self.left)} {_px(y)}H{_px(right)}"/>'
             if self.y_axis.showticklabels is not False:
                 yield _text(words, self.left - 7, y + 4, "end", TEXT_SIZE)
-        if self.y_axis.showline or self.x_axis.showline:
-            yield self._frame(bottom, right)
         if self.labels_x:
             yield _text(self.x_axis.title, self.left + self.width / 2, bottom + 39)
         yield _text(self.y_axis.title, 13, self.top + self.height / 2, turned=True)
-
-    def _frame(self, bottom: float, right: float) -> str:
-        corner = f"M{_px(self.left)} {_px(self.top)}V{_px(bottom)}H{_px(right)}"
-        closed = f"V{_px(self.top)}z" if self.y_axis.mirror and self.x_axis.mirror else ""
-        only_x = f"M{_px(self.left)} {_px(bottom)}H{_px(right)}"
-        return f'<path class="frame" d="{corner + closed if self.y_axis.showline else only_x}"/>'
 
 
 def _px(value: float) -> str:

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 GREY = "#7F7F7F"
-GRID = "rgba(127, 127, 127, 0.17)"
+GRID = "rgba(127, 127, 127, 0.2)"
 FRAME = "rgba(127, 127, 127, 0.55)"
 BAND = "rgba(127, 127, 127, 0.20)"
-LINE_WIDTH = 1.75
+# The edge of filled markers has the colour of a light page. A dark page gives it its own colour.
+RIM = "#FFFFFF"
+LINE_WIDTH = 2.25
 TICK_SIZE, TITLE_SIZE = 12, 13
-INK = "#1F2933"
+INK = "#10161C"
 # The colour of observed outcomes. No method has it, because charts draw both.
 OUTCOME = "#AA3377"
-# On the chart of the answer the recommended calibrator and the error have these colours.
+# The recommended calibrator, and the shaded error of uncalibrated scores.
 ADVISED, DOUBT = "#0072B2", "#D55E00"
 
 CONFIG: Mapping[str, Any] = {
@@ -90,11 +92,6 @@ class MethodStyle:
     symbol: str
 
     @property
-    def cap(self) -> int:
-        """Half the width in pixels of the ends of its error bars; bars of circles have none."""
-        return 0 if self.symbol == "circle" else 4
-
-    @property
     def hollow(self) -> str:
         """The symbol without its fill."""
         return f"{self.symbol}-open"
@@ -106,18 +103,18 @@ class MethodStyle:
 # Machado's simulation). Logistic's violet is far from the other default methods' for all eyes.
 METHOD_STYLES: Mapping[str, MethodStyle] = {
     "uncalibrated": MethodStyle(GREY, "solid", "circle"),
-    "platt": MethodStyle("#0072B2", "dash", "square"),
+    "platt": MethodStyle(ADVISED, "solid", "square"),
     "logistic": MethodStyle("#A346F5", "longdash", "pentagon"),
-    "isotonic": MethodStyle("#CC8400", "solid", "diamond"),
+    "isotonic": MethodStyle("#CC8400", "dot", "diamond"),
     "beta": MethodStyle("#009E73", "dashdot", "triangle-up"),
-    "spline": MethodStyle("#C04000", "solid", "triangle-down"),
+    "spline": MethodStyle("#C04000", "longdashdot", "triangle-down"),
     "temperature": MethodStyle("#CC79A7", "dot", "cross"),
     "beta_am": MethodStyle("#44AA99", "longdash", "triangle-left"),
     "beta_ab": MethodStyle("#999933", "dash", "triangle-right"),
     "splinecalib": MethodStyle("#CC6677", "dash", "x"),
     "ks_spline": MethodStyle("#A0522D", "dashdot", "star"),
     "ispline": MethodStyle("#88CCEE", "dashdot", "hexagon"),
-    "pwl": MethodStyle("#B08D57", "solid", "hexagram"),
+    "pwl": MethodStyle("#B08D57", "dash", "hexagram"),
     "histogram": MethodStyle("#B8860B", "longdashdot", "octagon"),
     "venn_abers": MethodStyle("#9467BD", "longdash", "star-square"),
     "clip": MethodStyle("#A6A6A6", "dot", "star-triangle-up"),
@@ -130,9 +127,22 @@ METHOD_STYLES: Mapping[str, MethodStyle] = {
 OTHER_STYLE = MethodStyle("#8A7FA8", "dot", "bowtie")
 
 
-def style_of(key: str) -> MethodStyle:
-    """The style of a method. Methods without a style of their own share one."""
-    return METHOD_STYLES.get(key, OTHER_STYLE)
+def style_of(key: str, recommended: str = "") -> MethodStyle:
+    """The style of a method in an analysis that recommends a method.
+
+    The recommended method is blue and solid in every chart. It swaps colour and dash with the
+    method that is blue otherwise, so each method keeps one style within an analysis. Methods
+    without a style of their own share one.
+    """
+    style = METHOD_STYLES.get(key, OTHER_STYLE)
+    if recommended in ("", "uncalibrated"):
+        return style
+    swapped = METHOD_STYLES.get(recommended, OTHER_STYLE)
+    if key == recommended:
+        return replace(style, color=ADVISED, dash="solid")
+    if style.color == ADVISED:
+        return replace(style, color=swapped.color, dash=swapped.dash)
+    return style
 
 
 def faded(color: str, alpha: float) -> str:

@@ -24,7 +24,7 @@ from calib.figures.functions import compact_logit_chart
 from calib.figures.reliability import STYLES
 from calib.figures.sensitivity import STRATEGIES
 from calib.figures.svg import to_svg
-from calib.figures.theme import FRAME, METHOD_STYLES, OTHER_STYLE, OUTCOME, style_of
+from calib.figures.theme import ADVISED, FRAME, METHOD_STYLES, OTHER_STYLE, OUTCOME, style_of
 from tests.figures.drawn import ALL, BUILDERS, SAMPLES
 
 # These matrices for linear RGB are those of Machado, Oliveira, Fernandes 2009,
@@ -266,6 +266,23 @@ def test_every_method_has_a_colour_a_dash_and_a_marker_of_its_own():
     assert METHOD_STYLES.keys() <= set(CALIBRATORS)
     assert set(DEFAULT_METHODS) <= METHOD_STYLES.keys()
     assert style_of("made up") is OTHER_STYLE
+
+
+@pytest.mark.parametrize("recommended", ["", "uncalibrated", "platt", "isotonic", "made up"])
+def test_the_recommended_method_is_blue_and_no_other(recommended):
+    styles = {key: style_of(key, recommended) for key in {*METHOD_STYLES, recommended or "platt"}}
+    blue = [key for key, style in styles.items() if style.color == ADVISED]
+    assert blue == [recommended if recommended not in ("", "uncalibrated") else "platt"]
+    assert styles[blue[0]].dash == "solid"
+    assert styles["uncalibrated"] == METHOD_STYLES["uncalibrated"]
+    # A method keeps its symbol, and no two have one colour.
+    assert all(styles[key].symbol == style.symbol for key, style in METHOD_STYLES.items())
+    assert len({style.color for style in styles.values()}) == len(styles)
+
+
+def test_a_calibrator_that_is_not_recommended_is_dashed():
+    for key in set(METHOD_STYLES) - {"uncalibrated", "beta"}:
+        assert style_of(key, "beta").dash != "solid", key
 
 
 def test_no_two_methods_have_colours_that_are_hard_to_tell_apart():

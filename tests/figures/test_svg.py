@@ -29,9 +29,10 @@ def analysis():
 
 
 def test_only_a_single_histogram_is_filled(analysis):
+    assert analysis.recommendation.method == "isotonic"
     filled = 'fill="rgba(0, 114, 178, 0.35)"'
-    assert to_svg(reliability_chart(analysis, ["platt"])).count(filled) == 1
-    assert filled not in to_svg(reliability_chart(analysis, ["uncalibrated", "platt"]))
+    assert to_svg(reliability_chart(analysis, ["isotonic"])).count(filled) == 1
+    assert filled not in to_svg(reliability_chart(analysis, ["uncalibrated", "isotonic"]))
 
 
 def test_knots_are_strokes(analysis):

@@ -51,7 +51,8 @@ def slices(report: Contents) -> Section | None:
     blocks: list[Block] = [Paragraph(text), *_reasons_shown(report, report.parts.slices[0].gaps)]
     for part in report.parts.slices:
         blocks.append(Paragraph(_slices_found(report, part)))
-        blocks += [Drawing(slice_chart(part.gaps)), _slice_table(report, part)]
+        drawn = slice_chart(part.gaps, recommended=report.analysis.recommendation.method)
+        blocks += [Drawing(drawn), _slice_table(report, part)]
     return Section("Slices", tuple(blocks))
 
 
@@ -133,7 +134,7 @@ def periods(report: Contents) -> Section | None:
         "Over time",
         (
             Paragraph(text),
-            Drawing(period_chart(part.tables)),
+            Drawing(period_chart(part.tables, recommended=report.analysis.recommendation.method)),
             _period_table(report, part.column, part.tables),
         ),
     )
@@ -179,8 +180,10 @@ def decisions(report: Contents) -> Section | None:
     table = part.table
     shown = [key for key in part.cost.cost if key in table.methods]
     at = None if table.costs.capacity else table.costs.threshold
-    cost = [Drawing(cost_chart(part.cost, table, shown))] if shown else []
-    benefit = net_benefit_chart(part.benefit, list(part.benefit.benefit), threshold=at)
+    blue = report.analysis.recommendation.method
+    cost = [Drawing(cost_chart(part.cost, table, shown, recommended=blue))] if shown else []
+    drawn = list(part.benefit.benefit)
+    benefit = net_benefit_chart(part.benefit, drawn, threshold=at, recommended=blue)
     blocks: list[Block] = [Paragraph(_rule(table), lead=True), *_reasons_shown(report, shown)]
     blocks.append(Beside((*cost, Drawing(benefit))))
     if table.methods:

@@ -90,18 +90,21 @@ def body(session: Session, costs: Costs, shown: tuple[str, ...], model: state.Mo
         st.markdown(verdict(decided, shown, weighted=weighted))
         widgets.why_shown(analysis, shown)
 
+    recommended = analysis.recommendation.method
     cost = session.memo(cost_curves, analysis.held_out, costs)
     benefit = session.memo(net_benefit, analysis.held_out)
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown("### Expected cost")
-        charts.chart(cost_chart(cost, decided, shown), "chart_cost")
+        drawn = cost_chart(cost, decided, shown, recommended=recommended)
+        charts.chart(drawn, "chart_cost")
         rule = "costs" if costs.capacity is None else "capacity"
         frame.reading(COST_READINGS[rule], "the cost curve")
     with right:
         st.markdown("### Net benefit (decision curve)")
         at = None if costs.capacity else costs.threshold
-        charts.chart(net_benefit_chart(benefit, shown, threshold=at), "chart_benefit")
+        drawn = net_benefit_chart(benefit, shown, threshold=at, recommended=recommended)
+        charts.chart(drawn, "chart_benefit")
         st.markdown(" ".join(benefit_sentence(benefit, key) for key in shown))
         frame.reading(BENEFIT_READING, "the decision curve")
 

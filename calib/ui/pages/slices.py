@@ -137,7 +137,7 @@ def body(
         decided = results.decisions(session, model.analysis)
         rates = results.error_rates(session, cut, decided, shown)
     widgets.why_shown(model.analysis, shown)
-    forest(gaps, tests)
+    forest(gaps, tests, model.analysis.recommendation.method)
     table(gaps, tests)
 
     st.markdown(f"### {rates_title(decided)}")
@@ -207,7 +207,9 @@ def time_control(session: Session, rows: Data) -> str:
     return control(session, choices.TIME, names, value=chosen)
 
 
-def forest(gaps: Mapping[str, SliceGaps], tests: Mapping[str, SliceTests]) -> None:
+def forest(
+    gaps: Mapping[str, SliceGaps], tests: Mapping[str, SliceTests], recommended: str
+) -> None:
     for key, test in tests.items():
         sentence = f"{miscalibrated(test)} {with_gaps(gaps[key])}"
         st.markdown(f"**{method_label(key)}**: {plain(sentence)}")
@@ -218,7 +220,7 @@ def forest(gaps: Mapping[str, SliceGaps], tests: Mapping[str, SliceTests]) -> No
         st.warning(REVEALS_OUTCOME)
     picture, reading = st.columns([3, 2], gap="large")
     with picture:
-        charts.chart(slice_chart(gaps), "chart_slices")
+        charts.chart(slice_chart(gaps, recommended=recommended), "chart_slices")
         if len(first) > MAX_ROWS:
             st.caption(
                 f"The {MAX_ROWS} slices with the largest gaps for their size, of {len(first):,}. "
@@ -366,7 +368,8 @@ def show_periods(session: Session, model: state.Model, column: str, methods: Seq
             f"**{method_label(key)}**: evidence against calibration in {marked} of {judged} "
             "periods (KS test, after Holm's correction)."
         )
-    charts.chart(period_chart(periods), "chart_periods")
+    recommended = model.analysis.recommendation.method
+    charts.chart(period_chart(periods, recommended=recommended), "chart_periods")
     sentence = (
         f"{len(first)} periods of {plain(column)} ({UNIT_WORDS.get(first.unit, first.unit)})."
     )
