@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 
 from calib.curves.reliability import FEW_ROWS
 from calib.data.cells import ScoreCells
 from calib.data.views import BinaryView, rows_by_code
+from calib.metrics.base import SlopeIntercept
+from calib.metrics.by_cluster import widened_line
+from calib.metrics.regression import line_estimates
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
+from calib.numerics.intervals import holm
+from calib.numerics.logistic import LogisticFit
+from calib.numerics.threads import single_thread
+from calib.uncertainty import fit_line
 
 
 class GroupTable(Locked):
@@ -28,10 +36,69 @@ class GroupTable(Locked):
         return np.asarray(self.rows < FEW_ROWS)
 
 
-def split_by_group(
-    rows: BinaryView, score: FloatArray, codes: IntArray, n: int
-) -> tuple[IntArray, list[BinaryView], list[ScoreCells]]:
-    """The codes from 0 to n - 1 that have rows, the rows of each with these scores, and cells."""
-    by_code = rows_by_code(replace(rows, score=score), codes, n)
-    groups = list(by_code.values())
-    return np.array(list(by_code), dtype=np.int64), groups, [group.cells() for group in groups]
+class Grouping(Protocol):
+    """The assignment of rows to slices or periods."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    @property
+    def codes(self) -> IntArray: ...
+
+    def __len__(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """The groups that have rows: their codes, names and numbers of rows."""
+
+    number: IntArray
+    names: tuple[str, ...]
+    rows: IntArray
+
+    @classmethod
+    def of(cls, rows: BinaryView, grouping: Grouping) -> Groups:
+        """The groups with rows. Rows of codes below 0 are in no group."""
+        inside = grouping.codes >= 0
+        count = np.bincount(grouping.codes[inside], rows.counts[inside], minlength=len(grouping))
+        number = np.flatnonzero(count > 0).astype(np.int64)
+        names = tuple(grouping.names[i] for i in number)
+        return cls(number, names, count[number].astype(np.int64))
+
+    @property
+    def head(self) -> dict[str, Any]:
+        """The columns that every table of groups has."""
+        return {"names": self.names, "rows": self.rows}
+
+    def adjusted(self, p_value: FloatArray) -> FloatArray:
+        """Holm-adjusted p-values over the groups that have enough rows, NaN for the others."""
+        return holm(np.where(self.rows < FEW_ROWS, np.nan, p_value))
+
+
+@dataclass(frozen=True, slots=True)
+class FittedGroup:
+    """The rows of a group, their cells, and the calibration line."""
+
+    rows: BinaryView
+    cells: ScoreCells
+    fit: LogisticFit | None
+
+    def line(self, confidence_level: float) -> SlopeIntercept:
+        """Slope and intercept, by cluster if groups are named."""
+        return widened_line(self.rows, line_estimates(self.cells, self.fit, confidence_level))
+
+
+def fitted_groups(rows: BinaryView, score: FloatArray, grouping: Grouping) -> list[FittedGroup]:
+    """Each group that has rows, with these scores."""
+    parts = rows_by_code(replace(rows, score=score), grouping.codes, len(grouping)).values()
+    with single_thread():
+        return [FittedGroup(part, cells := part.cells(), fit_line(cells)) for part in parts]
+
+
+def lines_of(
+    groups: list[FittedGroup], confidence_level: float, names: tuple[str, ...]
+) -> dict[str, Any]:
+    """The named numbers of the groups' calibration lines, as arrays."""
+    with single_thread():
+        lines = [group.line(confidence_level) for group in groups]
+    return {name: np.array([getattr(line, name) for line in lines]) for name in names}

@@ -8,7 +8,7 @@ from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
 import calib
-import calib.analysis.slices.tests
+import calib.analysis.groups
 import calib.analysis.verdict
 from calib.analysis.slices import Slicing, slice_by, slice_gaps, slice_tests, sliced_rows
 from calib.analysis.verdict import calibration_tests
@@ -160,7 +160,7 @@ def test_a_slice_is_simulated_and_its_line_fitted_once(monkeypatch):
 
     for module in (calibrated_null, goodness_of_fit):
         counted(module, "draw_noise")
-    for module in (calib.analysis.slices.tests, calib.analysis.verdict, regression):
+    for module in (calib.analysis.groups, calib.analysis.verdict, regression):
         counted(module, "fit_line")
     rng = np.random.default_rng(9)
     score = rng.random(150)

@@ -7,20 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib.analysis.groups import GroupTable, split_by_group
+from calib.analysis.groups import Groups, GroupTable, fitted_groups, lines_of
 from calib.analysis.periods.cutting import Periods, Unit, cut_periods
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.folds import n_positive
-from calib.curves.reliability import FEW_ROWS
 from calib.data.base import Data
 from calib.data.views import BinaryView
-from calib.metrics.by_cluster import widened_line, widened_test
+from calib.metrics.by_cluster import widened_test
 from calib.metrics.cumulative import ks_test
-from calib.metrics.regression import calibration_slope_intercept
 from calib.numerics.arrays import FloatArray, IntArray, arrays_of
 from calib.numerics.clusters import mean_design_effects
-from calib.numerics.intervals import holm, wilson_interval
-from calib.numerics.threads import single_thread
+from calib.numerics.intervals import wilson_interval
 
 LINE = ("slope", "slope_low", "slope_high", "intercept", "intercept_low", "intercept_high")
 
@@ -109,40 +106,31 @@ def period_table(
     >>> table.names, table.base_rate
     (('2020', '2021'), array([0.5, 0.5]))
     """
-    number, parts, cells = split_by_group(rows, score, periods.codes, len(periods))
+    groups, parts = Groups.of(rows, periods), fitted_groups(rows, score, periods)
     if not parts:
         raise ValueError("Periods need rows with a time among those that are scored, got none.")
-    n_rows = np.array([of_period.n_rows for of_period in cells], dtype=np.int64)
+    cells = [part.cells for part in parts]
     base_rate = np.array([of_period.base_rate for of_period in cells])
     effective = np.array(
         [of_period.total_weight**2 / of_period.total_weight_sq for of_period in cells]
     )
-    effect = np.array([_design_effect(part) for part in parts])
+    effect = np.array([_design_effect(part.rows) for part in parts])
     low, high = wilson_interval(base_rate, effective / effect, confidence_level)
-    pairs = list(zip(parts, cells, strict=True))
-    with single_thread():
-        lines = [
-            widened_line(
-                part, calibration_slope_intercept(of_period, confidence_level=confidence_level)
-            )
-            for part, of_period in pairs
-        ]
-    tests = [widened_test(ks_test(of_period), part, of_period) for part, of_period in pairs]
+    tests = [widened_test(ks_test(part.cells), part.rows, part.cells) for part in parts]
     p_value = np.array([test.p_value for test in tests])
     return PeriodTable(
         unit=periods.unit,
-        names=tuple(periods.names[i] for i in number),
-        position=periods.position[number],
-        rows=n_rows,
-        positives=np.array([n_positive(part) for part in parts], dtype=np.int64),
+        **groups.head,
+        position=periods.position[groups.number],
+        positives=np.array([n_positive(part.rows) for part in parts], dtype=np.int64),
         mean_score=np.array([of_period.mean_score for of_period in cells]),
         base_rate=base_rate,
         base_rate_low=low,
         base_rate_high=high,
-        **{name: np.array([getattr(line, name) for line in lines]) for name in LINE},
+        **lines_of(parts, confidence_level, LINE),
         ks=np.array([test.statistic for test in tests]),
         ks_p_value=p_value,
-        ks_p_adjusted=holm(np.where(n_rows < FEW_ROWS, np.nan, p_value)),
+        ks_p_adjusted=groups.adjusted(p_value),
         n_missing=int(rows.counts[periods.codes < 0].sum()),
         confidence_level=confidence_level,
     )

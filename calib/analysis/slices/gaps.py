@@ -8,13 +8,12 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
-from calib.analysis.groups import GroupTable
-from calib.curves.reliability import FEW_ROWS
+from calib.analysis.groups import Groups, GroupTable
 from calib.data.slicing import Slicing
 from calib.data.views import BinaryView
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked, arrays_of
 from calib.numerics.clusters import cluster_squares, mean_design_effects
-from calib.numerics.intervals import holm, normal_quantile, wilson_interval
+from calib.numerics.intervals import normal_quantile, wilson_interval
 
 # With fewer rows of a class, a variance that is estimated from the slice is unreliable.
 MIN_ROWS_OF_CLASS = 10
@@ -112,8 +111,9 @@ def slice_gaps(
     (('north', 'south'), array([ 0.  , -0.25]), array([False,  True]))
     """
     sums = _Sums(rows, score, slicing)
-    number = np.flatnonzero(sums.count > 0)
-    gap, n_rows = sums.gap[number], sums.count[number].astype(np.int64)
+    groups = Groups.of(rows, slicing)
+    number = groups.number
+    gap = sums.gap[number]
     error, null_error = (values[number] for values in sums.standard_errors())
     # If the null standard error is 0, any gap is infinitely significant, and no gap is not
     # significant.
@@ -123,9 +123,8 @@ def slice_gaps(
     half = normal_quantile(confidence_level) * error
     return SliceGaps(
         columns=slicing.columns,
-        names=tuple(slicing.names[i] for i in number),
-        number=number.astype(np.int64),
-        rows=n_rows,
+        **groups.head,
+        number=number,
         positives=sums.positives[number].astype(np.int64),
         mean_score=sums.mean_score[number],
         observed=sums.observed[number],
@@ -134,7 +133,7 @@ def slice_gaps(
         high=gap + half,
         z=z,
         p_value=p_value,
-        p_adjusted=holm(np.where(n_rows < FEW_ROWS, np.nan, p_value)),
+        p_adjusted=groups.adjusted(p_value),
         confidence_level=confidence_level,
     )
 

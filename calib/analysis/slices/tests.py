@@ -7,21 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib.analysis.groups import GroupTable, split_by_group
+from calib.analysis.groups import FittedGroup, Groups, GroupTable, fitted_groups, lines_of
 from calib.analysis.verdict import adjusted, calibration_tests
 from calib.curves.reliability import FEW_ROWS
-from calib.data.cells import ScoreCells
 from calib.data.slicing import Slicing
 from calib.data.views import BinaryView
 from calib.metrics.base import TestResult
-from calib.metrics.by_cluster import clustered_tests, widened_line, widened_test
+from calib.metrics.by_cluster import clustered_tests, widened_test
 from calib.metrics.cumulative import ks_error, ks_test
-from calib.metrics.regression import line_estimates
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, arrays_of
-from calib.numerics.intervals import holm
-from calib.numerics.logistic import LogisticFit
 from calib.numerics.threads import single_thread
-from calib.uncertainty import fit_line
 
 LINE = ("slope", "slope_low", "slope_high")
 
@@ -115,37 +110,29 @@ def slice_tests(
     >>> tests.significant(), tests.slope[:1].round(2)
     (array([ True, False]), array([0.5]))
     """
-    number, slices, cells = split_by_group(rows, score, slicing.codes, len(slicing))
+    groups, slices = Groups.of(rows, slicing), fitted_groups(rows, score, slicing)
     with single_thread():
-        fitted = [
-            (part, of_slice, fit_line(of_slice))
-            for part, of_slice in zip(slices, cells, strict=True)
-        ]
-        lines = [
-            widened_line(part, line_estimates(of_slice, fit, confidence_level))
-            for part, of_slice, fit in fitted
-        ]
-        p_value = np.array([_p_value(*one) for one in fitted])
+        p_value = np.array([_p_value(one) for one in slices])
     return SliceTests(
-        names=tuple(slicing.names[i] for i in number),
-        number=number,
-        rows=np.array([of_slice.n_rows for of_slice in cells], dtype=np.int64),
-        **{name: np.array([getattr(line, name) for line in lines]) for name in LINE},
-        ks=np.array([ks_error(of_slice) for of_slice in cells]),
+        **groups.head,
+        number=groups.number,
+        **lines_of(slices, confidence_level, LINE),
+        ks=np.array([ks_error(one.cells) for one in slices]),
         p_value=p_value,
-        p_adjusted=holm(p_value),
+        p_adjusted=groups.adjusted(p_value),
         confidence_level=confidence_level,
     )
 
 
-def _p_value(rows: BinaryView, cells: ScoreCells, line: LogisticFit | None) -> float:
+def _p_value(of: FittedGroup) -> float:
     """The smallest adjusted p-value of the tests of one slice."""
-    if cells.n_rows < FEW_ROWS:
+    if of.cells.n_rows < FEW_ROWS:
         return float("nan")
-    return float(np.nanmin(list(adjusted(_tests(rows, cells, line)).values())))
+    return float(np.nanmin(list(adjusted(_tests(of)).values())))
 
 
-def _tests(rows: BinaryView, cells: ScoreCells, line: LogisticFit | None) -> dict[str, TestResult]:
-    if rows.group is None:
-        return calibration_tests(cells, line)
-    return {"ks": widened_test(ks_test(cells), rows, cells), **clustered_tests(rows, cells, line)}
+def _tests(of: FittedGroup) -> dict[str, TestResult]:
+    if of.rows.group is None:
+        return calibration_tests(of.cells, of.fit)
+    ks = widened_test(ks_test(of.cells), of.rows, of.cells)
+    return {"ks": ks, **clustered_tests(of.rows, of.cells, of.fit)}
