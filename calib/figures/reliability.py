@@ -29,7 +29,7 @@ from calib.figures.layers import (
 from calib.figures.layers import band as band_layer
 from calib.figures.panels import square, stacked
 from calib.figures.theme import GREY, OUTCOME, MethodStyle, faded
-from calib.figures.words import axis_titles, verdicts
+from calib.figures.words import axis_titles, verdicts, without_band
 from calib.numerics.arrays import FloatArray
 from calib.text import count, escaped, shortened, span
 
@@ -68,7 +68,8 @@ def reliability_chart(
     axis : {"linear", "logit"}
         Scale of both axes. The log-odds axis spreads out probabilities near 0 and 1.
     band, histogram : bool
-        Whether to draw the consistency band, and the histogram of scores.
+        Whether to draw the consistency band, and the histogram of scores. No band is drawn of fewer
+        than 30 rows, or if its median width is above 0.5.
     lines : sequence of RateCurve
         CORP and smooth curves, which are drawn with their bands. Dots are then not joined.
     ring : (str, int), optional
@@ -96,7 +97,7 @@ def reliability_chart(
     results = [analysis.methods[key] for key in methods]
     curves = [result.reliability for result in results]
     scale = scale_for(axis, curves)
-    layers = [band_layer(curves[0], scale)] if band else []
+    layers = [band_layer(curves[0], scale)] if band and not without_band(curves[0]) else []
     layers += [diagonal(scale), *rate_layers(lines, scale)]
     layers += [dots(subject(analysis, r), r.reliability, scale, joined=not lines) for r in results]
     layers += [legend_entry(subject(analysis, result), line=not lines) for result in results]

@@ -7,13 +7,15 @@ from collections.abc import Iterable
 import numpy as np
 
 from calib.analysis import Analysis, MethodResult
-from calib.curves.reliability import ReliabilityCurve
+from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.data.views import parse_view
 from calib.numerics.estimate import Estimate
 from calib.text import escaped, level, number, p_value, plural, shortened
 
 # Charts need at least this number of rows. In a wider band, no dot can be outside.
-MIN_DRAWN_ROWS, MAX_BAND_WIDTH = 10, 0.9
+MIN_DRAWN_ROWS, MAX_DRAWN_WIDTH = 10, 0.9
+# With fewer rows, or in a band that is wider than half of the axis, a band shows too little.
+MAX_BAND_WIDTH = 0.5
 
 # To credit analysts KS is a measure of discrimination, of which more is better.
 KS = "KS calibration error"
@@ -73,9 +75,26 @@ def undrawn(curve: ReliabilityCurve) -> str:
     n = int(curve.rows.sum())
     if n < MIN_DRAWN_ROWS:
         return f"No diagram: {plural(n, 'row')} cannot show a pattern."
-    if float(np.median(curve.band_high - curve.band_low)) < MAX_BAND_WIDTH:
+    if _band_width(curve) < MAX_DRAWN_WIDTH:
         return ""
     return (
         f"No diagram: with about {plural(n // len(curve.rows), 'row')} per bin the dots of a "
         "calibrated model could lie almost anywhere. Choose fewer bins."
     )
+
+
+def without_band(curve: ReliabilityCurve) -> str:
+    """Why a diagram has no consistency band, in a sentence; "" if it has one."""
+    n = int(curve.rows.sum())
+    if n < FEW_ROWS:
+        return f"No band: {plural(n, 'row')} are too few for one."
+    if _band_width(curve) <= MAX_BAND_WIDTH:
+        return ""
+    return (
+        f"No band: with about {plural(n // len(curve.rows), 'row')} per bin, a calibrated model's "
+        "dots could lie in more than half of the diagram. Choose fewer bins."
+    )
+
+
+def _band_width(curve: ReliabilityCurve) -> float:
+    return float(np.median(curve.band_high - curve.band_low))

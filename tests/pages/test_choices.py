@@ -24,6 +24,7 @@ FACTS: set[Fact] = {"draws folds", "sets bins", "uses epsilon", "has columns"}
 SHOWN_BY_THESE_ROWS: dict[str, Any] = {
     "methods": ("uncalibrated", "histogram"),
     "n_bins": 3,
+    "axis": "logit",
     "epsilon": 0.2,
     "n_folds": 3,
     "seed": 7,
@@ -164,7 +165,7 @@ def test_resetting_all_leaves_alone_what_has_no_chip_here():
     session.change(COST_FN, 9.0)
     app.run()
     next(b for b in app.button if b.key == "reset_all").click().run()
-    assert (session[AXIS], session[COST_FN]) == ("linear", 9.0)
+    assert (session[AXIS], session[COST_FN]) == (None, 9.0)
 
 
 @pytest.mark.parametrize("title", common_first(SHOWING, ["Reliability", "Slices"]))

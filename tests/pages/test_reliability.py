@@ -123,6 +123,44 @@ def test_a_control_of_the_explorer_has_no_double_beside_it():
     assert own <= drawn
 
 
+def heading(app):
+    return next(text.value for text in app.markdown if text.value.startswith("## "))
+
+
+def test_it_opens_with_the_verdicts_of_the_shown_methods():
+    app = go(start(), "reliability")
+    answer = "## Uncalibrated: too extreme. Logistic: no evidence against calibration."
+    assert heading(app) == answer
+    app.pills(key="shown").set_value(["uncalibrated", "platt", "logistic", "beta"]).run()
+    answer = "Logistic and Beta: no evidence against calibration."
+    assert heading(app).endswith(answer)
+    assert "too" in heading(app).partition("Platt: ")[2]
+
+
+def drawn_axis(app):
+    return json.loads(explorer_components(app)[1].json)["chosen"]["axis"]
+
+
+def test_rare_positives_start_on_log_odds_axes_unless_a_person_chose():
+    app = go(start(ex="rare_event"), "reliability")
+    assert drawn_axis(app) == "logit"
+    assert "Log-odds axes, because only 2.6%" in said(app)
+    chosen = go(start(ex="rare_event", axis="linear"), "reliability")
+    assert drawn_axis(chosen) == "linear"
+    assert "Log-odds axes" not in said(chosen)
+    assert drawn_axis(go(start(), "reliability")) == "linear"
+
+
+def test_a_band_that_is_wider_than_half_is_a_sentence():
+    wide = upload(start(bins="8"), rows(60), "wide.csv")
+    app = go(wide, "reliability")
+    assert "No band: with about 7 rows per bin" in said(app)
+    assert "95% consistency band" not in traces(app, "chart_reliability")
+    app.slider(key="n_bins").set_value(2).run()
+    assert "No band" not in said(app)
+    assert "95% consistency band" in traces(app, "chart_reliability")
+
+
 def table_of(app, key):
     """The lines of a table, each as the texts of its cells."""
     (body,) = [body for body in metric_tables(app) if f'aria-label="{key}' in body]

@@ -14,6 +14,7 @@ from calib.analysis import Analysis
 from calib.calibrators import CALIBRATORS, score_methods
 from calib.data.base import Data
 from calib.data.views import check_view
+from calib.figures.axes import AxisKind
 from calib.loading.examples import EXAMPLES
 from calib.reports.contents.structure import shown_methods as shown_at_first
 from calib.reports.contents.structure import why_shown as why
@@ -122,6 +123,11 @@ def download(label: str, content: Any, file_name: str, key: str, **more: Any) ->
 def bins(session: Session) -> None:
     control(session, choices.STRATEGY)
     control(session, choices.N_BINS, disabled=session[choices.AUTO_BINS])
+
+
+def axis(session: Session, automatic: AxisKind = "linear") -> None:
+    """The axes of a diagram: those that a person or a link chose, otherwise the automatic ones."""
+    control(session, choices.AXIS, value=session[choices.AXIS] or automatic)
 
 
 def methods(session: Session) -> None:

@@ -59,7 +59,7 @@ def page() -> None:
     session = frame.begin("Functions")
     with widgets.toolbar():
         widgets.control(session, choices.KNOTS)
-        widgets.control(session, choices.AXIS)
+        widgets.axis(session)
     frame.show(session, frame.models(session, one_score=True), partial(body, session))
 
 
@@ -92,7 +92,7 @@ def body(session: Session, model: state.Model) -> None:
 
 def diagrams(session: Session, analysis: LiveAnalysis) -> None:
     by_rule = automatic_calibrators(session, analysis)
-    axis, knots = session[choices.AXIS], session[choices.KNOTS]
+    axis, knots = session[choices.AXIS] or "linear", session[choices.KNOTS]
     draw = partial(functions_chart, axis=axis, highlight_knots=knots, by_rule=by_rule)
     drawn, tested = tuple(analysis.methods), analysis.data.protocol == "test rows"
     left, right = st.columns(2 if tested else [2, 1], gap="medium")

@@ -28,6 +28,8 @@ from calib.analysis.slices import (
     slice_tests,
     sliced_rows,
 )
+from calib.analysis.verdict import Verdict
+from calib.analysis.verdicts import verdict_after
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.settings import Strategy
 from calib.curves.bin_tests import BinTests, bin_tests
@@ -37,6 +39,7 @@ from calib.curves.sensitivity import Sensitivity, ece_sensitivity
 from calib.metrics.by_class import Classwise
 from calib.numerics.arrays import IntArray
 from calib.ui.session.choices import CAPACITY, COST_FN, COST_FP, N_RANGES, UNIT, Chosen
+from calib.ui.session.memo import Keyed
 from calib.ui.session.session import Session
 from calib.ui.session.state import Model
 
@@ -163,6 +166,24 @@ def range_curve(
         confidence_level=level,
         clusters=held_out.clusters(method),
     )
+
+
+def verdict(session: Session, analysis: LiveAnalysis, method: str) -> Verdict:
+    """The verdict of the held-out scores of a method."""
+    if method == "uncalibrated":
+        return analysis.verdict
+    if analysis.after is not None and method == analysis.recommendation.method:
+        return analysis.after
+    # Its inputs without the bins are those of the verdict: another number of bins keeps it.
+    made = Keyed(_verdict, analysis, method)
+    return session.memo(made, analysis.held_out, method, analysis.settings.view)
+
+
+def _verdict(analysis: LiveAnalysis, method: str) -> Verdict:
+    compared = analysis.multiclass
+    after = verdict_after(analysis.held_out, analysis.methods, analysis.settings, method, compared)
+    assert after is not None  # The method is one of the analysis, and calibrated.
+    return after
 
 
 def bins_tested(session: Session, analysis: LiveAnalysis, method: str) -> BinTests:

@@ -13,7 +13,7 @@ from calib.analysis.slices import bin_of
 from calib.figures.explorer import cells_script, explorer_bytes, explorer_data, script, style
 from calib.numerics.arrays import FloatArray
 from calib.ui.controls.widgets import take_answer
-from calib.ui.pages.reliability import chosen_bin
+from calib.ui.pages.reliability import answer, chosen_bin
 from calib.ui.session import choices, results, state
 from calib.ui.session.choices.choice import Choice
 from calib.ui.session.memo import Keyed
@@ -71,8 +71,9 @@ def _chosen(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> d
         at, curve = picked.ring[1], picked.curve
         ends = float(curve.low_edge[at]), float(curve.high_edge[at])
     values = {choice.key: choice.shown(session[choice]) for choice in SENT_CHOICES}
+    values |= {"shown": list(shown), "axis": answer.axis(session, analysis)}
     return {
-        "chosen": {**values, "shown": list(shown), "range": list(ends) or None},
+        "chosen": {**values, "range": list(ends) or None},
         "auto": session[choices.AUTO_BINS],
         "simultaneous": session[choices.BAND] == "simultaneous",
         "clusters": _of_clusters(session, analysis, shown, ends),

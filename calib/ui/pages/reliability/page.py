@@ -13,10 +13,17 @@ from calib.analysis import Analysis
 from calib.curves.rate import RateKind
 from calib.figures.reliability import reliability_chart
 from calib.figures.sensitivity import sensitivity_chart
-from calib.figures.words import undrawn
+from calib.figures.words import undrawn, without_band
 from calib.ui.controls import widgets
-from calib.ui.layout import charts, frame, words
-from calib.ui.pages.reliability import bin_view, chosen_bin, explorer, how_to_read, validation
+from calib.ui.layout import charts, frame
+from calib.ui.pages.reliability import (
+    answer,
+    bin_view,
+    chosen_bin,
+    explorer,
+    how_to_read,
+    validation,
+)
 from calib.ui.session import choices, results, state
 from calib.ui.session.session import Session
 
@@ -39,34 +46,45 @@ class DiagramChoices:
 
 def page() -> None:
     session = frame.begin("Reliability")
-    with widgets.toolbar():
-        binning = widgets.later()
-        below = widgets.later()
-        lines = widgets.control(session, choices.LINES, choices.LINES.values.options)
     models = frame.models(session)
-    methods = widgets.methods_shown(session, models[0].analysis)
+    analysis = models[0].analysis
+    methods = widgets.methods_shown(session, analysis)
     # The browser draws one model. If there are too many bins to draw, the control for fewer bins
     # must be visible.
-    first = models[0].analysis.methods[methods[0]].reliability
-    explored = len(models) == 1 and not undrawn(first)
-    if not explored:
-        with below:
-            methods = widgets.shown_methods(session, models[0].analysis)
-            widgets.control(session, choices.AXIS)
+    explored = len(models) == 1 and not undrawn(analysis.methods[methods[0]].reliability)
+    if explored:
+        opening(session, models[0], methods)
+    with widgets.toolbar():
+        binning = widgets.later()
+        if not explored:
+            methods = widgets.shown_methods(session, analysis)
+            widgets.axis(session, answer.automatic_axis(analysis))
+        lines = widgets.control(
+            session,
+            choices.LINES,
+            choices.LINES.values.options,
+            format_func=lambda kind: f"{choices.LINES.values.name(kind)} line",
+            label_visibility="collapsed",
+        )
     chosen = DiagramChoices(session, methods, lines, explored)
     frame.show(session, models, partial(body, chosen, binning))
+
+
+def opening(session: Session, model: state.Model, shown: Sequence[str]) -> None:
+    st.markdown(f"## {answer.sentences(session, model.analysis, shown)}")
+    if note := answer.axis_note(session, model.analysis):
+        st.caption(note)
 
 
 def body(chosen: DiagramChoices, binning: DeltaGenerator, model: state.Model) -> None:
     session, analysis = chosen.session, model.analysis
     shown = chosen.shown(analysis)
-    st.markdown("## Reliability diagram")
-    st.markdown("  \n".join(words.errors_sentence(analysis.methods[key]) for key in shown))
     if chosen.explored:
         explorer.hold(session, model, shown)
+    else:
+        opening(session, model, shown)
     charts.at_once(session, model, binning, partial(controls, chosen), partial(diagrams, chosen))
     reading(chosen, model, shown)
-    st.caption(words.protocol(analysis))
     bin_view.show(session, model, shown)
     sensitivity(session, model, shown[0])
     validation.show(session, model, shown)
@@ -107,7 +125,7 @@ def static_controls(session: Session, model: state.Model) -> None:
         widgets.bins(session)
     with right:
         widgets.shown_methods(session, model.analysis)
-        widgets.control(session, choices.AXIS)
+        widgets.axis(session, answer.automatic_axis(model.analysis))
 
 
 def static_diagrams(chosen: DiagramChoices, model: state.Model, shown: tuple[str, ...]) -> None:
@@ -127,10 +145,12 @@ def diagram(chosen: DiagramChoices, model: state.Model, shown: tuple[str, ...], 
     chart = reliability_chart(
         analysis,
         shown,
-        axis=session[choices.AXIS],
+        axis=answer.axis(session, analysis),
         lines=results.rate_curves(session, analysis, shown[0], chosen.lines),
         ring=ring if ring and ring[0] in shown else None,
     )
+    if reason := without_band(analysis.methods[shown[0]].reliability):
+        st.caption(reason)
     charts.chart(chart, key, partial(bin_view.pick, session, analysis, state.key(key)))
 
 

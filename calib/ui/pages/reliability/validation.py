@@ -8,9 +8,7 @@ import streamlit as st
 
 from calib.analysis import Analysis, MethodResult
 from calib.curves.bin_tests import BinTests
-from calib.reports.render.files import to_csv
 from calib.text import count, level, noise_floor, number, p_value, percent, score_percents
-from calib.ui.controls import widgets
 from calib.ui.layout import words
 from calib.ui.layout.tables import Line, lines_table
 from calib.ui.session import choices, results, state
@@ -91,14 +89,8 @@ def _bins(method: MethodResult, tests: BinTests) -> None:
     st.caption(words.bins_sentence(curve))
     head = [*BIN_HEAD, (f"{at} CI", "Wilson interval of the observed frequency."), ("Band", "")]
     lines = [_bin_line(method, tests, i) for i in range(len(tests.rows))]
-    lines_table(f"bins_{method.key}", f"Bins: {method.label}", head, lines)
-    widgets.download(
-        "CSV",
-        lambda: to_csv(tests.frame()),
-        f"bins_{method.key}.csv",
-        state.key(f"download_bins_{method.key}"),
-        mime="text/csv",
-    )
+    about = f"Bins: {method.label}"
+    lines_table(f"bins_{method.key}", about, head, lines, exact=tests.frame())
 
 
 def _bin_line(method: MethodResult, tests: BinTests, i: int) -> Line:

@@ -70,14 +70,14 @@ COLUMNS = Choice[tuple[str, ...]](
 )
 
 AXES: dict[AxisKind, str] = {"linear": "Linear", "logit": "Log-odds"}
-AXIS = Choice[AxisKind](
+AXIS = Choice[AxisKind | None](
     key="axis",
     link="axis",
-    default="linear",
+    default=None,  # Without a choice the page decides by the data.
     values=one_of(*AXES, name=AXES.__getitem__),
     label="Axes",
     help="The log-odds axis spreads out probabilities near 0 and 1.",
-    chip=lambda axis: f"{AXES[axis]} axes",
+    chip=lambda axis: f"{AXES[axis or 'linear']} axes",
     acts_on=on("Reliability", "Functions"),
     widget=SEGMENTED,
 )

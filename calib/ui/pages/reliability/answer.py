@@ -1,0 +1,62 @@
+"""What the Reliability page opens with: the verdicts of the shown methods, and its axes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from calib.analysis import Analysis, LiveAnalysis
+from calib.analysis.miscalibration import Kind, view_words
+from calib.analysis.verdict import Verdict
+from calib.figures.axes import AxisKind
+from calib.text import joined, percent, plain
+from calib.ui.session import choices, results
+from calib.ui.session.session import Session
+
+RARE = 0.05  # With a lower base rate, nearly all scores are in a corner of linear axes.
+NO_EVIDENCE = "no evidence against calibration"
+IN_PLAIN_WORDS: Mapping[Kind, str] = {
+    "overconfident": "too extreme",
+    "underconfident": "not extreme enough",
+    "uneven": "too high in some ranges, too low in others",
+    "reversed": "higher scores have fewer positives",
+    "uninformative": "higher scores do not have more positives",
+    "some classes": "miscalibrated in some classes",
+}
+
+
+def sentences(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> str:
+    """One sentence per answer, in the order of the methods: "Uncalibrated: too extreme."."""
+    top_label = view_words(analysis.settings.view).top_label
+    labels: dict[str, list[str]] = {}
+    for key in shown:
+        answer = in_plain_words(results.verdict(session, analysis, key), top_label=top_label)
+        labels.setdefault(answer, []).append(analysis.methods[key].label)
+    return " ".join(f"{plain(joined(names))}: {answer}." for answer, names in labels.items())
+
+
+def in_plain_words(verdict: Verdict, *, top_label: bool = False) -> str:
+    """The answer of a verdict in a few words."""
+    if verdict.answer == "no evidence":
+        return NO_EVIDENCE
+    if verdict.answer == "inconclusive":
+        return "inconclusive"
+    # A confidence is a probability that is high or low, and cannot be too extreme on both sides.
+    return verdict.kind if top_label else IN_PLAIN_WORDS.get(verdict.kind, verdict.kind)
+
+
+def automatic_axis(analysis: Analysis) -> AxisKind:
+    """Log-odds axes if positives are so rare that linear axes show all scores in one corner."""
+    return "logit" if analysis.data.base_rate < RARE else "linear"
+
+
+def axis(session: Session, analysis: Analysis) -> AxisKind:
+    return session[choices.AXIS] or automatic_axis(analysis)
+
+
+def axis_note(session: Session, analysis: Analysis) -> str:
+    """Why the page starts on log-odds axes; "" if it does not, or if a person chose the axes."""
+    if session[choices.AXIS] or automatic_axis(analysis) == "linear":
+        return ""
+    return (
+        f"Log-odds axes, because only {percent(analysis.data.base_rate)} of the rows are positive."
+    )
