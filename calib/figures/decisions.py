@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from calib.analysis.decisions import CostCurves, DecisionTable, NetBenefit
 from calib.calibrators import CALIBRATORS
 from calib.figures.axes import PanelAxis
@@ -12,7 +14,7 @@ from calib.figures.layers import Layer, Subject, Values, method, reference
 from calib.figures.panels import Panels, one
 from calib.figures.theme import Dash
 from calib.numerics.arrays import FloatArray
-from calib.text import number, probability, significant
+from calib.text import joined, number, probability, significant
 
 WIDTH, HEIGHT, LEFT = 500, 300, 66
 CURVE_HOVER = "threshold %{x:.3f}<br>%{y:.4f}<extra>%{fullData.name}</extra>"
@@ -121,11 +123,12 @@ def net_benefit_chart(
     ]
     if threshold is not None:
         layers.append(_threshold_line(threshold, ends))
+    said = " ".join(worse_sentence(curves, key) for key in methods)
     return draw(
         "net benefit",
         _over_thresholds("Net benefit per row", ends),
         layers,
-        f"Net benefit over the threshold. {' '.join(_said(curves, key) for key in methods)}",
+        f"Net benefit over the threshold. {said}",
         left=LEFT,
     )
 
@@ -160,16 +163,37 @@ def _mark(table: DecisionTable, of: Subject) -> Layer:
     else:
         kind, at, cost = "hindsight", min(decision.hindsight, 1.0), decision.hindsight_cost
         place = "none flagged" if decision.hindsight > 1.0 else f"at {probability(at)}"
-        label = f"lowest in hindsight: {number(cost)}, {place}"
+        label = f"lowest cost on these rows: {number(cost)}, {place}"
     hover = f"{label}<extra>%{{fullData.name}}</extra>"
     return Layer(kind, [at], [cost], of=of, marker=of.marker(10), hover=hover)
 
 
-def _said(curves: NetBenefit, key: str) -> str:
-    """The thresholds at which a method does worse than flagging all rows or none."""
-    worse = curves.threshold[curves.shortfall(key) > 0.0]
+def worse_sentence(curves: NetBenefit, key: str) -> str:
+    """The thresholds at which a method is worse than flagging all rows or nobody."""
     label = CALIBRATORS[key].label
+    whose = "Uncalibrated scores are" if key == "uncalibrated" else f"{label} is"
+    worse = [
+        f"worse than flagging nobody {_where(curves, curves.worse_than_none(key), 'above')}",
+        f"worse than flagging all {_where(curves, curves.worse_than_all(key), 'below')}",
+    ]
+    worse = [words for words in worse if not words.endswith(" ")]
+    if not worse:
+        return f"{whose} never worse than flagging all rows or nobody."
+    return f"{whose} {joined(worse)}."
+
+
+def _where(curves: NetBenefit, worse: FloatArray, side: str) -> str:
+    """Thresholds in words: on one side of a number, or between two. "" if there are none."""
     if not len(worse):
-        return f"{label}: nowhere below flagging all or none."
-    first, last = worse.min(), worse.max()
-    return f"{label}: below flagging all or none at thresholds from {first:g} to {last:g}."
+        return ""
+    first, last = np.searchsorted(curves.threshold, worse[[0, -1]])
+    dense = last - first + 1 == len(worse)
+    if dense and side == "above" and last == len(curves.threshold) - 1:
+        return f"above about {worse[0]:g}"
+    # At a threshold of 0, every method flags all rows.
+    if dense and side == "below" and first == 1:
+        return f"below about {curves.threshold[last + 1]:g}"
+    if first == last:
+        return f"at about {worse[0]:g}"
+    between = f"between {worse[0]:g} and {worse[-1]:g}"
+    return between if dense else f"at {len(worse)} thresholds {between}"

@@ -36,6 +36,10 @@ class Estimate:
     noise_floor: float = field(default=float("nan"), compare=False)
     resolution: float = 0.0
 
+    def scaled(self, factor: float) -> Estimate:
+        """The number and its bounds times a positive factor, such as a number of rows."""
+        return Estimate(factor * self.value, factor * self.low, factor * self.high)
+
     def columns(self, name: str) -> dict[str, float]:
         """Columns of a table row: the number, its bounds and its noise floor, if they exist."""
         others = {"low": self.low, "high": self.high, "noise_floor": self.noise_floor}

@@ -38,3 +38,17 @@ def test_cost_curves_pass_through_the_decision(held_out):
         assert curves.cost[key].min() >= decision.hindsight_cost - 1e-12
         assert curves.cost[key][0] == pytest.approx(table.treat_all)
     assert (curves.treat_all, curves.treat_none) == (table.treat_all, table.treat_none)
+
+
+def test_a_method_is_worse_than_the_better_of_flagging_all_and_none(held_out):
+    curves = net_benefit(held_out)
+    base_rate = held_out.cells["uncalibrated"].base_rate
+    below_all = curves.benefit["uncalibrated"] < curves.treat_all - 1e-9
+    below_none = curves.benefit["uncalibrated"] < -1e-9
+    # Flagging all is the better alternative up to the base rate.
+    all_is_better = curves.threshold < base_rate
+    worse_than_all = curves.threshold[below_all & all_is_better]
+    worse_than_none = curves.threshold[below_none & ~all_is_better]
+    assert len(worse_than_none)
+    np.testing.assert_array_equal(curves.worse_than_all("uncalibrated"), worse_than_all)
+    np.testing.assert_array_equal(curves.worse_than_none("uncalibrated"), worse_than_none)

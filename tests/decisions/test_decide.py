@@ -29,6 +29,8 @@ def test_counts_and_cost_are_those_of_the_confusion_matrix(name, request):
         assert decision.false_negatives == pytest.approx(fn)
         assert decision.true_positives == pytest.approx(tp)
         assert decision.n_flagged == pytest.approx(tp + fp)
+        assert decision.flagged_share == pytest.approx((tp + fp) / total)
+        assert decision.missed_share == pytest.approx(fn / total)
         assert decision.cost.value == pytest.approx((fp + 4 * fn) / total)
         assert decision.net_benefit.value == pytest.approx((tp - fp * 0.2 / 0.8) / total)
 

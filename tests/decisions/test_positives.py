@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from calib.analysis.decisions import expected_counts
+from calib.analysis.decisions import expected_by_band, expected_counts
 from tests.expanded import expanded
 
 
@@ -34,6 +34,29 @@ def test_weights_count(weighted):
     weight = weighted.rows.weight
     assert counts.weight == pytest.approx(weight.sum())
     assert counts.observed == pytest.approx(weight @ weighted.rows.outcome)
+
+
+@pytest.mark.parametrize("name", ["held_out", "weighted", "tied"])
+def test_bands_hold_each_row_once_and_a_score_at_an_edge_in_the_upper_one(name, request):
+    held_out = request.getfixturevalue(name)
+    rows, scores_of = expanded(held_out)
+    weight = rows.weights
+    bands = expected_by_band(held_out)
+    assert [band.low for band in bands] == [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
+    for band in bands:
+        inside = (rows.score >= band.low) & ((rows.score < band.high) | (band.high == 1.0))
+        assert band.rows == inside.sum()
+        assert band.observed == pytest.approx(weight[inside] @ rows.outcome[inside])
+        for key, scores in scores_of.items():
+            assert band.expected[key] == pytest.approx(weight[inside] @ scores[inside])
+    everything = expected_counts(held_out)
+    assert sum(band.rows for band in bands) == everything.rows
+    assert sum(band.observed for band in bands) == pytest.approx(everything.observed)
+
+
+def test_there_must_be_a_band(held_out, texts):
+    with texts.raises(ValueError):
+        expected_by_band(held_out, 0)
 
 
 def test_a_range_without_rows_expects_nothing(tied):

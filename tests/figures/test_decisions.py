@@ -1,8 +1,8 @@
-import math
-
 import numpy as np
+import pytest
 
-from calib.analysis.decisions import Costs, cost_curves, decide, net_benefit
+from calib.analysis.decisions import Costs, NetBenefit, cost_curves, decide, net_benefit
+from calib.figures.decisions import worse_sentence
 from tests.figures.drawn import COSTS, METHODS, benefit, cost
 
 
@@ -46,13 +46,36 @@ def test_net_benefit_is_drawn_beside_all_and_none(analysis, trace):
     assert set(trace(chart.figure, "threshold").x) == {0.25}
 
 
-def test_alternative_text_says_where_acting_blindly_is_better(analysis, texts):
+GRID = np.linspace(0.0, 1.0, 201).round(3)[:-1]
+
+
+def falls_short(*thresholds: float, base_rate: float = 0.4) -> NetBenefit:
+    """Net benefit that is below the better of flagging all and none at some thresholds only."""
+    treat_all = base_rate - (1 - base_rate) * GRID / (1 - GRID)
+    short = np.isin(GRID, thresholds)
+    benefit = np.maximum(treat_all, 0.0) - 0.25 * short
+    return NetBenefit(GRID, {"uncalibrated": benefit}, treat_all, base_rate)
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "said"),
+    [
+        ((), "never worse than flagging all rows or nobody."),
+        (GRID[GRID >= 0.9], "worse than flagging nobody above about 0.9."),
+        (GRID[(GRID > 0) & (GRID < 0.1)], "worse than flagging all below about 0.1."),
+        ([0.7], "worse than flagging nobody at about 0.7."),
+        ([0.7, 0.705, 0.71], "worse than flagging nobody between 0.7 and 0.71."),
+        ([0.7, 0.71], "worse than flagging nobody at 2 thresholds between 0.7 and 0.71."),
+        ([0.2, 0.995], "nobody above about 0.995 and worse than flagging all at about 0.2."),
+    ],
+)
+def test_thresholds_at_which_flagging_blindly_is_better_are_named(thresholds, said):
+    sentence = worse_sentence(falls_short(*thresholds), "uncalibrated")
+    assert sentence.startswith("Uncalibrated scores are")
+    assert sentence.endswith(said)
+
+
+def test_the_alternative_text_says_where_acting_blindly_is_better(analysis):
     curves = net_benefit(analysis.held_out)
-    blind = np.maximum(curves.treat_all, 0)
-    worse = curves.threshold[curves.benefit["uncalibrated"] < blind - 1e-9]
-    assert not math.isnan(worse.sum())
-    alt = benefit(analysis).alt
-    if len(worse):
-        assert f"from {worse.min():g} to {worse.max():g}" in alt
-    else:
-        texts.shown(alt)
+    for key in METHODS:
+        assert worse_sentence(curves, key) in benefit(analysis).alt

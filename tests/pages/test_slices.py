@@ -147,43 +147,68 @@ def test_a_column_that_gives_the_outcome_away_is_warned_of(texts):
 @pytest.mark.parametrize(
     ("named", "rule"),
     [
-        ({}, "Optimal threshold: **0.5**"),
-        ({"fp": "1", "fn": "4"}, "Optimal threshold: **0.2**"),
-        ({"cap": "0.25"}, "the **449** rows"),
+        ({}, "The threshold 0.5 follows from your costs (1 : 1 unless you change them)."),
+        ({"fp": "1", "fn": "4"}, "The threshold 0.2 follows from your costs (4 : 1)."),
+        ({"cap": "0.25"}, "The 25.000% of rows with the highest scores are flagged."),
     ],
 )
 def test_the_rule_is_said_and_its_counts_add_up(named, rule):
     app = start("decisions", **named)
-    assert rule in said(app)
-    (made,) = (body for body in metric_tables(app) if "true positives" in body)
-    row = made[made.index(">Uncalibrated<") : made.index(">Platt scaling")]
-    counts = re.findall(r"([\d,.]+) (?:true|false) (?:positives|negatives)", row)
-    assert len(counts) == 4
-    assert sum(float(n.replace(",", "")) for n in counts) == pytest.approx(1797, abs=0.5)
-    assert ("Lowest in hindsight" in made) == ("cap" not in named)
+    assert rule in answer(app)
+    made = html_table(app, "True positives").set_index("Method")
+    kinds = [f"{sign} {kind}" for sign in ("True", "False") for kind in ("positives", "negatives")]
+    counts = made.loc["Uncalibrated", kinds].astype(float)
+    assert counts.sum() == pytest.approx(1797, abs=0.5)
+    assert ("Lowest cost on these rows" in made) == ("cap" not in named)
 
 
 @pytest.mark.parametrize("named", [{}, {"cap": "0.1"}])
 def test_only_what_the_cost_chart_draws_is_explained(named):
     app = start("decisions", ex="naive_bayes", after="isotonic", **named)
     drawn = app.get("plotly_chart")[0].proto.spec
-    assert ("The vertical line" in said(app)) == ('"Threshold 0.5"' in drawn)
-    assert ("It is chosen in hindsight" in said(app)) == ("lowest in hindsight" in drawn)
+    assert ("chosen in hindsight" in said(app)) == ("lowest cost on these rows" in drawn)
     assert ("as the capacity allows" in said(app)) == ("capacity reached" in drawn)
+    assert "They do not rank methods" in said(app)
 
 
-def test_a_method_that_falls_below_flagging_all_or_none_is_named_with_where():
+def test_where_a_method_falls_below_flagging_all_or_none_is_said():
     app = start("decisions", ex="naive_bayes", after="isotonic")
     curves = {
         trace["name"]: unpacked(trace["y"])
         for trace in json.loads(app.get("plotly_chart")[1].proto.spec)["data"]
     }
-    for label in ("Uncalibrated", "Isotonic"):
-        below = np.maximum(curves["Flag all"], 0) - curves[label]
-        worse = int((below > 1e-9).sum())
-        assert worse
-        assert f"**{label}** is below flagging all or none at {worse} of {len(below)}" in said(app)
-    assert "stay above" not in said(app)
+    thresholds = np.linspace(0, 1, 201)[:-1]
+    above = thresholds[(curves["Uncalibrated"] < -1e-9) & (curves["Flag all"] <= 0)]
+    wanted = f"Uncalibrated scores are worse than flagging nobody above about {above[0]:g}"
+    text = said(app).replace("\\", "")
+    assert wanted in text
+    blind = np.maximum(curves["Flag all"], 0)
+    assert f"Uncalibrated {(blind - curves['Uncalibrated']).max():.2g}" in text
+    assert ((blind - curves["Isotonic"]) > 1e-9).any()
+    assert "Isotonic is worse than flagging" in text
+
+
+def test_observed_and_expected_positives_of_the_bands_add_up():
+    app = start("decisions", ex="naive_bayes")
+    bands = html_table(app, "Uncalibrated score").set_index("Uncalibrated score")
+    counts = bands[["Rows", "Observed", "Uncalibrated expects"]].replace(",", "", regex=True)
+    counts = counts.astype(float)
+    assert counts.loc["All rows", "Rows"] == 1797
+    sums = counts.iloc[:10].sum()
+    assert np.allclose(sums, counts.loc["All rows"], atol=0.5)
+    upper = counts.loc[["0.5 to 0.6", "0.6 to 0.7", "0.7 to 0.8", "0.8 to 0.9", "0.9 to 1"]].sum()
+    assert np.allclose(upper, counts.loc["Chosen: 0.5 to 1"], atol=0.5)
+
+
+def answer(app: AppTest) -> str:
+    (made,) = [e.proto.body for e in app.get("html") if "class=lead" in e.proto.body]
+    return made
+
+
+def html_table(app: AppTest, column: str) -> pd.DataFrame:
+    (made,) = [body for body in metric_tables(app) if f">{column}</th>" in body]
+    rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in made.split("<tr")[1:]]
+    return pd.DataFrame(rows[1:], columns=rows[0])
 
 
 def unpacked(values: dict | list) -> np.ndarray:
@@ -214,7 +239,7 @@ def test_an_id_column_does_not_give_the_outcome_away():
 def test_costs_and_capacity_are_controls(texts):
     app = start("decisions")
     app.number_input(key="cost_fn").set_value(9.0).run()
-    texts.shown(said(app))
+    assert "The threshold 0.1 follows from your costs (9 : 1)." in answer(app)
     app.segmented_control(key="decide_by").set_value("Capacity").run()
     assert app.query_params["cap"] == "0.1"
     app.number_input(key="capacity").set_value(20.0).run()
@@ -227,12 +252,13 @@ def test_costs_and_capacity_are_controls(texts):
     assert "cap" not in app.query_params
 
 
-def test_a_range_of_scores_is_counted(texts):
+def test_a_range_of_scores_is_counted():
     app = start("decisions")
     app.slider(key="count_range").set_value((0.9, 1.0)).run()
     assert not app.exception
-    assert {"**617**", "**566**"} <= set(said(app).split())
-    texts.shown(said(app))
+    wanted = "Among the 617 rows with a score of at least 0.9, uncalibrated scores expect 608.9"
+    assert wanted in answer(app)
+    assert "566 were observed: too many" in answer(app)
     assert app.query_params["from"] == "0.9"
 
 

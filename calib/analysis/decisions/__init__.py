@@ -2,7 +2,11 @@
 
 from calib.analysis.decisions.curves import CostCurves, NetBenefit, cost_curves, net_benefit
 from calib.analysis.decisions.decide import Costs, Decision, DecisionTable, decide
-from calib.analysis.decisions.positives import ExpectedCounts, expected_counts
+from calib.analysis.decisions.positives import (
+    ExpectedCounts,
+    expected_by_band,
+    expected_counts,
+)
 
 __all__ = [
     "CostCurves",
@@ -13,6 +17,7 @@ __all__ = [
     "NetBenefit",
     "cost_curves",
     "decide",
+    "expected_by_band",
     "expected_counts",
     "net_benefit",
 ]

@@ -84,6 +84,14 @@ class NetBenefit(Locked):
         # Smaller differences are rounding errors.
         return np.where(missing > 1e-9, missing, 0.0)
 
+    def worse_than_all(self, key: str) -> FloatArray:
+        """Thresholds at which a method is worse than flagging all rows, the better alternative."""
+        return self.threshold[(self.shortfall(key) > 0.0) & (self.treat_all > 0.0)]
+
+    def worse_than_none(self, key: str) -> FloatArray:
+        """Thresholds at which a method is worse than flagging no row, the better alternative."""
+        return self.threshold[(self.shortfall(key) > 0.0) & (self.treat_all <= 0.0)]
+
 
 def cost_curves(held_out: CrossFitted, costs: Costs) -> CostCurves:
     """Expected cost per row if rows with a score of at least t are flagged, for t in [0, 1].

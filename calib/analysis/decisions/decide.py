@@ -15,6 +15,8 @@ from calib.data.cells import ScoreCells
 from calib.numerics.arrays import BoolArray, FloatArray
 from calib.numerics.estimate import Estimate
 
+REFERENCE_ROWS = (1_000, 10_000, 100_000, 1_000_000)
+
 
 @dataclass(frozen=True, slots=True)
 class Costs:
@@ -108,6 +110,21 @@ class Decision:
         """Weight of the flagged rows."""
         return self.true_positives + self.false_positives
 
+    @property
+    def n_rows(self) -> float:
+        """Weight of all rows."""
+        return self.n_flagged + self.false_negatives + self.true_negatives
+
+    @property
+    def flagged_share(self) -> float:
+        """Share of all rows that are flagged."""
+        return self.n_flagged / self.n_rows
+
+    @property
+    def missed_share(self) -> float:
+        """Share of all rows that are positive and not flagged."""
+        return self.false_negatives / self.n_rows
+
     def flag(self, score: FloatArray) -> FloatArray:
         """Decide by scores of this method: 1 is flagged, 0 is not, otherwise a probability."""
         return _flag(score, self.threshold, self.tie_share)
@@ -133,6 +150,16 @@ class DecisionTable:
     treat_all: float
     treat_none: float
     confidence_level: float
+
+    @property
+    def reference_rows(self) -> int:
+        """A round number of rows to count errors by: 1,000, or more if positives are rare.
+
+        On average at least ten of them are positive, so whole numbers show differences.
+        """
+        first = self.methods["uncalibrated"]
+        rate = (first.true_positives + first.false_negatives) / first.n_rows
+        return next((n for n in REFERENCE_ROWS if n * rate >= 10.0), REFERENCE_ROWS[-1])
 
     def frame(self) -> pd.DataFrame:
         """One row per method."""

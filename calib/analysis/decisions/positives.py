@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import pandas as pd
 from calib.analysis.slices import Slicing, slice_gaps
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.data.views import BinaryView
+from calib.numerics.arrays import IntArray
 from calib.numerics.estimate import Estimate
 
 
@@ -83,6 +85,56 @@ def expected_counts(
         raise ValueError(f"low and high must fulfil 0 <= low <= high <= 1, got {low} and {high}.")
     score = held_out.scores["uncalibrated"]
     chosen = np.flatnonzero((score >= low) & (score <= high))
+    return _counts(held_out, low, high, chosen, confidence_level)
+
+
+def expected_by_band(
+    held_out: CrossFitted, n_bands: int = 10, *, confidence_level: float = 0.95
+) -> tuple[ExpectedCounts, ...]:
+    """Compare observed and expected positives in bands of the uncalibrated score of equal width.
+
+    Each row is in one band, so the counts of the bands add up to those of all rows. A score at the
+    end of a band belongs to the next one, as a score at a threshold is flagged.
+
+    Parameters
+    ----------
+    held_out : CrossFitted
+        ``analysis.held_out``.
+    n_bands : int
+        Number of bands, at least 1.
+    confidence_level : float
+        Confidence level of the intervals, in (0, 1).
+
+    Raises
+    ------
+    ValueError
+        If there is no band.
+
+    Examples
+    --------
+    >>> import calib
+    >>> from calib.crossfit.fitting import cross_fit
+    >>> rows = calib.examples.EXAMPLES["naive_bayes"].load()
+    >>> bands = expected_by_band(cross_fit(rows, calib.Settings(methods=("beta",))), 4)
+    >>> [(band.high, band.rows, int(band.observed)) for band in bands]
+    [(0.25, 857, 122), (0.5, 116, 64), (0.75, 113, 64), (1.0, 711, 641)]
+    """
+    if n_bands < 1:
+        raise ValueError(f"n_bands must be at least 1, got {n_bands}.")
+    # Products of a step would not reach a score of exactly 0.3.
+    edges = [i / n_bands for i in range(n_bands + 1)]
+    score = held_out.scores["uncalibrated"]
+    band = np.minimum(np.searchsorted(edges, score, side="right") - 1, n_bands - 1)
+    return tuple(
+        _counts(held_out, low, high, np.flatnonzero(band == number), confidence_level)
+        for number, (low, high) in enumerate(pairwise(edges))
+    )
+
+
+def _counts(
+    held_out: CrossFitted, low: float, high: float, chosen: IntArray, confidence_level: float
+) -> ExpectedCounts:
+    """Counts of the chosen entries."""
     if not len(chosen):
         nothing = dict.fromkeys(held_out.scores, 0.0)
         return ExpectedCounts(

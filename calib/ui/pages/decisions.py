@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from html import escape
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from calib.analysis.decisions import (
     Costs,
@@ -14,14 +16,28 @@ from calib.analysis.decisions import (
     ExpectedCounts,
     NetBenefit,
     cost_curves,
+    expected_by_band,
     expected_counts,
     net_benefit,
 )
-from calib.figures.decisions import cost_chart, net_benefit_chart
-from calib.text import count, interval, level, number, percent, signed, significant
+from calib.figures.decisions import cost_chart, net_benefit_chart, worse_sentence
+from calib.numerics.estimate import Estimate
+from calib.text import (
+    count,
+    interval,
+    joined,
+    level,
+    number,
+    percent,
+    plain,
+    plural,
+    signed,
+    significant,
+    with_interval,
+)
 from calib.ui.controls import widgets
 from calib.ui.controls.widgets import ask, control
-from calib.ui.layout import charts, frame, tables
+from calib.ui.layout import charts, frame
 from calib.ui.layout.tables import Line, lines_table
 from calib.ui.session import choices, results, state
 from calib.ui.session.choices import method_label
@@ -29,41 +45,36 @@ from calib.ui.session.results import costs
 from calib.ui.session.session import Session
 
 BY_COSTS, BY_CAPACITY = "Costs", "Capacity"
+QUESTION = "What does a missed positive cost, compared with a false alarm?"
 # By the rule that decides: each explains what its chart draws.
 COST_READINGS = {
-    "costs": """
-- Each **line** is the expected cost per row if all rows with a score of at least the threshold are
-  flagged.
-- The vertical line is the **optimal threshold** for calibrated scores. It depends only on the
-  costs.
-- The **marker** is the lowest cost on these rows. It is chosen in hindsight, so its cost is
-  optimistic.
-""",
-    "capacity": """
-- Each **line** is the expected cost per row if all rows with a score of at least the threshold are
-  flagged.
-- The **marker** is where the method has flagged as many rows as the capacity allows. Here the costs
-  do not determine the threshold.
-""",
+    "costs": "Dots: the lowest cost on these rows, chosen in hindsight and so optimistic. ",
+    "capacity": "Dots: as many rows are flagged as the capacity allows. ",
 }
-BENEFIT_READING = """
-- **Net benefit** (decision curve): true positives minus false positives weighted by the odds
-  t / (1 − t), per row. Acting at threshold t means that one true positive is worth (1 − t) / t
-  false positives.
-- Perfectly calibrated scores are never below **Flag all** or **Flag none**, apart from chance.
-  [Vickers and Elkin 2006](https://doi.org/10.1177/0272989X06295361).
-"""
-# Meanings of the columns. The headings are short, so that the table fits beside a sidebar.
+NO_RANKING = (
+    "They do not rank methods, because a calibrator that keeps the order of the scores reaches the "
+    "same decisions at another threshold."
+)
+BENEFIT_READING = (
+    "Net benefit per row: true positives minus false positives weighted by the odds t / (1 − t) of "
+    "the threshold t. Well calibrated scores are never worse than flagging all rows or nobody, "
+    "apart from chance ([Vickers and Elkin 2006](https://doi.org/10.1177/0272989X06295361))."
+)
+# Meanings of the columns. The headings are short, so that all columns fit.
 HEAD = {
     "Threshold": "Lowest score that is flagged.",
     "Flagged": "Rows at or above the threshold.",
-    "Not flagged": "Rows below the threshold.",
-    "Cost per row": "Expected cost, and its change by calibration.",
+    "True positives": "Positive rows that are flagged.",
+    "False positives": "False alarms: negative rows that are flagged.",
+    "False negatives": "Missed positives: positive rows that are not flagged.",
+    "True negatives": "Negative rows that are not flagged.",
+    "Cost per row": "Mean cost of the errors.",
+    "Change": "Cost minus that of the uncalibrated scores, paired by row.",
     "Net benefit": "See the decision curve above.",
-    "Lowest in hindsight": "The lowest cost on these rows, and its threshold. It is chosen in "
-    "hindsight, so it is optimistic.",
+    "Lowest cost on these rows": "And its threshold. It is chosen in hindsight, so it is "
+    "optimistic.",
 }
-COUNT_READING = (
+BANDS_READING = (
     "If you sum probabilities (expected clicks, expected defaults), the sum should match the "
     "observed count. Rows are selected by their uncalibrated scores, so that all methods are "
     "compared on the same rows."
@@ -72,56 +83,69 @@ COUNT_READING = (
 
 def page() -> None:
     session = frame.begin("Decisions")
+    place = st.container(key="decision")
     with widgets.toolbar():
         costs = costs_control(session)
         below = widgets.later()
     models = frame.models(session)
     with below:
         shown = widgets.after_control(session, models[0].analysis)
-    frame.show(session, models, partial(body, session, costs, shown))
+    frame.show(session, models, partial(body, session, place, costs, shown))
 
 
-def body(session: Session, costs: Costs, shown: tuple[str, ...], model: state.Model) -> None:
+def body(
+    session: Session,
+    place: DeltaGenerator,
+    costs: Costs,
+    shown: tuple[str, ...],
+    model: state.Model,
+) -> None:
     analysis = model.analysis
-    weighted = analysis.data.weighted
     decided = results.decisions(session, analysis)
-    st.markdown("## Decisions")
-    with st.container(border=True, key=state.key("decision")):
-        st.markdown(verdict(decided, shown, weighted=weighted))
+    held_out, at = analysis.held_out, session.settings.confidence_level
+    low, high = count_range(session)
+    counts = session.memo(expected_counts, held_out, low, high, confidence_level=at)
+    # The answers of several models stand above their charts.
+    with place if session.pending is None else st.container():
+        answer(decided, counts, shown, weighted=analysis.data.weighted)
         widgets.why_shown(analysis, shown)
-
     recommended = analysis.recommendation.method
-    cost = session.memo(cost_curves, analysis.held_out, costs)
-    benefit = session.memo(net_benefit, analysis.held_out)
+    cost = session.memo(cost_curves, held_out, costs)
+    benefit = session.memo(net_benefit, held_out)
     left, right = st.columns(2, gap="large")
     with left:
-        st.markdown("### Expected cost")
+        st.markdown(f"### {cost_title(decided, shown)}")
         drawn = cost_chart(cost, decided, shown, recommended=recommended)
         charts.chart(drawn, "chart_cost")
         rule = "costs" if costs.capacity is None else "capacity"
-        frame.reading(COST_READINGS[rule], "the cost curve")
+        frame.once("cost", lambda: st.caption(COST_READINGS[rule] + NO_RANKING))
     with right:
-        st.markdown("### Net benefit (decision curve)")
-        at = None if costs.capacity else costs.threshold
-        drawn = net_benefit_chart(benefit, shown, threshold=at, recommended=recommended)
+        first, *others = (worse_sentence(benefit, key) for key in shown)
+        st.markdown(f"### {plain(first.removesuffix('.'))}")
+        threshold = None if costs.capacity else costs.threshold
+        drawn = net_benefit_chart(benefit, shown, threshold=threshold, recommended=recommended)
         charts.chart(drawn, "chart_benefit")
-        st.markdown(" ".join(benefit_sentence(benefit, key) for key in shown))
-        frame.reading(BENEFIT_READING, "the decision curve")
+        st.caption(plain(" ".join([*others, shortfalls(benefit, shown)])), help=BENEFIT_READING)
 
     st.markdown("### Decisions by method")
-    table(decided, weighted=weighted)
-    counted(session, shown, model)
+    table(decided, weighted=analysis.data.weighted)
+    st.markdown("### Expected and observed positives")
+    range_control(session)
+    bands = session.memo(expected_by_band, held_out, confidence_level=at)
+    everything = session.memo(expected_counts, held_out, confidence_level=at)
+    bands_table([*bands, counts, everything], shown, at)
+    frame.once("counts", lambda: st.caption(BANDS_READING))
 
 
-def counted(session: Session, shown: tuple[str, ...], model: state.Model) -> None:
-    st.markdown("### Expected and observed counts")
-    low, high = range_control(session)
-    at, held_out = session.settings.confidence_level, model.analysis.held_out
-    counts = session.memo(expected_counts, held_out, low, high, confidence_level=at)
-    st.markdown(counts_sentence(counts, shown))
-    if counts.rows:
-        counts_table(counts, at)
-    frame.once("counts", lambda: st.caption(COUNT_READING))
+def answer(
+    decided: DecisionTable, counts: ExpectedCounts, shown: Sequence[str], *, weighted: bool
+) -> None:
+    """The decision, the counts, and where the threshold comes from."""
+    lead, small = counts_sentence(counts, shown), f"{rule(decided)} {cost_sentence(decided, shown)}"
+    st.html(
+        f'<section class="answer"><div><h2>{escape(headline(decided, shown, weighted=weighted))}'
+        f"</h2><p class=lead>{escape(lead)}</p><small>{escape(small)}</small></div></section>"
+    )
 
 
 def costs_control(session: Session) -> Costs:
@@ -141,14 +165,20 @@ def costs_control(session: Session) -> Costs:
     )
     if not by_costs:
         control(session, choices.CAPACITY)
-    control(session, choices.COST_FP)
+    st.caption(QUESTION)
     control(session, choices.COST_FN)
+    control(session, choices.COST_FP)
     return costs(session.chosen)
 
 
-def range_control(session: Session) -> tuple[float, float]:
+def count_range(session: Session) -> tuple[float, float]:
+    """The range of scores whose positives are counted, the lower end first."""
+    low, high = sorted((session[choices.COUNT_FROM], session[choices.COUNT_TO]))
+    return low, high
+
+
+def range_control(session: Session) -> None:
     ends, key = (choices.COUNT_FROM, choices.COUNT_TO), state.key("count_range")
-    low, high = sorted(session[end] for end in ends)
 
     def change(chosen: tuple[float, float]) -> None:
         for choice, end in zip(ends, chosen, strict=True):
@@ -156,132 +186,168 @@ def range_control(session: Session) -> tuple[float, float]:
 
     least, most = ends[0].values.bounds
     look = {"label": ends[0].label, "min_value": least, "max_value": most}
-    ask(ends[0].widget, key, (low, high), change, **look)
-    return low, high
+    ask(ends[0].widget, key, count_range(session), change, **look)
 
 
-def benefit_sentence(curves: NetBenefit, key: str) -> str:
-    lead, missing = f"**{method_label(key)}** is", curves.shortfall(key)
-    worse = curves.threshold[missing > 0.0]
-    if not len(worse):
-        return f"{lead} never below flagging all or none."
-    first, last = worse.min(), worse.max()
-    where = f"between {first:g} and {last:g}" if len(worse) > 1 else f"{first:g}"
-    return (
-        f"{lead} below flagging all or none at {len(worse)} of {len(missing)} thresholds, {where}, "
-        f"by at most {significant(missing.max(), 2)}."
+def headline(decided: DecisionTable, shown: Sequence[str], *, weighted: bool) -> str:
+    """What is decided of a round number of rows, before and after calibration."""
+    n_rows, (first, *others) = decided.reference_rows, [decided.methods[key] for key in shown]
+    flagged, missed = _flagged_and_missed(first, n_rows)
+    counted = ", counted by weight," if weighted else ""
+    lead = (
+        f"Of {count(n_rows)} rows{counted} you would flag {flagged} and miss {missed} "
+        f"positive{'' if missed == '1' else 's'}"
     )
-
-
-def verdict(table: DecisionTable, shown: Sequence[str], *, weighted: bool) -> str:
-    first = table.methods["uncalibrated"]
-    rule = _rule(table.costs, first.n_flagged, weighted)
-    if len(shown) == 1:
-        return f"{rule} Expected cost per row: {number(first.cost.value)}."
-    after = table.methods[shown[1]]
-    return f"{rule} {_change(table, shown[1], first, after)}"
-
-
-def _rule(costs: Costs, n_flagged: float, weighted: bool) -> str:
-    if costs.capacity is None:
-        return f"Optimal threshold: **{significant(costs.threshold)}**."
-    if weighted:
-        return (
-            "Flag the rows with the highest scores, "
-            f"**{percent(costs.capacity, 3)}** of the weight."
-        )
-    return f"Flag the **{number(n_flagged, 0)}** rows with the highest scores."
-
-
-def _change(table: DecisionTable, key: str, before: Decision, after: Decision) -> str:
-    change, at = after.change, level(table.confidence_level)
-    cost, then = number(before.cost.value), number(after.cost.value)
+    if not others:
+        return f"{lead}."
+    change = others[0].change
     if change.value == change.low == change.high == 0.0:
-        return (
-            f"{method_label(key)} flags the same rows as the uncalibrated scores: the expected "
-            f"cost per row is {cost} with both."
-        )
-    moved = f"stays {cost}" if cost == then else f"changes from {cost} to {then}"
-    sure = "" if change.high < 0 or change.low > 0 else "not "
+        return f"{lead}; calibration changes no decision."
+    flagged, missed = _flagged_and_missed(others[0], n_rows)
+    return f"{lead}; after calibration {flagged} and {missed}, {_significance(change)}."
+
+
+def _flagged_and_missed(decision: Decision, n_rows: int) -> tuple[str, str]:
+    shares = (decision.flagged_share, decision.missed_share)
+    flagged, missed = (number(n_rows * share, 0) for share in shares)
+    return flagged, missed
+
+
+def _significance(change: Estimate) -> str:
+    if change.high < 0.0:
+        return "significantly better"
+    return "significantly worse" if change.low > 0.0 else "not a significant difference"
+
+
+def rule(decided: DecisionTable) -> str:
+    """Where the threshold comes from."""
+    costs = decided.costs
+    if costs.capacity is not None:
+        return f"The {percent(costs.capacity, 3)} of rows with the highest scores are flagged."
+    ratio = f"{costs.false_negative:g} : {costs.false_positive:g}"
+    default = " unless you change them" if costs.false_negative == costs.false_positive else ""
     return (
-        f"With {method_label(key)} the expected cost per row {moved} ({signed(change.value)}, "
-        f"{at} CI {interval(change, sign=True)}). The change is {sure}significant."
+        f"The threshold {significant(costs.threshold)} follows from your costs ({ratio}{default})."
     )
+
+
+def cost_sentence(decided: DecisionTable, shown: Sequence[str]) -> str:
+    """The cost of the errors in a round number of rows."""
+    costs, n_rows = decided.costs, decided.reference_rows
+    equal = costs.false_positive == costs.false_negative == 1.0
+    before, *after = (decided.methods[key] for key in shown)
+    lead = f"{'Wrong decisions' if equal else 'Cost of errors'} per {count(n_rows)} rows: "
+    spent = [number(n_rows * decision.cost.value, 1) for decision in (before, *after)]
+    if not after:
+        return f"{lead}{spent[0]}."
+    change = after[0].change.scaled(n_rows)
+    return (
+        f"{lead}{spent[0]}, after {method_label(shown[1])} {spent[1]} (change "
+        f"{signed(change.value, 1)}, {level(decided.confidence_level)} CI "
+        f"{interval(change, 1, sign=True)})."
+    )
+
+
+def cost_title(decided: DecisionTable, shown: Sequence[str]) -> str:
+    costs = [number(decided.methods[key].cost.value, 3) for key in shown]
+    place = "your threshold" if decided.costs.capacity is None else "your capacity"
+    after = f", {costs[1]} after calibration" if len(costs) > 1 else ""
+    return f"Errors cost {costs[0]} per row at {place}{after}"
+
+
+def shortfalls(curves: NetBenefit, shown: Sequence[str]) -> str:
+    """How much worse than flagging all rows or nobody the methods are at most."""
+    most = {key: curves.shortfall(key).max() for key in shown}
+    parts = [f"{method_label(key)} {significant(value, 2)}" for key, value in most.items()]
+    return f"Largest shortfall of net benefit per row: {joined(parts)}."
 
 
 def table(decided: DecisionTable, *, weighted: bool) -> None:
-    unused = "Threshold" if decided.costs.capacity is None else "Lowest in hindsight"
-    head = {name: meaning for name, meaning in HEAD.items() if name != unused}
+    unused = {"Threshold"} if decided.costs.capacity is None else {"Lowest cost on these rows"}
+    head = {name: meaning for name, meaning in HEAD.items() if name not in unused}
     rows = {key: _cells(key, decision) for key, decision in decided.methods.items()}
-    lines = [
-        Line([(method_label(key),), *(cells[name] for name in head)]) for key, cells in rows.items()
-    ]
-    about = "Decisions by method"
-    lines_table(f"rows_{len(lines)}_decisions", about, [("Method", ""), *head.items()], lines)
+    lines = [Line([(method_label(key),), *((rows[key][name],) for name in head)]) for key in rows]
+    key = f"lines_{len(lines)}_decisions"
+    lines_table(key, "Decisions by method", [("Method", ""), *head.items()], lines)
     blind = f"all {number(decided.treat_all)}, flagging none {number(decided.treat_none)}"
     at = level(decided.confidence_level)
     counted = " Counts are sums of the rows' weights." if weighted else ""
-    st.caption(
-        f"Expected cost per row: flagging {blind}. Below each cost: its change by calibration, "
-        f"with the {at} confidence interval.{counted}"
-    )
+    st.caption(f"Cost per row of flagging {blind}. Change with its {at} interval.{counted}")
 
 
-def _cells(key: str, decision: Decision) -> dict[str, tuple[str, ...]]:
-    moved = (signed(decision.change.value), interval(decision.change, sign=True))
-    place = "none flagged" if decision.hindsight > 1.0 else f"at {significant(decision.hindsight)}"
+def _cells(key: str, decision: Decision) -> dict[str, str]:
+    none = decision.hindsight > 1.0
+    place = "none flagged" if none else f"at {significant(decision.hindsight)}"
     return {
-        "Threshold": (significant(decision.threshold),),
-        "Flagged": (
-            count(decision.n_flagged),
-            f"{count(decision.true_positives)} true positives",
-            f"{count(decision.false_positives)} false positives",
-        ),
-        "Not flagged": (
-            count(decision.true_negatives + decision.false_negatives),
-            f"{count(decision.true_negatives)} true negatives",
-            f"{count(decision.false_negatives)} false negatives",
-        ),
-        "Cost per row": (number(decision.cost.value), *(() if key == "uncalibrated" else moved)),
-        "Net benefit": (number(decision.net_benefit.value),),
-        "Lowest in hindsight": (number(decision.hindsight_cost), place),
+        "Threshold": significant(decision.threshold),
+        "Flagged": count(decision.n_flagged),
+        "True positives": count(decision.true_positives),
+        "False positives": count(decision.false_positives),
+        "False negatives": count(decision.false_negatives),
+        "True negatives": count(decision.true_negatives),
+        "Cost per row": number(decision.cost.value),
+        "Change": "–" if key == "uncalibrated" else with_interval(decision.change, sign=True),
+        "Net benefit": number(decision.net_benefit.value),
+        "Lowest cost on these rows": f"{number(decision.hindsight_cost)} {place}",
     }
 
 
 def counts_sentence(counts: ExpectedCounts, shown: Sequence[str]) -> str:
+    scores = _scores(counts)
     if not counts.rows:
-        return "No row has a score in this range."
-    have = "row has" if counts.rows == 1 else "rows have"
-    positive, were = count(counts.observed), "was" if counts.observed == 1 else "were"
-    came = f"**{positive}** of them {were} positive."
-    if counts.weight != counts.rows:
-        came = f"**{positive}** of their weight of {count(counts.weight)} was positive."
-    lead = f"**{counts.rows:,}** {have} a score from {counts.low:g} to {counts.high:g}; {came}"
-    return " ".join([lead, *(_counted(counts, key) for key in shown)])
-
-
-def _counted(counts: ExpectedCounts, key: str) -> str:
-    excess = counts.excess[key]
-    if excess.low <= 0.0 <= excess.high:
-        verdict = "consistent"
-    else:
-        verdict = "too few" if excess.value > 0 else "too many"
-    return f"**{method_label(key)}** predicts {number(counts.expected[key], 1)} ({verdict})."
-
-
-def counts_table(counts: ExpectedCounts, confidence_level: float) -> None:
-    at = level(confidence_level)
-    tables.table(
-        "counts",
-        [
-            {
-                "Method": method_label(key),
-                "Expected": number(counts.expected[key], 1),
-                "Observed": count(round(counts.expected[key] + excess.value, 6)),
-                "Observed − expected": signed(excess.value, 1),
-                f"{at} CI": interval(excess, 1, sign=True),
-            }
-            for key, excess in counts.excess.items()
-        ],
-        alt="One row per method: expected and observed positives, and their difference.",
+        return f"No row has a score {scores}."
+    rows = f"the {plural(counts.rows, 'row')} with a score {scores}"
+    if (counts.low, counts.high) == (0.0, 1.0):
+        rows = f"all {plural(counts.rows, 'row')}"
+    weight = f" (weight {count(counts.weight)})" if counts.weight != counts.rows else ""
+    first, *others = (
+        f"{number(counts.expected[key], 1)} positives"
+        if i == 0
+        else f"{method_label(key)} expects {number(counts.expected[key], 1)}: "
+        f"{_judged(counts.excess[key])}."
+        for i, key in enumerate(shown)
     )
+    lead = (
+        f"Among {rows}{weight}, uncalibrated scores expect {first}; {count(counts.observed)} "
+        f"{'was' if counts.observed == 1 else 'were'} observed: {_judged(counts.excess[shown[0]])}."
+    )
+    return " ".join([lead, *others])
+
+
+def _scores(counts: ExpectedCounts) -> str:
+    if counts.high == 1.0:
+        return f"of at least {counts.low:g}"
+    return (
+        f"of at most {counts.high:g}"
+        if counts.low == 0.0
+        else (f"from {counts.low:g} to {counts.high:g}")
+    )
+
+
+def _judged(excess: Estimate) -> str:
+    if excess.low <= 0.0 <= excess.high:
+        return "not significantly different"
+    return "too few" if excess.value > 0 else "too many"
+
+
+def bands_table(
+    bands: Sequence[ExpectedCounts], shown: Sequence[str], confidence_level: float
+) -> None:
+    """The bands, then the chosen range, which is marked, and all rows."""
+    at = level(confidence_level)
+    head = [("Uncalibrated score", ""), ("Rows", ""), ("Observed", "Positive rows.")]
+    for key in shown:
+        head += [
+            (f"{method_label(key)} expects", "Sum of its scores."),
+            ("Observed − expected", f"With its {at} interval."),
+        ]
+    n_bands, lines = len(bands) - 2, []
+    for number_of, band in enumerate(bands):
+        name = f"{band.low:g} to {band.high:g}"
+        name = name if number_of < n_bands else ("Chosen: " + name, "All rows")[number_of - n_bands]
+        cells = [name, count(band.rows), count(band.observed)]
+        for key in shown:
+            excess = with_interval(band.excess[key], 1, sign=True)
+            cells += [number(band.expected[key], 1), excess if band.rows else "–"]
+        lines.append(Line([(cell,) for cell in cells], marked=number_of == n_bands))
+    lines_table(f"lines_{len(lines)}_bands", "Expected and observed positives", head, lines)

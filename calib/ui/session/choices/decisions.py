@@ -14,22 +14,23 @@ FIRST_CAPACITY = 0.1
 COST = partial(st.number_input, step=1.0, format="%.6g")
 
 
-def _cost(key: str, link: str, outcome: str) -> Choice[float]:
+def _cost(key: str, link: str, error: str, name: str) -> Choice[float]:
     return Choice(
         key=key,
         link=link,
         default=1.0,
         values=number(1e-6, 1e9),
-        label=f"Cost of a false {outcome}",
-        help="In any unit. The threshold depends only on the ratio of the two costs.",
-        chip=f"False {outcome} costs {{:g}}",
+        label=f"{error} costs",
+        help=f"Cost of a {name}, in any unit, such as hours. The threshold depends only on the "
+        "ratio of both costs.",
+        chip=f"{error} costs {{:g}}",
         acts_on=on(*DECIDING),
         widget=COST,
     )
 
 
-COST_FP = _cost("cost_fp", "fp", "positive")
-COST_FN = _cost("cost_fn", "fn", "negative")
+COST_FP = _cost("cost_fp", "fp", "A false alarm", "false positive")
+COST_FN = _cost("cost_fn", "fn", "A missed positive", "false negative")
 
 CAPACITY = Choice[float | None](
     key="capacity",
