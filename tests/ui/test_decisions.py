@@ -8,7 +8,7 @@ from calib.analysis.decisions import Costs, Decision, DecisionTable, ExpectedCou
 from calib.numerics.estimate import Estimate
 from calib.ui.pages.decisions import cost_sentence, counts_sentence, headline, rule
 
-# Of 2,000 rows 1,000 are flagged, of which 900 are positive; 100 positives are missed.
+# Half of 2,000 rows are flagged, of which 900 are positive; 100 positives are missed.
 BEFORE = Decision(
     threshold=0.5,
     tie_share=1.0,

@@ -20,7 +20,7 @@ def _cost(key: str, link: str, error: str, name: str) -> Choice[float]:
         link=link,
         default=1.0,
         values=number(1e-6, 1e9),
-        label=f"{error} costs",
+        label=error,
         help=f"Cost of a {name}, in any unit, such as hours. The threshold depends only on the "
         "ratio of both costs.",
         chip=f"{error} costs {{:g}}",
@@ -29,8 +29,8 @@ def _cost(key: str, link: str, error: str, name: str) -> Choice[float]:
     )
 
 
-COST_FP = _cost("cost_fp", "fp", "A false alarm", "false positive")
-COST_FN = _cost("cost_fn", "fn", "A missed positive", "false negative")
+COST_FP = _cost("cost_fp", "fp", "False alarm", "false positive")
+COST_FN = _cost("cost_fn", "fn", "Missed positive", "false negative")
 
 CAPACITY = Choice[float | None](
     key="capacity",
