@@ -124,5 +124,9 @@ def test_few_calibrators_have_a_sentence_too(analysis):
     assert function_findings(unchanged).sentence.startswith(
         "One and Two leave the scores nearly unchanged"
     )
+    helped = with_curves(analysis, "two", one=lambda s: s, two=step)
+    assert function_findings(helped).sentence.startswith(
+        "Two lowers scores below 0.50 and raises those above; One leaves the scores nearly"
+    )
     two = function_findings(with_curves(analysis, "two", one=step, two=step))
     assert two.detail.startswith("Two (recommended) lowers scores below 0.50")

@@ -66,7 +66,7 @@ def function_findings(analysis: Analysis) -> FunctionFindings:
     return FunctionFindings(
         close,
         bounds,
-        _sentence(labels, curves, close, bounds, score),
+        _sentence(labels, curves, close, bounds, score, analysis.recommendation.method),
         _detail(analysis.recommendation.method, labels, curves, close, score),
     )
 
@@ -130,6 +130,7 @@ def _sentence(
     close: Sequence[str],
     bounds: Mapping[str, tuple[float, float]],
     score: FloatArray,
+    advised: str,
 ) -> str:
     calibrators = [key for key in curves if key != "uncalibrated"]
     if not calibrators:
@@ -138,6 +139,8 @@ def _sentence(
     if "uncalibrated" in close:
         verb = "leaves" if len(names) == 1 else "leave"
         first = f"{joined(names)} {verb} the scores nearly unchanged"
+        if advised in curves and advised not in close:
+            first = f"{direction(labels[advised], score, curves[advised])}; {first}"
     elif len(calibrators) == 1:
         first = direction(labels[calibrators[0]], score, curves[calibrators[0]])
     elif len(names) == len(calibrators) > 2:
@@ -172,8 +175,9 @@ def _detail(
     score: FloatArray,
 ) -> str:
     parts = []
-    # The sentence about a single calibrator says the rest.
-    if len(curves) > 2 and advised in labels and advised != "uncalibrated":
+    # In the other cases the sentence says it.
+    is_advised = advised in curves and advised != "uncalibrated"
+    if is_advised and len(curves) > 2 and "uncalibrated" not in close:
         parts.append(f"{direction(f'{labels[advised]} (recommended)', score, curves[advised])}.")
     if close:
         distance = significant(_distance(curves[key] for key in close), 1)

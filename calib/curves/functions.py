@@ -41,6 +41,16 @@ class LambdaPath(Locked):
             raise ValueError(f"chosen must fulfil 0 <= chosen < {n}, got {self.chosen}.")
         Locked.__post_init__(self)
 
+    @property
+    def lowest(self) -> int:
+        """The position of the lowest loss."""
+        return int(self.losses.argmin())
+
+    @property
+    def excess(self) -> float:
+        """How much the loss of the lambda in use exceeds the lowest."""
+        return float(self.losses[self.chosen] - self.losses[self.lowest])
+
     def frame(self) -> pd.DataFrame:
         """One row per lambda."""
         table = pd.DataFrame({"lambda": self.lambdas, "loss": self.losses})

@@ -14,7 +14,7 @@ SIZE = "plot => { const {xaxis, yaxis} = plot._fullLayout; return [xaxis._length
 def test_the_square_is_as_wide_as_its_column_and_no_higher_than_the_window(page: Page, width: int):
     page.set_viewport_size({"width": width, "height": 900})
     visit(page, "/functions")
-    chart = by_key(page, "chart_functions_fitted").locator(".js-plotly-plot")
+    chart = by_key(page, "chart_functions").locator(".js-plotly-plot")
     across, upward = chart.evaluate(SIZE)
     assert across == pytest.approx(upward, abs=1)
     box = chart.bounding_box()

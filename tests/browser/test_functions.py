@@ -1,7 +1,5 @@
 """Exploring epsilon and smoothness on the Functions page."""
 
-import re
-
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -19,6 +17,11 @@ def names(page: Page, key: str) -> set[str]:
     return {drawn["name"] for drawn in traces(page, key)}
 
 
+def open_settings(page: Page) -> None:
+    by_key(page, "spline_settings").locator("summary").click()
+    settle(page)
+
+
 def marked(drawn: dict) -> tuple[float, float]:
     """The point with the large marker."""
     sizes = drawn["marker"]["size"]
@@ -30,12 +33,12 @@ def marked(drawn: dict) -> tuple[float, float]:
 def test_moving_epsilon_bends_the_spline_and_moves_the_marked_point(page: Page):
     visit(page, "/functions?ex=logistic&eps=0.1")
     expect(by_key(page, "epsilon").get_by_test_id("stSliderThumbValue")).to_have_text("0.1")
-    spline = trace(page, "chart_functions_fitted", "Spline")["y"]
+    spline = trace(page, "chart_functions", "Spline")["y"]
     x, loss = marked(trace(page, "chart_epsilon", "Spline"))
     assert x == pytest.approx(0.1)
     press_slider(page, "epsilon", "Home")
     expect(by_key(page, "epsilon").get_by_test_id("stSliderThumbValue")).to_have_text("1e-15")
-    assert trace(page, "chart_functions_fitted", "Spline")["y"] != spline
+    assert trace(page, "chart_functions", "Spline")["y"] != spline
     moved, _ = marked(trace(page, "chart_epsilon", "Spline"))
     assert moved == pytest.approx(1e-15)
     _, outside = marked(trace(page, "chart_epsilon", "Rows left unchanged"))
@@ -49,27 +52,31 @@ def test_moving_epsilon_bends_the_spline_and_moves_the_marked_point(page: Page):
 @rare
 def test_the_map_by_the_rule_stays_beside_the_one_in_use(page: Page):
     visit(page, "/functions?ex=logistic")
-    ruled = trace(page, "chart_functions_fitted", "Spline")["y"]
-    assert "Spline, automatic ε" not in names(page, "chart_functions_fitted")
+    open_settings(page)
+    ruled = trace(page, "chart_functions", "Spline")["y"]
+    assert "Spline, automatic ε" not in names(page, "chart_functions")
     press_slider(page, "epsilon", "End")
-    faint = trace(page, "chart_functions_fitted", "Spline, automatic ε")
+    faint = trace(page, "chart_functions", "Spline, automatic ε")
     assert faint["y"] == pytest.approx(ruled)
-    assert trace(page, "chart_functions_fitted", "Spline")["y"] != pytest.approx(ruled)
+    assert trace(page, "chart_functions", "Spline")["y"] != pytest.approx(ruled)
 
 
 @rare
 def test_the_lambda_path_is_shown_with_the_lambda_in_use(page: Page):
     visit(page, "/functions")
+    expect(by_key(page, "chart_lambda_spline")).to_have_count(0)
+    open_settings(page)
     expect(by_key(page, "chart_lambda_spline").locator(".js-plotly-plot")).to_be_visible()
     x, _ = marked(trace(page, "chart_lambda_spline", "Spline"))
     at, _ = marked(trace(page, "chart_lambda_spline", "Degrees of freedom"))
     assert x == at
-    expect(by_key(page, "formulas")).to_contain_text(f"λ = {x:.3g}")
+    expect(by_key(page, "parameters_spline")).to_contain_text(f"λ = {x:.3g}")
 
 
 @rare
 def test_a_picked_method_joins_the_curve_and_the_address(page: Page):
     visit(page, "/functions?ex=logistic&m=spline.ispline")
+    open_settings(page)
     by_key(page, "over_epsilon").get_by_text("I-spline").click()
     settle(page)
     assert {"Spline", "I-spline"} <= names(page, "chart_epsilon")
@@ -77,18 +84,8 @@ def test_a_picked_method_joins_the_curve_and_the_address(page: Page):
 
 
 @rare
-@pytest.mark.parametrize("width", [380, 1280])
-def test_every_square_chart_stays_below_its_heading(page: Page, width):
-    page.set_viewport_size({"width": width, "height": 900})
-    visit(page, "/functions?ex=logistic")
-    squares = {
-        "chart_functions_fitted": re.compile(r"^Fitted on all [\d,]+ rows$"),
-        "chart_compact_logit": "Compact-logit transform",
-    }
-    drawn = page.locator("[class*=st-key-square_]")
-    expect(drawn).to_have_count(len(squares))
-    for key, title in squares.items():
-        heading = page.get_by_role("heading", name=title).bounding_box()
-        panel = by_key(page, key).locator(".nsewdrag").first.bounding_box()
-        gap = panel["y"] - heading["y"] - heading["height"]
-        assert 0 <= gap < 60, key
+def test_a_row_opens_the_code_of_its_calibrator(page: Page):
+    visit(page, "/functions")
+    by_key(page, "parameters_beta").get_by_role("button", name="Get code").click()
+    settle(page)
+    expect(page.get_by_role("dialog")).to_contain_text("Download beta-calibrator.sql")

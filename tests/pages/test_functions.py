@@ -1,13 +1,17 @@
 """The Functions page: every method at once, and the curves that are computed after it is drawn."""
 
 import json
+import re
 
+import numpy as np
 import pytest
 
 from calib.calibrators import score_methods
 from calib.crossfit.epsilon import EPSILONS, CrossFitFolds
+from calib.curves.functions import LambdaPath
 from calib.loading.examples import EXAMPLES
-from tests.pages.test_pages import go, said, start
+from calib.ui.pages.functions import why_lambda
+from tests.pages.test_pages import go, start
 
 ALL = ".".join(score_methods())
 
@@ -17,6 +21,12 @@ def chart(app, holding: str) -> dict[str, dict]:
     specs = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
     found = [{trace.get("name"): trace for trace in spec["data"]} for spec in specs]
     return next((named for named in found if holding in named), {})
+
+
+def rows(app) -> str:
+    """The HTML of the rows of the table of calibrators."""
+    bodies = [one.proto.body for one in app.get("html")]
+    return " ".join(body for body in bodies if 'class="parameters' in body)
 
 
 MAPS, LAMBDAS, LOSSES = "Identity", "Degrees of freedom", "Rows left unchanged"
@@ -37,11 +47,10 @@ def fits(monkeypatch) -> list[float]:
 
 
 def test_all_methods_at_once_have_a_line_words_and_a_summary():
-    app = go(start(m=ALL, knots="1"), "functions")
-    drawn, words = chart(app, MAPS), said(app).replace("\\", "")
+    app = go(start(m=ALL, knots="1", eps="0.001"), "functions")
+    drawn, words = chart(app, MAPS), rows(app)
     for key, method in score_methods().items():
-        assert method.label in words
-        assert method.summary in words
+        assert method.name in words
         assert key == "uncalibrated" or method.label in drawn
     assert drawn["Isotonic"]["yaxis"] == "y3"  # The last trace of that name has its knots.
     assert "Spline" in chart(app, LAMBDAS)
@@ -58,8 +67,35 @@ def test_the_menu_is_sorted_by_simplicity():
     assert len(options) == len(score_methods()) - 1
 
 
+def test_nothing_about_splines_is_computed_until_it_is_opened(fits):
+    app = go(start(), "functions")
+    assert not fits
+    assert not chart(app, LAMBDAS)
+    assert [one.label for one in app.expander if "Spline" in one.label] == ["Spline settings"]
+    buttons = [one.key for one in app.button if one.label == "Get code"]
+    methods = app.session_state["calib"].settings.methods
+    assert sorted(buttons) == sorted(f"use_{key}" for key in methods if key != "uncalibrated")
+    losses = re.findall(r"log loss </span>([0-9.]+)", rows(app))
+    assert len(losses) == len(buttons) + 1
+    assert losses == sorted(losses)
+
+
+def test_the_code_of_the_chosen_row_is_offered():
+    app = go(start(), "functions")
+    next(one for one in app.button if one.key == "use_isotonic").click().run()
+    assert app.selectbox(key="use_method").value == "isotonic"
+
+
+def test_the_page_says_why_lambda_is_not_at_the_minimum():
+    losses = np.array([0.5, 0.4, 0.40001, 0.6])
+    path = LambdaPath(np.array([0.1, 1.0, 10.0, 100.0]), losses, np.array([9.0, 5, 3, 2]), 2)
+    assert why_lambda(path).startswith("λ = 1 has a loss lower by 1e-5, but λ = 10 is in use")
+    lowest = LambdaPath(path.lambdas, losses, path.degrees, 1)
+    assert why_lambda(lowest) == "λ = 1 has the lowest cross-validated loss."
+
+
 def test_moving_epsilon_moves_the_marker_and_computes_no_point_anew(fits):
-    app = go(start(ex=list(EXAMPLES)[-1], seed="41"), "functions")
+    app = go(start(ex=list(EXAMPLES)[-1], seed="41", eps="0.01"), "functions")
     assert len(fits) == len(EPSILONS)
     before = chart(app, LOSSES)["Spline"]
     app.select_slider(key="epsilon").set_value(-1.5).run()
@@ -69,17 +105,17 @@ def test_moving_epsilon_moves_the_marker_and_computes_no_point_anew(fits):
     assert {"Spline, automatic ε", "Automatic ε"} <= chart(app, MAPS).keys()
 
 
-def test_without_a_method_on_this_scale_there_is_no_curve_and_no_work(fits, texts):
-    app = go(start(m="platt.isotonic"), "functions")
-    texts.shown(said(app))
+def test_without_a_method_on_this_scale_there_are_no_settings_and_no_work(fits):
+    app = go(start(m="platt.isotonic", eps="0.01"), "functions")
+    assert not [one for one in app.expander if one.label == "Spline settings"]
     assert not fits
     assert not chart(app, LAMBDAS)
     assert not chart(app, LOSSES)
 
 
-def test_methods_of_the_curve_come_with_the_link(texts):
-    app = go(start(m="spline.ispline"), "functions")
+def test_methods_of_the_curve_come_with_the_link():
+    app = go(start(m="spline.ispline", eps="0.01"), "functions")
     assert "I-spline" not in chart(app, LOSSES)
     linked = go(start(m="spline.ispline", over="spline.ispline"), "functions")
     assert {"Spline", "I-spline"} <= chart(linked, LOSSES).keys()
-    texts.shown(said(linked).replace("\\", ""))
+    assert "<b>I-spline</b>" in rows(linked)

@@ -45,6 +45,15 @@ def button(session: Session, model: state.Model) -> None:
         _dialog(session, model)
 
 
+def row_button(session: Session, model: state.Model, method: str) -> None:
+    """The button of one calibrator in a table, which opens the same dialog."""
+    if method not in fitted(model.analysis):
+        return
+    about = f"{method_label(method)} as SQL, Python and more"
+    if st.button("Get code", key=state.key(f"use_{method}"), type="tertiary", help=about):
+        _dialog(session, model, method)
+
+
 def fitted(analysis: LiveAnalysis) -> Mapping[str, Calibrator | MatrixCalibrator]:
     """The calibrators for use, of scores or of whole rows, by method; the recommended one first."""
     calibrators, advised = analysis.held_out.calibrators, analysis.recommendation.method
@@ -53,7 +62,7 @@ def fitted(analysis: LiveAnalysis) -> Mapping[str, Calibrator | MatrixCalibrator
 
 
 @st.dialog("Get a calibrator", width="large")
-def _dialog(session: Session, model: state.Model) -> None:
+def _dialog(session: Session, model: state.Model, first: str = "") -> None:
     calibrators = fitted(model.analysis)
     advised = model.analysis.recommendation.method
     left, right = st.columns([2, 3], vertical_alignment="bottom")
@@ -61,6 +70,7 @@ def _dialog(session: Session, model: state.Model) -> None:
         method = st.selectbox(
             "Calibrator",
             list(calibrators),
+            index=list(calibrators).index(first) if first else 0,
             format_func=lambda key: (
                 method_label(key) + (" (recommended)" if key == advised else "")
             ),

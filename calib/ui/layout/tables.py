@@ -12,14 +12,12 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from calib.analysis import Analysis, Column, MethodResult
-from calib.calibrators import CALIBRATORS
+from calib.analysis import Column, MethodResult
 from calib.crossfit.estimates import MethodMetrics
 from calib.crossfit.estimates import metric_table as exact_table
 from calib.crossfit.matrix_comparison import MulticlassResult
 from calib.numerics.estimate import Estimate
-from calib.text import interval, noise_floor, number, plain, signed
-from calib.ui.layout.words import formula
+from calib.text import interval, noise_floor, number, signed
 from calib.ui.session import state
 from calib.ui.session.choices import method_label
 
@@ -232,17 +230,6 @@ def lower_first(label: str) -> str:
     return (
         label if label[:2].isupper() or label.startswith("Brier") else label[0].lower() + label[1:]
     )
-
-
-def formulas(analysis: Analysis) -> None:
-    # A long formula must wrap, and no cell of a dataframe does.
-    lines = [
-        f"- **{plain(method.label)}**: {formula(method)}  \n"
-        f"  :small[:gray[{plain(CALIBRATORS[method.key].summary)}]]"
-        for method in analysis.methods.values()
-    ]
-    with st.container(key=state.key("formulas")):
-        st.markdown("\n".join(lines))
 
 
 def best_of(estimates: Mapping[str, Estimate], column: Column) -> set[str]:

@@ -47,7 +47,7 @@ def named_folds(origin: Origin | None) -> str:
 
 def formula(method: MethodResult) -> str:
     sentence = written(method.function.formula)
-    sentence = plain(sentence.replace("lambda =", "λ =").replace("epsilon =", "ε ="))
+    sentence = sentence.replace("lambda =", "λ =").replace("epsilon =", "ε =")
     n = len(method.function.knots)
     return sentence if n == 0 or "knots" in sentence else f"{sentence} ({plural(n, 'knot')})"
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from html import escape
 
 import streamlit as st
 
 from calib.analysis import Analysis, LiveAnalysis
+from calib.analysis.functions import function_findings
+from calib.calibrators import CALIBRATORS
 from calib.crossfit.epsilon import (
     EPSILONS,
     CrossFitFolds,
@@ -18,132 +21,164 @@ from calib.crossfit.epsilon import (
     epsilon_curve,
     takes_epsilon,
 )
-from calib.curves.functions import CalibrationFunction, CompactLogitCurve
+from calib.curves.functions import CalibrationFunction, LambdaPath
 from calib.data.progress import Progress
 from calib.figures.functions import compact_logit_chart, functions_chart
 from calib.figures.losses import epsilon_chart, lambda_path_chart, with_path
-from calib.numerics.estimate import Estimate
-from calib.text import interval, level, number, significant
+from calib.text import interval, joined, level, number, plain, significant
 from calib.ui.controls import use_calibrator, widgets
 from calib.ui.controls.widgets import control
-from calib.ui.layout import charts, frame, tables, words
-from calib.ui.layout.words import n_folds
+from calib.ui.layout import charts, frame, words
 from calib.ui.session import choices, state
 from calib.ui.session.choices import OVER_EPSILON, method_label
 from calib.ui.session.memo import Keyed
 from calib.ui.session.session import Session
 
-LAMBDA = """
-- A larger **λ** gives a smoother curve. The loss is cross-validated.
-- The **large marker** is the λ in use. **Spline** adds a small penalty per degree of freedom
-  (d.f.), because the minimum of a flat curve is often noise. Its marker may therefore lie to the
-  right of the minimum.
-"""
-FUNCTIONS = """
-- Each **line** is a calibrator: it maps the model's score (x) to a calibrated probability (y).
-- The **dots** are bins of the uncalibrated scores: mean score (x) against observed frequency (y).
-  The line of a good calibrator is near the dots, also for rows on which it was not fitted.
-"""
+READING = (
+    "Each line maps the model's score (x) to a calibrated probability (y). The dots are bins of "
+    "{}: mean score against observed frequency, with its interval."
+)
+TRANSFORM = (
+    "Splines are fitted on this scale, which spreads out scores near 0 and 1. Scores outside "
+    "[ε, 1 − ε] are left unchanged ([Lucena 2018](https://arxiv.org/abs/1809.07751), section 5.1)."
+)
+EFFECT = (
+    "Log loss on held-out rows; the large marker is the ε in use. Do not report the loss at the ε "
+    "that minimises it on these rows; it is optimistic."
+)
 VIEW_NOTE = (
     "Calibrators of a matrix use the whole row, so a curve over one score cannot show them. The "
     "curves below are fitted to the score of this view alone, and methods that need the matrix are "
     "left out. All other pages show the calibrators of the matrix."
 )
-SOURCE = (
-    "The compact logit and its epsilon are from "
-    "[Lucena 2018](https://arxiv.org/abs/1809.07751), section 5.1."
-)
 
 
 def page() -> None:
     session = frame.begin("Functions")
-    with widgets.toolbar():
-        widgets.control(session, choices.KNOTS)
-        widgets.axis(session)
     frame.show(session, frame.models(session, one_score=True), partial(body, session))
 
 
 def body(session: Session, model: state.Model) -> None:
     analysis = model.analysis
-    st.markdown("## Calibration functions")
-    with st.container(key=state.key("epsilon_matters")):
-        first = st.empty()
-    used = bool(epsilon_methods(analysis))
-    first.markdown(epsilon_matters(analysis, (), is_known=not used))
+    findings = function_findings(analysis)
+    st.markdown(f"## {plain(findings.sentence)}.")
+    if findings.detail:
+        st.markdown(plain(findings.detail))
     if session.is_matrix:
         st.info(VIEW_NOTE)
     if reason := words.too_few(analysis):
-        first.info(reason)
+        st.info(reason)
         return
-    diagrams(session, analysis)
-    beside = epsilons(session, analysis)
-    st.markdown("### Fitted parameters")
-    tables.formulas(analysis)
-    # The curves of a matrix are those of one view, but the calibrators for use map whole rows.
-    if not session.is_matrix:
-        use_calibrator.button(session, model)
-    smoothness(analysis)
-    # This is drawn last, so that everything else can be read while its points are computed.
-    with beside:
-        curves = over_epsilon(session, analysis)
-    if curves:
-        first.markdown(epsilon_matters(analysis, curves))
-
-
-def diagrams(session: Session, analysis: LiveAnalysis) -> None:
-    by_rule = automatic_calibrators(session, analysis)
-    axis, knots = session[choices.AXIS] or "linear", session[choices.KNOTS]
-    draw = partial(functions_chart, axis=axis, highlight_knots=knots, by_rule=by_rule)
-    drawn, tested = tuple(analysis.methods), analysis.data.protocol == "test rows"
-    left, right = st.columns(2 if tested else [2, 1], gap="medium")
+    left, right = st.columns([7, 6], gap="large")
     with left:
-        n = f"{analysis.data.n_calibration:,}"
-        st.markdown(f"### Fitted on {f'the {n} calibration' if tested else f'all {n}'} rows")
-        fitted = draw(analysis, drawn, rows="fitted")
-        charts.chart(fitted, "chart_functions_fitted")
-    with right:
-        if tested:
-            st.markdown(f"### Evaluated on the {analysis.data.n_rows:,} test rows")
-            scored = draw(analysis, drawn, rows="test")
-            charts.chart(scored, "chart_functions_test")
-        else:
-            frame.reading(FUNCTIONS)
-            st.caption(words.protocol(analysis))
-    if tested:
-        frame.reading(FUNCTIONS)
-
-
-def epsilons(session: Session, analysis: LiveAnalysis) -> st.delta_generator.DeltaGenerator:
-    """Draw the slider and its charts; returns the place of the last chart."""
-    st.markdown("### Epsilon")
-    control, transform, effect = st.columns([2, 3, 3], gap="medium")
-    with control:
-        # Models side by side share one epsilon.
         if session.drawn == 0:
-            widgets.epsilon(session, analysis.compact_logit.rule)
-        meaning = compact_logit(analysis.compact_logit)
-        frame.reading(meaning + epsilon_reading(analysis), "epsilon")
-        frame.once("Lucena", lambda: st.caption(SOURCE))
-    with transform:
-        st.markdown("#### Compact-logit transform")
-        charts.chart(compact_logit_chart(analysis), "chart_compact_logit")
-    with effect:
-        st.markdown("#### Effect of epsilon on log loss")
-    return effect
+            with widgets.toolbar():
+                widgets.axis(session)
+                widgets.control(session, choices.KNOTS)
+        diagram(session, analysis)
+    with right:
+        parameters(session, model)
+    spline_settings(session, analysis)
+
+
+def diagram(session: Session, analysis: LiveAnalysis) -> None:
+    tested = analysis.data.protocol == "test rows"
+    axis = session[choices.AXIS]
+    drawn = functions_chart(
+        analysis,
+        tuple(analysis.methods),
+        rows="test" if tested else "fitted",
+        axis=axis or "linear",
+        highlight_knots=session[choices.KNOTS],
+        by_rule=automatic_calibrators(session, analysis),
+    )
+    charts.chart(drawn, "chart_functions")
+    rows = f"the {analysis.data.n_rows:,} test rows" if tested else "all rows"
+    frame.once("reading", lambda: st.caption(READING.format(rows)))
+
+
+def parameters(session: Session, model: state.Model) -> None:
+    """One row per method, the lowest held-out loss first."""
+    analysis = model.analysis
+    at = level(analysis.settings.confidence_level)
+    losses = {key: one.metrics["log_loss"] for key, one in analysis.methods.items()}
+    with st.container(key=state.key("parameters"), gap=None):
+        head = f"<span>Calibrator</span><span>Parameters</span><span>Log loss, {at} CI</span>"
+        st.html(f'<div class="parameters head" aria-hidden="true">{head}</div>')
+        for key in sorted(losses, key=lambda key: losses[key].value):
+            with st.container(key=state.key(f"parameters_{key}")):
+                st.html(parameters_row(analysis, key))
+                # A matrix has curves of one view, but its calibrators for use map whole rows.
+                if not session.is_matrix:
+                    use_calibrator.row_button(session, model, key)
+        frame.once("parameters", lambda: st.caption("s is the score. Log loss on held-out rows."))
+
+
+def parameters_row(analysis: LiveAnalysis, key: str) -> str:
+    method, loss = analysis.methods[key], analysis.methods[key].metrics["log_loss"]
+    n = number(analysis.held_out.calibrators[key].n_parameters(), 1).removesuffix(".0")
+    is_advised = key == analysis.recommendation.method
+    name = f"<b>{escape(CALIBRATORS[key].name)}</b>{' recommended' if is_advised else ''}"
+    return (
+        f'<div class="parameters{" marked" if is_advised else ""}">'
+        f"<span>{name}</span>"
+        f'<span>{n}<span class="unseen"> parameters</span></span>'
+        f'<span><span class="unseen">log loss </span>{number(loss.value)}'
+        f"<small>{interval(loss, 3)}</small></span>"
+        f"<small>{escape(words.formula(method))}</small></div>"
+    )
+
+
+def spline_settings(session: Session, analysis: LiveAnalysis) -> None:
+    """Smoothing and epsilon of splines, computed when they are opened."""
+    options = epsilon_methods(analysis)
+    if not options:
+        return
+    chosen = bool({choices.EPSILON, OVER_EPSILON} & session.explicit)
+    settings = st.expander(
+        "Spline settings", expanded=chosen, key=state.key("spline_settings"), on_change="rerun"
+    )
+    if not settings.open:
+        return
+    with settings:
+        columns = st.columns(3, gap="large")
+        with columns[0]:
+            smoothness(analysis)
+        with columns[1]:
+            transform(session, analysis)
+        with columns[2]:
+            st.markdown("#### Effect of epsilon")
+            over_epsilon(session, analysis, options)
 
 
 def smoothness(analysis: Analysis) -> None:
-    smoothed = with_path(analysis)
-    if not smoothed:
-        return
-    st.markdown("### Smoothing (lambda)")
-    columns = st.columns(2, gap="medium")
-    for column, key in zip(columns, smoothed, strict=False):
-        with column:
-            st.markdown(f"#### {choices.method_label(key)}")
-            charts.chart(lambda_path_chart(analysis, key), f"chart_lambda_{key}")
-    with columns[1] if len(smoothed) == 1 else st.container():
-        frame.reading(LAMBDA, "smoothing")
+    for key in with_path(analysis):
+        st.markdown(f"#### Smoothing (lambda) of {method_label(key)}")
+        charts.chart(lambda_path_chart(analysis, key), f"chart_lambda_{key}")
+        path = analysis.methods[key].function.path
+        if path is not None:
+            st.caption(why_lambda(path))
+
+
+def why_lambda(path: LambdaPath) -> str:
+    """Why the lambda in use is not at the minimum of the curve."""
+    used, best = path.lambdas[path.chosen], path.lambdas[path.lowest]
+    if path.chosen == path.lowest:
+        return f"λ = {significant(used)} has the lowest cross-validated loss."
+    return (
+        f"λ = {significant(best)} has a loss lower by {significant(path.excess, 2)}, but "
+        f"λ = {significant(used)} is in use: each degree of freedom has a small penalty, because "
+        "the minimum of a flat curve is often noise."
+    )
+
+
+def transform(session: Session, analysis: LiveAnalysis) -> None:
+    st.markdown("#### Compact logit")
+    # Models side by side share one epsilon.
+    if session.drawn == 0:
+        widgets.epsilon(session, analysis.compact_logit.rule)
+    charts.chart(compact_logit_chart(analysis), "chart_compact_logit")
+    frame.once("Lucena", lambda: st.caption(TRANSFORM))
 
 
 def epsilon_methods(analysis: LiveAnalysis) -> tuple[str, ...]:
@@ -164,11 +199,7 @@ def automatic_calibrators(
     return session.memo(made, analysis.source, analysis.settings.view, keys)
 
 
-def over_epsilon(session: Session, analysis: LiveAnalysis) -> Sequence[EpsilonCurve]:
-    options = epsilon_methods(analysis)
-    if not options:
-        st.caption("None of the chosen methods uses the compact logit. Add Spline to see its loss.")
-        return ()
+def over_epsilon(session: Session, analysis: LiveAnalysis, options: tuple[str, ...]) -> None:
     chosen = OVER_EPSILON.among(session[OVER_EPSILON], options) or options[:1]
     if len(options) > 1:
         control(session, OVER_EPSILON, options, value=chosen)
@@ -180,7 +211,7 @@ def over_epsilon(session: Session, analysis: LiveAnalysis) -> Sequence[EpsilonCu
     curves = [curve(session, analysis, key, progress) for key in chosen]
     with slot.container():
         charts.chart(epsilon_chart(analysis, curves), "chart_epsilon")
-    return curves
+        st.caption(f"{epsilon_matters(analysis, curves)} {EFFECT}")
 
 
 def curve(session: Session, analysis: LiveAnalysis, key: str, progress: Progress) -> EpsilonCurve:
@@ -213,59 +244,12 @@ def _log_loss(
     return count().log_loss(key, epsilon, progress)
 
 
-def compact_logit(curve: CompactLogitCurve) -> str:
-    origin = (
-        "the automatic one for these scores"
-        if curve.epsilon == curve.rule
-        else f"chosen here; the automatic one is {significant(curve.rule)}"
-    )
-    return f"""
-- **ε = {significant(curve.epsilon)}** is {origin}.
-- The **compact logit** spreads out scores near 0 and 1 as the logit does, and stays within [0, 1].
-  Splines are fitted on this scale, so they can follow scores that are crowded at the ends.
-- Scores outside [ε, 1 − ε] are left unchanged. If there are none, ε has almost no effect.
-"""
-
-
-def epsilon_matters(
-    analysis: Analysis, curves: Sequence[EpsilonCurve], *, is_known: bool = True
-) -> str:
-    """Say whether epsilon matters: how many scores are outside, and how much the loss moves."""
-    logit = analysis.compact_logit
-    n_all, n = analysis.data.n_calibration, logit.n_outside
-    outside = (
-        f"{'none' if not n else f'{n:,}'} of {n_all:,} scores "
-        f"{'is' if n < 2 else 'are'} outside [ε, 1 − ε] at ε = {significant(logit.epsilon)}"
-    )
-    if not curves:
-        if is_known:
-            return f"**Epsilon has no effect**: no chosen calibrator uses it; {outside}."
-        return f"{outside[0].upper()}{outside[1:]}."
+def epsilon_matters(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> str:
+    """Say whether epsilon matters: how much the loss moves, against its own uncertainty."""
     losses = {curve: analysis.methods[curve.key].metrics["log_loss"] for curve in curves}
-    # The loss must move by more than its own uncertainty.
     much = any(curve.swing > (loss.high - loss.low) / 2.0 for curve, loss in losses.items())
     lead = "Epsilon matters" if much else "Epsilon matters little"
-    at = level(analysis.settings.confidence_level)
-    moves = "; ".join(_moves(curve, loss, at) for curve, loss in losses.items())
-    return f"**{lead} for these scores**: {outside}. {moves}."
-
-
-def _moves(curve: EpsilonCurve, loss: Estimate, at: str) -> str:
-    grid = curve.epsilon
-    return (
-        f"Over ε from {significant(grid.min(), 1)} to {significant(grid.max(), 2)} the held-out "
-        f"log loss of {method_label(curve.key)} moves by {number(curve.swing)} (it is "
-        f"{number(loss.value)}, {at} CI {interval(loss)})"
-    )
-
-
-def epsilon_reading(analysis: Analysis) -> str:
-    scored = f"each scored by a calibrator fitted on the other folds ({n_folds(analysis)} folds)"
-    if analysis.data.protocol == "test rows":
-        scored = "the test rows, scored by calibrators fitted on the calibration rows"
-    return f"""
-- Upper panel: log loss on **held-out rows**, {scored}. The **large marker** is
-  the ε in use; the dotted line is the automatic ε. Small steps of the curve are noise.
-- Lower panel: rows outside [ε, 1 − ε].
-- Do not report the loss at the ε that minimises it on these rows; it is optimistic.
-"""
+    moves = joined([f"{method_label(one.key)} by {number(one.swing)}" for one in curves])
+    grid = curves[0].epsilon
+    ends = f"{significant(grid.min(), 1)} to {significant(grid.max(), 2)}"
+    return f"**{lead}**: from ε = {ends} the log loss moves, of {moves}."
