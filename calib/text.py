@@ -154,22 +154,24 @@ def percent(rate: float, digits: int = 1) -> str:
     return number(100.0 * rate, digits) + ("" if math.isnan(rate) else "%")
 
 
-def percents(first: float, second: float, digits: int = 1) -> tuple[str, str]:
+def percents(
+    first: float, second: float, digits: int = 1, *, distinct: bool = True
+) -> tuple[str, str]:
     """Two rates as percentages, with at least `digits` decimals and enough to be distinct."""
     pairs = [(percent(first, n), percent(second, n)) for n in range(digits, 6)]
-    return next((pair for pair in pairs if pair[0] != pair[1]), pairs[-1])
+    return next((pair for pair in pairs if pair[0] != pair[1] or not distinct), pairs[-1])
 
 
 def score_percents(*scores: float) -> tuple[str, ...]:
     """Scores as percentages, with more decimals near 0% and 100%, and enough to be distinct.
 
     >>> score_percents(0.6, 0.0042), score_percents(0.421, 0.424)
-    (('60%', '0.42%'), ('42.1%', '42.4%'))
+    (('60%', '0.4%'), ('42.1%', '42.4%'))
     """
 
     def as_text(score: float, digits: int) -> str:
         distance = min(score, 1.0 - score)
-        more = -1 - math.floor(math.log10(distance)) if 0.0 < distance < 0.01 else 0
+        more = -2 - math.floor(math.log10(distance)) if 0.0 < distance < 0.01 else 0
         return f"{number(100.0 * score, min(digits + more, MAX_DECIMALS))}%"
 
     different = len(set(scores))

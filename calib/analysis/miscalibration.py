@@ -207,9 +207,9 @@ def _both_sides(cells: ScoreCells, words: ViewWords) -> str:
     stated, observed = percents(*first)
     others_stated, others_observed = percents(*second)
     return (
-        f"{words.scores} {below} are {_side(*first)}: they average {stated}, and {observed} of "
-        f"those rows {words.positive}. Those {above} are {_side(*second)}: they average "
-        f"{others_stated}, and {others_observed} {words.positive}."
+        f"{words.scores} {below} are {_side(*first)}: {stated} on average, but {observed} "
+        f"{words.positive}. Those {above} are {_side(*second)}: {others_stated} on average, but "
+        f"{others_observed} {words.positive}."
     )
 
 

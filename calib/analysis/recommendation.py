@@ -84,22 +84,21 @@ def recommend(
         return Recommendation("", "No calibrator was compared.", ())
     best = min(losses, key=lambda key: losses[key].value)
     chosen = simplest(losses, to_best, changes)
-    reasons = [f"Lowest {loss}: {CALIBRATORS[best].label}, {number(losses[best].value)}."]
-    if chosen != best and changes[best].high >= 0.0:
-        reasons.append(f"Its gain is not significant ({interval_text(changes[best], level)}).")
-    elif chosen != best:
-        difference = interval_text(to_best[chosen], level)
-        compared = (
-            "the same"
-            if _is_same(to_best[chosen])
-            else f"not significantly different from the best ({difference})"
-        )
-        reasons.append(
-            f"{CALIBRATORS[chosen].label} is simpler, and its {loss.removeprefix('held-out ')} is "
-            f"{compared}."
-        )
+    best_name, chosen_name = CALIBRATORS[best].label, CALIBRATORS[chosen].label
+    lowest = f"Lowest {loss}: {best_name}, {number(losses[best].value)}."
+    if chosen == best:
+        reasons = [lowest, *_runner_up(losses, to_best, best, level)]
+    elif changes[best].high >= 0.0:
+        gain = interval_text(changes[best], level)
+        reasons = [lowest, f"Its gain is not significant ({gain})."]
+    elif _is_same(to_best[chosen]):
+        reasons = [f"{best_name} has the same loss, and {chosen_name} is simpler."]
     else:
-        reasons += _runner_up(losses, to_best, best, level)
+        difference = interval_text(to_best[chosen], level)
+        reasons = [
+            f"{chosen_name} minus {best_name}: {difference}. They are not significantly different, "
+            f"and {chosen_name} is simpler."
+        ]
     sentence = advice_sentence(chosen, losses, changes[chosen], loss, level)
     return Recommendation(chosen, sentence, tuple(reasons))
 

@@ -8,15 +8,17 @@ from __future__ import annotations
 from html import escape
 from importlib.resources import files
 
+import numpy as np
+
 from calib import text
 from calib.analysis import Analysis, DataSummary
+from calib.analysis.miscalibration import view_words
 from calib.analysis.recommendation import interval_text
-from calib.calibrators import CALIBRATORS
+from calib.analysis.verdict import Verdict
 from calib.figures.before_after import before_after_panel
 from calib.figures.summary import (
     advised,
     change_bars,
-    largest_gaps,
     ranked_results,
     summary_chart,
 )
@@ -47,7 +49,7 @@ def style() -> str:
 def section(analysis: Analysis, *, is_example: bool) -> str:
     """The answer as a sentence, and three numbers."""
     pill, color = ANSWER_LOOKS[analysis.verdict.answer]
-    example = '<span class="pill">Example</span>' if is_example else ""
+    example = '<span class="pill">Example, not your data</span>' if is_example else ""
     lead = escape(" ".join(filter(None, (_finding(analysis), _correction(analysis)))))
     return (
         f'<section class="answer"><div><p>{example}<span class="pill {color}">{pill}</span></p>'
@@ -89,10 +91,15 @@ def _correction(analysis: Analysis) -> str:
     result, after = advised(analysis), analysis.after
     if result is None or after is None:
         return ""
-    name = CALIBRATORS[result.key].name
+    name = f"{result.label} calibration"
     if after.answer == "no evidence":
         return f"{name} corrects it."
-    return f"After {name}: {after.summary}."
+    return f"After {name}: {_after_words(after)}."
+
+
+def _after_words(after: Verdict) -> str:
+    """The verdict of the calibrated scores in a few words."""
+    return after.summary.replace("not calibrated: ", "still ", 1)
 
 
 def _key_numbers(analysis: Analysis) -> list[str]:
@@ -139,11 +146,14 @@ def summary(analysis: Analysis) -> str:
         to_svg(before_after_panel(analysis, key, side=PHONE_PANEL_PIXELS)) for key in keys
     )
     at = text.level(curve.confidence_level)
-    n_bins = text.plural(len(curve.rows), "bin")
+    n_bins, after = text.plural(len(curve.rows), "bin"), ""
+    if result is not None and analysis.after is not None:
+        after = f"<br>After: {escape(_after_words(analysis.after))}."
     return (
         '<figure class="summary"><figcaption><b>Observed frequency by predicted probability</b>'
-        f'{n_bins} with {at} intervals. <span class="wide">Orange: the error of the uncalibrated '
-        f'scores.</span></figcaption><div class="wide">{to_svg(summary_chart(analysis))}</div>'
+        f'{n_bins}, {at} intervals. <span class="wide">Orange: error of the uncalibrated scores.'
+        f"</span>{after}</figcaption>"
+        f'<div class="wide">{to_svg(summary_chart(analysis))}</div>'
         f'<div class="small">{pair}</div></figure>'
     )
 
@@ -171,12 +181,21 @@ def _loss_name(analysis: Analysis) -> str:
     return f"{rows} log loss" if analysis.multiclass is None else f"{rows} multiclass log loss"
 
 
-def worst_bins(analysis: Analysis) -> str:
-    """The result in plain words: the largest error of a bin before and after."""
-    if advised(analysis) is None:
+def in_plain_words(analysis: Analysis) -> str:
+    """The result where the uncalibrated scores are worst, and at the same score after it."""
+    result = advised(analysis)
+    if result is None:
         return ""
-    before, after = (text.number(100.0 * gap, 0) for gap in largest_gaps(analysis))
-    return f"The worst bin was off by {before} percentage points, and is off by {after} after it."
+    before, after = analysis.uncalibrated.reliability, result.reliability
+    worst = before.worst
+    same = int(np.abs(after.mean_score - before.mean_score[worst]).argmin())
+    positive = view_words(analysis.settings.view).positive
+    stated, observed = text.percents(before.mean_score[worst], before.observed[worst], digits=0)
+    then = text.percents(after.mean_score[same], after.observed[same], digits=0, distinct=False)
+    return (
+        f"Before: of rows predicted near {stated}, {observed} {positive}. After: of rows predicted "
+        f"near {then[0]}, {then[1]} {positive.partition(' ')[0]}."
+    )
 
 
 def evidence(analysis: Analysis) -> list[str]:
@@ -186,7 +205,10 @@ def evidence(analysis: Analysis) -> list[str]:
         return list(reasons)
     change = ranked_results(analysis)[result.key].differences["log_loss"]
     sentences = [f"Change {interval_text(change, analysis.settings.confidence_level)}.", *reasons]
-    return sentences if analysis.multiclass is None else [*sentences, analysis.after_sentence]
+    still = analysis.after is not None and analysis.after.answer == "not calibrated"
+    # The scores of all classes can get better while those of the shown view get worse.
+    worse = analysis.multiclass is not None and still
+    return [*sentences, analysis.after_sentence] if worse else sentences
 
 
 def calibrators_table(analysis: Analysis) -> str:

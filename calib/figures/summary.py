@@ -10,7 +10,6 @@ import numpy as np
 
 from calib.analysis import Analysis, MethodResult
 from calib.analysis.miscalibration import view_words
-from calib.calibrators import CALIBRATORS
 from calib.crossfit.estimates import MethodMetrics
 from calib.curves.reliability import ReliabilityCurve
 from calib.figures.axes import LINEAR, PanelAxis
@@ -90,13 +89,6 @@ def advised(analysis: Analysis) -> MethodResult | None:
 def ranked_results(analysis: Analysis) -> Mapping[str, MethodMetrics]:
     """The results that the recommendation compares. Those of a matrix count all classes."""
     return analysis.methods if analysis.multiclass is None else analysis.multiclass.results
-
-
-def largest_gaps(analysis: Analysis) -> tuple[float, float]:
-    """The largest error of a bin before and after calibration."""
-    results = (analysis.uncalibrated, advised(analysis) or analysis.uncalibrated)
-    before, after = (result.reliability for result in results)
-    return float(abs(before.gap[before.worst])), float(abs(after.gap[after.worst]))
 
 
 def change_bars(analysis: Analysis) -> dict[str, str]:
@@ -190,7 +182,7 @@ def _words(analysis: Analysis, after: MethodResult | None) -> Iterator[Words]:
     yield Words((name, f"says {stated}, {observed} {escaped(positive)}"), _points(curve)[[worst]])
     if after is not None:
         held_out = "out-of-fold" if analysis.data.protocol == "folds" else "on test rows"
-        name = escaped(f"After {shortened(CALIBRATORS[after.key].name)}")
+        name = escaped(f"After {shortened(after.label)} calibration")
         yield Words((name, f"({held_out})"), _points(after.reliability), color=ADVISED)
     edges = [
         np.column_stack([curve.mean_score, edge]) for edge in (curve.band_low, curve.band_high)

@@ -216,7 +216,7 @@ def example_menu(session: Session, key: str = "example_menu") -> None:
         session.choose_example,
         label="Or look at an example",
         options=list(EXAMPLES),
-        format_func=lambda key: EXAMPLES[key].title,
+        format_func=lambda key: f"Example: {EXAMPLES[key].title}",
     )
 
 

@@ -18,27 +18,29 @@ from calib.ui.controls import uploaders, use_calibrator, widgets
 from calib.ui.layout import charts, frame, words
 from calib.ui.session import results, state
 from calib.ui.session.page_list import PAGES
-from calib.ui.session.session import Session
+from calib.ui.session.session import FIRST_EXAMPLE, Session
 
 SAMPLE = "outcome,score\n1,0.83\n0,0.12\n1,0.64\n"
 
 
 def page() -> None:
     session = frame.begin("Overview")
-    if session.upload is None:
+    if session.upload is None and session.example == FIRST_EXAMPLE:
         landing(session)
     frame.show(session, frame.models(session), partial(body, session))
 
 
 def landing(session: Session) -> None:
-    """Draw the purpose of the app, the drop zone for a file, and the examples."""
+    """Draw the purpose of the app, the drop zone for a file, and the examples, on a first visit."""
     with st.container(key="landing"):
-        purpose, drop, menu = st.columns([3, 5, 3], gap="medium", vertical_alignment="center")
-    with purpose, st.container(gap=None):
+        widths = [10, 3, 3, 6]
+        purpose, sample, drop, menu = st.columns(widths, vertical_alignment="center")
+    with purpose:
         st.html(
-            '<p class="purpose">Can these probabilities be trusted?</p><p>One row per prediction: '
+            '<p class="purpose">Can your probabilities be trusted?</p><p>One row per prediction: '
             "outcomes (0/1 or yes/no) and probabilities. Files stay where this app runs.</p>"
         )
+    with sample:
         look: dict[str, Any] = {"type": "tertiary", "mime": "text/csv"}
         widgets.download("Sample file", SAMPLE, "sample.csv", "sample", **look)
     with drop:
@@ -57,7 +59,7 @@ def body(session: Session, model: state.Model) -> None:
     with st.container(key=state.key("answer")):
         st.html(answer.section(analysis, is_example=session.upload is None))
     with st.container(key=state.key("evidence")):
-        left, right = st.columns([2, 3], gap="large")
+        left, right = st.columns([5, 7], gap="large")
     with left:
         before_and_after(analysis)
     with right:
@@ -77,7 +79,7 @@ def recommendation(session: Session, model: state.Model) -> None:
     analysis = model.analysis
     with st.container(border=True, key=state.key("best_fix")):
         st.html(answer.recommended(analysis))
-        st.markdown(answer.worst_bins(analysis))
+        st.markdown(answer.in_plain_words(analysis))
         details = f"{analysis.after_sentence} {words.protocol(analysis)}"
         st.caption(text.plain(" ".join(answer.evidence(analysis))), help=text.plain(details))
         charts.drawing(answer.calibrators_table(analysis), "calibrators")
