@@ -40,6 +40,9 @@ class PanelAxis:
     tickformat: str | None = None
     exponentformat: Literal["power"] | None = None
     tick_size: float = TICK_SIZE
+    # The table of the drawn numbers turns log-odds into probabilities, and positions into names.
+    log_odds: bool = False
+    names: Mapping[float, str] | None = None
     showticklabels: bool | None = None
     side: Literal["left", "right"] | None = None
     showgrid: bool = False  # By default `calib.figures.panels` draws horizontal lines alone.
@@ -131,6 +134,7 @@ class Scale:
             range=[self.low, self.high],
             tickvals=list(ticks),
             ticktext=list(ticks.values()),
+            log_odds=self.kind == "logit",
         )
 
     def _ticks(self) -> dict[float, str]:

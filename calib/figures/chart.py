@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 import numpy as np
 
 from calib.data.registry import Registry
-from calib.figures import plotly_format
+from calib.figures import numbers, plotly_format
 from calib.figures.axes import PanelAxis
 from calib.figures.layers import Arrow, Layer, Note
 from calib.figures.panels import Panels
 from calib.figures.theme import CONFIG, LIGHT
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     # Plotly is slow to import, and is needed only when a figure is made.
     from plotly.basedatatypes import BaseFigure
     from plotly.graph_objects import Figure as Figure
@@ -69,6 +71,10 @@ class Chart:
     def height(self) -> int:
         """Natural height in pixels."""
         return self.top + self.panels.height + self.bottom + self.legend
+
+    def frame(self) -> pd.DataFrame:
+        """The drawn numbers, one row per point."""
+        return numbers.frame(self.layers, self.panels)
 
     @property
     def figure(self) -> Figure:

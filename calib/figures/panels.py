@@ -144,6 +144,7 @@ def forest(
         range=[len(labels) - 0.5, -0.5],
         tickvals=list(range(len(labels))),
         ticktext=list(labels),
+        names=dict(enumerate(labels)),
         fixedrange=True,
     )
     across = PanelAxis(title, range=list(limits), nticks=6, tickformat="~g", showgrid=True)
@@ -178,6 +179,7 @@ def timeline(
             tickvals=[float(at[i]) for i in shown],
             ticktext=[names[i] if number == len(panels) else "" for i in shown],
             matches=None if number == 1 else "x",
+            names=dict(zip(at.tolist(), names, strict=True)),
         )
         placed.append(Panel(x, PanelAxis(range=upward, nticks=4, tickformat="~g"), title))
     return grid(placed, 1, TIMELINE_WIDTH, height, gaps=(0, gap))

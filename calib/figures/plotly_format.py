@@ -35,6 +35,8 @@ TRANSLATED = {
     "hover",
     "key",
     "legend",
+    "log_odds",
+    "names",
     "of",
     "panel",
     "tick_size",

@@ -7,7 +7,6 @@ axes, titles, arrows, and a legend below.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterator, Sequence
 from html import escape, unescape
 from itertools import repeat
@@ -21,6 +20,7 @@ from calib.figures.chart import Chart
 from calib.figures.layers import Arrow, Bars, Layer, Line, Marker, Note
 from calib.figures.panels import AxisNames, SharedTitles
 from calib.figures.theme import DASHES, GREY, SYMBOLS
+from calib.figures.words import BOLD, unmarked
 from calib.numerics.estimate import Estimate
 from calib.text import with_interval
 
@@ -28,8 +28,6 @@ Floats = NDArray[np.float64]
 # Pixels: the width of a sample in the legend, the size of small text, the height of a legend's row.
 SAMPLE_WIDTH, TEXT_SIZE, ROW_HEIGHT = 30, 12, 20
 BAR_WIDTH = 240  # Pixels of an interval in a table.
-# Words are escaped for Plotly, so every tag in them is one of the chart's own.
-BOLD = re.compile(r"</?b>")
 
 
 def to_svg(chart: Chart) -> str:
@@ -179,11 +177,10 @@ def _text(
 ) -> str:
     if not words:
         return ""
-    plain = escape(unescape(BOLD.sub("", words).replace("<br>", " ")))
     turn = f' transform="rotate(-90 {_px(x)} {_px(y)})"' if turned else ""
     return (
         f'<text x="{_px(x)}" y="{_px(y)}" text-anchor="{anchor}" font-size="{size}"{turn}{look}>'
-        f"{plain}</text>"
+        f"{escape(unmarked(words))}</text>"
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from html import unescape
 
 import numpy as np
 
@@ -19,6 +21,15 @@ MAX_BAND_WIDTH = 0.5
 
 # To credit analysts KS is a measure of discrimination, of which more is better.
 KS = "KS calibration error"
+
+
+# Words are escaped for Plotly, so every tag in them is one of the chart's own.
+BOLD = re.compile(r"</?b>")
+
+
+def unmarked(words: str) -> str:
+    """Words of a chart as plain text."""
+    return unescape(BOLD.sub("", words).replace("<br>", " "))
 
 
 def band_name(curve: ReliabilityCurve) -> str:

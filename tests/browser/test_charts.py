@@ -1,5 +1,9 @@
-"""Charts in the browser: their size, and the images they give."""
+"""Charts in the browser: their size, and the files they give."""
 
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pandas as pd
 import pytest
 from playwright.sync_api import Page
 
@@ -23,10 +27,30 @@ def test_the_square_is_as_wide_as_its_column_and_no_higher_than_the_window(page:
     assert across > {390: 280, 1024: 330, 1440: 550, 2560: 550}[width]
 
 
+def test_a_chart_without_plotly_is_saved_in_the_same_forms(page: Page, tmp_path: Path):
+    visit(page, "/")
+    chart = by_key(page, "summary")
+    saved = {}
+    for ending in ("png", "svg", "csv"):
+        chart.hover()
+        with page.expect_download() as waiting:
+            chart.get_by_role("button", name=f"Download as {ending.upper()}").click()
+        assert waiting.value.suggested_filename == f"summary-naive_bayes.{ending}"
+        waiting.value.save_as(tmp_path / ending)
+        saved[ending] = (tmp_path / ending).read_bytes()
+    assert saved["png"].startswith(b"\x89PNG")
+    texts = ElementTree.fromstring(saved["svg"]).itertext()
+    assert "Mean predicted probability" in texts
+    numbers = pd.read_csv(tmp_path / "csv")
+    drawn = numbers[numbers["panel"] == "panel 1"].groupby("series").size()
+    assert drawn["Uncalibrated"] == chart.locator(".wide svg svg circle").count()
+
+
 def test_the_browser_makes_named_images_and_prints_no_controls(page: Page):
     visit(page, "/cumulative")
     chart = by_key(page, "chart_difference").locator(".js-plotly-plot")
-    for title, ending in (("Download plot", "png"), ("Download as SVG", "svg")):
+    kinds = {"png": "Download plot", "svg": "Download as SVG", "csv": "Download as CSV"}
+    for ending, title in kinds.items():
         chart.hover()
         with page.expect_download() as waiting:
             chart.locator(f".modebar-btn[data-title^='{title}']").click()

@@ -1,10 +1,9 @@
-"""Charts with buttons for PNG and SVG, and controls whose changes redraw them at once."""
+"""Charts with buttons for PNG, SVG and CSV, and controls whose changes redraw them at once."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,30 +12,52 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from calib.figures import Chart
+from calib.reports.render.files import to_csv
 from calib.ui.session import state
 from calib.ui.session.session import Session
 
 # A browser paints a chart in this time. It would draw what arrives earlier together with the chart,
 # which would then wait for the whole page.
 PAINT_SECONDS = 0.12
-SVG_BUTTON = Path(__file__).with_name("svg_button.js").read_text(encoding="utf-8")
+SCRIPT = Path(__file__).with_name("chart_buttons.js").read_text(encoding="utf-8")
+BUTTONS = "".join(
+    f'<button type="button" name="{name.lower()}" aria-label="Download as {name}">{name}</button>'
+    for name in ("PNG", "SVG", "CSV")
+)
 
 
 # `st.html` removes SVG. Whatever calls this escapes every text in the markup.
 DRAWING = "export default ({ parentElement, data }) => { parentElement.innerHTML = data; }"
 
 
-def drawing(markup: str, key: str) -> None:
-    """Show HTML with SVG. It arrives with the text around it, which a chart of Plotly does not."""
+def drawing(markup: str, key: str, drawn: Chart | None = None) -> None:
+    """Show HTML with SVG. It arrives with the text around it, which a chart of Plotly does not.
+
+    `drawn` is the chart in the markup, with buttons to save it.
+    """
     mount = st.components.v2.component("calib_drawing", js=DRAWING, isolate_styles=False)
+    if drawn is not None:
+        markup = f'<div class="saved">{markup}<p class="chart-buttons">{BUTTONS}</p></div>'
     with st.container(key=state.key(key)):
         mount(key=state.key(f"{key}_markup"), data=markup)
+        if drawn is not None:
+            _hidden_csv(drawn, state.key(key))
 
 
-def add_svg_buttons() -> None:
+def _hidden_csv(drawn: Chart, key: str) -> None:
+    """The button that the script presses. The file is made when it is asked for."""
+
+    def content() -> bytes:
+        return to_csv(drawn.frame())
+
+    name = f"{drawn.name}.csv"
+    st.download_button("CSV", content, name, "text/csv", key=f"csv_{key}", on_click="ignore")
+
+
+def add_buttons() -> None:
     # A script takes the place of a paragraph until it has arrived.
     with st.container(key="scripts"):
-        st.html(f"<script>{SVG_BUTTON}</script>", unsafe_allow_javascript=True)
+        st.html(f"<script>{SCRIPT}</script>", unsafe_allow_javascript=True)
 
 
 def chart(shown: Chart, key: str, on_select: Callable[[], None] | None = None) -> None:
@@ -58,7 +79,7 @@ def beside(shown: Chart, key: str, widths: int | Sequence[float]) -> DeltaGenera
 
 
 def _plot(shown: Chart, key: str, on_select: Callable[[], None] | None) -> None:
-    with st.container(key=f"square_{key}") if shown.is_square else nullcontext():
+    with st.container(key=f"{'square' if shown.is_square else 'plain'}_{key}"):
         if shown.is_square:
             size = f".st-key-{key} {{ --by-width: {shown.height_by_width}; }}"
             st.html(f"<style>{size}</style>")
@@ -71,6 +92,7 @@ def _plot(shown: Chart, key: str, on_select: Callable[[], None] | None) -> None:
             on_select=on_select or "ignore",
             selection_mode="points",
         )
+        _hidden_csv(shown, key)
 
 
 def at_once(

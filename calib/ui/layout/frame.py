@@ -39,7 +39,7 @@ def begin(title: str) -> Session:
     # A page may have ended in the middle of several models.
     session.pending, session.drawn, session.painted = None, 0, False
     state.on_page_enter(session, title)
-    charts.add_svg_buttons()
+    charts.add_buttons()
     rows = state.predictions(session)
     if rows is not None:
         session.adapt_to_data(rows)

@@ -11,7 +11,7 @@ from calib import text
 from calib.analysis import Analysis, LiveAnalysis
 from calib.curves.sensitivity import MAX_BINS, MIN_BINS
 from calib.figures import answer
-from calib.figures.summary import advised
+from calib.figures.summary import advised, summary_chart
 from calib.figures.words import undrawn
 from calib.loading.examples import EXAMPLES
 from calib.ui.controls import uploaders, use_calibrator, widgets
@@ -72,7 +72,7 @@ def before_and_after(analysis: Analysis) -> None:
     if reason := undrawn(analysis.uncalibrated.reliability):
         st.info(reason)
         return
-    charts.drawing(answer.summary(analysis), "summary")
+    charts.drawing(answer.summary(analysis), "summary", summary_chart(analysis))
 
 
 def recommendation(session: Session, model: state.Model) -> None:
