@@ -39,14 +39,28 @@ def test_a_reading_is_cancelled_and_another_file_is_read(
     expect(page.get_by_text("File: mine")).to_be_visible(timeout=20_000)
 
 
+def test_who_leaves_the_reading_of_another_does_not_cancel_it(page: Page, slow: Path) -> None:
+    second = page.context.new_page()
+    for tab in (page, second):
+        visit(tab, "/data")
+    for tab in (page, second):
+        drop(tab, slow)
+    by_key(second, "cancel_reading").get_by_role("button").click(timeout=20_000)
+    settle(second)
+    expect(page.get_by_text("Not read: The words of the Arrow file")).to_be_visible(timeout=60_000)
+    assert second.get_by_text("Not read").count() == 0
+
+
 @rare
 def test_the_third_who_comes_sees_the_place_in_line(page: Page, slow: Path, tmp_path: Path) -> None:
-    endless = tmp_path / "endless.arrow"  # Half a minute keeps the first two sessions busy.
-    endless.write_bytes(shared_views(1_000_000))
+    # Half a minute keeps the first two sessions busy. The same file would be read once.
+    endless = [tmp_path / "endless.arrow", tmp_path / "another.arrow"]
+    for number, path in enumerate(endless):
+        path.write_bytes(shared_views(1_000_000 + number))
     tabs = [page, *(page.context.new_page() for _ in range(2))]
     for tab in tabs:
         visit(tab, "/data")
-    for tab, path in zip(tabs, (endless, endless, slow), strict=True):
+    for tab, path in zip(tabs, (*endless, slow), strict=True):
         drop(tab, path)
     waiting = tabs[2].get_by_text("The server is busy with 2 other requests. Yours is next.")
     expect(waiting).to_be_visible(timeout=20_000)
