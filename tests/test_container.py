@@ -45,11 +45,16 @@ def test_the_image_runs_as_nobody_in_particular_and_tells_its_health():
 def test_the_example_reads_only_and_asks_for_a_password():
     yaml = pytest.importorskip("yaml")
     services = yaml.safe_load((FOLDER / "compose.yaml").read_text())["services"]
-    app = services["calib"]
-    assert app["read_only"] is True
-    assert app["cap_drop"] == ["ALL"]
-    assert app["security_opt"] == ["no-new-privileges:true"]
-    assert "POSTGRES_PASSWORD:?" in app["environment"]["CALIB_DATABASE_URL"]
+    replicas = [services[name] for name in ("calib-1", "calib-2")]
+    for service in (*replicas, services["nginx"]):
+        assert service["read_only"] is True
+        assert service["cap_drop"] == ["ALL"]
+        assert service["security_opt"] == ["no-new-privileges:true"]
+    for app in replicas:
+        assert "POSTGRES_PASSWORD:?" in app["environment"]["CALIB_DATABASE_URL"]
+        # Browsers reach the replicas only through nginx, with the cookie that names one of them.
+        assert "ports" not in app
+        assert app["secrets"] == ["streamlit"]
     for service in services.values():
         # By default, other machines cannot reach any service.
         assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ()))
@@ -59,6 +64,22 @@ def test_the_example_reads_only_and_asks_for_a_password():
     (client,) = dex["staticClients"]
     assert all(f'"{text}"' in secrets for text in (client["id"], *client["redirectURIs"]))
     assert f"{dex['issuer']}/.well-known/openid-configuration" in secrets
+
+
+def test_nginx_asks_the_replicas_of_the_example():
+    yaml = pytest.importorskip("yaml")
+    services = yaml.safe_load((FOLDER / "compose.yaml").read_text())["services"]
+    text = (FOLDER / "nginx.conf").read_text()
+    listens = {"calib-1": "8501", "calib-2": "8502"}
+    for name, port in listens.items():
+        command = services[name]["command"]
+        # The entry point of the image names the port 8501.
+        assert port == ("8501" if "--port" not in command else command[1])
+        assert f"server {name}:{port} max_fails" in text
+        assert f"server {name}:{port} backup" in text
+        assert f"~:{port}$" in text
+    assert services["nginx"]["ports"] == ["127.0.0.1:8501:8080"]
+    assert "listen 8080;" in text
 
 
 def test_every_package_is_locked_with_its_hash_and_listed():

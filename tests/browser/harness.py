@@ -77,7 +77,7 @@ def serve(
 @contextmanager
 def running(
     command: list[str], url: str, log: Path, environment: Mapping[str, str]
-) -> Iterator[None]:
+) -> Iterator["subprocess.Popen[bytes]"]:
     """Run a command that serves the app at an address, all its output in `log`."""
     with log.open("wb") as output:
         server = subprocess.Popen(
@@ -90,7 +90,7 @@ def running(
         )
         try:
             _wait_healthy(url, server, log)
-            yield
+            yield server
         finally:
             _stop(server)
 

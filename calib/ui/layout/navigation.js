@@ -18,7 +18,24 @@ if (!window.calibHistory) {
         if (!link) return;
         const page = link.innerText.trim().toLowerCase();
         link.href = (page === "overview" ? "./" : page) + location.search;
+        return link;
     };
+    // A server that was restarted, or another replica, knows nothing of this tab. It would show the
+    // example, because Streamlit's links have no settings, so the page is opened anew.
+    let reconnected = false;
+    window.WebSocket = class extends WebSocket {
+        constructor(...address) {
+            super(...address);
+            reconnected = true;
+        }
+    };
+    document.addEventListener("click", event => {
+        const link = reconnected && point(event);
+        if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+        event.preventDefault();
+        event.stopPropagation();
+        location.assign(link.href);
+    }, true);
     for (const kind of ["pointerover", "focusin"]) document.addEventListener(kind, point, true);
 }
 // On a phone the navigation scrolls sideways, and the link of the shown page, PAGE, may be outside.
