@@ -47,6 +47,13 @@ def add(commands: options.Commands) -> None:
     options.add_parts(parser)
     words = parser.add_argument_group("report")
     options.add_words(words)
+    words.add_argument("--reviewer", metavar="TEXT", default="", help="who reviewed the report")
+    words.add_argument(
+        "--sign-off",
+        metavar="TEXT",
+        default="",
+        help="who signed the report off, and when. A settings file never contains it",
+    )
     words.add_argument(
         "--held-out",
         choices=get_args(Declared),
@@ -80,6 +87,8 @@ def run(given: argparse.Namespace) -> int:
         analysis,
         parts=_parts(given, predictions, analysis, costs) if given.parts else None,
         **options.words_of(given),
+        reviewer=given.reviewer,
+        sign_off=given.sign_off,
         held_out_declared=given.held_out,
         grade=given.grade,
     )

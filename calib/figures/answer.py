@@ -213,6 +213,8 @@ def evidence(analysis: Analysis) -> list[str]:
 
 def calibrators_table(analysis: Analysis) -> str:
     """Every calibrator with its log loss, and its change with the interval drawn."""
+    if len(analysis.methods) == 1:
+        return ""
     chosen, ranked = analysis.recommendation.method, ranked_results(analysis)
     rows = "".join(
         f'<tr{" class=marked" if key == chosen else ""}><th scope="row">'

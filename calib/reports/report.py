@@ -76,6 +76,8 @@ class Report(Contents, Printable):
         title: str = "",
         author: str = "",
         note: str = "",
+        reviewer: str = "",
+        sign_off: str = "",
         held_out_declared: Declared = "unknown",
         grade: Grade = "guarded",
         created: str | None = None,
@@ -90,6 +92,9 @@ class Report(Contents, Printable):
             Slices, periods and decisions, made by `calib.reports.parts_of`.
         title, author, note : str
             Plain text at the top of the report.
+        reviewer, sign_off : str
+            Who reviewed the report, and who signed it off and when. If they are empty, the printed
+            report has lines to write on.
         held_out_declared : {"unknown", "yes", "no"}
             Whether the predictions were made on rows on which the model was not trained.
         grade : {"guarded", "exact"}
@@ -130,6 +135,8 @@ class Report(Contents, Printable):
             evidence=evidence,
             seal=Seal(""),
             source=source,
+            reviewer=reviewer,
+            sign_off=sign_off,
         )
         # The report is read back from its JSON, so that a fresh report equals an opened one.
         data = encode(made)
@@ -185,21 +192,34 @@ class Report(Contents, Printable):
         check_contents(report)
         return report
 
-    def edited(self, *, title: str, author: str, note: str, created: str | None = None) -> Report:
+    def edited(
+        self,
+        *,
+        title: str | None = None,
+        author: str | None = None,
+        note: str | None = None,
+        reviewer: str | None = None,
+        sign_off: str | None = None,
+        created: str | None = None,
+    ) -> Report:
         """Make a new report with the same numbers and other texts.
 
         Parameters
         ----------
-        title, author, note : str
-            New texts.
+        title, author, note, reviewer, sign_off : str, optional
+            New texts. Default: the same.
         created : str, optional
             Time of creation (ISO 8601). Default: now.
         """
-        created = created or _now()
-        # A text can contain half a character (a lone surrogate), which a file cannot hold.
-        texts = (text.encode("utf-8", "replace").decode() for text in (title, author, note))
-        title, author, note = texts
-        made = replace(self, title=title, author=author, note=note, created=created)
+        made = replace(
+            self,
+            title=_storable(self.title if title is None else title),
+            author=_storable(self.author if author is None else author),
+            note=_storable(self.note if note is None else note),
+            reviewer=_storable(self.reviewer if reviewer is None else reviewer),
+            sign_off=_storable(self.sign_off if sign_off is None else sign_off),
+            created=created or _now(),
+        )
         check_contents(made)
         return made._sealed()
 
@@ -216,6 +236,11 @@ class Report(Contents, Printable):
     def tables(self) -> bytes:
         """The tables as CSV files in a ZIP archive. The same report always gives the same bytes."""
         return archive(table_files(self))
+
+
+def _storable(text: str) -> str:
+    """A text can contain half a character (a lone surrogate), which a file cannot hold."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _now() -> str:

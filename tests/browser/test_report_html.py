@@ -89,23 +89,19 @@ def test_the_page_is_no_wider_than_the_window(browser: Browser, file: Path, widt
         assert page.evaluate(WIDEST) == width
 
 
-def test_on_a_phone_before_and_after_lie_below_each_other(browser: Browser, file: Path):
-    boxes = {}
-    with opened(browser, file) as page:
+def test_the_answer_has_two_columns_and_one_on_a_phone(browser: Browser, file: Path):
+    with opened(browser, file, viewport={"width": 1280, "height": 800}) as page:
         wait_until_drawn(page)
-        for width in (380, 1280):
-            page.set_viewport_size({"width": width, "height": 800})
-            pair = page.locator(".beside").first
-            boxes[width] = [box.bounding_box() for box in pair.locator(".plot").all()]
-            highest = pair.locator(".plot").first.locator(".grid").last.bounding_box()
-            # No height is left empty above what shrank with the page.
-            assert highest["y"] - boxes[width][0]["y"] < 60
-    above, below = boxes[380]
-    assert above["y"] + above["height"] <= below["y"]
-    assert above["width"] > 320
-    left, right = boxes[1280]
-    assert left["y"] == right["y"]
-    assert left["x"] + left["width"] <= right["x"]
+        left, right = (box.bounding_box() for box in page.locator(".evidence > div").all())
+        assert left["y"] == right["y"]
+        assert left["x"] + left["width"] <= right["x"]
+        expect(page.locator(".summary .wide .plot")).to_be_visible()
+        page.set_viewport_size({"width": 380, "height": 800})
+        above, below = (box.bounding_box() for box in page.locator(".evidence > div").all())
+        assert above["y"] + above["height"] <= below["y"]
+        before, after = page.locator(".summary .small .plot").all()
+        assert before.bounding_box()["y"] == after.bounding_box()["y"]
+        expect(page.locator(".summary .wide .plot")).to_be_hidden()
 
 
 def test_on_a_phone_the_words_of_a_wide_chart_can_be_read(browser: Browser, file: Path):
@@ -141,7 +137,7 @@ def test_long_names_of_slices_leave_the_numbers_in_sight(browser: Browser, tmp_p
 def test_it_reads_without_scripts(browser: Browser, file: Path):
     with opened(browser, file, java_script_enabled=False) as page:
         expect(page.locator("svg.plot[role=img][aria-label]")).to_have_count(5)
-        expect(page.get_by_role("heading", name="Verdict")).to_be_visible()
+        expect(page.locator(".answer h2")).to_be_visible()
         expect(page.get_by_role("row", name="Isotonic").first).to_be_visible()
         expect(page.locator("svg.plot").first).to_be_visible()
         expect(page.get_by_role("heading", name="Explore")).to_be_hidden()
@@ -181,21 +177,21 @@ def test_the_answer_is_on_the_first_screen(browser: Browser, example: Path):
     with opened(browser, example, viewport={"width": 1440, "height": 900}) as page:
         wait_until_drawn(page)
         answer = page.locator("#verdict")
-        for part in ("p.lead", "table", ".beside .plot"):
-            for box in (each.bounding_box() for each in answer.locator(part).all()):
-                assert box["y"] + box["height"] <= 900
+        for part in ("h2", "dl", "table.calibrators", ".summary .wide .plot"):
+            box = answer.locator(part).bounding_box()
+            assert box["y"] + box["height"] <= 900, part
         page.get_by_role("link", name="Settings", exact=True).click()
         expect(page.get_by_role("heading", name="Settings", exact=True)).to_be_in_viewport()
 
 
-def test_the_example_prints_on_six_pages_and_its_answer_on_the_first(
+def test_the_example_prints_on_six_pages_and_its_record_on_the_first(
     browser: Browser, example: Path
 ):
     with opened(browser, example, viewport={"width": 687, "height": 1000}) as page:
         page.emulate_media(media="print")
         wait_until_drawn(page)
         # A4 less its margins is 1,032 CSS pixels high.
-        last = page.locator("#verdict > *").last.bounding_box()
+        last = page.locator("#record").bounding_box()
         assert last["y"] + last["height"] < 1032
         printed = page.pdf(prefer_css_page_size=True)
         assert len(re.findall(rb"/Type\s*/Page[^s]", printed)) <= 6

@@ -174,12 +174,14 @@ def test_a_link_with_the_id_alone_opens_the_report(store, report, texts):
     app = opened(report=store.save(report, tags=["credit"]))
     text = said(app)
     texts.shown(text)
-    for title in ("Verdict", "Slices", "Over time", "Decisions", "How to reproduce this"):
+    for title in ("Record", "Slices", "Over time", "Decisions", "How to reproduce this"):
         assert f"### {title}" in text
-    assert len(app.get("plotly_chart")) == report.html().count('class="plot"')
+    # The answer above the contents has its own drawings.
+    below = report.html().split("<nav")[1]
+    assert len(app.get("plotly_chart")) == below.count('class="plot"')
     lines = metric_tables(app)
     n_tables = len(app.dataframe) + len(app.table) + len(lines)
-    assert n_tables == report.html().count("<table>")
+    assert n_tables == below.count("<table>")
     log_loss = report.analysis.uncalibrated.metrics["log_loss"].value
     assert any(f">{log_loss:.4f}<" in table for table in lines)
     assert address(app) == {"report": store.list()[0].id}
@@ -386,20 +388,20 @@ def test_a_report_from_a_file_is_held_against_another(kind, store, report, texts
     # Files have no link, neither two nor one.
     assert "against" not in address(app)
     button(app, "close_other").click().run()
-    assert "### Verdict" in said(app)
+    assert "### Record" in said(app)
     assert "against Later" not in said(app)
 
 
 def test_a_broken_file_to_compare_with_is_told(store, report):
     app = drop(opened(report=store.save(report)), "other_file", b"{")
     assert "not valid JSON" in app.error[0].value
-    assert "### Verdict" in said(app)
+    assert "### Record" in said(app)
 
 
 def test_a_file_is_opened_and_a_broken_one_is_told(report, texts):
     app = drop(opened(), "report_file", KEPT.read_bytes())
     texts.shown(said(app))
-    assert "### Verdict" in said(app)
+    assert "### Record" in said(app)
     button(app, "close_file").click().run()
     other = json.loads(KEPT.read_text()) | {"schema_version": 99}
     for content, sentence in (

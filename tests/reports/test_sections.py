@@ -1,17 +1,27 @@
+from html import unescape
+
 import pytest
 
+import calib
 from calib.analysis import analyze
+from calib.calibrators import CALIBRATORS
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
 from calib.reports import Report
-from calib.reports.render.blocks import Beside, Drawing, Paragraph, Section, Table
+from calib.reports.render.blocks import Bullets, Drawing, Section, Table
 from calib.reports.render.sections import sections
 from tests.reports.conftest import MOMENT, overconfident
+from tests.reports.kept import KEPT
 
 
 def made(n: int = 400, **settings) -> Report:
     predictions = Predictions.from_arrays(*overconfident(n))
     return Report.from_analysis(analyze(predictions, Settings(**settings)), created=MOMENT)
+
+
+@pytest.fixture(scope="module")
+def kept() -> Report:
+    return Report.open(KEPT)
 
 
 def section(report: Report, title: str) -> Section:
@@ -21,21 +31,24 @@ def section(report: Report, title: str) -> Section:
 @pytest.mark.parametrize(
     ("declared", "words"),
     [
-        ("no", "the model was trained on these rows"),
+        ("no", "The model was trained on these rows"),
         ("unknown", "not confirmed"),
         ("yes", "parts of the same file"),
     ],
 )
 def test_one_caveat_by_what_was_declared(analysis, declared, words):
     report = Report.from_analysis(analysis, held_out_declared=declared)
-    text = section(report, "Verdict").blocks[3]
-    assert isinstance(text, Paragraph)
-    assert words in text.text
+    caveat = report.document().answer.caveat
+    assert words in caveat
+    assert caveat in report.html().split("<nav")[0]
+    limits = next(b for b in section(report, "Record").blocks if isinstance(b, Bullets))
+    assert limits.items[0] == caveat
 
 
 def test_scores_alone_are_shown_without_a_comparison():
     report = made(methods=())
-    assert any(isinstance(block, Beside) for block in section(report, "Verdict").blocks)
+    assert report.document().answer.chart is not None
+    assert 'class="calibrators"' not in report.html()
     kinds = [type(block) for block in section(report, "Methods compared").blocks]
     assert Drawing not in kinds
     assert kinds.count(Table) == 2  # There are metrics and calibration errors, but no differences.
@@ -56,24 +69,54 @@ def test_the_recommended_row_is_marked(report):
 
 
 def test_the_answer_comes_first_and_the_settings_last(report):
-    first, *_ = sections(report)
-    analysis = report.analysis
-    said = [block.text for block in first.blocks if isinstance(block, Paragraph) and block.lead]
-    assert said == [analysis.verdict.sentence, analysis.recommendation.sentence]
-    table = next(block for block in first.blocks if isinstance(block, Table))
-    assert [row[0].text for row in table.rows] == [method.label for method in report.shown]
+    page, analysis = report.html(), report.analysis
+    first = page.split("<nav")[0]
+    assert analysis.verdict.finding in unescape(first)
+    assert all(reason in unescape(first) for reason in analysis.recommendation.reasons)
+    assert first.count('<svg xmlns="http://www.w3.org/2000/svg" role="img" class="plot"') == 3
     titles = [part.title for part in sections(report)]
-    assert titles[-4:] == [
-        "Data and model", "Settings", "How to reproduce this", "How to verify this"
-    ]  # fmt: skip
+    assert titles[0] == "Record"
+    assert titles[-4:] == ["Data", "Settings", "How to reproduce this", "How to verify this"]
 
 
-def test_warnings_are_near_the_top_or_nowhere(report):
+def test_the_record_names_what_a_validator_asks_first(kept):
+    facts, *_ = section(kept, "Record").blocks
+    shown = dict(facts.items)
+    assert shown["Prepared by"] == "Ada"
+    assert shown["Reviewed by"] == shown["Sign-off (name, date)"] == ""
+    assert shown["Date"] == "1 June 2026, 09:05 UTC"
+    assert shown["Model"] == "scores in column risk of loans"
+    assert shown["Period of the data"] == "2024 to 2025 (column day)"
+    assert shown["Positive"].startswith("defaulted = 1, ")
+    assert shown["Seed"] == "0"
+    assert f"calib {calib.__version__}" in shown["Software"]
+    reviewed = kept.edited(reviewer="Bo", sign_off="Cy, 2 June 2026")
+    facts, *_ = section(reviewed, "Record").blocks
+    assert dict(facts.items)["Reviewed by"] == "Bo"
+    assert dict(facts.items)["Sign-off (name, date)"] == "Cy, 2 June 2026"
+    assert reviewed.title == kept.title
+
+
+def test_what_is_missing_can_be_filled_in_by_hand(kept):
+    assert "<dt>Reviewed by</dt><dd></dd>" in kept.html()
+    assert "- Reviewed by: \\_\\_" in kept.markdown()
+
+
+def test_the_record_names_the_recommended_calibrator(report):
+    facts, *_ = section(report, "Record").blocks
+    method = report.analysis.methods[report.analysis.recommendation.method]
+    assert dict(facts.items)["Calibrator"].startswith(f"{CALIBRATORS[method.key].name}, fitted on")
+
+
+def test_warnings_are_limitations_of_the_record(report):
+    def limitations(report: Report) -> tuple[str, ...]:
+        return next(b for b in section(report, "Record").blocks if isinstance(b, Bullets)).items
+
     assert not report.warnings
-    assert "Warnings" not in [part.title for part in sections(report)]
+    assert len(limitations(report)) == 1
     few = made(15, methods=())
     assert few.warnings
-    assert sections(few)[1].title == "Warnings"
+    assert limitations(few)[1:] == few.warnings
 
 
 def test_the_contents_list_leads_to_every_section(report):

@@ -132,6 +132,8 @@ class Contents:
         SHA-256 of the rest of the report, signed or not.
     source : str
         The named source from which the dashboard can count the rows again, as in its links.
+    reviewer, sign_off : str
+        Who reviewed the report, and who signed it off and when, as written by the author.
     """
 
     schema_version: int
@@ -148,6 +150,9 @@ class Contents:
     evidence: Evidence
     seal: Seal
     source: str
+    # Reports that were saved before these were added do not have them.
+    reviewer: str = ""
+    sign_off: str = ""
 
     @property
     def heading(self) -> str:

@@ -79,13 +79,8 @@ def data(report: Contents) -> Section:
     data = report.analysis.data
     grouped = report.analysis.uncalibrated.metrics["log_loss"].resolution > 0.0
     items = [
-        ("Model", f"scores in column {data.score_name}"),
-        ("Data", data.name),
-        ("Fingerprint", data.fingerprint),
         ("Held-out predictions", DECLARED[report.held_out_declared]),
         ("Columns", data.read_as),
-        ("Outcome column", data.outcome_name),
-        ("Positive class", data.positive_name),
         ("Rows scored", count(data.n_rows)),
         ("Rows fitted on", count(data.n_calibration)),
         ("Positive rows", f"{count(data.n_positive)} ({percent(data.base_rate)})"),
@@ -94,7 +89,7 @@ def data(report: Contents) -> Section:
         *_read_as(data.origin),
         *((f"Rows set aside: {reason}", count(rows)) for reason, rows in data.set_aside.items()),
     ]
-    return Section("Data and model", (Facts(tuple(items)), Paragraph(report.contains)))
+    return Section("Data", (Facts(tuple(items)), Paragraph(report.contains)))
 
 
 def _read_as(origin: Origin | None) -> list[tuple[str, str]]:
@@ -212,7 +207,6 @@ def verification(report: Contents) -> Section:
 
 
 def reproduction(report: Contents) -> Section:
-    versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
     command = (
         f"Or, from the command line, with the settings of this report in {FILE_NAME} (its JSON "
         "file serves as well):"
@@ -228,7 +222,6 @@ def reproduction(report: Contents) -> Section:
             Paragraph(command),
             Code(command_line(report)),
             Attachment(FILE_NAME, SavedSettings.of(report).json()),
-            Paragraph(f"Computed with {versions}. Report schema {report.schema_version}."),
         ),
     )
 

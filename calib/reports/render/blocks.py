@@ -9,12 +9,16 @@ from dataclasses import dataclass
 from html import escape as in_html
 from typing import Any
 
-from calib.figures import Chart
+from calib.analysis import Analysis
+from calib.figures import Chart, answer
+from calib.figures.summary import summary_chart
 from calib.figures.svg import to_svg
+from calib.figures.words import undrawn
 
 # These characters make links, images, HTML, emphasis, code, tables or mathematics anywhere in a
 # line.
 SPECIAL = re.compile(r"[\\`*_{}\[\]<>|~&$!#@^]|:(?=//)|(?<=www)\.", re.IGNORECASE)
+BLANK = r"\_\_\_\_\_\_\_\_"
 # These make a heading, a list, a rule or a quotation at the beginning of a line.
 LEADING = re.compile(r"^(\d*)([-+=.)])(?=\s|[-=]|$)")
 
@@ -58,7 +62,7 @@ class Bullets:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Names and their values."""
+    """Names and their values. A value that is missing is left blank, to be filled in by hand."""
 
     items: tuple[tuple[str, str], ...]
 
@@ -71,7 +75,7 @@ class Facts:
 
     def markdown(self) -> str:
         return "\n".join(
-            f"- {in_markdown(name)}: {in_markdown(value)}" for name, value in self.items
+            f"- {in_markdown(name)}: {in_markdown(value) or BLANK}" for name, value in self.items
         )
 
 
@@ -227,6 +231,52 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """The first screen of a report: what Overview shows, and what limits it most."""
+
+    analysis: Analysis
+    is_example: bool
+    caveat: str
+
+    @property
+    def chart(self) -> Chart | None:
+        """None if there are too few rows for a chart."""
+        return None if self.undrawn else summary_chart(self.analysis)
+
+    @property
+    def undrawn(self) -> str:
+        return undrawn(self.analysis.uncalibrated.reliability)
+
+    @property
+    def reasons(self) -> str:
+        return " ".join(answer.evidence(self.analysis))
+
+    def html(self) -> str:
+        drawn = Paragraph(self.undrawn).html() if self.undrawn else answer.summary(self.analysis)
+        plainly = answer.in_plain_words(self.analysis)
+        return (
+            f'<section id="verdict">{answer.section(self.analysis, is_example=self.is_example)}'
+            f'<div class="evidence"><div>{drawn}</div><div>{answer.recommended(self.analysis)}'
+            f"{Paragraph(plainly).html() if plainly else ''}"
+            f'<p class="reasons">{in_html(self.reasons)}</p>'
+            f"{answer.calibrators_table(self.analysis)}"
+            f'<p class="reasons">{in_html(self.caveat)}</p></div></div></section>'
+        )
+
+    def markdown(self) -> str:
+        analysis = self.analysis
+        sentences = (analysis.verdict.sentence, analysis.recommendation.sentence)
+        return "\n\n".join(
+            [
+                "## Verdict",
+                *(Paragraph(sentence, lead=True).markdown() for sentence in sentences),
+                *map(in_markdown, filter(None, (self.reasons, self.caveat, self.undrawn))),
+                *([Drawing(self.chart).markdown()] if self.chart else []),
+            ]
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ReportDocument:
     """Everything that is printed, in order: a report, or two compared."""
 
@@ -240,9 +290,11 @@ class ReportDocument:
     contains: str  # This sentence says what the report contains about single rows.
     # These are the data of `calib.figures.explorer`. A comparison of two reports has none.
     explorer: Mapping[str, Any] | None = None
+    answer: Answer | None = None
 
     def markdown(self) -> str:
         head = [f"# {in_markdown(self.heading)}", in_markdown(self.made)]
         head += [self.facts.markdown()] if self.facts else []
         head += [in_markdown(self.note)] if self.note else []
+        head += [self.answer.markdown()] if self.answer else []
         return "\n\n".join([*head, *(section.markdown() for section in self.sections)]) + "\n"

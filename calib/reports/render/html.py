@@ -12,22 +12,23 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from calib.figures import explorer
+from calib.figures import answer, explorer
 from calib.reports.render.blocks import Paragraph, ReportDocument
 
 
 def to_html(document: ReportDocument) -> str:
-    style, script = _file("style.css"), ""
-    first, *others = (section.html() for section in document.sections)
+    style, script = answer.style() + _file("style.css"), ""
+    first = [document.answer.html()] if document.answer else []
+    first.append(_contents(document))
     if document.explorer is not None:
         style += explorer.style()
         script = explorer.script() + _file("explore.js")
-        others.insert(0, _explorer(document.explorer))
+        first.append(_explorer(document.explorer))
     parts = {
         "title": escape(document.heading),
         "style": style,
         "header": _header(document),
-        "sections": "\n".join((first, *others)),
+        "sections": "\n".join((*first, *(section.html() for section in document.sections))),
         "script": f'<script type="module">{script}</script>' if script else "",
         # The policy allows exactly these texts of script and style.
         "policy": f"script-src {_hash(script)}; style-src {_hash(style)}",
@@ -87,12 +88,16 @@ def _for_script(value: Mapping[str, object]) -> str:
 def _header(document: ReportDocument) -> str:
     note = Paragraph(document.note).html() if document.note else ""
     facts = document.facts.html() if document.facts else ""
-    contents = "".join(
+    return (
+        f"<h1>{escape(document.heading)}</h1>\n"
+        f'<p class="made">{escape(document.made)}</p>\n{facts}\n{note}'
+    )
+
+
+def _contents(document: ReportDocument) -> str:
+    """Links to the sections, below the answer, which has the first place."""
+    links = "".join(
         f'<li><a href="#{escape(section.anchor)}">{escape(section.title)}</a></li>'
         for section in document.sections
     )
-    return (
-        f"<h1>{escape(document.heading)}</h1>\n"
-        f'<p class="made">{escape(document.made)}</p>\n{facts}\n{note}\n'
-        f'<nav aria-label="Contents"><ul>{contents}</ul></nav>'
-    )
+    return f'<nav aria-label="Contents"><ul>{links}</ul></nav>'

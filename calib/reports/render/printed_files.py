@@ -12,7 +12,7 @@ from calib.loading.table import unused
 from calib.reports.contents.structure import Contents
 from calib.reports.render.blocks import Beside, Block, Drawing, Table
 from calib.reports.render.files import to_csv
-from calib.reports.render.sections import sections
+from calib.reports.render.sections import answer, sections
 
 FOLDER = "as_printed"
 
@@ -63,7 +63,9 @@ def pictures(
     report: Contents, kind: ImageKind, progress: Callable[[float, str], None]
 ) -> dict[str, bytes]:
     """Every chart drawn, by the name of its file; ValueError without kaleido or a Chrome."""
-    drawn = [(name, block.chart) for name, block in _blocks(report) if isinstance(block, Drawing)]
+    first = answer(report).chart
+    drawn = [] if first is None else [("verdict", first)]
+    drawn += [(name, block.chart) for name, block in _blocks(report) if isinstance(block, Drawing)]
     made = images([chart for _, chart in drawn], kind, progress)
     names = (f"{number:02d}_{name}.{kind}" for number, (name, _) in enumerate(drawn, 1))
     return dict(zip(names, made, strict=True))

@@ -8,22 +8,23 @@ from typing import Any
 from calib.analysis import Column, MethodResult
 from calib.analysis.summary import is_error
 from calib.analysis.verdict import SIGNIFICANCE
+from calib.calibrators import CALIBRATORS
 from calib.crossfit.estimates import MethodMetrics
 from calib.figures.cumulative_difference import cumulative_difference_chart
-from calib.figures.difference import difference_chart
 from calib.figures.explorer import explorer_data
-from calib.figures.reliability import reliability_chart
-from calib.figures.words import KS, band_meaning
+from calib.figures.summary import advised
+from calib.figures.words import KS
 from calib.metrics import matrix_metrics
 from calib.metrics.matrix import ROW_METRICS
 from calib.reports.contents.evidence import CLUSTERS
 from calib.reports.contents.structure import Contents, shown_methods
 from calib.reports.render import appendix, slices_periods_decisions
 from calib.reports.render.blocks import (
-    Beside,
+    Answer,
     Block,
     Bullets,
     Drawing,
+    Facts,
     Paragraph,
     ReportDocument,
     Section,
@@ -34,6 +35,7 @@ from calib.reports.render.blocks import (
 from calib.text import (
     UNKNOWN,
     count,
+    formula,
     interval,
     level,
     moment,
@@ -57,63 +59,74 @@ BETTER = (
     "Below zero is better (for AUC, above). If the interval includes zero, the difference is "
     "inconclusive."
 )
-# The first page has room for these columns.
-FIRST_PAGE_COLUMNS = ("log_loss", "ks_error", "ece_quantile", "auc")
 
 
-def verdict(report: Contents) -> Section:
-    """The answer, and charts of before and after, which fit on the first page."""
+def answer(report: Contents) -> Answer:
+    """The first screen, which is also the first half of the first printed page."""
     analysis = report.analysis
-    data = analysis.data
-    numbers = (
-        f"{count(data.n_rows)} rows, {count(data.n_positive)} of them positive: observed frequency "
-        f"{percent(data.base_rate)}, mean predicted probability {percent(data.mean_score)}. "
-        f"Note: {_caveat(report)}"
-    )
-    at = level(analysis.settings.confidence_level)
-    columns = [column for column in analysis.columns if column.key in FIRST_PAGE_COLUMNS]
-    caption = f"On held-out rows; {at} intervals below the values. {CALIBRATED}"
-    charts = [Drawing(reliability_chart(analysis, (method.key,))) for method in report.shown]
-    meaning = band_meaning(analysis.uncalibrated.reliability)
-    text = (
-        "Each dot is one bin; dots on the diagonal are calibrated. Grey area: consistency band. "
-        f"{meaning[0].upper()}{meaning[1:]}. Bars are intervals of "
-        "the observed frequency. The histogram below shows the scores."
-    )
-    return Section(
-        "Verdict",
+    origin = analysis.data.origin
+    return Answer(analysis, bool(origin and origin.example), caveat(report))
+
+
+def record(report: Contents) -> Section:
+    """What a validator asks first: who made it, when, of which data, with which software."""
+    data = report.analysis.data
+    versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
+    items = (
+        ("Prepared by", report.author),
+        ("Reviewed by", report.reviewer),
+        ("Sign-off (name, date)", report.sign_off),
+        ("Date", moment(report.date)),
+        ("Model", f"scores in column {data.score_name} of {data.name}"),
+        ("Period of the data", _period(report)),
         (
-            Paragraph(analysis.verdict.sentence, lead=True),
-            Paragraph(analysis.recommendation.sentence, lead=True),
-            *([Paragraph(after)] if (after := analysis.after_sentence) else []),
-            Paragraph(numbers),
-            _table(report, caption, report.shown, columns, _metric),
-            Beside(tuple(charts)),
-            Paragraph(text),
+            "Positive",
+            f"{data.outcome_name} = {data.positive_name}, {percent(data.base_rate)} of rows",
         ),
+        ("Calibrator", _calibrator(report)),
+        ("Fingerprint", data.fingerprint),
+        ("Seed", count(report.analysis.settings.seed)),
+        ("Software", f"{versions}; report schema {report.schema_version}"),
+    )
+    limitations = (caveat(report), *report.warnings)
+    return Section(
+        "Record", (Facts(items), Paragraph("Limitations", lead=True), Bullets(limitations))
     )
 
 
-def _caveat(report: Contents) -> str:
+def _period(report: Contents) -> str:
+    """From the first to the last period that is shown, since one date could name one row."""
+    part = report.parts.periods if report.parts else None
+    if part is None:
+        return "not known: no time column"
+    names = part.tables["uncalibrated"].names
+    ends = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+    return f"{ends} (column {part.column})"
+
+
+def _calibrator(report: Contents) -> str:
+    result = advised(report.analysis)
+    if result is None:
+        return report.analysis.recommendation.sentence
+    rows, function = count(report.analysis.data.n_calibration), formula(result.function.formula)
+    return f"{CALIBRATORS[result.key].name}, fitted on {rows} rows: {function}"
+
+
+def caveat(report: Contents) -> str:
     """The one thing that is most likely to make these numbers wrong."""
     if report.held_out_declared == "no":
-        return "the model was trained on these rows, so the results are optimistic."
+        return "The model was trained on these rows, so the results are optimistic."
     if report.held_out_declared == "unknown":
         return (
-            "it is not confirmed that these are held-out predictions. On training rows the "
+            "It is not confirmed that these are held-out predictions. On training rows the "
             "results are optimistic."
         )
     if report.analysis.data.protocol == "folds":
         return (
-            "calibrators were fitted and tested on parts of the same file. The results apply to "
+            "Calibrators were fitted and tested on parts of the same file. The results apply to "
             "data from the same source and period."
         )
-    return "the results apply to new data only while the data do not change."
-
-
-def warnings(report: Contents) -> Section | None:
-    warnings = report.warnings
-    return Section("Warnings", (Bullets(warnings),)) if warnings else None
+    return "The results apply to new data only while the data do not change."
 
 
 def comparison(report: Contents) -> Section:
@@ -127,7 +140,6 @@ def comparison(report: Contents) -> Section:
     calibration = f"Calibration errors {intervals} {CALIBRATED}"
     blocks: list[Block] = [
         Paragraph(_protocol(report)),
-        *([Bullets(reasons)] if (reasons := analysis.recommendation.reasons) else []),
         _table(report, f"Metrics {intervals}", methods, others, _metric),
         _table(report, calibration, methods, errors, _metric),
     ]
@@ -135,7 +147,6 @@ def comparison(report: Contents) -> Section:
         changed = [c for c in analysis.columns if c.key in analysis.uncalibrated.differences]
         caption = f"{CHANGES.format(at)} {BETTER}"
         blocks.append(_table(report, caption, _others(methods), changed, _difference))
-        blocks.append(Drawing(difference_chart(analysis)))
     return Section("Methods compared", tuple(blocks))
 
 
@@ -260,8 +271,7 @@ def _test_table(report: Contents) -> Table:
 
 
 SECTIONS: tuple[Callable[[Contents], Section | None], ...] = (
-    verdict,
-    warnings,
+    record,
     whole_matrix,
     comparison,
     cumulative,
@@ -294,6 +304,7 @@ def document_of(report: Contents) -> ReportDocument:
         version=report.versions.get("calib", ""),
         contains=report.contains,
         explorer=_explorer(report),
+        answer=answer(report),
     )
 
 

@@ -7,8 +7,10 @@ from functools import partial
 
 import streamlit as st
 
+from calib.figures import answer
 from calib.reports import Report
 from calib.reports.render.blocks import (
+    Answer,
     Attachment,
     Beside,
     Block,
@@ -33,8 +35,6 @@ from calib.ui.session.session import Session
 from calib.ui.session.source_links import Query, Seen
 from calib.ui.session.team_reports import REPORT
 
-# Longer lines are hard to read.
-WIDTH_PIXELS = 980
 BACK = ":material/arrow_back:"
 BROKEN = (
     "This report cannot be shown: its numbers contradict each other. The server log has the "
@@ -106,7 +106,9 @@ def _close_file() -> None:
 
 
 def _draw(document: ReportDocument) -> None:
-    st.markdown(f"## {plain(document.heading)}")
+    # The answer is the heading of a report.
+    title = plain(document.heading)
+    st.markdown(f"**{title}**" if document.answer else f"## {title}")
     st.caption(plain(document.made))
     # A file can contain numbers that fit the schema but contradict each other.
     try:
@@ -121,12 +123,32 @@ def _show_document(document: ReportDocument) -> None:
         _show(document.facts, "facts")
     if document.note:
         st.markdown(plain(document.note))
+    if document.answer:
+        _show_answer(document.answer)
     for place, section in enumerate(document.sections):
         st.markdown(f"### {plain(section.title)}")
         for number, block in enumerate(section.blocks):
             _show(block, f"{place}_{number}")
     version = f"Made with calib {plain(document.version)}. " if document.version else ""
     st.caption(f"{version}{plain(document.contains)}")
+
+
+def _show_answer(shown: Answer) -> None:
+    analysis = shown.analysis
+    st.html(answer.section(analysis, is_example=shown.is_example))
+    with st.container(key="evidence"):
+        left, right = st.columns([2, 3], gap="large")
+    with left:
+        if shown.undrawn:
+            st.info(shown.undrawn)
+        else:
+            charts.drawing(answer.summary(analysis), "summary")
+    with right:
+        st.html(answer.recommended(analysis))
+        st.markdown(answer.in_plain_words(analysis))
+        st.caption(plain(shown.reasons))
+        charts.drawing(answer.calibrators_table(analysis), "calibrators")
+        st.caption(plain(shown.caveat))
 
 
 def _show(block: Block, key: str) -> None:
@@ -138,7 +160,7 @@ def _show(block: Block, key: str) -> None:
             with st.container(key=f"list_{key}"):
                 st.markdown("\n".join(f"- {plain(item)}" for item in block.items))
         case Facts():
-            facts = (f"- **{plain(name)}**: {plain(value)}" for name, value in block.items)
+            facts = (f"- **{plain(name)}**: {plain(value) or '–'}" for name, value in block.items)
             with st.container(key=f"facts_{key}"):
                 st.markdown("\n".join(facts))
         case Table():

@@ -22,8 +22,7 @@ def page() -> None:
 
     if (team_reports.report and store is not None) or team_reports.file is not None:
         try:
-            with st.container(width=opened_report.WIDTH_PIXELS):
-                opened_report.page(session, store)
+            opened_report.page(session, store)
         except StoreError as error:
             st.error(plain(str(error)))
             st.page_link(PAGES["Reports"], label="All reports", query_params=session.link())
