@@ -2,8 +2,10 @@
 // to explorer_numbers.js. Text of the data is set by textContent only, so that it cannot be markup.
 
 const SVG = "http://www.w3.org/2000/svg";
-const LEFT = 56, RIGHT = 14, TOP = 10, BOTTOM = 44, HISTOGRAM = 84;
-const WIDE = 820, LARGEST_SIDE = 600, HISTOGRAM_BINS = 50;
+const LEFT = 56, RIGHT = 14, TOP = 10, BOTTOM = 44, HISTOGRAM = 72;
+const WIDE = 820, LEAST_SIDE = 380, WIDEST_SHARE = 0.58, HISTOGRAM_BINS = 50;
+// The height of everything of the left column besides the plot, and that of the readouts.
+const BELOW_DIAGRAM = HISTOGRAM + TOP + BOTTOM - LEFT - RIGHT + TOP + 6, READOUTS = 330, LEAST_DIFFERENCE = 200;
 const BINS = { least: 2, most: 100 };
 const LOGIT_TICKS = [
     ...Array.from({ length: 9 }, (_, i) => 10 ** (i - 9)), 0.5,
@@ -17,6 +19,8 @@ const minus = text => (/[1-9]/.test(text) ? text.replace("-", "−") : text.repl
 const points = x => minus(`${x > 0 ? "+" : ""}${(100 * x).toFixed(1)}`);
 const probability = p => String(Number(p > 0.5 ? (1 - (1 - p)).toFixed(tail(1 - p)) : p.toFixed(tail(p))));
 const tail = distance => (distance > 0 ? Math.min(Math.max(3, 1 - Math.floor(Math.log10(distance))), 12) : 3);
+// With all its decimals, so that numbers below each other line up.
+const aligned = p => p.toFixed(tail(Math.min(p, 1 - p)));
 const whole = n => Math.round(n).toLocaleString("en-US");
 
 function element(name, attributes = {}, parent = null, text = "") {
@@ -49,7 +53,7 @@ const line = pairs => (pairs.length ? `M${pairs.map(([x, y]) => `${at(x)} ${at(y
 // A scale gives the positions of probabilities on an axis: linear, or by their log-odds.
 function scaleOf(kind, values) {
     if (kind === "linear") {
-        const ticks = [0, 0.2, 0.4, 0.6, 0.8, 1].map(p => [p, p.toFixed(1)]);
+        const ticks = [0, 0.2, 0.4, 0.6, 0.8, 1].map(p => [p, `${Math.round(100 * p)}%`]);
         return { kind, low: -0.02, high: 1.02, at: p => p, ticks };
     }
     const inside = values.filter(p => p > 0 && p < 1);
@@ -66,8 +70,8 @@ function scaleOf(kind, values) {
 }
 
 function tickLabel(p) {
-    if (p < 0.001) return power(p);
-    return p > 0.999 ? `1−${power(1 - p)}` : String(Number(p.toPrecision(10)));
+    if (p < 1e-4) return power(p);
+    return p > 1 - 1e-4 ? `1−${power(1 - p)}` : `${Number((100 * p).toPrecision(6))}%`;
 }
 
 const power = p => `10⁻${[...String(Math.round(-Math.log10(p)))].map(digit => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]).join("")}`;
@@ -102,7 +106,6 @@ class Panel {
         this.back.replaceChildren();
         const end = TOP + this.height;
         for (const [p, text] of scale.ticks) {
-            shape("path", { class: "grid", d: `M${at(this.x(p))} ${TOP}V${end}` }, this.back);
             if (across) this.text(text, this.x(p), end + 16, "middle");
         }
         for (const [value, text] of ticksY) {
@@ -154,6 +157,8 @@ class Panel {
     }
 }
 
+const edgesOf = bin => [bin.lowEdge, bin.highEdge];
+
 const placesOf = axis => {
     const scale = axis.scale;
     return { x: p => axis.x(p), y: p => axis.y(scale.at(p)) };
@@ -167,7 +172,7 @@ class MethodMarks {
         this.corners = corners;
         this.bars = path(panels.diagram, "bars");
         this.line = path(panels.diagram, "line", { "stroke-dasharray": dash });
-        this.dots = path(panels.diagram, "dots", { fill: color });
+        this.dots = path(panels.diagram, "dots", { fill: color, stroke: "var(--explorer-background)" });
         this.few = path(panels.diagram, "dots few", { fill: "var(--explorer-background)" });
         this.steps = path(panels.histogram, "steps", { "stroke-dasharray": dash });
         this.curve = path(panels.difference, "line", { "stroke-dasharray": dash });
@@ -342,9 +347,9 @@ class Explorer {
         this.root = element("section", { class: "explorer", "aria-label": "Calibration explorer" }, parent);
         this.tell = tell;
         this.controls = new Controls(this.root, (changed, released) => this.choose(changed, released));
-        const figures = element("div", { class: "figures" }, this.root);
-        const left = element("div", {}, figures);
-        this.right = element("div", { class: "right" }, figures);
+        this.figures = element("div", { class: "figures" }, this.root);
+        const left = element("div", {}, this.figures);
+        this.right = element("div", { class: "right" }, this.figures);
         this.panels = {
             diagram: new Panel(left, "diagram", "Reliability diagram. Arrow keys move the selected range."),
             histogram: new Panel(left, "histogram", "Score histogram. Arrow keys move the selected range."),
@@ -352,6 +357,7 @@ class Explorer {
         };
         this.layers();
         this.readouts();
+        this.tools();
         for (const panel of Object.values(this.panels)) this.followPointer(panel);
         this.drawn = new Map();
         this.cells = new Map();
@@ -359,6 +365,7 @@ class Explorer {
         this.score = null;
         this.update(data);
         new ResizeObserver(() => this.resize()).observe(this.root);
+        window.addEventListener("resize", () => this.resize());
     }
 
     layers() {
@@ -366,17 +373,21 @@ class Explorer {
         this.bandArea = shape("path", { class: "band" }, diagram.marks);
         this.bandEdge = shape("path", { class: "band-edge" }, diagram.marks);
         this.diagonal = shape("path", { class: "ideal" }, diagram.marks);
+        this.worst = shape("circle", { class: "worst", r: 13 }, diagram.marks);
         this.nullArea = shape("path", { class: "band" }, difference.marks);
         this.zero = shape("path", { class: "ideal" }, difference.marks);
     }
 
     readouts() {
         const box = element("div", { class: "readouts" }, this.right);
-        const range = element("div", { class: "row" }, box);
-        this.from = this.numberInput(range, "Scores from", () => this.typed());
-        this.to = this.numberInput(range, "to", () => this.typed());
-        this.clear = element("button", { type: "button" }, range, "Clear range");
+        const head = element("div", { class: "row" }, box);
+        this.what = element("strong", { class: "what" }, head);
+        this.look = element("button", { type: "button" }, head, "Select it");
+        this.look.addEventListener("click", () => this.choose({ range: this.worstRange }, true));
+        this.clear = element("button", { type: "button" }, head, "Clear range");
         this.clear.addEventListener("click", () => this.choose({ range: null }, true));
+        this.from = this.numberInput(head, "Scores from", () => this.typed());
+        this.to = this.numberInput(head, "to", () => this.typed());
         this.said = element("div", { class: "said" }, box);
         const probe = element("div", { class: "row" }, box);
         this.probeAt = this.numberInput(probe, "Calibrated values at score", () => {
@@ -384,9 +395,53 @@ class Explorer {
             this.speak([...this.probed.rows].map(row => [...row.cells].map(cell => cell.textContent).join(" ").trim()).join(". "));
         });
         this.probed = element("table", { class: "probed" }, box);
-        this.meaning = element("p", { class: "summary" }, box);
+        this.noBand = element("p", { class: "summary" }, box);
         this.summary = element("p", { class: "summary" }, box);
         this.live = element("p", { class: "spoken", "aria-live": "polite" }, box);
+    }
+
+    // Buttons that save what is drawn, and one that fills the screen.
+    tools() {
+        const bar = element("div", { class: "tools" }, this.controls.root);
+        const button = (text, title, work) => {
+            const made = element("button", { type: "button", title }, bar, text);
+            made.addEventListener("click", work);
+            return made;
+        };
+        for (const kind of ["png", "svg"]) {
+            button(kind.toUpperCase(), `Save the charts as ${kind.toUpperCase()}`, () => {
+                const drawings = Object.values(this.panels).map(panel => panel.svg);
+                const image = imageOf(this.root, drawings, this.shown.map(key => this.data.methods[key]));
+                saveImage(kind, this.fileName, image);
+            });
+        }
+        button("CSV", "Save the numbers of the drawn bins", () => saved(csvOf(this.tables()), "text/csv", `${this.fileName}.csv`));
+        if (!this.root.requestFullscreen) return;
+        const full = button("Full screen", "", () => (this.isFull ? document.exitFullscreen() : this.root.requestFullscreen()));
+        this.root.addEventListener("fullscreenchange", () => {
+            full.textContent = this.isFull ? "Exit full screen" : "Full screen";
+            this.paint();
+        });
+    }
+
+    get isFull() {
+        return this.root.getRootNode().fullscreenElement === this.root;
+    }
+
+    get fileName() {
+        return `${this.data.file}-${this.chosen.n_bins}-${this.chosen.strategy}`;
+    }
+
+    tables() {
+        return this.shown.map((key, i) => {
+            const bins = this.binsOf(key);
+            const band = i === 0 && !this.chosen.hidden.includes("band") ? this.bandOf(key, bins) : null;
+            return { label: this.data.methods[key].label, bins, intervals: this.intervalsOf(key, bins), band };
+        });
+    }
+
+    binsOf(key) {
+        return binCells(this.cells.get(key).cells, this.chosen.n_bins, this.chosen.strategy);
     }
 
     numberInput(parent, label, changed) {
@@ -446,12 +501,16 @@ class Explorer {
     }
 
     resize() {
-        if (this.root.clientWidth && this.root.clientWidth !== this.width) this.paint();
+        if (!this.root.clientWidth) return;
+        // The address bar of a phone changes the height while a page is scrolled.
+        const taller = this.width >= WIDE && window.innerHeight !== this.height;
+        if (taller || this.root.clientWidth !== this.width) this.paint();
     }
 
     // Axes are drawn again only if their sizes or kinds have changed.
     paint() {
         this.width = this.root.clientWidth || 700;
+        this.height = window.innerHeight;
         this.controls.show(this.chosen, this.data.auto);
         for (const [key, drawn] of this.drawn) {
             if (!this.shown.includes(key)) {
@@ -459,32 +518,45 @@ class Explorer {
                 this.drawn.delete(key);
             }
         }
-        const binned = new Map(this.shown.map(key => [key, binCells(this.cells.get(key).cells, this.chosen.n_bins, this.chosen.strategy)]));
+        const binned = new Map(this.shown.map(key => [key, this.binsOf(key)]));
+        this.worsts = new Map([...binned].map(([key, bins]) => [key, worstBin(bins)]));
         this.paintFrames(binned);
         binned.forEach((bins, key) => this.drawn.get(key).drawBins(this.panels.diagram, bins, this.intervalsOf(key, bins), this.data));
         this.paintBand(binned);
         this.paintRange();
-        this.paintProbe();
         this.summarize(binned);
     }
 
     paintFrames(binned) {
         const dots = [...binned.values()].flat().flatMap(bin => [bin.meanScore, bin.observed]);
         const scale = scaleOf(this.chosen.axis, dots);
-        const key = JSON.stringify([this.width, scale.low, scale.high, this.data.across, this.data.upward, this.data.level,
+        const key = JSON.stringify([this.width, this.height, this.isFull, scale.low, scale.high, this.data.across, this.data.upward, this.data.level,
             this.shown.map(method => [method, this.cells.get(method).high.length, this.cells.get(method).ks])]);
         if (key === this.framed) return;
         this.framed = key;
         const wide = this.width >= WIDE;
-        const side = Math.min(wide ? 0.54 * this.width : this.width, LARGEST_SIDE, Math.max(360, 0.78 * window.innerHeight));
+        const side = wide ? Math.min(WIDEST_SHARE * this.width, Math.max(LEAST_SIDE, this.room - BELOW_DIAGRAM)) : this.width;
         this.frameDiagram(scale, side);
-        this.frameDifference(scale, wide ? this.width - side - 16 : side, wide ? 0.6 * side : 0.62 * side);
+        const beside = Math.max(LEAST_DIFFERENCE, side + BELOW_DIAGRAM - READOUTS);
+        this.frameDifference(scale, wide ? this.width - side - 16 : side, wide ? beside : 0.62 * side);
         for (const method of this.shown) {
             if (!this.drawn.has(method)) this.drawn.set(method, new MethodMarks(this.panels, this.data.methods[method]));
             const [drawn, held] = [this.drawn.get(method), this.cells.get(method)];
             drawn.drawSteps(this.panels.histogram, held.heights);
             drawn.drawCurve(this.panels.difference, held.cells, held.difference);
         }
+    }
+
+    // The height of the window below the controls, before the page is scrolled.
+    get room() {
+        const top = this.figures.getBoundingClientRect().top - (this.isFull ? 0 : this.scrolled);
+        return window.innerHeight - Math.min(Math.max(top, 0), 0.4 * window.innerHeight) - 8;
+    }
+
+    // Streamlit scrolls a part of the page, and a report the page.
+    get scrolled() {
+        const host = this.root.getRootNode().host ?? this.root;
+        return -(host.closest("[data-testid=stMain]")?.scrollTop ?? document.documentElement.scrollTop);
     }
 
     frameDiagram(scale, side) {
@@ -524,7 +596,9 @@ class Explorer {
 
     paintBand(binned) {
         const [key] = this.shown;
-        const band = this.chosen.hidden.includes("band") || !key ? null : this.bandOf(key, binned.get(key));
+        const asked = this.chosen.hidden.includes("band") || !key ? null : this.bandOf(key, binned.get(key));
+        this.noBand.textContent = asked ? this.withoutBand(binned.get(key), asked) : "";
+        const band = this.noBand.textContent ? null : asked;
         const hidden = !band;
         const { x, y } = placesOf(this.panels.diagram);
         const places = hidden ? [] : binned.get(key).map(bin => x(bin.meanScore));
@@ -532,6 +606,15 @@ class Explorer {
         const high = places.map((place, i) => [place, y(band[i][1])]);
         this.bandArea.setAttribute("d", hidden ? "" : `${line([...low, ...high.toReversed()])}z`);
         this.bandEdge.setAttribute("d", line(low) + line(high));
+    }
+
+    // Why no band is drawn, or "".
+    withoutBand(bins, band) {
+        const rows = bins.reduce((sum, bin) => sum + bin.rows, 0);
+        if (rows < FEW_ROWS) return `No band: ${whole(rows)} ${rows === 1 ? "row is" : "rows are"} too few for one.`;
+        if (medianWidth(band) <= this.data.widest_band) return "";
+        const each = Math.floor(rows / bins.length);
+        return `No band: with about ${whole(each)} ${each === 1 ? "row" : "rows"} per bin, a calibrated model's dots could lie in more than half of the diagram. Choose fewer bins.`;
     }
 
     // A band takes some milliseconds and does not change, so it is kept for each binning.
@@ -544,17 +627,35 @@ class Explorer {
         return bands.get(name);
     }
 
+    // The panel beside the diagram describes the selected range, or else the worst bin.
     paintRange() {
         this.painted = { methods: this.data.methods, state: this.state() };
         const { range } = this.chosen;
         for (const panel of Object.values(this.panels)) panel.showBrush(range);
-        this.clear.disabled = !range;
+        this.clear.hidden = !range;
+        this.look.hidden = Boolean(range);
+        this.what.textContent = range ? "Selected range" : "Largest gap of a bin";
         for (const [input, value] of [[this.from, range?.[0]], [this.to, range?.[1]]]) {
             input.value = value === undefined ? "" : probability(value);
         }
-        const lines = range ? this.shown.map(key => this.sayRange(key, range)) : ["Drag over any panel to select a range of scores."];
+        const lines = this.shown.map(key => this.sayRange(key, range ?? edgesOf(this.worsts.get(key))));
         this.said.replaceChildren(...lines.map(text => element("p", {}, null, text)));
         if (range) this.speak(lines.join(" "));
+        this.ringWorst();
+        this.paintProbe();
+    }
+
+    get worstRange() {
+        return edgesOf(this.worsts.get(this.shown[0]));
+    }
+
+    ringWorst() {
+        const bin = this.worsts.get(this.shown[0]), hidden = !bin || Boolean(this.chosen.range);
+        this.worst.toggleAttribute("hidden", hidden);
+        if (hidden) return;
+        const { x, y } = placesOf(this.panels.diagram);
+        this.worst.setAttribute("cx", at(x(bin.meanScore)));
+        this.worst.setAttribute("cy", at(y(bin.observed)));
     }
 
     sayRange(key, range) {
@@ -564,9 +665,10 @@ class Explorer {
         const span = `${probability(part.lowEdge)} to ${probability(part.highEdge)}`;
         const rows = `${whole(part.rows)} ${part.rows === 1 ? "row" : "rows"}`;
         const interval = this.data.clusters ? this.ofClustersIn(key, range) : part.interval;
-        const ends = interval ? `${this.ci} ${interval.map(points).join(" to ")}` : `${this.ci} when you let go`;
+        const waiting = this.chosen.range ? ` (${this.ci} when you let go)` : "";
+        const ends = interval ? ` (${this.ci} ${interval.map(points).join(" to ")})` : waiting;
         return `${name}${rows} from ${span}: predicted ${percent(part.meanScore)}, observed ${percent(part.observed)}, ` +
-            `difference ${points(part.difference)} points (${ends}).`;
+            `difference ${points(part.difference)} points${ends}.`;
     }
 
     ofClustersIn(key, range) {
@@ -583,15 +685,23 @@ class Explorer {
         this.paintProbe();
     }
 
+    // The score whose calibrated values are read: that of the pointer, or that of the range or bin.
+    get readScore() {
+        const { range } = this.chosen;
+        if (this.score !== null) return this.score;
+        return range ? (range[0] + range[1]) / 2 : (this.worsts.get(this.shown[0])?.meanScore ?? 0.5);
+    }
+
     paintProbe() {
+        const score = this.readScore;
         for (const panel of Object.values(this.panels)) panel.showProbe(this.score);
-        if (this.score !== null && this.root.getRootNode().activeElement !== this.probeAt) this.probeAt.value = probability(this.score);
+        if (this.root.getRootNode().activeElement !== this.probeAt) this.probeAt.value = probability(score);
         this.functions.forEach((read, i) => {
-            const value = curve => interpolate(read.xs, curve, this.score);
+            const value = curve => interpolate(read.xs, curve, score);
             const [, calibrated, interval] = this.probed.rows[i].cells;
-            calibrated.textContent = this.score === null ? "" : probability(value(read.calibrated));
-            const bounds = this.score === null || !read.low ? [NaN] : [read.low, read.high].map(value);
-            interval.textContent = bounds.some(isNaN) ? "" : `${this.ci} ${bounds.map(probability).join(" to ")}`;
+            calibrated.textContent = aligned(value(read.calibrated));
+            const bounds = read.low ? [read.low, read.high].map(value) : [NaN];
+            interval.textContent = bounds.some(isNaN) ? "" : `${this.ci} ${bounds.map(aligned).join(" to ")}`;
         });
     }
 
@@ -604,8 +714,8 @@ class Explorer {
             row.append(element("td"), element("td"));
             return row;
         }));
-        this.meaning.textContent = "Point at a score in a chart, or enter one." + (hasIntervals
-            ? " Interval: spread of the calibrator fitted on other rows of the same source. It does not include the error of a calibrator whose form does not fit the data." : "");
+        const spread = "Interval: jackknife over folds (spread of the fitted calibrator).";
+        this.probed.title = hasIntervals ? spread : "";
     }
 
     typed() {
@@ -666,9 +776,8 @@ class Explorer {
 
     summarize(binned) {
         const sentences = [...binned].map(([key, bins]) => {
-            const held = this.cells.get(key);
             return `${this.data.methods[key].label}: ECE ${expectedCalibrationError(bins).toFixed(4)} over ${bins.length} ` +
-                `${this.chosen.strategy} ${bins.length === 1 ? "bin" : "bins"}, KS error ${held.ks.toFixed(4)}, Kuiper error ${held.kuiper.toFixed(4)}.`;
+                `${this.chosen.strategy} ${bins.length === 1 ? "bin" : "bins"}.`;
         });
         const text = sentences.join(" ");
         if (text !== this.summary.textContent) {

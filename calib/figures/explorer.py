@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 from calib.analysis import Analysis, MethodResult
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.data.cells import ScoreCells
+from calib.figures.chart import file_name
 from calib.figures.layers import FULL_DOT_AREA, MIN_DOT_SIZE
 from calib.figures.theme import BAND, DASHES, FRAME, GREY, GRID, SYMBOLS, MethodStyle, style_of
-from calib.figures.words import axis_titles, verdicts
+from calib.figures.words import MAX_BAND_WIDTH, axis_titles, verdicts
 from calib.numerics.few_cells import cell_runs
 
 FOLDER = Path(__file__).parent
@@ -33,7 +34,8 @@ RUN_COLUMNS = ("low", "score_sum", "variance")
 @cache
 def script() -> str:
     """The explorer's JavaScript: one module, which exports `mount` and the numbers."""
-    return _file("explorer_numbers.js") + _file("explorer.js")
+    parts = ("explorer_numbers.js", "explorer_downloads.js", "explorer.js")
+    return "".join(map(_file, parts))
 
 
 @cache
@@ -88,6 +90,8 @@ def explorer_data(
         "finding": verdicts(analysis, methods),
         "full_area": FULL_DOT_AREA,
         "smallest_dot": MIN_DOT_SIZE,
+        "widest_band": MAX_BAND_WIDTH,
+        "file": file_name("reliability", analysis.data.name),
     }
 
 

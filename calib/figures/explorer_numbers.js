@@ -127,6 +127,13 @@ export function expectedCalibrationError(bins) {
     return gaps / weight;
 }
 
+// The bin with the largest gap, among those with enough rows if there are any.
+export function worstBin(bins) {
+    const enough = bins.filter(bin => bin.rows >= FEW_ROWS);
+    const gap = bin => Math.abs(bin.observed - bin.meanScore);
+    return (enough.length ? enough : bins).reduce((worst, bin) => (gap(bin) > gap(worst) ? bin : worst));
+}
+
 // The result has the cumulative difference after each run, with a leading 0, its KS error and its
 // Kuiper error.
 export function cumulativeDifference(cells) {
@@ -347,4 +354,11 @@ export function interpolate(xs, ys, x) {
     const i = Math.min(Math.max(below(xs, x, true) - 1, 0), xs.length - 2);
     const share = clip((x - xs[i]) / (xs[i + 1] - xs[i]));
     return ys[i] + share * (ys[i + 1] - ys[i]);
+}
+
+// The median of the widths of a band: the middle one, or the mean of the two in the middle.
+export function medianWidth(band) {
+    const widths = band.map(([low, high]) => high - low).sort((a, b) => a - b);
+    const half = widths.length >> 1;
+    return widths.length % 2 ? widths[half] : 0.5 * (widths[half - 1] + widths[half]);
 }

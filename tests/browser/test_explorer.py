@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -39,6 +40,7 @@ COUNT = """
     return {
         ks, kuiper, bins,
         ece: bins.map(m.expectedCalibrationError),
+        worst: bins.map(each => each.indexOf(m.worstBin(each))),
         wilson: bins.map(each => each.map(bin => m.wilson(bin, level))),
         band: bins.map(each => m.consistencyBand(cells, each, level, false)),
         together: bins.map(each => m.consistencyBand(cells, each, level, true)),
@@ -101,6 +103,10 @@ def test_its_numbers_are_those_of_the_library(page: Page, name: str):
         drawn = np.array([[each[key] for key in names] for each in found["bins"][at]])
         own = (curve.low_edge, curve.high_edge, curve.rows, curve.mean_score, curve.observed)
         np.testing.assert_allclose(drawn, np.column_stack(own), rtol=0, atol=1e-12)
+        # Without bins that are equally bad, the worst one is the same.
+        gaps = np.sort(np.abs(curve.gap[~curve.few] if not curve.few.all() else curve.gap))
+        if len(gaps) < 2 or gaps[-1] - gaps[-2] > 1e-12:
+            assert found["worst"][at] == curve.worst
         wilson = np.column_stack([curve.low, curve.high])
         np.testing.assert_allclose(found["wilson"][at], wilson, rtol=0, atol=1e-12)
         band = np.column_stack([curve.band_low, curve.band_high])
@@ -140,6 +146,12 @@ def explorer(page: Page) -> Locator:
 
 def panel(page: Page, name: str) -> Locator:
     return explorer(page).locator(f"svg.{name}")
+
+
+def size_of(drawn: Locator) -> dict[str, float]:
+    box = drawn.bounding_box()
+    assert box is not None
+    return dict(box)
 
 
 def drag(page: Page, name: str, start: float, end: float) -> None:
@@ -256,7 +268,7 @@ def test_keys_move_the_range_and_the_probe_reads_the_calibrators(page: Page):
     probe.press("Enter")
     read = explorer(page).locator(".probed tr")
     # The scores as they came are no calibrator that other rows would change.
-    expect(read.nth(0)).to_have_text("Uncalibrated0.5")
+    expect(read.nth(0)).to_have_text("Uncalibrated0.500")
     calibrated = calib.analyze(EXAMPLE).held_out.calibrators["platt"].predict(np.array([0.5]))[0]
     expect(read.nth(1)).to_have_text(re.compile(r"Platt0\.\d+95% CI 0\.\d+ to 0\.\d+"))
     value, low, high = map(float, re.findall(r"0\.\d+", read.nth(1).inner_text()))
@@ -264,7 +276,7 @@ def test_keys_move_the_range_and_the_probe_reads_the_calibrators(page: Page):
     assert low < value < high
     expect(explorer(page).locator("[aria-live=polite]")).to_contain_text("Platt 0.")
     panel(page, "difference").hover()
-    expect(read.nth(0)).not_to_have_text("Uncalibrated0.5")
+    expect(read.nth(0)).not_to_have_text("Uncalibrated0.500")
 
 
 @rare
@@ -312,6 +324,58 @@ def test_axes_layers_and_methods_are_chosen_in_it(page: Page):
     )) == {""}  # fmt: skip
     explorer(page).get_by_label("Uncalibrated").uncheck()
     assert panel(page, "diagram").locator("path.line").count() == 1
+
+
+def test_the_panel_beside_the_diagram_is_never_empty(page: Page):
+    visit(page, "/reliability")
+    curve = calib.analyze(EXAMPLE).uncalibrated.reliability
+    said, worst = explorer(page).locator(".said p").first, curve.worst
+    expect(said).to_contain_text(f"Uncalibrated: {curve.rows[worst]:.0f} rows from ")
+    expect(said).to_contain_text(f"predicted {curve.mean_score[worst]:.1%}")
+    expect(said).to_contain_text(f"observed {curve.observed[worst]:.1%}")
+    values = explorer(page).locator(".probed td:nth-child(2)")
+    assert len([text for text in values.all_inner_texts() if float(text) > 0]) == 6
+    explorer(page).get_by_role("button", name="Select it").click()
+    settle(page)
+    low, high = map(float, address(page)["range"].split("~"))
+    assert (low, high) == pytest.approx((curve.low_edge[worst], curve.high_edge[worst]))
+    expect(explorer(page).get_by_role("button", name="Select it")).to_be_hidden()
+
+
+def test_drawings_and_their_numbers_can_be_saved(page: Page, tmp_path: Path):
+    visit(page, "/reliability")
+    files = {}
+    for kind in ("PNG", "SVG", "CSV"):
+        with page.expect_download() as saved:
+            explorer(page).get_by_role("button", name=kind, exact=True).click()
+        assert saved.value.suggested_filename.endswith(f"-15-quantile.{kind.lower()}")
+        saved.value.save_as(tmp_path / kind)
+        files[kind] = (tmp_path / kind).read_bytes()
+    assert files["PNG"].startswith(b"\x89PNG")
+    assert len(files["PNG"]) > 30_000
+    drawn = ElementTree.fromstring(files["SVG"])
+    texts = [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"Uncalibrated", "Logistic", "Mean predicted probability", "Score"} <= set(texts)
+    table = pd.read_csv(tmp_path / "CSV")
+    curve = calib.analyze(EXAMPLE).uncalibrated.reliability
+    own = table[table.method == "Uncalibrated"]
+    np.testing.assert_allclose(own.mean_score, curve.mean_score, atol=1e-12)
+    np.testing.assert_allclose(own.observed, curve.observed, atol=1e-12)
+    np.testing.assert_allclose(own[["ci_low", "ci_high"]].T, [curve.low, curve.high], atol=1e-12)
+    np.testing.assert_allclose(own.band_high, curve.band_high, atol=1e-12)
+
+
+def test_it_fills_the_screen_and_the_window(page: Page):
+    visit(page, "/reliability")
+    side = size_of(panel(page, "diagram"))["width"]
+    explorer(page).get_by_role("button", name="Full screen").click()
+    expect(explorer(page).get_by_role("button", name="Exit full screen")).to_be_visible()
+    page.evaluate(TWO_FRAMES)
+    assert size_of(panel(page, "diagram"))["width"] > side
+    explorer(page).get_by_role("button", name="Exit full screen").click()
+    expect(explorer(page).get_by_role("button", name="Full screen")).to_be_visible()
+    bottom = size_of(panel(page, "histogram"))
+    assert 0.9 * 900 < bottom["y"] + bottom["height"] <= 900
 
 
 @rare

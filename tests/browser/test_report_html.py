@@ -17,7 +17,7 @@ from calib.crossfit.settings import Settings
 from calib.data.cells import ScoreCells
 from calib.data.predictions import Predictions
 from calib.loading.examples import EXAMPLES
-from calib.metrics import expected_calibration_error, ks_error
+from calib.metrics import expected_calibration_error
 from calib.reports import Report, parts_of
 from calib.reports.contents.settings_file import SavedSettings
 from tests.rare import common_first, rare
@@ -216,7 +216,7 @@ def test_a_hand_moves_the_bins_offline_and_reads_the_numbers_of_the_library(
             slider.press("ArrowRight")
         page.locator("#explorer").get_by_label("Uniform").check()
         ece = expected_calibration_error(cells, n_bins=22, strategy="uniform")
-        numbers = f"ECE {ece:.4f} over 22 uniform bins, KS error {ks_error(cells):.4f}"
+        numbers = f"ECE {ece:.4f} over 22 uniform bins"
         expect(said).to_contain_text(numbers)
         page.locator("#explorer").get_by_label("Log-odds").check()
         page.locator("#explorer").get_by_label("Isotonic").check()

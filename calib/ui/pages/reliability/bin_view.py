@@ -66,9 +66,10 @@ def _look_into(session: Session, analysis: Analysis, method: str, position: int 
 
 
 def show(session: Session, model: state.Model, shown: Sequence[str]) -> None:
-    st.markdown("### Inspect a bin")
+    st.markdown("### Rows of a bin")
     picked = chosen_bin.chosen(session, model.analysis, shown)
-    _control(session, model.analysis, picked, shown)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        _control(session, model.analysis, picked, shown)
     position = picked.position
     if position is None:
         st.caption(_missing(session, picked))

@@ -51,7 +51,7 @@ def reliability(curve: ReliabilityCurve) -> str:
   the diagonal mean that predictions are too high. Larger dots hold more rows.
 - The **vertical line** through a dot is the {at} Wilson interval of the observed frequency.
 - The **grey area** is the consistency band: {band_meaning(curve)}. {BANDS[curve.band]}
-- A **hollow dot** has fewer than {FEW_ROWS} rows, which is too few to judge it alone.
+- **Hollow**: fewer than {FEW_ROWS} rows.
 """
 
 

@@ -84,10 +84,10 @@ def body(chosen: DiagramChoices, binning: DeltaGenerator, model: state.Model) ->
     else:
         opening(session, model, shown)
     charts.at_once(session, model, binning, partial(controls, chosen), partial(diagrams, chosen))
-    reading(chosen, model, shown)
     bin_view.show(session, model, shown)
-    sensitivity(session, model, shown[0])
     validation.show(session, model, shown)
+    sensitivity(session, model, shown[0])
+    reading(chosen, model, shown)
 
 
 def controls(chosen: DiagramChoices, session: Session) -> None:

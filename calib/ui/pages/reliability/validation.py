@@ -48,9 +48,8 @@ def show(session: Session, model: state.Model, shown: Sequence[str]) -> None:
     analysis = model.analysis
     tests = {key: results.bins_tested(session, analysis, key) for key in analysis.methods}
     st.markdown("### All methods")
-    n = len(analysis.methods)
     lines = [_total_line(analysis, one, tests[key]) for key, one in analysis.methods.items()]
-    lines_table(f"rows_{n}_total", "All methods", TOTAL_HEAD, lines)
+    lines_table("in_total", "All methods", TOTAL_HEAD, lines)
     st.markdown("### Bins")
     places = st.tabs([choices.method_label(key) for key in shown])
     for key, place in zip(shown, places, strict=True):
