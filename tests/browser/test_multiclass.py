@@ -5,7 +5,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.actions import go
+from tests.browser.actions import go, open_menu
 from tests.browser.harness import by_key, open_static, settle, traces, visit
 from tests.rare import rare
 
@@ -150,5 +150,6 @@ def test_one_score_a_row_has_neither_view_nor_classes(page: Page):
 def test_the_view_goes_with_the_matrix(page: Page):
     visit(page, EXAMPLE)
     expect(by_key(page, "view")).to_be_visible()
-    pick(page, "example_menu", "Rare event (reweighted model)")
+    open_menu(page, "data_chip")
+    pick(page, "menu_example", "Example: Rare event (reweighted model)")
     expect(by_key(page, "view")).to_have_count(0)

@@ -74,7 +74,7 @@ def test_the_first_ten_seconds_answer_the_question(page: Page, width: int, heigh
     name, verdict = (page.get_by_role("heading", level=level) for level in (1, 2))
     assert name.inner_text() == "calib"
     assert verdict.inner_text() == "These example probabilities are overconfident."
-    assert by_key(page, "answer").inner_text().startswith("Example✕ Not calibrated")
+    assert by_key(page, "answer").inner_text().startswith("Example, not your data✕ Not calibrated")
     purpose = page.get_by_text("Can these probabilities be trusted?")
     drop = page.get_by_test_id("stFileUploaderDropzone")
     example = by_key(page, "example_menu").get_by_role("combobox")

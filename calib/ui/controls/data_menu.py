@@ -25,7 +25,9 @@ def draw(session: Session, rows: Data | None) -> None:
         if session.page != "Data" and not session.waits:
             uploaders.uploader(session, "data", "Open predictions: CSV, Parquet or NumPy", MENU)
             uploaders.paste(session, MENU)
-            widgets.example_menu(session, f"{MENU}example")
+            example = f"{MENU}example"
+            widgets.assign_again(example)
+            widgets.example_menu(session, example)
         for number, upload in enumerate(session.recent):
             if upload is not session.upload:
                 label, key = f"Open {plain(shortened(upload.name))} again", f"recent_{number}"

@@ -38,6 +38,7 @@ COPY_SCRIPT, COPY_STYLE = (
     Path(__file__).with_name(f"copy_link.{kind}").read_text(encoding="utf-8")
     for kind in ("js", "css")
 )
+MENU_PIXELS = 360
 VIEW_KINDS = {"top": "Top-r", "within": "Within top-r", "class": "Class"}
 VIEW_CALLED = {"top": "top", "within": "within top", "class": "class"}
 # "Within top-1" would be the same as top-1. Until a class is chosen, the first one is shown.
@@ -93,6 +94,16 @@ def ask(
     widget(key=key, on_change=lambda: take_answer(key, take), **more)
 
 
+def assign_again(*keys: str) -> None:
+    """Let `ask` assign the values of widgets of a menu in this run.
+
+    A browser draws them when the menu is opened. It would show the first options if the values had
+    been assigned only in an earlier run.
+    """
+    for key in keys:
+        st.session_state.pop(key, None)
+
+
 def take_answer(key: str, take: Callable[[Any], object]) -> None:
     """Give the answer of a widget to `take`.
 
@@ -132,7 +143,8 @@ def axis(session: Session, automatic: AxisKind = "linear") -> None:
 
 def methods(session: Session) -> None:
     keys = list(CALIBRATORS if session.is_matrix else score_methods())
-    control(session, choices.METHODS, [key for key in keys if key != "uncalibrated"])
+    options = [key for key in keys if key != "uncalibrated"]
+    control(session, choices.METHODS, options)
 
 
 def shown_methods(session: Session, analysis: Analysis) -> tuple[str, ...]:
@@ -212,8 +224,9 @@ def example_menu(session: Session, key: str = "example_menu") -> None:
     ask(
         st.selectbox,
         key,
-        session.example,
+        session.example if session.upload is None else None,
         session.choose_example,
+        placeholder="Choose an example",
         label="Or look at an example",
         options=list(EXAMPLES),
         format_func=lambda key: f"Example: {EXAMPLES[key].title}",
@@ -239,15 +252,19 @@ def settings(session: Session, rows: Data | None) -> None:
         if choice.acts(session.page, facts)
     }
     label = f"Settings ({len(changes)} changed)" if changes else "Settings"
-    with st.popover(label, key="settings"):
+    # The diagram of Reliability has its bins beside it.
+    has_bins = session.page in choices.BINNED and session.page != "Reliability"
+    binning = (choices.STRATEGY, choices.N_BINS, choices.AUTO_BINS) if has_bins else ()
+    shared = (choices.METHODS, choices.CONFIDENCE_LEVEL, choices.N_FOLDS, choices.SEED, *binning)
+    assign_again(*(choice.key for choice in shared))
+    with st.popover(label, key="settings"), st.container(width=MENU_PIXELS):
+        _changed(session, changes)
         methods(session)
         control(session, choices.CONFIDENCE_LEVEL)
         folds(session, rows)
-        # The diagram of Reliability has its bins beside it.
-        if session.page in choices.BINNED and session.page != "Reliability":
+        if has_bins:
             bins(session)
             control(session, choices.AUTO_BINS)
-        _changed(session, changes)
 
 
 def _changed(session: Session, changes: Mapping[Choice[Any], Any]) -> None:

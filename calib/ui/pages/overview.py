@@ -120,6 +120,8 @@ def slices_finding(session: Session, model: state.Model) -> str:
 
 def bins_finding(session: Session, analysis: LiveAnalysis) -> str:
     """Whether the number of bins matters for the conclusion."""
+    if undrawn(analysis.uncalibrated.reliability):
+        return ""
     at = session.settings.confidence_level
     by_bins = session.memo.heavy(results.sensitivity, analysis.held_out, "uncalibrated", at)
     if by_bins.flips:
