@@ -5,6 +5,7 @@ from playwright.sync_api import Page, expect
 
 from calib.calibrators import score_methods
 from calib.metrics import METRICS
+from tests.browser.actions import go
 from tests.browser.harness import by_key, open_static, settle, traces, visit
 from tests.rare import rare
 
@@ -65,8 +66,7 @@ def test_auto_takes_the_slider_over(page: Page):
 @rare
 def test_the_methods_page_lists_everything_and_finds_it(page: Page):
     visit(page)
-    by_key(page, "navigation").get_by_role("link", name="Methods", exact=True).click()
-    settle(page)
+    go(page, "Methods")
     metrics, methods = by_key(page, "glossary_metrics"), by_key(page, "glossary_calibrators")
     assert set(METRICS) <= set(metrics.locator("code").all_text_contents())
     assert set(score_methods()) <= set(methods.locator("code").all_text_contents())

@@ -12,9 +12,7 @@ from calib.calibrators import score_methods
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
 from calib.metrics import METRICS
-from calib.ui.layout.tables import DIRECTIONS, column_help
-from calib.ui.layout.words import linked
-from calib.ui.pages.methods import (
+from calib.ui.layout.glossary import (
     FAMILIES,
     OTHER_FAMILY,
     TERMS,
@@ -24,6 +22,8 @@ from calib.ui.pages.methods import (
     kept,
     metric_entries,
 )
+from calib.ui.layout.tables import DIRECTIONS, column_help
+from calib.ui.layout.words import linked
 
 
 def listed(groups):

@@ -72,6 +72,7 @@ class Session:
     offered: Upload | None = None  # Data that were dropped instead of those.
     # Each read file changes the uploaders' keys, because a kept file is copied at every rerun.
     n_reads: int = 0
+    methods_filter: str = ""  # The words in the search field of the Methods page.
     explains: bool = False  # Whether "How to read it" is open.
     # The next three are those of the next report.
     title: str = ""

@@ -1,0 +1,100 @@
+"""Ctrl K searches pages, methods, metrics and examples; "?" lists the keys."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.harness import by_key, settle, visit
+from tests.rare import rare
+
+
+def search(page: Page, words: str) -> None:
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name="Search").fill(words)
+
+
+def shown(page: Page) -> list[str]:
+    return page.get_by_role("listbox", name="Results").get_by_role("option").all_inner_texts()
+
+
+def test_a_page_opens_by_its_first_letters(page: Page):
+    visit(page, "/methods")
+    search(page, "comp")
+    assert shown(page)[0].split("\n") == ["Compare", "Page"]
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.wait_for_url("**/compare*")
+
+
+@rare
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        ("brier skill", "Brier skill score\nTerm"),
+        ("sigmoid calibration", "Platt scaling (on scores)\nMethod"),
+        ("calibration in the large", "Observed - predicted\nMetric"),
+    ],
+)
+def test_methods_and_metrics_are_found_by_all_their_names(page: Page, words, first):
+    visit(page)
+    search(page, words)
+    assert first in shown(page)
+    page.get_by_role("option", name=first.split("\n")[0]).click()
+    page.wait_for_url("**/methods*")
+    settle(page)
+    expect(by_key(page, "methods_filter").get_by_role("textbox")).to_have_value(
+        first.split("\n")[0]
+    )
+
+
+@rare
+def test_an_example_opens_on_the_shown_page(page: Page):
+    visit(page, "/reliability")
+    search(page, "random forest")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/reliability*ex=random_forest*")
+    settle(page)
+    expect(by_key(page, "data_chip")).to_contain_text("Random forest")
+
+
+@rare
+def test_arrows_choose_and_escape_closes(page: Page):
+    visit(page, "/methods")
+    search(page, "beta")
+    field = page.get_by_role("combobox", name="Search")
+    expect(field).to_have_attribute("aria-activedescendant", "search-result-0")
+    page.keyboard.press("ArrowDown")
+    expect(field).to_have_attribute("aria-activedescendant", "search-result-1")
+    expect(page.get_by_role("option", selected=True)).to_have_attribute("id", "search-result-1")
+    field.fill("no such words")
+    assert not shown(page)
+    expect(page.get_by_role("dialog")).to_contain_text("No matches.")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.get_by_role("button", name="Search (Ctrl K)").click()
+    expect(field).to_be_focused()
+    expect(field).to_have_value("")
+
+
+@rare
+def test_a_question_mark_lists_the_keys_and_can_be_typed(page: Page):
+    visit(page, "/methods")
+    field = by_key(page, "methods_filter").get_by_role("textbox")
+    field.focus()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(field).to_have_value("?")
+    field.blur()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_contain_text("Ctrl K")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+@rare
+def test_the_menu_has_no_entry_that_is_not_ours(page: Page):
+    visit(page, "/methods")
+    page.get_by_test_id("stMainMenu").get_by_role("button").click()
+    entries = page.get_by_test_id("stMainMenuList")
+    expect(entries.get_by_text("Print")).to_be_visible()
+    expect(entries.get_by_text("Dark")).to_be_visible()
+    expect(entries.get_by_text("Record screen")).to_be_hidden()
