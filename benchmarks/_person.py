@@ -24,14 +24,23 @@ class Person:
 
     def __init__(self, url: str, query: str = "") -> None:
         address = f"{url.replace('http', 'ws', 1)}/_stcore/stream"
+        self._client = httpx.Client(base_url=url, timeout=MAX_WAIT_SECONDS)
+        # The cookies are Streamlit's token, and that of a proxy before several replicas.
+        self._client.get("/_stcore/health")
+        cookies = "; ".join(f"{name}={value}" for name, value in self._client.cookies.items())
         self._socket = connect(
-            address, subprotocols=["streamlit"], max_size=None, ping_interval=None, legacy=True
+            address,
+            subprotocols=["streamlit"],
+            additional_headers={"Cookie": cookies},
+            max_size=None,
+            ping_interval=None,
+            legacy=True,
         )  # type: ignore[list-item]
         self._elements: dict[str, tuple[str, str]] = {}
         # A browser keeps these messages, which are then sent only by their hash.
         self._kept: dict[str, ForwardMsg] = {}
         self._page = self._session = self._alert = ""
-        self._url, self._query = url, query
+        self._query = query
         self.errors: list[str] = []
         self._run(BackMsg(rerun_script={}))
 
@@ -56,7 +65,8 @@ class Person:
 
     def drop(self, key: str, name: str, data: bytes) -> float:
         """Drop a file on an uploader; returns seconds until the page was drawn."""
-        place = next(shown for shown in self._elements if shown.startswith(key))
+        # An uploader that was used has been replaced by a new one, which was drawn later.
+        place = next(shown for shown in reversed(self._elements) if shown.startswith(key))
         element, fragment = self._elements[place]
         asked = BackMsg()
         asked.file_urls_request.request_id = "drop"
@@ -81,11 +91,9 @@ class Person:
 
     def _upload(self, path: str, name: str, data: bytes) -> None:
         # The token against request forgery is in a cookie, and must also be sent as a header.
-        with httpx.Client(base_url=self._url, timeout=MAX_WAIT_SECONDS) as client:
-            client.get("/_stcore/health")
-            token = client.cookies.get("_streamlit_xsrf", "")
-            sent = client.put(path, files={"file": (name, data)}, headers={"X-Xsrftoken": token})
-            sent.raise_for_status()
+        token = self._client.cookies.get("_streamlit_xsrf", "")
+        sent = self._client.put(path, files={"file": (name, data)}, headers={"X-Xsrftoken": token})
+        sent.raise_for_status()
 
     def said(self) -> str:
         """The last alert that was drawn: the words, in short."""
@@ -94,6 +102,7 @@ class Person:
     def close(self) -> None:
         """Leave: the server forgets the session."""
         self._socket.close()
+        self._client.close()
 
     def _run(self, message: BackMsg, until: str = "") -> float:
         """Send, and read until the script has ended; seconds until `until` came."""
