@@ -8,9 +8,9 @@ from __future__ import annotations
 import gc
 import sys
 import threading
+from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from functools import cache, partial
 from itertools import count
 from types import FunctionType, ModuleType
@@ -28,6 +28,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 # A result takes at least this many bytes, so that a million numbers take memory too.
 MIN_RESULT_BYTES = 2**12
+# Results shrink to this share of their limit, so that it is not reached again at once.
+SHRUNK_SHARE = 0.9
 
 
 class Unkeyed(partial[T]):
@@ -38,14 +40,18 @@ class Keyed(partial[T]):
     """A bound call. Its result is kept under the inputs that are given beside it."""
 
 
-@dataclass(slots=True, weakref_slot=True, eq=False)
 class Result:
     """A result, and the bytes of every buffer that it holds."""
 
-    value: Any
-    buffers: Mapping[int, int]
-    n_bytes: int
-    used: int  # The number of the last use.
+    def __init__(self, value: Any, results: Results) -> None:
+        self.value = value
+        self.buffers = {id(self): MIN_RESULT_BYTES, **dict(_buffers(value))}
+        self.used = 0  # The number of the last use.
+        self._freed = results.freed
+
+    def __del__(self) -> None:
+        # This runs in any thread at any time, so it must not wait for a lock.
+        self._freed.append(self.buffers)
 
 
 class Results:
@@ -63,29 +69,50 @@ class Results:
         self.by_key: WeakValueDictionary[Hashable, Result] = WeakValueDictionary()
         self.computing: dict[Hashable, Computation] = {}
         self.uses = count()
+        self.n_bytes = 0
+        self._holders: Counter[int] = Counter()  # The number of results that hold a buffer.
+        self.freed: deque[Mapping[int, int]] = deque()  # Buffers of results that were freed.
+        self.gone = 0  # The number of inputs that were freed.
 
-    def add(self, key: Hashable, value: Any) -> Result:
-        buffers = dict(_buffers(value))
-        n_bytes = sum(buffers.values()) + MIN_RESULT_BYTES
-        result = self.by_key[key] = Result(value, buffers, n_bytes, next(self.uses))
-        self._shrink()
+    def use(self, key: Hashable) -> Result | None:
+        result = self.by_key.get(key)
+        if result is not None:
+            result.used = next(self.uses)
         return result
 
-    def _shrink(self) -> None:
-        by_use = sorted(self.by_key.items(), key=lambda item: item[1].used, reverse=True)
-        # Most of the time it fits even if common memory counts several times.
-        if sum(result.n_bytes for _, result in by_use) <= self.limit:
-            return
-        total, counted = 0, set[int]()
-        for place, (key, result) in enumerate(by_use):
-            new = result.buffers.keys() - counted
-            counted |= new
-            total += sum(result.buffers[one] for one in new) + MIN_RESULT_BYTES
+    def add(self, key: Hashable, value: Any) -> Result:
+        result = self.by_key[key] = Result(value, self)
+        result.used = next(self.uses)
+        for buffer, size in result.buffers.items():
+            self.n_bytes += 0 if self._holders[buffer] else size
+            self._holders[buffer] += 1
+        self._count_freed()
+        if self.n_bytes > self.limit:
+            self._shrink(result)
+        return result
+
+    def _count_freed(self) -> None:
+        while self.freed:
+            for buffer, size in self.freed.popleft().items():
+                self._holders[buffer] -= 1
+                if not self._holders[buffer]:
+                    del self._holders[buffer]
+                    self.n_bytes -= size
+
+    def _shrink(self, newest: Result) -> None:
+        # The list must not hold the results, because the loop frees them.
+        by_use = sorted((result.used, key) for key, result in self.by_key.items())
+        for used, key in by_use:
             # The page shows the newest result, however large it is.
-            if total > self.limit and place:
-                self.by_key.pop(key, None)
-                for memo in self.memos:
-                    memo.held.pop(key, None)
+            if self.n_bytes <= SHRUNK_SHARE * self.limit or used == newest.used:
+                return
+            for memo in self.memos:
+                memo.held.pop(key, None)
+            self._count_freed()
+
+    def input_gone(self, _reference: object) -> None:
+        """Note that an input was freed: what was made of it can go too."""
+        self.gone += 1
 
 
 @cache
@@ -107,6 +134,7 @@ class Memo:
     def __init__(self, results: Results | None = None) -> None:
         self.results = results or shared_results()
         self.held: dict[Hashable, Result] = {}
+        self._gone = 0
         self.results.memos.add(self)
 
     def __len__(self) -> int:
@@ -132,12 +160,11 @@ class Memo:
         of: Memo | None = None,
     ) -> T:
         made_by = function.func if isinstance(function, (Unkeyed, Keyed)) else function
-        key = (made_by, _key((*args, kwargs, of)))
+        key = (made_by, _key((*args, kwargs, of), self.results.input_gone))
         progress = function.keywords.get("progress") if isinstance(function, Unkeyed) else None
         while True:
             with self.results.lock:
-                if (result := self.results.by_key.get(key)) is not None:
-                    result.used = next(self.results.uses)
+                if (result := self.results.use(key)) is not None:
                     self.held[key] = result
                     kept: T = result.value
                     return kept
@@ -163,21 +190,24 @@ class Memo:
 
     def _keep(self, key: Hashable, value: Any) -> None:
         with self.results.lock:
-            for one in [one for one in self.held if any(r() is None for r in _refs(one))]:
-                del self.held[one]
+            if self._gone != self.results.gone:
+                self._gone = self.results.gone
+                for one in [one for one in self.held if any(r() is None for r in _refs(one))]:
+                    del self.held[one]
             self.held[key] = self.results.add(key, value)
 
 
-def _key(value: Any) -> Hashable:
+def _key(value: Any, gone: Callable[[object], None]) -> Hashable:
+    """`gone` is called when an input is freed that is compared by identity."""
     if isinstance(value, Data):
         return value.identity
     if isinstance(value, Mapping):
-        return tuple((name, _key(inner)) for name, inner in value.items())
+        return tuple((name, _key(inner, gone)) for name, inner in value.items())
     if isinstance(value, tuple):
-        return tuple(map(_key, value))
+        return tuple(_key(inner, gone) for inner in value)
     # Objects without __eq__ are compared by identity, so the key has a weak reference to them.
     hash_function: Any = type(value).__hash__
-    return ref(value) if hash_function is object.__hash__ and value is not None else value
+    return ref(value, gone) if hash_function is object.__hash__ and value is not None else value
 
 
 def _refs(key: Any) -> Iterator[ref[Any]]:
