@@ -17,6 +17,8 @@ from calib.numerics.arrays import FloatArray
 AxisKind = Literal["linear", "logit"]
 TAIL_TICKS = tuple(10.0**-k for k in range(1, 10))
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+# Plotly's format of ticks that are percentages.
+PERCENT_TICKS = "~%"
 # More labels would overlap on a phone.
 MAX_LABELS = 7
 # The log-odds of 0 and 1 on a line. Those of any other double are nearer to 0.
@@ -175,11 +177,11 @@ def _log_odds(p: float) -> float:
 def _tick_label(p: float) -> str:
     # The percentages of smaller probabilities are too long for an axis on a phone.
     if p < 1e-4:
-        return _power(p)
+        return power(p)
     if p > 1.0 - 1e-4:
-        return f"1−{_power(1.0 - p)}"
+        return f"1−{power(1.0 - p)}"
     return f"{100.0 * p:.6g}%"
 
 
-def _power(p: float) -> str:
+def power(p: float) -> str:
     return "10" + f"{math.log10(p):.0f}".translate(SUPERSCRIPT)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 import numpy as np
 
 from calib.data.registry import Registry
-from calib.figures import numbers, plotly_format
+from calib.figures import labels, numbers, plotly_format
 from calib.figures.axes import PanelAxis
 from calib.figures.layers import Arrow, Layer, Note
 from calib.figures.panels import Panels
@@ -179,13 +179,14 @@ def draw(
     reader's zoom is lost. `left`, `right`, `top` and `bottom` are pixels around the panels.
     `selectable` says whether a click selects a point.
     """
+    layers, names = labels.directly(layers, panels)
     return Chart(
         layers,
         panels,
         alt,
         file_name(kind, *of),
         arrows=arrows,
-        notes=notes,
+        notes=[*notes, *names],
         view=f"{kind} {view}".strip(),
         selectable=selectable,
         left=left,

@@ -8,7 +8,7 @@ import numpy as np
 
 from calib.analysis.decisions import CostCurves, DecisionTable, NetBenefit
 from calib.calibrators import CALIBRATORS
-from calib.figures.axes import PanelAxis
+from calib.figures.axes import PERCENT_TICKS, PanelAxis
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import Layer, Subject, Values, method, reference
 from calib.figures.panels import Panels, one
@@ -144,7 +144,7 @@ def _curve(key: str, of: Subject, threshold: FloatArray, values: FloatArray) -> 
 
 def _over_thresholds(title: str, ends: Sequence[float]) -> Panels:
     """A panel with all thresholds across."""
-    across = PanelAxis("Threshold", range=[-0.01, 1.01], nticks=6, tickformat=".0%")
+    across = PanelAxis("Threshold", range=[-0.01, 1.01], nticks=6, tickformat=PERCENT_TICKS)
     return one(across, PanelAxis(title, range=ends, nticks=6, tickformat="~g"), WIDTH, HEIGHT)
 
 

@@ -14,6 +14,7 @@ from calib.analysis.functions import function_findings
 from calib.curves.functions import CalibrationFunction, CompactLogitCurve
 from calib.figures.axes import LINEAR, AxisKind, PanelAxis, Scale, scale_for
 from calib.figures.chart import Chart, chart, draw
+from calib.figures.labels import Words, placed
 from calib.figures.layers import (
     Layer,
     Line,
@@ -28,7 +29,6 @@ from calib.figures.layers import (
 )
 from calib.figures.panels import square, stacked
 from calib.figures.reliability import histogram_layer
-from calib.figures.summary import Words, placed
 from calib.figures.theme import LINE_WIDTH, MethodStyle, faded, style_of
 from calib.figures.words import verdicts
 from calib.numerics.arrays import FloatArray

@@ -185,7 +185,7 @@ class Note:
     y: float
     text: str
     xanchor: Literal["left", "right"]
-    color: str | None = None  # Only SVG has it: Plotly's text must change with the page's theme.
+    color: str | None = None
 
 
 def area(

@@ -6,13 +6,14 @@ work of a moved slider. `Chart.figure` has them checked.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from calib.figures.axes import PanelAxis
 from calib.figures.layers import Arrow, Bars, Layer, Line, Marker, Note
 from calib.figures.panels import AxisNames, Panels, SharedTitles
-from calib.figures.theme import GRID, TITLE_SIZE
+from calib.figures.theme import GRID, TITLE_SIZE, readable
 
 Dictionary = dict[str, Any]
 
@@ -88,7 +89,7 @@ def notes(panels: Panels, arrows: Sequence[Arrow], notes: Sequence[Note]) -> lis
         *(_title(text, names) for names, text in panels.titles.items()),
         *(_shared(panels.shared_titles) if panels.shared_titles else ()),
         *map(_arrow, arrows),
-        *map(_note, notes),
+        *(_note(note, panels.axes["x"]) for note in notes),
     ]
 
 
@@ -133,6 +134,11 @@ def _arrow(arrow: Arrow) -> Dictionary:
     }
 
 
-def _note(note: Note) -> Dictionary:
-    place = {"x": note.x, "y": note.y, "text": note.text, "xanchor": note.xanchor}
+def _note(note: Note, across: PanelAxis) -> Dictionary:
+    # Plotly wants logarithms here, but values of points.
+    x, text = math.log10(note.x) if across.type == "log" else note.x, note.text
+    if note.color:
+        # Mixed with the colour of the page's text, it can be read on light and on dark.
+        text = f'<span style="color: {readable(note.color)}">{text}</span>'
+    place = {"x": x, "y": note.y, "text": text, "xanchor": note.xanchor}
     return place | {"showarrow": False, "font": {"size": 12}}

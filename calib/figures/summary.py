@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from calib.crossfit.estimates import MethodMetrics
 from calib.curves.reliability import ReliabilityCurve
 from calib.figures.axes import LINEAR, PanelAxis
 from calib.figures.chart import Chart, chart, draw
+from calib.figures.labels import Words, placed
 from calib.figures.layers import Layer, Line, Note, Subject, area, band, diagonal, dots, subject
 from calib.figures.panels import stacked
 from calib.figures.reliability import histogram_layer
@@ -24,12 +24,6 @@ from calib.numerics.arrays import FloatArray
 from calib.text import escaped, level, percents, shortened
 
 SIDE, GAP, HISTOGRAM = 380, 12, 36
-# Sizes of labels as shares of the panel, whose letters are about 6.4 by 15 pixels.
-LETTER, LINE_HEIGHT = 6.4 / SIDE, 15.5 / SIDE
-# A label at most this share of the panel away from its point needs no line to it.
-NEAR = 0.03
-# Places for labels are tried at this number of steps in each direction.
-N_STEPS = 64
 
 
 @chart
@@ -124,53 +118,10 @@ def _error(curve: ReliabilityCurve) -> Layer:
     return replace(area("error", x, x, curve.observed, color=faded(DOUBT, 0.16)), name="Error")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Words:
-    """Lines of words about one of several points."""
-
-    lines: tuple[str, ...]
-    points: FloatArray  # Shape (n, 2).
-    is_name: bool = True  # The first line of a name is bold.
-    color: str | None = None
-
-    @property
-    def size(self) -> tuple[float, float]:
-        """Width and height."""
-        return LETTER * max(map(len, self.lines)), LINE_HEIGHT * len(self.lines)
-
-    def notes(self, left: float, bottom: float) -> list[Note]:
-        """The lines, the lowest at the bottom."""
-        first = f"<b>{self.lines[0]}</b>" if self.is_name else self.lines[0]
-        up = [bottom + (i + 0.5) * LINE_HEIGHT for i in reversed(range(len(self.lines)))]
-        colors = [self.color, *(None for _ in self.lines[1:])]
-        texts = zip(up, (first, *self.lines[1:]), colors, strict=True)
-        return [Note(left, at, text, "left", color) for at, text, color in texts]
-
-
 def _labels(analysis: Analysis, after: MethodResult | None) -> tuple[list[Note], list[Layer]]:
     """The words beside the lines, and lines from them to what they name."""
     taken = [_drawn(result.reliability) for result in (analysis.uncalibrated, after) if result]
     return placed(_words(analysis, after), np.concatenate(taken))
-
-
-def placed(beside: Iterable[Words], taken: FloatArray) -> tuple[list[Note], list[Layer]]:
-    """Words in places of the unit square that cover few of the points `taken`.
-
-    Lines lead from words to what they name, if that is not next to them.
-    """
-    notes, leaders = list[Note](), list[Layer]()
-    for words in beside:
-        (left, bottom), point = _free_place(words, taken)
-        notes += words.notes(left, bottom)
-        width, height = words.size
-        end = np.clip(point, (left, bottom), (left + width, bottom + height))
-        if np.hypot(*(end - point)) > NEAR:
-            ends = np.vstack([end, point])
-            line = Line(faded(GREY, 0.9), 1)
-            leaders.append(Layer(f"leader {words.lines[0]}", ends[:, 0], ends[:, 1], line=line))
-        x, y = np.linspace(left, left + width, 9), np.linspace(bottom, bottom + height, 5)
-        taken = np.concatenate([taken, *(np.column_stack([x, np.full(9, at)]) for at in y)])
-    return notes, leaders
 
 
 def _words(analysis: Analysis, after: MethodResult | None) -> Iterator[Words]:
@@ -205,21 +156,3 @@ def _drawn(curve: ReliabilityCurve) -> FloatArray:
     height = curve.low + share * (curve.high - curve.low)
     bars = np.column_stack([np.tile(curve.mean_score, len(share)), height.ravel()])
     return np.concatenate([*lines, bars])
-
-
-def _free_place(words: Words, taken: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The lower left corner of a place near one of the points that covers little; and the point."""
-    counts, _, _ = np.histogram2d(
-        taken[:, 0], taken[:, 1], bins=N_STEPS, range=[(0.0, 1.0), (0.0, 1.0)]
-    )
-    sums = np.pad(counts.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
-    # The box is a step wider on each side than the words.
-    steps = (math.ceil(length * N_STEPS) + 2 for length in words.size)
-    width, height = (min(n, N_STEPS) for n in steps)
-    covered = sums[width:, height:] - sums[:-width, height:] - sums[width:, :-height]
-    covered = covered + sums[:-width, :-height]
-    corner = (np.moveaxis(np.indices(covered.shape), 0, -1)[:, :, None] + 1) / N_STEPS
-    nearest = np.clip(words.points, corner, corner + np.array(words.size))
-    cost = np.linalg.norm(nearest - words.points, axis=-1) + covered[:, :, None]
-    *place, point = np.unravel_index(cost.argmin(), cost.shape)
-    return corner[*place, 0], words.points[point]

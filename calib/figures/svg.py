@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calib.figures.axes import PanelAxis
+from calib.figures.axes import PERCENT_TICKS, PanelAxis, power
 from calib.figures.chart import Chart
 from calib.figures.layers import Arrow, Bars, Layer, Line, Marker, Note
 from calib.figures.panels import AxisNames, SharedTitles
-from calib.figures.theme import DASHES, GREY, SYMBOLS
+from calib.figures.theme import DASHES, GREY, SYMBOLS, readable
 from calib.figures.words import BOLD, unmarked
 from calib.numerics.estimate import Estimate
-from calib.text import with_interval
+from calib.text import percent, with_interval
 
 Floats = NDArray[np.float64]
 # Pixels: the width of a sample in the legend, the size of small text, the height of a legend's row.
@@ -155,7 +155,11 @@ def _ticks(axis: PanelAxis, ends: tuple[float, float]) -> list[tuple[float, str]
     step = next(k * unit for k in (1, 2, 5, 10) if k * unit >= rough * (1 - 1e-9))
     digits = max(0, -math.floor(math.log10(step) + 1e-9))
     numbers = [i * step for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
-    return [(10.0**n if axis.type == "log" else n, _number(n, digits)) for n in numbers]
+    if axis.type == "log":
+        return [(10.0**n, power(10.0**n)) for n in numbers]
+    if axis.tickformat == PERCENT_TICKS:
+        return [(n, percent(n, max(0, digits - 2))) for n in numbers]
+    return [(n, _number(n, digits)) for n in numbers]
 
 
 def _number(value: float, digits: int) -> str:
@@ -294,8 +298,7 @@ def _note(note: Note, plot: Plot) -> str:
     anchor = {"left": "start", "right": "end"}[note.xanchor]
     look = ' font-weight="650"' if BOLD.search(note.text) else ""
     if note.color:
-        # Mixed with the colour of the page's text, it can be read on light and on dark.
-        look += f' fill="color-mix(in srgb, {note.color} 65%, currentColor)"'
+        look += f' fill="{readable(note.color)}"'
     x, y = plot.x([note.x])[0], plot.y([note.y])[0] + 4
     return _text(note.text, x, y, anchor, TEXT_SIZE, look=look)
 

@@ -151,6 +151,11 @@ def faded(color: str, alpha: float) -> str:
     return f"rgba({red}, {green}, {blue}, {alpha})"
 
 
+def readable(color: str) -> str:
+    """CSS: a colour mixed with that of the page's text, so that words can be read on its ground."""
+    return f"color-mix(in srgb, {color} 65%, currentColor)"
+
+
 # The template of stand-alone HTML and notebooks. It sets only what Streamlit's own theme sets too,
 # so it has no effect in the app.
 LIGHT: Mapping[str, Any] = {

@@ -1,0 +1,178 @@
+"""Words beside the lines of a chart, in the places where they cover little."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from calib.figures.axes import PanelAxis
+from calib.figures.layers import Layer, Line, Note
+from calib.figures.panels import PHONE_PANEL_WIDTH, Panels
+from calib.figures.theme import GREY, faded
+from calib.figures.words import unmarked
+from calib.numerics.arrays import BoolArray, FloatArray
+
+# Pixels of a letter and of a line of words.
+LETTER, LINE_HEIGHT = 6.4, 15.5
+# A label at most this share of the panel away from its point needs no line to it.
+NEAR = 0.03
+# Places for labels are tried at this number of steps in each direction.
+N_STEPS = 64
+# Charts with lines of more methods, or with smaller panels, have a legend.
+MAX_LINES = 4
+MIN_WIDTH, MIN_HEIGHT = 200, 100  # These are in pixels.
+N_POINTS = 120  # Points along a line.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Words:
+    """Lines of words about one of several points."""
+
+    lines: tuple[str, ...]
+    points: FloatArray  # Shape (n, 2).
+    is_name: bool = True  # The first line of a name is bold.
+    color: str | None = None
+    panel: tuple[float, float] = (380.0, 380.0)  # The pixels of the panel.
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height."""
+        letters = max(len(unmarked(line)) for line in self.lines)
+        across, upward = LETTER / self.panel[0], LINE_HEIGHT / self.panel[1]
+        return across * letters, upward * len(self.lines)
+
+    def notes(self, left: float, bottom: float, point: float) -> list[Note]:
+        """The lines, the lowest at the bottom.
+
+        They are held at the side of the point that they name, because a wider panel has more room.
+        """
+        width = self.size[0]
+        at_right = point > left + width / 2
+        anchor: Literal["left", "right"] = "right" if at_right else "left"
+        x = left + width if at_right else left
+        first = f"<b>{self.lines[0]}</b>" if self.is_name else self.lines[0]
+        step, n = LINE_HEIGHT / self.panel[1], len(self.lines)
+        up = [bottom + (i + 0.5) * step for i in reversed(range(n))]
+        colors = [self.color, *(None for _ in self.lines[1:])]
+        texts = zip(up, (first, *self.lines[1:]), colors, strict=True)
+        return [Note(x, at, text, anchor, color) for at, text, color in texts]
+
+
+def directly(layers: Sequence[Layer], panels: Panels) -> tuple[list[Layer], list[Note]]:
+    """Name the lines and areas of the first panel beside them, and no longer in the legend.
+
+    Entries without a line stay in the legend, and so do all in a small panel or with many methods.
+    """
+    axes = panels.axes[panels.names[0][0]], panels.axes[panels.names[0][1]]
+    width, height = _length(axes[0], panels.width), _length(axes[1], panels.height)
+    pixels = (min(width, PHONE_PANEL_WIDTH), height)
+    entries = [layer for layer in layers if layer.legend and (layer.line or layer.fill)]
+    methods = {layer.of.key for layer in entries if layer.of}
+    small = width < MIN_WIDTH or height < MIN_HEIGHT
+    if small or len(methods) > MAX_LINES or any(axis.range is None for axis in axes):
+        return list(layers), []
+    traces = [(layer, _trace(layer, axes)) for layer in layers if layer.panel == 0]
+    beside, labelled = list[Words](), list[Layer]()
+    for entry in entries:
+        lines = [at for layer, at in traces if _is_named(layer, entry)]
+        if lines and len(lines[0]):
+            others = np.concatenate([at for layer, at in traces if not _is_named(layer, entry)])
+            color = entry.of.style.color if entry.of else None
+            is_name = entry.of is not None and entry.fill is None
+            points = lines[0][_clear(lines[0], others)]
+            beside.append(Words((entry.label,), points, is_name, color, pixels))
+            labelled.append(entry)
+    notes, leaders = placed(beside, np.concatenate([at for _, at in traces]))
+    shown = [replace(one, legend=one.legend and one not in labelled) for one in layers]
+    shown += [replace(one, x=_back(one.x, axes[0]), y=_back(one.y, axes[1])) for one in leaders]
+    return shown, [
+        replace(note, x=float(_back(note.x, axes[0])), y=float(_back(note.y, axes[1])))
+        for note in notes
+    ]
+
+
+def _length(axis: PanelAxis, pixels: int) -> float:
+    low, high = axis.domain or (0.0, 1.0)
+    return (high - low) * pixels
+
+
+def _is_named(layer: Layer, entry: Layer) -> bool:
+    """Whether an entry of the legend names the line of a layer: itself, or one of its subject."""
+    if layer is entry or entry.of is None:
+        return layer is entry
+    return layer.of is not None and layer.of.key == entry.of.key and layer.line is not None
+
+
+def _trace(layer: Layer, axes: tuple[PanelAxis, PanelAxis]) -> FloatArray:
+    """Points along a line, and those of markers and words, as shares of the panel inside of it."""
+    ends = [_share(values, axis) for values, axis in zip((layer.x, layer.y), axes, strict=True)]
+    points = np.column_stack(ends)
+    points = points[np.isfinite(points).all(axis=1)]
+    if len(points) > 1 and layer.line:
+        steps = np.hypot(*np.diff(points, axis=0).T)
+        along = np.concatenate([[0.0], steps.cumsum()])
+        at = np.linspace(0.0, along[-1], N_POINTS)
+        points = np.column_stack([np.interp(at, along, points[:, i]) for i in (0, 1)])
+    return points[((points >= 0.0) & (points <= 1.0)).all(axis=1)]
+
+
+def _clear(points: FloatArray, others: FloatArray) -> BoolArray:
+    """The quarter of the points that is farthest from all others."""
+    if not len(others):
+        return np.ones(len(points), dtype=bool)
+    apart = np.linalg.norm(points[:, None] - others[None], axis=-1).min(axis=1)
+    return apart >= np.quantile(apart, 0.75)
+
+
+def _share(values: Any, axis: PanelAxis) -> FloatArray:
+    numbers = np.array(values, dtype=np.float64)
+    low, high = axis.range or (0.0, 1.0)
+    return ((np.log10(numbers) if axis.type == "log" else numbers) - low) / (high - low)
+
+
+def _back(share: Any, axis: PanelAxis) -> Any:
+    low, high = axis.range or (0.0, 1.0)
+    value = low + np.asarray(share) * (high - low)
+    return 10.0**value if axis.type == "log" else value
+
+
+def placed(beside: Iterable[Words], taken: FloatArray) -> tuple[list[Note], list[Layer]]:
+    """Words in places of the unit square that cover few of the points `taken`.
+
+    Lines lead from words to what they name, if that is not next to them.
+    """
+    notes, leaders = list[Note](), list[Layer]()
+    for words in beside:
+        (left, bottom), point = _free_place(words, taken)
+        notes += words.notes(left, bottom, point[0])
+        width, height = words.size
+        end = np.clip(point, (left, bottom), (left + width, bottom + height))
+        if np.hypot(*(end - point)) > NEAR:
+            ends = np.vstack([end, point])
+            line = Line(faded(GREY, 0.9), 1)
+            leaders.append(Layer(f"leader {words.lines[0]}", ends[:, 0], ends[:, 1], line=line))
+        x, y = np.linspace(left, left + width, 9), np.linspace(bottom, bottom + height, 5)
+        taken = np.concatenate([taken, *(np.column_stack([x, np.full(9, at)]) for at in y)])
+    return notes, leaders
+
+
+def _free_place(words: Words, taken: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The lower left corner of a place near one of the points that covers little; and the point."""
+    counts, _, _ = np.histogram2d(
+        taken[:, 0], taken[:, 1], bins=N_STEPS, range=[(0.0, 1.0), (0.0, 1.0)]
+    )
+    sums = np.pad(counts.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
+    # The box is a step wider on each side than the words.
+    steps = (math.ceil(length * N_STEPS) + 2 for length in words.size)
+    width, height = (min(n, N_STEPS) for n in steps)
+    covered = sums[width:, height:] - sums[:-width, height:] - sums[width:, :-height]
+    covered = covered + sums[:-width, :-height]
+    corner = (np.moveaxis(np.indices(covered.shape), 0, -1)[:, :, None] + 1) / N_STEPS
+    nearest = np.clip(words.points, corner, corner + np.array(words.size))
+    cost = np.linalg.norm(nearest - words.points, axis=-1) + covered[:, :, None]
+    *place, point = np.unravel_index(cost.argmin(), cost.shape)
+    return corner[*place, 0], words.points[point]
