@@ -75,7 +75,7 @@ def test_the_first_ten_seconds_answer_the_question(page: Page, width: int, heigh
     assert name.inner_text() == "calib"
     assert verdict.inner_text() == "These example probabilities are overconfident."
     assert by_key(page, "answer").inner_text().startswith("Example, not your data✕ Not calibrated")
-    purpose = page.get_by_text("Can these probabilities be trusted?")
+    purpose = page.get_by_text("Can your probabilities be trusted?")
     drop = page.get_by_test_id("stFileUploaderDropzone")
     example = by_key(page, "example_menu").get_by_role("combobox")
     seen = [found.bounding_box() for found in (name, purpose, drop, example, verdict)]
@@ -189,6 +189,15 @@ def test_each_chip_resets_its_setting_and_one_resets_all(page: Page):
     open_static(page)
     expect(by_key(page, "n_bins").get_by_role("slider")).to_have_value("15")
     expect(by_key(page, "changed")).to_have_count(0)
+
+
+def test_a_menu_shows_the_values_that_hold_and_not_the_first_options(page: Page):
+    visit(page, "/?v=1&level=0.9")
+    go(page, "Compare")
+    open_menu(page, "settings")
+    expect(by_key(page, "n_folds").get_by_role("slider")).to_have_value("5")
+    expect(by_key(page, "confidence_level").get_by_role("combobox")).to_have_value("90%")
+    expect(by_key(page, "methods").get_by_text("Beta", exact=True)).to_be_visible()
 
 
 @rare

@@ -37,14 +37,17 @@ def draw(session: Session, rows: Data | None) -> None:
 
 
 def _label(session: Session, rows: Data | None) -> str:
-    """The name of the data, and their number of rows."""
+    """The name of the data, their number of rows, and what is positive in a file."""
     if session.waits:
         return "Choose data"
     example = session.upload is None
     title = EXAMPLES[session.example].title.partition(" (")[0]
     name = f"{title} example" if example else shortened(state.name(session))
     size = f", {plural(rows.n_rows, 'row')}" if rows is not None else ""
-    return f"{plain(name)}{size}"
+    positive = ""
+    if rows is not None and not example and not rows.is_matrix and rows.has_rows:
+        positive = f", {shortened(rows.outcome_name)} = {shortened(rows.positive_name)}"
+    return plain(f"{name}{size}{positive}")
 
 
 def read_as(session: Session, upload: Upload) -> str:
