@@ -45,8 +45,9 @@ def _label(session: Session, rows: Data | None) -> str:
     name = f"{title} example" if example else shortened(state.name(session))
     size = f", {plural(rows.n_rows, 'row')}" if rows is not None else ""
     positive = ""
-    if rows is not None and not example and not rows.is_matrix and rows.has_rows:
-        positive = f", {shortened(rows.outcome_name)} = {shortened(rows.positive_name)}"
+    if rows is not None and not example and not rows.is_matrix:
+        label = rows.view_label(rows.default_view)
+        positive = f", {shortened(rows.outcome_name)} = {shortened(label)}"
     return plain(f"{name}{size}{positive}")
 
 
