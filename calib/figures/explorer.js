@@ -16,6 +16,7 @@ const TELL_AFTER = 150, SAY_AFTER = 500;
 const logOdds = p => Math.log(p) - Math.log1p(-p);
 const percent = x => `${(100 * x).toFixed(1)}%`;
 const minus = text => (/[1-9]/.test(text) ? text.replace("-", "−") : text.replace(/[-+]/, ""));
+const scorePercent = p => `${Number((100 * p).toFixed(Math.max(1, tail(Math.min(p, 1 - p)) - 2)))}%`;
 const points = x => minus(`${x > 0 ? "+" : ""}${(100 * x).toFixed(1)}`);
 const probability = p => String(Number(p > 0.5 ? (1 - (1 - p)).toFixed(tail(1 - p)) : p.toFixed(tail(p))));
 const tail = distance => (distance > 0 ? Math.min(Math.max(3, 1 - Math.floor(Math.log10(distance))), 12) : 3);
@@ -384,13 +385,15 @@ class Explorer {
         this.what = element("strong", { class: "what" }, head);
         this.look = element("button", { type: "button" }, head, "Select it");
         this.look.addEventListener("click", () => this.choose({ range: this.worstRange }, true));
+        this.list = element("button", { type: "button" }, head, "Its rows");
+        this.list.addEventListener("click", () => this.toRows());
         this.clear = element("button", { type: "button" }, head, "Clear range");
         this.clear.addEventListener("click", () => this.choose({ range: null }, true));
         this.from = this.numberInput(head, "Scores from", () => this.typed());
         this.to = this.numberInput(head, "to", () => this.typed());
         this.said = element("div", { class: "said" }, box);
-        const probe = element("div", { class: "row" }, box);
-        this.probeAt = this.numberInput(probe, "Calibrated values at score", () => {
+        this.probeRow = element("div", { class: "row" }, box);
+        this.probeAt = this.numberInput(this.probeRow, "Calibrated values at score", () => {
             this.probe(this.probeAt.value === "" ? null : clip(Number(this.probeAt.value)));
             this.speak([...this.probed.rows].map(row => [...row.cells].map(cell => cell.textContent).join(" ").trim()).join(". "));
         });
@@ -633,6 +636,7 @@ class Explorer {
         const { range } = this.chosen;
         for (const panel of Object.values(this.panels)) panel.showBrush(range);
         this.clear.hidden = !range;
+        this.list.hidden = !range || !this.data.rows_at;
         this.look.hidden = Boolean(range);
         this.what.textContent = range ? "Selected range" : "Largest gap of a bin";
         for (const [input, value] of [[this.from, range?.[0]], [this.to, range?.[1]]]) {
@@ -643,6 +647,11 @@ class Explorer {
         if (range) this.speak(lines.join(" "));
         this.ringWorst();
         this.paintProbe();
+    }
+
+    // The page lists the rows of the range below the explorer, with their download.
+    toRows() {
+        document.querySelector(`.st-key-${this.data.rows_at}`)?.scrollIntoView({ block: "start" });
     }
 
     get worstRange() {
@@ -661,13 +670,13 @@ class Explorer {
     sayRange(key, range) {
         const name = this.shown.length > 1 ? `${this.data.methods[key].label}: ` : "";
         const part = between(this.cells.get(key).cells, range, this.data.level);
-        if (!part) return `${name}no rows from ${probability(range[0])} to ${probability(range[1])}.`;
-        const span = `${probability(part.lowEdge)} to ${probability(part.highEdge)}`;
+        if (!part) return `${name}no rows with scores of ${scorePercent(range[0])} to ${scorePercent(range[1])}.`;
+        const span = `${scorePercent(part.lowEdge)} to ${scorePercent(part.highEdge)}`;
         const rows = `${whole(part.rows)} ${part.rows === 1 ? "row" : "rows"}`;
         const interval = this.data.clusters ? this.ofClustersIn(key, range) : part.interval;
         const waiting = this.chosen.range ? ` (${this.ci} when you let go)` : "";
         const ends = interval ? ` (${this.ci} ${interval.map(points).join(" to ")})` : waiting;
-        return `${name}${rows} from ${span}: predicted ${percent(part.meanScore)}, observed ${percent(part.observed)}, ` +
+        return `${name}${rows} with scores of ${span}: predicted ${percent(part.meanScore)}, observed ${percent(part.observed)}, ` +
             `difference ${points(part.difference)} points${ends}.`;
     }
 
@@ -707,6 +716,8 @@ class Explorer {
 
     // Every calibrator has a row from the start, so nothing moves while a person points at scores.
     listFunctions() {
+        // Calibrators of whole rows of a matrix have no value at a score.
+        this.probeRow.hidden = !this.functions.length;
         const hasIntervals = this.functions.some(read => read.low);
         this.probed.replaceChildren(...this.functions.map(({ label }) => {
             const row = element("tr");

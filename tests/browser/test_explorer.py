@@ -16,6 +16,7 @@ from calib.curves.reliability import reliability_curve
 from calib.data.cells import ScoreCells
 from calib.data.predictions import Predictions
 from calib.figures.explorer import packed, packed_cells, script
+from calib.figures.words import without_band
 from calib.loading.examples import EXAMPLES
 from calib.metrics.binned import expected_calibration_error
 from calib.metrics.cumulative import ks_error, kuiper_error
@@ -43,6 +44,7 @@ COUNT = """
         worst: bins.map(each => each.indexOf(m.worstBin(each))),
         wilson: bins.map(each => each.map(bin => m.wilson(bin, level))),
         band: bins.map(each => m.consistencyBand(cells, each, level, false)),
+        width: bins.map(each => m.medianWidth(m.consistencyBand(cells, each, level, false))),
         together: bins.map(each => m.consistencyBand(cells, each, level, true)),
         between: m.between(cells, range, level),
     };
@@ -111,6 +113,8 @@ def test_its_numbers_are_those_of_the_library(page: Page, name: str):
         np.testing.assert_allclose(found["wilson"][at], wilson, rtol=0, atol=1e-12)
         band = np.column_stack([curve.band_low, curve.band_high])
         np.testing.assert_allclose(found["band"][at], band, rtol=0, atol=1e-12)
+        width = np.median(curve.band_high - curve.band_low)
+        assert found["width"][at] == pytest.approx(width, abs=1e-12)
         together = reliability_curve(cells, **chosen, band="simultaneous")
         band = np.column_stack([together.band_low, together.band_high])
         # For runs of cells, the tail that bins share is computed from rows at their mean scores.
@@ -181,7 +185,9 @@ def test_a_range_that_is_dragged_is_counted_at_once_and_kept_at_release(page: Pa
     shown = explorer(page).locator("svg .brush:not([hidden])")
     expect(shown).to_have_count(3)
     said = explorer(page).locator(".said").first
-    expect(said).to_contain_text(re.compile(r"rows from 0\.(2|199|201) to 0\.(6|599|601)"))
+    expect(said).to_contain_text(
+        re.compile(r"rows with scores of (20|19.9|20.1)% to (60|59.9|60.1)%")
+    )
     assert address(page) == before
     page.mouse.up()
     settle(page)
@@ -190,7 +196,9 @@ def test_a_range_that_is_dragged_is_counted_at_once_and_kept_at_release(page: Pa
     inside = (EXAMPLE.scores > low) & (EXAMPLE.scores <= high)
     positive = EXAMPLE.outcome[inside]
     gap = positive.mean() - EXAMPLE.scores[inside].mean()
-    expect(said).to_contain_text(f"{inside.sum():,} rows from {low:g} to {high:g}: predicted ")
+    expect(said).to_contain_text(
+        f"{inside.sum():,} rows with scores of {100 * low:g}% to {100 * high:g}%: predicted "
+    )
     expect(said).to_contain_text(f"observed {positive.mean():.1%}, difference {100 * gap:+.1f}")
     # The rest of the page follows.
     counted = f"{positive.sum()} of {inside.sum()} positive"
@@ -330,7 +338,7 @@ def test_the_panel_beside_the_diagram_is_never_empty(page: Page):
     visit(page, "/reliability")
     curve = calib.analyze(EXAMPLE).uncalibrated.reliability
     said, worst = explorer(page).locator(".said p").first, curve.worst
-    expect(said).to_contain_text(f"Uncalibrated: {curve.rows[worst]:.0f} rows from ")
+    expect(said).to_contain_text(f"Uncalibrated: {curve.rows[worst]:.0f} rows with scores of ")
     expect(said).to_contain_text(f"predicted {curve.mean_score[worst]:.1%}")
     expect(said).to_contain_text(f"observed {curve.observed[worst]:.1%}")
     values = explorer(page).locator(".probed td:nth-child(2)")
@@ -339,7 +347,33 @@ def test_the_panel_beside_the_diagram_is_never_empty(page: Page):
     settle(page)
     low, high = map(float, address(page)["range"].split("~"))
     assert (low, high) == pytest.approx((curve.low_edge[worst], curve.high_edge[worst]))
+    heading = page.get_by_role("heading", name="Rows of a bin")
+    expect(heading).not_to_be_in_viewport()
+    explorer(page).get_by_role("button", name="Its rows").click()
+    expect(heading).to_be_in_viewport()
     expect(explorer(page).get_by_role("button", name="Select it")).to_be_hidden()
+
+
+def test_a_wide_band_is_a_sentence_as_on_the_static_chart(page: Page, tmp_path: Path):
+    rng = np.random.default_rng(2)
+    score = rng.random(60)
+    rows = pd.DataFrame({"outcome": (rng.random(60) < score).astype(int), "score": score})
+    rows.to_csv(tmp_path / "few.csv", index=False)
+    visit(page, "/data?bins=8")
+    upload(page, tmp_path / "few.csv")
+    go(page, "Reliability")
+    cells = ScoreCells.from_arrays(rows.outcome, score)
+    reason = without_band(reliability_curve(cells, n_bins=8))
+    assert "about 7 rows per bin" in reason
+    expect(explorer(page).get_by_text(reason)).to_be_visible()
+    band = panel(page, "diagram").locator("path.band")
+    expect(band).to_have_attribute("d", "")
+    slider = explorer(page).get_by_role("slider")
+    slider.focus()
+    for _ in range(6):
+        slider.press("ArrowLeft")
+    expect(band).to_have_attribute("d", re.compile("M.*L"))
+    expect(explorer(page).get_by_text("No band")).to_have_count(0)
 
 
 def test_drawings_and_their_numbers_can_be_saved(page: Page, tmp_path: Path):

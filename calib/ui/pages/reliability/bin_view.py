@@ -23,6 +23,7 @@ from calib.ui.pages.reliability.chosen_bin import ChosenBin
 from calib.ui.session import choices, results, state
 from calib.ui.session.session import Session
 
+KEY = "rows_of_a_bin"
 ROWS_PER_PAGE = 50
 COUNTED = (
     "These data are counts: there are no rows of the bin to list, and none to compare with the "
@@ -66,7 +67,8 @@ def _look_into(session: Session, analysis: Analysis, method: str, position: int 
 
 
 def show(session: Session, model: state.Model, shown: Sequence[str]) -> None:
-    st.markdown("### Rows of a bin")
+    with st.container(key=state.key(KEY)):
+        st.markdown("### Rows of a bin")
     picked = chosen_bin.chosen(session, model.analysis, shown)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         _control(session, model.analysis, picked, shown)

@@ -13,7 +13,7 @@ from calib.analysis.slices import bin_of
 from calib.figures.explorer import cells_script, explorer_bytes, explorer_data, script, style
 from calib.numerics.arrays import FloatArray
 from calib.ui.controls.widgets import take_answer
-from calib.ui.pages.reliability import answer, chosen_bin
+from calib.ui.pages.reliability import answer, bin_view, chosen_bin
 from calib.ui.session import choices, results, state
 from calib.ui.session.choices.choice import Choice
 from calib.ui.session.memo import Keyed
@@ -74,6 +74,7 @@ def _chosen(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> d
     values |= {"shown": list(shown), "axis": answer.axis(session, analysis)}
     return {
         "chosen": {**values, "range": list(ends) or None},
+        "rows_at": bin_view.KEY,
         "auto": session[choices.AUTO_BINS],
         "simultaneous": session[choices.BAND] == "simultaneous",
         "clusters": _of_clusters(session, analysis, shown, ends),
