@@ -127,7 +127,8 @@ def bare(app: AppTest) -> list[tuple[str, tuple[str, ...], str]]:
             if (kind, path[-1]) == ("bidi_component", "json"):
                 # Components draw only this part of their data as HTML.
                 data = json.loads(text)
-                text = data if isinstance(data, str) else data.get("markup", "")
+                markup = data.get("markup", "") if isinstance(data, dict) else ""
+                text = data if isinstance(data, str) else markup
                 in_html, marks = True, HTML
             # Between backticks all is text.
             outside = text if in_html else "".join(text.split("`")[::2])

@@ -50,7 +50,7 @@ class Entry:
         more += [f"<code>{escape(self.code)}</code>"]
         lines = "".join(f"<p>{line}</p>" for line in filter(None, more))
         return (
-            f"<details{' open' if is_open else ''}><summary><b>{name}</b> "
+            f"<details{' open' if is_open else ''}><summary><strong>{name}</strong> "
             f"<span>{escape(self.text)}</span></summary>{lines}</details>"
         )
 
