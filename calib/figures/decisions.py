@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from calib.text import joined, number, probability, significant
 
 WIDTH, HEIGHT, LEFT = 500, 300, 66
 CURVE_HOVER = "threshold %{x:.3f}<br>%{y:.4f}<extra>%{fullData.name}</extra>"
+# Labels of more markers would cover each other, and those nearer to the side would be cut off.
+MAX_LABELS, EDGE = 2, 0.2
 LEVEL_HOVER = "%{y:.4f}<extra>%{fullData.name}</extra>"
 
 
@@ -62,7 +65,7 @@ def cost_chart(
         _curve("cost", method(key, recommended), curves.threshold, curves.cost[key])
         for key in methods
     ]
-    layers += [_mark(table, method(key, recommended)) for key in methods]
+    layers += _marks(table, [method(key, recommended) for key in methods])
     if table.costs.capacity is None:
         layers.append(_threshold_line(table.costs.threshold, ends))
     sentences = [
@@ -154,18 +157,39 @@ def _threshold_line(threshold: float, ends: Sequence[float]) -> Layer:
     return Layer("threshold", [threshold] * 2, ends, line=line, name=name, legend=True)
 
 
+def _marks(table: DecisionTable, subjects: Sequence[Subject]) -> list[Layer]:
+    """A marker at the capacity of each method, or at its lowest cost, with a label if it fits."""
+    marks = [_mark(table, of) for of in subjects]
+    if len(marks) > MAX_LABELS:
+        return [replace(mark, text=None) for mark in marks]
+    places = [float(mark.x[0] or 0.0) for mark in marks]
+    first, last = int(np.argmin(places)), int(np.argmax(places))
+    positions = {last: "bottom right", first: "bottom left"}
+    if places[first] < EDGE:
+        positions[first] = "bottom right"
+    if places[last] > 1.0 - EDGE:
+        positions[last] = "bottom left"
+    if first != last and positions[first] == positions[last]:
+        # Both labels would be in the same place, so they become one.
+        both = f"{(marks[first].text or [''])[0]} and {number(float(marks[last].y[0] or 0.0), 3)}"
+        marks[first] = replace(marks[first], text=[both])
+        marks[last] = replace(marks[last], text=None)
+    return [replace(mark, textposition=positions[i]) for i, mark in enumerate(marks)]
+
+
 def _mark(table: DecisionTable, of: Subject) -> Layer:
-    """A marker at the capacity of a method, or at its lowest cost."""
     decision = table.methods[of.key]
     if table.costs.capacity is not None:
         kind, at, cost = "capacity", decision.threshold, decision.cost.value
         label = f"capacity reached at {probability(at)}: {number(cost)}"
+        text = f"capacity: {number(cost, 3)}"
     else:
         kind, at, cost = "hindsight", min(decision.hindsight, 1.0), decision.hindsight_cost
         place = "none flagged" if decision.hindsight > 1.0 else f"at {probability(at)}"
         label = f"lowest cost on these rows: {number(cost)}, {place}"
+        text = f"lowest: {number(cost, 3)}"
     hover = f"{label}<extra>%{{fullData.name}}</extra>"
-    return Layer(kind, [at], [cost], of=of, marker=of.marker(10), hover=hover)
+    return Layer(kind, [at], [cost], of=of, marker=of.marker(10), hover=hover, text=[text])
 
 
 def worse_sentence(curves: NetBenefit, key: str) -> str:
