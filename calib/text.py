@@ -179,6 +179,23 @@ def score_percents(*scores: float) -> tuple[str, ...]:
     return next((written for written in texts if len(set(written)) == different), texts[-1])
 
 
+def points(difference: float, digits: int = 1) -> str:
+    """A difference of two rates in percentage points, with its sign."""
+    return signed(100.0 * difference, digits)
+
+
+def period(name: str, unit: str) -> str:
+    """The name of a period within a sentence.
+
+    >>> period("2025-09", "month"), period("week of 2025-09-01", "week")
+    ('September 2025', 'the week of 2025-09-01')
+    """
+    if unit == "month":
+        year, month = name.split("-")
+        return f"{MONTHS[int(month) - 1]} {year}"
+    return f"the {name}" if unit == "week" else name
+
+
 def level(share: float) -> str:
     return f"{100.0 * share:g}%"
 

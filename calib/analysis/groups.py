@@ -26,9 +26,14 @@ class GroupTable(Locked):
     __slots__ = ()
     names: tuple[str, ...]
     rows: IntArray
+    p_adjusted: FloatArray
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def significant(self, alpha: float = 0.05) -> BoolArray:
+        """Whether the adjusted p-value of each group is below alpha."""
+        return np.asarray(self.p_adjusted < alpha)
 
     @property
     def few(self) -> BoolArray:

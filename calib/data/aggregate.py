@@ -359,11 +359,13 @@ class Aggregate(Data):
         Raises ValueError if they were not counted by the column, or by the crossing of two. They
         were cut into ranges when they were counted, so the number of ranges has no effect.
         """
-        counted = self.by(self._crossing(columns) if len(columns) > 1 else columns[0])
-        return Slicing(tuple(columns), counted.names, counted.codes), counted.rows.entries
+        # The names of crossed slices have the values in the order of counting.
+        names = self._crossing(columns) if len(columns) > 1 else tuple(columns)
+        counted = self.by(crossed_name(names))
+        return Slicing(names, counted.names, counted.codes), counted.rows.entries
 
-    def _crossing(self, columns: Sequence[str]) -> str:
-        """The name of the crossing of these columns, in the order in which it was counted."""
+    def _crossing(self, columns: Sequence[str]) -> tuple[str, str]:
+        """These columns in the order in which their crossing was counted."""
         pair = next((pair for pair in self.crossings if set(pair) == set(columns)), None)
         if pair is None:
             crossings = "; ".join(map(crossed_name, self.crossings)) or "none"
@@ -372,7 +374,7 @@ class Aggregate(Data):
                 f"(crossings that were counted: {crossings}). Count them again, with "
                 f"slices=[..., {tuple(columns)!r}]."
             )
-        return crossed_name(pair)
+        return pair
 
     def timed(self, column: str, _view: str) -> tuple[NDArray[Any], BinaryView]:
         """The values of a time column, read from their names, and the entries."""

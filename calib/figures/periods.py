@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from calib.analysis.periods import PeriodTable
+from calib.analysis.periods import PeriodChange, PeriodTable
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.calibrators import CALIBRATORS
 from calib.figures.axes import padded
@@ -16,6 +17,7 @@ from calib.figures.layers import (
     HOVER_TEXT,
     Layer,
     Subject,
+    area,
     few_entry,
     legend_entry,
     method,
@@ -25,7 +27,8 @@ from calib.figures.layers import (
     whiskers,
 )
 from calib.figures.panels import timeline
-from calib.figures.theme import OUTCOME, MethodStyle, faded
+from calib.figures.theme import DOUBT, OUTCOME, MethodStyle, faded
+from calib.figures.words import KS
 from calib.numerics.arrays import BoolArray, FloatArray
 from calib.text import between, count, escaped, number, p_value
 
@@ -37,7 +40,7 @@ PANELS = {
     "base_rate": "Observed and predicted",
     "slope": "Calibration slope (1 is calibrated)",
     "intercept": "Intercept (0 is calibrated)",
-    "ks": "KS error",
+    "ks": KS,
 }
 # Values of calibrated scores.
 IDEAL = {"slope": 1.0, "intercept": 0.0}
@@ -45,16 +48,23 @@ KS_PANEL = list(PANELS).index("ks")
 
 
 @chart
-def period_chart(tables: Mapping[str, PeriodTable], *, recommended: str = "") -> Chart:
+def period_chart(
+    tables: Mapping[str, PeriodTable],
+    change: PeriodChange | None = None,
+    *,
+    recommended: str = "",
+) -> Chart:
     """Calibration over time: base rate, slope, intercept and KS error of each period.
 
-    A star marks a KS error whose Holm-adjusted p-value is below 0.05. Hollow markers are periods
-    with fewer than 30 rows.
+    A star marks a KS calibration error whose Holm-adjusted p-value is below 0.05. Hollow markers
+    are periods with fewer than 30 rows.
 
     Parameters
     ----------
     tables : mapping of str to PeriodTable
         Results of `calib.periods.period_table` by method key, for the same periods.
+    change : PeriodChange, optional
+        Result of `calib.periods.period_change`. Its wrong periods are shaded if it is significant.
     recommended : str
         Key of the method that the analysis recommends, which is blue.
 
@@ -70,16 +80,18 @@ def period_chart(tables: Mapping[str, PeriodTable], *, recommended: str = "") ->
     """
     first = next(iter(tables.values()))
     at = first.position.astype(np.float64)
+    ranges = {title: _upward(tables, name) for name, title in PANELS.items()}
     panels = timeline(
         at,
         [escaped(name.removeprefix("week of ")) for name in first.names],
-        {title: _upward(tables, name) for name, title in PANELS.items()},
+        ranges,
         margin=MARGIN,
         most_ticks=MAX_TICKS,
         height=PANEL_HEIGHT,
         gap=GAP,
     )
-    layers = [_line(OBSERVED, first, "base_rate", 0)]
+    layers = _shaded(change, at, list(ranges.values()))
+    layers.append(_line(OBSERVED, first, "base_rate", 0))
     subjects = [method(key, recommended) for key in tables]
     for of, table in zip(subjects, tables.values(), strict=True):
         layers += _method(of, table)
@@ -95,9 +107,33 @@ def period_chart(tables: Mapping[str, PeriodTable], *, recommended: str = "") ->
     return draw("periods", panels, layers, alt, of=(unit,), view=unit, top=TOP + TITLE_ROW, left=62)
 
 
+def _shaded(
+    change: PeriodChange | None, at: FloatArray, ranges: Sequence[list[float]]
+) -> list[Layer]:
+    """The areas of the periods that differ from the others, in every panel."""
+    if change is None or not change.significant(SIGNIFICANCE):
+        return []
+    edges = np.flatnonzero(np.diff(change.wrong.astype(int), prepend=0, append=0)).tolist()
+    return [
+        replace(
+            area(
+                f"change {start} {panel}",
+                np.array([at[start] - 0.5, at[end - 1] + 0.5]),
+                *(np.full(2, height) for height in upward),
+                color=faded(DOUBT, 0.14),
+                name="Changed",
+                legend=start == edges[0] and panel == 0,
+            ),
+            panel=panel,
+        )
+        for start, end in zip(edges[::2], edges[1::2], strict=True)
+        for panel, upward in enumerate(ranges)
+    ]
+
+
 def _alt(tables: Mapping[str, PeriodTable], first: PeriodTable) -> str:
     sentences = [
-        f"{CALIBRATORS[key].label}: {int((table.ks_p_adjusted < SIGNIFICANCE).sum())} periods "
+        f"{CALIBRATORS[key].label}: {int(table.significant(SIGNIFICANCE).sum())} periods "
         "with evidence against calibration (KS test, Holm)."
         for key, table in tables.items()
     ]
@@ -108,7 +144,7 @@ def _alt(tables: Mapping[str, PeriodTable], first: PeriodTable) -> str:
 def _method(of: Subject, table: PeriodTable) -> list[Layer]:
     drawn = [_line(of, table, "mean_score", 0)]
     drawn += [_line(of, table, name, panel) for panel, name in enumerate(PANELS) if panel]
-    marked = table.ks_p_adjusted < SIGNIFICANCE
+    marked = table.significant(SIGNIFICANCE)
     return drawn + stars(of, table.position[marked], table.ks[marked], size=12, panel=KS_PANEL)
 
 

@@ -18,30 +18,30 @@ from calib.figures.layers import (
     Layer,
     Marker,
     Subject,
+    area,
     few_entry,
     legend_entry,
     method,
     reference,
-    stars,
     whiskers,
 )
 from calib.figures.panels import forest
-from calib.figures.theme import FRAME
+from calib.figures.slice_words import MAX_IN_ORDER, in_reading_order
+from calib.figures.theme import DOUBT, FRAME, faded, style_of
 from calib.numerics.arrays import IntArray
 from calib.text import between, count, escaped, p_value, probability, shortened, signed
 
 WIDTH, ROW_HEIGHT = 460, 30
-MAX_ROWS = 24
 
 
 @chart
 def slice_chart(
-    gaps: Mapping[str, SliceGaps], *, most: int = MAX_ROWS, recommended: str = ""
+    gaps: Mapping[str, SliceGaps], *, most: int = MAX_IN_ORDER, recommended: str = ""
 ) -> Chart:
-    """Forest plot of observed minus predicted of each slice, strongest evidence at the top.
+    """Forest plot of observed minus predicted of each slice, in the order of their values.
 
-    A star marks an interval whose Holm-adjusted p-value is below 0.05. Slices with fewer than 30
-    rows are grey and hollow.
+    More than 24 slices are sorted by evidence. A row is shaded, and its name bold, if a
+    Holm-adjusted p-value is below 0.05. Slices with fewer than 30 rows are grey and hollow.
 
     Parameters
     ----------
@@ -65,20 +65,21 @@ def slice_chart(
     'Observed − predicted'
     """
     first = next(iter(gaps.values()))
-    shown = first.order[:most]
+    shown = in_reading_order(first, most)
     limits = _limits(gaps, shown)
     whole = [-0.5, len(shown) - 0.5]
-    layers = [Layer("zero", [0.0, 0.0], whole, line=reference(1.25, dash=None))]
+    marked = np.any([table.significant(SIGNIFICANCE)[shown] for table in gaps.values()], axis=0)
+    layers = [*_marks(np.flatnonzero(marked), limits)]
+    layers += [Layer("zero", [0.0, 0.0], whole, line=reference(1.25, dash=None))]
     for place, (key, table) in enumerate(gaps.items()):
         offset = 0.0 if len(gaps) == 1 else (place - (len(gaps) - 1) / 2) * 0.32
-        layers += _method(
-            method(key, recommended), table, shown, np.arange(len(shown)) + offset, limits
-        )
+        layers += _method(method(key, recommended), table, shown, np.arange(len(shown)) + offset)
     names = [shortened(first.names[i]) for i in shown]
-    labels, height = (
-        [escaped(name) for name in names],
-        ROW_HEIGHT if len(gaps) == 1 else ROW_HEIGHT + 8,
-    )
+    labels = [
+        f"<b>{escaped(name)}</b>" if bold else escaped(name)
+        for name, bold in zip(names, marked, strict=True)
+    ]
+    height = ROW_HEIGHT if len(gaps) == 1 else ROW_HEIGHT + 8
     return draw(
         "slices",
         forest("Observed − predicted", limits, labels, WIDTH, height * max(len(shown), 2)),
@@ -100,15 +101,32 @@ def _alt(gaps: Mapping[str, SliceGaps]) -> str:
 
 
 def _limits(gaps: Mapping[str, SliceGaps], shown: IntArray) -> list[float]:
-    """The range of all intervals and zero, with a margin for the stars."""
+    """The range of all intervals and zero."""
     ends = [end[shown] for table in gaps.values() for end in (table.low, table.high, table.gap)]
-    return padded(0.0, *ends, margin=0.09)
+    return padded(0.0, *ends, margin=0.05)
 
 
-def _method(
-    of: Subject, gaps: SliceGaps, shown: IntArray, y: AnyFloats, limits: list[float]
-) -> list[Layer]:
-    few, marked = gaps.few[shown], gaps.significant(SIGNIFICANCE)[shown]
+def _marks(rows: IntArray, limits: list[float]) -> list[Layer]:
+    """The shaded rows of the slices that have a significant gap."""
+    name = f"Gap with p &lt; {SIGNIFICANCE:g} (Holm)"
+    ends, color = np.array(limits), faded(DOUBT, 0.14)
+    return [
+        area(
+            "marked",
+            ends,
+            np.full(2, i - 0.5),
+            np.full(2, i + 0.5),
+            color=color,
+            name=name,
+            of=Subject(f"row {i}", name, style_of("uncalibrated")),
+            legend=bool(i == rows[0]),
+        )
+        for i in rows
+    ]
+
+
+def _method(of: Subject, gaps: SliceGaps, shown: IntArray, y: AnyFloats) -> list[Layer]:
+    few = gaps.few[shown]
     drawn = [
         legend_entry(of, line=False),
         _dots("gaps", of, gaps, shown[~few], y[~few], of.marker(8)),
@@ -116,9 +134,7 @@ def _method(
     if few.any():
         grey = Marker(FRAME, symbol=of.style.hollow)
         drawn.append(_dots("few", of, gaps, shown[few], y[few], grey))
-    chosen, away = shown[marked], 0.035 * (limits[1] - limits[0])
-    beyond = np.where(gaps.gap[chosen] > 0, gaps.high[chosen] + away, gaps.low[chosen] - away)
-    return drawn + stars(of, beyond, y[marked], size=9)
+    return drawn
 
 
 def _dots(

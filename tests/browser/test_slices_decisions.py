@@ -63,15 +63,17 @@ def test_slices_of_a_file_over_time_and_by_decision(page: Page, sites):
     visit(page, "/data")
     upload(page, sites)
     go(page, "Slices")
-    verdict = "Uncalibrated: 1 of 2 tested slices is miscalibrated. Strongest evidence: south"
-    expect(page.get_by_text(verdict)).to_be_visible()
+    verdict = "1 of 2 slices shows evidence of miscalibration: site south."
+    expect(page.get_by_role("heading", name=verdict)).to_be_visible()
     # South is judged and marked, the tiny site is drawn and not judged; its name stays text.
     forest = symbols(page, "chart_slices", "uncalibrated")
     few = forest["circle-open"]
     assert len(few["x"]) == 1
     assert "tiny" in few["hovertext"][0]
     assert "<b>tiny" not in few["hovertext"][0]
-    assert forest["star"]["x"][0] < 0
+    (shaded,) = [t for t in traces(page, "chart_slices") if t.get("fill") == "toself"]
+    # The third name in alphabetical order is that of the south.
+    assert (min(shaded["y"]), max(shaded["y"])) == (1.5, 2.5)
     assert drawn(page, "chart_overlay", "slice 1")
 
     (slope,) = drawn(page, "chart_periods", "uncalibrated", yaxis="y2")

@@ -3,6 +3,8 @@ import json
 import numpy as np
 import pytest
 
+from calib.analysis.slices import Slicing, slice_gaps
+from calib.data.predictions import Predictions
 from calib.figures.periods import period_chart
 from calib.figures.reliability import overlay_chart
 from calib.figures.slices import slice_chart
@@ -11,12 +13,12 @@ from tests.figures.drawn import METHODS, curves, gaps, periods
 HOSTILE = "<b>bold</b><a href='http://evil.test'>x</a>%{x}<img src=http://evil.test>"
 
 
-def test_rows_are_gaps_with_their_intervals_strongest_evidence_on_top(analysis, trace):
+def test_rows_are_gaps_with_their_intervals_in_the_order_of_their_values(analysis, trace):
     result = gaps(analysis)
     chart = slice_chart(result)
-    first = result["uncalibrated"]
     axis = chart.figure.layout.yaxis
-    assert list(axis.ticktext) == [first.names[i] for i in first.order]
+    bold = [f"<b>{name}</b>" if flag else name for name, flag in marked(result)]
+    assert list(axis.ticktext) == bold
     assert axis.range[0] > axis.range[1]
     for key in METHODS:
         dots = trace(chart.figure, f"gaps {key}")
@@ -28,37 +30,50 @@ def test_rows_are_gaps_with_their_intervals_strongest_evidence_on_top(analysis, 
             dots.customdata,
             strict=True,
         ):
-            i = int(first.order[round(y)])
+            i = round(y)
             slices = result[key]
             assert (x, number) == (slices.gap[i], slices.number[i])
             assert x + plus == pytest.approx(slices.high[i])
             assert x - minus == pytest.approx(slices.low[i])
 
 
-def test_few_rows_are_grey_and_hollow_and_significance_is_a_star(analysis, trace):
+def marked(result):
+    """Each slice, and whether a method has a significant gap in it."""
+    flags = np.any([table.significant() for table in result.values()], axis=0)
+    return list(zip(result["uncalibrated"].names, flags, strict=True))
+
+
+def test_few_rows_are_grey_and_hollow_and_significant_gaps_are_shaded(analysis, trace):
     result = gaps(analysis)
     figure = slice_chart(result).figure
     few = trace(figure, "few uncalibrated")
     assert few.marker.symbol.endswith("-open")
     assert len(few.x) == 1
     assert "not tested" in few.hovertext[0]
-    first = result["uncalibrated"]
-    stars = [drawn for drawn in figure.data if drawn.uid == "stars uncalibrated"]
-    marked = np.flatnonzero(first.significant())
-    assert sum(len(star.x) for star in stars) == len(marked)
-    assert len(marked) > 0
-    low, high = figure.layout.xaxis.range
-    for star in stars:
-        assert low < min(star.x)
-        assert max(star.x) < high
+    shaded = [drawn for drawn in figure.data if drawn.uid.startswith("marked")]
+    rows = [i for i, (_, flag) in enumerate(marked(result)) if flag]
+    assert [(min(area.y), max(area.y)) for area in shaded] == [(i - 0.5, i + 0.5) for i in rows]
+    assert 0 < len(rows) < len(result["uncalibrated"])
+
+
+def test_many_slices_are_sorted_by_evidence():
+    rng = np.random.default_rng(0)
+    score = rng.random(4000)
+    rows = Predictions.from_arrays(rng.random(4000) < score, score).view()
+    many = Slicing(("a",), tuple(f"{i:02d}" for i in range(40)), rng.integers(0, 40, 4000))
+    gaps_of_many = slice_gaps(rows, score, many)
+    names = slice_chart({"uncalibrated": gaps_of_many}).figure.layout.yaxis.ticktext
+    assert len(names) == 24
+    assert [name.strip("</b>") for name in names] == [
+        gaps_of_many.names[i] for i in gaps_of_many.order[:24]
+    ]
 
 
 def test_only_the_strongest_are_drawn_where_there_are_many(analysis, trace):
     result = gaps(analysis)
     figure = slice_chart(result, most=1).figure
-    assert list(figure.layout.yaxis.ticktext) == [
-        result["uncalibrated"].names[result["uncalibrated"].order[0]]
-    ]
+    (name,) = figure.layout.yaxis.ticktext
+    assert result["uncalibrated"].names[result["uncalibrated"].order[0]] in name
 
 
 def test_overlay_draws_the_curves(analysis, trace, texts):

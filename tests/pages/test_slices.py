@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+import calib
+from tests.copied_tables import copied_tables, drawn_tables
 from tests.pages.test_pages import metric_tables
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,23 +50,36 @@ def said(app: AppTest) -> str:
     return " ".join(e.value for e in (*app.markdown, *app.caption, *app.info, *app.warning))
 
 
-def table(app: AppTest, first: str) -> pd.DataFrame:
-    return tables(app, first)[0]
-
-
-def tables(app: AppTest, first: str) -> list[pd.DataFrame]:
-    """One of each method, the uncalibrated scores first."""
-    return [t.value for t in app.dataframe if t.value.columns[0] == first]
+def table(app: AppTest, name: str) -> pd.DataFrame:
+    return copied_tables(app, name)[0]
 
 
 def test_a_slice_that_is_off_is_named_and_a_small_one_is_not_judged():
     app = upload(made(), "slices")
-    assert "Strongest evidence\\: south" in said(app)
+    assert "1 of 2 slices shows evidence of miscalibration\\: site south" in said(app)
+    shown = table(app, "slices")
+    names = shown["Slice"].str.rpartition(" ")[0].str.rpartition(" ")[0].tolist()
+    assert names == ["All rows", "site north", "site south", "site tiny"]
     for judged in ("Gap, p (Holm)", "Calibration, p (Holm)"):
-        shown = next(each for each in tables(app, "Slice") if judged in each)
-        assert shown["Slice"].tolist()[0] == "south"
-        assert shown["Slice"].tolist()[-1] == "tiny"
         assert shown[judged].tolist()[-1] == "< 30 rows"
+    (marked,) = re.findall(
+        r"<tr class=marked><th scope=row>(.*?)<", drawn_tables(app, "slices")[0]["markup"]
+    )
+    assert marked == "site south"
+
+
+def test_all_rows_have_the_numbers_of_the_analysis():
+    app = start("slices")
+    first = table(app, "slices").iloc[0]
+    analysis = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load(), {"methods": ()})
+    result = analysis.uncalibrated
+    assert first["Slice"] == "All rows 1,797 rows"
+    assert first["KS calibration error"] == f"{result.ks.statistic:.4f}"
+    slope = result.metrics["slope"]
+    assert first["Slope"] == f"{slope.value:.2f} {slope.low:.2f} to {slope.high:.2f}"
+    # If all slices are miscalibrated, none is marked.
+    assert "5 of 5 slices show evidence" in said(app)
+    assert "class=marked" not in drawn_tables(app, "slices")[0]["markup"]
 
 
 def test_slices_that_are_too_extreme_on_both_sides_are_miscalibrated_without_a_gap():
@@ -74,9 +89,9 @@ def test_slices_that_are_too_extreme_on_both_sides_are_miscalibrated_without_a_g
     site = rng.choice(list("nsw"), 3000)
     frame = pd.DataFrame({"outcome": outcome * 1, "score": 1 / (1 + np.exp(-z)), "site": site})
     app = upload(frame, "slices")
-    assert "3 of 3 tested slices are miscalibrated" in said(app)
+    assert "3 of 3 slices show evidence of miscalibration, most clearly" in said(app)
     assert "No slice has a significant gap" in said(app)
-    slopes = table(app, "Slice")["Slope (95% CI)"].str.split().str[0].astype(float)
+    slopes = table(app, "slices")["Slope"][1:].str.split().str[0].astype(float)
     assert ((slopes > 0.4) & (slopes < 0.6)).all()
 
 
@@ -86,7 +101,7 @@ def test_choices_of_slices_are_in_the_link_and_survive_page_changes():
     app.slider(key="n_ranges").set_value(3).run()
     app.selectbox(key="after").set_value("platt").run()
     assert not app.exception
-    assert len(tables(app, "Slice")[0]) == 6
+    assert len(table(app, "slices")) == 1 + 6
     wanted = {"cross": "radius", "ranges": "3", "after": "platt", "ex": "logistic"}
     assert wanted.items() <= dict(app.query_params).items()
     go(app, "decisions")
@@ -94,7 +109,7 @@ def test_choices_of_slices_are_in_the_link_and_survive_page_changes():
     go(app, "slices")
     assert app.selectbox(key="cross").value == "radius"
     again = start("slices", **wanted)
-    pd.testing.assert_frame_equal(tables(again, "Slice")[0], tables(app, "Slice")[0])
+    pd.testing.assert_frame_equal(table(again, "slices"), table(app, "slices"))
 
 
 def test_picked_slices_are_forgotten_with_their_column():
@@ -116,9 +131,10 @@ def test_columns_that_a_link_asks_for_in_vain_are_named():
     assert app.selectbox(key="slice_by").value == "ink"
 
 
-def test_without_columns_the_page_says_what_to_do(texts):
+def test_without_columns_the_page_says_what_to_do():
     app = upload(made().drop(columns="site"), "slices")
-    texts.shown(said(app))
+    assert "## These data have no columns to slice by." in said(app)
+    assert "**Slice by** and **Time**" in said(app)
     assert not app.error
 
 
@@ -130,10 +146,31 @@ def test_periods_of_dates_and_rows_without_one(texts):
     app = upload(frame, "slices")
     texts.shown(said(app))
     app.selectbox(key="unit").set_value("quarter").run()
-    assert table(app, "Period")["Period"].tolist() == [f"2024 Q{q}" for q in (1, 2, 3, 4)]
+    assert periods(app) == [f"2024 Q{q}" for q in (1, 2, 3, 4)]
     assert app.query_params["unit"] == "quarter"
     app.selectbox(key="time").set_value("site").run()
-    assert table(app, "Period")["Period"].tolist() == ["north", "south", "tiny"]
+    assert periods(app) == ["north", "south", "tiny"]
+
+
+def periods(app: AppTest) -> list[str]:
+    return table(app, "periods")["Period"].str.extract(r"(.*) [\d,]+ rows?$")[0].tolist()
+
+
+def test_the_months_since_a_change_are_named_and_shaded():
+    rng, n = np.random.default_rng(1), 6000
+    month = rng.integers(0, 24, n)
+    score = rng.beta(2, 5, n).round(3)
+    outcome = rng.random(n) < np.where(month >= 20, np.minimum(score + 0.12, 1), score)
+    date = (np.datetime64("2024-01", "M") + month).astype("datetime64[D]").astype(str)
+    site = rng.choice(["north", "south"], n)
+    columns = {"outcome": outcome * 1, "score": score, "date": date, "site": site}
+    app = upload(pd.DataFrame(columns), "slices")
+    assert "### Since September 2025 predictions are too low" in said(app)
+    spec = json.loads(app.get("plotly_chart")[-1].proto.spec)
+    shaded = [t for t in spec["data"] if t.get("fill") == "toself"]
+    # The areas of four panels begin half a month before the first month.
+    assert len(shaded) == 4
+    assert {min(unpacked(t["x"])) for t in shaded} == {19.5}
 
 
 def test_a_column_that_gives_the_outcome_away_is_warned_of(texts):
@@ -223,7 +260,7 @@ def test_months_that_are_written_as_dates_are_months(texts):
     app = upload(frame, "slices")
     app.selectbox(key="time").set_value("month").run()
     texts.shown(said(app))
-    assert table(app, "Period")["Period"].tolist() == [f"2024-{m:02d}" for m in range(1, 9)]
+    assert periods(app) == [f"2024-{m:02d}" for m in range(1, 9)]
 
 
 def test_an_id_column_does_not_give_the_outcome_away():
@@ -232,7 +269,7 @@ def test_an_id_column_does_not_give_the_outcome_away():
     app = upload(frame, "data")
     app.multiselect(key="map_slices").set_value(["site"]).run()
     go(app, "slices")
-    assert len(tables(app, "Slice")[0]) == 300
+    assert len(table(app, "slices")) == 1 + 300
     assert "gives the outcome away" not in said(app)
 
 
@@ -270,16 +307,19 @@ def test_compas_error_rates_by_race(shared):
     assert not app.error
     go(app, "slices")
     app.selectbox(key="slice_by").set_value("race").run()
-    rates = next(t for t in tables(app, "Slice") if "False-positive rate" in t).set_index("Slice")
-    documented = {"All rows": (32.35, 37.40), "2": (44.85, 27.99), "1": (23.45, 47.72)}
+    rates = table(app, "error-rates")
+    documented = {"All rows": (32.35, 37.40), "race 2": (44.85, 27.99), "race 1": (23.45, 47.72)}
     for name, (false_positive, false_negative) in documented.items():
-        assert rates.loc[name, "False-positive rate"].startswith(f"{false_positive:.2f}%")
-        assert rates.loc[name, "False-negative rate"].startswith(f"{false_negative:.2f}%")
+        (row,) = rates[rates["Slice"].str.startswith(f"{name} ")].to_dict("records")
+        assert row["False-positive rate"].startswith(f"{false_positive:.2f}%")
+        assert row["False-negative rate"].startswith(f"{false_negative:.2f}%")
+    assert "false\\-positive rate 44\\.8%" in said(app)
 
 
 def test_slices_are_picked_by_their_names():
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
     app.switch_page("pages/slices.py").run()
-    names = {"up to 4.36", "4.36 to 4.73", "4.73 to 5.03", "5.03 to 5.36", "above 5.36"}
+    ranges = ("up to 4.36", "4.36 to 4.73", "4.73 to 5.03", "5.03 to 5.36", "above 5.36")
+    names = {f"ink {values}" for values in ranges}
     assert set(app.multiselect(key="picked").options) == names
     assert set(app.selectbox(key="apart").options) == names

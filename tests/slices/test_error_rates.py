@@ -4,6 +4,7 @@ from sklearn.metrics import confusion_matrix
 
 from calib.analysis.slices import Slicing, slice_by, slice_error_rates
 from calib.data.predictions import Predictions
+from calib.figures.slice_words import widest_rate
 from calib.numerics.intervals import wilson_interval
 
 
@@ -67,3 +68,32 @@ def test_copies_that_are_named_as_clusters_carry_no_more_evidence():
             for end in ("low", "high")
         )
         np.testing.assert_allclose((high - low)[1], (high - low)[0], rtol=0.03)
+
+
+def test_the_widest_difference_is_between_slices_of_enough_rows():
+    codes = np.repeat([0, 1, 2, 3], [100, 100, 100, 10])
+    outcome = np.tile([0, 1], 155)
+    flagged = np.zeros(310)
+    # There are 50 negatives; 10, 30 and 20 are flagged, and all five of the last slice.
+    for slice_number, n in ((0, 10), (1, 30), (2, 20), (3, 5)):
+        flagged[np.flatnonzero((codes == slice_number) & (outcome == 0))[:n]] = 1.0
+    # There are 50 positives; 40, 45 and 50 are flagged.
+    for slice_number, n in ((0, 40), (1, 45), (2, 50)):
+        flagged[np.flatnonzero((codes == slice_number) & (outcome == 1))[:n]] = 1.0
+    rows = Predictions.from_arrays(outcome, np.full(310, 0.5)).view()
+    cut = Slicing(("site",), ("a", "b", "c", "tiny"), codes)
+    rates = slice_error_rates(rows, flagged, cut)
+    assert rates.widest() == ("false_positive", 1, 0)
+    sentence = widest_rate(rates, ["site"])
+    assert sentence.startswith("Largest difference: false-positive rate 60.0% (")
+    assert "for site b, 20.0% (" in sentence
+    assert sentence.endswith("for site a.")
+    assert slice_error_rates(rows, flagged, Slicing.whole(310)).widest() is None
+
+
+def test_a_difference_whose_intervals_overlap_may_be_chance():
+    rng = np.random.default_rng(0)
+    rows = Predictions.from_arrays(rng.random(400) < 0.5, np.full(400, 0.5)).view()
+    cut = Slicing(("site",), ("a", "b"), rng.integers(0, 2, 400))
+    rates = slice_error_rates(rows, (rng.random(400) < 0.5) * 1.0, cut)
+    assert "overlap, so this may be chance" in widest_rate(rates, ["site"])

@@ -14,7 +14,7 @@ from calib.analysis.slices import Slicing, slice_by, slice_gaps, slice_tests, sl
 from calib.analysis.verdict import calibration_tests
 from calib.data.cells import ScoreCells
 from calib.data.predictions import Predictions
-from calib.figures.slice_words import miscalibrated, with_gaps
+from calib.figures.slice_words import miscalibrated, strongest, with_gaps
 from calib.metrics import (
     goodness_of_fit,
     hosmer_lemeshow_test,
@@ -47,7 +47,7 @@ def test_slices_of_slope_one_half_are_miscalibrated_without_a_gap(texts):
         order = np.argsort(x)
         walk = np.cumsum((y - expit(x))[order]) / len(y)
         assert tests.ks[i] == pytest.approx(np.abs(walk).max())
-    texts(f"{miscalibrated(tests)} {with_gaps(gaps)}")
+    texts(f"{miscalibrated(tests, ['site'])} {strongest(tests, ['site'])} {with_gaps(gaps)}")
 
 
 def test_the_p_value_is_the_smallest_of_the_verdict_after_both_corrections():
@@ -118,14 +118,15 @@ def test_slices_with_few_rows_are_shown_and_not_tested(texts):
     assert tests.p_adjusted[0] == tests.p_value[0]
     assert np.isfinite(tests.ks).all()
     few = slice_tests(view.rows(np.arange(20)), view.score[:20], Slicing.whole(20))
-    texts(miscalibrated(few))
+    texts(miscalibrated(few, []))
 
 
 def test_calibrated_slices_are_no_finding(texts):
     y = (np.random.default_rng(3).random(3000) < P).astype(int)
     view = calib.Predictions.from_arrays(y, P).view()
     tests = slice_tests(view, view.score, CUT)
-    texts(f"{miscalibrated(tests)} {with_gaps(slice_gaps(view, view.score, CUT))}")
+    texts(f"{miscalibrated(tests, ['site'])} {with_gaps(slice_gaps(view, view.score, CUT))}")
+    assert strongest(tests, ["site"]) == ""
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -65,6 +65,11 @@ class PeriodTable(GroupTable):
     n_missing: int
     confidence_level: float
 
+    @property
+    def p_adjusted(self) -> FloatArray:  # type: ignore[override]
+        """The p-values of the KS test, adjusted over the periods."""
+        return self.ks_p_adjusted
+
     def frame(self) -> pd.DataFrame:
         """One row per period."""
         return pd.DataFrame({"period": self.names, **arrays_of(self)})

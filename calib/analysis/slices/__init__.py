@@ -2,7 +2,8 @@
 
 from calib.analysis.slices.bins import bin_of, bin_rows, row_table, score_in, slice_reliability
 from calib.analysis.slices.calibration import SliceCalibration, calibrate_slices
-from calib.analysis.slices.gaps import SliceErrorRates, SliceGaps, slice_error_rates, slice_gaps
+from calib.analysis.slices.error_rates import SliceErrorRates, slice_error_rates
+from calib.analysis.slices.gaps import SliceGaps, slice_gaps
 from calib.analysis.slices.mix import SliceMix, slice_mix
 from calib.analysis.slices.rows import SlicedRows, sliced_rows
 from calib.analysis.slices.tests import SliceTests, slice_tests

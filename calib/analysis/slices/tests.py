@@ -15,7 +15,7 @@ from calib.data.views import BinaryView
 from calib.metrics.base import TestResult
 from calib.metrics.by_cluster import clustered_tests, widened_test
 from calib.metrics.cumulative import ks_error, ks_test
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray, arrays_of
+from calib.numerics.arrays import FloatArray, IntArray, arrays_of
 from calib.numerics.threads import single_thread
 
 LINE = ("slope", "slope_low", "slope_high")
@@ -59,10 +59,6 @@ class SliceTests(GroupTable):
     def order(self) -> IntArray:
         """Positions sorted by evidence, strongest first. Slices with few rows are last."""
         return np.lexsort((-self.ks, self.p_value, self.few)).astype(np.int64)
-
-    def significant(self, alpha: float = 0.05) -> BoolArray:
-        """Whether the adjusted p-value of each slice is below alpha."""
-        return np.asarray(self.p_adjusted < alpha)
 
     def frame(self) -> pd.DataFrame:
         """One row per slice, strongest evidence first."""

@@ -10,7 +10,7 @@ from calib.analysis.slices import SliceGaps, SliceTests
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.figures.decisions import cost_chart, net_benefit_chart
 from calib.figures.periods import period_chart
-from calib.figures.slice_words import miscalibrated, with_gaps
+from calib.figures.slice_words import miscalibrated, strongest, with_gaps
 from calib.figures.slices import slice_chart
 from calib.numerics.estimate import Estimate
 from calib.reports.contents.structure import Contents, DecisionPart, SlicePart, why_shown
@@ -44,9 +44,10 @@ def slices(report: Contents) -> Section | None:
         return None
     text = (
         "Observed rate minus mean score per slice: above zero the scores are too low, below "
-        f"zero too high. A star marks a gap with p < {SIGNIFICANCE:g} after Holm's correction for "
-        "the number of slices. Slices with fewer than 30 rows are grey and not tested. A slice "
-        "without a gap can be miscalibrated too: slope and KS error say more."
+        f"zero too high. A row is shaded if its gap has p < {SIGNIFICANCE:g} after Holm's "
+        "correction for the number of slices. Slices with fewer than 30 rows are grey and not "
+        "tested. A slice without a gap can be miscalibrated too: slope and KS calibration error "
+        "say more."
     )
     blocks: list[Block] = [Paragraph(text), *_reasons_shown(report, report.parts.slices[0].gaps)]
     for part in report.parts.slices:
@@ -64,7 +65,8 @@ def _reasons_shown(report: Contents, shown: Iterable[str]) -> tuple[Block, ...]:
 
 def _slices_found(report: Contents, part: SlicePart) -> str:
     lines = [
-        f"{report.analysis.methods[key].label}: {miscalibrated(tests)} {with_gaps(part.gaps[key])}"
+        f"{report.analysis.methods[key].label}: {miscalibrated(tests, part.columns)} "
+        f"{strongest(tests, part.columns)} {with_gaps(part.gaps[key])}".replace("  ", " ")
         for key, tests in part.tests.items()
     ]
     return f"By {' and '.join(part.columns)}. {' '.join(lines)}"

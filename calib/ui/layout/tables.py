@@ -37,7 +37,7 @@ BUTTONS = (
     "<button type=button name=csv>CSV</button></p>"
 )
 # A longer table scrolls.
-MAX_TABLE_LINES = 10
+MAX_TABLE_LINES = 12
 
 
 def whole_numbers(label: str | None = None, **options: Any) -> Any:
@@ -73,21 +73,6 @@ def with_buttons(
     )
     chosen: str | None = drawn.chosen
     return chosen
-
-
-def by_method(
-    name: str,
-    rows: Mapping[str, Sequence[Mapping[str, object]]],
-    column_config: Mapping[str, Any],
-    alt: str,
-) -> None:
-    """One table per method in tabs, because side by side they would be too wide."""
-    n = min(MAX_TABLE_LINES, max(map(len, rows.values())))
-    with st.container(key=state.key(f"lines_{n}_{name}")):
-        places = st.tabs([method_label(key) for key in rows])
-    for (key, table_rows), place in zip(rows.items(), places, strict=True):
-        with place:
-            table(f"{name}_{key}", table_rows, alt, column_config)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +169,18 @@ def _cell(line: Line, i: int, n_text: int) -> str:
 
 def _text(i: int, n_text: int) -> str:
     return " class=text" if 0 < i < n_text else ""
+
+
+def by_method(
+    name: str, about: str, head: Sequence[tuple[str, str]], lines: Mapping[str, Sequence[Line]]
+) -> None:
+    """One table per method in tabs, because side by side they would be too wide."""
+    places = st.tabs([method_label(key) for key in lines])
+    for (key, lines_of_method), place in zip(lines.items(), places, strict=True):
+        n = min(MAX_TABLE_LINES, len(lines_of_method))
+        with place:
+            title = f"{about}, {method_label(key)}"
+            lines_table(f"lines_{n}_{name}_{key}", title, head, lines_of_method)
 
 
 def column_help(column: Column) -> str:

@@ -3,42 +3,57 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
-from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from calib.analysis import Analysis, MethodResult
 from calib.analysis.decisions import DecisionTable
 from calib.analysis.periods import PeriodTable
 from calib.analysis.slices import SlicedRows, SliceErrorRates, SliceGaps, SliceTests
-from calib.analysis.verdict import SIGNIFICANCE
+from calib.analysis.verdict import SIGNIFICANCE, adjusted
 from calib.curves.reliability import FEW_ROWS
 from calib.data.base import Data
+from calib.figures.period_words import changed
 from calib.figures.periods import period_chart
 from calib.figures.reliability import overlay_chart
-from calib.figures.slice_words import miscalibrated, with_gaps
-from calib.figures.slices import MAX_ROWS, slice_chart
+from calib.figures.slice_words import (
+    MAX_IN_ORDER,
+    in_reading_order,
+    miscalibrated,
+    slice_names,
+    strongest,
+    widest_rate,
+    with_gaps,
+)
+from calib.figures.slices import slice_chart
+from calib.figures.words import KS
 from calib.numerics.estimate import Estimate
 from calib.text import (
+    count,
     interval,
     level,
     number,
     p_value,
     percent,
     plain,
+    plural,
+    points,
     signed,
     significant,
-    with_interval,
 )
 from calib.ui.controls import widgets
 from calib.ui.controls.widgets import control
 from calib.ui.layout import charts, frame, tables
-from calib.ui.layout.tables import whole_numbers
+from calib.ui.layout.tables import Line
 from calib.ui.session import choices, results, state
 from calib.ui.session.choices import method_label
 from calib.ui.session.session import Session
 
+Namer = Callable[[int], str]
 HOW_TO_CROSS = (
     "These rows were not counted by two columns together. Choose **Slices to cross** on the Data "
     "page, and analyse the rows again."
@@ -47,28 +62,26 @@ MAX_OVERLAID = 6
 # A control cannot list thousands of slices, so those with the strongest evidence are offered.
 MAX_OFFERED = 200
 MAX_LISTED = 500
-COLUMNS = {
-    **{name: st.column_config.TextColumn(pinned=True) for name in ("Slice", "Period")},
-    **{name: whole_numbers() for name in ("Rows", "Positive")},
+RATE_LABELS = {
+    "false_positive": "False-positive rate",
+    "false_negative": "False-negative rate",
 }
 TOO_FEW = f"< {FEW_ROWS} rows"
 NO_COLUMNS = (
-    "These data have no slice columns. On the Data page, open **More columns and conversions** and "
-    "choose them under **Slice by**. Choose a **Time** column for periods."
+    "Open **More columns and conversions** on the Data page, and choose columns under **Slice by** "
+    "and **Time**."
 )
 READING = f"""
 - Each **marker** is a slice: observed rate minus mean score, with its interval. Right of zero its
   scores are too low, left of zero too high.
-- A **star** means a gap with p < {SIGNIFICANCE:g} after Holm's correction for the number of slices.
-  Slices are sorted by the evidence of a gap.
+- **Shaded**: a gap with p < {SIGNIFICANCE:g} after Holm's correction for the number of slices.
 - A slice **without a gap** can be miscalibrated: scores that are too extreme on both sides have the
-  right mean. The sentence above and the table use the tests of the verdict.
+  right mean.
 - **Grey and hollow** slices have fewer than {FEW_ROWS} rows and are not tested.
 """
 TESTED = (
-    "Calibration: the smallest p-value of the tests of the verdict in the slice, after Holm's "
-    "correction for the tests and for the slices. A calibrated slice has slope 1 and a small KS "
-    "error."
+    "The smallest p-value of the tests of the verdict in the slice, after Holm's correction for "
+    "the tests and for the slices."
 )
 REVEALS_OUTCOME = (
     "All rows of each slice have the same outcome, so this column reveals the outcome. It may have "
@@ -79,10 +92,7 @@ SLICE_CALIBRATOR_READING = (
     "on fewer rows. Both calibrators are evaluated on held-out rows."
 )
 RATES_NOTE = "Both rates also depend on the base rate of the slice, not only on calibration."
-NO_TIME = (
-    "Choose a column of dates or seasons to see calibration over time. For your own file, map it "
-    "as **Time** on the Data page."
-)
+NO_TIME = "Over time: choose a **Time column** above, of dates or seasons."
 UNIT_WORDS = {
     "value": "one per value",
     "range": "ranges with about equal counts",
@@ -97,6 +107,7 @@ UNIT_WORDS = {
 def page() -> None:
     session = frame.begin("Slices")
     rows = frame.predictions(session)
+    answer = st.container(key="finding")
     columns: tuple[str, ...] = ()
     with widgets.toolbar():
         if rows.columns:
@@ -104,10 +115,14 @@ def page() -> None:
             if rows.has_rows:
                 control(session, choices.N_RANGES)
         below = widgets.later()
+        time = time_control(session, rows) if rows.columns else ""
+        if time and rows.holds_dates(time):
+            control(session, choices.UNIT)
     models = frame.models(session)
     with below:
         shown = widgets.after_control(session, models[0].analysis)
-    frame.show(session, models, partial(body, session, columns, shown))
+    place = answer if len(models) == 1 else None
+    frame.show(session, models, partial(body, session, columns, time, shown, place))
 
 
 def columns_control(session: Session, rows: Data) -> tuple[str, ...]:
@@ -122,53 +137,54 @@ def columns_control(session: Session, rows: Data) -> tuple[str, ...]:
 
 
 def body(
-    session: Session, columns: tuple[str, ...], shown: tuple[str, ...], model: state.Model
+    session: Session,
+    columns: tuple[str, ...],
+    time: str,
+    shown: tuple[str, ...],
+    answer: DeltaGenerator | None,
+    model: state.Model,
 ) -> None:
-    st.markdown("## Slices and time")
-    unknown_columns(session, model.rows)
+    """With one model the finding stands in `answer`, above the controls."""
     if not columns:
-        st.info(NO_COLUMNS)
+        with answer or nullcontext():
+            st.markdown("## These data have no columns to slice by.")
+        st.markdown(NO_COLUMNS)
         st.page_link("pages/data.py", label="**Go to Data**", query_params=session.link())
         return
     with st.spinner("Computing slices"):
         cut = results.sliced(session, model, columns)
+        columns = cut.slicing.columns
         gaps = results.gaps(session, cut, shown)
         tests = results.slice_tests_of(session, cut, shown)
         decided = results.decisions(session, model.analysis)
         rates = results.error_rates(session, cut, decided, shown)
-    widgets.why_shown(model.analysis, shown)
-    forest(gaps, tests, model.analysis.recommendation.method)
-    table(gaps, tests)
+    with answer or nullcontext():
+        st.markdown(f"## {plain(miscalibrated(tests['uncalibrated'], columns))}")
+    unknown_columns(session, model.rows)
+    forest(gaps, tests, model.analysis)
+    slices_table(gaps, results.gaps_of_all(session, cut, shown), tests, model.analysis)
 
-    st.markdown(f"### {rates_title(decided)}")
-    st.page_link(
-        "pages/decisions.py", label="Chosen on the **Decisions** page", query_params=session.link()
-    )
-    rates_table(rates, decided)
-
-    st.markdown("### Compare slices")
-    overlay, alone = st.columns(2, gap="large")
-    with overlay:
-        picked = picked_control(session, tests["uncalibrated"])
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.markdown(f"### {rates_title(decided)}")
+        for key, (of_slices, _) in rates.items():
+            st.markdown(f"**{method_label(key)}**: {plain(widest_rate(of_slices, columns))}")
+        rates_table(rates, columns)
+        to_decisions = "Change the threshold on Decisions"
+        st.page_link("pages/decisions.py", label=to_decisions, query_params=session.link())
+    first = tests["uncalibrated"]
+    label_of = namer(first, columns)
+    with right:
+        st.markdown("### Compare slices")
+        picked = picked_control(session, first, label_of)
         curves = results.curves(session, cut, picked)
-        charts.chart(overlay_chart(curves), "chart_overlay")
-    with alone:
-        first = tests["uncalibrated"]
-        apart = control(session, choices.APART, offered(first), format_func=namer(first))
+        drawn = dict(zip(slice_names(columns, curves), curves.values(), strict=True))
+        charts.chart(overlay_chart(drawn), "chart_overlay")
+    with left:
+        apart = control(session, choices.APART, offered(first), format_func=label_of)
         if len(shown) > 1:
-            slice_calibrator(session, model, cut, apart, shown[1])
-    over_time(session, model, shown)
-
-
-def over_time(session: Session, model: state.Model, shown: Sequence[str]) -> None:
-    st.markdown("### Over time")
-    column, unit = st.columns(2, gap="large")
-    with column:
-        time = time_control(session, model.rows)
-    with unit:
-        if time and model.rows.holds_dates(time):
-            control(session, choices.UNIT)
-    if time:
+            slice_calibrator(session, model, cut, apart, shown[1], label_of(apart))
+    if time in model.rows.columns:
         show_periods(session, model, time, shown)
     else:
         st.caption(NO_TIME)
@@ -183,20 +199,27 @@ def unknown_columns(session: Session, rows: Data) -> None:
         st.caption(f":material/info: The link names columns that these data do not have: {listed}.")
 
 
-def picked_control(session: Session, tests: SliceTests) -> tuple[int, ...]:
+def picked_control(session: Session, tests: SliceTests, label_of: Namer) -> tuple[int, ...]:
     """Choose slices to overlay; returns their numbers, at first the two with the most evidence."""
     numbers, choice = offered(tests), choices.PICKED
     chosen = tuple(number for number in session[choice] if number in numbers) or numbers[:2]
-    look = {"format_func": namer(tests), "max_selections": MAX_OVERLAID}
-    return control(session, choice, numbers, value=chosen, **look)[:MAX_OVERLAID]
+    answer = control(
+        session,
+        choice,
+        numbers,
+        value=chosen,
+        format_func=label_of,
+        max_selections=MAX_OVERLAID,
+    )
+    return answer[:MAX_OVERLAID]
 
 
 def offered(tests: SliceTests) -> tuple[int, ...]:
     return tuple(int(tests.number[i]) for i in tests.order[:MAX_OFFERED])
 
 
-def namer(tests: SliceTests) -> Any:
-    names = {int(number): name for number, name in zip(tests.number, tests.names, strict=True)}
+def namer(tests: SliceTests, columns: tuple[str, ...]) -> Namer:
+    names = dict(zip(tests.number.tolist(), slice_names(columns, tests.names), strict=True))
     return lambda number: names.get(number, str(number))
 
 
@@ -208,114 +231,118 @@ def time_control(session: Session, rows: Data) -> str:
 
 
 def forest(
-    gaps: Mapping[str, SliceGaps], tests: Mapping[str, SliceTests], recommended: str
+    gaps: Mapping[str, SliceGaps], tests: Mapping[str, SliceTests], analysis: Analysis
 ) -> None:
-    for key, test in tests.items():
-        sentence = f"{miscalibrated(test)} {with_gaps(gaps[key])}"
-        st.markdown(f"**{method_label(key)}**: {plain(sentence)}")
     first = gaps["uncalibrated"]
     mixed = (first.positives > 0) & (first.positives < first.rows)
     # A slice of one row has one outcome in any column.
     if len(first) > 1 and not mixed.any() and not first.few.all():
         st.warning(REVEALS_OUTCOME)
-    picture, reading = st.columns([3, 2], gap="large")
+    picture, sentences = st.columns([3, 2], gap="large")
     with picture:
+        recommended = analysis.recommendation.method
         charts.chart(slice_chart(gaps, recommended=recommended), "chart_slices")
-        if len(first) > MAX_ROWS:
+        if len(first) > MAX_IN_ORDER:
             st.caption(
-                f"The {MAX_ROWS} slices with the largest gaps for their size, of {len(first):,}. "
-                "The table below lists more."
+                f"The {MAX_IN_ORDER} slices with the largest gaps for their size, of "
+                f"{len(first):,}. The table below lists more."
             )
-    with reading:
+    with sentences:
+        for key, test in tests.items():
+            # The heading says how many slices of the uncalibrated scores show evidence.
+            counted = "" if key == "uncalibrated" else miscalibrated(test, first.columns)
+            parts = (counted, strongest(test, first.columns), with_gaps(gaps[key]))
+            st.markdown(f"**{method_label(key)}**: {plain(' '.join(filter(None, parts)))}")
+        widgets.why_shown(analysis, tuple(tests))
         frame.reading(READING)
 
 
-def table(gaps: Mapping[str, SliceGaps], tests: Mapping[str, SliceTests]) -> None:
+def slices_table(
+    gaps: Mapping[str, SliceGaps],
+    of_all: Mapping[str, SliceGaps],
+    tests: Mapping[str, SliceTests],
+    analysis: Analysis,
+) -> None:
     first = tests["uncalibrated"]
-    shown = [int(i) for i in first.order[:MAX_LISTED]]
-    # One table of all columns would be wider than a window of 1,024 pixels.
-    tables.by_method(
-        "slices",
-        {key: [_test_row(gaps[key], gap, i) for i in shown] for key, gap in tests.items()},
-        COLUMNS,
-        alt="One row per slice: its rows, calibration slope, KS error and p-value.",
-    )
-    listed = f" The first {MAX_LISTED} of {len(first):,} slices." if len(first) > MAX_LISTED else ""
-    st.caption(f"{TESTED}{listed}")
-    tables.by_method(
-        "gaps",
-        {key: [_gap_row(gap, i) for i in shown] for key, gap in gaps.items()},
-        COLUMNS,
-        alt="One row per slice: its rows, positives, observed frequency, mean score, and their "
-        "difference with its p-value.",
-    )
-
-
-def _test_row(gaps: SliceGaps, tests: SliceTests, i: int) -> dict[str, object]:
-    slope = Estimate(tests.slope[i], tests.slope_low[i], tests.slope_high[i])
-    return {
-        "Slice": gaps.names[i],
-        "Rows": int(gaps.rows[i]),
-        f"Slope ({level(gaps.confidence_level)} CI)": (
-            "not estimable" if math.isnan(slope.value) else with_interval(slope, 2)
-        ),
-        "KS error": number(tests.ks[i]),
-        "Calibration, p (Holm)": TOO_FEW if tests.few[i] else p_value(tests.p_adjusted[i]),
+    at = level(first.confidence_level)
+    head = [
+        ("Slice", ""),
+        ("Predicted", "Mean score."),
+        ("Observed", "Share of positive rows."),
+        ("Difference", f"Observed minus predicted in percentage points, with its {at} interval."),
+        ("Gap, p (Holm)", "Tests whether the difference is 0."),
+        ("Slope", f"1 is calibrated. With its {at} interval."),
+        (KS, "Largest cumulative gap up to any score."),
+        ("Calibration, p (Holm)", TESTED),
+    ]
+    shown = in_reading_order(first, MAX_LISTED).tolist()
+    # If all are miscalibrated, none stands out.
+    all_marked = {key: bool(test.significant(SIGNIFICANCE).all()) for key, test in tests.items()}
+    names = slice_names(gaps["uncalibrated"].columns, first.names)
+    lines = {
+        key: [
+            _line_of_all(of_all[key], analysis.methods[key]),
+            *(_slice_line(names[i], gaps[key], test, i, mark=not all_marked[key]) for i in shown),
+        ]
+        for key, test in tests.items()
     }
+    tables.by_method("slices", "Slices", head, lines)
+    if len(first) > MAX_LISTED:
+        st.caption(f"The first {MAX_LISTED} of {len(first):,} slices.")
 
 
-def _gap_row(gaps: SliceGaps, i: int) -> dict[str, object]:
-    low, high = signed(gaps.low[i]), signed(gaps.high[i])
-    return {
-        "Slice": gaps.names[i],
-        "Rows": int(gaps.rows[i]),
-        "Positive": int(gaps.positives[i]),
-        "Observed": number(gaps.observed[i]),
-        "Mean score": number(gaps.mean_score[i]),
-        f"Observed − predicted ({level(gaps.confidence_level)} CI)": (
-            f"{signed(gaps.gap[i])} ({low} to {high})"
-        ),
-        "Gap, p (Holm)": TOO_FEW if gaps.few[i] else p_value(gaps.p_adjusted[i]),
-    }
+def _line_of_all(gaps: SliceGaps, method: MethodResult) -> Line:
+    slope, p_values = method.metrics["slope"], adjusted(method.all_tests).values()
+    p = min((p for p in p_values if not math.isnan(p)), default=math.nan)
+    tested = (number(method.ks.statistic),), (p_value(p),)
+    return Line([*_gap_cells("All rows", gaps, 0), _estimate(slope), *tested])
+
+
+def _slice_line(name: str, gaps: SliceGaps, tests: SliceTests, i: int, *, mark: bool) -> Line:
+    slope = _line_number(tests, "slope", i)
+    calibration = TOO_FEW if tests.few[i] else p_value(tests.p_adjusted[i])
+    return Line(
+        [*_gap_cells(name, gaps, i), slope, (number(tests.ks[i]),), (calibration,)],
+        marked=mark and bool(tests.significant(SIGNIFICANCE)[i]),
+    )
+
+
+def _gap_cells(name: str, gaps: SliceGaps, i: int) -> list[tuple[str, ...]]:
+    return [
+        (name, plural(gaps.rows[i], "row")),
+        (percent(gaps.mean_score[i]),),
+        (percent(gaps.observed[i]), f"{count(gaps.positives[i])} positive"),
+        (points(gaps.gap[i]), f"{points(gaps.low[i])} to {points(gaps.high[i])}"),
+        (TOO_FEW if gaps.few[i] else p_value(gaps.p_adjusted[i]),),
+    ]
 
 
 def rates_table(
-    by_method: Mapping[str, tuple[SliceErrorRates, SliceErrorRates]], decided: DecisionTable
+    by_method: Mapping[str, tuple[SliceErrorRates, SliceErrorRates]], columns: tuple[str, ...]
 ) -> None:
-    tables.by_method(
-        "rates",
-        {
-            key: [
-                _rates_of(part, i)
-                for part in (of_all, of_slices)
-                for i in range(min(len(part.names), MAX_LISTED))
-            ]
-            for key, (of_slices, of_all) in by_method.items()
-        },
-        COLUMNS,
-        alt="One row per slice: share flagged, false-positive and false-negative rate.",
-    )
-    at, n = level(decided.confidence_level), len(by_method["uncalibrated"][0].names)
+    head = [
+        ("Slice", ""),
+        *((label, RATES_NOTE) for label in RATE_LABELS.values()),
+        ("Flagged", ""),
+    ]
+    lines = {}
+    for key, (of_slices, of_all) in by_method.items():
+        names = slice_names(columns, of_slices.names[:MAX_LISTED])
+        lines[key] = [_rates_line("All rows", of_all, 0)]
+        lines[key] += [_rates_line(name, of_slices, i) for i, name in enumerate(names)]
+    tables.by_method("rates", "Error rates", head, lines)
+    n = len(by_method["uncalibrated"][0].names)
     listed = f" The first {MAX_LISTED} of {n:,} slices." if n > MAX_LISTED else ""
-    st.caption(f"In brackets: {at} Wilson intervals. {RATES_NOTE}{listed}")
+    st.caption(f"{RATES_NOTE}{listed}")
 
 
-def _rates_of(rates: SliceErrorRates, i: int) -> dict[str, object]:
-    cells: dict[str, object] = {"Slice": rates.names[i], "Rows": int(rates.rows[i])}
-    for name, heading in (
-        ("false_positive", "False-positive rate"),
-        ("false_negative", "False-negative rate"),
-    ):
-        value, low, high = (getattr(rates, f"{name}{end}")[i] for end in ("", "_low", "_high"))
-        if math.isnan(value):
-            cells[heading] = "–"
-        else:
-            cells[heading] = f"{_percent(value)} ({_percent(low)} to {_percent(high)})"
-    return cells | {"Flagged": _percent(rates.flagged[i])}
-
-
-def _percent(share: float) -> str:
-    return f"{number(100 * share, 2)}%"
+def _rates_line(name: str, rates: SliceErrorRates, i: int) -> Line:
+    cells: list[tuple[str, ...]] = [(name, plural(rates.rows[i], "row"))]
+    for rate in RATE_LABELS:
+        value, low, high = (getattr(rates, f"{rate}{end}")[i] for end in ("", "_low", "_high"))
+        spread = f"{percent(low)} to {percent(high)}"
+        cells.append(("–",) if math.isnan(value) else (percent(value, 2), spread))
+    return Line([*cells, (percent(rates.flagged[i]),)])
 
 
 def rates_title(decided: DecisionTable) -> str:
@@ -325,7 +352,7 @@ def rates_title(decided: DecisionTable) -> str:
 
 
 def slice_calibrator(
-    session: Session, model: state.Model, cut: SlicedRows, apart: int, method: str
+    session: Session, model: state.Model, cut: SlicedRows, apart: int, method: str, name: str
 ) -> None:
     try:
         with st.spinner("Fitting the slice-specific calibrator"):
@@ -334,7 +361,7 @@ def slice_calibrator(
         st.info(plain(str(error)))
         return
     at, change = level(compared.confidence_level), compared.difference
-    who, matrix = f"**{plain(cut.slicing.names[apart])}**", model.analysis.multiclass is not None
+    who, matrix = f"**{plain(name)}**", model.analysis.multiclass is not None
     if change.high < 0:
         sentence = f"A separate calibrator helps {who}"
     elif change.low > 0:
@@ -353,51 +380,69 @@ def slice_calibrator(
     st.caption(SLICE_CALIBRATOR_READING)
 
 
-def show_periods(session: Session, model: state.Model, column: str, methods: Sequence[str]) -> None:
+def show_periods(
+    session: Session,
+    model: state.Model,
+    column: str,
+    methods: Sequence[str],
+) -> None:
     try:
         with st.spinner("Computing periods"):
             periods = results.period_tables(session, model, column, methods)
+            changes = results.period_changes(session, model, column, methods)
     except ValueError as error:
         st.info(plain(str(error)))
         return
     first = periods["uncalibrated"]
-    for key, table in periods.items():
-        marked = int((table.ks_p_adjusted < SIGNIFICANCE).sum())
-        judged = int((~table.few).sum())
-        st.markdown(
-            f"**{method_label(key)}**: evidence against calibration in {marked} of {judged} "
-            "periods (KS test, after Holm's correction)."
-        )
+    heading, *others = (changed(change, first.unit) for change in changes.values())
+    st.markdown(f"### {plain(heading)}")
+    for key, sentence in zip(methods[1:], others, strict=True):
+        st.markdown(f"**{method_label(key)}**: {plain(sentence)}")
     recommended = model.analysis.recommendation.method
-    charts.chart(period_chart(periods, recommended=recommended), "chart_periods")
-    sentence = (
-        f"{len(first)} periods of {plain(column)} ({UNIT_WORDS.get(first.unit, first.unit)})."
-    )
+    drawn = period_chart(periods, changes["uncalibrated"], recommended=recommended)
+    charts.chart(drawn, "chart_periods")
+    parts = [f"{len(first)} periods of {plain(column)} ({UNIT_WORDS.get(first.unit, first.unit)})."]
     if first.n_missing:
-        sentence += f" {first.n_missing:,} rows without a time are not used."
-    st.caption(sentence)
-    tables.by_method(
-        "periods",
-        {key: [_period_row(table, i) for i in range(len(table))] for key, table in periods.items()},
-        COLUMNS,
-        alt="One row per period: rows, observed frequency, mean score, slope, intercept, KS error.",
+        parts.append(f"{plural(first.n_missing, 'row')} without a time are not used.")
+    st.caption(" ".join(parts))
+    head = [
+        ("Period", ""),
+        ("Predicted", "Mean score."),
+        ("Observed", f"With its {level(first.confidence_level)} interval."),
+        ("Slope", "1 is calibrated."),
+        ("Intercept", "0 is calibrated."),
+        (KS, "Largest cumulative gap up to any score."),
+        ("KS, p (Holm)", "After the correction for the number of periods."),
+    ]
+    lines = {key: [_period(table, i) for i in range(len(table))] for key, table in periods.items()}
+    tables.by_method("periods", "Periods", head, lines)
+
+
+def _period(table: PeriodTable, i: int) -> Line:
+    return Line(
+        [
+            (table.names[i], plural(table.rows[i], "row")),
+            (percent(table.mean_score[i]),),
+            (
+                percent(table.base_rate[i]),
+                f"{percent(table.base_rate_low[i])} to {percent(table.base_rate_high[i])}",
+            ),
+            _line_number(table, "slope", i),
+            _line_number(table, "intercept", i),
+            (number(table.ks[i]),),
+            (TOO_FEW if table.few[i] else p_value(table.p_adjusted[i]),),
+        ],
+        marked=bool(table.significant(SIGNIFICANCE)[i]),
     )
 
 
-def _period_row(table: PeriodTable, i: int) -> dict[str, object]:
-    return {
-        "Period": table.names[i],
-        "Rows": int(table.rows[i]),
-        "Observed": _with_bounds(table, "base_rate", i),
-        "Mean score": number(table.mean_score[i]),
-        "Slope": _with_bounds(table, "slope", i, 2),
-        "Intercept": _with_bounds(table, "intercept", i, 2),
-        "KS error": f"{number(table.ks[i])}, {p_value(table.ks_p_value[i])}",
-    }
-
-
-def _with_bounds(table: PeriodTable, name: str, i: int, digits: int = 3) -> str:
+def _line_number(table: SliceTests | PeriodTable, name: str, i: int) -> tuple[str, ...]:
+    """Slope or intercept of a group, with its interval."""
     value, low, high = (float(getattr(table, f"{name}{end}")[i]) for end in ("", "_low", "_high"))
-    if math.isnan(value):
-        return "not estimable"
-    return with_interval(Estimate(value, low, high), digits)
+    return _estimate(Estimate(value, low, high))
+
+
+def _estimate(estimate: Estimate) -> tuple[str, ...]:
+    if math.isnan(estimate.value):
+        return ("not estimable",)
+    return (number(estimate.value, 2), interval(estimate, 2))

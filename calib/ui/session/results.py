@@ -9,7 +9,13 @@ import numpy as np
 
 from calib.analysis import Analysis, LiveAnalysis
 from calib.analysis.decisions import Costs, DecisionTable, decide
-from calib.analysis.periods import Periods, PeriodTable, period_table
+from calib.analysis.periods import (
+    PeriodChange,
+    Periods,
+    PeriodTable,
+    period_change,
+    period_table,
+)
 from calib.analysis.periods.table import timed_rows
 from calib.analysis.slices import (
     SliceCalibration,
@@ -68,6 +74,13 @@ def gaps(session: Session, cut: SlicedRows, methods: Sequence[str]) -> dict[str,
 def _gaps(held_out: CrossFitted, method: str, slicing: Slicing, at: float) -> SliceGaps:
     view = held_out.row_view(method)
     return slice_gaps(view, view.score, slicing, confidence_level=at)
+
+
+def gaps_of_all(session: Session, cut: SlicedRows, methods: Sequence[str]) -> dict[str, SliceGaps]:
+    """The gap of all rows together, as a table of one slice."""
+    held_out, at = cut.held_out, session.settings.confidence_level
+    whole = Slicing.whole(len(scored(session, cut).codes))
+    return {m: session.memo(_gaps, held_out, m, whole, at) for m in methods}
 
 
 def slice_tests_of(
@@ -137,9 +150,25 @@ def _slice_calibration(cut: SlicedRows, number: int, method: str, at: float) -> 
 def period_tables(
     session: Session, model: Model, column: str, methods: Sequence[str]
 ) -> dict[str, PeriodTable]:
-    scores, unit, at = model.analysis.held_out, session[UNIT], session.settings.confidence_level
-    held_out, periods = session.memo(timed_rows, model.rows, scores, column, unit or None)
+    (held_out, periods), at = _timed(session, model, column), session.settings.confidence_level
     return {m: session.memo.heavy(_period_table, held_out, m, periods, at) for m in methods}
+
+
+def period_changes(
+    session: Session, model: Model, column: str, methods: Sequence[str]
+) -> dict[str, PeriodChange]:
+    held_out, periods = _timed(session, model, column)
+    return {m: session.memo.heavy(_period_change, held_out, m, periods) for m in methods}
+
+
+def _period_change(held_out: CrossFitted, method: str, periods: Periods) -> PeriodChange:
+    view = held_out.row_view(method)
+    return period_change(view, view.score, periods)
+
+
+def _timed(session: Session, model: Model, column: str) -> tuple[CrossFitted, Periods]:
+    held_out, unit = model.analysis.held_out, session[UNIT]
+    return session.memo(timed_rows, model.rows, held_out, column, unit or None)
 
 
 def _period_table(held_out: CrossFitted, method: str, periods: Periods, at: float) -> PeriodTable:

@@ -50,7 +50,7 @@ N_RANGES = Choice[int](
     link="ranges",
     default=5,
     values=whole(2, 20),
-    label="Ranges of a numeric column",
+    label="Ranges",
     help="A numeric column with more than 12 values is cut into ranges of about equal counts.",
     chip="{} ranges",
     acts_on=on("Slices", "Reports", when="has columns") | on("Reliability", when="in a bin"),

@@ -1,0 +1,52 @@
+"""When calibration changed, in a sentence for pages."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from calib.analysis.periods import PeriodChange
+from calib.analysis.verdict import SIGNIFICANCE
+from calib.numerics.arrays import IntArray
+from calib.text import p_value, percents, period
+
+
+def changed(change: PeriodChange, unit: str) -> str:
+    """Since when, until when or in which periods the predictions are wrong, and the p-value."""
+    if math.isnan(change.p_value):
+        return "Too few rows to compare periods."
+    at = p_value(change.p_value)
+    if not change.significant(SIGNIFICANCE):
+        return f"No change over time is visible ({at})."
+    when, are, otherwise = _when(change, unit)
+    wrong = "low" if change.observed > change.mean_score else "high"
+    mean, observed = percents(change.mean_score, change.observed)
+    other_mean, other_observed = percents(change.mean_score_else, change.observed_else)
+    return (
+        f"{when} predictions {are} too {wrong}: {mean} predicted, {observed} observed; {otherwise} "
+        f"{other_mean}, {other_observed} ({at})."
+    )
+
+
+def _when(change: PeriodChange, unit: str) -> tuple[str, str, str]:
+    """The wrong periods, the verb of the predictions in them, and the other periods."""
+    names = [period(name, unit) for name in change.names]
+    first, last = _ends(np.flatnonzero(change.wrong))
+    if change.wrong[first : last + 1].all():
+        if last == len(names) - 1:
+            return f"Since {names[first]}", "are", "before"
+        if first == 0:
+            return f"Until {names[last]}", "were", "since then"
+        return _stretch(names[first], names[last]), "were", "in the other periods"
+    first, last = _ends(np.flatnonzero(~change.wrong))
+    stretch = _stretch(names[first], names[last])
+    return f"Except {stretch[0].lower()}{stretch[1:]},", "are", "in that time"
+
+
+def _ends(positions: IntArray) -> tuple[int, int]:
+    return int(positions[0]), int(positions[-1])
+
+
+def _stretch(first: str, last: str) -> str:
+    return f"In {first}" if first == last else f"From {first} to {last}"
