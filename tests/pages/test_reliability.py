@@ -3,6 +3,8 @@
 import json
 import re
 
+import numpy as np
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -178,6 +180,20 @@ def test_every_bin_and_all_rows_have_expected_and_observed_positives():
     assert columns["Expected"][-1] == f"{rows.score.sum():.1f}"
     assert sum("largest gap" in name for name in columns["Scores"]) == 1
     assert all(p.startswith("p ") for p in columns["p (Holm)"])
+
+
+def test_rows_in_clusters_count_less_in_the_test_of_a_bin():
+    rng = np.random.default_rng(3)
+    score = rng.random(300).round(3)
+    rows = pd.DataFrame({"outcome": (rng.random(300) < score**1.4).astype(int), "score": score})
+    copies = pd.concat([rows.assign(group=np.arange(300))] * 4)
+    p = []
+    for table in (copies.drop(columns="group"), copies):
+        app = go(upload(start(m="platt"), table.to_csv(index=False), "x.csv"), "reliability")
+        lines = table_of(app, "Bins: Uncalibrated")[1:-1]
+        p.append([float(re.sub("[^0-9.]", "", line[5])) for line in lines])
+    assert np.mean(p[1]) > 1.5 * np.mean(p[0])
+    assert np.all(np.array(p[1]) >= p[0])
 
 
 def test_every_method_has_its_numbers_in_total():

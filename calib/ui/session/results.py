@@ -217,8 +217,12 @@ def _verdict(analysis: LiveAnalysis, method: str) -> Verdict:
 
 def bins_tested(session: Session, analysis: LiveAnalysis, method: str) -> BinTests:
     """The table of a method's bins, and of all rows."""
-    held_out, curve = analysis.held_out, analysis.methods[method].reliability
-    return session.memo(bin_tests, held_out.cells[method], curve, held_out.clusters(method))
+    curve = analysis.methods[method].reliability
+    return session.memo(_bins_tested, analysis.held_out, method, curve)
+
+
+def _bins_tested(held_out: CrossFitted, method: str, curve: ReliabilityCurve) -> BinTests:
+    return bin_tests(held_out.cells[method], curve, held_out.clusters(method))
 
 
 def rows_of_bin(
