@@ -11,7 +11,7 @@ from calib.figures.axes import LINEAR
 from calib.figures.chart import BOTTOM, LEFT, TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.layers import Layer, Subject, band, diagonal, dots, few_entry, subject
 from calib.figures.panels import Panel, SharedTitles, grid
-from calib.figures.words import axis_titles, evidence, verdicts
+from calib.figures.words import axis_titles, binning, details, evidence, verdicts
 from calib.text import escaped, number
 
 SIDE = 180
@@ -62,6 +62,8 @@ def before_after_chart(analysis: Analysis, methods: Sequence[str], *, columns: i
         panels,
         [*layers, *few_entry(result.reliability.few for result in results)],
         f"Reliability before and after calibration. {verdicts(analysis, methods)}",
+        title="Before and after calibration",
+        details=details(analysis, binning(analysis)),
         of=(analysis.data.name, *methods),
         top=TITLES,
     )
@@ -84,7 +86,7 @@ def before_after_panel(analysis: Analysis, method: str, *, side: int = SIDE) -> 
         f"Reliability of {result.label}: {evidence(result)}.",
         of=(analysis.data.name, method),
         view=method,
-        right=6,
+        right=6 if side > SIDE else 18,
         top=TITLES,
         left=left,
         bottom=bottom,

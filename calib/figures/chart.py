@@ -7,7 +7,7 @@ import html
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, ParamSpec
 
@@ -16,7 +16,7 @@ import numpy as np
 from calib.data.registry import Registry
 from calib.figures import labels, numbers, plotly_format
 from calib.figures.axes import PanelAxis
-from calib.figures.layers import Arrow, Layer, Note
+from calib.figures.layers import Arrow, Heading, Layer, Note
 from calib.figures.panels import Panels
 from calib.figures.theme import CONFIG, LIGHT
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # Pixels around the panels.
 LEFT, RIGHT, BOTTOM = 54, 12, 50
 # Plotly's toolbar lies above the panels, and titles of panels stand under it.
-TOP, TITLE_ROW = 32, 18
+TOP, TITLE_ROW, HEADING = 32, 18, 20
 LEGEND_ROW = 20
 # Pixels of a chart on a phone. The legend gets the room that it needs there, which is enough for
 # wider screens.
@@ -51,6 +51,7 @@ class Chart:
     alt: str  # The alternative text is a sentence that says what the figure shows.
     name: str  # The name of a file with the figure has no suffix.
     _: KW_ONLY
+    heading: Heading = field(default_factory=Heading)
     arrows: Sequence[Arrow] = ()
     notes: Sequence[Note] = ()
     view: str = ""  # A reader's zoom is lost if it changes.
@@ -120,6 +121,7 @@ class Chart:
         panels = self.panels
         axes = {f"{n[0]}axis{n[1:]}": plotly_format.axis(axis) for n, axis in panels.axes.items()}
         notes = plotly_format.notes(panels, self.arrows, self.notes)
+        notes += plotly_format.heading(self.heading, self.left, self.top)
         margin = {"l": self.left, "r": self.right, "t": self.top, "b": self.bottom + self.legend}
         # Plotly measures labels unless margins are fixed: a second layout pass at every redraw.
         margin |= {"pad": 0, "autoexpand": False}
@@ -162,6 +164,8 @@ def draw(
     layers: Sequence[Layer],
     alt: str,
     *,
+    title: str = "",
+    details: str = "",
     of: Sequence[object] = (),
     view: str = "",
     left: int = LEFT,
@@ -174,7 +178,8 @@ def draw(
 ) -> Chart:
     """Draw layers on panels, the lowest first, with their legend below.
 
-    `kind` names the kind of chart, and `alt` says in a sentence what it shows. `of` is what else
+    `kind` names the kind of chart, and `alt` says in a sentence what it shows. `title` and
+    `details`, such as the rows and bins, stand above the panels. `of` is what else
     stands in the name of a downloaded image, such as the name of the data. If `view` changes, a
     reader's zoom is lost. `left`, `right`, `top` and `bottom` are pixels around the panels.
     `selectable` says whether a click selects a point.
@@ -185,13 +190,14 @@ def draw(
         panels,
         alt,
         file_name(kind, *of),
+        heading=Heading(title, details),
         arrows=arrows,
         notes=[*notes, *names],
         view=f"{kind} {view}".strip(),
         selectable=selectable,
         left=left,
         right=right,
-        top=top,
+        top=top + (HEADING if title else 0),
         bottom=bottom,
         legend=legend_height(layers, PHONE_WIDTH - left),
     )

@@ -14,7 +14,7 @@ from calib.figures.panels import timeline
 from calib.figures.theme import faded
 from calib.numerics.arrays import FloatArray
 from calib.numerics.estimate import Estimate
-from calib.text import escaped, number, shortened, with_interval
+from calib.text import escaped, level, number, shortened, with_interval
 
 PANEL_HEIGHT, GAP = 130, 34
 MAX_PANELS, MAX_TICKS = 4, 6
@@ -62,7 +62,17 @@ def checkpoint_chart(comparison: ModelComparison) -> Chart:
         for number in range(len(comparison.methods))
     ]
     layers += [legend_entry(method(key)) for key in comparison.methods]
-    return draw("checkpoints", panels, layers, _alt(comparison), top=TOP + TITLE_ROW, left=62)
+    at = level(comparison.settings.confidence_level)
+    return draw(
+        "checkpoints",
+        panels,
+        layers,
+        _alt(comparison),
+        title="Metrics by model",
+        details=f"{len(comparison.models)} models · {at} intervals",
+        top=TOP + TITLE_ROW,
+        left=62,
+    )
 
 
 def _alt(comparison: ModelComparison) -> str:

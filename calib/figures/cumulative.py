@@ -12,7 +12,8 @@ from calib.figures.chart import RIGHT, TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.layers import Layer, Marker, Subject, subject
 from calib.figures.panels import Panel, grid
 from calib.figures.theme import FRAME, LINE_WIDTH, OUTCOME, MethodStyle
-from calib.figures.words import evidence
+from calib.figures.words import details, evidence
+from calib.text import escaped
 
 SIDE = 250
 TICKS_RIGHT = 36
@@ -74,6 +75,8 @@ def cumulative_chart(
             for layer in _layers(subject(analysis, result), result, panel, place)
         ],
         f"Cumulative calibration, without bins: {names}. {sentence}",
+        title=f"Cumulative panels: {escaped(result.label)}" if len(panels) > 1 else "",
+        details=details(analysis),
         of=(analysis.data.name, method),
         top=TOP + TITLE_ROW,
         # Panels on the right have their ticks there.

@@ -12,7 +12,7 @@ from calib.figures.axes import PanelAxis, padded
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import Arrow, Layer, Line, Subject, area, reference, subject
 from calib.figures.panels import TIMELINE_WIDTH, one
-from calib.figures.words import KS, verdicts
+from calib.figures.words import KS, details, verdicts
 from calib.numerics.arrays import FloatArray
 from calib.text import level, number, percents, score_percents
 
@@ -74,6 +74,8 @@ def cumulative_difference_chart(
         one(across, upward, TIMELINE_WIDTH, HEIGHT),
         layers,
         f"Cumulative difference between outcomes and scores. {verdicts(analysis, methods)}",
+        title="Cumulative difference",
+        details=details(analysis),
         of=(analysis.data.name,),
         left=LEFT,
         arrows=[_arrow(subject(analysis, result), result) for result in results],

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from calib.analysis.decisions import CostCurves, DecisionTable, NetBenefit
+from calib.analysis.decisions import CostCurves, Costs, DecisionTable, NetBenefit
 from calib.calibrators import CALIBRATORS
 from calib.figures.axes import PERCENT_TICKS, PanelAxis
 from calib.figures.chart import Chart, chart, draw
@@ -15,7 +15,7 @@ from calib.figures.layers import Layer, Subject, Values, method, reference
 from calib.figures.panels import Panels, one
 from calib.figures.theme import Dash
 from calib.numerics.arrays import FloatArray
-from calib.text import joined, number, probability, significant
+from calib.text import joined, number, percent, probability, significant
 
 WIDTH, HEIGHT, LEFT = 500, 300, 66
 CURVE_HOVER = "threshold %{x:.3f}<br>%{y:.4f}<extra>%{fullData.name}</extra>"
@@ -77,6 +77,8 @@ def cost_chart(
         _over_thresholds("Expected cost per row", ends),
         layers,
         f"Expected cost per row over the threshold. {' '.join(sentences)}",
+        title="Expected cost by threshold",
+        details=_costs(table.costs),
         left=LEFT,
     )
 
@@ -132,8 +134,18 @@ def net_benefit_chart(
         _over_thresholds("Net benefit per row", ends),
         layers,
         f"Net benefit over the threshold. {said}",
+        title="Net benefit by threshold (decision curve)",
+        details=f"{percent(curves.base_rate)} positive",
         left=LEFT,
     )
+
+
+def _costs(costs: Costs) -> str:
+    """What errors cost, or how many rows are flagged."""
+    if costs.capacity is not None:
+        return f"{percent(costs.capacity)} of rows are flagged"
+    positive, negative = significant(costs.false_positive), significant(costs.false_negative)
+    return f"false positives cost {positive}, false negatives {negative}"
 
 
 def _reference(key: str, x: Values, y: Values, name: str, hover: str, dash: Dash = "dot") -> Layer:

@@ -13,6 +13,7 @@ from calib.figures.axes import padded
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import HOVER_TEXT, Layer, Subject, reference, subject, whiskers
 from calib.figures.panels import forest
+from calib.figures.words import details
 from calib.metrics import matrix_metrics
 from calib.text import escaped, with_interval
 
@@ -101,6 +102,8 @@ def _forest(
         ],
         f"{label} of each method minus that of the uncalibrated scores, with intervals. "
         f"{analysis.recommendation.sentence}",
+        title=f"Change in {label[0].lower()}{label[1:]}",
+        details=details(analysis),
         of=(metric, analysis.data.name),
         view=metric,
         left=20 + round(6.8 * max(map(len, labels), default=0)),

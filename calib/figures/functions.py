@@ -30,7 +30,7 @@ from calib.figures.layers import (
 from calib.figures.panels import square, stacked
 from calib.figures.reliability import histogram_layer
 from calib.figures.theme import LINE_WIDTH, MethodStyle, faded, style_of
-from calib.figures.words import verdicts
+from calib.figures.words import binning, details, verdicts
 from calib.numerics.arrays import FloatArray
 from calib.text import escaped, significant
 
@@ -132,6 +132,8 @@ def functions_chart(
         layers,
         f"{function_findings(analysis).sentence}. Calibration functions and observed frequencies "
         f"of the {observed.name.lower()}. {verdicts(analysis, methods)}",
+        title="Calibration functions",
+        details=details(analysis, binning(analysis)),
         of=(analysis.data.name, rows),
         notes=notes,
         view=axis,
@@ -281,7 +283,15 @@ def compact_logit_chart(analysis: Analysis) -> Chart:
     )
     panels = square(LINEAR.axis("Score"), LINEAR.axis("Transformed score"), SMALL_SIDE)
     alt = _compact_logit_alt(used)
-    return draw("compact logit", panels, [*layers, transform], alt, of=(used.epsilon,))
+    return draw(
+        "compact logit",
+        panels,
+        [*layers, transform],
+        alt,
+        of=(used.epsilon,),
+        title="Compact logit",
+        details=f"ε = {significant(used.epsilon, 2)}",
+    )
 
 
 def _compact_logit_alt(used: CompactLogitCurve) -> str:

@@ -46,7 +46,7 @@ class Words:
         return across * letters, upward * len(self.lines)
 
     def notes(self, left: float, bottom: float, point: float) -> list[Note]:
-        """The lines, the lowest at the bottom.
+        """The lines from the top down.
 
         They are held at the side of the point that they name, because a wider panel has more room.
         """
@@ -55,11 +55,11 @@ class Words:
         anchor: Literal["left", "right"] = "right" if at_right else "left"
         x = left + width if at_right else left
         first = f"<b>{self.lines[0]}</b>" if self.is_name else self.lines[0]
-        step, n = LINE_HEIGHT / self.panel[1], len(self.lines)
-        up = [bottom + (i + 0.5) * step for i in reversed(range(n))]
-        colors = [self.color, *(None for _ in self.lines[1:])]
-        texts = zip(up, (first, *self.lines[1:]), colors, strict=True)
-        return [Note(x, at, text, anchor, color) for at, text, color in texts]
+        middle, above = bottom + self.size[1] / 2, LINE_HEIGHT * (len(self.lines) - 1) / 2
+        return [
+            Note(x, middle, text, anchor, None if i else self.color, above - LINE_HEIGHT * i)
+            for i, text in enumerate((first, *self.lines[1:]))
+        ]
 
 
 def directly(layers: Sequence[Layer], panels: Panels) -> tuple[list[Layer], list[Note]]:

@@ -186,6 +186,15 @@ class Note:
     text: str
     xanchor: Literal["left", "right"]
     color: str | None = None
+    up: float = 0.0  # Pixels above the point.
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """The name of a chart, and the rows, bins and level below it."""
+
+    title: str = ""
+    details: str = ""
 
 
 def area(

@@ -19,7 +19,7 @@ from calib.figures.layers import method as method_of
 from calib.figures.panels import Panels, one, stacked
 from calib.figures.theme import MethodStyle, style_of
 from calib.numerics.arrays import FloatArray
-from calib.text import number, significant
+from calib.text import number, plural, significant
 
 LEFT = 74
 # Pixels: the width, and the heights of both panels, with the gap between them.
@@ -80,7 +80,17 @@ def lambda_path_chart(analysis: Analysis, method: str) -> Chart:
     panels = _over_parameter(across, _loss_axis("Cross-validated loss", ends), degrees)
     file = (analysis.data.name, method)
     alt = _lambda_alt(result, path)
-    return draw("lambda path", panels, layers, alt, of=file, view=method, left=LEFT)
+    return draw(
+        "lambda path",
+        panels,
+        layers,
+        alt,
+        of=file,
+        view=method,
+        left=LEFT,
+        title=f"Loss of {of.name} by penalty",
+        details=plural(analysis.data.n_rows, "row"),
+    )
 
 
 def _lambda_alt(result: MethodResult, path: LambdaPath) -> str:
@@ -134,7 +144,16 @@ def epsilon_chart(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> Chart:
     panels = _over_parameter(log_axis("ε", curves[0].epsilon), loss, rows)
     layers = [rule, *losses, outside]
     name = analysis.data.name
-    return draw("epsilon", panels, layers, _epsilon_alt(analysis, drawn), of=(name,), left=LEFT)
+    return draw(
+        "epsilon",
+        panels,
+        layers,
+        _epsilon_alt(analysis, drawn),
+        title="Log loss by epsilon",
+        details=plural(analysis.data.n_rows, "row"),
+        of=(name,),
+        left=LEFT,
+    )
 
 
 def _with_use(analysis: Analysis, curve: EpsilonCurve) -> EpsilonCurve:
@@ -230,6 +249,8 @@ def clipping_chart(clipping: Clipping) -> Chart:
         f"{number(clipping.best.log_loss.value)} clipped at the best bound, "
         f"{significant(clipping.best.p_min)}, "
         f"{number(clipping.calibrated.value)} after {CALIBRATORS[clipping.calibrator].label}.",
+        title="Log loss of clipped scores",
+        details="held-out, all classes",
         of=(clipping.calibrator,),
         left=70,
     )

@@ -30,7 +30,7 @@ from calib.figures.panels import timeline
 from calib.figures.theme import DOUBT, OUTCOME, MethodStyle, faded
 from calib.figures.words import KS
 from calib.numerics.arrays import BoolArray, FloatArray
-from calib.text import between, count, escaped, number, p_value
+from calib.text import between, count, escaped, number, p_value, plural
 
 PANEL_HEIGHT, GAP = 120, 30
 MAX_TICKS, MARGIN = 5, 0.03
@@ -104,7 +104,18 @@ def period_chart(
         if name in IDEAL
     ]
     alt, unit = _alt(tables, first), first.unit
-    return draw("periods", panels, layers, alt, of=(unit,), view=unit, top=TOP + TITLE_ROW, left=62)
+    return draw(
+        "periods",
+        panels,
+        layers,
+        alt,
+        title="Calibration over time",
+        details=f"{plural(int(first.rows.sum()), 'row')} in {plural(len(first), 'period')}",
+        of=(unit,),
+        view=unit,
+        top=TOP + TITLE_ROW,
+        left=62,
+    )
 
 
 def _shaded(

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from calib.figures.axes import PanelAxis
-from calib.figures.layers import Arrow, Bars, Layer, Line, Marker, Note
+from calib.figures.layers import Arrow, Bars, Heading, Layer, Line, Marker, Note
 from calib.figures.panels import AxisNames, Panels, SharedTitles
-from calib.figures.theme import GRID, TITLE_SIZE, readable
+from calib.figures.theme import GRID, HEADING_SIZE, PALE, TITLE_SIZE, readable
 
 Dictionary = dict[str, Any]
 
@@ -93,6 +93,17 @@ def notes(panels: Panels, arrows: Sequence[Arrow], notes: Sequence[Note]) -> lis
     ]
 
 
+def heading(shown: Heading, left: float, top: float) -> list[Dictionary]:
+    """Two lines in the upper left corner, `left` and `top` pixels from the plot area."""
+    if not shown.title:
+        return []
+    place = {"xref": "paper", "yref": "paper", "x": 0, "y": 1, "xanchor": "left"}
+    place |= {"xshift": -left, "yanchor": "middle", "showarrow": False}
+    title = {"text": f"<b>{shown.title}</b>", "yshift": top - 12, "font": {"size": HEADING_SIZE}}
+    details = {"text": shown.details, "yshift": top - 31, "font": {"size": TITLE_SIZE}}
+    return [place | title, place | details | {"opacity": PALE}]
+
+
 def _title(text: str, names: AxisNames) -> Dictionary:
     """A title above a panel, at its left edge wherever that is."""
     return {
@@ -141,4 +152,4 @@ def _note(note: Note, across: PanelAxis) -> Dictionary:
         # Mixed with the colour of the page's text, it can be read on light and on dark.
         text = f'<span style="color: {readable(note.color)}">{text}</span>'
     place = {"x": x, "y": note.y, "text": text, "xanchor": note.xanchor}
-    return place | {"showarrow": False, "font": {"size": 12}}
+    return place | {"yshift": note.up, "showarrow": False, "font": {"size": 12}}

@@ -29,9 +29,9 @@ from calib.figures.layers import (
 from calib.figures.layers import band as band_layer
 from calib.figures.panels import square, stacked
 from calib.figures.theme import GREY, OUTCOME, MethodStyle, faded
-from calib.figures.words import axis_titles, verdicts, without_band
+from calib.figures.words import axis_titles, binning, details, verdicts, without_band
 from calib.numerics.arrays import FloatArray
-from calib.text import count, escaped, shortened, span
+from calib.text import count, escaped, level, shortened, span
 
 SIDE, GAP, HISTOGRAM_HEIGHT, OVERLAY_SIDE = 380, 14, 76, 330
 # The curves of an overlay are not methods, but more colours could not be distinguished.
@@ -121,6 +121,8 @@ def reliability_chart(
         stacked(across, panels, SIDE, GAP, square=True),
         layers,
         f"Reliability diagram, {', '.join(drawn)}. {verdicts(analysis, methods)}",
+        title="Reliability diagram",
+        details=details(analysis, binning(analysis)),
         of=(analysis.data.name, settings.n_bins, settings.strategy),
         view=axis,
         selectable=True,
@@ -203,4 +205,13 @@ def overlay_chart(curves: Mapping[str, ReliabilityCurve], alt: str = "") -> Char
     layers += few_entry(curve.few for curve in curves.values())
     across, upward = map(LINEAR.axis, ("Mean predicted probability", "Observed frequency"))
     alt = alt or f"Reliability diagrams of {len(curves)} slices: {', '.join(curves)}."
-    return draw("overlay", square(across, upward, OVERLAY_SIDE), layers, alt, of=list(curves))
+    at = level(next(iter(curves.values())).confidence_level)
+    return draw(
+        "overlay",
+        square(across, upward, OVERLAY_SIDE),
+        layers,
+        alt,
+        title="Reliability diagrams",
+        details=f"{at} intervals",
+        of=list(curves),
+    )

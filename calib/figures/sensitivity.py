@@ -11,7 +11,8 @@ from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import Layer, Line, Subject, area, reference
 from calib.figures.panels import TIMELINE_WIDTH, Panels, one
 from calib.figures.theme import MethodStyle, faded
-from calib.text import between, level, number
+from calib.figures.words import details
+from calib.text import between, escaped, level, number
 from calib.uncertainty import Estimate
 
 HEIGHT, LEFT = 210, 66
@@ -76,6 +77,8 @@ def sensitivity_chart(
         f"{_range(sensitivity.quantile)} with quantile bins, {_range(sensitivity.uniform)} with "
         f"uniform ones; {number(now.value)} with {settings.n_bins} {settings.strategy} bins as "
         "chosen.",
+        title=f"ECE of {escaped(result.label)} by number of bins",
+        details=details(analysis),
         of=(analysis.data.name, method),
         view=method,
         left=LEFT,

@@ -29,7 +29,17 @@ from calib.figures.panels import forest
 from calib.figures.slice_words import MAX_IN_ORDER, in_reading_order
 from calib.figures.theme import DOUBT, FRAME, faded, style_of
 from calib.numerics.arrays import IntArray
-from calib.text import between, count, escaped, p_value, probability, shortened, signed
+from calib.text import (
+    between,
+    count,
+    escaped,
+    level,
+    p_value,
+    plural,
+    probability,
+    shortened,
+    signed,
+)
 
 WIDTH, ROW_HEIGHT = 460, 30
 
@@ -85,6 +95,8 @@ def slice_chart(
         forest("Observed − predicted", limits, labels, WIDTH, height * max(len(shown), 2)),
         [*layers, *few_entry([first.few[shown]])],
         _alt(gaps),
+        title="Observed minus predicted, by slice",
+        details=f"{plural(len(shown), 'slice')} · {level(first.confidence_level)} intervals",
         left=24 + round(6.8 * max(map(len, names))),
     )
 

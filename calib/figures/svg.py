@@ -19,7 +19,7 @@ from calib.figures.axes import PERCENT_TICKS, PanelAxis, power
 from calib.figures.chart import Chart
 from calib.figures.layers import Arrow, Bars, Layer, Line, Marker, Note
 from calib.figures.panels import AxisNames, SharedTitles
-from calib.figures.theme import DASHES, GREY, SYMBOLS, readable
+from calib.figures.theme import DASHES, GREY, HEADING_SIZE, PALE, SYMBOLS, readable
 from calib.figures.words import BOLD, unmarked
 from calib.numerics.estimate import Estimate
 from calib.text import percent, with_interval
@@ -39,12 +39,17 @@ def to_svg(chart: Chart) -> str:
         parts += plot.clipped([drawn for layer in layers for drawn in _layer(layer, plot)])
     for plot in plots:
         if title := chart.panels.titles.get(plot.names):
-            parts.append(_text(title, plot.left, plot.top - 3, "start", TEXT_SIZE))
+            look = _weight(title)
+            parts.append(_text(title, plot.left, plot.top - 5, "start", TEXT_SIZE, look=look))
     if titles := chart.panels.shared_titles:
         parts += _shared_titles(titles, plots)
     parts += [_arrow(arrow, plots[0]) for arrow in chart.arrows]
     parts += [_note(note, plots[0]) for note in chart.notes]
     parts += _legend(chart)
+    if chart.heading.title:
+        bold, pale = ' font-weight="650"', f' fill-opacity="{PALE}"'
+        parts.append(_text(chart.heading.title, 0, 17, "start", HEADING_SIZE, look=bold))
+        parts.append(_text(chart.heading.details, 0, 35, "start", look=pale))
     size = f'width="{chart.width}" height="{chart.height}"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" class="plot" {size} '
@@ -296,11 +301,16 @@ def _arrow(arrow: Arrow, plot: Plot) -> str:
 
 def _note(note: Note, plot: Plot) -> str:
     anchor = {"left": "start", "right": "end"}[note.xanchor]
-    look = ' font-weight="650"' if BOLD.search(note.text) else ""
+    look = _weight(note.text)
     if note.color:
         look += f' fill="{readable(note.color)}"'
-    x, y = plot.x([note.x])[0], plot.y([note.y])[0] + 4
+    x, y = plot.x([note.x])[0], plot.y([note.y])[0] + 4 - note.up
     return _text(note.text, x, y, anchor, TEXT_SIZE, look=look)
+
+
+def _weight(words: str) -> str:
+    """The weight of words that are bold for Plotly."""
+    return ' font-weight="650"' if BOLD.search(words) else ""
 
 
 def _shared_titles(titles: SharedTitles, plots: Sequence[Plot]) -> list[str]:

@@ -18,7 +18,9 @@ BAND = "rgba(127, 127, 127, 0.20)"
 # The edge of filled markers has the colour of a light page. A dark page gives it its own colour.
 RIM = "#FFFFFF"
 LINE_WIDTH = 2.25
-TICK_SIZE, TITLE_SIZE = 12, 13
+TICK_SIZE, TITLE_SIZE, HEADING_SIZE = 12, 13, 15
+# The second line of a heading is paler than the text.
+PALE = 0.8
 INK = "#10161C"
 # The colour of observed outcomes. No method has it, because charts draw both.
 OUTCOME = "#AA3377"

@@ -32,6 +32,18 @@ def unmarked(words: str) -> str:
     return unescape(BOLD.sub("", words).replace("<br>", " "))
 
 
+def details(analysis: Analysis, *more: str) -> str:
+    """The second line of a chart's heading: the rows, what else is shown, and the level."""
+    at = level(analysis.settings.confidence_level)
+    return " · ".join([plural(analysis.data.n_rows, "row"), *more, f"{at} intervals"])
+
+
+def binning(analysis: Analysis) -> str:
+    """How scores are binned."""
+    settings = analysis.settings
+    return f"{settings.n_bins} {settings.strategy} bins"
+
+
 def band_name(curve: ReliabilityCurve) -> str:
     """The consistency band in a legend, whose columns are as wide as its longest name."""
     kind = "consistency" if curve.band == "per_bin" else "simultaneous"

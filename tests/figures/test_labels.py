@@ -50,6 +50,7 @@ def test_names_are_inside_the_panel_and_apart_from_each_other(analysis, build):
                 (note.y, y_axis, height),
             )
         )
+        middle += note.up
         width = LETTER * len(unmarked(note.text))
         left -= width if note.xanchor == "right" else 0.0
         boxes.append((left, middle, left + width))
