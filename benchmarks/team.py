@@ -34,15 +34,25 @@ MAX_RATIO = 1.5
 
 
 @contextmanager
-def server(n_replicas: int, *sources: str) -> Iterator[str]:
-    """The address of a team's server, which has no results yet."""
+def server(n_replicas: int, *sources: str) -> Iterator[replicas.Replicas]:
+    """A team's server, which has no results yet."""
     with tempfile.TemporaryDirectory() as name:
         folder, environment = Path(name), {"STREAMLIT_LOGGER_ENABLE_RICH": "false"}
         port = harness.free_port()
         with replicas.running(folder, port, environment, *sources, count=n_replicas) as team:
-            yield team.url
+            yield team
             for log in team.logs:
                 assert "Traceback" not in log.read_text(errors="replace")
+
+
+def cpu_seconds(team: replicas.Replicas) -> float:
+    """Processor time that the servers and the processes that read their files have taken."""
+    total = 0
+    for server in team.servers:
+        # The name of the program is in parentheses, and may contain spaces.
+        fields = Path(f"/proc/{server.pid}/stat").read_text().rpartition(")")[2].split()
+        total += sum(map(int, fields[11:15]))
+    return total / os.sysconf("SC_CLK_TCK")
 
 
 def at_once(n_people: int, act: Callable[[int], float]) -> list[float]:
@@ -102,15 +112,16 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "served.csv"
         source.write_text(texts[0])
-        with server(given.replicas, str(source)) as url:
-            alone = opened(url)
-        with server(given.replicas, str(source)) as url:
-            ratio = said("the operator's data", at_once(n_people, lambda _: opened(url)), alone)
-    with server(given.replicas) as url:
-        (one,) = came(url, 1)
+        with server(given.replicas, str(source)) as team:
+            alone = opened(team.url)
+        with server(given.replicas, str(source)) as team:
+            waited = at_once(n_people, lambda _: opened(team.url))
+            ratio = said("the operator's data", waited, alone)
+    with server(given.replicas) as team:
+        (one,) = came(team.url, 1)
         alone = dropped(one, texts[-1])
         one.close()
-        people = came(url, n_people)
+        people = came(team.url, n_people)
         said("the same file", at_once(n_people, lambda i: dropped(people[i], texts[0])), alone)
         for person in people:
             person.open("data")
@@ -118,12 +129,17 @@ def main() -> int:
             "a file of their own", at_once(n_people, lambda i: dropped(people[i], texts[i])), alone
         )
         for what, movers in (("one", people[:1]), ("all", people)):
+            before = cpu_seconds(team)
             with ThreadPoolExecutor(n_people) as pool:
                 moves = list(pool.map(move, movers, count(), repeat(given.seconds)))
-            waited = np.array([wait for waits in moves for wait in waits])
-            half, slow = np.percentile(waited, [50, 95])
+            steps = [wait for waits in moves for wait in waits]
+            each = 1000 * (cpu_seconds(team) - before) / len(steps)
+            half, slow = 1000 * np.percentile(steps, [50, 95])
             words = f"{what} of them move the slider"
-            print(f"{words:34} median {1000 * half:5.0f} ms, 95th percentile {1000 * slow:5.0f} ms")
+            print(
+                f"{words:34} median {half:5.0f} ms, 95th percentile {slow:5.0f} ms; "
+                f"{each:3.0f} ms of the processor each"
+            )
         for person in people:
             person.close()
     return int(n_people == PEOPLE and given.replicas == 1 and ratio > MAX_RATIO)
