@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -40,6 +42,15 @@ SERVER_ADDRESS = """(() => {
   const path = location.pathname, place = path.replace(/\\/+$/, "").split("/");
   if (!path.endsWith("/") && %s.includes(place.at(-1))) place.pop();
   window.__streamlit = { BACKEND_BASE_URL: location.origin + place.join("/") + "/" };
+})();"""
+# Streamlit loads the script of charts with the first chart, which then waits for its 5 MB. Overview
+# has no such chart, so the browser loads and compiles it once that page is drawn.
+CHART_SCRIPT = "static/js/PlotlyChart.*.js"
+LOAD_LATER = """(function later() {
+  const script = document.createElement("link");
+  Object.assign(script, { rel: "modulepreload", href: "./%s" });
+  const drawn = document.querySelector("[data-test-script-state=notRunning] .st-key-navigation");
+  drawn ? requestIdleCallback(() => document.head.append(script)) : setTimeout(later, 250);
 })();"""
 
 
@@ -121,9 +132,18 @@ def styled_document(document: bytes, css: str, pages: Collection[str]) -> bytes:
 
     `pages` are the last parts of the addresses of pages.
     """
-    script = f"<script>{SERVER_ADDRESS % json.dumps(list(pages))}</script>".encode()
+    scripts = SERVER_ADDRESS % json.dumps(list(pages)) + LOAD_LATER % chart_script()
+    script = f"<script>{scripts}</script>".encode()
     document = document.replace(BODY_END, f"<style>{css}</style>".encode() + BODY_END)
     return document.replace(HEAD, HEAD + script, 1)
+
+
+@cache
+def chart_script() -> str:
+    """The address of the script of Plotly's charts, whose name changes with each release."""
+    folder = Path(st.__file__).parent / "static"
+    (path,) = folder.glob(CHART_SCRIPT)
+    return path.relative_to(folder).as_posix()
 
 
 def options_of_environment(environ: Mapping[str, str]) -> dict[str, Any]:

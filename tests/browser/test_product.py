@@ -4,7 +4,7 @@ import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from calib.ui.session.choices import CHOICES, LINK_NAMES
 from calib.ui.session.page_list import GROUPS, MATRIX_PAGES, PAGES
@@ -216,3 +216,21 @@ def test_folds_and_seed_can_be_changed_where_their_effect_is_said(page: Page):
     settle(page)
     assert address(page)["folds"] == "4"
     expect(page.get_by_text("Metrics use 4-fold cross-fitting").first).to_be_visible()
+
+
+def test_the_script_of_charts_arrives_after_overview_for_the_next_page(
+    browser: Browser, app_url: str
+) -> None:
+    # The tab that tests share has the script already.
+    with browser.new_context(base_url=app_url) as context:
+        tab, asked = context.new_page(), list[str]()
+        tab.on("request", lambda request: asked.append(request.url))
+        with tab.expect_request(re.compile("PlotlyChart")):
+            tab.goto("/")
+            by_key(tab, "answer").get_by_role("heading").first.wait_for()
+            assert not any("PlotlyChart" in url for url in asked)
+        settle(tab)
+        assert tab.locator(".js-plotly-plot").count() == 0
+        by_key(tab, "navigation").get_by_role("link", name="Functions", exact=True).click()
+        tab.locator(".js-plotly-plot").first.wait_for()
+        assert sum("PlotlyChart" in url for url in asked) == 1

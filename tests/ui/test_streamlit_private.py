@@ -179,6 +179,19 @@ def test_the_document_has_the_places_and_the_scripts_read_the_address() -> None:
     assert any("__streamlit" in text and "BACKEND_BASE_URL" in text for text in texts)
 
 
+@assumption("static/static/js, and data-test-script-state in its scripts")
+def test_the_script_of_charts_has_one_file_that_is_loaded_with_the_first_chart() -> None:
+    path = private.chart_script()
+    script = (FOLDER / "static" / path).read_text(encoding="utf-8")
+    assert "plotly.js" in script
+    document = (FOLDER / "static" / "index.html").read_text(encoding="utf-8")
+    assert Path(path).name not in document
+    assert path in private.styled_document(document.encode(), "", []).decode()
+    texts = [file.read_text(encoding="utf-8") for file in (FOLDER / "static").rglob("*.js")]
+    assert any("data-test-script-state" in text for text in texts)
+    assert any(f"import(`./{Path(path).name}`)" in text for text in texts)
+
+
 @assumption("ConfigOption in config_option.py and get_config_options in config.py")
 def test_options_name_their_variable_and_type() -> None:
     environ = {
