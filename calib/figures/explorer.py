@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from calib.analysis import Analysis, MethodResult
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.data.cells import ScoreCells
+from calib.figures.axes import AxisKind
 from calib.figures.chart import file_name
 from calib.figures.layers import FULL_DOT_AREA, MIN_DOT_SIZE
 from calib.figures.theme import BAND, DASHES, FRAME, GREY, GRID, SYMBOLS, MethodStyle, style_of
@@ -29,6 +30,8 @@ from calib.numerics.few_cells import cell_runs
 FOLDER = Path(__file__).parent
 # The script computes these from the score and the weights of a cell, but cannot for runs of cells.
 RUN_COLUMNS = ("low", "score_sum", "variance")
+# Below this base rate nearly all scores are in a corner of linear axes.
+MIN_LINEAR_BASE_RATE = 0.05
 
 
 @cache
@@ -93,6 +96,11 @@ def explorer_data(
         "widest_band": MAX_BAND_WIDTH,
         "file": file_name("reliability", analysis.data.name),
     }
+
+
+def automatic_axis(analysis: Analysis) -> AxisKind:
+    """Log-odds axes if positives are so rare that linear axes show all scores in one corner."""
+    return "logit" if analysis.data.base_rate < MIN_LINEAR_BASE_RATE else "linear"
 
 
 def explorer_bytes(data: Mapping[str, Any]) -> tuple[str, bytes]:

@@ -11,7 +11,7 @@ from calib.analysis.verdict import SIGNIFICANCE
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.estimates import MethodMetrics
 from calib.figures.cumulative_difference import cumulative_difference_chart
-from calib.figures.explorer import explorer_data
+from calib.figures.explorer import automatic_axis, explorer_data
 from calib.figures.summary import advised
 from calib.figures.words import KS
 from calib.metrics import matrix_metrics
@@ -317,7 +317,7 @@ def _explorer(report: Contents) -> dict[str, Any] | None:
     chosen = {
         "strategy": settings.strategy,
         "n_bins": settings.n_bins,
-        "axis": "linear",
+        "axis": automatic_axis(report.analysis),
         "hidden": [],
         "shown": list(shown_methods(report.analysis)),
         "range": None,

@@ -6,7 +6,7 @@ from calib.analysis import analyze
 from calib.crossfit.settings import Settings
 from calib.curves.sensitivity import ece_sensitivity
 from calib.data.predictions import Predictions
-from calib.ui.pages.reliability.how_to_read import runs, sensitivity_sentence
+from calib.ui.pages.reliability.how_to_read import runs, sensitivity_words
 
 KEY = "uncalibrated"
 
@@ -21,8 +21,12 @@ def scored(n, power):
     return analysis, ece_sensitivity(held_out.cells[KEY], held_out.replicates[KEY])
 
 
+def words(analysis, found):
+    return ". ".join(sensitivity_words(analysis, found, KEY))
+
+
 def test_a_clear_conclusion_does_not_depend_on_the_bins(texts):
-    said = sensitivity_sentence(*scored(1500, 2.0), KEY)
+    said = words(*scored(1500, 2.0))
     texts.shown(said)
     assert "rejects calibration (p < 0.001 after Holm's correction)" in said
 
@@ -30,17 +34,17 @@ def test_a_clear_conclusion_does_not_depend_on_the_bins(texts):
 def test_no_evidence_does_not_depend_on_them_either(texts):
     analysis, found = scored(300, 1.0)
     assert found.share == 0.0
-    said = sensitivity_sentence(analysis, found, KEY)
+    said = words(analysis, found)
     texts.shown(said)
     texts.shown(said)
     floor = analysis.uncalibrated.metrics["ece_quantile"].noise_floor
-    assert f"A calibrated model of this size shows {floor:.4f} on average." in said
+    assert f"(chance level {floor:.4f})" in said
 
 
 def test_a_weak_conclusion_says_where_it_changes(texts):
     analysis, found = scored(1500, 1.2)
     assert found.flips
-    said = sensitivity_sentence(analysis, found, KEY)
+    said = words(analysis, found)
     texts.shown(said)
     for curve in (found.quantile, found.uniform):
         assert f"{curve.strategy} bins" in said
@@ -49,7 +53,7 @@ def test_a_weak_conclusion_says_where_it_changes(texts):
 def test_one_number_of_bins_of_many_makes_no_conclusion_depend_on_them(texts):
     analysis, found = scored(1500, 1.12)
     assert 0.0 < found.share <= 0.05
-    said = sensitivity_sentence(analysis, found, KEY)
+    said = words(analysis, found)
     texts.shown(said)
     assert "depends" not in said
 

@@ -8,11 +8,11 @@ from calib.analysis import Analysis, LiveAnalysis
 from calib.analysis.miscalibration import Kind, view_words
 from calib.analysis.verdict import Verdict
 from calib.figures.axes import AxisKind
+from calib.figures.explorer import automatic_axis
 from calib.text import joined, percent, plain
 from calib.ui.session import choices, results
 from calib.ui.session.session import Session
 
-RARE = 0.05  # With a lower base rate, nearly all scores are in a corner of linear axes.
 NO_EVIDENCE = "no evidence against calibration"
 IN_PLAIN_WORDS: Mapping[Kind, str] = {
     "overconfident": "too extreme",
@@ -42,11 +42,6 @@ def in_plain_words(verdict: Verdict, *, top_label: bool = False) -> str:
         return "inconclusive"
     # A confidence is a probability that is high or low, and cannot be too extreme on both sides.
     return verdict.kind if top_label else IN_PLAIN_WORDS.get(verdict.kind, verdict.kind)
-
-
-def automatic_axis(analysis: Analysis) -> AxisKind:
-    """Log-odds axes if positives are so rare that linear axes show all scores in one corner."""
-    return "logit" if analysis.data.base_rate < RARE else "linear"
 
 
 def axis(session: Session, analysis: Analysis) -> AxisKind:

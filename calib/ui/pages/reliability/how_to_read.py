@@ -10,14 +10,14 @@ from calib.analysis.verdict import SIGNIFICANCE
 from calib.curves.rate import RateCurve
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.curves.sensitivity import Sensitivity, SensitivityCurve
-from calib.figures.words import band_meaning, on_average
-from calib.text import joined, level, number, p_value, plain
+from calib.figures.words import band_meaning
+from calib.text import joined, level, noise_floor, number, p_value, plain
 from calib.ui.session.choices import method_label
 
 MAX_LISTED_STRETCHES = 3
-STABLE = "**The conclusion does not depend on the number of bins.**"
-NEARLY_STABLE = "**Nearly all numbers of bins lead to the same conclusion.**"
-UNSTABLE = "**The conclusion depends on the number of bins.**"
+STABLE = "The conclusion does not depend on the number of bins"
+NEARLY_STABLE = "Nearly all numbers of bins lead to the same conclusion"
+UNSTABLE = "The conclusion depends on the number of bins"
 # If at most this share of binnings disagrees, it may be chance.
 MAX_SHARE_BY_CHANCE = 0.05
 SENSITIVITY = """
@@ -78,7 +78,8 @@ def lines(curves: Sequence[RateCurve]) -> str:
     return "\n".join(LINES[c.kind].format(level(c.confidence_level)).strip() for c in curves)
 
 
-def sensitivity_sentence(analysis: Analysis, sensitivity: Sensitivity, method: str) -> str:
+def sensitivity_words(analysis: Analysis, sensitivity: Sensitivity, method: str) -> tuple[str, str]:
+    """Whether the conclusion depends on the number of bins, as a heading, and the evidence."""
     curves = (sensitivity.quantile, sensitivity.uniform)
     first, last = curves[0].n_bins[0], curves[0].n_bins[-1]
     low = min(float(curve.ece.min()) for curve in curves)
@@ -92,28 +93,30 @@ def sensitivity_sentence(analysis: Analysis, sensitivity: Sensitivity, method: s
         n_more = sum(int(curve.miscalibrated.sum()) for curve in curves)
         n_all = sum(len(curve.n_bins) for curve in curves)
         few = min(sensitivity.share, 1.0 - sensitivity.share) <= MAX_SHARE_BY_CHANCE
-        conclusion = (
-            f"{NEARLY_STABLE if few else UNSTABLE} {size}. It is above what a "
-            f"calibrated model would show by chance in {n_more} of {n_all} binnings: {where}."
+        heading = NEARLY_STABLE if few else UNSTABLE
+        evidence = (
+            f"{size}. It is above what a calibrated model would show by chance in {n_more} of "
+            f"{n_all} binnings: {where}."
         )
     else:
         when = "always" if sensitivity.share == 1.0 else "never"
-        conclusion = f"{STABLE} {size}, {when} above what a calibrated model would show by chance."
+        heading = STABLE
+        evidence = f"{size}, {when} above what a calibrated model would show by chance."
     p = analysis.p_adjusted(method)["ks"]
     rejects = "rejects" if p < SIGNIFICANCE else "does not reject"
     without_bins = (
         f"The KS test, which uses no bins, {rejects} calibration ({p_value(p)} after Holm's "
         "correction)."
     )
-    return f"{conclusion} {_calibrated(analysis, method)} {without_bins}"
+    return heading, f"{evidence} {_with_chosen_bins(analysis, method)} {without_bins}"
 
 
-def _calibrated(analysis: Analysis, method: str) -> str:
+def _with_chosen_bins(analysis: Analysis, method: str) -> str:
     settings = analysis.settings
     now = analysis.methods[method].metrics[f"ece_{settings.strategy}"]
     return (
-        f"With the chosen {settings.n_bins} {settings.strategy} bins it is {number(now.value)}. "
-        f"{on_average(now)}"
+        f"With the chosen {settings.n_bins} {settings.strategy} bins it is {number(now.value)} "
+        f"({noise_floor(now)})."
     )
 
 

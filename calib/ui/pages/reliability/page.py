@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from calib.analysis import Analysis
 from calib.curves.rate import RateKind
+from calib.figures.explorer import automatic_axis
 from calib.figures.reliability import reliability_chart
 from calib.figures.sensitivity import sensitivity_chart
 from calib.figures.words import undrawn, without_band
@@ -58,7 +59,7 @@ def page() -> None:
         binning = widgets.later()
         if not explored:
             methods = widgets.shown_methods(session, analysis)
-            widgets.axis(session, answer.automatic_axis(analysis))
+            widgets.axis(session, automatic_axis(analysis))
         lines = widgets.control(
             session,
             choices.LINES,
@@ -125,7 +126,7 @@ def static_controls(session: Session, model: state.Model) -> None:
         widgets.bins(session)
     with right:
         widgets.shown_methods(session, model.analysis)
-        widgets.axis(session, answer.automatic_axis(model.analysis))
+        widgets.axis(session, automatic_axis(model.analysis))
 
 
 def static_diagrams(chosen: DiagramChoices, model: state.Model, shown: tuple[str, ...]) -> None:
@@ -168,8 +169,9 @@ def reading(chosen: DiagramChoices, model: state.Model, shown: tuple[str, ...]) 
 def sensitivity(session: Session, model: state.Model, method: str) -> None:
     held_out, level = model.analysis.held_out, model.analysis.settings.confidence_level
     sensitivity = session.memo.heavy(results.sensitivity, held_out, method, level)
-    st.markdown("### Sensitivity to the number of bins")
+    heading, evidence = how_to_read.sensitivity_words(model.analysis, sensitivity, method)
+    st.markdown(f"### {heading}")
     strip = sensitivity_chart(model.analysis, sensitivity, method)
     with charts.beside(strip, "chart_sensitivity", [2, 1]):
-        st.markdown(how_to_read.sensitivity_sentence(model.analysis, sensitivity, method))
+        st.markdown(evidence)
         frame.reading(how_to_read.SENSITIVITY, "this chart")
