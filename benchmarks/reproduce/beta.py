@@ -24,6 +24,7 @@ from benchmarks.reproduce.beta_tables import (
 from benchmarks.reproduce.published import NO_VALUE, Measured, Published, Rows, Study
 from benchmarks.reproduce.ranks import Ranking, critical_difference_chart, rank
 from benchmarks.reproduce.sources import find
+from calib.calibrators import CALIBRATORS
 
 TITLE = "Beta calibration"
 SOURCE = (
@@ -103,7 +104,8 @@ def measure_ranks() -> Measured:
             rows += rank_rows(partial(ranked, field, model, metric), ours, other)
             if metric == "log_loss" and field == "six":
                 drawn[f"{MODEL_LABELS[model]}, log loss"] = ours
-    return Measured(tuple(rows), {"beta_ranks": critical_difference_chart(drawn, LABELS)})
+    names = {key: method.name for key, method in CALIBRATORS.items()}
+    return Measured(tuple(rows), {"beta_ranks": critical_difference_chart(drawn, names)})
 
 
 def rank_rows(name: Callable[[str], str], ours: Ranking, other: Ranking | None) -> list[Published]:

@@ -12,7 +12,7 @@ from calib.figures.layers import Layer
 from calib.figures.panels import Panel, SharedTitles, grid
 
 LABEL_PIXELS = 42  # The longest tick label is this wide.
-TICKS = {0.0: "0", 0.5: "0.5", 1.0: "1"}
+TICKS = {0.0: "0%", 0.5: "50%", 1.0: "100%"}
 
 
 def small_multiples(
@@ -36,12 +36,16 @@ def small_multiples(
     scale : Scale
     """
     axis = scale.axis(ticks=TICKS if scale.kind == "linear" else None)
+    if scale.kind == "logit":
+        # All labels would overlap in panels of this size.
+        few = [text if i % 2 else "" for i, text in enumerate(axis.ticktext or ())]
+        axis = replace(axis, ticktext=few)
     placed = grid(
         [Panel(axis, axis, title, square=True) for title in panels],
         columns,
         side,
         side,
-        gaps=(14, 46),
+        gaps=(28, 46),
         shared=True,
         shared_titles=SharedTitles(*titles, left=LABEL_PIXELS),
     )

@@ -11,6 +11,7 @@ import numpy as np
 
 from calib.analysis import Analysis
 from calib.analysis.functions import function_findings
+from calib.calibrators import CALIBRATORS
 from calib.curves.functions import CalibrationFunction, CompactLogitCurve
 from calib.figures.axes import LINEAR, AxisKind, PanelAxis, Scale, scale_for
 from calib.figures.chart import Chart, chart, draw
@@ -188,11 +189,11 @@ def _labels(
 
 def _words(analysis: Analysis, keys: Sequence[str], points: FloatArray) -> Words:
     """The words beside a curve and those that nearly coincide with it."""
-    first, *others = (escaped(analysis.methods[key].label) for key in keys)
+    first, *others = (escaped(CALIBRATORS[key].name) for key in keys)
     if keys[0] != analysis.recommendation.method:
-        return Words((", ".join([first, *others]),), points, is_name=False)
+        return Words((first, *others), points, is_name=False)
     near = [f"nearly the same: {', '.join(others)}"] if others else []
-    return Words((f"{first} (recommended)", *near), points)
+    return Words((first, "recommended", *near), points)
 
 
 def _strip(n_rows: int) -> list[tuple[PanelAxis, int]]:

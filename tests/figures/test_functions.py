@@ -64,8 +64,8 @@ def test_curves_have_their_names_beside_them(analysis, trace):
     advised = dataclasses.replace(analysis, recommendation=advice)
     chart = functions_chart(advised, ("platt", "isotonic", "beta"))
     words = " ".join(note.text for note in chart.notes)
-    assert "<b>Beta (recommended)</b>" in words
-    assert "Isotonic" in words
+    assert "<b>Beta</b> recommended" in words
+    assert {"Isotonic", "Platt scaling (on scores)"} <= {note.text for note in chart.notes}
     names = {layer.label for layer in chart.layers if layer.legend}
     assert not names & {"Platt", "Isotonic", "Beta"}
     strong, pale = trace(chart.figure, "map beta"), trace(chart.figure, "map platt")

@@ -70,6 +70,21 @@ def test_every_exhibit_shows_numbers_and_a_picture_of_the_repository():
     assert published.loc["uncalibrated", "Published"].startswith("0.7448")
 
 
+def test_the_heading_counts_the_numbers_that_agree(tmp_path):
+    assert gallery.heading(tmp_path) == "Published results, reproduced"
+    lines = [
+        "name,published,ours,tolerance,protocol,note,digits,at_most",
+        "near,0.5,0.51,0.02,,,2,False",
+        "a lower loss,0.5,0.3,0.02,,,2,True",
+        "without tolerance,0.5,0.9,,,,2,False",
+        "not published,,0.9,,,,2,False",
+    ]
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    assert gallery.heading(tmp_path).startswith("All 2 published numbers")
+    (tmp_path / "b.csv").write_text("\n".join([lines[0], "far,0.5,0.53,0.02,,,2,False"]))
+    assert gallery.heading(tmp_path).startswith("2 of 3 published numbers")
+
+
 def test_an_installed_package_has_no_pictures_and_says_so(monkeypatch, tmp_path):
     monkeypatch.setattr(gallery, "FOLDER", tmp_path)
     app = start()

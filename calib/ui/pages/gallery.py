@@ -10,9 +10,8 @@ from typing import Any
 
 import streamlit as st
 
-from calib.text import plain
+from calib.text import count, plain
 from calib.ui.layout import frame
-from calib.ui.layout.words import linked
 from calib.ui.session.choices import (
     AXIS,
     EPSILON,
@@ -31,6 +30,8 @@ from calib.ui.session.page_list import PAGES
 from calib.ui.session.serving import app_file
 
 FOLDER = app_file().parent / "docs" / "reproductions"
+# Differences of decimals are rounded in double precision, so a little is added.
+ROUNDING = 1e-12
 MAX_TABLE_PIXELS, MAX_ROWS_IN_FULL = 320, 8
 BETA_FAMILY = ("platt", "logistic", "isotonic", "beta", "beta_am", "beta_ab")
 
@@ -54,7 +55,7 @@ class Opening:
 @dataclass(frozen=True, slots=True)
 class GalleryEntry:
     title: str
-    source: str
+    source: str  # This is Markdown.
     story: str
     openings: tuple[Opening, ...]
     # Titles of tables, by the name of their file among the reproductions.
@@ -67,10 +68,9 @@ class GalleryEntry:
 ENTRIES = (
     GalleryEntry(
         "SplineCalib: smooth calibrators on a compact-logit scale",
-        "Lucena 2018, arXiv:1809.07751",
-        "A calibrator that is a smooth function of the compact logit, a scale that spreads out "
-        "scores near 0 and 1. The table has the paper's log losses on the Adult data. The picture "
-        "shows a random forest before and after calibration.",
+        "Lucena 2018, [arXiv:1809.07751](https://arxiv.org/abs/1809.07751)",
+        "A smooth function of the compact logit, which spreads out scores near 0 and 1. The "
+        "picture shows a random forest before and after calibration.",
         (
             Opening(
                 "forest",
@@ -101,11 +101,9 @@ ENTRIES = (
     ),
     GalleryEntry(
         "KS error: calibration without bins",
-        "Gupta et al. 2021, arXiv:2006.12800",
-        "Sort the rows by score and add up predictions and outcomes. The largest gap between the "
-        "two sums is the KS error; where the gap grows, scores are wrong. The picture shows "
-        "ResNet-110 on CIFAR-10, which is overconfident at nearly all scores. The tables compare "
-        "networks before and after calibration.",
+        "Gupta et al. 2021, [arXiv:2006.12800](https://arxiv.org/abs/2006.12800)",
+        "The largest gap between the sums of predictions and of outcomes, over rows sorted by "
+        "score. ResNet-110 on CIFAR-10 is overconfident at nearly all scores.",
         (
             Opening(
                 "cumulative",
@@ -128,11 +126,10 @@ ENTRIES = (
     GalleryEntry(
         "Beta calibration: one more parameter than Platt scaling",
         "Kull, Silva Filho, Flach 2017",
-        "Platt scaling cannot represent the identity, and it cannot correct overconfident "
-        "probabilities: it is a sigmoid of the score. (Logistic calibration, a sigmoid of the "
-        "log-odds, can do both.) Beta calibration has one parameter more than either. On six UCI "
-        "data sets, with naive Bayes and boosted trees and ten times 5-fold cross-validation, it "
-        "has the best mean rank by log loss among uncalibrated, Platt, isotonic and beta.",
+        "Platt scaling (on scores) cannot represent the identity; logistic calibration (on "
+        "log-odds) can. Beta calibration has one parameter more than either, and the best mean "
+        "rank by log loss on six UCI data sets among uncalibrated, Platt scaling, isotonic and "
+        "beta.",
         (
             Opening(
                 "beta", "Compare the beta family", "Compare", "naive_bayes", {METHODS: BETA_FAMILY}
@@ -152,9 +149,8 @@ ENTRIES = (
     GalleryEntry(
         "A rare event and a re-weighted model",
         "Richardson, Pospisil 2021, The Unofficial Google Data Science Blog",
-        "A model was trained with a large weight on rare events. Its ranking is good, but its "
-        "probabilities are far too high. Dividing the odds by the weight corrects nearly all of "
-        "it. Strictly increasing calibrators leave AUC unchanged (to 8 digits).",
+        "Trained with a large weight on rare events, a model ranks well, but its probabilities "
+        "are far too high. Dividing the odds by the weight corrects nearly all of it.",
         (
             Opening(
                 "rare_event",
@@ -176,9 +172,8 @@ ENTRIES = (
     GalleryEntry(
         "The expected calibration error by hand",
         "A blog post on the ECE with two worked examples",
-        "With three bins, the ECE of the ten rows is 0.241 and that of the ten labels 0.194. The "
-        "code in the post has one bin too few, because it passes the number of bins as the number "
-        "of edges: it gives 0.103 and 0.042.",
+        "With three bins, the ECE of the ten rows is 0.241 and that of the ten labels 0.194. "
+        "The code in the post has one bin too few and gives 0.103 and 0.042.",
         (
             Opening(
                 "ten_rows",
@@ -201,10 +196,11 @@ ENTRIES = (
     ),
     GalleryEntry(
         "CORP: let the data choose the bins",
-        "Dimitriadis, Gneiting, Jordan 2021, doi:10.1073/pnas.2016191118",
-        "Isotonic regression gives a reliability diagram that needs no bins, and an exact "
-        "decomposition of the Brier score into miscalibration, discrimination and uncertainty. "
-        "All thirty published numbers are reproduced: rain in Niamey, solar flares, recidivism.",
+        "Dimitriadis, Gneiting, Jordan 2021, "
+        "[doi:10.1073/pnas.2016191118](https://doi.org/10.1073/pnas.2016191118)",
+        "Isotonic regression gives a reliability diagram without bins, and an exact "
+        "decomposition of the Brier score. The data are rain in Niamey, solar flares and "
+        "recidivism.",
         (
             Opening(
                 "corp",
@@ -223,15 +219,10 @@ ENTRIES = (
 
 def page() -> None:
     session = frame.begin("Gallery")
-    st.markdown("## Gallery")
-    st.markdown(
-        "Published results, reproduced. Each entry has data to open in the app, and the published "
-        "numbers beside ours. See `docs/reproductions.md` for details and deviations."
-    )
+    st.markdown(f"## {heading(FOLDER)}")
     if session.upload is not None:
         st.caption(
-            "An example that you open here replaces your file. Upload the file again on the Data "
-            "page."
+            "An example that you open here replaces your file. The menu of the data opens it again."
         )
     for shown in ENTRIES:
         opened = show_entry(shown)
@@ -240,13 +231,27 @@ def page() -> None:
             st.switch_page(PAGES[opened.page])
 
 
+def heading(folder: Path) -> str:
+    """How many of the published numbers ours agree with."""
+    agrees = [
+        abs(float(line["ours"]) - float(line["published"])) <= float(line["tolerance"]) + ROUNDING
+        or (line["at_most"] == "True" and float(line["ours"]) <= float(line["published"]))
+        for path in sorted(folder.glob("*.csv"))
+        for line in _lines(path)
+        if line["published"] and line["tolerance"]
+    ]
+    if not agrees:
+        return "Published results, reproduced"
+    which = f"All {count(len(agrees))}" if all(agrees) else f"{sum(agrees)} of {len(agrees)}"
+    return f"{which} published numbers with a tolerance are reproduced"
+
+
 def show_entry(entry: GalleryEntry) -> Opening | None:
     """Draw one paper; returns the opening whose button was pressed."""
     st.markdown(f"### {entry.title}")
     words, picture = st.columns([2, 3], gap="large")
     with words:
-        st.markdown(entry.story)
-        st.html(f"<small>{linked(entry.source)}</small>")
+        st.markdown(f"{entry.story}  \n:small[{entry.source}]")
         pressed = None
         for opening in entry.openings:
             if st.button(opening.label, key=f"open_{opening.key}", icon=":material/arrow_forward:"):
@@ -259,7 +264,8 @@ def show_entry(entry: GalleryEntry) -> Opening | None:
     with picture:
         path = FOLDER / f"{entry.picture}.svg"
         if path.is_file():
-            st.image(str(path), alt=entry.alt, width="content")
+            with st.container(key=f"picture_{entry.picture}"):
+                st.image(str(path), alt=entry.alt, width="content")
         else:
             st.caption("The picture and the numbers are in the project's repository only.")
     return pressed
@@ -280,8 +286,7 @@ def _table(name: str, path: Path) -> None:
 
 def read_numbers(path: Path) -> tuple[dict[str, list[str]], list[str]]:
     """Columns of published numbers and ours, rounded to their digits, and notes."""
-    with path.open(newline="", encoding="utf-8") as file:
-        lines = list(csv.DictReader(file))
+    lines = _lines(path)
     columns: dict[str, list[str]] = {
         "Number": [line["name"] for line in lines],
         # The published text may have fewer digits than `digits`: then it is shown as it was
@@ -293,6 +298,11 @@ def read_numbers(path: Path) -> tuple[dict[str, list[str]], list[str]]:
     }
     notes = [f"{plain(line['name'])}: {plain(line['note'])}" for line in lines if line["note"]]
     return {name: values for name, values in columns.items() if any(values)}, notes
+
+
+def _lines(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
 
 
 def _rounded(line: Mapping[str, str], name: str) -> str:
