@@ -56,18 +56,18 @@ PANELS_READING = (
 
 def page() -> None:
     session = frame.begin("Cumulative")
-    with widgets.toolbar():
-        below = widgets.later()
     models = frame.models(session)
-    with below:
-        chosen = widgets.shown_methods(session, models[0].analysis)
-    frame.show(session, models, partial(body, chosen))
+    chosen = widgets.methods_shown(session, models[0].analysis)
+    alone = len(models) == 1
+    if alone:
+        opening(models[0].analysis, chosen)
+    with widgets.toolbar():
+        widgets.shown_methods(session, models[0].analysis)
+    frame.show(session, models, partial(body, chosen, alone))
 
 
-def body(chosen: Sequence[str], model: state.Model) -> None:
-    analysis = model.analysis
-    shown = tuple(key for key in chosen if key in analysis.methods) or ("uncalibrated",)
-    first, *others = shown
+def opening(analysis: Analysis, chosen: Sequence[str]) -> None:
+    first, *others = _shown(analysis, chosen)
     label = "" if first == "uncalibrated" else f"{choices.method_label(first)}: "
     st.markdown(f"## {plain(label + _finding(analysis, first))}")
     lines = [words.errors_sentence(analysis.methods[first])]
@@ -76,6 +76,13 @@ def body(chosen: Sequence[str], model: state.Model) -> None:
         for key in others
     ]
     st.markdown("  \n".join(lines))
+
+
+def body(chosen: Sequence[str], alone: bool, model: state.Model) -> None:
+    """Several models have a finding each, below the controls that they share."""
+    analysis, shown = model.analysis, _shown(model.analysis, chosen)
+    if not alone:
+        opening(analysis, chosen)
     if reason := words.too_few(analysis):
         st.info(reason)
     else:
@@ -83,6 +90,10 @@ def body(chosen: Sequence[str], model: state.Model) -> None:
     st.markdown("### Tests")
     tests_table([analysis.methods[key] for key in shown], analysis)
     frame.once("tests", lambda: st.caption(TESTS_READING))
+
+
+def _shown(analysis: Analysis, chosen: Sequence[str]) -> tuple[str, ...]:
+    return tuple(key for key in chosen if key in analysis.methods) or ("uncalibrated",)
 
 
 def _finding(analysis: Analysis, key: str) -> str:

@@ -114,10 +114,10 @@ def page() -> None:
             columns = columns_control(session, rows)
             if rows.has_rows:
                 control(session, choices.N_RANGES)
-        below = widgets.later()
         time = time_control(session, rows) if rows.columns else ""
         if time and rows.holds_dates(time):
             control(session, choices.UNIT)
+        below = widgets.later()
     models = frame.models(session)
     with below:
         shown = widgets.after_control(session, models[0].analysis)
