@@ -39,7 +39,9 @@ class Entry(Line):
     ----------
     id : str
         An identifier that cannot be guessed. The address of the report ends in ``?report=ID``.
-    title, data_name, fingerprint, author, note : str
+    title : str
+        The title of the report, or the one that it was given later in the list.
+    data_name, fingerprint, author, note : str
         Texts of the report, as plain text.
     verdict, sentence : str
         The verdict in a word or two, and in a sentence.

@@ -10,12 +10,18 @@ from sqlalchemy import Connection, Engine, func, insert, inspect, select
 from calib.store.engine import writing
 from calib.store.entries import now
 from calib.store.errors import StoreError
-from calib.store.tables import REFUSED_CHANGES, metadata, schema
+from calib.store.tables import REFUSED_CHANGES, metadata, schema, titles
 
 # A step turns the tables of one schema into those of the next. The first is that of schema 1. A
 # step that was released is never edited: a change is a new step, and is made in `tables.py` too.
 Step: TypeAlias = Callable[[Connection], None]
-STEPS: tuple[Step, ...] = ()
+
+
+def _with_titles(connection: Connection) -> None:
+    titles.create(connection)
+
+
+STEPS: tuple[Step, ...] = (_with_titles,)
 
 # Processes that migrate wait for each other with this number, which only has to be the same in all.
 LOCK = int.from_bytes(b"calib")

@@ -53,6 +53,8 @@ report_tags = _table("report_tags", "report_id tag", "", _of_report())
 deletions = _table("deletions", "report_id", "title deleted deleted_by")
 # The owner is the signed-in user who saved the report. Reports of anonymous users have no row.
 owners = _table("owners", "report_id", "owner", _of_report())
+# The title that lists show, if it was changed. A report and its own title never change.
+titles = _table("titles", "report_id", "title searched", _of_report())
 changes = _table("changes", "report_id moment change", "title person")
 schema = sa.Table(
     "calib_schema",
@@ -62,8 +64,12 @@ schema = sa.Table(
 )
 
 _OWNER = sa.select(owners.c.owner).where(owners.c.report_id == reports.c.id).scalar_subquery()
+_RENAMED = sa.select(titles.c.title).where(titles.c.report_id == reports.c.id).scalar_subquery()
+LISTED_TITLE = sa.func.coalesce(_RENAMED, reports.c.title).label("title")
+NOT_LISTED = ("content", "searched", "title")
 LISTED = [
-    *(column for column in reports.columns if column.name not in ("content", "searched")),
+    *(column for column in reports.columns if column.name not in NOT_LISTED),
+    LISTED_TITLE,
     sa.func.coalesce(_OWNER, "").label("owner"),
 ]
 NOT_DELETED = ~reports.c.id.in_(sa.select(deletions.c.report_id))
@@ -73,11 +79,7 @@ def list_conditions(
     search: str, tag: str | None, author: str | None, verdict: str | None
 ) -> list[sa.ColumnElement[bool]]:
     """Conditions of a list: every word of the search, and every filter that is set."""
-    # With `autoescape`, % and _ are ordinary characters of the search.
-    conditions: list[sa.ColumnElement[bool]] = [
-        reports.c.searched.contains(word, autoescape=True)
-        for word in searchable(search[:MAX_SEARCH_LENGTH]).split()
-    ]
+    conditions = [_has(word) for word in searchable(search[:MAX_SEARCH_LENGTH]).split()]
     if tag is not None:
         tagged = sa.select(report_tags.c.report_id).where(report_tags.c.tag == plain(tag))
         conditions.append(reports.c.id.in_(tagged))
@@ -86,6 +88,13 @@ def list_conditions(
     if verdict is not None:
         conditions.append(reports.c.verdict == plain(verdict))
     return conditions
+
+
+def _has(word: str) -> sa.ColumnElement[bool]:
+    """Whether a word of the search occurs in the texts of a report, or in its new title."""
+    # With `autoescape`, % and _ are ordinary characters of the search.
+    renamed = sa.select(titles.c.report_id).where(titles.c.searched.contains(word, autoescape=True))
+    return reports.c.searched.contains(word, autoescape=True) | reports.c.id.in_(renamed)
 
 
 def has_id(report_id: str) -> sa.ColumnElement[bool]:
@@ -111,8 +120,8 @@ def log(connection: sa.Connection, report_id: str, change: str, title: str, pers
 
 
 def title_of(connection: sa.Connection, report_id: str, *conditions: sa.ColumnElement[bool]) -> str:
-    """The title of a report that is about to be changed, with a lock on the report."""
-    query = sa.select(reports.c.title).where(has_id(report_id), *conditions).with_for_update()
+    """The listed title of a report that is about to be changed, with a lock on the report."""
+    query = sa.select(LISTED_TITLE).where(has_id(report_id), *conditions).with_for_update()
     title = connection.scalar(query)
     if title is None:
         raise unknown(connection, report_id)
@@ -120,7 +129,7 @@ def title_of(connection: sa.Connection, report_id: str, *conditions: sa.ColumnEl
 
 
 def remove(connection: sa.Connection, ids: sa.Select[Any]) -> None:
-    for column in (report_tags.c.report_id, owners.c.report_id, reports.c.id):
+    for column in (report_tags.c.report_id, owners.c.report_id, titles.c.report_id, reports.c.id):
         connection.execute(sa.delete(column.table).where(column.in_(ids)))
 
 

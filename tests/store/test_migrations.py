@@ -90,3 +90,15 @@ def test_starts_at_once_migrate_once(url, engine):
     with ThreadPoolExecutor(12) as threads:
         assert list(threads.map(start, range(12))) == [0] * 12
     assert versions(engine) == [LAST]
+
+
+def test_reports_of_the_first_schema_can_be_renamed(engine, url, report):
+    with Store(url) as store:
+        report_id = store.save(report)
+    with engine.begin() as connection:
+        connection.execute(text("DROP TABLE calib_titles"))
+        connection.execute(text("UPDATE calib_schema SET version = 1"))
+    with Store(url) as store:
+        store.rename(report_id, "April", by="Bo")
+        assert store.list("april")[0].id == report_id
+    assert versions(engine) == [1, 2]

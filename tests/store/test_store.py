@@ -283,3 +283,53 @@ def test_an_operator_removes_for_good(store, report):
     store.delete(second, by="the operator", for_good=True)
     assert store.resting() == ()
     assert len(store.deletions()) == 2
+
+
+def test_a_new_title_is_listed_found_and_logged_and_the_report_stays(store, report):
+    report_id, before = store.save(report, tags=["credit"]), report.json()
+    store.rename(report_id, "  Spring\0  2026 ", by="Bo")
+    (entry,) = store.list("spring")
+    assert entry.title == store.entry(report_id).title == "Spring 2026"
+    assert entry.tags == ("credit",)
+    assert store.open(report_id).json() == before
+    # Its own title finds it too.
+    assert store.count("march") == store.count("credit spring") == 1
+    assert store.count("summer") == 0
+    store.rename(report_id, "Summer", by="Cy")
+    assert store.count("spring") == 0
+    lines = [(line.change, line.title, line.person) for line in store.changes()]
+    assert lines[:2] == [
+        ("renamed", "Spring 2026 → Summer", "Cy"),
+        ("renamed", "March → Spring 2026", "Bo"),
+    ]
+    assert not store.verify().problems
+
+
+def test_the_same_title_is_no_change(store, report):
+    report_id = store.save(report)
+    store.rename(report_id, "March", by="Bo")
+    assert [line.change for line in store.changes()] == ["saved"]
+
+
+def test_an_empty_title_or_an_unknown_report_is_refused(store, report, texts):
+    report_id = store.save(report)
+    with texts.raises(StoreError, name="empty"):
+        store.rename(report_id, " \n", by="Bo")
+    with texts.raises(StoreError, name="unknown"):
+        store.rename("nonsense", "April", by="Bo")
+    store.delete(report_id, by="Bo")
+    with pytest.raises(StoreError, match="was deleted"):
+        store.rename(report_id, "April", by="Bo")
+    assert store.resting()[0].title == "March"
+
+
+def test_a_renamed_report_is_deleted_restored_and_removed_by_its_new_title(store, report):
+    report_id = store.save(report)
+    store.rename(report_id, "April", by="Bo")
+    store.delete(report_id, by="Bo")
+    assert store.resting()[0].title == "April"
+    store.restore(report_id, by="Bo")
+    assert store.list("april")[0].title == "April"
+    store.delete(report_id, by="Bo", for_good=True)
+    assert store.list() == ()
+    assert not store.verify().problems
