@@ -133,7 +133,7 @@ def test_two_people_keep_their_reports_from_each_other(team: Team) -> None:
         with team.signed_in(name) as page:
             visit(page, address)
             expect(page.get_by_role("heading", name="Of Ada")).to_be_visible()
-            expect(page.get_by_text("It can be deleted by ada")).to_be_visible()
+            expect(page.get_by_text("It can be changed by ada")).to_be_visible()
             assert by_key(page, "delete").count() == 0
     with team.signed_in("ada") as page:
         visit(page, address)

@@ -54,8 +54,8 @@ def choose(page: Page, key: str, option: str) -> None:
 
 
 def points(page: Page) -> list[list]:
-    """What the diagrams of before and after show."""
-    return [[t.get("name"), t["x"], t["y"]] for t in traces(page, "chart_report_0_5_0")]
+    """What the chart of cumulative differences shows."""
+    return [[t.get("name"), t["x"], t["y"]] for t in traces(page, "chart_report_2_1")]
 
 
 # Charts of which a part is hidden by a clip of what is around them.
@@ -70,12 +70,12 @@ CLIPPED = """
 
 @rare
 def test_saved_found_opened_by_a_stranger_and_taken_back(page: Page, other: Page):
-    visit(page, "/reports")
+    visit(page, "/reports?new=report")
     write(page, "author", "Ada")
     address = save(page, "Even digits, March", "digits, 2026")
 
     visit(page, "/reports")
-    write(page, "search", "even march")
+    write(page, "search_reports", "even march")
     listed = by_key(page, "saved_reports")
     expect(listed.get_by_role("link")).to_have_count(1)
     expect(listed).to_contain_text("Ada · naive_bayes")
@@ -101,11 +101,12 @@ def test_saved_found_opened_by_a_stranger_and_taken_back(page: Page, other: Page
 
 @rare
 def test_two_reports_are_compared_at_an_address_of_their_own(page: Page, other: Page):
-    visit(page, "/reports?ex=logistic")
+    visit(page, "/reports?ex=logistic&new=report")
     save(page, "Tumours, first")
-    visit(page, "/reports?ex=logistic&bins=8")
+    visit(page, "/reports?ex=logistic&bins=8&new=report")
     address = save(page, "Tumours, eight bins")
     visit(page, address)
+    press(page, "compare_with")
     choose(page, "against", "Tumours, first")
     expect(page.get_by_role("heading", name="Tumours, first against")).to_be_visible()
     expect(page.get_by_text("these intervals are too wide")).to_be_visible()
@@ -118,7 +119,7 @@ def test_two_reports_are_compared_at_an_address_of_their_own(page: Page, other: 
 
 def test_the_link_is_copied(page: Page):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    visit(page, "/reports")
+    visit(page, "/reports?new=report")
     address = save(page, "To be copied")
     page.get_by_role("button", name="Copy link").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
@@ -127,7 +128,7 @@ def test_the_link_is_copied(page: Page):
 
 @rare
 def test_deleting_asks_and_the_address_says_so(page: Page):
-    visit(page, "/reports")
+    visit(page, "/reports?new=report")
     address = save(page, "To be deleted")
     page.get_by_role("link", name="To be deleted").click()
     settle(page)
@@ -152,7 +153,7 @@ def test_a_mistyped_address_is_a_sentence(page: Page):
     assert page.evaluate("window.hacked") is None
     page.get_by_role("link", name="All reports").click()
     settle(page)
-    expect(by_key(page, "title")).to_be_visible()
+    expect(page.get_by_role("heading", name="saved report")).to_be_visible()
 
 
 @pytest.fixture
@@ -196,6 +197,8 @@ def test_hostile_names_stay_text_on_the_page_and_in_every_file(
     expect(by_key(page, "checklist")).to_contain_text(f"Slices: {SCRIPT} and {MARKDOWN}")
     by_key(page, "navigation").get_by_role("link", name="Reports", exact=True).click()
     settle(page)
+    if by_key(page, "new_report").count():
+        press(page, "new_report")
     for key in ("author", "note"):
         write(page, key, HOSTILE)
     address = save(page, HOSTILE, f"{IMAGE},{MARKDOWN},:red[tag]")

@@ -18,7 +18,7 @@ from calib.reports import Report, compare_reports, parts_of
 from calib.reports.contents.settings_file import SavedSettings
 from calib.reports.render.reproduction import command_line, library_call
 from calib.store import Store
-from calib.ui.pages.reports.sharing import IMAGES, who_can_open
+from calib.ui.pages.reports.sharing import IMAGES, file_stem, who_can_open
 from tests.pages.test_pages import ROOT, button, go, metric_tables, said, start, upload
 from tests.reports.kept import KEPT
 
@@ -162,6 +162,79 @@ def test_saving_twice_makes_one_and_editing_makes_another(store, texts):
     assert undated(store.open(first.id))
 
 
+def keys(app: AppTest) -> set[str]:
+    return {each.key for each in app.button}
+
+
+def test_saved_reports_come_first_and_the_form_is_behind_a_button(store, report):
+    assert "new_report" not in keys(opened())  # The form is open while nothing is saved.
+    store.save(report)
+    app = opened()
+    assert "## 1 saved report" in said(app)
+    assert not app.get("download_button")
+    button(app, "new_report").click().run()
+    assert len(app.get("download_button")) == 4
+    button(app, "close_form").click().run()
+    assert "new_report" in keys(app)
+    # Other pages lead to the form.
+    assert "save" in keys(opened(new="report"))
+
+
+def test_no_report_is_made_before_a_click(store, monkeypatch):
+    def refuse(*_):
+        raise AssertionError("a report was made")
+
+    monkeypatch.setattr(Report, "from_analysis", refuse)
+    app = opened()
+    assert not app.exception
+    assert len(app.get("download_button")) == 4
+
+
+def test_a_report_has_the_people_of_the_form(store):
+    app = opened()
+    words = {"author": "Ada", "reviewer": "Bo", "sign_off": "Cy, 2 June"}
+    for key, value in words.items():
+        app.text_input(key=key).set_value(value).run()
+    save(app)
+    saved = store.open(store.list()[0].id)
+    assert {name: getattr(saved, name) for name in words} == words
+
+
+def test_a_report_is_renamed_in_the_list_and_stays_as_it_is(store, report):
+    report_id = store.save(report)
+    app = own(opened(), report_id)
+    button(app, "rename_0").click().run()
+    app.text_input(key="new_title").set_value("Loans, June").run()
+    button(app, "rename_confirmed").click().run()
+    assert not app.exception
+    assert "**Loans, June**" in found(app)
+    assert store.open(report_id).json() == report.json()
+    text = said(opened(report=report_id))
+    assert "Listed as Loans, June." in text
+    assert "## Loans, with slices" in text
+    assert store.changes()[0].title == "Loans, with slices → Loans, June"
+
+
+def test_a_report_is_deleted_in_the_list(store, report):
+    report_id = store.save(report)
+    app = own(opened(), report_id)
+    button(app, "delete_0").click().run()
+    button(app, "delete_confirmed").click().run()
+    assert not app.exception
+    assert store.count() == 0
+
+
+def test_only_who_may_change_a_report_can_rename_or_delete_it(store, report):
+    store.save(report)
+    assert not {"rename_0", "delete_0"} & keys(opened())
+
+
+def test_files_have_the_name_of_the_data():
+    assert file_stem("loans 2026/03") == "loans_2026_03"
+    assert file_stem("../../<b>") == ".._.._b_"
+    assert len(file_stem("x" * 300)) == 60
+
+
 def test_a_tag_that_is_too_long_is_told_and_nothing_is_saved(store, texts):
     app = go(start(), "reports")
     app.text_input(key="tags").set_value("x" * 70).run()
@@ -257,6 +330,7 @@ def test_another_session_cannot_delete_an_anonymous_report(store, report):
     assert not [each for each in app.button if each.key == "delete"]
     # Not even by the dialog of before.
     app.session_state["calib"].team_reports.asking = "delete"
+    app.session_state["calib"].team_reports.about = report_id
     app.run()
     assert not [each for each in app.button if each.key == "delete_confirmed"]
 
@@ -267,7 +341,7 @@ def test_a_read_only_server_shows_reports_and_saves_none(store, report, monkeypa
     app = own(opened(report=report_id), report_id)
     assert "Loans, with slices" in said(app)
     assert not {"edit", "delete"} & {each.key for each in app.button}
-    app = opened()
+    app = opened(new="report")
     assert "This server is read-only" in said(app)
     assert "save" not in {each.key for each in app.button}
 
@@ -305,10 +379,10 @@ def test_the_list_is_searched_filtered_and_turned(store, report, texts):
     assert "**Report 10**" in found(app)
     assert "**Report 11**" not in found(app)
     app.selectbox(key="filter_tag").set_value("even").run()
-    app.text_input(key="search").set_value("report 4").run()
+    app.text_input(key="search_reports").set_value("report 4").run()
     assert "**Report 4**" in found(app)
     assert "**Report 10**" not in found(app)
-    app.text_input(key="search").set_value("%_nothing").run()
+    app.text_input(key="search_reports").set_value("%_nothing").run()
     texts.shown(said(app))
 
 

@@ -117,19 +117,24 @@ MERGED = (
 )
 
 
+def check_rows(analysis: LiveAnalysis) -> None:
+    """Raise ValueError if there are too few rows for a report."""
+    fewest = min(analysis.data.n_rows, analysis.held_out.fitted_on.n_rows)
+    if fewest < MIN_ROWS:
+        raise ValueError(
+            f"A report shows no individual records, and needs at least {MIN_ROWS} rows "
+            f"for that, got {fewest}."
+        )
+
+
 def aggregated(analysis: Analysis) -> Analysis:
     """The same analysis without its rows, and without results from fewer than ten rows."""
     if not isinstance(analysis, LiveAnalysis):
         raise ValueError(
             "analysis must come from calib.analyze, got one read from a report: use that report."
         )
+    check_rows(analysis)
     held_out = analysis.held_out
-    fewest = min(analysis.data.n_rows, held_out.fitted_on.n_rows)
-    if fewest < MIN_ROWS:
-        raise ValueError(
-            f"A report shows no individual records, and needs at least {MIN_ROWS} rows "
-            f"for that, got {fewest}."
-        )
     return analysis.aggregates(
         methods={
             key: _method(method, held_out.cells[key], held_out.replicates[key])

@@ -21,6 +21,7 @@ from calib.ui.session import identity, state
 from calib.ui.session.free_memory import share_heaps
 from calib.ui.session.page_list import PAGES, WITH_ANALYSIS, WITHOUT_DATA, WITHOUT_VIEW
 from calib.ui.session.session import Pending, Session
+from calib.ui.session.team_reports import NEW
 from calib.ui.session.turns import Cancel
 
 ICON = "⚖️"
@@ -68,8 +69,8 @@ def share(session: Session) -> None:
         widgets.copy_link("", "copy_page_link")
         if session.upload is not None:
             st.caption("The link has no data: whoever opens it is asked for the file.")
-        label = "Save a report"
-        st.page_link(PAGES["Reports"], label=label, query_params=session.link())
+        there = session.link() | {NEW: "report"}
+        st.page_link(PAGES["Reports"], label="Save a report", query_params=there)
         identity.badge()
 
 

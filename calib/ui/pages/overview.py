@@ -19,6 +19,7 @@ from calib.ui.layout import charts, frame, words
 from calib.ui.session import results, state
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import FIRST_EXAMPLE, Session
+from calib.ui.session.team_reports import NEW
 
 SAMPLE = "outcome,score\n1,0.83\n0,0.12\n1,0.64\n"
 
@@ -86,7 +87,8 @@ def recommendation(session: Session, model: state.Model) -> None:
         with st.container(horizontal=True, vertical_alignment="center", key=state.key("steps")):
             link = session.link()
             use_calibrator.button(session, model)
-            st.page_link(PAGES["Reports"], label="Save a report", query_params=link)
+            there = link | {NEW: "report"}
+            st.page_link(PAGES["Reports"], label="Save a report", query_params=there)
 
 
 def findings(session: Session, model: state.Model) -> None:

@@ -12,7 +12,7 @@ from calib.text import plural, quoted
 from calib.ui.session.choices import LINK_NAMES, Chosen
 from calib.ui.session.choices.choice import Choice, one_of, whole
 from calib.ui.session.source_links import Query, Seen
-from calib.ui.session.team_reports import COMPARED, REPORT
+from calib.ui.session.team_reports import COMPARED, NEW, REPORT
 
 VERSION = "1"
 FINGERPRINT_SHOWN = 12
@@ -97,7 +97,7 @@ def _with(link: Link, name: str, text: str) -> Link:
         field_name, read = LINKED_DATA_FIELDS[name]
         changed: dict[str, Any] = {field_name: read(text)}
         return replace(link, source=replace(link.source, **changed))
-    if name not in ("v", REPORT, COMPARED):
+    if name not in ("v", REPORT, COMPARED, NEW):
         raise ValueError("there is no such setting")
     return link
 

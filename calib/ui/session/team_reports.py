@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from calib.reports import Grade, Report
 
 # Names in the address of the Reports page.
-REPORT, COMPARED = "report", "against"
+REPORT, COMPARED, NEW = "report", "against", "new"
 MAX_ID_CHARACTERS = 200
 
 
@@ -23,6 +23,9 @@ class TeamReports:
     file_problem: str = ""
     # The report with which the open one is compared, unless both are saved.
     other: Report | None = None
+    writing: bool = False  # Whether the form of the next report is open.
+    reviewer: str = ""  # The texts of the next report, beside those of the session.
+    sign_off: str = ""
     tags: str = ""  # The tags of the next report, separated by commas.
     model: str = ""  # The model of the next report, if there are several.
     grade: Grade = "guarded"  # Which counts the next report contains, to be recomputed from.
@@ -36,7 +39,8 @@ class TeamReports:
     picked: tuple[str, ...] = ()
     # The hash of the report that was saved last, and its id: a second click saves no second report.
     saved: tuple[int, str] = (0, "")
-    asking: str = ""  # The open dialog: "edit", "delete", or "".
+    asking: str = ""  # The open dialog: "edit", "rename", "delete", or "".
+    about: str = ""  # The id of the report that the dialog is about.
     moved: bool = False  # Whether another report was just opened, or closed.
     message: str = ""  # The result of the last action. It is shown once.
     n_reads: int = 0  # Each read file changes the uploader's key.
@@ -51,6 +55,7 @@ class TeamReports:
         before = self.address()
         self.report = address.get(REPORT, "")[:MAX_ID_CHARACTERS]
         self.compared = address.get(COMPARED, "")[:MAX_ID_CHARACTERS] if self.report else ""
+        self.writing = self.writing or NEW in address
         changed = self.address() != before
         self.moved = again and changed
         if changed:

@@ -26,7 +26,7 @@ from calib.store import Entry, Store, StoreError
 from calib.text import plain
 from calib.ui.controls.widgets import download
 from calib.ui.layout import charts, tables
-from calib.ui.pages.reports import report_comparison, sharing
+from calib.ui.pages.reports import entry_acts, report_comparison, sharing
 from calib.ui.session import identity, state
 from calib.ui.session.choices import Chosen
 from calib.ui.session.links import FINGERPRINT_SHOWN, Link, LinkedData
@@ -41,7 +41,6 @@ BROKEN = (
     "details."
 )
 EDITS = "A saved report does not change: editing saves a new one."
-DELETES = "You are asked to confirm."
 log = logging.getLogger(__name__)
 
 
@@ -69,16 +68,20 @@ def page(session: Session, store: Store | None) -> None:
     if other is not None:
         _draw(report_comparison.together(session, report, other).document())
         return
-    with st.container(key="report_tools"):
+    if entry is not None and entry.title != report.heading:
+        st.caption(f"Listed as {plain(entry.title)}.")
+    with st.container(horizontal=True, key="report_tools"):
         if entry is not None:
-            st.caption("Link to this report")
-            sharing.link(entry.id)
-        sharing.downloads(report, "calibration-report")
-        report_comparison.offer(session, store)
+            with st.popover("Link", icon=":material/link:"):
+                sharing.link(entry.id)
+        sharing.downloads(lambda: report, report.analysis.data.name)
+        with st.popover("Compare", icon=":material/compare_arrows:", key="compare_with"):
+            report_comparison.offer(session, store)
         _count_again(session, report)
         if store is not None and entry is not None:
             _acts(session, store, report, entry)
     _draw(report.document())
+    st.caption(sharing.IMAGES)
 
 
 def _count_again(session: Session, report: Report) -> None:
@@ -106,9 +109,8 @@ def _close_file() -> None:
 
 
 def _draw(document: ReportDocument) -> None:
-    # The answer is the heading of a report.
-    title = plain(document.heading)
-    st.markdown(f"**{title}**" if document.answer else f"## {title}")
+    with st.container(key="report_title" if document.answer else "document_title"):
+        st.markdown(f"## {plain(document.heading)}")
     st.caption(plain(document.made))
     # A file can contain numbers that fit the schema but contradict each other.
     try:
@@ -145,7 +147,8 @@ def _show_answer(shown: Answer) -> None:
             charts.drawing(answer.summary(analysis), "summary")
     with right:
         st.html(answer.recommended(analysis))
-        st.markdown(answer.in_plain_words(analysis))
+        if plainly := answer.in_plain_words(analysis):
+            st.markdown(plain(plainly))
         st.caption(plain(shown.reasons))
         charts.drawing(answer.calibrators_table(analysis), "calibrators")
         st.caption(plain(shown.caveat))
@@ -213,67 +216,40 @@ def _show_table(block: Table, key: str) -> None:
 def _acts(session: Session, store: Store, report: Report, entry: Entry) -> None:
     if identity.is_read_only():
         return
-    may_delete = identity.may_change(session, entry.id, entry.owner)
-    with st.container(horizontal=True):
-        act = partial(st.button, on_click=_ask)
-        act("Edit", key="edit", icon=":material/edit:", help=EDITS, args=("edit",))
-        if may_delete:
-            act("Delete", key="delete", icon=":material/delete:", help=DELETES, args=("delete",))
-    if not may_delete:
+    act = partial(st.button, type="tertiary", icon=":material/edit_document:", help=EDITS)
+    act("Edit a copy", key="edit", on_click=entry_acts.ask, args=("edit", entry.id))
+    entry_acts.buttons(session, entry)
+    if not identity.may_change(session, entry.id, entry.owner):
         whose = plain(entry.owner) or "the session that saved it"
-        st.caption(f"It can be deleted by {whose}, or by an operator of this server.")
+        st.caption(f"It can be changed by {whose}, or by an operator of this server.")
+    entry_acts.dialogs(session, store, entry)
     if session.team_reports.asking == "edit":
         _edit(session, store, report, entry)
-    if session.team_reports.asking == "delete" and may_delete:
-        _delete(session, store, entry)
 
 
-def _ask(act: str = "") -> None:
-    state.current().team_reports.asking = act
-
-
-@st.dialog("Edit as a new report", on_dismiss=_ask)
+@st.dialog("Edit as a new report", on_dismiss=entry_acts.ask)
 def _edit(session: Session, store: Store, report: Report, entry: Entry) -> None:
     st.caption("A saved report never changes. This saves a new one with the same numbers.")
     title = st.text_input("Title", report.title, key="edit_title")
     here = identity.person()
     name = report.author if here is None else here.name
-    author = st.text_input("Author", name, key="edit_author", disabled=here is not None)
+    author = st.text_input("Prepared by", name, key="edit_author", disabled=here is not None)
+    reviewer = st.text_input("Reviewed by", report.reviewer, key="edit_reviewer")
+    sign_off = st.text_input("Sign-off (name, date)", report.sign_off, key="edit_sign_off")
     note = st.text_area("Note", report.note, key="edit_note")
     tags = st.text_input("Tags", ", ".join(entry.tags), key="edit_tags")
     if not st.button("Save as a new report", key="save_edited", type="primary"):
         return
-    edited = report.edited(title=title, author=author, note=note)
+    edited = report.edited(
+        title=title, author=author, note=note, reviewer=reviewer, sign_off=sign_off
+    )
     try:
         report_id = sharing.save(session, store, edited, tags)
     except StoreError as error:
         st.error(plain(str(error)))
         return
-    _ask()
+    entry_acts.ask()
     st.query_params.from_dict({REPORT: report_id})
-    st.rerun()
-
-
-@st.dialog("Delete this report?", on_dismiss=_ask)
-def _delete(session: Session, store: Store, entry: Entry) -> None:
-    st.markdown(
-        f"**{plain(entry.title)}** will be deleted for everyone. It can be restored for "
-        f"{store.rest.days} days. The log keeps its title, the time, and who deleted it."
-    )
-    if not st.button("Delete", key="delete_confirmed", type="primary"):
-        return
-    # The person may have lost the right while the dialog was open.
-    if not identity.may_change(session, entry.id, entry.owner):
-        st.error("This report belongs to another person.")
-        return
-    try:
-        store.delete(entry.id, by=identity.actor())
-    except StoreError as error:
-        st.error(plain(str(error)))
-        return
-    session.team_reports.message = f"Deleted: {entry.title}."
-    _ask()
-    st.query_params.from_dict(session.link())
     st.rerun()
 
 

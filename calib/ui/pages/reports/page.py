@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
-from calib.store import StoreError
-from calib.text import plain
+from calib.store import Store, StoreError
+from calib.text import plain, plural
 from calib.ui.layout import frame
 from calib.ui.pages.reports import opened_report, report_form, report_list
 from calib.ui.session.page_list import PAGES
+from calib.ui.session.session import Session
 
 
 def page() -> None:
@@ -31,24 +34,32 @@ def page() -> None:
     if team_reports.message:
         st.success(plain(team_reports.message))
         team_reports.message = ""
-    above, below = st.container(key="report_form"), st.container(key="reports_below")
-    with below:
-        st.markdown("## Saved reports")
+    try:
+        n_saved = 0 if store is None else store.count()
+    except StoreError as error:
+        store, n_saved, trouble = None, 0, str(error)
+    st.markdown(f"## {plural(n_saved, 'saved report')}" if n_saved else "## No saved reports yet")
+    if trouble:
+        st.error(f"{plain(trouble)} Reports can still be downloaded.")
+    _new_report(session, store, n_saved)
+    if store is not None:
         try:
-            if store is not None:
-                report_list.saved(session, store)
+            report_list.saved(session, store)
         except StoreError as error:
-            store, trouble = None, str(error)
-        if trouble:
-            st.error(f"{plain(trouble)} The downloads above work without it.")
-        opened_report.reader(session)
+            st.error(plain(str(error)))
+    opened_report.reader(session)
 
-    with above:
-        models = frame.models(session)
-        st.markdown("## Report")
-        form, contents = st.columns([3, 2], gap="large")
-        with form:
-            report_form.form(session, report_form.chosen_model(session, models), store)
-        with contents:
-            st.markdown("### Contents")
-            st.markdown(report_form.CONTENTS)
+
+def _new_report(session: Session, store: Store | None, n_saved: int) -> None:
+    """The button that opens the form, and the form. It is open while nothing is saved."""
+    team_reports = session.team_reports
+    if n_saved and not team_reports.writing:
+        act = partial(st.button, type="primary", icon=":material/add:", on_click=setattr)
+        act("New report", key="new_report", args=(team_reports, "writing", True))
+        return
+    with st.container(border=True, key="report_form"):
+        st.markdown("### New report")
+        report_form.form(session, store)
+        if n_saved:
+            closing = (team_reports, "writing", False)
+            st.button("Close", key="close_form", on_click=setattr, args=closing)

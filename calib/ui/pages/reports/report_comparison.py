@@ -17,7 +17,6 @@ MAX_OFFERED = 200
 
 
 def offer(session: Session, store: Store | None) -> None:
-    st.caption("Compare with")
     if store is not None:
         _offer_saved(session, store)
     given = sharing.uploader(session, "A file (report.json)", "other_file")

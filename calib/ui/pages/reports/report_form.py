@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -11,9 +11,11 @@ import streamlit as st
 from calib.analysis import LiveAnalysis
 from calib.data.base import Data
 from calib.reports import Declared, Grade, Report, parts_of
+from calib.reports.contents.disclosure import check_rows
 from calib.store import Store, StoreError
 from calib.text import plain
 from calib.ui.controls.widgets import ask, field
+from calib.ui.layout import frame
 from calib.ui.pages.reports import sharing
 from calib.ui.session import identity, results, state
 from calib.ui.session.choices import CROSS, N_RANGES, SLICE_BY, TIME, UNIT, Chosen
@@ -22,22 +24,14 @@ from calib.ui.session.session import Session
 from calib.ui.session.source_links import Query
 from calib.ui.session.team_reports import REPORT
 
-CONTENTS = """
-- the verdict, the recommendation and its reasons
-- reliability before and after, cumulative differences, calibration functions
-- the metric table with its intervals, the bins, the fitted calibrators
-- slices and time if the data have columns for them, decisions if costs were set
-- settings (defaults included), versions, and the fingerprint of the data
-
-A guarded report contains only aggregates over at least 10 rows, and **no rows**. The HTML file is
-self-contained and works offline: its reader can move the bins. The JSON file has the same numbers
-for programs, and this page can open it. `calib verify report.json` recomputes its numbers from its
-counts (if guarded, within what these allow), and says how many values it cannot verify.
-"""
 GRADES: Mapping[Grade, str] = {
-    "guarded": "Guarded: cells of at least 10 rows",
-    "exact": "Exact: every distinct score",
+    "guarded": "Groups of 10 or more rows",
+    "exact": "Exact scores",
 }
+PRIVACY = (
+    "A report has no rows. `calib verify` compares its numbers with its counts, and lists what "
+    "cannot be checked."
+)
 EXACT = (
     "Every score with its numbers of rows and positive rows, also within each slice, can be read "
     "from the files of an exact report. It contains no other column."
@@ -55,47 +49,48 @@ def chosen_model(session: Session, models: tuple[state.Model, ...]) -> state.Mod
     return models[names.index(wanted)]
 
 
-def fields(session: Session) -> None:
-    title = f"Calibration of {state.name(session)}"
-    field(session, "title", "Title", st.text_input, placeholder=title)
-    here = identity.person()
-    if here is not None:
-        session.author = here.name
-    look = {"placeholder": "Who made it", "disabled": here is not None}
-    field(session, "author", "Author", st.text_input, **look)
-    note = "What the reader should know: model, rows, decision"
-    field(session, "note", "Note", st.text_area, placeholder=note)
-
-
-def form(session: Session, model: state.Model, store: Store | None) -> None:
-    fields(session)
-    _grade(session)
+def form(session: Session, store: Store | None) -> None:
+    """The texts of the next report, its files, and saving it. Nothing is made before a click."""
+    left, right = st.columns(2, gap="large")
+    with left:
+        _people(session)
+    with right:
+        note = "What the reader should know: model, rows, decision"
+        field(session, "note", "Note", st.text_area, placeholder=note)
+        _grade(session)
+    model = chosen_model(session, frame.models(session))
     try:
-        with st.spinner("Making the report"):
-            report = report_of(session, model)
+        check_rows(model.analysis)
     except ValueError as error:
         st.error(plain(str(error)))
         return
-    st.markdown("### Download")
-    sharing.downloads(report, "calibration-report")
-    if store is not None:
-        st.markdown("### Share with the team")
-        _saving(session, store, report)
+    make = partial(report_of, session, model)
+    with st.container(horizontal=True, vertical_alignment="bottom", key="make_report"):
+        if store is not None:
+            _saving(session, store, make)
+        sharing.downloads(make, model.analysis.data.name)
+    _saved(session)
+
+
+def _people(session: Session) -> None:
+    browser, here = session.team_reports, identity.person()
+    title = f"Calibration of {state.name(session)}"
+    field(session, "title", "Title", st.text_input, placeholder=title)
+    if here is not None:
+        session.author = here.name
+    look = {"placeholder": "Who made it", "disabled": here is not None}
+    field(session, "author", "Prepared by", st.text_input, **look)
+    first, second = st.columns(2)
+    with first:
+        field(browser, "reviewer", "Reviewed by", st.text_input)
+    with second:
+        field(browser, "sign_off", "Sign-off (name, date)", st.text_input)
 
 
 def _grade(session: Session) -> None:
     browser = session.team_reports
-    field(
-        browser,
-        "grade",
-        "Recomputed from",
-        st.radio,
-        options=list(GRADES),
-        format_func=GRADES.__getitem__,
-        horizontal=True,
-        help="Numbers of a guarded report are compared with what its counts allow, those of an "
-        "exact one to the last bit.",
-    )
+    look = {"format_func": GRADES.__getitem__, "horizontal": True, "help": PRIVACY}
+    field(browser, "grade", "Privacy", st.radio, options=list(GRADES), **look)
     if browser.grade == "exact":
         st.warning(EXACT)
 
@@ -130,7 +125,14 @@ def report_of(session: Session, model: state.Model) -> Report:
         unit=unit or None,
         costs=None if costs == results.costs(Chosen()) else costs,
     )
-    return made.edited(title=session.title, author=session.author, note=session.note)
+    browser = session.team_reports
+    return made.edited(
+        title=session.title,
+        author=session.author,
+        note=session.note,
+        reviewer=browser.reviewer,
+        sign_off=browser.sign_off,
+    )
 
 
 def _report(
@@ -142,23 +144,30 @@ def _report(
     )
 
 
-def _saving(session: Session, store: Store, report: Report) -> None:
+def _saving(session: Session, store: Store, make: Callable[[], Report]) -> None:
     if identity.is_read_only() or store.read_only:
         st.caption("This server is read-only: it shows reports, and none can be saved.")
         return
     browser = session.team_reports
     field(browser, "tags", "Tags", st.text_input, placeholder="Separated by commas")
-    if st.button("Save", key="save", type="primary", icon=":material/save:"):
-        try:
-            sharing.save(session, store, report, browser.tags)
-        except StoreError as error:
-            st.error(plain(str(error)))
-        else:
-            # The list below was drawn before the report was saved.
-            st.rerun()
-    if browser.saved[1]:
-        st.success("Saved. This link is permanent; later changes are saved as a new report.")
-        sharing.link(browser.saved[1])
-        there = {REPORT: browser.saved[1]}
-        icon = ":material/description:"
-        st.page_link(PAGES["Reports"], label="**Open it**", icon=icon, query_params=there)
+    if not st.button("Save", key="save", type="primary", icon=":material/save:"):
+        return
+    try:
+        with st.spinner("Making the report"):
+            sharing.save(session, store, make(), browser.tags)
+    except (StoreError, ValueError) as error:
+        st.error(plain(str(error)))
+        return
+    # The number of saved reports is above the form.
+    browser.writing = True
+    st.rerun()
+
+
+def _saved(session: Session) -> None:
+    report_id = session.team_reports.saved[1]
+    if not report_id:
+        return
+    st.success("Saved. This link is permanent; later changes are saved as a new report.")
+    sharing.link(report_id)
+    icon, there = ":material/description:", {REPORT: report_id}
+    st.page_link(PAGES["Reports"], label="**Open it**", icon=icon, query_params=there)

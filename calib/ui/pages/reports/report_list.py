@@ -13,6 +13,7 @@ from calib.store import Deletion, Entry, Store, StoreError, database_url, moment
 from calib.text import plain
 from calib.ui.controls.widgets import ask
 from calib.ui.layout import tables
+from calib.ui.pages.reports import entry_acts
 from calib.ui.session import identity, state
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session
@@ -53,16 +54,10 @@ def _swept(store: Store) -> None:
 
 def saved(session: Session, store: Store) -> None:
     """Draw the search, the filters and a page of the list; a StoreError if the store fails."""
-    st.caption(
-        f"Reports are kept in the {plain(place(store.url))}. To keep them in another place, set "
-        "`CALIB_HOME` to a folder or `CALIB_DATABASE_URL` to a PostgreSQL database before the app "
-        "starts."
-    )
+    team_reports = session.team_reports
     if not store.count():
-        st.caption("No reports are saved yet.")
         _deleted(session, store)
         return
-    team_reports = session.team_reports
     _filters(session, store)
     chosen = {name: getattr(team_reports, name) or None for name in FILTERS}
     total = store.count(team_reports.search, **chosen)
@@ -76,7 +71,9 @@ def saved(session: Session, store: Store) -> None:
     _comparing(team_reports)
     with st.container(key="saved_reports"):
         for number, entry in enumerate(entries):
-            _entry(team_reports, entry, number)
+            _entry(session, entry, number)
+    for entry in entries:
+        entry_acts.dialogs(session, store, entry)
     if not entries:
         st.caption("No saved report matches.")
     _turning(team_reports, total)
@@ -90,10 +87,17 @@ def _filters(session: Session, store: Store) -> None:
         setattr(team_reports, name, value or "")
         team_reports.page = 0
 
-    places = st.columns([2, 1, 1, 1], gap="small")
+    places = st.columns([3, 1, 1, 1], gap="small")
     with places[0]:
-        words = {"label": "Search", "placeholder": "Title, data, author, note, verdict or tags"}
-        ask(st.text_input, "search", team_reports.search, partial(filter_by, "search"), **words)
+        words = {"label": "Search", "placeholder": "Search titles, data, authors, notes and tags"}
+        words |= {"label_visibility": "collapsed"}
+        ask(
+            st.text_input,
+            "search_reports",
+            team_reports.search,
+            partial(filter_by, "search"),
+            **words,
+        )
     options = {"tag": store.tags(), "author": store.authors(), "verdict": store.verdicts()}
     for column, (name, label) in zip(places[1:], FILTERS.items(), strict=True):
         chosen = getattr(team_reports, name)
@@ -107,7 +111,8 @@ def _filters(session: Session, store: Store) -> None:
                 options=list(dict.fromkeys((*options[name], *filter(None, [chosen])))),
                 format_func=partial(_shown, name),
                 index=None,
-                placeholder="All",
+                placeholder=label,
+                label_visibility="collapsed",
             )
 
 
@@ -115,8 +120,9 @@ def _shown(name: str, value: str) -> str:
     return KIND_WORDS.get(value, value) if name == "verdict" else value
 
 
-def _entry(team_reports: TeamReports, entry: Entry, number: int) -> None:
-    with st.container(border=True, key=f"entry_{number}", gap="xxsmall"):
+def _entry(session: Session, entry: Entry, number: int) -> None:
+    team_reports = session.team_reports
+    with st.container(key=f"entry_{number}", gap="xxsmall"):
         st.page_link(
             PAGES["Reports"], label=f"**{plain(entry.title)}**", query_params={REPORT: entry.id}
         )
@@ -126,7 +132,9 @@ def _entry(team_reports: TeamReports, entry: Entry, number: int) -> None:
         st.caption(f"{plain(' · '.join(filter(None, parts)))}{tags}")
         picked, key = entry.id in team_reports.picked, f"pick_{number}"
         look = {"label": "Compare", "disabled": len(team_reports.picked) == 2 and not picked}
-        ask(st.checkbox, key, picked, partial(_pick, team_reports, entry.id), **look)
+        with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+            ask(st.checkbox, key, picked, partial(_pick, team_reports, entry.id), **look)
+            entry_acts.buttons(session, entry, f"_{number}")
 
 
 def _pick(team_reports: TeamReports, report_id: str, chosen: bool) -> None:
@@ -135,17 +143,15 @@ def _pick(team_reports: TeamReports, report_id: str, chosen: bool) -> None:
 
 
 def _comparing(team_reports: TeamReports) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", key="comparing"):
-        if len(team_reports.picked) < 2:
-            st.caption("Select **Compare** at two reports to compare them.")
-            return
-        first, second = team_reports.picked
-        st.page_link(
-            PAGES["Reports"],
-            label="Compare the two selected reports",
-            icon=":material/compare_arrows:",
-            query_params={REPORT: first, COMPARED: second},
-        )
+    if len(team_reports.picked) < 2:
+        return
+    first, second = team_reports.picked
+    st.page_link(
+        PAGES["Reports"],
+        label="Compare the two selected reports",
+        icon=":material/compare_arrows:",
+        query_params={REPORT: first, COMPARED: second},
+    )
 
 
 def _turning(team_reports: TeamReports, total: int) -> None:
@@ -176,6 +182,11 @@ def _deleted(session: Session, store: Store) -> None:
                     args=(store, line),
                 )
     changes = store.changes(MAX_LOG_LINES)
+    st.caption(
+        f"Reports are kept in the {plain(place(store.url))}. To keep them in another place, set "
+        "`CALIB_HOME` to a folder or `CALIB_DATABASE_URL` to a PostgreSQL database before the app "
+        "starts."
+    )
     if not changes:
         return
     with st.expander("Log"):
@@ -190,8 +201,8 @@ def _deleted(session: Session, store: Store) -> None:
                 }
                 for line in changes
             ],
-            alt="One row per report that was saved, deleted or restored: the time, its title, "
-            "and who did it.",
+            alt="One row per report that was saved, renamed, deleted or restored: the time, its "
+            "title, and who did it.",
         )
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from functools import partial
 from urllib.parse import urlsplit
 
 import streamlit as st
@@ -23,6 +26,8 @@ LOCAL_LINK = (
 )
 SHARED_LINK = "Everyone who can open this app can open this link."
 MAX_MB = 20
+# Operating systems accept file names of 255 bytes.
+MAX_STEM_CHARACTERS = 60
 IMAGES = (
     "To save a chart as PNG or SVG, point at it and use the buttons at its upper right: your "
     "browser makes the image."
@@ -64,13 +69,26 @@ def who_can_open(url: str) -> str:
     return LOCAL_LINK if urlsplit(url).hostname in (*LOCAL_HOSTS, None) else SHARED_LINK
 
 
-def downloads(report: Report, stem: str) -> None:
+def downloads(make: Callable[[], Report], data_name: str) -> None:
+    """Buttons for the files of a report. The report and its file are made after a click."""
+
+    def content(method: str) -> str | bytes:
+        made: str | bytes = getattr(make(), method)()
+        return made
+
     with st.container(horizontal=True, key="downloads"):
         for label, method, suffix, mime in FILES:
-            kind = "primary" if method == "html" else "secondary"
-            make, name = getattr(report, method), f"{stem}.{suffix}"
-            download(label, make, name, f"download_{method}", mime=mime, type=kind)
-    st.caption(IMAGES)
+            name = f"{file_stem(data_name)}-calibration-report.{suffix}"
+            download(label, partial(content, method), name, f"download_{method}", mime=mime)
+
+
+def file_stem(data_name: str) -> str:
+    """The name of data as part of a file's name.
+
+    >>> file_stem("loans 2026/03.csv")
+    'loans_2026_03.csv'
+    """
+    return re.sub(r"[^\w.-]+", "_", data_name)[:MAX_STEM_CHARACTERS]
 
 
 def uploader(session: Session, label: str, key: str) -> tuple[Report, str] | None:
