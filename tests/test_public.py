@@ -22,6 +22,7 @@ from calib.calibrators import CALIBRATORS
 from calib.figures import CHARTS
 from calib.metrics import METRICS
 from docs.declared import with_metrics
+from docs.example_report import PLACE, example_report
 from tests.rare import rare
 
 ROOT = Path(__file__).parents[1]
@@ -150,6 +151,18 @@ def test_the_site_has_every_page_and_its_api_every_public_name():
     modules = {"decisions", "examples", "metrics", "periods", "plot", "slices"}
     assert set(calib.__all__) - modules - listed == set()
     assert set(METRICS) - listed == set()
+
+
+def test_the_site_shows_a_report_that_needs_no_server():
+    page = (ROOT / "docs/example.md").read_text()
+    assert f"({PLACE})" in page
+    assert f'src="{PLACE.removeprefix("example/")}"' in page
+    html = example_report()
+    assert "overconfident" in html
+    # The browser draws the explorer from the script and the counts of the file.
+    assert "mount(" in html
+    assert set(re.findall(r"https?://[^/\"']*", html)) <= {"http://www.w3.org"}
+    assert example_report() == html
 
 
 def test_every_public_name_is_there():
