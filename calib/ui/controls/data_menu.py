@@ -21,6 +21,8 @@ def draw(session: Session, rows: Data | None) -> None:
     with st.popover(_label(session, rows), icon=":material/table:", key="data_chip"):
         if session.upload is not None:
             st.caption(read_as(session, session.upload))
+        elif not session.waits:
+            st.caption(EXAMPLES[session.example].story)
         # The page of the data, the first visit and the page of a link have a drop zone.
         if session.page != "Data" and not session.waits:
             uploaders.uploader(session, "data", "Open predictions: CSV, Parquet or NumPy", MENU)

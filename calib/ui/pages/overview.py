@@ -13,7 +13,6 @@ from calib.curves.sensitivity import MAX_BINS, MIN_BINS
 from calib.figures import answer
 from calib.figures.summary import advised, summary_chart
 from calib.figures.words import undrawn
-from calib.loading.examples import EXAMPLES
 from calib.ui.controls import uploaders, use_calibrator, widgets
 from calib.ui.layout import charts, frame, words
 from calib.ui.session import results, state
@@ -50,11 +49,6 @@ def landing(session: Session) -> None:
         widgets.example_menu(session)
 
 
-def about(session: Session) -> None:
-    if session.upload is None:
-        st.markdown(f"#### About this example\n\n{EXAMPLES[session.example].story}")
-
-
 def body(session: Session, model: state.Model) -> None:
     analysis = model.analysis
     with st.container(key=state.key("answer")):
@@ -66,7 +60,6 @@ def body(session: Session, model: state.Model) -> None:
     with right:
         recommendation(session, model)
         findings(session, model)
-    frame.once("about", partial(about, session))
 
 
 def before_and_after(analysis: Analysis) -> None:
