@@ -4,8 +4,8 @@
 const SVG = "http://www.w3.org/2000/svg";
 const LEFT = 56, RIGHT = 14, TOP = 10, BOTTOM = 44, HISTOGRAM = 72;
 const WIDE = 820, LEAST_SIDE = 380, WIDEST_SHARE = 0.58, HISTOGRAM_BINS = 50;
-// The height of everything of the left column besides the plot, and that of the readouts.
-const BELOW_DIAGRAM = HISTOGRAM + TOP + BOTTOM - LEFT - RIGHT + TOP + 6, READOUTS = 330, LEAST_DIFFERENCE = 200;
+// The height of everything of the left column besides the plot, and that of the panel on the right.
+const BELOW_DIAGRAM = HISTOGRAM + TOP + BOTTOM - LEFT - RIGHT + TOP + 6, READOUTS = 240, READOUT_OF_METHOD = 45, LEAST_DIFFERENCE = 200;
 const BINS = { least: 2, most: 100 };
 const LOGIT_TICKS = [
     ...Array.from({ length: 9 }, (_, i) => 10 ** (i - 9)), 0.5,
@@ -414,7 +414,7 @@ class Explorer {
         for (const kind of ["png", "svg"]) {
             button(kind.toUpperCase(), `Save the charts as ${kind.toUpperCase()}`, () => {
                 const drawings = Object.values(this.panels).map(panel => panel.svg);
-                const image = imageOf(this.root, drawings, this.shown.map(key => this.data.methods[key]));
+                const image = imageOf(this.root, drawings, this.shown.map(key => this.data.methods[key]), this.note);
                 saveImage(kind, this.fileName, image);
             });
         }
@@ -429,6 +429,13 @@ class Explorer {
 
     get isFull() {
         return this.root.getRootNode().fullscreenElement === this.root;
+    }
+
+    // What a saved image does not show otherwise.
+    get note() {
+        const { cells } = this.cells.get(this.shown[0]);
+        const level = `${Number((100 * this.data.level).toPrecision(6))}%`;
+        return `${whole(cells.rows[cells.n])} rows, ${this.chosen.n_bins} ${this.chosen.strategy} bins, ${level} intervals and band`;
     }
 
     get fileName() {
@@ -540,7 +547,7 @@ class Explorer {
         const wide = this.width >= WIDE;
         const side = wide ? Math.min(WIDEST_SHARE * this.width, Math.max(LEAST_SIDE, this.room - BELOW_DIAGRAM)) : this.width;
         this.frameDiagram(scale, side);
-        const beside = Math.max(LEAST_DIFFERENCE, side + BELOW_DIAGRAM - READOUTS);
+        const beside = Math.max(LEAST_DIFFERENCE, side + BELOW_DIAGRAM - READOUTS - READOUT_OF_METHOD * this.shown.length);
         this.frameDifference(scale, wide ? this.width - side - 16 : side, wide ? beside : 0.62 * side);
         for (const method of this.shown) {
             if (!this.drawn.has(method)) this.drawn.set(method, new MethodMarks(this.panels, this.data.methods[method]));

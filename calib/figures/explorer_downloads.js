@@ -1,6 +1,6 @@
 // These functions save what the explorer draws: an image of its panels, or the drawn numbers.
 
-const MARGIN = 12, LEGEND = 26, IMAGE_SCALE = 2;
+const MARGIN = 12, LEGEND = 26, NOTE = 22, IMAGE_SCALE = 2;
 const DRAWN_STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "stroke-linejoin", "font-size", "font-family", "font-weight"];
 
 function saved(content, type, name) {
@@ -22,14 +22,14 @@ function styledCopy(drawing) {
     return copy;
 }
 
-// The panels are placed as on the page, below the names of the methods.
-function imageOf(root, panels, methods) {
+// The panels are placed as on the page, between the names of the methods and a note.
+function imageOf(root, panels, methods, note) {
     const style = getComputedStyle(root);
     const boxes = panels.map(panel => panel.getBoundingClientRect());
     const [left, top] = [Math.min(...boxes.map(box => box.left)), Math.min(...boxes.map(box => box.top))];
     const size = {
         width: Math.max(...boxes.map(box => box.right)) - left + 2 * MARGIN,
-        height: Math.max(...boxes.map(box => box.bottom)) - top + 2 * MARGIN + LEGEND,
+        height: Math.max(...boxes.map(box => box.bottom)) - top + 2 * MARGIN + LEGEND + NOTE,
     };
     const image = shape("svg", { xmlns: SVG, ...size, viewBox: `0 0 ${size.width} ${size.height}`, color: style.color, "font-family": style.fontFamily });
     const background = style.getPropertyValue("--explorer-background") || "white";
@@ -42,6 +42,8 @@ function imageOf(root, panels, methods) {
         name.textContent = label;
         x += 60 + 7.2 * label.length;
     }
+    const below = shape("text", { x: MARGIN + 4, y: size.height - MARGIN, "font-size": 13, fill: style.color }, image);
+    below.textContent = note;
     panels.forEach((panel, i) => {
         const copy = styledCopy(panel);
         copy.setAttribute("x", boxes[i].left - left + MARGIN);

@@ -389,6 +389,7 @@ def test_drawings_and_their_numbers_can_be_saved(page: Page, tmp_path: Path):
     assert len(files["PNG"]) > 30_000
     drawn = ElementTree.fromstring(files["SVG"])
     texts = [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert "1,797 rows, 15 quantile bins, 95% intervals and band" in texts
     assert {"Uncalibrated", "Logistic", "Mean predicted probability", "Score"} <= set(texts)
     table = pd.read_csv(tmp_path / "CSV")
     curve = calib.analyze(EXAMPLE).uncalibrated.reliability
