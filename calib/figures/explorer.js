@@ -830,7 +830,7 @@ export default function explorer(call) {
 }
 
 // The first call mounts the explorer, and later ones update it.
-function draw({ parentElement, setStateValue }, data) {
+function draw({ parentElement, setStateValue }, data, make = mount) {
     const tell = sent => setStateValue("sent", sent);
     const place = parentElement.host ?? parentElement;
     try {
@@ -838,7 +838,7 @@ function draw({ parentElement, setStateValue }, data) {
         if (earlier) {
             earlier.tell = tell;
             earlier.update(data);
-        } else mounted.set(parentElement, mount(parentElement, data, tell));
+        } else mounted.set(parentElement, make(parentElement, data, tell));
         place.dataset.explorer = "drawn";
     } catch (error) {
         place.dataset.explorer = "failed";

@@ -130,11 +130,12 @@ def traces(page: Page, key: str) -> list[dict[str, Any]]:
 
 
 def open_static(page: Page) -> None:
-    """Have the static reliability diagram drawn, where the explorer stands above it."""
-    closed = by_key(page, "static_diagram").locator("details:not([open]) > summary")
-    if closed.count():
-        closed.click()
-        settle(page)
+    """Have the static charts drawn, where those that follow a hand stand above them."""
+    for key in ("static_diagram", "static_decisions"):
+        closed = by_key(page, key).locator("details:not([open]) > summary")
+        if closed.count():
+            closed.click()
+            settle(page)
 
 
 def free_port() -> int:

@@ -4,9 +4,22 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+from calib.analysis.decisions import Costs, decide
+from calib.crossfit.fitting import cross_fit
+from calib.crossfit.settings import Settings
+from calib.figures.live_decisions import decisions_data, script
+from calib.loading.examples import EXAMPLES
 from tests.browser.actions import go, upload
 from tests.browser.harness import by_key, settle, traces, visit
+from tests.browser.test_explorer import IN_MODULE
 from tests.rare import rare
+
+COSTS_IN_THE_BROWSER = """
+(m, {methods, stop, costs}) => methods.map(method => {
+    const {stops, best} = m.readMethod(method);
+    return [m.costsOf(stops, costs)[stop], m.lowestCost(best, costs).cost];
+})
+"""
 
 
 @pytest.fixture
@@ -58,6 +71,47 @@ def fill(page: Page, key: str, value: str) -> None:
     settle(page)
 
 
+@pytest.mark.parametrize("name", ["naive_bayes", "logistic"])
+def test_the_browser_finds_the_costs_that_python_finds(page: Page, name: str):
+    held_out = cross_fit(EXAMPLES[name].load(), Settings(methods=("isotonic",)))
+    for costs in (Costs(), Costs(2, 18), Costs(3, 1), Costs(1, 7.3)):
+        table = decide(held_out, costs)
+        data = decisions_data(held_out, table, ["uncalibrated", "isotonic"])
+        given = {**data, "costs": {"miss": costs.false_negative, "alarm": costs.false_positive}}
+        found = page.evaluate(IN_MODULE, [script(), COSTS_IN_THE_BROWSER, given])
+        for (cost, lowest), decision in zip(found, table.methods.values(), strict=True):
+            assert cost == pytest.approx(decision.cost.value, abs=1e-12)
+            assert lowest == pytest.approx(decision.hindsight_cost, abs=1e-12)
+
+
+def test_a_hand_on_the_threshold_moves_costs_and_numbers_without_the_server(page: Page):
+    page.set_viewport_size({"width": 1440, "height": 900})
+    visit(page, "/decisions")
+    panel, rule = page.locator(".decisions svg.cost"), page.locator(".decisions .rule")
+    expect(rule).to_contain_text("Threshold 0.5: a missed positive costs as much as a false alarm")
+    missed = page.locator(".decisions tbody tr").first.locator("td").nth(1)
+    expect(missed).to_have_text("104")
+    box = panel.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 100)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 100, steps=5)
+    expect(rule).not_to_contain_text("Threshold 0.5")
+    expect(missed).not_to_have_text("104")
+    # Until the hand lets go, the server and the address know nothing of it.
+    assert "fn=" not in page.url
+    page.mouse.up()
+    page.wait_for_url("**fn=*")
+    settle(page)
+    shown = rule.inner_text()
+    expect(page.locator(".answer h2")).to_contain_text(f"miss {missed.inner_text()} positives")
+    assert page.locator(".answer small").inner_text().split(" follows")[0].split()[-1] in shown
+    panel.focus()
+    page.keyboard.press("ArrowRight")
+    expect(rule).not_to_have_text(shown)
+    page.wait_for_function("before => location.href !== before", arg=page.url)
+
+
 @rare
 def test_slices_of_a_file_over_time_and_by_decision(page: Page, sites):
     visit(page, "/data")
@@ -100,7 +154,9 @@ def test_a_link_restores_slices_and_decisions(page: Page):
         assert len(gaps[0]["x"]) == 4
     go(page, "Decisions")
     for method in ("uncalibrated", "isotonic"):
-        assert {t["mode"] for t in drawn(page, "chart_cost", method)} == {"lines", "markers"}
+        modes = {t["mode"] for t in drawn(page, "chart_cost", method)}
+        assert "lines" in modes
+        assert any(mode.startswith("markers") for mode in modes)
 
 
 @rare

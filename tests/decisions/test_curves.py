@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from calib.analysis.decisions import Costs, cost_curves, decide, net_benefit
+from calib.analysis.decisions.curves import cheapest_errors, error_shares
 from tests.expanded import expanded
 
 
@@ -52,3 +53,23 @@ def test_a_method_is_worse_than_the_better_of_flagging_all_and_none(held_out):
     assert len(worse_than_none)
     np.testing.assert_array_equal(curves.worse_than_all("uncalibrated"), worse_than_all)
     np.testing.assert_array_equal(curves.worse_than_none("uncalibrated"), worse_than_none)
+
+
+@pytest.mark.parametrize("name", ["held_out", "weighted", "tied"])
+def test_error_shares_count_rows_and_the_cheapest_contain_the_lowest_cost(name, request):
+    held_out = request.getfixturevalue(name)
+    rows, scores = expanded(held_out)
+    weight, total = rows.weights, rows.weights.sum()
+    for key, cells in held_out.cells.items():
+        errors = error_shares(cells, np.array([0.0, 0.2, 0.3, 1.0, np.inf]))
+        for i, t in enumerate(errors.threshold):
+            flagged = scores[key] >= t
+            missed = weight[~flagged & rows.outcome].sum() / total
+            assert errors.missed[i] == pytest.approx(missed, abs=1e-12)
+            alarms = weight[flagged & ~rows.outcome].sum() / total
+            assert errors.false_alarms[i] == pytest.approx(alarms, abs=1e-12)
+        best = cheapest_errors(cells)
+        for costs in (Costs(), Costs(1, 20), Costs(15, 1), Costs(3, 7)):
+            spent = costs.false_negative * best.missed + costs.false_positive * best.false_alarms
+            decision = decide(held_out, costs).methods[key]
+            assert spent.min() == pytest.approx(decision.hindsight_cost, abs=1e-12)

@@ -11,6 +11,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import calib
+from calib.ui.pages.decisions import take_cost
+from calib.ui.session import choices
 from tests.copied_tables import copied_tables, drawn_tables
 from tests.pages.test_pages import metric_tables
 
@@ -201,7 +203,7 @@ def test_the_rule_is_said_and_its_counts_add_up(named, rule):
 
 @pytest.mark.parametrize("named", [{}, {"cap": "0.1"}])
 def test_only_what_the_cost_chart_draws_is_explained(named):
-    app = start("decisions", ex="naive_bayes", after="isotonic", **named)
+    app = with_static(start("decisions", ex="naive_bayes", after="isotonic", **named))
     drawn = app.get("plotly_chart")[0].proto.spec
     assert ("chosen in hindsight" in said(app)) == ("lowest cost on these rows" in drawn)
     assert ("as the capacity allows" in said(app)) == ("capacity reached" in drawn)
@@ -209,7 +211,7 @@ def test_only_what_the_cost_chart_draws_is_explained(named):
 
 
 def test_where_a_method_falls_below_flagging_all_or_none_is_said():
-    app = start("decisions", ex="naive_bayes", after="isotonic")
+    app = with_static(start("decisions", ex="naive_bayes", after="isotonic"))
     curves = {
         trace["name"]: unpacked(trace["y"])
         for trace in json.loads(app.get("plotly_chart")[1].proto.spec)["data"]
@@ -235,6 +237,30 @@ def test_observed_and_expected_positives_of_the_bands_add_up():
     assert np.allclose(sums, counts.loc["All rows"], atol=0.5)
     upper = counts.loc[["0.5 to 0.6", "0.6 to 0.7", "0.7 to 0.8", "0.8 to 0.9", "0.9 to 1"]].sum()
     assert np.allclose(upper, counts.loc["Chosen: 0.5 to 1"], atol=0.5)
+
+
+def test_a_hand_changes_the_costs_of_all_pages_and_nonsense_does_not():
+    app = start("decisions", fp="2")
+    (live,) = [
+        data
+        for data in (json.loads(e.proto.json) for e in app.get("bidi_component") if e.proto.json)
+        if isinstance(data, dict) and "ratios" in data
+    ]
+    assert live["thresholds"][live["stop"]] == pytest.approx(2 / 3)
+    session = app.session_state["calib"]
+    for sent, cost in [({"cost_fn": 8.0}, 8.0), ({"cost_fn": -1}, 8.0), ({"cost_fn": "x"}, 8.0)]:
+        take_cost(session, {"sent": sent})
+        assert session[choices.COST_FN] == cost
+    take_cost(session, {"sent": None})
+    app.run()
+    assert app.query_params["fn"] == "8"
+    assert "The threshold 0.2 follows from your costs (8 : 2)." in answer(app)
+
+
+def with_static(app: AppTest) -> AppTest:
+    """The page with its static charts open."""
+    app.session_state["static_decisions"] = True
+    return app.run()
 
 
 def answer(app: AppTest) -> str:

@@ -12,6 +12,7 @@ from calib.analysis.decisions.decide import Costs, cost_from
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray, Locked
+from calib.numerics.isotonic import increasing_blocks
 
 # Thresholds are rounded, so that a score of 0.3 reaches the threshold 0.3.
 THRESHOLDS = np.linspace(0.0, 1.0, 201).round(3)
@@ -91,6 +92,65 @@ class NetBenefit(Locked):
     def worse_than_none(self, key: str) -> FloatArray:
         """Thresholds at which a method is worse than flagging no row, the better alternative."""
         return self.threshold[(self.shortfall(key) > 0.0) & (self.treat_all <= 0.0)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ErrorShares(Locked):
+    """Errors per row at thresholds. Arrays have the shape (g,).
+
+    Attributes
+    ----------
+    threshold : ndarray
+        Rows with at least this score are flagged; inf flags no row.
+    missed, false_alarms : ndarray
+        False negatives and false positives, divided by the weight of all rows. Costs are linear in
+        both.
+    """
+
+    threshold: FloatArray
+    missed: FloatArray
+    false_alarms: FloatArray
+
+
+def error_shares(cells: ScoreCells, threshold: FloatArray) -> ErrorShares:
+    """Missed positives and false alarms per row at the given thresholds.
+
+    Examples
+    --------
+    >>> cells = ScoreCells.from_arrays([0, 1, 0, 1], [0.1, 0.2, 0.6, 0.8])
+    >>> errors = error_shares(cells, np.array([0.2, 0.5]))
+    >>> errors.missed, errors.false_alarms
+    (array([0.  , 0.25]), array([0.25, 0.25]))
+    """
+    return _errors(cells, _first(cells, threshold), threshold)
+
+
+def cheapest_errors(cells: ScoreCells) -> ErrorShares:
+    """The errors at all thresholds that have the lowest cost on these rows for some costs.
+
+    These are the corners of the convex hull of the ROC curve, which are the edges of the blocks of
+    isotonic regression.
+
+    References
+    ----------
+    Fawcett and Niculescu-Mizil 2007, "PAV and the ROC convex hull", doi:10.1007/s10994-007-5011-0.
+
+    Examples
+    --------
+    >>> cells = ScoreCells.from_arrays([0, 1, 0, 1], [0.1, 0.2, 0.6, 0.8])
+    >>> cheapest_errors(cells).threshold
+    array([0.1, 0.2, 0.8, inf])
+    """
+    first = increasing_blocks(cells.positive / cells.weight, cells.weight)
+    return _errors(cells, first, np.append(cells.score, np.inf)[first])
+
+
+def _errors(cells: ScoreCells, first: np.ndarray, threshold: FloatArray) -> ErrorShares:
+    missed = cells.cumulative_positive[first]
+    negatives = cells.total_weight - cells.total_positive
+    false_alarms = negatives - (cells.cumulative_weight[first] - missed)
+    total = cells.total_weight
+    return ErrorShares(threshold, missed / total, np.maximum(false_alarms, 0.0) / total)
 
 
 def cost_curves(held_out: CrossFitted, costs: Costs) -> CostCurves:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from html import escape
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from calib.analysis import LiveAnalysis
 from calib.analysis.decisions import (
     Costs,
     Decision,
@@ -21,6 +23,7 @@ from calib.analysis.decisions import (
     net_benefit,
 )
 from calib.figures.decisions import cost_chart, net_benefit_chart, worse_sentence
+from calib.figures.live_decisions import decisions_data, script, style
 from calib.numerics.estimate import Estimate
 from calib.text import (
     count,
@@ -36,7 +39,7 @@ from calib.text import (
     with_interval,
 )
 from calib.ui.controls import widgets
-from calib.ui.controls.widgets import ask, control
+from calib.ui.controls.widgets import ask, control, take_answer
 from calib.ui.layout import charts, frame
 from calib.ui.layout.tables import Line, lines_table
 from calib.ui.session import choices, results, state
@@ -44,6 +47,7 @@ from calib.ui.session.choices import method_label
 from calib.ui.session.results import costs
 from calib.ui.session.session import Session
 
+LIVE_KEY = "live_decisions"
 BY_COSTS, BY_CAPACITY = "Costs", "Capacity"
 QUESTION = "What does a missed positive cost, compared with a false alarm?"
 # By the rule that decides: each explains what its chart draws.
@@ -109,23 +113,25 @@ def body(
     with place if session.pending is None else st.container():
         answer(decided, counts, shown, weighted=analysis.data.weighted)
         widgets.why_shown(analysis, shown)
-    recommended = analysis.recommendation.method
-    cost = session.memo(cost_curves, held_out, costs)
     benefit = session.memo(net_benefit, held_out)
-    left, right = st.columns(2, gap="large")
-    with left:
-        st.markdown(f"### {cost_title(decided, shown)}")
-        drawn = cost_chart(cost, decided, shown, recommended=recommended)
-        charts.chart(drawn, "chart_cost")
+    # A hand on one of several models would move the costs of all, and a capacity has no costs.
+    if session.pending is None and costs.capacity is None:
+        follow_hand(session, analysis, decided, shown)
+        captions = st.container()
+        static = st.expander(
+            "Static charts (PNG, SVG, CSV)", key="static_decisions", on_change="rerun"
+        )
+        if static.open:
+            with static:
+                static_charts(session, analysis, decided, shown)
+    else:
+        static_charts(session, analysis, decided, shown)
+        captions = st.container()
+    with captions:
         rule = "costs" if costs.capacity is None else "capacity"
         frame.once("cost", lambda: st.caption(COST_READINGS[rule] + NO_RANKING))
-    with right:
-        first, *others = (worse_sentence(benefit, key) for key in shown)
-        st.markdown(f"### {plain(first.removesuffix('.'))}")
-        threshold = None if costs.capacity else costs.threshold
-        drawn = net_benefit_chart(benefit, shown, threshold=threshold, recommended=recommended)
-        charts.chart(drawn, "chart_benefit")
-        st.caption(plain(" ".join([*others, shortfalls(benefit, shown)])), help=BENEFIT_READING)
+        said = [*(worse_sentence(benefit, key) for key in shown[1:]), shortfalls(benefit, shown)]
+        st.caption(plain(" ".join(said)), help=BENEFIT_READING)
 
     st.markdown("### Decisions by method")
     table(decided, weighted=analysis.data.weighted)
@@ -135,6 +141,51 @@ def body(
     everything = session.memo(expected_counts, held_out, confidence_level=at)
     bands_table([*bands, counts, everything], shown, at)
     frame.once("counts", lambda: st.caption(BANDS_READING))
+
+
+def follow_hand(
+    session: Session, analysis: LiveAnalysis, decided: DecisionTable, shown: tuple[str, ...]
+) -> None:
+    """Draw costs and net benefit in the browser, where a hand can move the threshold."""
+    mount = st.components.v2.component("calib_decisions", js=script(), css=style())
+    sent = st.session_state.get(LIVE_KEY, {}).get("sent") or {}
+    data = session.memo(
+        decisions_data, analysis.held_out, decided, shown, analysis.recommendation.method
+    )
+    mount(
+        key=LIVE_KEY,
+        data={**data, "answered": sent.get("edit", 0)},
+        default={"sent": None},
+        on_sent_change=partial(take_answer, LIVE_KEY, partial(take_cost, session)),
+    )
+
+
+def take_cost(session: Session, answer: Mapping[str, Any]) -> None:
+    """Apply the cost that follows from the moved threshold. It is checked like that of a link."""
+    values = choices.COST_FN.values
+    try:
+        cost = values.read(str(float((answer["sent"] or {})["cost_fn"])))
+    except (KeyError, TypeError, ValueError):
+        return
+    session.change(choices.COST_FN, choices.COST_FN.take(cost))
+
+
+def static_charts(
+    session: Session, analysis: LiveAnalysis, decided: DecisionTable, shown: tuple[str, ...]
+) -> None:
+    recommended, costs = analysis.recommendation.method, decided.costs
+    cost = session.memo(cost_curves, analysis.held_out, costs)
+    benefit = session.memo(net_benefit, analysis.held_out)
+    threshold = costs.threshold if costs.capacity is None else None
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.markdown(f"### {cost_title(decided, shown)}")
+        drawn = cost_chart(cost, decided, shown, recommended=recommended)
+        charts.chart(drawn, "chart_cost")
+    with right:
+        st.markdown(f"### {plain(worse_sentence(benefit, shown[0]).removesuffix('.'))}")
+        drawn = net_benefit_chart(benefit, shown, threshold=threshold, recommended=recommended)
+        charts.chart(drawn, "chart_benefit")
 
 
 def answer(

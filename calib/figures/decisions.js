@@ -1,0 +1,239 @@
+// This file draws the costs and the net benefit of Decisions in two panels of the explorer. A hand
+// moves the threshold, and with it the ratio of the costs. Python joins it to the explorer's files.
+
+const COST_HEIGHT = 340, PANEL_GAP = 32, TWO_PANELS = 720, LABEL_GAP = 16;
+const KEY_STEPS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 };
+
+const decoded = columns => Object.fromEntries(Object.entries(columns).map(([name, values]) => [name, decode(values)]));
+
+// The cost per row is linear in the shares of missed positives and of false alarms.
+export const costsOf = ({ missed, false_alarms: alarms }, { miss, alarm }) =>
+    missed.map((share, i) => miss * share + alarm * alarms[i]);
+
+export function readMethod({ curve, stops, best, benefit }) {
+    return { curve: decoded(curve), stops: decoded(stops), best: decoded(best), benefit: decode(benefit) };
+}
+
+// The lowest cost on these rows, at the threshold nearest to that of the costs.
+export function lowestCost(best, costs) {
+    const spent = costsOf(best, costs), optimal = costs.alarm / (costs.alarm + costs.miss);
+    const limit = Math.min(...spent) + 1e-12 * Math.max(...spent);
+    const far = threshold => Math.abs(Math.min(threshold, 2) - optimal);
+    const at = [...spent.keys()].filter(i => spent[i] <= limit)
+        .reduce((nearest, i) => (far(best.threshold[i]) < far(best.threshold[nearest]) ? i : nearest));
+    return { cost: spent[at], threshold: best.threshold[at] };
+}
+
+// One panel whose lines are cut off at its ends.
+class ThresholdPanel extends Panel {
+    constructor(parent, name, title, label) {
+        const figure = element("figure", {}, parent);
+        element("figcaption", {}, figure, title);
+        super(figure, name, label);
+        const clip = `clip-${Math.random().toString(36).slice(2)}`;
+        this.cut = shape("rect", {}, shape("clipPath", { id: clip }, this.svg));
+        this.marks.setAttribute("clip-path", `url(#${clip})`);
+        this.all = shape("path", { class: "blind", "stroke-dasharray": "7 5" }, this.marks);
+        this.none = shape("path", { class: "blind", "stroke-dasharray": "2 3" }, this.marks);
+        this.words = shape("g", {}, this.svg);
+        this.showBrush(null);
+        for (const [key, value] of [["role", "slider"], ["aria-valuemin", 0], ["aria-valuemax", 1]]) this.svg.setAttribute(key, value);
+    }
+
+    place(sizes) {
+        this.frame(sizes);
+        Object.entries({ x: LEFT, y: TOP, width: this.width, height: this.height }).forEach(([key, value]) => this.cut.setAttribute(key, value));
+        this.words.replaceChildren();
+    }
+
+    say(words, x, y, anchor) {
+        shape("text", { x: at(x), y: at(y), "text-anchor": anchor, class: "tick" }, this.words).textContent = words;
+    }
+
+    pairs(thresholds, values) {
+        return Array.from(values, (value, i) => [this.x(thresholds[i]), this.y(value)]);
+    }
+}
+
+// `tell` is called with the cost of a missed positive when a person lets go of the threshold.
+class Decisions {
+    constructor(parent, data, tell) {
+        this.root = element("section", { class: "explorer decisions", "aria-label": "Costs by threshold" }, parent);
+        this.tell = tell;
+        this.edit = 0;
+        this.rule = element("p", { class: "rule" }, this.root);
+        this.table = element("table", {}, this.root);
+        const figures = element("div", { class: "figures" }, this.root);
+        const moves = "Threshold. Arrow keys move it.";
+        this.panels = {
+            cost: new ThresholdPanel(figures, "cost", data.titles.cost, moves),
+            benefit: new ThresholdPanel(figures, "benefit", data.titles.benefit, moves),
+        };
+        Object.values(this.panels).forEach(panel => this.followHand(panel));
+        this.update(data);
+        new ResizeObserver(() => this.root.clientWidth !== this.width && this.paint()).observe(this.root);
+    }
+
+    // An answer to an older movement must not undo a newer one.
+    update(data) {
+        const ratio = this.data?.ratios[this.stop];
+        if (data.of !== this.data?.of) this.read(data);
+        this.data = data;
+        if (ratio === undefined || data.answered >= this.edit) {
+            this.edit = Math.max(this.edit, data.answered);
+            this.stop = data.stop;
+        } else this.stop = nearest(data.ratios, ratio);
+        this.paint();
+    }
+
+    read({ methods, titles }) {
+        this.methods?.forEach(({ marks }) => marks.forEach(mark => mark.remove()));
+        this.table.replaceChildren();
+        this.head = element("tr", {}, element("thead", {}, this.table));
+        const body = element("tbody", {}, this.table);
+        this.methods = methods.map(method => {
+            const look = { class: "line", stroke: method.color, fill: "none", "stroke-dasharray": method.dash };
+            const [cost, benefit] = Object.values(this.panels).map(panel => shape("path", look, panel.marks));
+            const mark = shape("path", { class: "dots", fill: method.color }, this.panels.cost.marks);
+            const row = element("tr", {}, body), head = element("th", { scope: "row" }, row);
+            const sample = shape("svg", { class: "sample", width: 26, height: 12, "aria-hidden": "true" }, head);
+            shape("path", { d: "M0 6H26", stroke: method.color, "stroke-width": 2.25, "stroke-dasharray": method.dash }, sample);
+            head.append(` ${method.label}`);
+            const cells = Array.from({ length: 4 }, () => element("td", {}, row));
+            return { ...method, ...readMethod(method), cost, benefitLine: benefit, mark, cells, marks: [cost, benefit, mark] };
+        });
+        for (const [name, { svg }] of Object.entries(this.panels)) svg.previousSibling.textContent = titles[name];
+    }
+
+    get costs() {
+        const alarm = this.data.false_positive;
+        return { alarm, miss: alarm * this.data.ratios[this.stop] };
+    }
+
+    get threshold() {
+        return this.data.thresholds[this.stop];
+    }
+
+    paint() {
+        this.width = this.root.clientWidth || 700;
+        const wide = this.width >= TWO_PANELS, width = wide ? (this.width - PANEL_GAP) / 2 : this.width;
+        const sizes = { width, height: COST_HEIGHT, scale: scaleOf("linear", []), across: "Threshold" };
+        this.paintCost(sizes);
+        this.paintBenefit(sizes);
+        for (const { svg } of Object.values(this.panels)) {
+            svg.setAttribute("aria-valuenow", this.threshold);
+            svg.setAttribute("aria-valuetext", this.sentence);
+        }
+        Object.values(this.panels).forEach(panel => panel.showProbe(this.threshold));
+        this.paintTable();
+    }
+
+    paintCost(sizes) {
+        const panel = this.panels.cost, { costs } = this, rate = this.data.base_rate;
+        const [all, none] = [(1 - rate) * costs.alarm, rate * costs.miss];
+        const high = 1.1 * Math.max(all, none);
+        panel.place({ ...sizes, low: 0, high, ticksY: niceTicks(0, high, 5), upward: "Expected cost per row" });
+        for (const [path, cost] of [[panel.all, all], [panel.none, none]]) path.setAttribute("d", line([[panel.x(0), panel.y(cost)], [panel.x(1), panel.y(cost)]]));
+        // Each label stands above its line, or below it if there is no room.
+        const close = Math.abs(panel.y(all) - panel.y(none)) < LABEL_GAP;
+        for (const [words, cost, other] of [["Flag all", all, none], ["Flag none", none, all]]) {
+            panel.say(words, panel.x(0.6), panel.y(cost) + (close && cost < other ? 15 : -5), "start");
+        }
+        for (const method of this.methods) {
+            method.cost.setAttribute("d", line(panel.pairs(method.curve.threshold, costsOf(method.curve, costs))));
+            const lowest = lowestCost(method.best, costs);
+            const [x, y] = [panel.x(Math.min(lowest.threshold, 1)), panel.y(lowest.cost)];
+            method.mark.setAttribute("d", dot(method.corners, x, y, 5));
+            Object.assign(method, { lowest, place: [x, y] });
+        }
+        this.labelLowest(panel);
+    }
+
+    // Two labels stand on the outer sides of their dots. Near a side of the panel, they are one.
+    labelLowest(panel) {
+        const [first, last] = this.methods.toSorted((a, b) => a.place[0] - b.place[0]);
+        const words = ({ lowest }) => lowest.cost.toPrecision(3);
+        const put = (text, [x, y], side) => panel.say(text, x + 8 * side, Math.min(y + 18, TOP + panel.height - 4), side < 0 ? "end" : "start");
+        const side = first.place[0] < LEFT + 0.2 * panel.width ? 1 : -1;
+        if (last && last.place[0] < LEFT + 0.8 * panel.width && side < 0) {
+            put(`lowest: ${words(first)}`, first.place, -1);
+            put(`lowest: ${words(last)}`, last.place, 1);
+        } else put(`lowest: ${[first, last].filter(Boolean).map(words).join(" and ")}`, (side > 0 ? last ?? first : first).place, side);
+    }
+
+    paintBenefit(sizes) {
+        const panel = this.panels.benefit, rate = this.data.base_rate;
+        const [low, high] = [-0.25 * rate, 1.08 * rate];
+        panel.place({ ...sizes, low, high, ticksY: niceTicks(low, high, 5), upward: "Net benefit per row" });
+        const thresholds = this.methods[0].curve.threshold.slice(0, -1);
+        const all = thresholds.map(t => rate - ((1 - rate) * t) / (1 - t));
+        panel.all.setAttribute("d", line(panel.pairs(thresholds, all)));
+        panel.none.setAttribute("d", line([[panel.x(0), panel.y(0)], [panel.x(1), panel.y(0)]]));
+        const middle = all.findLastIndex(value => value > 0.3 * rate);
+        panel.say("Flag all", panel.x(thresholds[middle]) - 8, panel.y(all[middle]) + 12, "end");
+        panel.say("Flag none", panel.x(0.02), panel.y(0) + 15, "start");
+        for (const method of this.methods) method.benefitLine.setAttribute("d", line(panel.pairs(thresholds, method.benefit)));
+    }
+
+    get sentence() {
+        const ratio = this.data.ratios[this.stop], times = Number(ratio.toPrecision(3));
+        const much = ratio === 1 ? "as much as" : `${times.toLocaleString("en-US")} times as much as`;
+        return `Threshold ${probability(this.threshold)}: a missed positive costs ${much} a false alarm.`;
+    }
+
+    paintTable() {
+        this.rule.textContent = `${this.sentence} Drag the line in a chart, or use the arrow keys.`;
+        const { rows } = this.data, share = x => whole(rows * x);
+        const heads = [`Of ${whole(rows)} rows`, "Flagged", "Missed positives", "False alarms", "Cost"];
+        this.head.replaceChildren(...heads.map(text => element("th", { scope: "col" }, null, text)));
+        for (const { stops, cells } of this.methods) {
+            const [missed, alarms] = [stops.missed[this.stop], stops.false_alarms[this.stop]];
+            const cost = rows * (this.costs.miss * missed + this.costs.alarm * alarms);
+            const values = [share(this.data.base_rate - missed + alarms), share(missed), share(alarms), cost.toLocaleString("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 })];
+            values.forEach((value, i) => { cells[i].textContent = value; });
+        }
+    }
+
+    move(stop, released) {
+        const last = this.data.ratios.length - 1, moved = Math.min(Math.max(stop, 0), last);
+        if (moved !== this.stop) {
+            this.stop = moved;
+            this.edit += 1;
+            this.paint();
+        }
+        clearTimeout(this.telling);
+        if (released) this.telling = setTimeout(() => this.tell({ edit: this.edit, cost_fn: this.costs.miss }), TELL_AFTER);
+    }
+
+    followHand(panel) {
+        const { svg } = panel;
+        let held = false;
+        const follow = event => this.move(nearest(this.data.thresholds, panel.score(event)), false);
+        svg.addEventListener("pointerdown", event => {
+            if (event.button !== 0) return;
+            held = true;
+            svg.setPointerCapture(event.pointerId);
+            follow(event);
+        });
+        svg.addEventListener("pointermove", event => { if (held) follow(event); });
+        svg.addEventListener("pointerup", () => {
+            if (held) this.move(this.stop, true);
+            held = false;
+        });
+        svg.addEventListener("pointercancel", () => { held = false; });
+        svg.addEventListener("keydown", event => {
+            const step = KEY_STEPS[event.key];
+            if (!step) return;
+            event.preventDefault();
+            this.move(this.stop + step, true);
+        });
+    }
+}
+
+function nearest(values, wanted) {
+    return values.reduce((best, value, i) => (Math.abs(value - wanted) < Math.abs(values[best] - wanted) ? i : best), 0);
+}
+
+export default function decisions(call) {
+    draw(call, call.data, (...parts) => new Decisions(...parts));
+}

@@ -1,0 +1,95 @@
+"""Costs and net benefit that a browser draws, so that the threshold follows a hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from calib.analysis.decisions import Costs, DecisionTable, net_benefit
+from calib.analysis.decisions.curves import THRESHOLDS, cheapest_errors, error_shares
+from calib.calibrators import CALIBRATORS
+from calib.crossfit.cross_fitted import CrossFitted
+from calib.figures import explorer
+from calib.figures.decisions import worse_sentence
+from calib.figures.theme import DASHES, SYMBOLS, style_of
+from calib.numerics.arrays import FloatArray
+
+FOLDER = Path(__file__).parent
+# The cost of a missed positive in false alarms, as whole numbers and simple fractions where a hand
+# stops: ten steps up to 2, then wider ones, over two powers of ten in both directions.
+STEPS = np.concatenate([np.arange(10, 20), np.arange(20, 40, 2), np.arange(40, 100, 5)]) / 10.0
+RATIOS = np.concatenate([np.outer([1.0, 10.0], STEPS).ravel(), [100.0]])
+
+
+@cache
+def script() -> str:
+    """The JavaScript: the explorer's module, with this page's chart as its default export."""
+    shared = explorer.script().replace("export default function", "function")
+    return shared + (FOLDER / "decisions.js").read_text(encoding="utf-8")
+
+
+@cache
+def style() -> str:
+    """The explorer's CSS with that of this chart."""
+    return explorer.style() + (FOLDER / "decisions.css").read_text(encoding="utf-8")
+
+
+def ratios_of(costs: Costs) -> FloatArray:
+    """Ratios of the costs at which a hand stops, in increasing order of their thresholds."""
+    chosen = costs.false_negative / costs.false_positive
+    return np.unique(np.concatenate([RATIOS, 1.0 / RATIOS, [chosen]]))[::-1]
+
+
+def decisions_data(
+    held_out: CrossFitted, table: DecisionTable, methods: Sequence[str], recommended: str = ""
+) -> dict[str, Any]:
+    """What the script draws: errors of each method at all thresholds, as JSON.
+
+    The errors at the stops of a hand and the lowest costs are exact. The lines have the points of
+    `cost_curves`.
+    """
+    costs, benefit = table.costs, net_benefit(held_out)
+    ratios = ratios_of(costs)
+    chosen = int(np.flatnonzero(ratios == costs.false_negative / costs.false_positive)[0])
+    thresholds = 1.0 / (1.0 + ratios)
+    # The same number as in the table: another division could differ in its last bit.
+    thresholds[chosen] = costs.threshold
+    drawn = []
+    for key in methods:
+        look, cells = style_of(key, recommended), held_out.cells[key]
+        drawn.append(
+            {
+                "label": CALIBRATORS[key].label,
+                "color": look.color,
+                "dash": DASHES[look.dash],
+                "corners": [[round(x, 4), round(y, 4)] for x, y in SYMBOLS[look.symbol]],
+                "curve": _packed(error_shares(cells, THRESHOLDS)),
+                "stops": _packed(error_shares(cells, thresholds)),
+                "best": _packed(cheapest_errors(cells)),
+                "benefit": explorer.packed(benefit.benefit[key]),
+            }
+        )
+    data = {
+        "methods": drawn,
+        "ratios": ratios.tolist(),
+        "thresholds": thresholds.tolist(),
+        "stop": chosen,
+        "false_positive": costs.false_positive,
+        "base_rate": benefit.base_rate,
+        "rows": table.reference_rows,
+        "titles": {
+            "cost": "Cost of the errors by threshold, with the lowest on these rows",
+            "benefit": worse_sentence(benefit, methods[0]).removesuffix("."),
+        },
+    }
+    return {"of": sha256(repr(data).encode()).hexdigest()[:16], **data}
+
+
+def _packed(errors: Any) -> dict[str, str]:
+    return {name: explorer.packed(values) for name, values in asdict(errors).items()}
