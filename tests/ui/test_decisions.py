@@ -39,7 +39,6 @@ def decided(change: Estimate, costs: Costs | None = None) -> DecisionTable:
 @pytest.mark.parametrize(
     ("change", "ending"),
     [
-        (Estimate(0.0, 0.0, 0.0), "positives; calibration changes no decision."),
         (Estimate(-0.01, -0.02, 0.001), "; after calibration 510 and 40, not a significant diffe"),
         (Estimate(-0.01, -0.02, -0.001), "; after calibration 510 and 40, significantly better."),
         (Estimate(0.01, 0.001, 0.02), "; after calibration 510 and 40, significantly worse."),
@@ -52,6 +51,16 @@ def test_decisions_of_a_thousand_rows_and_whether_calibration_changes_them(chang
     alone = headline(decided(change), SHOWN[:1], weighted=False)
     assert alone == "Of 1,000 rows you would flag 500 and miss 50 positives."
     assert "counted by weight" in headline(decided(change), SHOWN, weighted=True)
+
+
+def test_equal_numbers_are_said_once():
+    table = decided(Estimate(0.0, -0.01, 0.01))
+    same = replace(table, methods=dict.fromkeys(SHOWN, BEFORE))
+    said = headline(same, SHOWN, weighted=False)
+    assert said.endswith("flag 500 and miss 50 positives, before and after calibration.")
+    better = replace(BEFORE, change=Estimate(-0.001, -0.002, -0.0005))
+    other = replace(table, methods={"uncalibrated": BEFORE, "platt": better})
+    assert headline(other, SHOWN, weighted=False).endswith("500 and 50, significantly better.")
 
 
 def test_rare_positives_are_counted_in_more_rows():
@@ -76,7 +85,7 @@ def test_the_cost_of_the_rows_is_said_with_its_change():
     [
         (Costs(), "The threshold 0.5 follows from your costs (1 : 1 unless you change them)."),
         (Costs(1, 4), "The threshold 0.2 follows from your costs (4 : 1)."),
-        (Costs(1, 4, 0.1), "The 10.000% of rows with the highest scores are flagged."),
+        (Costs(1, 4, 0.1), "The 10% of rows with the highest scores are flagged."),
     ],
 )
 def test_the_rule_says_where_the_threshold_comes_from(costs, said):

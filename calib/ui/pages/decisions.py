@@ -31,7 +31,6 @@ from calib.text import (
     joined,
     level,
     number,
-    percent,
     plain,
     plural,
     signed,
@@ -115,7 +114,8 @@ def body(
         widgets.why_shown(analysis, shown)
     benefit = session.memo(net_benefit, held_out)
     # A hand on one of several models would move the costs of all, and a capacity has no costs.
-    if session.pending is None and costs.capacity is None:
+    follows = session.pending is None and costs.capacity is None
+    if follows:
         follow_hand(session, analysis, decided, shown)
         captions = st.container()
         static = st.expander(
@@ -130,8 +130,10 @@ def body(
     with captions:
         rule = "costs" if costs.capacity is None else "capacity"
         frame.once("cost", lambda: st.caption(COST_READINGS[rule] + NO_RANKING))
-        said = [*(worse_sentence(benefit, key) for key in shown[1:]), shortfalls(benefit, shown)]
-        st.caption(plain(" ".join(said)), help=BENEFIT_READING)
+        # The first sentence is the title of the chart that follows a hand.
+        said = [worse_sentence(benefit, key) for key in (shown[1:] if follows else shown)]
+        words = " ".join([*said, shortfalls(benefit, shown)])
+        st.caption(plain(words), help=BENEFIT_READING)
 
     st.markdown("### Decisions by method")
     table(decided, weighted=analysis.data.weighted)
@@ -179,11 +181,9 @@ def static_charts(
     threshold = costs.threshold if costs.capacity is None else None
     left, right = st.columns(2, gap="large")
     with left:
-        st.markdown(f"### {cost_title(decided, shown)}")
         drawn = cost_chart(cost, decided, shown, recommended=recommended)
         charts.chart(drawn, "chart_cost")
     with right:
-        st.markdown(f"### {plain(worse_sentence(benefit, shown[0]).removesuffix('.'))}")
         drawn = net_benefit_chart(benefit, shown, threshold=threshold, recommended=recommended)
         charts.chart(drawn, "chart_benefit")
 
@@ -216,7 +216,8 @@ def costs_control(session: Session) -> Costs:
     )
     if not by_costs:
         control(session, choices.CAPACITY)
-    st.caption(QUESTION)
+    if by_costs:
+        st.caption(QUESTION)
     control(session, choices.COST_FN)
     control(session, choices.COST_FP)
     return costs(session.chosen)
@@ -252,10 +253,10 @@ def headline(decided: DecisionTable, shown: Sequence[str], *, weighted: bool) ->
     if not others:
         return f"{lead}."
     change = others[0].change
-    if change.value == change.low == change.high == 0.0:
-        return f"{lead}; calibration changes no decision."
-    flagged, missed = _flagged_and_missed(others[0], n_rows)
-    return f"{lead}; after calibration {flagged} and {missed}, {_significance(change)}."
+    after = _flagged_and_missed(others[0], n_rows)
+    if after == (flagged, missed) and change.low <= 0.0 <= change.high:
+        return f"{lead}, before and after calibration."
+    return f"{lead}; after calibration {after[0]} and {after[1]}, {_significance(change)}."
 
 
 def _flagged_and_missed(decision: Decision, n_rows: int) -> tuple[str, str]:
@@ -274,7 +275,8 @@ def rule(decided: DecisionTable) -> str:
     """Where the threshold comes from."""
     costs = decided.costs
     if costs.capacity is not None:
-        return f"The {percent(costs.capacity, 3)} of rows with the highest scores are flagged."
+        share = significant(100.0 * costs.capacity)
+        return f"The {share}% of rows with the highest scores are flagged."
     ratio = f"{costs.false_negative:g} : {costs.false_positive:g}"
     default = " unless you change them" if costs.false_negative == costs.false_positive else ""
     return (
@@ -297,13 +299,6 @@ def cost_sentence(decided: DecisionTable, shown: Sequence[str]) -> str:
         f"{signed(change.value, 1)}, {level(decided.confidence_level)} CI "
         f"{interval(change, 1, sign=True)})."
     )
-
-
-def cost_title(decided: DecisionTable, shown: Sequence[str]) -> str:
-    costs = [number(decided.methods[key].cost.value, 3) for key in shown]
-    place = "your threshold" if decided.costs.capacity is None else "your capacity"
-    after = f", {costs[1]} after calibration" if len(costs) > 1 else ""
-    return f"Errors cost {costs[0]} per row at {place}{after}"
 
 
 def shortfalls(curves: NetBenefit, shown: Sequence[str]) -> str:

@@ -37,7 +37,7 @@ CAPACITY = Choice[float | None](
     link="cap",
     default=None,  # Without a capacity, the costs decide.
     values=number(1e-6, 1.0, offered=(1e-4, 100.0)),
-    label="Rows that can be flagged, in %",
+    label="Rows to flag, in %",
     chip=lambda share: f"Capacity {percent(share or 0.0)}",
     acts_on=on(*DECIDING),
     widget=COST,
