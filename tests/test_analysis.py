@@ -3,10 +3,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from scipy.special import expit, logit
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 import calib
+from calib.analysis.method_results import differences_from_best
 from calib.calibrators import Calibrator
 from calib.ui.layout.tables import metric_columns
 from tests.isotonic_peer import shrunken
@@ -131,7 +133,7 @@ def test_strictly_increasing_calibrators_do_not_change_auc(weighted, clustered):
         assert analysis.methods[key].metrics["auc"].low == pytest.approx(plain.low, abs=1e-9), key
     (column,) = [
         each
-        for each in metric_columns(analysis.columns, analysis.methods)
+        for each in metric_columns(analysis.columns, analysis.methods, {})
         if each.key == "auc_change"
     ]
     assert {cell[-1] for cell in column.cells.values()} == {"no change"}
@@ -413,3 +415,31 @@ def test_an_analysis_is_shown_on_one_screen():
     assert "400 rows, " in lines[-1]
     assert len(lines) < 24
     assert max(map(len, lines)) < 140
+
+
+@pytest.mark.parametrize("split", [True, False])
+def test_differences_from_the_best_are_those_of_a_paired_test(split):
+    rng = np.random.default_rng(5)
+    score = rng.beta(2.0, 2.0, 3000)
+    outcome = rng.random(3000) < score**2
+    of_test = np.arange(3000) % 2 == 0
+    rows = calib.Predictions.from_arrays(outcome, score, test=of_test if split else None)
+    analysis = calib.analyze(rows, calib.Settings(methods=("platt", "beta", "isotonic")))
+    losses = {}
+    for key in analysis.methods:
+        held_out = analysis.held_out.view(key)
+        right = np.where(held_out.outcome, held_out.score, 1.0 - held_out.score)
+        losses[key] = np.repeat(-np.log(right), held_out.counts.astype(int))
+    best = min(losses, key=lambda key: losses[key].mean())
+    assert analysis.ranked[0] == best
+    found = differences_from_best(analysis.held_out, 0.95)
+    assert (found[best].value, found[best].low, found[best].high) == (0.0, 0.0, 0.0)
+    for key in set(losses) - {best}:
+        paired = stats.ttest_rel(losses[key], losses[best])
+        interval = paired.confidence_interval(0.95)
+        mean = (losses[key] - losses[best]).mean()
+        assert found[key].value == pytest.approx(mean, rel=1e-9), key
+        width, expected = found[key].high - found[key].low, interval.high - interval.low
+        # Calibrators that are fitted in folds vary too, which a paired test does not know.
+        assert expected * 0.98 < width < expected * (1.05 if split else 2.0), key
+        assert found[key].low < mean < found[key].high, key

@@ -215,6 +215,12 @@ class Analysis:
         )
 
     @property
+    def ranked(self) -> tuple[str, ...]:
+        """Keys of the methods by log loss, the lowest first. Of a matrix it counts all classes."""
+        results = self.multiclass.results if self.multiclass else self.methods
+        return tuple(sorted(results, key=lambda key: results[key].metrics["log_loss"].value))
+
+    @property
     def after_sentence(self) -> str:
         """What the tests of the recommended calibrator's held-out scores find, or ""."""
         method = self.methods.get(self.recommendation.method)

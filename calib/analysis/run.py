@@ -8,14 +8,19 @@ from functools import cache
 from typing import Any, TypeVar
 
 from calib.analysis.analysis import LiveAnalysis, MethodResult
-from calib.analysis.method_results import method_results, reliability, with_bins
+from calib.analysis.method_results import (
+    differences_from_best,
+    method_results,
+    reliability,
+    with_bins,
+)
 from calib.analysis.miscalibration import view_words
 from calib.analysis.recommendation import Recommendation, driven_by_certain_rows, recommend
 from calib.analysis.summary import names_of, summarize, table_columns, warnings_of
 from calib.analysis.verdicts import verdict_after, verdict_before
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.epsilon import rows_outside
-from calib.crossfit.estimates import LOSSES, losses, mean_estimate
+from calib.crossfit.estimates import losses
 from calib.crossfit.fitting import cross_fit
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, compare, log_losses
 from calib.crossfit.settings import Settings, default_settings, with_view
@@ -186,24 +191,15 @@ def _recommendation(
     log_losses = {key: method.metrics["log_loss"] for key, method in methods.items()}
     best = min(log_losses, key=lambda key: log_losses[key].value)
     level = settings.confidence_level
-    per_row = {key: losses(held_out, key)["log_loss"] for key in methods}
-    to_best = {
-        key: mean_estimate(
-            values - per_row[best],
-            held_out.rows,
-            level,
-            held_out.fold_variance(key, LOSSES["log_loss"], best),
-        )
-        for key, values in per_row.items()
-    }
+    to_best = differences_from_best(held_out, level)
     changes = {key: method.differences["log_loss"] for key, method in methods.items()}
     cells = held_out.cells["uncalibrated"]
     advice = recommend(log_losses, to_best, changes, cells, level=level)
     if advice.method == "":
         return advice
     changed = best if advice.method == "uncalibrated" else advice.method
-    change = per_row[changed] - per_row["uncalibrated"]
-    driven = driven_by_certain_rows(held_out.view("uncalibrated"), change)
+    before, after = (losses(held_out, key)["log_loss"] for key in ("uncalibrated", changed))
+    driven = driven_by_certain_rows(held_out.view("uncalibrated"), after - before)
     return replace(advice, reasons=(*advice.reasons, *driven))
 
 

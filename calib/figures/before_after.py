@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from calib.analysis import Analysis, MethodResult
+from calib.calibrators import CALIBRATORS
 from calib.curves.reliability import ReliabilityCurve
 from calib.figures.axes import LINEAR
 from calib.figures.chart import BOTTOM, LEFT, TITLE_ROW, TOP, Chart, chart, draw
@@ -95,7 +96,7 @@ def before_after_panel(analysis: Analysis, method: str, *, side: int = SIDE) -> 
 
 def _panel(result: MethodResult, titles: tuple[str, str] = ("", "")) -> Panel:
     across, upward = (LINEAR.axis(text, TICKS) for text in titles)
-    title = f"<b>{escaped(result.label)}</b><br>KS {number(result.ks.statistic)}"
+    title = f"<b>{escaped(CALIBRATORS[result.key].name)}</b><br>KS {number(result.ks.statistic)}"
     return Panel(across, upward, title, square=True)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Literal, get_args
 
 import numpy as np
 
 from calib.analysis import Analysis
+from calib.calibrators import CALIBRATORS
 from calib.crossfit.estimates import MethodMetrics
 from calib.figures.axes import padded
 from calib.figures.chart import Chart, chart, draw
@@ -29,6 +30,8 @@ LOSSES = get_args(Loss)
 def difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Chart:
     """Forest plot of the change of a loss by each calibrator, paired by row. Left is better.
 
+    Calibrators are in the order of log loss, the lowest at the top.
+
     Parameters
     ----------
     analysis : Analysis
@@ -46,12 +49,12 @@ def difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Chart:
     >>> analysis = calib.analyze(rows, {"methods": ("platt", "beta")})
     >>> figure = calib.plot.differences(analysis)
     >>> figure.layout.xaxis.title.text
-    'Log loss minus uncalibrated (← better)'
+    'Log loss change (← better)'
     """
     if metric not in LOSSES:
         raise ValueError(f"metric must be 'log_loss' or 'brier_score', got {metric!r}.")
     label = next(column.label for column in analysis.columns if column.key == metric)
-    return _forest(analysis, list(analysis.methods.values()), metric, label)
+    return _forest(analysis, analysis.methods, metric, label)
 
 
 @chart
@@ -71,17 +74,16 @@ def matrix_difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Ch
     """
     if analysis.multiclass is None:
         raise ValueError("analysis must be of a matrix, got one of one score per row.")
-    results = list(analysis.multiclass.results.values())
+    results = analysis.multiclass.results
     return _forest(analysis, results, metric, matrix_metrics()[metric].label)
 
 
 def _forest(
-    analysis: Analysis, methods: Sequence[MethodMetrics], metric: Loss, label: str
+    analysis: Analysis, methods: Mapping[str, MethodMetrics], metric: Loss, label: str
 ) -> Chart:
-    results = [result for result in methods if result.key != "uncalibrated"]
-    # The axis has no room for the part of a label that says how a method takes several classes.
-    labels = [result.label.partition(",")[0] for result in results]
-    title = escaped(f"{label} minus uncalibrated (← better)")
+    results = [methods[key] for key in analysis.ranked if key != "uncalibrated"]
+    labels = [CALIBRATORS[result.key].name for result in results]
+    title = escaped(f"{label} change (← better)")
     whole = [-0.5, len(results) - 0.5]
     zero = Layer("zero", [0.0, 0.0], whole, line=reference(1.25, dash=None))
     return draw(

@@ -96,7 +96,7 @@ def test_checkpoints_in_several_files(page: Page, checkpoints):
     assert ranges[0] == ranges[1]
 
     go(page, "Compare")
-    expect(page.get_by_text("Uncalibrated: epoch 1 has the lowest log loss")).to_be_visible()
+    expect(page.get_by_role("heading", name="epoch 1 has the lowest log loss")).to_be_visible()
     lines = [t for t in traces(page, "chart_models") if t["x"] != [None] and t["yaxis"] == "y"]
     assert [t["legendgroup"] for t in lines][:2] == ["uncalibrated", "clip"]
     assert len(lines) == 3

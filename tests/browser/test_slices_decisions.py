@@ -178,10 +178,12 @@ def test_compas_rates_by_race_as_documented(page: Page, shared):
 
 
 @rare
-def test_the_changes_stand_beside_their_table(page: Page):
+def test_the_panels_stand_beside_the_changes_and_below_the_table(page: Page):
     page.set_viewport_size({"width": 1440, "height": 900})
     visit(page, "/compare")
     table = page.locator(".metric-table").bounding_box()
     forest = by_key(page, "chart_forest").bounding_box()
-    assert forest["x"] >= table["x"] + table["width"]
-    assert abs(forest["y"] - table["y"]) < 60
+    panels = by_key(page, "before_after").bounding_box()
+    assert forest["y"] >= table["y"] + table["height"]
+    assert panels["x"] >= forest["x"] + forest["width"]
+    assert abs(forest["y"] - panels["y"]) < 60

@@ -3,6 +3,7 @@ import math
 
 import pytest
 
+from calib.calibrators import CALIBRATORS
 from calib.figures.difference import difference_chart
 from calib.numerics.estimate import Estimate
 
@@ -10,7 +11,7 @@ from calib.numerics.estimate import Estimate
 @pytest.mark.parametrize("metric", ["log_loss", "brier_score"])
 def test_rows_are_differences_with_their_intervals(analysis, trace, metric):
     figure = difference_chart(analysis, metric).figure
-    for row, key in enumerate(["platt", "isotonic", "beta"]):
+    for row, key in enumerate(ranked(analysis)):
         estimate, dot = (
             analysis.methods[key].differences[metric],
             trace(figure, f"difference {key}"),
@@ -20,9 +21,15 @@ def test_rows_are_differences_with_their_intervals(analysis, trace, metric):
         assert dot.x[0] - dot.error_x.arrayminus[0] == pytest.approx(estimate.low, abs=1e-15)
 
 
-def test_methods_stand_in_their_order_from_the_top(analysis):
+def ranked(analysis) -> list[str]:
+    """The calibrators by log loss, the lowest first."""
+    loss = analysis.table()["log_loss"].drop("uncalibrated")
+    return list(loss.sort_values().index)
+
+
+def test_the_lowest_log_loss_is_at_the_top(analysis):
     axis = difference_chart(analysis).figure.layout.yaxis
-    labels = [analysis.methods[key].label for key in ("platt", "isotonic", "beta")]
+    labels = [CALIBRATORS[key].name for key in ranked(analysis)]
     assert list(axis.ticktext) == labels
     assert axis.range[0] > axis.range[1]
 

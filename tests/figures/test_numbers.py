@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from calib.calibrators import CALIBRATORS
 from calib.figures.difference import difference_chart
 from calib.figures.periods import period_chart
 from calib.figures.reliability import reliability_chart
@@ -30,7 +31,7 @@ def test_the_rows_of_a_forest_have_their_names(analysis):
     table = difference_chart(analysis).frame().set_index("y")
     for key in ("platt", "isotonic", "beta"):
         change = analysis.methods[key].differences["log_loss"]
-        row = table.loc[analysis.methods[key].label]
+        row = table.loc[CALIBRATORS[key].name]
         assert tuple(row[["x", "x_low", "x_high"]]) == pytest.approx(
             (change.value, change.low, change.high)
         )

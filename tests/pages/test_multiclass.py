@@ -193,8 +193,9 @@ def test_a_class_that_is_selected_opens(monkeypatch):
 def test_compare_shows_all_classes_and_clipping(texts):
     app = go(start(ex="digits", m=QUICK), "compare")
     shown = metric_tables(app)[0]
-    for name in ("Uncalibrated", "Temperature", "Isotonic, one-vs-rest"):
+    for name in ("Uncalibrated", "Temperature", "Isotonic"):
         assert f">{name}<" in shown
+    assert "Fitted to each class against the rest." in shown
     assert "KS, top-1" not in shown
     control(app, "multiselect", "columns").set_value(["accuracy", "ks_top_1"]).run()
     assert app.query_params["cols"] == "accuracy.ks_top_1"

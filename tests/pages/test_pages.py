@@ -503,6 +503,11 @@ def test_a_handful_of_rows_is_shown_everywhere_but_makes_no_report():
     assert "10 rows" in said(go(app, "reports"))
 
 
+def protocol(app: AppTest) -> str:
+    """How the held-out scores were made, which Compare explains under a question mark."""
+    return " ".join(each.proto.help for each in app.caption)
+
+
 def test_folds_of_the_file_are_mapped_and_said_where_methods_are_compared(texts):
     head, *lines = rows().splitlines()
     text = "\n".join([f"{head},cv_fold", *(f"{line},{i % 3}" for i, line in enumerate(lines))])
@@ -510,21 +515,21 @@ def test_folds_of_the_file_are_mapped_and_said_where_methods_are_compared(texts)
     chosen = next(found for found in app.selectbox if found.key == "map_fold")
     assert (chosen.label, chosen.value) == ("Cross-validation fold", "cv_fold")
     go(app, "compare")
-    texts.shown(said(app))
+    texts.shown(protocol(app))
     texts.shown(said(app))
     assert not [found for found in app.slider if found.key == "n_folds"]
     go(app, "data")
     next(found for found in app.selectbox if found.key == "map_fold").set_value(None).run()
     go(app, "compare")
-    texts.shown(said(app))
+    texts.shown(protocol(app))
     assert [found.value for found in app.slider if found.key == "n_folds"] == [7]
 
 
-def test_the_table_marks_the_recommended_row_and_shows_intervals_below_the_values():
+def test_the_table_marks_the_recommended_row_and_shows_intervals_beside_the_values():
     app = go(start(), "compare")
     (table,) = metric_tables(app)
     (marked,) = re.findall("<tr class=marked>.*?</tr>", table)
-    assert "<th scope=row>Logistic<small>Recommended</small></th>" in marked
+    assert ">Logistic (on log-odds)<div><small>Recommended</small><button" in marked
     assert re.search(r"<td>0\.3643<small>0\.340 to 0\.391</small></td>", marked)
     assert re.search(r"<td>−0\.1012<small>−0\.131 to −0\.075</small><small>better</small>", marked)
 

@@ -51,7 +51,12 @@ def row_button(session: Session, model: state.Model, method: str) -> None:
         return
     about = f"{method_label(method)} as SQL, Python and more"
     if st.button("Get code", key=state.key(f"use_{method}"), type="tertiary", help=about):
-        _dialog(session, model, method)
+        show(session, model, method)
+
+
+def show(session: Session, model: state.Model, method: str) -> None:
+    """Open the dialog with this calibrator."""
+    _dialog(session, model, method)
 
 
 def fitted(analysis: LiveAnalysis) -> Mapping[str, Calibrator | MatrixCalibrator]:

@@ -32,7 +32,7 @@ def control(session: Session) -> None:
         look: dict[str, Any] = {"label": "Models", "format_func": plain}
         ask(PILLS, "models", shown, change, options=names, **look)
     else:
-        label = f"Models, up to {MAX_SHOWN} side by side"
+        label = f"Models (at most {MAX_SHOWN})"
         look = {"label": label, "max_selections": MAX_SHOWN}
         ask(st.multiselect, "models", shown, change, options=names, **look)
 

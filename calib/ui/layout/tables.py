@@ -13,16 +13,18 @@ import pandas as pd
 import streamlit as st
 
 from calib.analysis import Column, MethodResult
-from calib.crossfit.estimates import MethodMetrics
-from calib.crossfit.estimates import metric_table as exact_table
 from calib.crossfit.matrix_comparison import MulticlassResult
 from calib.numerics.estimate import Estimate
-from calib.text import interval, noise_floor, number, signed
+from calib.text import interval, number, signed
 from calib.ui.session import state
 from calib.ui.session.choices import method_label
 
 CHANGE_HELP = (
     "Minus that of the uncalibrated scores, paired by row. Inconclusive: the interval includes 0."
+)
+CHANCE_HELP = "What a calibrated model of this size shows on average."
+BEST_HELP = (
+    "Log loss minus the lowest one, paired by row. Tied with the best: the interval includes 0."
 )
 DIRECTIONS: Mapping[str, str] = {
     "lower": "lower is better",
@@ -64,7 +66,7 @@ def with_buttons(
     `rows` are what is copied, the head first; `name` is that of the file. Without `markup` only
     the buttons are drawn, for a table of Streamlit.
     """
-    text = "\n".join("\t".join(" ".join(str(cell).split()) for cell in row) for row in rows)
+    text = "\n".join("\t".join(map(_copied, row)) for row in rows)
     mount = st.components.v2.component("calib_table", js=SCRIPT, isolate_styles=False)
     drawn = mount(
         key=state.key(f"{key}_buttons"),
@@ -75,37 +77,61 @@ def with_buttons(
     return chosen
 
 
+def _copied(cell: object) -> str:
+    unknown = isinstance(cell, float) and math.isnan(cell)
+    return "" if unknown else " ".join(str(cell).split())
+
+
 @dataclass(frozen=True, slots=True)
 class MetricColumn:
+    """A column of the metric table, by method.
+
+    A column with the `key` of another is shown with it. `cells` are printed, and `name` and
+    `values` are copied.
+    """
+
     key: str
     label: str
     help: str
-    cells: Mapping[str, tuple[str, ...]]  # By method: the value, and the small text below it.
+    cells: Mapping[str, tuple[str, ...]]
+    name: str
+    values: Mapping[str, Estimate]
 
 
 def metric_table(
     name: str,
     about: str,
-    columns: Iterable[MetricColumn],
-    methods: Mapping[str, MethodMetrics],
+    columns: Sequence[MetricColumn],
+    methods: Sequence[str],
     marked: str,
-) -> None:
-    """One row per method. A page with several tables gives each a different name."""
-    shown = list(columns)
-    head = [("Method", ""), *((column.label, column.help) for column in shown)]
+    hints: Mapping[str, str],
+    buttons: Mapping[str, str],
+) -> str | None:
+    """One row per method; returns the one whose button was pressed.
+
+    `hints` and the labels of `buttons` are by method. A page with several tables gives each a
+    different name.
+    """
+    head = [("Method", ""), *((column.label, column.help) for column in columns)]
     lines = [
         Line(
             [
-                (method.label, *(["Recommended"] if key == marked else [])),
-                *(column.cells.get(key, ()) for column in shown),
+                (method_label(key), *(["Recommended"] if key == marked else [])),
+                *(column.cells.get(key, ()) for column in columns),
             ],
             marked=key == marked,
+            hint=hints[key],
+            button=(key, buttons[key]) if key in buttons else ("", ""),
         )
-        for key, method in methods.items()
+        for key in methods
     ]
-    metrics = next(iter(methods.values())).metrics
-    exact = exact_table(methods, [column.key for column in shown if column.key in metrics])
-    lines_table(f"rows_{len(methods)}_{name}", about, head, lines, exact=exact)
+    exact: list[dict[str, object]] = []
+    for key in methods:
+        exact.append({"method": method_label(key)})
+        for column in columns:
+            if key in column.values:
+                exact[-1] |= column.values[key].columns(column.name)
+    return lines_table(f"rows_{len(methods)}_{name}", about, head, lines, exact=pd.DataFrame(exact))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +188,7 @@ def _cell(line: Line, i: int, n_text: int) -> str:
         return f"<td{_text(i, n_text)}>{value}{below}</td>"
     chosen, label = map(escape, line.button)
     if chosen:
-        below += f'<button type=button name=row value="{chosen}">{label}</button>'
+        below = f'<div>{below}<button type=button name=row value="{chosen}">{label}</button></div>'
     hint = f' title="{escape(line.hint)}"' if line.hint else ""
     return f"<th scope=row{hint}>{value}{below}</th>"
 
@@ -192,34 +218,65 @@ def column_help(column: Column) -> str:
 def metric_columns(
     columns: Iterable[Column],
     results: Mapping[str, MethodResult | MulticlassResult],
+    to_best: Mapping[str, Estimate],
     about: Callable[[Column], str] = column_help,
 ) -> list[MetricColumn]:
-    """Columns with their tooltips, and the paired changes of those that have one."""
-    found_columns = []
+    """Columns with their tooltips, chance levels, and the paired changes of those that have one.
+
+    `to_best` are differences of log loss from the best method; empty: no column.
+    """
+    made = []
     for column in columns:
-        estimates = {key: one.metrics[column.key] for key, one in results.items()}
-        best = best_of(estimates, column)
+        key, digits = column.key, column.digits
+        values = {method: one.metrics[key] for method, one in results.items()}
+        best = best_of(values, column)
         cells = {
-            key: (
-                number(one.value, column.digits) + (" ★" if key in best else ""),
-                *filter(None, (interval(one, 3), noise_floor(one, column.digits))),
+            method: (
+                number(one.value, digits) + ("\u00a0★" if method in best else ""),
+                *filter(None, [interval(one, 3)]),
             )
-            for key, one in estimates.items()
+            for method, one in values.items()
         }
-        found_columns.append(MetricColumn(column.key, column.label, about(column), cells))
-        if column.key in results["uncalibrated"].differences:
+        made.append(MetricColumn(key, column.label, about(column), cells, key, values))
+        # An empty value leaves only the small text, which is muted.
+        levels = {
+            method: ("", number(one.noise_floor, digits))
+            for method, one in values.items()
+            if not math.isnan(one.noise_floor)
+        }
+        if levels:
+            made.append(MetricColumn(key, "Chance level", CHANCE_HELP, levels, key, {}))
+        if key == "log_loss" and to_best:
+            tied = {method: _to_best(one, digits) for method, one in to_best.items()}
+            label = "From the best"
+            made.append(MetricColumn(key, label, BEST_HELP, tied, f"{key}_to_best", to_best))
+        if key in results["uncalibrated"].differences:
             label = f"Change in {lower_first(column.label)}"
-            changes = {
-                key: change_lines(one.differences[column.key], column.digits, column.better)
-                for key, one in results.items()
-                if key != "uncalibrated"
+            differences = {
+                method: one.differences[key]
+                for method, one in results.items()
+                if method != "uncalibrated"
             }
-            found_columns.append(MetricColumn(f"{column.key}_change", label, CHANGE_HELP, changes))
-    return found_columns
+            changes = {
+                method: change_lines(one, digits, column.better)
+                for method, one in differences.items()
+            }
+            changed = f"{key}_diff"
+            made.append(
+                MetricColumn(f"{key}_change", label, CHANGE_HELP, changes, changed, differences)
+            )
+    return made
 
 
 def change_lines(change: Estimate, digits: int = 4, better: str = "lower") -> tuple[str, ...]:
     return (signed(change.value, digits), interval(change, 3, sign=True), direction(change, better))
+
+
+def _to_best(difference: Estimate, digits: int) -> tuple[str, ...]:
+    if difference.value == difference.low == difference.high == 0.0:
+        return ("best",)
+    value, bounds, _ = change_lines(difference, digits)
+    return value, bounds, "tied with the best" if difference.low <= 0.0 else "worse"
 
 
 def lower_first(label: str) -> str:
@@ -230,14 +287,14 @@ def lower_first(label: str) -> str:
 
 
 def best_of(estimates: Mapping[str, Estimate], column: Column) -> set[str]:
-    """Keys with the best value of a column. Empty if all printed values are equal."""
+    """The key with the best value of a column. Empty if several printed values are the best."""
     printed = {key: round(one.value, column.digits) for key, one in estimates.items()}
     numbers = [value for value in printed.values() if not math.isnan(value)]
     if column.better == "none" or not numbers:
         return set()
     best = _PICK[column.better](numbers)
     best_keys = {key for key, value in printed.items() if value == best}
-    return set() if len(best_keys) == len(estimates) else best_keys
+    return best_keys if len(best_keys) == 1 else set()
 
 
 def direction(change: Estimate, better: str) -> str:

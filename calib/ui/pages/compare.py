@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 
 import streamlit as st
 
-from calib.analysis import Analysis, Column
+from calib.analysis import Analysis, Column, LiveAnalysis, method_results
 from calib.analysis.model_comparison import ModelComparison
+from calib.calibrators import CALIBRATORS
 from calib.crossfit.clipping import Clipping, compare_clipping
-from calib.crossfit.estimates import MethodMetrics
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, MulticlassComparison
 from calib.curves.reliability import FEW_ROWS
 from calib.figures.before_after import before_after_panel
 from calib.figures.checkpoints import checkpoint_chart
 from calib.figures.difference import difference_chart, matrix_difference_chart
 from calib.figures.losses import clipping_chart
+from calib.figures.reliability import overlay_chart
 from calib.figures.words import band_meaning, undrawn
 from calib.metrics import matrix_metrics
 from calib.numerics.estimate import Estimate
-from calib.text import interval, level, noise_floor, number, plain, plural, signed, significant
+from calib.text import (
+    decimals,
+    interval,
+    joined,
+    level,
+    noise_floor,
+    number,
+    plain,
+    plural,
+    shortened,
+    signed,
+    significant,
+)
 from calib.ui.controls import use_calibrator, widgets
 from calib.ui.layout import charts, frame, words
 from calib.ui.layout.tables import (
@@ -39,14 +51,10 @@ from calib.ui.session.choices import method_label
 from calib.ui.session.memo import Keyed
 from calib.ui.session.session import Session
 
-TABLE = (
-    "Below each value: its {} confidence interval, and for calibration errors what a calibrated "
-    "model of this size shows on average. ★ Best in column. Methods are ranked by log loss, "
-    "because ECE depends on the binning."
-)
-BEFORE_AFTER = (
-    "Mean predicted probability (x) against observed frequency (y). The grey area is the "
-    f"consistency band: {{}}. Hollow dots have fewer than {FEW_ROWS} rows."
+TABLE = "Small: {} confidence intervals. ★ Best in column. Held-out rows, lowest log loss first."
+PANELS = (
+    "Held-out scores: mean predicted probability (x) against observed frequency (y). Grey: "
+    f"{{}}. Hollow dots have fewer than {FEW_ROWS} rows."
 )
 DIFFERENCE = """
 - **Left of zero** is better than the uncalibrated scores.
@@ -54,8 +62,6 @@ DIFFERENCE = """
   full in the table.
 - Differences are paired by row, so their intervals are narrower than those of the losses.
 """
-# With more columns the table needs the width of the page, and the changes are below it.
-MAX_COLUMNS_BESIDE_CHANGES = 5
 MATRIX_CHANGE = """
 - **All classes together**, whatever the view: multiclass log loss uses the score of the true class,
   and the multiclass Brier score sums over the classes.
@@ -68,6 +74,8 @@ CLIPPING = """
 - The best bound is chosen on these same rows, so its loss is optimistic.
   [Lucena 2018](https://arxiv.org/abs/1809.07751), Figure 2.
 """
+MODELS_TABLE = "Uncalibrated → calibrated, out-of-fold. Small: intervals. ★ Best of all models."
+MAX_NAMED = 2  # A heading of more names would be too long.
 # Two models do not show a course.
 MIN_MODELS_IN_CHART = 3
 BEFORE = "uncalibrated"
@@ -87,58 +95,57 @@ LINES_READING = """
 
 def page() -> None:
     session = frame.begin("Compare")
+    models = frame.models(session)
+    if len(models) == 1:
+        body(session, models[0])
+    else:
+        compare_models(session, models)
+
+
+def body(session: Session, model: state.Model) -> None:
+    analysis = model.analysis
+    to_best = differences_from_best(session, analysis)
+    st.markdown(f"## {plain(finding(analysis, to_best))}")
+    recommendation(session, model)
     with widgets.toolbar():
         widgets.control(session, choices.ADDED_METRICS)
         shown = widgets.columns(session)
-        below = widgets.later()
-    models = frame.models(session)
-    all_models = st.container()
-    if len(state.models(session)) > 1:
-        with below:
-            compared = widgets.after_control(session, models[0].analysis)
-    frame.show(session, models, partial(body, session, shown))
-    # This is drawn last, so that everything above can be read while all models are fitted.
-    if len(state.models(session)) > 1:
-        with all_models:
-            counted = session.upload is not None and bool(session.upload.counted)
-            compare_models(frame.comparison(session, compared[-1]), counted=counted)
-            widgets.why_shown(models[0].analysis, compared)
-
-
-def body(session: Session, shown: tuple[str, ...], model: state.Model) -> None:
-    analysis = model.analysis
-    st.markdown("## Compare calibrators")
-    recommendation(session, model)
-    if analysis.multiclass:
-        st.markdown("### All classes, held-out rows")
-        compared = analysis.multiclass
-        columns = chosen_columns(analysis, shown, matrix_columns(compared))
-        table("all_classes", "Metrics of all classes", analysis, columns, compared.results)
+    if compared := analysis.multiclass:
+        st.markdown("### All classes")
+        columns = chosen_columns(analysis, shown, matrix_columns(compared, to_best))
+        table(session, model, "all_classes", columns)
         if len(analysis.methods) > 1:
             matrix_forest(analysis)
         clipping_section(session, compared)
         st.markdown(f"### This view: {plain(analysis.data.positive_name)}")
-    else:
-        st.markdown("### Metrics on held-out rows")
-    metrics(analysis, shown)
+        to_best = {}
+    columns = metric_columns(analysis.columns, analysis.methods, to_best)
+    table(session, model, "metrics", chosen_columns(analysis, shown, columns))
     if len(analysis.methods) > 1:
-        before_and_after(analysis)
+        changes_and_panels(analysis)
 
 
-def metrics(analysis: Analysis, shown: tuple[str, ...]) -> None:
-    columns = chosen_columns(analysis, shown, metric_columns(analysis.columns, analysis.methods))
-    with st.container(key=state.key("table_and_changes")):
-        places = (
-            st.columns([5, 3], gap="medium")
-            if len(columns) <= MAX_COLUMNS_BESIDE_CHANGES
-            else [st.container()] * 2
-        )
-    with places[0]:
-        table("metrics", "Metrics", analysis, columns, analysis.methods)
-    if len(analysis.methods) > 1:
-        with places[1]:
-            charts.chart(difference_chart(analysis, "log_loss"), "chart_forest")
-            frame.reading(DIFFERENCE, "the changes")
+def differences_from_best(session: Session, analysis: LiveAnalysis) -> Mapping[str, Estimate]:
+    if analysis.multiclass:
+        return {key: result.to_best for key, result in analysis.multiclass.results.items()}
+    at = analysis.settings.confidence_level
+    return session.memo(method_results.differences_from_best, analysis.held_out, at)
+
+
+def finding(analysis: Analysis, to_best: Mapping[str, Estimate]) -> str:
+    """Which methods have the lowest log loss."""
+    advised = analysis.recommendation.method
+    if advised in ("", "uncalibrated"):
+        return analysis.recommendation.sentence
+    best, *others = [key for key in analysis.ranked if to_best[key].low <= 0.0]
+    if not others:
+        return f"{method_label(best)} has the lowest log loss."
+    tied = [method_label(key) for key in (best, *others)]
+    names = joined(tied) if len(tied) <= MAX_NAMED else f"{len(tied)} methods"
+    simplest = (
+        f", and {method_label(advised)} is the simplest" if advised in (best, *others) else ""
+    )
+    return f"{names} are tied for the lowest log loss{simplest}."
 
 
 def chosen_columns(
@@ -148,46 +155,60 @@ def chosen_columns(
     return [column for column in columns if column.key in keys] or columns[:1]
 
 
-def table(
-    name: str,
-    about: str,
-    analysis: Analysis,
-    columns: Sequence[MetricColumn],
-    methods: Mapping[str, MethodMetrics],
-) -> None:
-    metric_table(name, about, columns, methods, analysis.recommendation.method)
-    at = level(analysis.settings.confidence_level)
-    frame.once("stars", lambda: st.caption(TABLE.format(at)))
+def table(session: Session, model: state.Model, name: str, columns: Sequence[MetricColumn]) -> None:
+    analysis = model.analysis
+    buttons = {
+        key: f"Get {CALIBRATORS[key].label}" for key in use_calibrator.fitted(model.analysis)
+    }
+    about = "Metrics" if name == "metrics" else "Metrics of all classes"
+    matrix = analysis.multiclass is not None
+    hints = {key: CALIBRATORS[key].words(matrix=matrix)[1] for key in analysis.ranked}
+    advised = analysis.recommendation.method
+    if chosen := metric_table(name, about, columns, analysis.ranked, advised, hints, buttons):
+        use_calibrator.show(session, model, chosen)
+    st.caption(TABLE.format(level(analysis.settings.confidence_level)))
 
 
 def recommendation(session: Session, model: state.Model) -> None:
     analysis = model.analysis
-    with st.container(border=True, key=state.key("recommendation")):
-        st.markdown(f"### {plain(analysis.recommendation.sentence)}")
-        for reason in analysis.recommendation.reasons:
-            st.markdown(f"- {plain(reason)}")
-        st.caption(words.protocol(analysis))
+    advice = analysis.recommendation
+    with st.container(key="recommendation"):
+        if advice.method not in ("", "uncalibrated"):
+            st.markdown(plain(advice.sentence))
+        st.caption(plain(" ".join(advice.reasons)), help=words.protocol(analysis))
         use_calibrator.button(session, model)
 
 
-def before_and_after(analysis: Analysis) -> None:
-    st.markdown("### Before and after")
-    if reason := undrawn(analysis.uncalibrated.reliability):
+def changes_and_panels(analysis: Analysis) -> None:
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        st.markdown("### Change in log loss")
+        charts.chart(difference_chart(analysis, "log_loss"), "chart_forest")
+        frame.reading(DIFFERENCE, "the changes")
+    with right:
+        st.markdown("### Reliability on held-out rows")
+        panels(analysis)
+
+
+def panels(analysis: Analysis) -> None:
+    curve = analysis.uncalibrated.reliability
+    if reason := undrawn(curve):
         st.info(reason)
         return
-    with st.container(horizontal=True, key=state.key("before_after"), gap="xsmall"):
-        for key in analysis.methods:
+    with st.container(horizontal=True, key="before_after", gap="xsmall"):
+        for key in analysis.ranked:
             charts.chart(before_after_panel(analysis, key), f"chart_before_after_{key}")
-    band = band_meaning(analysis.uncalibrated.reliability)
-    frame.once("before and after", lambda: st.caption(BEFORE_AFTER.format(band)))
+    st.caption(PANELS.format(band_meaning(curve)))
 
 
-def matrix_columns(compared: MulticlassComparison) -> list[MetricColumn]:
+def matrix_columns(
+    compared: MulticlassComparison, to_best: Mapping[str, Estimate]
+) -> list[MetricColumn]:
     shown = [
         Column(key, metric.label, metric.meaning, 4, metric.better)
         for key, metric in matrix_metrics().items()
     ]
-    return metric_columns(shown, compared.results, lambda column: column.meaning)
+    return metric_columns(shown, compared.results, to_best, lambda column: column.meaning)
 
 
 def matrix_forest(analysis: Analysis) -> None:
@@ -233,34 +254,51 @@ def clipping_sentence(clipping: Clipping, confidence_level: float) -> str:
     )
 
 
-def compare_models(comparison: ModelComparison, *, counted: bool) -> None:
-    """Compare all models, also those that are not shown side by side."""
-    method = comparison.methods[-1]
-    st.markdown("## Compare models")
-    st.markdown(summary(comparison))
+def compare_models(session: Session, models: Sequence[state.Model]) -> None:
+    """Compare all models, also those that are not chosen. With one chosen: its calibrators."""
+    heading, lead = st.empty(), st.empty()
+    with widgets.toolbar():
+        method = widgets.after_control(session, models[0].analysis)[-1]
+    comparison = frame.comparison(session, method)
+    heading.markdown(f"## {plain(models_finding(comparison, BEFORE))}.")
+    calibrated = models_finding(comparison, method)
+    lead.markdown(plain(f"After calibration by {method_label(method)}: {calibrated}."))
     for name, reason in comparison.failures.items():
         st.caption(f":material/info: {plain(name)} could not be analysed: {plain(reason)}")
     _metrics(comparison)
-    st.caption(
-        f"Uncalibrated → out-of-fold scores calibrated by {method_label(method)}. Below "
-        "calibration errors: what a calibrated model of this size shows on average. ★ Best of all "
-        "models. ECE depends on the binning."
-    )
+    counted = session.upload is not None and bool(session.upload.counted)
+    st.caption(f"{MODELS_TABLE} {COUNTED if counted else _pairing(comparison)}")
     if len(comparison.models) >= MIN_MODELS_IN_CHART:
         with charts.beside(checkpoint_chart(comparison), "chart_models", [3, 2]):
             frame.reading(LINES_READING, "this chart")
-    _differences(comparison, counted=counted)
+    else:
+        curves = {model.name: model.analysis.uncalibrated.reliability for model in models}
+        alt = f"Reliability of the uncalibrated scores of {joined(list(curves))}."
+        with charts.beside(overlay_chart(curves, alt), "chart_models", [3, 2]):
+            st.markdown("### Reliability of the uncalibrated scores")
+            for model in models:
+                said = plain(model.analysis.verdict.sentence)
+                st.markdown(f"**{plain(model.name)}**: {said}")
+    widgets.why_shown(models[0].analysis, (BEFORE, method))
+    st.caption("To compare the calibrators of a model, choose it alone under **Models**.")
 
 
-def summary(comparison: ModelComparison) -> str:
-    column, sentences = comparison.columns[0], []
-    for method, when in ((BEFORE, "Uncalibrated"), (comparison.methods[-1], "Calibrated")):
-        estimates = _estimates(comparison, method, column)
-        if estimates:
-            best = min(estimates, key=lambda name: estimates[name].value)
-            least = f"the lowest {lower_first(column.label)}, {number(estimates[best].value)}"
-            sentences.append(f"{when}: **{plain(best)}** has {least}.")
-    return " ".join(sentences)
+def models_finding(comparison: ModelComparison, method: str) -> str:
+    """Which model is best by log loss."""
+    column = comparison.columns[0]
+    loss = lower_first(column.label)
+    losses = _estimates(comparison, method, column)
+    if not losses:
+        return "no model could be analysed"
+    best = min(losses, key=lambda name: losses[name].value)
+    if len(losses) != 2:
+        return f"{best} has the lowest {loss}, {number(losses[best].value)}"
+    second = next(name for name in comparison.models if name != comparison.reference)
+    change = comparison.models[second].differences[method][column.key]
+    size = number(abs(change.value), decimals(change))
+    if change.low <= 0.0 <= change.high:
+        return f"{joined(list(losses))} are not significantly different ({size} {loss})"
+    return f"{best} is better by {size} {loss}"
 
 
 def _estimates(comparison: ModelComparison, method: str, column: Column) -> dict[str, Estimate]:
@@ -275,52 +313,58 @@ def _estimates(comparison: ModelComparison, method: str, column: Column) -> dict
 def _metrics(comparison: ModelComparison) -> None:
     columns = {column.key: _cells(comparison, column) for column in comparison.columns}
     lines = [
-        Line([(name, plural(model.n_rows, "row")), *(cells[name] for cells in columns.values())])
+        Line(
+            [
+                (name, plural(model.n_rows, "row")),
+                *(cells[name] for cells in columns.values()),
+                *_changes(comparison, name),
+            ]
+        )
         for name, model in comparison.models.items()
     ]
-    head = [("Model", ""), *((column.label, column_help(column)) for column in comparison.columns)]
-    lines_table(f"lines_{len(lines)}_models", "Metrics of the models", head, lines)
+    loss = comparison.columns[0].label
+    head = [
+        ("Model", ""),
+        *((column.label, column_help(column)) for column in comparison.columns),
+        (f"{loss} minus {shortened(comparison.reference)}", "Of the uncalibrated scores."),
+        ("… after calibration", "The same difference of the calibrated scores."),
+    ]
+    exact = comparison.frame().reset_index()
+    lines_table(f"rows_{len(lines)}_models", "Metrics of the models", head, lines, exact=exact)
 
 
 def _cells(comparison: ModelComparison, column: Column) -> dict[str, tuple[str, ...]]:
-    """One metric by model: the best is marked, and the noise floors are below."""
+    """One metric by model: the best is marked, and the chance levels are below."""
     values: dict[str, list[str]] = {name: [] for name in comparison.models}
-    floors: dict[str, list[str]] = {name: [] for name in comparison.models}
+    levels: dict[str, list[str]] = {name: [] for name in comparison.models}
     for method in (BEFORE, comparison.methods[-1]):
         estimates = _estimates(comparison, method, column)
         best = best_of(estimates, column)
         for name, one in estimates.items():
             star = "\u00a0★" if name in best else ""
             values[name].append(number(one.value, column.digits) + star)
-            floors[name] += filter(None, [noise_floor(one, column.digits)])
-    return {name: ("\u00a0→ ".join(values[name]), _floors(floors[name])) for name in values}
+            levels[name] += filter(None, [noise_floor(one, column.digits)])
+    return {name: ("\u00a0→ ".join(values[name]), *_both(levels[name])) for name in values}
 
 
-def _floors(texts: list[str]) -> str:
-    first, *others = texts or [""]
-    return " → ".join([first, *(text.removeprefix("chance level ") for text in others)])
+def _both(levels: list[str]) -> list[str]:
+    """The chance levels before and after in one text. An empty one keeps the next below."""
+    first, *others = levels or [""]
+    text = " → ".join([first, *(one.removeprefix("chance level ") for one in others)])
+    return ["", text] if text else []
 
 
-def _differences(comparison: ModelComparison, *, counted: bool) -> None:
-    others = [name for name in comparison.models if name != comparison.reference]
+def _changes(comparison: ModelComparison, name: str) -> Iterator[tuple[str, ...]]:
     column = comparison.columns[0]
-    st.markdown(f"### {column.label} minus that of {plain(comparison.reference)}")
-    head = [("Model", ""), ("Uncalibrated", ""), ("Calibrated", "")]
-    lines = [
-        Line([(name, comparison.pairing(name)), *_changes(comparison, name, column)])
-        for name in others
-    ]
-    lines_table(f"rows_{len(lines)}_differences", f"Differences in {column.label}", head, lines)
-    st.caption(COUNTED if counted else _pairing(comparison, others))
-
-
-def _changes(comparison: ModelComparison, name: str, column: Column) -> Iterator[tuple[str, ...]]:
     for method in (BEFORE, comparison.methods[-1]):
         change = comparison.models[name].differences.get(method, {}).get(column.key)
-        yield () if change is None else change_lines(change, column.digits, column.better)
+        is_reference = name == comparison.reference
+        lines = () if change is None or is_reference else change_lines(change, column.digits)
+        yield lines
 
 
-def _pairing(comparison: ModelComparison, others: list[str]) -> str:
+def _pairing(comparison: ModelComparison) -> str:
+    others = [name for name in comparison.models if name != comparison.reference]
     paired = [name for name in others if comparison.models[name].paired]
     if len(paired) == len(others):
         return "All models scored the same rows, so differences are paired by row."

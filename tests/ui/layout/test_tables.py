@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from calib.analysis import analyze
+from calib.analysis import Column, analyze
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
 from calib.numerics.estimate import Estimate
 from calib.text import between, interval, signed
-from calib.ui.layout.tables import change_lines, metric_columns
+from calib.ui.layout.tables import best_of, change_lines, metric_columns
 
 
 def test_calibration_errors_stand_beside_what_a_calibrated_model_shows():
@@ -18,21 +18,48 @@ def test_calibration_errors_stand_beside_what_a_calibrated_model_shows():
     score = rng.beta(2, 2, 60)
     rows = Predictions.from_arrays(rng.random(60) < score, score)
     analysis = analyze(rows, Settings(methods=(), n_bins=10))
-    shown = {
-        column.key: column.cells.get("uncalibrated", ())
-        for column in metric_columns(analysis.columns, analysis.methods)
+    columns = metric_columns(analysis.columns, analysis.methods, {})
+    levels = {
+        column.key: column.cells["uncalibrated"][1]
+        for column in columns
+        if column.label == "Chance level"
+    }
+    assert set(levels) == {"ece_uniform", "ece_quantile", "mce", "ks_error"}
+    cells = {
+        column.key: column.cells["uncalibrated"]
+        for column in columns
+        if column.key == column.name and column.values
     }
     for column in analysis.columns:
-        cell, found = shown[column.key], analysis.uncalibrated.metrics[column.key]
-        if column.key in ("ece_uniform", "ece_quantile", "mce", "ks_error"):
-            assert cell[2] == f"chance level {found.noise_floor:.4f}"
-        else:
-            assert "chance level" not in " ".join(cell)
+        found = analysis.uncalibrated.metrics[column.key]
+        if column.key in levels:
+            assert levels[column.key] == f"{found.noise_floor:.4f}"
         if not math.isnan(found.low):
-            assert cell[1] == interval(found, 3)
+            assert cells[column.key][1] == interval(found, 3)
     # A calibrated model has this ECE with 60 rows in 10 bins.
-    shown = float(shown["ece_quantile"][2].removeprefix("chance level "))
-    assert 0.13 < shown < 0.16
+    assert 0.13 < float(levels["ece_quantile"]) < 0.16
+
+
+def test_the_difference_from_the_best_is_a_tie_if_its_interval_holds_zero():
+    rng = np.random.default_rng(4)
+    score = rng.beta(2, 2, 600)
+    rows = Predictions.from_arrays(rng.random(600) < score, score)
+    analysis = analyze(rows, Settings(methods=("platt",)))
+    given = {"uncalibrated": Estimate(0.02, -0.01, 0.05), "platt": Estimate(0.0, 0.0, 0.0)}
+    (column,) = (
+        column
+        for column in metric_columns(analysis.columns, analysis.methods, given)
+        if column.label == "From the best"
+    )
+    assert column.cells["uncalibrated"] == ("+0.0200", "−0.010 to +0.050", "tied with the best")
+    assert column.cells["platt"] == ("best",)
+
+
+@pytest.mark.parametrize(("values", "best"), [((0.2, 0.1), {"b"}), ((0.1, 0.10001), set())])
+def test_only_a_unique_best_has_a_star(values, best):
+    column = Column("log_loss", "Log loss", "")
+    estimates = dict(zip("ab", map(Estimate, values), strict=True))
+    assert best_of(estimates, column) == best
 
 
 @pytest.mark.parametrize(
