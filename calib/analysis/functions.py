@@ -139,8 +139,6 @@ def _sentence(
     if "uncalibrated" in close:
         verb = "leaves" if len(names) == 1 else "leave"
         first = f"{joined(names)} {verb} the scores nearly unchanged"
-        if advised in curves and advised not in close:
-            first = f"{direction(labels[advised], score, curves[advised])}; {first}"
     elif len(calibrators) == 1:
         first = direction(labels[calibrators[0]], score, curves[calibrators[0]])
     elif len(names) == len(calibrators) > 2:
@@ -154,6 +152,8 @@ def _sentence(
             f"The calibrators differ by up to {number(apart[widest], 2)}, at a score of "
             f"{probability(float(score[widest]), 2)}"
         )
+    if close and advised in curves and advised not in (*close, "uncalibrated"):
+        first = f"{direction(labels[advised], score, curves[advised])}; {first}"
     limits = [f"{labels[key]} {_limits(*pair)}" for key, pair in bounds.items()]
     return "; ".join([first, *limits])
 
@@ -177,7 +177,7 @@ def _detail(
     parts = []
     # In the other cases the sentence says it.
     is_advised = advised in curves and advised != "uncalibrated"
-    if is_advised and len(curves) > 2 and "uncalibrated" not in close:
+    if is_advised and len(curves) > 2 and (not close or advised in close):
         parts.append(f"{direction(f'{labels[advised]} (recommended)', score, curves[advised])}.")
     if close:
         distance = significant(_distance(curves[key] for key in close), 1)
