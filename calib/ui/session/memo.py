@@ -83,10 +83,11 @@ class Results:
     def add(self, key: Hashable, value: Any) -> Result:
         result = self.by_key[key] = Result(value, self)
         result.used = next(self.uses)
+        # A new buffer can have the place of one that was freed.
+        self._count_freed()
         for buffer, size in result.buffers.items():
             self.n_bytes += 0 if self._holders[buffer] else size
             self._holders[buffer] += 1
-        self._count_freed()
         if self.n_bytes > self.limit:
             self._shrink(result)
         return result

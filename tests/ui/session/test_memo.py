@@ -97,6 +97,18 @@ def test_memory_that_results_have_in_common_counts_once():
     assert len(memo) == 20
 
 
+def test_the_count_of_memory_is_that_of_the_results_that_are_left():
+    results, rng = Results(20 * MB), np.random.default_rng(0)
+    sizes = rng.integers(1, 3 * MB, 500).tolist()
+    for first in range(0, 500, 50):
+        memo = Memo(results)
+        for number, size in enumerate(sizes[first : first + 50]):
+            memo(Keyed(np.zeros, size, np.uint8), first + number)
+            left = [len(one.value) for one in results.by_key.values()]
+            assert sum(left) <= results.n_bytes <= sum(left) + 2**12 * len(left)
+            assert results.n_bytes <= results.limit
+
+
 @pytest.mark.parametrize(
     "hide",
     [
