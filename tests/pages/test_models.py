@@ -137,7 +137,7 @@ def test_compare_says_which_model_is_best_and_draws_checkpoints(texts):
 
 def test_an_example_forgets_the_models_of_another():
     app = start(ex="rounds", model="round 10")
-    app.selectbox(key="example_menu").set_value("svm").run()
+    app.selectbox(key="menu_example").set_value("svm").run()
     assert not app.warning
     assert "model" not in app.query_params
 
