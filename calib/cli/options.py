@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import math
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,6 +26,7 @@ from calib.data.base import Data
 from calib.data.progress import Progress, no_progress
 from calib.loading.loader import LoadOptions, ModelOptions
 from calib.reports import Parts, Report, ReportError
+from calib.reports.contents.limits import LIMITS, Limit
 from calib.text import level
 
 # These options differ from the names of their arguments.
@@ -261,6 +264,32 @@ def add_words(group: argparse._ActionsContainer) -> None:
         help="private Ed25519 key to sign with, a file in PEM or OpenSSH's form; needs the package "
         "cryptography",
     )
+
+
+def add_limits(group: argparse._ActionsContainer) -> None:
+    for limit in LIMITS:
+        group.add_argument(
+            option_of(limit.argument),
+            type=partial(_bound, limit),
+            metavar="NUMBER",
+            help=limit.meaning,
+        )
+
+
+def _bound(limit: Limit, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not limit.allows(value):
+        raise argparse.ArgumentTypeError(f"must be a number of {limit.allowed}, got {text!r}.")
+    return value
+
+
+def limits_of(given: argparse.Namespace) -> dict[str, float]:
+    """The limits that were set, by the names of their arguments."""
+    bounds = {limit.argument: getattr(given, limit.argument) for limit in LIMITS}
+    return {name: bound for name, bound in bounds.items() if bound is not None}
 
 
 def words_of(given: argparse.Namespace) -> dict[str, str]:

@@ -68,6 +68,10 @@ def add(commands: options.Commands) -> None:
         "ten rows; calib verify counts what they cannot show. exact: every distinct score with its "
         "outcomes, readable in the file; numbers agree to the last bit (default: %(default)s)",
     )
+    limits = parser.add_argument_group(
+        "limits", "The record of the report says whether they are met."
+    )
+    options.add_limits(limits)
     options.add_output(words, Report.formats, "; .zip holds the tables as CSV")
     words.add_argument(
         "--images",
@@ -89,6 +93,7 @@ def run(given: argparse.Namespace) -> int:
         **options.words_of(given),
         reviewer=given.reviewer,
         sign_off=given.sign_off,
+        limits=options.limits_of(given),
         held_out_declared=given.held_out,
         grade=given.grade,
     )

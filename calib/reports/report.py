@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from importlib import metadata
@@ -78,6 +79,7 @@ class Report(Contents, Printable):
         note: str = "",
         reviewer: str = "",
         sign_off: str = "",
+        limits: Mapping[str, float] | None = None,
         held_out_declared: Declared = "unknown",
         grade: Grade = "guarded",
         created: str | None = None,
@@ -95,6 +97,9 @@ class Report(Contents, Printable):
         reviewer, sign_off : str
             Who reviewed the report, and who signed it off and when. If they are empty, the printed
             report has lines to write on.
+        limits : mapping of str to float, optional
+            Limits of the uncalibrated scores, such as ``{"max_ks": 0.02}``. The names are those of
+            `calib check`: max_ks, max_ece, max_log_loss and min_p.
         held_out_declared : {"unknown", "yes", "no"}
             Whether the predictions were made on rows on which the model was not trained.
         grade : {"guarded", "exact"}
@@ -137,6 +142,7 @@ class Report(Contents, Printable):
             source=source,
             reviewer=reviewer,
             sign_off=sign_off,
+            limits=dict(limits or {}),
         )
         # The report is read back from its JSON, so that a fresh report equals an opened one.
         data = encode(made)

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import pytest
 
 import calib
-from calib.cli.check import Finding
+from calib.reports.contents.limits import Finding
 
 READ_AS = "outcome: y, score: p, positive: yes, slices: half (guessed)\n"
 

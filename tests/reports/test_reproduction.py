@@ -322,3 +322,9 @@ def test_a_name_cannot_leave_its_argument(hostile_report):
     words = ["calib", "report", "FILE", "--settings", "settings.json", "-o", "report.html"]
     assert shlex.split(command_line(hostile_report)) == words
     compile(library_call(hostile_report), "call", "exec")
+
+
+def test_limits_are_in_the_call_and_in_the_command(analysis):
+    report = Report.from_analysis(analysis, limits={"max_ks": 0.02, "min_p": 0.01})
+    assert "limits={'max_ks': 0.02, 'min_p': 0.01}" in library_call(report)
+    assert " --max-ks 0.02 --min-p 0.01 -o report.html" in command_line(report)

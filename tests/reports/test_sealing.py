@@ -11,8 +11,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
 from calib.reports import Report, ReportError
-from calib.reports.proof.sealing import canonical
+from calib.reports.contents.codec import encode
+from calib.reports.proof.sealing import canonical, seal_of
 from calib.reports.verified_report import NotVerified, verify_report
+from tests.reports.kept import KEPT
 
 PEM, SSH = serialization.Encoding.PEM, serialization.Encoding.OpenSSH
 PKCS8, OPENSSH = serialization.PrivateFormat.PKCS8, serialization.PrivateFormat.OpenSSH
@@ -114,3 +116,23 @@ def test_without_its_package_a_sentence_says_how_to_install_it(report, monkeypat
     with texts.raises(ReportError):
         report.signed(b"-----BEGIN PRIVATE KEY-----")
     verify_report(report.json())
+
+
+def test_a_report_that_was_made_before_the_record_opens_and_verifies(tmp_path):
+    data = json.loads(KEPT.read_text())
+    for name in ("reviewer", "sign_off", "limits"):
+        del data[name]
+    data["seal"] = encode(seal_of(data))
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps(data))
+    verify_report(path)
+    opened = Report.open(path)
+    assert (opened.reviewer, opened.sign_off, opened.limits) == ("", "", {})
+
+
+def test_the_record_is_sealed(tmp_path):
+    data = json.loads(KEPT.read_text()) | {"sign_off": "Mallory"}
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps(data))
+    with pytest.raises(NotVerified, match="seal is broken"):
+        verify_report(path)

@@ -7,7 +7,7 @@ from calib.analysis import analyze
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
-from calib.reports import Report
+from calib.reports import Report, ReportError
 from calib.reports.render.blocks import Bullets, Drawing, Section, Table
 from calib.reports.render.sections import sections
 from tests.reports.conftest import MOMENT, overconfident
@@ -95,6 +95,23 @@ def test_the_record_names_what_a_validator_asks_first(kept):
     assert dict(facts.items)["Reviewed by"] == "Bo"
     assert dict(facts.items)["Sign-off (name, date)"] == "Cy, 2 June 2026"
     assert reviewed.title == kept.title
+
+
+def test_the_record_says_which_limits_are_met(analysis):
+    def limits(**bounds: float) -> str:
+        report = Report.open(Report.from_analysis(analysis, limits=bounds).json())
+        facts, *_ = section(report, "Record").blocks
+        return dict(facts.items)["Limits"]
+
+    ks = analysis.uncalibrated.ks.statistic
+    assert limits() == "none were set"
+    p = analysis.uncalibrated.ks.p_value
+    met, exceeded = limits(max_ks=1.0, min_p=0.0), limits(max_ks=ks / 2)
+    assert met == f"KS error {ks:.6g} is at most 1. p of the KS test {p:.6g} is at least 0."
+    assert exceeded.startswith(f"KS error {ks:.6g} is above {ks / 2:.6g}; a calibrated model")
+    for bounds in ({"max_ks": 1.5}, {"max_brier": 0.1}):
+        with pytest.raises(ReportError, match="limits must be bounds of max_ks, max_ece"):
+            limits(**bounds)
 
 
 def test_what_is_missing_can_be_filled_in_by_hand(kept):

@@ -15,6 +15,7 @@ from calib.metrics import matrix_metrics
 from calib.metrics.matrix import ROW_METRICS as OVERALL
 from calib.numerics.arrays import arrays_of
 from calib.reports.contents.codec import ReportError
+from calib.reports.contents.limits import LIMITS
 from calib.reports.contents.structure import Contents, DecisionPart, Parts, SlicePart, moment
 
 
@@ -35,11 +36,23 @@ def _problems(contents: Contents) -> Iterator[str]:
         if name not in names:
             yield f"settings_changed must name settings, got {name!r:.60}."
     yield from _check_analysis(contents.analysis)
+    yield from _check_limits(contents)
     if contents.parts is not None:
         yield from _check_parts(contents.parts, contents.analysis.methods)
     for key in contents.analysis.methods:
         if not len(contents.evidence.table(key)[1]):
             yield f"evidence.methods must hold the scores of {key!r:.60}, got none."
+
+
+def _check_limits(contents: Contents) -> Iterator[str]:
+    limits = {limit.argument: limit for limit in LIMITS}
+    columns = {column.key for column in contents.analysis.columns}
+    for name, bound in contents.limits.items():
+        if name not in limits or not limits[name].allows(bound):
+            yield f"limits must be bounds of {', '.join(limits)}, got {bound:g} of {name!r:.60}."
+        column = limits[name].column
+        if column is not None and column(contents.analysis) not in columns:
+            yield f"limits: {name} needs a metric that is not in the report."
 
 
 def _check_analysis(analysis: Analysis) -> Iterator[str]:

@@ -6,7 +6,7 @@ Its parts are slices, periods and decisions, each computed from at least ten row
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -134,6 +134,8 @@ class Contents:
         The named source from which the dashboard can count the rows again, as in its links.
     reviewer, sign_off : str
         Who reviewed the report, and who signed it off and when, as written by the author.
+    limits : mapping of str to float
+        Limits that were set, by the names of `calib.reports.contents.limits.LIMITS`.
     """
 
     schema_version: int
@@ -153,6 +155,7 @@ class Contents:
     # Reports that were saved before these were added do not have them.
     reviewer: str = ""
     sign_off: str = ""
+    limits: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def heading(self) -> str:

@@ -39,7 +39,7 @@ def library_call(report: Contents) -> str:
             _call("settings = calib.Settings", (), settings),
             "analysis = calib.analyze(predictions, settings)",
             *made,
-            _call("report = Report.from_analysis", given, _words(saved)),
+            _call("report = Report.from_analysis", given, _words(saved) | _limits(report)),
             'report.save("report.html")',
         ]
     )
@@ -88,6 +88,10 @@ def _words(saved: SavedSettings) -> dict[str, str]:
     return {name: text for name, text in words.items() if text}
 
 
+def _limits(report: Contents) -> dict[str, Any]:
+    return {"limits": dict(report.limits)} if report.limits else {}
+
+
 def _part_arguments(origin: Origin, parts: Parts) -> dict[str, Any]:
     """The arguments of `parts_of` that differ from its defaults."""
     columns, time = (*origin.slices, *([origin.time] if origin.time else [])), origin.time
@@ -115,4 +119,7 @@ def command_line(report: Contents) -> str:
         # Without ./, a dash at its beginning would make it an option, and a colon an example.
         is_plain = origin.file[:1] != "-" and ":" not in origin.file
         place = shlex.quote(origin.file if is_plain else f"./{origin.file}")
-    return f"calib report {place} --settings {FILE_NAME} -o report.html"
+    limits = "".join(
+        f" --{name.replace('_', '-')} {bound!r}" for name, bound in report.limits.items()
+    )
+    return f"calib report {place} --settings {FILE_NAME}{limits} -o report.html"

@@ -17,6 +17,7 @@ from calib.figures.words import KS
 from calib.metrics import matrix_metrics
 from calib.metrics.matrix import ROW_METRICS
 from calib.reports.contents.evidence import CLUSTERS
+from calib.reports.contents.limits import LIMITS
 from calib.reports.contents.structure import Contents, shown_methods
 from calib.reports.render import appendix, slices_periods_decisions
 from calib.reports.render.blocks import (
@@ -84,6 +85,7 @@ def record(report: Contents) -> Section:
             f"{data.outcome_name} = {data.positive_name}, {percent(data.base_rate)} of rows",
         ),
         ("Calibrator", _calibrator(report)),
+        ("Limits", _limits(report)),
         ("Fingerprint", data.fingerprint),
         ("Seed", count(report.analysis.settings.seed)),
         ("Software", f"{versions}; report schema {report.schema_version}"),
@@ -102,6 +104,16 @@ def _period(report: Contents) -> str:
     names = part.tables["uncalibrated"].names
     ends = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
     return f"{ends} (column {part.column})"
+
+
+def _limits(report: Contents) -> str:
+    """Whether the uncalibrated scores meet the limits that were set."""
+    sentences = [
+        limit.finding(report.analysis, "uncalibrated", report.limits[limit.argument]).sentence
+        for limit in LIMITS
+        if limit.argument in report.limits
+    ]
+    return f"{'. '.join(sentences)}." if sentences else "none were set"
 
 
 def _calibrator(report: Contents) -> str:
