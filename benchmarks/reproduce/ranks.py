@@ -86,7 +86,7 @@ def critical_difference_chart(rankings: Mapping[str, Ranking], labels: Mapping[s
         layers += _strip_layers(ranking, k, top)
         notes += _strip_notes(title, ranking, labels, top)
     across = PanelAxis("Mean rank (1 is best)", range=[0.7, k + 0.3], dtick=1)
-    upward = PanelAxis(range=[0, height], showgrid=False, showticklabels=False)
+    upward = PanelAxis(range=[0, height], showticklabels=False)
     panel = one(across, upward, WIDTH, height)
     return draw("critical difference", panel, layers, "", left=16, notes=notes)
 

@@ -11,7 +11,7 @@ from calib.figures.chart import draw
 from calib.figures.layers import Layer
 from calib.figures.panels import Panel, SharedTitles, grid
 
-LABEL_PIXELS = 42  # The longest tick label is this wide.
+LABEL_PIXELS = 50  # The longest tick label is this wide.
 TICKS = {0.0: "0%", 0.5: "50%", 1.0: "100%"}
 
 
@@ -45,7 +45,7 @@ def small_multiples(
         columns,
         side,
         side,
-        gaps=(28, 46),
+        gaps=(34, 46),
         shared=True,
         shared_titles=SharedTitles(*titles, left=LABEL_PIXELS),
     )

@@ -175,7 +175,8 @@ def _marks(table: DecisionTable, subjects: Sequence[Subject]) -> list[Layer]:
     if len(marks) > MAX_LABELS:
         return [replace(mark, text=None) for mark in marks]
     places = [float(mark.x[0] or 0.0) for mark in marks]
-    first, last = int(np.argmin(places)), int(np.argmax(places))
+    # If methods are at one place, the first and the last have a label on either side.
+    first, last = int(np.argmin(places)), len(places) - 1 - int(np.argmax(places[::-1]))
     positions = {last: "bottom right", first: "bottom left"}
     if places[first] < EDGE:
         positions[first] = "bottom right"

@@ -19,7 +19,7 @@ from calib.figures.axes import PERCENT_TICKS, PanelAxis, power
 from calib.figures.chart import Chart
 from calib.figures.layers import Arrow, Bars, Layer, Line, Marker, Note
 from calib.figures.panels import AxisNames, SharedTitles
-from calib.figures.theme import DASHES, GREY, HEADING_SIZE, PALE, SYMBOLS, readable
+from calib.figures.theme import DASHES, FONT, GREY, HEADING_SIZE, INK, PALE, RIM, SYMBOLS, readable
 from calib.figures.words import BOLD, unmarked
 from calib.numerics.estimate import Estimate
 from calib.text import percent, with_interval
@@ -27,7 +27,22 @@ from calib.text import percent, with_interval
 Floats = NDArray[np.float64]
 # Pixels: the width of a sample in the legend, the size of small text, the height of a legend's row.
 SAMPLE_WIDTH, TEXT_SIZE, ROW_HEIGHT = 30, 12, 20
+LINE_PIXELS = 15  # The distance of two lines of a title.
 BAR_WIDTH = 240  # Pixels of an interval in a table.
+
+
+# In the light theme, a page's style sheet says this of its charts.
+STYLE = (
+    f"text {{ font-family: {FONT}; }} text:not([fill]) {{ fill: currentColor; }} "
+    f".grid {{ stroke: {GREY}; stroke-opacity: 0.2; }}"
+)
+
+
+def to_file(chart: Chart) -> str:
+    """The chart as the content of an SVG file, which needs no page around it."""
+    start, end = to_svg(chart).split(">", 1)
+    ground = f'<style>{STYLE}</style><rect width="100%" height="100%" fill="{RIM}"/>'
+    return f'{start} color="{INK}">{ground}{end}'
 
 
 def to_svg(chart: Chart) -> str:
@@ -38,9 +53,10 @@ def to_svg(chart: Chart) -> str:
         layers = [layer for layer in chart.layers if layer.panel == number]
         parts += plot.clipped([drawn for layer in layers for drawn in _layer(layer, plot)])
     for plot in plots:
-        if title := chart.panels.titles.get(plot.names):
-            look = _weight(title)
-            parts.append(_text(title, plot.left, plot.top - 5, "start", TEXT_SIZE, look=look))
+        lines = chart.panels.titles.get(plot.names, "").split("<br>")
+        for above, line in enumerate(reversed(lines)):
+            y = plot.top - 5 - LINE_PIXELS * above
+            parts.append(_text(line, plot.left, y, "start", TEXT_SIZE, look=_weight(line)))
     if titles := chart.panels.shared_titles:
         parts += _shared_titles(titles, plots)
     parts += [_arrow(arrow, plots[0]) for arrow in chart.arrows]
@@ -85,6 +101,7 @@ class Plot:
         self.labels_x = (self.x_axis.anchor or "y") == names[1]
         across, upward = (axis.domain or (0.0, 1.0) for axis in (self.x_axis, self.y_axis))
         self.left = chart.left + across[0] * chart.panels.width
+        self.title_x = self.left - chart.left + 13
         self.width = (across[1] - across[0]) * chart.panels.width
         self.top = chart.top + (1.0 - upward[1]) * chart.panels.height
         self.height = (upward[1] - upward[0]) * chart.panels.height
@@ -124,10 +141,12 @@ class Plot:
             if self.y_axis.showgrid:
                 yield f'<path class="grid" d="M{_px(self.left)} {_px(y)}H{_px(right)}"/>'
             if self.y_axis.showticklabels is not False:
-                yield _text(words, self.left - 7, y + 4, "end", TEXT_SIZE)
+                at_right = self.y_axis.side == "right"
+                x, anchor = (right + 7, "start") if at_right else (self.left - 7, "end")
+                yield _text(words, x, y + 4, anchor, TEXT_SIZE)
         if self.labels_x:
             yield _text(self.x_axis.title, self.left + self.width / 2, bottom + 39)
-        yield _text(self.y_axis.title, 13, self.top + self.height / 2, turned=True)
+        yield _text(self.y_axis.title, self.title_x, self.top + self.height / 2, turned=True)
 
 
 def _px(value: float) -> str:

@@ -22,6 +22,8 @@ TICK_SIZE, TITLE_SIZE, HEADING_SIZE = 12, 13, 15
 # The second line of a heading is paler than the text.
 PALE = 0.8
 INK = "#10161C"
+# Streamlit has the first of these fonts.
+FONT = "'Source Sans 3', 'Source Sans Pro', system-ui, sans-serif"
 # The colour of observed outcomes. No method has it, because charts draw both.
 OUTCOME = "#AA3377"
 # The recommended calibrator, and the shaded error of uncalibrated scores.
@@ -162,7 +164,7 @@ def readable(color: str) -> str:
 # so it has no effect in the app.
 LIGHT: Mapping[str, Any] = {
     "layout": {
-        "font": {"family": "system-ui, 'Segoe UI', Roboto, sans-serif", "color": INK},
+        "font": {"family": FONT, "color": INK},
         "paper_bgcolor": "rgba(0, 0, 0, 0)",
         "plot_bgcolor": "rgba(0, 0, 0, 0)",
         "hoverlabel": {
