@@ -13,10 +13,13 @@ from calib.figures.chart import BOTTOM, LEFT, TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.layers import Layer, Subject, band, diagonal, dots, few_entry, subject
 from calib.figures.panels import Panel, SharedTitles, grid
 from calib.figures.words import axis_titles, binning, details, evidence, verdicts
-from calib.text import escaped, number
+from calib.text import escaped, number, shortened
 
 SIDE = 180
 TITLES = TOP + 2 * TITLE_ROW
+# Pixels beside a small panel, which are just enough for the labels of its axes: on a phone two
+# panels stand beside each other, and what labels do not need is left for the dots.
+SMALL_LEFT, SMALL_RIGHT, SMALL_BOTTOM = 36, 15, 24
 # More labels would overlap in panels of 80 pixels.
 TICKS = {0.0: "0%", 0.5: "50%", 1.0: "100%"}
 
@@ -39,8 +42,8 @@ def before_after_chart(analysis: Analysis, methods: Sequence[str], *, columns: i
     >>> rows = calib.examples.EXAMPLES["naive_bayes"].load()
     >>> analysis = calib.analyze(rows, {"methods": ("beta",)})
     >>> figure = calib.plot.before_after(analysis, ["uncalibrated", "beta"])
-    >>> len(figure.layout.annotations)  # the titles of two panels and of their axes
-    4
+    >>> len(figure.layout.annotations)  # titles of two panels and of their axes, and the heading
+    6
     """
     results = [analysis.methods[key] for key in methods]
     panels = grid(
@@ -79,7 +82,7 @@ def before_after_panel(analysis: Analysis, method: str, *, side: int = SIDE) -> 
     """
     result = analysis.methods[method]
     titles = axis_titles(analysis) if side > SIDE else ("", "")
-    left, bottom = (LEFT, BOTTOM) if side > SIDE else (38, 24)
+    left, bottom = (LEFT, BOTTOM) if side > SIDE else (SMALL_LEFT, SMALL_BOTTOM)
     return draw(
         "before and after",
         grid([_panel(result, titles)], 1, side, side, shared=True),
@@ -87,17 +90,53 @@ def before_after_panel(analysis: Analysis, method: str, *, side: int = SIDE) -> 
         f"Reliability of {result.label}: {evidence(result)}.",
         of=(analysis.data.name, method),
         view=method,
-        right=6 if side > SIDE else 18,
+        right=6 if side > SIDE else SMALL_RIGHT,
         top=TITLES,
         left=left,
         bottom=bottom,
     )
 
 
+@chart
+def class_panel(
+    analysis: Analysis, method: str, name: str, curve: ReliabilityCurve, ks_error: float
+) -> Chart:
+    """A small reliability panel of one class of a matrix, under one method.
+
+    Parameters
+    ----------
+    analysis : Analysis
+    method : str
+        Key of the method.
+    name : str
+        The name of the class.
+    curve : ReliabilityCurve
+        That of the score of the class.
+    ks_error : float
+        The KS error of that score.
+    """
+    error = number(ks_error)
+    return draw(
+        "class",
+        grid([_titled(shortened(name), error)], 1, SIDE, SIDE, shared=True),
+        _layers(subject(analysis, method), curve, 0, legend=False),
+        f"Reliability of the score of class {name}: KS calibration error {error}.",
+        of=(analysis.data.name, method, name),
+        view=method,
+        right=SMALL_RIGHT,
+        top=TITLES,
+        left=SMALL_LEFT,
+        bottom=SMALL_BOTTOM,
+    )
+
+
 def _panel(result: MethodResult, titles: tuple[str, str] = ("", "")) -> Panel:
+    return _titled(CALIBRATORS[result.key].name, number(result.ks.statistic), titles)
+
+
+def _titled(name: str, ks_error: str, titles: tuple[str, str] = ("", "")) -> Panel:
     across, upward = (LINEAR.axis(text, TICKS) for text in titles)
-    title = f"<b>{escaped(CALIBRATORS[result.key].name)}</b><br>KS {number(result.ks.statistic)}"
-    return Panel(across, upward, title, square=True)
+    return Panel(across, upward, f"<b>{escaped(name)}</b><br>KS {ks_error}", square=True)
 
 
 def _layers(of: Subject, curve: ReliabilityCurve, panel: int, legend: bool) -> list[Layer]:

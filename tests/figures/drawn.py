@@ -21,7 +21,7 @@ from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.curves.sensitivity import ece_sensitivity
 from calib.data.predictions import Predictions
 from calib.figures import CHARTS, Chart
-from calib.figures.before_after import before_after_chart, before_after_panel
+from calib.figures.before_after import before_after_chart, before_after_panel, class_panel
 from calib.figures.checkpoints import checkpoint_chart
 from calib.figures.cumulative import cumulative_chart
 from calib.figures.cumulative_difference import cumulative_difference_chart
@@ -175,6 +175,9 @@ SAMPLES: dict[str, tuple[Callable[[Analysis], Chart], ...]] = {
     ),
     "before_after_chart": (lambda a: before_after_chart(a, ALL),),
     "before_after_panel": (lambda a: before_after_panel(a, "platt"),),
+    "class_panel": (
+        lambda a: class_panel(a, "platt", "<b>ant</b>", a.uncalibrated.reliability, 0.1),
+    ),
     "matrix_difference_chart": (lambda a: matrix_difference_chart(matrix_like(a)),),
     "clipping_chart": (lambda _: clipping_chart(compare_clipping(matrix().multiclass)),),
     "lambda_path_chart": (lambda a: lambda_path_chart(with_spline(a), "spline"),),

@@ -1,5 +1,6 @@
 """A matrix of scores on every page: its view, its methods, its classes, its link."""
 
+import json
 import re
 
 import numpy as np
@@ -9,7 +10,7 @@ import streamlit as st
 import calib
 from calib.crossfit.settings import default_methods
 from calib.loading.examples import EXAMPLES
-from tests.pages.test_matrices import csv
+from tests.pages.test_matrices import csv, npz
 from tests.pages.test_pages import (
     PAGES,
     button,
@@ -147,8 +148,32 @@ def test_classes_are_told_worst_first_and_by_method(texts):
     assert (np.diff(table["ks_error"]) <= 0).all()
     texts.shown(said(app))
     control(app, "selectbox", "classes").set_value("temperature").run()
-    assert "**Temperature**:" in said(app)
+    assert "## Temperature: " in said(app)
+    errors = [
+        float(json.loads(chart.proto.spec)["layout"]["annotations"][0]["text"].split("KS ")[1])
+        for chart in app.get("plotly_chart")
+    ]
+    assert errors == sorted(errors, reverse=True)
+    assert len(errors) == 10
     assert app.query_params["cls"] == "temperature"
+
+
+def test_of_many_classes_the_twelve_with_the_largest_errors_are_drawn():
+    rng = np.random.default_rng(5)
+    logits = rng.normal(0.0, 3.0, (4000, 150))
+    label = (logits / 2.0 + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    probs = np.exp(logits)
+    probs /= probs.sum(axis=1, keepdims=True)
+    app = go(upload(start(m="temperature"), npz(probs=probs, y=label), "many.npz"), "classes")
+    table = app.dataframe[0].value
+    assert len(table) == 150
+    shown = [
+        json.loads(chart.proto.spec)["layout"]["annotations"][0]["text"]
+        for chart in app.get("plotly_chart")
+    ]
+    worst = table["class"].iloc[:12]
+    assert [text.split("</b>")[0] for text in shown] == [f"<b>{name}" for name in worst]
+    assert "the first 12 of 150 classes" in said(app)
 
 
 def test_overview_and_classes_count_the_same_classes_before_and_after():
@@ -156,9 +181,9 @@ def test_overview_and_classes_count_the_same_classes_before_and_after():
     rows = EXAMPLES["digits"].load()
     settings = {"methods": tuple(QUICK.split("."))}
     analysis = calib.analyze(rows, settings)
-    overview = unescaped(app)
-    assert analysis.after_sentence in overview
-    assert analysis.verdict.finding in overview
+    assert analysis.verdict.finding in unescaped(app)
+    (tooltip,) = [each.help for each in app.caption if "Runner" in each.value]
+    assert analysis.after_sentence in tooltip.replace("\\", "")
     go(app, "classes")
     for method, verdict in (
         ("uncalibrated", analysis.verdict),

@@ -11,11 +11,12 @@ import streamlit as st
 
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.crossfit.matrix import MatrixFits
+from calib.figures.before_after import class_panel
 from calib.metrics.by_class import Classwise
 from calib.text import UNKNOWN, count, number, p_value, percent, plain, plural, signed
 from calib.ui.controls import widgets
 from calib.ui.controls.widgets import plain_name
-from calib.ui.layout import frame, words
+from calib.ui.layout import charts, frame
 from calib.ui.session import choices, results, state
 from calib.ui.session.choices import method_label
 from calib.ui.session.session import Session
@@ -37,7 +38,7 @@ COLUMNS: dict[str, Any] = {
         "ECE", help="ECE of the class's own score with 15 uniform bins."
     ),
     "ece_noise_floor": st.column_config.NumberColumn(
-        "ECE if calibrated", help="Average ECE of calibrated scores of the class."
+        "Chance level", help="Average ECE of calibrated scores of the class."
     ),
     "p_adjusted": st.column_config.NumberColumn(
         "p (Holm)", help="p-value of the KS test, corrected for all tests of the verdict (Holm)."
@@ -52,6 +53,8 @@ CELL_TEXTS: dict[str, Callable[[float], str]] = {
     "bias": signed,
     "p_adjusted": lambda p: UNKNOWN if math.isnan(p) else p_value(p),
 }
+# The classes with the largest KS errors are drawn; the table has all.
+MAX_DIAGRAMS = 12
 READING = """
 - Classes are sorted by **KS error**, worst first. Click a heading to sort. Select a row, or press
   Shift and Space on it, to open its class.
@@ -70,49 +73,81 @@ def page() -> None:
         st.info("This page needs one score column per class. Your data have a single score.")
         st.page_link("pages/reliability.py", label="**See the reliability diagram**")
         st.stop()
-    with widgets.toolbar():
-        chosen = widgets.control(session, choices.CLASSES, session.settings.methods)
-    frame.show(session, frame.models(session), partial(body, session, chosen))
+    frame.show(session, frame.models(session), partial(body, session))
 
 
-def body(session: Session, chosen: str, model: state.Model) -> None:
-    matrix = model.analysis.multiclass
+def body(session: Session, model: state.Model) -> None:
+    analysis = model.analysis
+    matrix = analysis.multiclass
     if matrix is None:
         return
-    method = chosen if chosen in model.analysis.methods else "uncalibrated"
-    st.markdown("## Classes")
+    chosen = session[choices.CLASSES]
+    method = chosen if chosen in analysis.methods else "uncalibrated"
     with st.spinner("Computing classes …"):
         names = model.rows.class_names
         table = session.memo.heavy(MatrixFits.classwise, matrix.held_out, method, names)
-    table = results.classwise(table, model.analysis, method)
-    st.markdown(summary(table, method))
+    table = results.classwise(table, analysis, method)
+    st.markdown(f"## {finding(table, method)}")
+    if worst := worst_class(table):
+        st.markdown(worst)
+    # The control stands once, beside the sentence of the first model.
+    if session.drawn == 0:
+        with widgets.toolbar():
+            widgets.control(session, choices.CLASSES, session.settings.methods)
+    diagrams(session, model, table, method)
     opened = show(model, table)
     frame.reading(READING)
-    st.caption(words.protocol(model.analysis))
     if opened is not None:
         session.change(choices.VIEW, f"class:{opened}")
         st.switch_page("pages/reliability.py", query_params=session.link())
 
 
-def summary(table: Classwise, method: str) -> str:
+def diagrams(session: Session, model: state.Model, table: Classwise, method: str) -> None:
+    """A small reliability diagram of each class, the largest KS error first."""
+    matrix = model.analysis.multiclass
+    assert matrix is not None
+    index = tuple(int(k) for k in table.index[:MAX_DIAGRAMS])
+    curves = session.memo.heavy(
+        results.class_curves, matrix.held_out, method, index, model.analysis.settings
+    )
+    with st.container(horizontal=True, key=state.key("class_diagrams"), gap=None):
+        for place, (k, curve) in enumerate(zip(index, curves, strict=True)):
+            name, error = plain_name(model.rows, k), float(table.ks_error[place])
+            drawn = class_panel(model.analysis, method, name, curve, error)
+            charts.chart(drawn, f"chart_class_{place}")
+    first = f"the first {MAX_DIAGRAMS} of {len(table.index):,} classes; " * (
+        len(table.index) > MAX_DIAGRAMS
+    )
+    st.caption(
+        f"Held-out scores: {first}mean score of the class (x) against its observed frequency (y)."
+    )
+
+
+def finding(table: Classwise, method: str) -> str:
     label, n = method_label(method), len(table.index)
     judged = sum(not math.isnan(p) for p in table.p_adjusted)
     if not judged:
-        return f"**{label}**: none of {n:,} classes has enough rows to be tested."
-    off = table.p_adjusted < SIGNIFICANCE
+        return f"{label}: none of {n:,} classes has enough rows to be tested."
+    off = int((table.p_adjusted < SIGNIFICANCE).sum())
     few = f" {n - judged:,} more have too few rows." if judged < n else ""
+    if not off:
+        return f"{label}: none of {judged:,} classes is significantly miscalibrated.{few}"
+    are = "is" if off == 1 else "are"
+    counted = f"{off:,} of {plural(judged, 'class')}"
+    return f"{label}: {counted} {are} significantly miscalibrated.{few}"
+
+
+def worst_class(table: Classwise) -> str:
+    """The class with the largest KS error of those that are miscalibrated, or ""."""
+    off = table.p_adjusted < SIGNIFICANCE
     if not off.any():
-        return f"**{label}**: none of {judged:,} classes is significantly miscalibrated.{few}"
+        return ""
     worst = int(off.argmax())
-    are = "is" if off.sum() == 1 else "are"
     return (
-        f"**{label}**: {int(off.sum()):,} of {plural(judged, 'class')} {are} significantly "
-        "miscalibrated."
-        f"{few} Worst: **{plain(table.class_name[worst])}** (KS "
-        f"{number(table.ks_error[worst])}, {p_value(float(table.p_adjusted[worst]))} after Holm's "
-        "correction); mean "
-        f"prediction {percent(float(table.mean_score[worst]))}, observed "
-        f"{percent(float(table.base_rate[worst]))}."
+        f"Worst: **{plain(table.class_name[worst])}**, mean prediction "
+        f"{percent(float(table.mean_score[worst]))}, observed "
+        f"{percent(float(table.base_rate[worst]))} (KS {number(table.ks_error[worst])}, "
+        f"{p_value(float(table.p_adjusted[worst]))} after Holm's correction)."
     )
 
 

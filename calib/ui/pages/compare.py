@@ -195,7 +195,7 @@ def panels(analysis: Analysis) -> None:
     if reason := undrawn(curve):
         st.info(reason)
         return
-    with st.container(horizontal=True, key="before_after", gap="xsmall"):
+    with st.container(horizontal=True, key="before_after", gap=None):
         for key in analysis.ranked:
             charts.chart(before_after_panel(analysis, key), f"chart_before_after_{key}")
     st.caption(PANELS.format(band_meaning(curve)))

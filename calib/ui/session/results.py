@@ -37,11 +37,14 @@ from calib.analysis.slices import (
 from calib.analysis.verdict import Verdict
 from calib.analysis.verdicts import verdict_after
 from calib.crossfit.cross_fitted import CrossFitted
-from calib.crossfit.settings import Strategy
+from calib.crossfit.matrix import MatrixFits
+from calib.crossfit.matrix_views import replicate_view
+from calib.crossfit.settings import Settings, Strategy
 from calib.curves.bin_tests import BinTests, bin_tests
 from calib.curves.rate import RateCurve, RateKind, corp_curve, smooth_curve
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.curves.sensitivity import Sensitivity, ece_sensitivity
+from calib.data.views import BinaryView
 from calib.metrics.by_class import Classwise
 from calib.numerics.arrays import IntArray
 from calib.ui.session.choices import CAPACITY, COST_FN, COST_FP, N_RANGES, UNIT, Chosen
@@ -267,6 +270,28 @@ def _rate_curve(
 def sensitivity(held_out: CrossFitted, method: str, level: float) -> Sensitivity:
     cells, replicates = held_out.cells[method], held_out.replicates[method]
     return ece_sensitivity(cells, replicates, confidence_level=level)
+
+
+def class_curves(
+    held_out: MatrixFits, method: str, classes: Sequence[int], settings: Settings
+) -> list[ReliabilityCurve]:
+    """The reliability of the score of each class."""
+    matrix, rows = held_out.matrix(method), held_out.scored
+
+    def curve(k: int) -> ReliabilityCurve:
+        view = BinaryView(rows.label == k, matrix[:, k], rows.weight, None, rows.group)
+        cells = view.cells()
+        clusters = None if rows.group is None else replicate_view(view, cells, settings.seed)
+        return reliability_curve(
+            cells,
+            n_bins=settings.n_bins,
+            strategy=settings.strategy,
+            confidence_level=settings.confidence_level,
+            clusters=clusters,
+            band=settings.band,
+        )
+
+    return [curve(k) for k in classes]
 
 
 def classwise(table: Classwise, analysis: Analysis, method: str) -> Classwise:
