@@ -54,6 +54,20 @@ def test_bands_hold_each_row_once_and_a_score_at_an_edge_in_the_upper_one(name, 
     assert sum(band.observed for band in bands) == pytest.approx(everything.observed)
 
 
+def test_counts_of_chosen_methods_are_those_among_all(held_out):
+    chosen = ["uncalibrated", "isotonic"]
+    for counted in (
+        lambda **only: [expected_counts(held_out, 0.2, 0.7, **only)],
+        lambda **only: expected_by_band(held_out, **only),
+    ):
+        for few, all_ in zip(counted(methods=chosen), counted(), strict=True):
+            assert list(few.expected) == chosen
+            assert (few.rows, few.observed) == (all_.rows, all_.observed)
+            for key in chosen:
+                assert few.expected[key] == all_.expected[key]
+                assert few.excess[key] == all_.excess[key]
+
+
 def test_there_must_be_a_band(held_out, texts):
     with texts.raises(ValueError):
         expected_by_band(held_out, 0)

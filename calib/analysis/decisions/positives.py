@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -53,7 +53,12 @@ class ExpectedCounts:
 
 
 def expected_counts(
-    held_out: CrossFitted, low: float = 0.0, high: float = 1.0, *, confidence_level: float = 0.95
+    held_out: CrossFitted,
+    low: float = 0.0,
+    high: float = 1.0,
+    *,
+    methods: Sequence[str] | None = None,
+    confidence_level: float = 0.95,
 ) -> ExpectedCounts:
     """Compare the observed number of positive rows with the sum of scores of each method.
 
@@ -63,6 +68,8 @@ def expected_counts(
         ``analysis.held_out``.
     low, high : float
         Range of the uncalibrated scores, 0 <= low <= high <= 1, both ends included.
+    methods : sequence of str, optional
+        Keys of the methods. The default is all.
     confidence_level : float
         Confidence level of the interval of observed minus expected, in (0, 1). The interval is that
         of `slice_gaps`, multiplied by the weight of the rows.
@@ -85,11 +92,22 @@ def expected_counts(
         raise ValueError(f"low and high must fulfil 0 <= low <= high <= 1, got {low} and {high}.")
     score = held_out.scores["uncalibrated"]
     chosen = np.flatnonzero((score >= low) & (score <= high))
-    return _counts(held_out, low, high, chosen, confidence_level)
+    keys = tuple(held_out.scores if methods is None else methods)
+    if not len(chosen):
+        return _nothing(low, high, keys)
+    everything = len(chosen) == len(score)
+    views = {key: held_out.view(key) for key in keys}
+    picked = views if everything else {key: view.rows(chosen) for key, view in views.items()}
+    band = np.zeros(len(chosen), dtype=np.int64)
+    return _counted(picked, band, [(low, high)], confidence_level)[0]
 
 
 def expected_by_band(
-    held_out: CrossFitted, n_bands: int = 10, *, confidence_level: float = 0.95
+    held_out: CrossFitted,
+    n_bands: int = 10,
+    *,
+    methods: Sequence[str] | None = None,
+    confidence_level: float = 0.95,
 ) -> tuple[ExpectedCounts, ...]:
     """Compare observed and expected positives in bands of the uncalibrated score of equal width.
 
@@ -102,6 +120,8 @@ def expected_by_band(
         ``analysis.held_out``.
     n_bands : int
         Number of bands, at least 1.
+    methods : sequence of str, optional
+        Keys of the methods. The default is all.
     confidence_level : float
         Confidence level of the intervals, in (0, 1).
 
@@ -125,37 +145,47 @@ def expected_by_band(
     edges = [i / n_bands for i in range(n_bands + 1)]
     score = held_out.scores["uncalibrated"]
     band = np.minimum(np.searchsorted(edges, score, side="right") - 1, n_bands - 1)
-    return tuple(
-        _counts(held_out, low, high, np.flatnonzero(band == number), confidence_level)
-        for number, (low, high) in enumerate(pairwise(edges))
-    )
+    keys = held_out.scores if methods is None else methods
+    views = {key: held_out.view(key) for key in keys}
+    return _counted(views, band, list(pairwise(edges)), confidence_level)
 
 
-def _counts(
-    held_out: CrossFitted, low: float, high: float, chosen: IntArray, confidence_level: float
-) -> ExpectedCounts:
-    """Counts of the chosen entries."""
-    if not len(chosen):
-        nothing = dict.fromkeys(held_out.scores, 0.0)
-        return ExpectedCounts(
-            low, high, 0, 0.0, 0.0, nothing, dict.fromkeys(nothing, Estimate(0.0))
+def _nothing(low: float, high: float, keys: Iterable[str]) -> ExpectedCounts:
+    nothing = dict.fromkeys(keys, 0.0)
+    return ExpectedCounts(low, high, 0, 0.0, 0.0, nothing, dict.fromkeys(nothing, Estimate(0.0)))
+
+
+def _counted(
+    views: Mapping[str, BinaryView],
+    band: IntArray,
+    ends: Sequence[tuple[float, float]],
+    confidence_level: float,
+) -> tuple[ExpectedCounts, ...]:
+    """Counts of each band, where `band` has that of every entry."""
+    slicing = Slicing((), tuple(f"{low:g} to {high:g}" for low, high in ends), band)
+    # The rows and their weights are those of every method.
+    rows = next(iter(views.values()))
+    weight = np.bincount(band, rows.weights, minlength=len(ends))
+    gaps = {
+        key: slice_gaps(view, view.score, slicing, confidence_level=confidence_level)
+        for key, view in views.items()
+    }
+    counts = [_nothing(low, high, views) for low, high in ends]
+    first = next(iter(gaps.values()))
+    for i, number in enumerate(first.number.tolist()):
+        total, (low, high) = float(weight[number]), ends[number]
+        counts[number] = ExpectedCounts(
+            low,
+            high,
+            rows=int(first.rows[i]),
+            weight=total,
+            observed=total * float(first.observed[i]),
+            expected={key: total * float(part.mean_score[i]) for key, part in gaps.items()},
+            excess={
+                key: Estimate(
+                    *(total * float(bound[i]) for bound in (part.gap, part.low, part.high))
+                )
+                for key, part in gaps.items()
+            },
         )
-    picked = {key: held_out.view(key).rows(chosen) for key in held_out.scores}
-    rows = picked["uncalibrated"]
-    weight = rows.weights
-    total = float(weight.sum())
-
-    def excess(part: BinaryView) -> Estimate:
-        whole = Slicing.whole(len(part))
-        gaps = slice_gaps(part, part.score, whole, confidence_level=confidence_level)
-        return Estimate(*(float(bound[0]) * total for bound in (gaps.gap, gaps.low, gaps.high)))
-
-    return ExpectedCounts(
-        low=low,
-        high=high,
-        rows=rows.n_rows,
-        weight=total,
-        observed=float(weight @ rows.outcome),
-        expected={key: float(weight @ part.score) for key, part in picked.items()},
-        excess={key: excess(part) for key, part in picked.items()},
-    )
+    return tuple(counts)

@@ -107,7 +107,7 @@ def body(
     decided = results.decisions(session, analysis)
     held_out, at = analysis.held_out, session.settings.confidence_level
     low, high = count_range(session)
-    counts = session.memo(expected_counts, held_out, low, high, confidence_level=at)
+    counts = session.memo(expected_counts, held_out, low, high, methods=shown, confidence_level=at)
     # The answers of several models stand above their charts.
     with place if session.pending is None else st.container():
         answer(decided, counts, shown, weighted=analysis.data.weighted)
@@ -139,8 +139,8 @@ def body(
     table(decided, weighted=analysis.data.weighted)
     st.markdown("### Expected and observed positives")
     range_control(session)
-    bands = session.memo(expected_by_band, held_out, confidence_level=at)
-    everything = session.memo(expected_counts, held_out, confidence_level=at)
+    bands = session.memo(expected_by_band, held_out, methods=shown, confidence_level=at)
+    everything = session.memo(expected_counts, held_out, methods=shown, confidence_level=at)
     bands_table([*bands, counts, everything], shown, at)
     frame.once("counts", lambda: st.caption(BANDS_READING))
 
