@@ -260,16 +260,22 @@ class Controls {
         this.root = element("div", { class: "controls" }, parent);
         this.changed = changed;
         this.strategy = this.radios("Bins", "strategy", { quantile: "Quantile", uniform: "Uniform" });
-        const label = element("label", { class: "number" }, this.root, "Number of bins");
+        const count = element("span", { class: "group" }, this.root);
+        const label = element("label", { class: "number" }, count, "Number of bins");
         this.bins = element("input", { type: "range", name: "n_bins", min: BINS.least, max: BINS.most, step: 1 }, label);
         this.count = element("output", {}, label);
         this.listen(this.bins, () => ({ n_bins: Number(this.bins.value) }));
+        this.auto = this.box(count, "Automatic", () => ({ auto_bins: this.auto.checked }));
         this.axis = this.radios("Axes", "axis", { linear: "Linear", logit: "Log-odds" });
+        this.methods = this.group("Methods");
+        this.methods.classList.add("methods");
         this.layers = this.group("Show");
+        this.layers.classList.add("layers");
         this.intervals = this.box(this.layers, "Intervals", () => this.hidden());
         this.band = this.box(this.layers, "Consistency band", () => this.hidden());
-        this.methods = this.group("Methods");
+        this.together = this.box(this.layers, "Simultaneous", () => ({ band: this.together.checked ? "simultaneous" : "per_bin" }));
         this.boxes = new Map();
+        this.lines = new Map();
     }
 
     group(title) {
@@ -309,38 +315,52 @@ class Controls {
         return { hidden: Object.keys(off).filter(name => off[name]) };
     }
 
-    // Each method has a box with a sample of its look.
-    list(methods) {
-        const keys = Object.keys(methods);
-        if (keys.join() === [...this.boxes.keys()].join()) return;
-        this.boxes.forEach(input => input.parentElement.remove());
-        this.boxes = new Map(keys.map(key => {
-            const input = this.box(this.methods, methods[key].label, () => this.chosen(key));
-            const sample = shape("svg", { class: "sample", width: 26, height: 12, "aria-hidden": "true" });
-            const { color, dash, corners } = methods[key];
-            shape("path", { d: "M0 6H26", stroke: color, "stroke-width": 2, "stroke-dasharray": dash }, sample);
-            shape("path", { d: dot(corners, 13, 6, 4.5), fill: color, stroke: color }, sample);
+    // Each method and each line without bins has a box with a sample of its look. Only a server
+    // computes such lines and the automatic number of bins.
+    list({ methods, rates, help = {} }) {
+        this.boxes = this.samples(this.methods, this.boxes, methods, key => this.chosen(key));
+        this.lines = this.samples(this.layers, this.lines, rates ?? {}, () => ({ lines: checked(this.lines) }));
+        this.auto.parentElement.hidden = !rates;
+        const titles = [[this.auto, help.auto_bins], [this.together, help.band], ...[...this.lines.values()].map(input => [input, help.lines])];
+        for (const [input, text] of titles) input.parentElement.title = text ?? "";
+    }
+
+    samples(group, before, looks, answer) {
+        const keys = Object.keys(looks);
+        if (keys.join() === [...before.keys()].join()) return before;
+        before.forEach(input => input.parentElement.remove());
+        return new Map(keys.map(key => {
+            const { label, color, dash, corners } = looks[key];
+            const input = this.box(group, label, () => answer(key));
+            const sample = shape("svg", { class: "sample", width: 24, height: 12, "aria-hidden": "true" });
+            shape("path", { d: "M0 6H24", stroke: color, "stroke-width": 2, "stroke-dasharray": dash }, sample);
+            if (corners) shape("path", { d: dot(corners, 12, 6, 4.5), fill: color, stroke: color }, sample);
             input.after(sample);
             return [key, input];
         }));
     }
 
     chosen(key) {
-        const shown = [...this.boxes].filter(([, input]) => input.checked).map(([shownKey]) => shownKey);
+        const shown = checked(this.boxes);
         return { shown: shown.length ? shown : [key] };
     }
 
-    show(chosen, auto) {
+    show(chosen) {
         for (const input of this.strategy) input.checked = input.value === chosen.strategy;
         for (const input of this.axis) input.checked = input.value === chosen.axis;
         if (this.bins.value !== String(chosen.n_bins)) this.bins.value = chosen.n_bins;
-        this.count.textContent = auto ? `${chosen.n_bins}, automatic` : chosen.n_bins;
-        this.bins.disabled = auto;
+        this.count.textContent = chosen.n_bins;
+        this.bins.disabled = this.auto.checked = Boolean(chosen.auto_bins);
         this.intervals.checked = !chosen.hidden.includes("intervals");
         this.band.checked = !chosen.hidden.includes("band");
+        this.together.checked = chosen.band === "simultaneous";
+        this.together.disabled = !this.band.checked;
         this.boxes.forEach((input, key) => { input.checked = chosen.shown.includes(key); });
+        this.lines.forEach((input, key) => { input.checked = chosen.lines.includes(key); });
     }
 }
+
+const checked = boxes => [...boxes].filter(([, input]) => input.checked).map(([key]) => key);
 
 // `tell` is called with the choices when a person releases a control.
 class Explorer {
@@ -374,6 +394,7 @@ class Explorer {
         this.bandArea = shape("path", { class: "band" }, diagram.marks);
         this.bandEdge = shape("path", { class: "band-edge" }, diagram.marks);
         this.diagonal = shape("path", { class: "ideal" }, diagram.marks);
+        this.rates = shape("g", {}, diagram.marks);
         this.worst = shape("circle", { class: "worst", r: 13 }, diagram.marks);
         this.nullArea = shape("path", { class: "band" }, difference.marks);
         this.zero = shape("path", { class: "ideal" }, difference.marks);
@@ -389,8 +410,9 @@ class Explorer {
         this.list.addEventListener("click", () => this.toRows());
         this.clear = element("button", { type: "button" }, head, "Clear range");
         this.clear.addEventListener("click", () => this.choose({ range: null }, true));
-        this.from = this.numberInput(head, "Scores from", () => this.typed());
-        this.to = this.numberInput(head, "to", () => this.typed());
+        const ends = element("span", { class: "group" }, head);
+        this.from = this.numberInput(ends, "Scores from", () => this.typed());
+        this.to = this.numberInput(ends, "to", () => this.typed());
         this.said = element("div", { class: "said" }, box);
         this.probeRow = element("div", { class: "row" }, box);
         this.probeAt = this.numberInput(this.probeRow, "Calibrated values at score", () => {
@@ -414,7 +436,8 @@ class Explorer {
         for (const kind of ["png", "svg"]) {
             button(kind.toUpperCase(), `Save the charts as ${kind.toUpperCase()}`, () => {
                 const drawings = Object.values(this.panels).map(panel => panel.svg);
-                const image = imageOf(this.root, drawings, this.shown.map(key => this.data.methods[key]), this.note);
+                const named = [...this.shown.map(key => this.data.methods[key]), ...this.linesDrawn];
+                const image = imageOf(this.root, drawings, named, this.note);
                 saveImage(kind, this.fileName, image);
             });
         }
@@ -464,7 +487,7 @@ class Explorer {
     // The data are new, or the same with other choices. Only the parts that changed are drawn again,
     // because an answer to an earlier movement may arrive during the next one.
     update(data) {
-        if (data.methods !== this.data?.methods) this.read(data.methods);
+        if (data.methods !== this.data?.methods) this.read(data);
         this.data = data;
         // The choices of an older answer must not undo newer ones.
         if (!this.chosen || data.answered >= this.edit) {
@@ -480,7 +503,8 @@ class Explorer {
         return JSON.stringify([this.chosen, others]);
     }
 
-    read(methods) {
+    read(data) {
+        const { methods } = data;
         for (const [key, method] of Object.entries(methods)) {
             const held = this.cells.get(key);
             if (method.cells && held?.high !== method.cells.high + method.cells.positive) {
@@ -494,7 +518,7 @@ class Explorer {
                 label, xs: decode(score), ...Object.fromEntries(Object.entries(curves).map(([name, values]) => [name, decode(values)])),
             }));
         this.listFunctions();
-        this.controls.list(methods);
+        this.controls.list(data);
     }
 
     choose(changed, released) {
@@ -521,7 +545,7 @@ class Explorer {
     paint() {
         this.width = this.root.clientWidth || 700;
         this.height = window.innerHeight;
-        this.controls.show(this.chosen, this.data.auto);
+        this.controls.show(this.chosen);
         for (const [key, drawn] of this.drawn) {
             if (!this.shown.includes(key)) {
                 drawn.remove();
@@ -533,6 +557,7 @@ class Explorer {
         this.paintFrames(binned);
         binned.forEach((bins, key) => this.drawn.get(key).drawBins(this.panels.diagram, bins, this.intervalsOf(key, bins), this.data));
         this.paintBand(binned);
+        this.paintLines();
         this.paintRange();
         this.summarize(binned);
     }
@@ -585,8 +610,10 @@ class Explorer {
     frameDifference(scale, width, height) {
         const { difference } = this.panels;
         const half = this.shown.length ? this.data.methods[this.shown[0]].null_half_width : 0;
-        const limit = 1.1 * Math.max(half, ...this.shown.map(key => this.cells.get(key).ks)) || 1;
-        difference.frame({ width, height, scale, low: -limit, high: limit, ticksY: niceTicks(-limit, limit, 6), across: "Score", upward: "Cumulative difference" });
+        const drawn = this.shown.map(key => this.cells.get(key));
+        const low = 1.1 * Math.min(-half, ...drawn.map(({ least }) => least)) || -1;
+        const high = 1.1 * Math.max(half, ...drawn.map(({ most }) => most)) || 1;
+        difference.frame({ width, height, scale, low, high, ticksY: niceTicks(low, high, 6), across: "Score", upward: "Cumulative difference" });
         const [top, bottom, end] = [difference.y(half), difference.y(-half), LEFT + difference.width];
         this.nullArea.setAttribute("d", `M${LEFT} ${at(top)}H${end}V${at(bottom)}H${LEFT}z`);
         this.zero.setAttribute("d", `M${LEFT} ${at(difference.y(0))}H${end}`);
@@ -600,6 +627,7 @@ class Explorer {
     // Intervals of clusters need the rows. The server sends them with its answer, for its bins only.
     ofClusters(key, bins, name) {
         const { n_bins, strategy, methods } = this.data.clusters;
+        if (name === "band" && this.data.clusters.band !== this.chosen.band) return null;
         const bounds = n_bins === this.chosen.n_bins && strategy === this.chosen.strategy && methods[key]?.[name];
         return bounds && bounds.length === bins.length ? bounds : null;
     }
@@ -618,6 +646,24 @@ class Explorer {
         this.bandEdge.setAttribute("d", line(low) + line(high));
     }
 
+    // Lines without bins, with their bands. Dots are then not joined.
+    paintLines() {
+        const { x, y } = placesOf(this.panels.diagram);
+        this.rates.replaceChildren();
+        for (const { color, dash, score, observed, low, high } of this.linesDrawn) {
+            const [places, ...curves] = [score, observed, low, high].map(decode);
+            const [middle, lower, upper] = curves.map(curve => Array.from(curve, (value, i) => [x(places[i]), y(value)]));
+            shape("path", { d: `${line([...lower, ...upper.toReversed()])}z`, fill: color, "fill-opacity": 0.16 }, this.rates);
+            shape("path", { class: "line rate", d: line(middle), fill: "none", stroke: color, "stroke-dasharray": dash }, this.rates);
+        }
+        this.panels.diagram.svg.classList.toggle("with-lines", this.linesDrawn.length > 0);
+    }
+
+    // The server computes a line after it is chosen. It is that of the first method.
+    get linesDrawn() {
+        return this.chosen.lines.map(kind => ({ ...this.data.rates?.[kind], ...this.data.lines?.[kind] })).filter(drawn => drawn.score);
+    }
+
     // Why no band is drawn, or "".
     withoutBand(bins, band) {
         const rows = bins.reduce((sum, bin) => sum + bin.rows, 0);
@@ -631,9 +677,9 @@ class Explorer {
     bandOf(key, bins) {
         if (this.data.clusters) return this.ofClusters(key, bins, "band");
         const { cells, bands } = this.cells.get(key);
-        const { level, simultaneous } = this.data;
-        const name = [this.chosen.n_bins, this.chosen.strategy, level, simultaneous].join();
-        if (!bands.has(name)) bands.set(name, consistencyBand(cells, bins, level, simultaneous));
+        const { level } = this.data;
+        const name = [this.chosen.n_bins, this.chosen.strategy, level, this.chosen.band].join();
+        if (!bands.has(name)) bands.set(name, consistencyBand(cells, bins, level, this.chosen.band === "simultaneous"));
         return bands.get(name);
     }
 

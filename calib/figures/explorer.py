@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from html import unescape
@@ -19,11 +19,22 @@ from numpy.typing import NDArray
 
 from calib.analysis import Analysis, MethodResult
 from calib.crossfit.cross_fitted import CrossFitted
+from calib.curves.rate import RateCurve
 from calib.data.cells import ScoreCells
 from calib.figures.axes import AxisKind
 from calib.figures.chart import file_name
-from calib.figures.layers import FULL_DOT_AREA, MIN_DOT_SIZE
-from calib.figures.theme import BAND, DASHES, FRAME, GREY, GRID, SYMBOLS, MethodStyle, style_of
+from calib.figures.layers import FULL_DOT_AREA, MIN_DOT_SIZE, RATES
+from calib.figures.theme import (
+    BAND,
+    DASHES,
+    FRAME,
+    GREY,
+    GRID,
+    OUTCOME,
+    SYMBOLS,
+    MethodStyle,
+    style_of,
+)
 from calib.figures.words import MAX_BAND_WIDTH, axis_titles, verdicts
 from calib.numerics.few_cells import cell_runs
 
@@ -96,6 +107,20 @@ def explorer_data(
         "widest_band": MAX_BAND_WIDTH,
         "file": file_name("reliability", analysis.data.name),
     }
+
+
+def rate_looks() -> dict[str, dict[str, str]]:
+    """The names and looks of the lines without bins, by kind."""
+    return {
+        kind: {"label": label, "color": OUTCOME, "dash": DASHES[dash]}
+        for kind, (label, dash) in RATES.items()
+    }
+
+
+def packed_lines(curves: Iterable[RateCurve]) -> dict[str, dict[str, str]]:
+    """The points of lines without bins, by kind. A server computes them when they are chosen."""
+    names = ("score", "observed", "low", "high")
+    return {curve.kind: {name: packed(getattr(curve, name)) for name in names} for curve in curves}
 
 
 def automatic_axis(analysis: Analysis) -> AxisKind:

@@ -37,7 +37,7 @@ function imageOf(root, panels, methods, note) {
     let x = MARGIN + 4;
     for (const { label, color, dash, corners } of methods) {
         shape("path", { d: `M${x} ${MARGIN + 8}h26`, stroke: color, "stroke-width": 2.25, "stroke-dasharray": dash }, image);
-        shape("path", { d: dot(corners, x + 13, MARGIN + 8, 4.5), fill: color }, image);
+        if (corners) shape("path", { d: dot(corners, x + 13, MARGIN + 8, 4.5), fill: color }, image);
         const name = shape("text", { x: x + 32, y: MARGIN + 12, "font-size": 13, fill: style.color }, image);
         name.textContent = label;
         x += 60 + 7.2 * label.length;

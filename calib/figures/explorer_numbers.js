@@ -134,8 +134,8 @@ export function worstBin(bins) {
     return (enough.length ? enough : bins).reduce((worst, bin) => (gap(bin) > gap(worst) ? bin : worst));
 }
 
-// The result has the cumulative difference after each run, with a leading 0, its KS error and its
-// Kuiper error.
+// The result has the cumulative difference after each run, with a leading 0, its extremes, its KS
+// error and its Kuiper error.
 export function cumulativeDifference(cells) {
     const total = cells.weight[cells.n];
     const difference = cells.positive.map((positive, i) => (positive - cells.score[i]) / total);
@@ -144,7 +144,7 @@ export function cumulativeDifference(cells) {
         least = Math.min(least, value);
         most = Math.max(most, value);
     }
-    return { difference, ks: Math.max(most, -least), kuiper: most - least };
+    return { difference, least, most, ks: Math.max(most, -least), kuiper: most - least };
 }
 
 const CENTRE = [

@@ -287,6 +287,20 @@ def test_keys_move_the_range_and_the_probe_reads_the_calibrators(page: Page):
     expect(read.nth(0)).not_to_have_text("Uncalibrated0.500")
 
 
+def test_the_simultaneous_band_is_drawn_at_once_and_kept(page: Page):
+    visit(page, "/reliability?show=uncalibrated")
+    band = panel(page, "diagram").locator("path.band")
+    alone = band.get_attribute("d")
+    explorer(page).get_by_label("Simultaneous").check()
+    together = band.get_attribute("d")
+    assert together != alone
+    settle(page)
+    assert address(page)["band"] == "simultaneous"
+    assert band.get_attribute("d") == together
+    explorer(page).get_by_label("Consistency band").uncheck()
+    expect(explorer(page).get_by_label("Simultaneous")).to_be_disabled()
+
+
 @rare
 def test_rows_in_clusters_have_the_intervals_that_count_clusters(page: Page, tmp_path: Path):
     rng = np.random.default_rng(5)

@@ -17,10 +17,18 @@ def named(page: Page, chart: str, name: str) -> list[dict]:
 @rare
 def test_the_corp_line_appears_with_a_band_that_holds_it(page: Page):
     visit(page, "/reliability")
-    assert not named(page, "chart_reliability", "CORP line")
-    by_key(page, "lines").get_by_text("CORP").click()
+    explorer = by_key(page, "explorer").locator(".explorer")
+    joined = explorer.locator(".diagram path.line:not(.rate)").first
+    expect(joined).to_be_visible()
+    explorer.get_by_label("CORP line").check()
     settle(page)
+    expect(explorer.locator(".diagram path.rate")).to_have_count(1)
+    # Dots are not joined beside a line without bins.
+    expect(joined).to_be_hidden()
+    assert "line=corp" in page.url
     band, line = named(page, "chart_reliability", "CORP line")
+    drawn = explorer.locator(".diagram path.rate").get_attribute("d") or ""
+    assert drawn.count(" ") == len(line["x"])
     assert band["fill"] == "toself"
     assert np.all(np.diff(line["y"]) >= 0)
     n = len(line["x"])
@@ -54,11 +62,14 @@ def test_the_strip_marks_the_choice_and_moves_with_the_slider(page: Page):
 @rare
 def test_auto_takes_the_slider_over(page: Page):
     visit(page, "/reliability")
-    by_key(page, "auto_bins").locator("label").click()
+    explorer = by_key(page, "explorer").locator(".explorer")
+    explorer.get_by_label("Automatic").check()
     settle(page)
     open_static(page)
     expect(by_key(page, "n_bins").get_by_role("slider")).to_be_disabled()
     n_bins = int(by_key(page, "n_bins").get_by_role("slider").input_value())
+    assert explorer.get_by_role("slider").input_value() == str(n_bins)
+    expect(explorer.get_by_role("slider")).to_be_disabled()
     assert len(named(page, "chart_reliability", "Uncalibrated")[0]["x"]) == n_bins
     assert named(page, "chart_sensitivity", "Current choice")[0]["x"] == [n_bins]
 

@@ -333,12 +333,12 @@ def _explorer(report: Contents) -> dict[str, Any] | None:
         "hidden": [],
         "shown": list(shown_methods(report.analysis)),
         "range": None,
+        "band": settings.band,
+        "lines": [],
     }
     return {
         **explorer_data(report.analysis, cells, list(cells)),
         "chosen": chosen,
-        "auto": False,
-        "simultaneous": settings.band == "simultaneous",
         "answered": 0,
         "merged": evidence.grade == "guarded",
     }

@@ -98,11 +98,10 @@ def _plot(shown: Chart, key: str, on_select: Callable[[], None] | None) -> None:
 def at_once(
     session: Session,
     model: state.Model,
-    place: DeltaGenerator,
-    controls: Callable[[Session], None],
+    controls: Callable[[], None],
     body: Callable[[state.Model], None],
 ) -> None:
-    """Draw controls in their place, and here what follows them; the rest of the page comes after.
+    """Draw controls, and here what follows them; the rest of the page comes after.
 
     `controls` may change the bins, and what is only drawn. With several models side by side, the
     rest follows with its page, because charts share axes.
@@ -112,8 +111,7 @@ def at_once(
         if session.painted and session.answered != session.chosen:
             # The browser drew the change before it sent it, so only the rest of the page is left.
             st.rerun()
-        with place:
-            controls(session)
+        controls()
         body(replace(model, analysis=state.analysis(session, model.rows)))
         if session.answered != session.chosen:
             time.sleep(PAINT_SECONDS)
@@ -123,6 +121,5 @@ def at_once(
         st.fragment(follow)()
         return
     if session.drawn == 0:
-        with place:
-            controls(session)
+        controls()
     body(model)

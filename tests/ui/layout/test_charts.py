@@ -27,16 +27,11 @@ def test_what_the_browser_has_drawn_is_not_drawn_first(monkeypatch, painted):
     session.change(N_BINS, 20)
     session.painted = painted
 
-    class Place:
-        def __enter__(self):
-            drawn.append("controls")
-
-        def __exit__(self, *_):
-            return None
-
     class Rows:
         rows = None
 
     with pytest.raises(Reran):
-        charts.at_once(session, Rows(), Place(), lambda _: None, lambda _: drawn.append("body"))
+        charts.at_once(
+            session, Rows(), lambda: drawn.append("controls"), lambda _: drawn.append("body")
+        )
     assert drawn == ([] if painted else ["controls", "analysis", "body", "wait"])

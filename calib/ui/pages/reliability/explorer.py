@@ -10,7 +10,15 @@ import streamlit as st
 
 from calib.analysis import LiveAnalysis
 from calib.analysis.slices import bin_of
-from calib.figures.explorer import cells_script, explorer_bytes, explorer_data, script, style
+from calib.figures.explorer import (
+    cells_script,
+    explorer_bytes,
+    explorer_data,
+    packed_lines,
+    rate_looks,
+    script,
+    style,
+)
 from calib.numerics.arrays import FloatArray
 from calib.ui.controls.widgets import take_answer
 from calib.ui.pages.reliability import answer, bin_view, chosen_bin
@@ -27,7 +35,11 @@ SENT_CHOICES: tuple[Choice[Any], ...] = (
     choices.SHOWN,
     choices.AXIS,
     choices.HIDDEN,
+    choices.AUTO_BINS,
+    choices.BAND,
+    choices.LINES,
 )
+EXPLAINED = (choices.AUTO_BINS, choices.BAND, choices.LINES)
 
 
 def hold(session: Session, model: state.Model, shown: Sequence[str]) -> None:
@@ -61,7 +73,9 @@ def _held(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> tup
 
 def _data(analysis: LiveAnalysis, shown: tuple[str, ...]) -> tuple[str, bytes]:
     held_out = analysis.held_out
-    return explorer_bytes(explorer_data(analysis, held_out.cells, shown, held_out))
+    help_texts = {choice.key: choice.help for choice in EXPLAINED}
+    data = explorer_data(analysis, held_out.cells, shown, held_out)
+    return explorer_bytes({**data, "rates": rate_looks(), "help": help_texts})
 
 
 def _chosen(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> dict[str, Any]:
@@ -71,12 +85,16 @@ def _chosen(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> d
         at, curve = picked.ring[1], picked.curve
         ends = float(curve.low_edge[at]), float(curve.high_edge[at])
     values = {choice.key: choice.shown(session[choice]) for choice in SENT_CHOICES}
-    values |= {"shown": list(shown), "axis": answer.axis(session, analysis)}
+    axis, band, lines = (
+        answer.axis(session, analysis),
+        session[choices.BAND],
+        session[choices.LINES],
+    )
+    values |= {"shown": list(shown), "axis": axis, "band": band}
     return {
         "chosen": {**values, "range": list(ends) or None},
         "rows_at": bin_view.KEY,
-        "auto": session[choices.AUTO_BINS],
-        "simultaneous": session[choices.BAND] == "simultaneous",
+        "lines": packed_lines(results.rate_curves(session, analysis, shown[0], lines)),
         "clusters": _of_clusters(session, analysis, shown, ends),
     }
 
@@ -104,6 +122,7 @@ def _of_clusters(
     return {
         "n_bins": analysis.settings.n_bins,
         "strategy": analysis.settings.strategy,
+        "band": analysis.settings.band,
         "range": list(ends) or None,
         "methods": by_method,
     }

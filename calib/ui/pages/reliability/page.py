@@ -38,8 +38,12 @@ class DiagramChoices:
 
     session: Session
     methods: tuple[str, ...]
-    lines: Sequence[RateKind]
-    explored: bool  # Whether the browser draws the diagram.
+    # The place of the controls of bins, or None if the browser draws the diagram, with controls.
+    toolbar: DeltaGenerator | None
+
+    @property
+    def lines(self) -> tuple[RateKind, ...]:
+        return self.session[choices.LINES]
 
     def shown(self, analysis: Analysis) -> tuple[str, ...]:
         return tuple(key for key in self.methods if key in analysis.methods) or ("uncalibrated",)
@@ -53,22 +57,16 @@ def page() -> None:
     # The browser draws one model. If there are too many bins to draw, the control for fewer bins
     # must be visible.
     explored = len(models) == 1 and not undrawn(analysis.methods[methods[0]].reliability)
+    toolbar = None
     if explored:
         opening(session, models[0], methods)
-    with widgets.toolbar():
-        binning = widgets.later()
-        if not explored:
+    else:
+        with widgets.toolbar():
+            toolbar = widgets.later()
             methods = widgets.shown_methods(session, analysis)
             widgets.axis(session, automatic_axis(analysis))
-        lines = widgets.control(
-            session,
-            choices.LINES,
-            choices.LINES.values.options,
-            format_func=lambda kind: f"{choices.LINES.values.name(kind)} line",
-            label_visibility="collapsed",
-        )
-    chosen = DiagramChoices(session, methods, lines, explored)
-    frame.show(session, models, partial(body, chosen, binning))
+    chosen = DiagramChoices(session, methods, toolbar)
+    frame.show(session, models, partial(body, chosen))
 
 
 def opening(session: Session, model: state.Model, shown: Sequence[str]) -> None:
@@ -77,26 +75,31 @@ def opening(session: Session, model: state.Model, shown: Sequence[str]) -> None:
         st.caption(note)
 
 
-def body(chosen: DiagramChoices, binning: DeltaGenerator, model: state.Model) -> None:
+def body(chosen: DiagramChoices, model: state.Model) -> None:
     session, analysis = chosen.session, model.analysis
     shown = chosen.shown(analysis)
-    if chosen.explored:
+    if chosen.toolbar is None:
         explorer.hold(session, model, shown)
     else:
         opening(session, model, shown)
-    charts.at_once(session, model, binning, partial(controls, chosen), partial(diagrams, chosen))
+    charts.at_once(session, model, partial(controls, chosen), partial(diagrams, chosen))
     bin_view.show(session, model, shown)
     validation.show(session, model, shown)
     sensitivity(session, model, shown[0])
     reading(chosen, model, shown)
 
 
-def controls(chosen: DiagramChoices, session: Session) -> None:
-    # The explorer has bins, methods and axes of its own.
-    if not chosen.explored:
-        widgets.bins(session)
+def controls(chosen: DiagramChoices) -> None:
+    if chosen.toolbar is not None:
+        with chosen.toolbar:
+            bin_controls(chosen.session)
+
+
+def bin_controls(session: Session) -> None:
+    widgets.bins(session)
     widgets.control(session, choices.AUTO_BINS)
     widgets.control(session, choices.BAND)
+    widgets.control(session, choices.LINES)
 
 
 def diagrams(chosen: DiagramChoices, model: state.Model) -> None:
@@ -104,10 +107,12 @@ def diagrams(chosen: DiagramChoices, model: state.Model) -> None:
     if reason := undrawn(model.analysis.methods[shown[0]].reliability):
         st.info(reason)
         return
-    if chosen.explored:
-        explorer.show(chosen.session, model, shown)
-    # Only the static charts draw lines and a panel per method.
-    if chosen.lines or len(shown) > MAX_METHODS_TOGETHER or not chosen.explored:
+    if chosen.toolbar is not None:
+        static_diagrams(chosen, model, shown)
+        return
+    explorer.show(chosen.session, model, shown)
+    # A diagram per method is seen only here.
+    if len(shown) > MAX_METHODS_TOGETHER:
         static_diagrams(chosen, model, shown)
         return
     # The chart is drawn only while it is open, because plotly takes most of the time of a moved
@@ -123,7 +128,7 @@ def static_controls(session: Session, model: state.Model) -> None:
     """The controls of the explorer, for people who cannot use it."""
     left, right = st.columns(2, gap="medium")
     with left:
-        widgets.bins(session)
+        bin_controls(session)
     with right:
         widgets.shown_methods(session, model.analysis)
         widgets.axis(session, automatic_axis(model.analysis))
