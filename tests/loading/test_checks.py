@@ -66,7 +66,7 @@ CASES: dict[str, tuple[Table, str, str]] = {
     "three labels": (
         table(y=np.where(Y == 1, "cat", np.tile(["dog", "cow"], 300))),
         "no-positive",
-        f"Count 'cat' as positive, all others as negative: {Y.mean():.1%} positive",
+        f"Positive class: cat ({Y.mean():.1%} of rows), all others negative",
     ),
     "three parts": (
         table(split=["test", "valid", "cal"] * 200),
@@ -177,7 +177,7 @@ def test_reversed_scores_are_one_question_whose_answers_say_what_follows(
         (count, 1 - RATE, AUC),
         (as_it_is, RATE, 1 - AUC),
     ):
-        assert choice.label.endswith(f": {rate:.1%} positive, AUC {auc:.3f}")
+        assert choice.label.endswith(f"({rate:.1%} positive, AUC {auc:.3f})")
         # Each answer gives the rows that it names, and settles the question.
         chosen = mapping.chosen(**choice.arguments)
         (made,) = assess([found], chosen).models.values()

@@ -202,5 +202,5 @@ def test_the_button_of_a_repair_keeps_the_word_that_it_counts_text():
     app.file_uploader[0].upload(
         "x.csv", csv(pd.DataFrame({"y": words, "p": rng.random(300)}))
     ).run()
-    assert any("Count" in button.label for button in app.button)
+    assert any("Positive class" in button.label for button in app.button)
     assert not bare(app)

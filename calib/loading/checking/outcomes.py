@@ -121,16 +121,16 @@ def _partner(labels: Labels, positives: Sequence[str]) -> str | None:
 
 
 def _count_both(positive: object, negative: str) -> str:
-    return f"Count {positive!r} as positive, {negative[:30]!r} as negative, and leave out the rest"
+    return f"Positive class: {positive}, negative class: {negative[:30]}, leave out the others"
 
 
 def _count_as_positive(labels: Labels, positives: Sequence[str]) -> str:
     """Text of a button, with the positive rate that it leads to."""
     counts = labels.counts()
     share = sum(int(counts[labels.find(name) or 0]) for name in positives) / int(counts.sum())
-    shown = joined([repr(name[:30]) for name in positives[:3]], len(positives))
-    others = "all others as negative" if len(labels) > 2 else "the other as negative"
-    return f"Count {shown} as positive, {others}: {percent(share)} positive"
+    shown = joined([name[:30] for name in positives[:3]], len(positives))
+    others = ", all others negative" if len(labels) > 2 else ""
+    return f"Positive class: {shown} ({percent(share)} of rows){others}"
 
 
 def other_labels(mapping: ColumnMapping, labels: Labels) -> Iterator[Problem]:

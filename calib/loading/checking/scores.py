@@ -173,7 +173,7 @@ def _which_class(rows: Rows, cells: ScoreCells) -> Problem:
     mapping, rate, auc = rows.mapping, cells.base_rate, cells.auc
 
     def answer(action: str, rate: float, auc: float, arguments: Mapping[str, Any]) -> Choice:
-        return Choice(f"{action}: {percent(rate)} positive, AUC {number(auc, 3)}", arguments)
+        return Choice(f"{action} ({percent(rate)} positive, AUC {number(auc, 3)})", arguments)
 
     column = quoted(mapping.score)
     scores = "Do not use 1 − score" if mapping.swap else "Use 1 − score"
@@ -183,7 +183,7 @@ def _which_class(rows: Rows, cells: ScoreCells) -> Problem:
         doubt = f"column {column} may hold the probability of the other class"
         if other := other_label(rows):
             doubt += f", or {quoted(other)} may be the positive class"
-            count = f"Count {other[:MAX_LABEL_LENGTH]!r} as positive"
+            count = f"Positive class: {other[:MAX_LABEL_LENGTH]}"
             choices.append(answer(count, 1.0 - rate, 1.0 - auc, {"positive": other}))
     arguments = {"score": mapping.score, "positive": mapping.positive}
     unchanged = {role: value for role, value in arguments.items() if value is not None}

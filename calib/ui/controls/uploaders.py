@@ -16,7 +16,7 @@ from calib.loading import MAX_BYTES, ColumnMapping, InputError, Problem, Table, 
 from calib.loading.problems import error, refuse
 from calib.loading.reading.apart import FileReader, Limits, is_harmless
 from calib.text import plain, sentence
-from calib.ui.controls.widgets import field
+from calib.ui.controls.widgets import download, field
 from calib.ui.session import state
 from calib.ui.session.choices import MODELS
 from calib.ui.session.memo import Unkeyed
@@ -37,24 +37,44 @@ COUNTS_ALONE = (
     "the files of counts. Test rows are counted together with the calibration rows, by a split "
     "column."
 )
-TEST_HELP = "Drop the calibration rows first. A file of counts already contains its test rows."
+TEST_HELP = "Calibrators are fitted on the predictions and measured on these rows."
+SAMPLE = "outcome,score\n1,0.83\n0,0.12\n1,0.64\n"
+OTHER_FORMATS = """
+- **Several models**: one score column per model, or several files of the same rows.
+- **Several classes**: one score column per class, or an `.npz` file with `probs` or `logits`, and
+  `y`.
+- **Counts without rows**: a file of `Aggregate.save`, or the result of the query of `calib sql` as
+  CSV or Parquet.
+"""
 GUESSED_FORMAT = TextFormat()
 log = logging.getLogger(__name__)
 
 
 def uploaders(session: Session) -> None:
+    """The drop zone of predictions, and beside it a sample or the drop zone of test rows."""
     left, right = st.columns(2, gap="medium")
     with left:
-        uploader(session, "data", "Predictions, or the calibration rows")
+        uploader(session, "data", "Predictions")
+        st.caption(
+            "CSV, Parquet, Arrow or NumPy, plain or compressed. Files stay on the machine that "
+            "runs this app."
+        )
     with right:
-        uploader(session, "test", "Test rows, if they are in a second file")
-    st.caption(
-        "CSV, TSV, Parquet, Feather or Arrow, plain or compressed: one row per prediction, with "
-        "an outcome column and a score column, or one score column per class or model. NumPy: "
-        "an .npz of `probs` or `logits` and `y`. Upload several files to compare models. "
-        "Counts without rows: a file of `Aggregate.save`, or the result of the query of "
-        "`calib sql` as CSV or Parquet. Files stay on the machine that runs this app."
-    )
+        if session.upload is None:
+            with st.container(key="sample_rows", gap="xsmall"):
+                st.code(SAMPLE.strip(), language=None)
+                sample()
+        else:
+            uploader(session, "test", "Separate test file (optional)")
+    with st.container(horizontal=True, key="other_ways"):
+        paste(session)
+        with st.expander("Other formats"):
+            st.markdown(OTHER_FORMATS)
+
+
+def sample() -> None:
+    look: dict[str, Any] = {"type": "tertiary", "mime": "text/csv"}
+    download("Sample file", SAMPLE, "sample.csv", "sample", **look)
 
 
 def awaited(session: Session) -> None:
@@ -352,11 +372,11 @@ def _remove_test(session: Session) -> None:
 
 
 def unseen(session: Session) -> None:
-    answers = {"yes": "Yes", "no": "No", "unknown": "Don't know"}
+    answers = {"yes": "No, held out", "no": "Yes", "unknown": "Not sure"}
     field(
         session,
         "unseen",
-        "Were these predictions made on rows the model was not trained on?",
+        "Was the model trained on these rows?",
         st.radio,
         options=list(answers),
         format_func=answers.__getitem__,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import streamlit as st
 
@@ -19,8 +18,6 @@ from calib.ui.session import results, state
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import FIRST_EXAMPLE, Session
 from calib.ui.session.team_reports import NEW
-
-SAMPLE = "outcome,score\n1,0.83\n0,0.12\n1,0.64\n"
 
 
 def page() -> None:
@@ -41,8 +38,7 @@ def landing(session: Session) -> None:
             "outcomes (0/1 or yes/no) and probabilities. Files stay where this app runs.</p>"
         )
     with sample:
-        look: dict[str, Any] = {"type": "tertiary", "mime": "text/csv"}
-        widgets.download("Sample file", SAMPLE, "sample.csv", "sample", **look)
+        uploaders.sample()
     with drop:
         uploaders.uploader(session, "data", "Drop your predictions: CSV, Parquet or NumPy")
     with menu:

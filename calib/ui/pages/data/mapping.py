@@ -11,6 +11,7 @@ import streamlit as st
 
 from calib.loading import ColumnMapping, Table, as_classes, as_labels, column_ranges, folded, guess
 from calib.loading.file_options import Transform
+from calib.text import percent
 from calib.ui.controls.widgets import ask
 from calib.ui.session import state
 from calib.ui.session.choices import SEGMENTED
@@ -98,12 +99,17 @@ def columns(mapped: Mapped) -> None:
 
 def _positive(mapped: Mapped) -> None:
     mapping = mapped.mapping
-    labels = _outcome_labels(mapped.table, mapping)
+    shares = _outcome_labels(mapped)
+    labels = list(shares)
+
+    def with_share(label: str) -> str:
+        return f"{label} ({percent(shares[label])} of rows)" if shares.get(label) else label
 
     def select(role: str, label: str, chosen: Sequence[str], meaning: str) -> None:
         # A label that does not exist any more is still shown. A problem reports it.
         options = [*labels, *(name for name in chosen if name not in labels)]
-        look = {"label": label, "options": options, "placeholder": NONE, "help": meaning}
+        look: dict[str, Any] = {"label": label, "options": options, "placeholder": NONE}
+        look |= {"help": meaning, "format_func": with_share}
         _ask(mapped, role, st.multiselect, accept_new_options=mapped.of_source, **look)
 
     select(
@@ -268,13 +274,20 @@ def _with_labels(table: Table, mapping: ColumnMapping, role: str) -> ColumnMappi
     return mapping
 
 
-def _outcome_labels(table: Table, mapping: ColumnMapping) -> list[str]:
-    """Labels without letter case, spelled as the mapping has them."""
+def _outcome_labels(mapped: Mapped) -> dict[str, float]:
+    """Labels without letter case, spelled as the mapping has them, and their shares of the rows.
+
+    The first rows of a source say nothing about its shares, so they are 0.
+    """
+    table, mapping = mapped.table, mapped.mapping
     if mapping.outcome is None or mapping.outcome not in table.columns:
-        return []
+        return {}
     spelled = {name.casefold(): name for name in mapping.positives}
-    labels = folded(as_classes(table.frame[mapping.outcome])).names[:MAX_LABELS]
-    return [spelled.get(name.casefold(), name) for name in labels]
+    labels = folded(as_classes(table.frame[mapping.outcome]))
+    names = [spelled.get(name.casefold(), name) for name in labels.names[:MAX_LABELS]]
+    total = 0 if mapped.of_source else len(table.frame)
+    counts = labels.counts()
+    return {name: counts[k] / total if total else 0.0 for k, name in enumerate(names)}
 
 
 def _labels(table: Table, column: str | None) -> list[str]:

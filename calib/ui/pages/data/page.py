@@ -5,36 +5,37 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.loading.examples import EXAMPLES
+from calib.text import plain
 from calib.ui.controls import connected_tables, uploaders, widgets
 from calib.ui.layout import frame
 from calib.ui.pages.data import connect, mapping
 from calib.ui.session import state
 from calib.ui.session.session import Session
+from calib.ui.session.upload import Upload
 
 COUNTED = (
     "The file holds counts, so there are no rows to show here. Its columns were named when the "
     "rows were counted."
 )
 COUNTED_IN_SOURCE = "The source counted the rows, and the rows stayed there."
-N_FIRST_ROWS = 8
+N_FIRST_ROWS, EXAMPLES_PIXELS = 8, 420
 
 
 def page() -> None:
     session = frame.begin("Data")
-    with widgets.toolbar():
-        widgets.example_menu(session)
-    st.markdown("## Data")
-    if session.upload is not None:
-        frame.source(session)
-    uploaders.uploaders(session)
-    uploaders.paste(session)
-    connect.show(session)
-    if session.upload is None:
+    upload = session.upload
+    st.markdown(f"## {heading(upload)}")
+    if upload is None:
+        uploaders.uploaders(session)
         uploaders.problems(session)
+        connect.show(session)
         example(session)
         st.stop()
 
-    upload = session.upload
+    frame.source(session)
+    if upload.models and upload.question is None:
+        st.page_link("app.py", label="**See the result**", icon=":material/arrow_forward:")
+    uploaders.problems(session)
     if upload.counted:
         st.markdown("### What was counted")
         st.markdown(COUNTED if upload.source is None else COUNTED_IN_SOURCE)
@@ -45,19 +46,35 @@ def page() -> None:
     else:
         st.markdown("### What the columns mean")
         mapping.columns(mapping.Mapped.of(session, mapping.UPLOAD))
-    uploaders.problems(session)
+    uploaders.unseen(session)
     if upload.checklist:
         with st.container(key="checklist", gap="xxsmall"):
             for sentence in upload.checklist:
                 st.markdown(f":material/check: {sentence}")
-    uploaders.remove_test(session)
-    uploaders.unseen(session)
-    if upload.models:
-        st.page_link("app.py", label="**See the result**", icon=":material/arrow_forward:")
-
     if not upload.counted:
         st.markdown("### First rows")
         mapping.preview(session)
+    st.markdown("### Other data")
+    uploaders.uploaders(session)
+    uploaders.remove_test(session)
+    connect.show(session)
+    other_example(session)
+
+
+def heading(upload: Upload | None) -> str:
+    if upload is None:
+        return "One row per prediction: an outcome (0/1 or yes/no) and a probability"
+    name = plain(upload.files)
+    if upload.question is not None:
+        return f"{name}: answer one question to see the result"
+    if not upload.models:
+        return f"{name} cannot be analysed yet"
+    return f"{name} can be analysed"
+
+
+def other_example(session: Session) -> None:
+    with st.container(width=EXAMPLES_PIXELS):
+        widgets.example_menu(session)
 
 
 def example(session: Session) -> None:
@@ -65,7 +82,7 @@ def example(session: Session) -> None:
     models = state.load_example(session.example)
     rows = next(iter(models.values()))
     views = {name: model.view(session.settings.view) for name, model in models.items()}
-    st.markdown(f"### Example: {shown.title}")
+    other_example(session)
     st.markdown(shown.story)
     st.dataframe(
         {
