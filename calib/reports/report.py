@@ -101,7 +101,8 @@ class Report(Contents, Printable):
             Limits of the uncalibrated scores, such as ``{"max_ks": 0.02}``. The names are those of
             `calib check`: max_ks, max_ece, max_log_loss and min_p.
         held_out_declared : {"unknown", "yes", "no"}
-            Whether the predictions were made on rows on which the model was not trained.
+            Whether the predictions were made on rows on which the model was not trained. Those of
+            the examples were.
         grade : {"guarded", "exact"}
             The counts in the report, from which others can recompute it. "guarded": cells of at
             least ten rows, with which numbers are compared as far as they decide. "exact": each
@@ -132,7 +133,7 @@ class Report(Contents, Printable):
             author=author,
             note=note,
             created=created or _now(),
-            held_out_declared=held_out_declared,
+            held_out_declared=_declared(analysis, held_out_declared),
             versions=versions(),
             settings_changed=changed_settings(analysis),
             analysis=without_rows,
@@ -242,6 +243,13 @@ class Report(Contents, Printable):
     def tables(self) -> bytes:
         """The tables as CSV files in a ZIP archive. The same report always gives the same bytes."""
         return archive(table_files(self))
+
+
+def _declared(analysis: Analysis, declared: Declared) -> Declared:
+    """Whether the rows are held out. The scores of the examples are."""
+    origin = analysis.data.origin
+    is_example = origin is not None and bool(origin.example)
+    return "yes" if is_example and declared == "unknown" else declared
 
 
 def _storable(text: str) -> str:

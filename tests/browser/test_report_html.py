@@ -24,6 +24,7 @@ from tests.rare import common_first, rare
 from tests.reports.kept import KEPT
 
 HOSTILE = "<img src=x onerror=window.hacked=1></script><script>window.hacked=1</script>"
+CUT = "all => all.filter(t => t.scrollWidth > t.clientWidth).map(t => t.innerText.slice(0, 80))"
 WIDEST = "() => document.documentElement.scrollWidth"
 
 
@@ -184,9 +185,13 @@ def test_the_answer_is_on_the_first_screen(browser: Browser, example: Path):
         expect(page.get_by_role("heading", name="Settings", exact=True)).to_be_in_viewport()
 
 
-def test_the_example_prints_on_six_pages_and_its_record_on_the_first(
-    browser: Browser, example: Path
+@pytest.mark.parametrize("key", ["naive_bayes", "digits"])
+def test_an_example_prints_on_six_pages_and_its_record_on_the_first(
+    browser: Browser, example: Path, tmp_path: Path, key: str
 ):
+    if key == "digits":
+        example = tmp_path / "report.html"
+        assert main(["report", f"example:{key}", "-o", str(example)]) == 0
     with opened(browser, example, viewport={"width": 687, "height": 1000}) as page:
         page.emulate_media(media="print")
         wait_until_drawn(page)
@@ -194,7 +199,11 @@ def test_the_example_prints_on_six_pages_and_its_record_on_the_first(
         last = page.locator("#record").bounding_box()
         assert last["y"] + last["height"] < 1032
         printed = page.pdf(prefer_css_page_size=True)
-        assert len(re.findall(rb"/Type\s*/Page[^s]", printed)) <= 6
+        assert 1 < len(re.findall(rb"/Type\s*/Page[^s]", printed)) <= 6
+        # In two columns of a wide window, no table is cut.
+        page.emulate_media(media="screen")
+        page.set_viewport_size({"width": 1280, "height": 800})
+        assert page.locator(".table").evaluate_all(CUT) == []
 
 
 @pytest.mark.parametrize("grade", common_first(["guarded", "exact"], ["exact"]))

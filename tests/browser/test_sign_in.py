@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, Page, expect
 from calib.store import Store
 from tests.browser import harness
 from tests.browser.harness import by_key, visit
-from tests.browser.test_team_reports import press, save
+from tests.browser.test_team_reports import press, save, show_details
 from tests.rare import rare
 
 if find_spec("oidc_provider_mock") is None:
@@ -127,6 +127,7 @@ def test_nobody_sees_anything_without_signing_in(team: Team, path: str) -> None:
 def test_two_people_keep_their_reports_from_each_other(team: Team) -> None:
     with team.signed_in("ada") as page:
         visit(page, "/reports")
+        show_details(page)
         expect(by_key(page, "author").get_by_role("textbox")).to_be_disabled()
         address = save(page, "Of Ada")
     for name in ("grace", "mallory"):

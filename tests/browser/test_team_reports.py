@@ -35,10 +35,19 @@ def press(page: Page, key: str) -> None:
     settle(page)
 
 
+def show_details(page: Page) -> None:
+    """Open the part of the form that has all but title and note."""
+    details = by_key(page, "report_details").locator("details")
+    if details.get_attribute("open") is None:
+        details.locator("summary").click()
+        settle(page)
+
+
 def save(page: Page, title: str, tags: str = "") -> str:
     """Save what is shown; returns the address of the report."""
     write(page, "title", title)
     if tags:
+        show_details(page)
         write(page, "tags", tags)
     press(page, "save")
     address = by_key(page, "report_link").get_by_test_id("stCode").inner_text().strip()
@@ -71,6 +80,7 @@ CLIPPED = """
 @rare
 def test_saved_found_opened_by_a_stranger_and_taken_back(page: Page, other: Page):
     visit(page, "/reports?new=report")
+    show_details(page)
     write(page, "author", "Ada")
     address = save(page, "Even digits, March", "digits, 2026")
 
@@ -199,6 +209,7 @@ def test_hostile_names_stay_text_on_the_page_and_in_every_file(
     settle(page)
     if by_key(page, "new_report").count():
         press(page, "new_report")
+    show_details(page)
     for key in ("author", "note"):
         write(page, key, HOSTILE)
     address = save(page, HOSTILE, f"{IMAGE},{MARKDOWN},:red[tag]")

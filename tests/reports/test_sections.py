@@ -87,7 +87,7 @@ def test_the_record_names_what_a_validator_asks_first(kept):
     assert shown["Date"] == "1 June 2026, 09:05 UTC"
     assert shown["Model"] == "scores in column risk of loans"
     assert shown["Period of the data"] == "2024 to 2025 (column day)"
-    assert shown["Positive"].startswith("defaulted = 1, ")
+    assert shown["Positive class"].startswith("defaulted = 1 (")
     assert shown["Seed"] == "0"
     assert f"calib {calib.__version__}" in shown["Software"]
     reviewed = kept.edited(reviewer="Bo", sign_off="Cy, 2 June 2026")

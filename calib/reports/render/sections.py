@@ -54,7 +54,7 @@ TEST_NAMES = {
     "hosmer_lemeshow": "Hosmer-Lemeshow χ²",
     "line": "Slope and intercept χ²",
 }
-CALIBRATED = "Calibrated: the average for a calibrated model with this many rows."
+CHANCE_LEVEL = "Chance level: the average for a calibrated model with this many rows."
 CHANGES = "Differences from the uncalibrated scores, paired by row, with {} intervals."
 BETTER = (
     "Below zero is better (for AUC, above). If the interval includes zero, the difference is "
@@ -80,10 +80,7 @@ def record(report: Contents) -> Section:
         ("Date", moment(report.date)),
         ("Model", f"scores in column {data.score_name} of {data.name}"),
         ("Period of the data", _period(report)),
-        (
-            "Positive",
-            f"{data.outcome_name} = {data.positive_name}, {percent(data.base_rate)} of rows",
-        ),
+        ("Positive class", f"{_positive(report)} ({percent(data.base_rate)} of rows)"),
         ("Calibrator", _calibrator(report)),
         ("Limits", _limits(report)),
         ("Fingerprint", data.fingerprint),
@@ -94,6 +91,14 @@ def record(report: Contents) -> Section:
     return Section(
         "Record", (Facts(items), Paragraph("Limitations", lead=True), Bullets(limitations))
     )
+
+
+def _positive(report: Contents) -> str:
+    """The definition of a positive row."""
+    data = report.analysis.data
+    if report.analysis.multiclass:
+        return f"rows whose true class is {data.positive_name}"
+    return f"{data.outcome_name} = {data.positive_name}"
 
 
 def _period(report: Contents) -> str:
@@ -148,8 +153,8 @@ def comparison(report: Contents) -> Section:
     errors = tuple(column for column in analysis.columns if is_error(column.key))
     others = tuple(column for column in analysis.columns if not is_error(column.key))
     methods = list(analysis.methods.values())
-    intervals = f"on held-out rows; {at} intervals below the values."
-    calibration = f"Calibration errors {intervals} {CALIBRATED}"
+    intervals = f"on held-out rows, with {at} intervals."
+    calibration = f"Calibration errors {intervals} {CHANCE_LEVEL}"
     blocks: list[Block] = [
         Paragraph(_protocol(report)),
         _table(report, f"Metrics {intervals}", methods, others, _metric),
@@ -228,8 +233,8 @@ def whole_matrix(report: Contents) -> Section | None:
     ]
     errors = [column for column in columns if column.key not in ROW_METRICS]
     overall = [column for column in columns if column.key in ROW_METRICS]
-    scores = f"Scores of all classes; {at} intervals below the values."
-    calibration = f"Calibration errors; {at} intervals below the values. {CALIBRATED}"
+    scores = f"Scores of all classes, with {at} intervals."
+    calibration = f"Calibration errors, with {at} intervals. {CHANCE_LEVEL}"
     text = (
         "All classes together, on held-out rows. The other sections show the view "
         f"{report.analysis.settings.view}: {report.analysis.data.positive_name}."

@@ -95,8 +95,8 @@ def _slice_table(report: Contents, part: SlicePart) -> Table:
 
 def _slice_caption(part: SlicePart, gaps: SliceGaps, n_shown: int) -> str:
     caption = f"By {' and '.join(part.columns)}, strongest evidence first. "
-    caption += f"Below a difference: its {level(gaps.confidence_level)} interval and p (Holm)."
-    caption += " Below a slope: KS error and p of the verdict's tests (Holm)."
+    caption += f"Differences with their {level(gaps.confidence_level)} interval and p (Holm); "
+    caption += "slopes with KS error and p of the verdict's tests (Holm)."
     n_slices = len(gaps) + part.n_left_out
     if n_shown < n_slices:
         caption += f" The first {n_shown} of {n_slices:,} slices."

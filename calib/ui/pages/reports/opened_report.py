@@ -70,7 +70,7 @@ def page(session: Session, store: Store | None) -> None:
         return
     if entry is not None and entry.title != report.heading:
         st.caption(f"Listed as {plain(entry.title)}.")
-    with st.container(horizontal=True, key="report_tools"):
+    with st.container(horizontal=True, vertical_alignment="center", key="report_tools"):
         if entry is not None:
             with st.popover("Link", icon=":material/link:"):
                 sharing.link(entry.id)
@@ -163,9 +163,8 @@ def _show(block: Block, key: str) -> None:
             with st.container(key=f"list_{key}"):
                 st.markdown("\n".join(f"- {plain(item)}" for item in block.items))
         case Facts():
-            facts = (f"- **{plain(name)}**: {plain(value) or '–'}" for name, value in block.items)
             with st.container(key=f"facts_{key}"):
-                st.markdown("\n".join(facts))
+                st.html(block.html())
         case Table():
             _show_table(block, key)
         case Code():

@@ -25,7 +25,7 @@ from calib.ui.session.source_links import Query
 from calib.ui.session.team_reports import REPORT
 
 GRADES: Mapping[Grade, str] = {
-    "guarded": "Groups of 10 or more rows",
+    "guarded": "Groups of at least 10 rows",
     "exact": "Exact scores",
 }
 PRIVACY = (
@@ -51,48 +51,54 @@ def chosen_model(session: Session, models: tuple[state.Model, ...]) -> state.Mod
 
 def form(session: Session, store: Store | None) -> None:
     """The texts of the next report, its files, and saving it. Nothing is made before a click."""
-    left, right = st.columns(2, gap="large")
-    with left:
-        _people(session)
-    with right:
-        note = "What the reader should know: model, rows, decision"
-        field(session, "note", "Note", st.text_area, placeholder=note)
-        _grade(session)
     model = chosen_model(session, frame.models(session))
     try:
         check_rows(model.analysis)
     except ValueError as error:
         st.error(plain(str(error)))
         return
+    saves = store is not None and not (identity.is_read_only() or store.read_only)
+    words, note = st.columns([2, 3])
+    with words:
+        title = f"Calibration of {state.name(session)}"
+        field(session, "title", "Title", st.text_input, placeholder=title)
+    with note:
+        hint = "What the reader should know: model, rows, decision"
+        look = {"placeholder": hint, "height": "content"}
+        field(session, "note", "Note", st.text_area, **look)
+    with st.expander("Prepared by, reviewed by, sign-off, tags, privacy", key="report_details"):
+        _details(session, saves=saves)
+    if session.team_reports.grade == "exact":
+        st.warning(EXACT)
     make = partial(report_of, session, model)
     with st.container(horizontal=True, vertical_alignment="bottom", key="make_report"):
-        if store is not None:
+        if store is not None and saves:
             _saving(session, store, make)
         sharing.downloads(make, model.analysis.data.name)
+    if store is not None and not saves:
+        st.caption("This server is read-only: it shows reports, and none can be saved.")
     _saved(session)
 
 
-def _people(session: Session) -> None:
+def _details(session: Session, *, saves: bool) -> None:
     browser, here = session.team_reports, identity.person()
-    title = f"Calibration of {state.name(session)}"
-    field(session, "title", "Title", st.text_input, placeholder=title)
     if here is not None:
         session.author = here.name
-    look = {"placeholder": "Who made it", "disabled": here is not None}
-    field(session, "author", "Prepared by", st.text_input, **look)
-    first, second = st.columns(2)
-    with first:
+    preparer, reviewer, sign_off = st.columns(3)
+    with preparer:
+        look = {"placeholder": "Who made it", "disabled": here is not None}
+        field(session, "author", "Prepared by", st.text_input, **look)
+    with reviewer:
         field(browser, "reviewer", "Reviewed by", st.text_input)
-    with second:
+    with sign_off:
         field(browser, "sign_off", "Sign-off (name, date)", st.text_input)
-
-
-def _grade(session: Session) -> None:
-    browser = session.team_reports
-    look = {"format_func": GRADES.__getitem__, "horizontal": True, "help": PRIVACY}
-    field(browser, "grade", "Privacy", st.radio, options=list(GRADES), **look)
-    if browser.grade == "exact":
-        st.warning(EXACT)
+    privacy, tags = st.columns([2, 1])
+    with privacy:
+        choice = {"options": list(GRADES), "format_func": GRADES.__getitem__, "horizontal": True}
+        field(browser, "grade", "Privacy", st.radio, help=PRIVACY, **choice)
+    if saves:
+        with tags:
+            field(browser, "tags", "Tags", st.text_input, placeholder="Separated by commas")
 
 
 def report_of(session: Session, model: state.Model) -> Report:
@@ -145,11 +151,7 @@ def _report(
 
 
 def _saving(session: Session, store: Store, make: Callable[[], Report]) -> None:
-    if identity.is_read_only() or store.read_only:
-        st.caption("This server is read-only: it shows reports, and none can be saved.")
-        return
     browser = session.team_reports
-    field(browser, "tags", "Tags", st.text_input, placeholder="Separated by commas")
     if not st.button("Save", key="save", type="primary", icon=":material/save:"):
         return
     try:

@@ -87,7 +87,8 @@ def _filters(session: Session, store: Store) -> None:
         setattr(team_reports, name, value or "")
         team_reports.page = 0
 
-    places = st.columns([3, 1, 1, 1], gap="small")
+    with st.container(key="filters"):
+        places = st.columns([3, 1, 1, 1], gap="small")
     with places[0]:
         words = {"label": "Search", "placeholder": "Search titles, data, authors, notes and tags"}
         words |= {"label_visibility": "collapsed"}

@@ -76,7 +76,7 @@ def downloads(make: Callable[[], Report], data_name: str) -> None:
         made: str | bytes = getattr(make(), method)()
         return made
 
-    with st.container(horizontal=True, key="downloads"):
+    with st.container(horizontal=True, key="downloads", width="content"):
         for label, method, suffix, mime in FILES:
             name = f"{file_stem(data_name)}-calibration-report.{suffix}"
             download(label, partial(content, method), name, f"download_{method}", mime=mime)
