@@ -93,8 +93,15 @@ def test_a_question_mark_lists_the_keys_and_can_be_typed(page: Page):
 @rare
 def test_the_menu_has_no_entry_that_is_not_ours(page: Page):
     visit(page, "/methods")
-    page.get_by_test_id("stMainMenu").get_by_role("button").click()
+    page.get_by_role("button", name="Theme and print").click()
     entries = page.get_by_test_id("stMainMenuList")
     expect(entries.get_by_text("Print")).to_be_visible()
     expect(entries.get_by_text("Dark")).to_be_visible()
     expect(entries.get_by_text("Record screen")).to_be_hidden()
+    expect(page.get_by_text("Made with")).to_be_hidden()
+    entries.get_by_text("Dark").click()
+    ground = "getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor"
+    page.wait_for_function(f"{ground} === 'rgb(20, 24, 29)'")
+    page.reload()
+    settle(page)
+    assert page.evaluate(ground) == "rgb(20, 24, 29)"

@@ -38,8 +38,11 @@ if (!window.calibHistory) {
     }, true);
     for (const kind of ["pointerover", "focusin"]) document.addEventListener(kind, point, true);
 }
+// Streamlit calls its menu after its place, and here after what it does.
 // On a phone the navigation scrolls sideways, and the link of the shown page, PAGE, may be outside.
 (function mark(frames) {
+    const menu = document.querySelector("[data-testid=stMainMenuButton]");
+    if (menu) menu.ariaLabel = menu.title = "Theme and print";
     const bar = document.querySelector(".st-key-navigation");
     const links = [...bar?.querySelectorAll("a, button") ?? []];
     // The button of a menu has the name of the shown page, and an icon after it.

@@ -103,7 +103,9 @@ def parameters(session: Session, model: state.Model) -> None:
     at = level(analysis.settings.confidence_level)
     losses = {key: one.metrics["log_loss"] for key, one in analysis.methods.items()}
     with st.container(key=state.key("parameters"), gap=None):
-        head = f"<span>Calibrator</span><span>Parameters</span><span>Log loss, {at} CI</span>"
+        titles = ["Calibrator", "Parameters", f"Log loss, {at} CI"]
+        titles += [] if session.is_matrix else ["Code"]
+        head = "".join(f"<span>{title}</span>" for title in titles)
         st.html(f'<div class="parameters head" aria-hidden="true">{head}</div>')
         for key in sorted(losses, key=lambda key: losses[key].value):
             with st.container(key=state.key(f"parameters_{key}")):
