@@ -8,20 +8,21 @@ from dataclasses import replace
 from calib.analysis import Analysis, MethodResult
 from calib.calibrators import CALIBRATORS
 from calib.curves.reliability import ReliabilityCurve
-from calib.figures.axes import LINEAR
+from calib.figures.axes import LINEAR, Scale
 from calib.figures.chart import BOTTOM, LEFT, TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.layers import Layer, Subject, band, diagonal, dots, few_entry, subject
 from calib.figures.panels import Panel, SharedTitles, grid
 from calib.figures.words import axis_titles, binning, details, evidence, verdicts
-from calib.text import escaped, number, shortened
+from calib.text import escaped, number, percent, shortened
 
 SIDE = 180
 TITLES = TOP + 2 * TITLE_ROW
 # Pixels beside a small panel, which are just enough for the labels of its axes: on a phone two
 # panels stand beside each other, and what labels do not need is left for the dots.
 SMALL_LEFT, SMALL_RIGHT, SMALL_BOTTOM = 36, 15, 24
-# More labels would overlap in panels of 80 pixels.
-TICKS = {0.0: "0%", 0.5: "50%", 1.0: "100%"}
+# The ends of the axes of classes. Of many classes each has small scores, whose dots would all stand
+# in one corner of a whole diagram.
+ENDS = (0.02, 0.1, 0.2, 0.5, 1.0)
 
 
 @chart
@@ -99,7 +100,13 @@ def before_after_panel(analysis: Analysis, method: str, *, side: int = SIDE) -> 
 
 @chart
 def class_panel(
-    analysis: Analysis, method: str, name: str, curve: ReliabilityCurve, ks_error: float
+    analysis: Analysis,
+    method: str,
+    name: str,
+    curve: ReliabilityCurve,
+    ks_error: float,
+    *,
+    highest: float = 1.0,
 ) -> Chart:
     """A small reliability panel of one class of a matrix, under one method.
 
@@ -114,12 +121,15 @@ def class_panel(
         That of the score of the class.
     ks_error : float
         The KS error of that score.
+    highest : float
+        The end of both axes: see `highest_of`.
     """
     error = number(ks_error)
+    scale = Scale("linear", LINEAR.low * highest, LINEAR.high * highest)
     return draw(
         "class",
-        grid([_titled(shortened(name), error)], 1, SIDE, SIDE, shared=True),
-        _layers(subject(analysis, method), curve, 0, legend=False),
+        grid([_titled(shortened(name), error, scale=scale)], 1, SIDE, SIDE, shared=True),
+        _layers(subject(analysis, method), curve, 0, legend=False, scale=scale),
         f"Reliability of the score of class {name}: KS calibration error {error}.",
         of=(analysis.data.name, method, name),
         view=method,
@@ -130,21 +140,34 @@ def class_panel(
     )
 
 
+def highest_of(curves: Sequence[ReliabilityCurve]) -> float:
+    """The end of axes that show all dots of some curves."""
+    largest = max(float(part.max()) for c in curves for part in (c.mean_score, c.observed))
+    return next(end for end in ENDS if end >= min(largest, 1.0))
+
+
 def _panel(result: MethodResult, titles: tuple[str, str] = ("", "")) -> Panel:
     return _titled(CALIBRATORS[result.key].name, number(result.ks.statistic), titles)
 
 
-def _titled(name: str, ks_error: str, titles: tuple[str, str] = ("", "")) -> Panel:
-    across, upward = (LINEAR.axis(text, TICKS) for text in titles)
+def _titled(
+    name: str, ks_error: str, titles: tuple[str, str] = ("", ""), scale: Scale = LINEAR
+) -> Panel:
+    highest = scale.high / LINEAR.high
+    # More labels would overlap in panels of 80 pixels.
+    ticks = {share * highest: percent(share * highest, 0) for share in (0.0, 0.5, 1.0)}
+    across, upward = (scale.axis(text, ticks) for text in titles)
     return Panel(across, upward, f"<b>{escaped(name)}</b><br>KS {ks_error}", square=True)
 
 
-def _layers(of: Subject, curve: ReliabilityCurve, panel: int, legend: bool) -> list[Layer]:
+def _layers(
+    of: Subject, curve: ReliabilityCurve, panel: int, legend: bool, scale: Scale = LINEAR
+) -> list[Layer]:
     # Alone in its panel a method needs no dash.
     of = replace(of, style=replace(of.style, dash="solid"))
     layers = [
-        replace(band(curve, LINEAR, legend=legend), group="band"),
-        replace(diagonal(LINEAR, legend=legend), group="diagonal"),
-        dots(of, curve, LINEAR),
+        replace(band(curve, scale, legend=legend), group="band"),
+        replace(diagonal(scale, legend=legend), group="diagonal"),
+        dots(of, curve, scale),
     ]
     return [replace(layer, key=f"panel {panel} {layer.key}", panel=panel) for layer in layers]

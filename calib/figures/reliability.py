@@ -37,7 +37,7 @@ SIDE, GAP, HISTOGRAM_HEIGHT, OVERLAY_SIDE = 380, 14, 76, 330
 # The curves of an overlay are not methods, but more colours could not be distinguished.
 STYLES = (
     MethodStyle("#56B4E9", "solid", "circle"),
-    MethodStyle("#D55E00", "dash", "square"),
+    MethodStyle("#D55E00", "solid", "square"),
     MethodStyle("#009E73", "dashdot", "diamond"),
     MethodStyle("#CC79A7", "dot", "triangle-up"),
     MethodStyle("#999933", "longdash", "pentagon"),
@@ -169,7 +169,9 @@ def histogram_layer(
 
 
 @chart
-def overlay_chart(curves: Mapping[str, ReliabilityCurve], alt: str = "") -> Chart:
+def overlay_chart(
+    curves: Mapping[str, ReliabilityCurve], alt: str = "", *, title: str = "Reliability diagrams"
+) -> Chart:
     """Several reliability diagrams on the same axes.
 
     Parameters
@@ -178,6 +180,7 @@ def overlay_chart(curves: Mapping[str, ReliabilityCurve], alt: str = "") -> Char
         At most six curves by name.
     alt : str
         Alternative text. Default: a sentence that these are slices, with their names.
+    title : str
 
     Raises
     ------
@@ -211,7 +214,7 @@ def overlay_chart(curves: Mapping[str, ReliabilityCurve], alt: str = "") -> Char
         square(across, upward, OVERLAY_SIDE),
         layers,
         alt,
-        title="Reliability diagrams",
+        title=title,
         details=f"{at} intervals",
         of=list(curves),
     )

@@ -1,5 +1,8 @@
 """Several models on every page, and how they come in: a column, a column each, a file each."""
 
+import json
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -98,6 +101,27 @@ def test_models_of_one_file(frame, names_, texts):
     (table,) = metric_tables(app)
     assert [name in table for name in names_] == [True, True]
     texts.shown(said(app))
+
+
+def test_two_models_are_compared_in_one_sentence_one_table_and_one_chart():
+    app = go(upload(start(m="platt"), LONG.to_csv(index=False)), "compare")
+    a, b = (-np.log(np.where(Y == 1, p, 1.0 - p)) for p in (A, B))
+    heading = next(e.value for e in app.markdown if e.value.startswith("## ")).replace("\\", "")
+    match = re.fullmatch(
+        r"## (\w) is better by ([\d.]+) log loss \(95% CI ([\d.]+) to ([\d.]+)\)\.", heading
+    )
+    assert match
+    assert match[1] == ("a" if a.mean() < b.mean() else "b")
+    size, low, high = map(float, match.groups()[1:])
+    difference = np.abs((a - b).mean())
+    half = 1.96 * (a - b).std() / np.sqrt(len(Y))
+    assert size == pytest.approx(difference, abs=0.001)
+    assert (low, high) == pytest.approx((difference - half, difference + half), rel=0.05)
+    (table,) = metric_tables(app)
+    assert f"{(b - a).mean():+.4f}".replace("-", "−") in table
+    (chart,) = app.get("plotly_chart")
+    drawn = [trace for trace in json.loads(chart.proto.spec)["data"] if trace.get("error_y")]
+    assert len({trace["marker"]["color"] for trace in drawn}) == 2
 
 
 def test_several_files_are_a_model_each(texts):

@@ -510,7 +510,7 @@ def test_a_handful_of_rows_is_shown_everywhere_but_makes_no_report():
 
 def protocol(app: AppTest) -> str:
     """How the held-out scores were made, which Compare explains under a question mark."""
-    return " ".join(each.proto.help for each in app.caption)
+    return " ".join(each.proto.help for each in app.markdown)
 
 
 def test_folds_of_the_file_are_mapped_and_said_where_methods_are_compared(texts):
@@ -528,6 +528,19 @@ def test_folds_of_the_file_are_mapped_and_said_where_methods_are_compared(texts)
     go(app, "compare")
     texts.shown(protocol(app))
     assert [found.value for found in app.slider if found.key == "n_folds"] == [7]
+
+
+def test_compare_opens_with_the_recommended_method_and_how_many_tie_with_it():
+    app = go(start(), "compare")
+    (table,) = metric_tables(app)
+    n_tied = table.count("tied with the best") + 1  # The best method has no such words.
+    (heading,) = [each.value for each in app.markdown if each.value.startswith("## ")]
+    assert heading.replace("\\", "") == (
+        "## Logistic (on log-odds) lowers log loss significantly, and is the simplest of "
+        f"{n_tied} tied methods."
+    )
+    # The title of the chart says it, and no heading repeats it.
+    assert "Change in log loss" not in said(app)
 
 
 def test_the_table_marks_the_recommended_row_and_shows_intervals_beside_the_values():

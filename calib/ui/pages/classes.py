@@ -11,7 +11,7 @@ import streamlit as st
 
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.crossfit.matrix import MatrixFits
-from calib.figures.before_after import class_panel
+from calib.figures.before_after import class_panel, highest_of
 from calib.metrics.by_class import Classwise
 from calib.text import UNKNOWN, count, number, p_value, percent, plain, plural, signed
 from calib.ui.controls import widgets
@@ -113,7 +113,9 @@ def diagrams(session: Session, model: state.Model, table: Classwise, method: str
     with st.container(horizontal=True, key=state.key("class_diagrams"), gap=None):
         for place, (k, curve) in enumerate(zip(index, curves, strict=True)):
             name, error = plain_name(model.rows, k), float(table.ks_error[place])
-            drawn = class_panel(model.analysis, method, name, curve, error)
+            drawn = class_panel(
+                model.analysis, method, name, curve, error, highest=highest_of(curves)
+            )
             charts.chart(drawn, f"chart_class_{place}")
     first = f"the first {MAX_DIAGRAMS} of {len(table.index):,} classes; " * (
         len(table.index) > MAX_DIAGRAMS

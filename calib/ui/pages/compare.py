@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import streamlit as st
 
 from calib.analysis import Analysis, Column, LiveAnalysis, method_results
 from calib.analysis.model_comparison import ModelComparison
+from calib.analysis.recommendation import interval_text
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.clipping import Clipping, compare_clipping
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, MulticlassComparison
@@ -46,15 +48,15 @@ from calib.ui.layout.tables import (
     metric_columns,
     metric_table,
 )
-from calib.ui.session import choices, state
+from calib.ui.session import state
 from calib.ui.session.choices import method_label
 from calib.ui.session.memo import Keyed
 from calib.ui.session.session import Session
 
 TABLE = "Small: {} confidence intervals. ★ Best in column. Held-out rows, lowest log loss first."
 PANELS = (
-    "Held-out scores: mean predicted probability (x) against observed frequency (y). Grey: "
-    f"{{}}. Hollow dots have fewer than {FEW_ROWS} rows."
+    "Mean predicted probability (x) against observed frequency (y). Grey: {}. "
+    f"Hollow dots have fewer than {FEW_ROWS} rows."
 )
 DIFFERENCE = """
 - **Left of zero** is better than the uncalibrated scores.
@@ -75,7 +77,6 @@ CLIPPING = """
   [Lucena 2018](https://arxiv.org/abs/1809.07751), Figure 2.
 """
 MODELS_TABLE = "Uncalibrated → calibrated, out-of-fold. Small: intervals. ★ Best of all models."
-MAX_NAMED = 2  # A heading of more names would be too long.
 # Two models do not show a course.
 MIN_MODELS_IN_CHART = 3
 BEFORE = "uncalibrated"
@@ -106,9 +107,9 @@ def body(session: Session, model: state.Model) -> None:
     analysis = model.analysis
     to_best = differences_from_best(session, analysis)
     st.markdown(f"## {plain(finding(analysis, to_best))}")
-    recommendation(session, model)
+    recommendation(analysis)
     with widgets.toolbar():
-        widgets.control(session, choices.ADDED_METRICS)
+        use_calibrator.button(session, model)
         shown = widgets.columns(session)
     if compared := analysis.multiclass:
         st.markdown("### All classes")
@@ -133,19 +134,20 @@ def differences_from_best(session: Session, analysis: LiveAnalysis) -> Mapping[s
 
 
 def finding(analysis: Analysis, to_best: Mapping[str, Estimate]) -> str:
-    """Which methods have the lowest log loss."""
+    """Whether a calibrator lowers the log loss, and whether others do it as well."""
     advised = analysis.recommendation.method
     if advised in ("", "uncalibrated"):
         return analysis.recommendation.sentence
-    best, *others = [key for key in analysis.ranked if to_best[key].low <= 0.0]
-    if not others:
-        return f"{method_label(best)} has the lowest log loss."
-    tied = [method_label(key) for key in (best, *others)]
-    names = joined(tied) if len(tied) <= MAX_NAMED else f"{len(tied)} methods"
-    simplest = (
-        f", and {method_label(advised)} is the simplest" if advised in (best, *others) else ""
-    )
-    return f"{names} are tied for the lowest log loss{simplest}."
+    lead = f"{method_label(advised)} lowers log loss significantly"
+    tied = [key for key in analysis.ranked if to_best[key].low <= 0.0]
+    if advised not in tied or len(analysis.ranked) == 2:
+        return f"{lead}."
+    if tied == [advised]:
+        return f"{lead}, and more than every other method."
+    if CALIBRATORS[advised].simplicity > min(CALIBRATORS[key].simplicity for key in tied):
+        return f"{lead}, and is tied with the best."
+    simplest = "simpler" if len(tied) == 2 else "simplest"
+    return f"{lead}, and is the {simplest} of {len(tied)} tied methods."
 
 
 def chosen_columns(
@@ -169,23 +171,22 @@ def table(session: Session, model: state.Model, name: str, columns: Sequence[Met
     st.caption(TABLE.format(level(analysis.settings.confidence_level)))
 
 
-def recommendation(session: Session, model: state.Model) -> None:
-    analysis = model.analysis
+def recommendation(analysis: Analysis) -> None:
+    """One sentence, with the evidence as its tooltip."""
     advice = analysis.recommendation
-    with st.container(key="recommendation"):
-        if advice.method not in ("", "uncalibrated"):
-            st.markdown(plain(advice.sentence))
-        st.caption(plain(" ".join(advice.reasons)), help=words.protocol(analysis))
-        use_calibrator.button(session, model)
+    reasons, protocol = plain(" ".join(advice.reasons)), words.protocol(analysis)
+    if advice.method in ("", "uncalibrated"):
+        st.markdown(reasons, help=protocol)
+    else:
+        st.markdown(plain(advice.sentence), help=f"{reasons} {protocol}")
 
 
 def changes_and_panels(analysis: Analysis) -> None:
     left, right = st.columns([2, 3], gap="large")
     with left:
-        st.markdown("### Change in log loss")
         charts.chart(difference_chart(analysis, "log_loss"), "chart_forest")
         frame.reading(DIFFERENCE, "the changes")
-    with right:
+    with right, st.container(key="held_out", gap=None):
         st.markdown("### Reliability on held-out rows")
         panels(analysis)
 
@@ -195,10 +196,10 @@ def panels(analysis: Analysis) -> None:
     if reason := undrawn(curve):
         st.info(reason)
         return
+    st.caption(PANELS.format(band_meaning(curve)))
     with st.container(horizontal=True, key="before_after", gap=None):
         for key in analysis.ranked:
             charts.chart(before_after_panel(analysis, key), f"chart_before_after_{key}")
-    st.caption(PANELS.format(band_meaning(curve)))
 
 
 def matrix_columns(
@@ -274,8 +275,8 @@ def compare_models(session: Session, models: Sequence[state.Model]) -> None:
     else:
         curves = {model.name: model.analysis.uncalibrated.reliability for model in models}
         alt = f"Reliability of the uncalibrated scores of {joined(list(curves))}."
-        with charts.beside(overlay_chart(curves, alt), "chart_models", [3, 2]):
-            st.markdown("### Reliability of the uncalibrated scores")
+        drawn = overlay_chart(curves, alt, title="Reliability of the uncalibrated scores")
+        with charts.beside(drawn, "chart_models", [3, 2]):
             for model in models:
                 said = plain(model.analysis.verdict.sentence)
                 st.markdown(f"**{plain(model.name)}**: {said}")
@@ -295,10 +296,17 @@ def models_finding(comparison: ModelComparison, method: str) -> str:
         return f"{best} has the lowest {loss}, {number(losses[best].value)}"
     second = next(name for name in comparison.models if name != comparison.reference)
     change = comparison.models[second].differences[method][column.key]
-    size = number(abs(change.value), decimals(change))
+    at = comparison.settings.confidence_level
     if change.low <= 0.0 <= change.high:
-        return f"{joined(list(losses))} are not significantly different ({size} {loss})"
-    return f"{best} is better by {size} {loss}"
+        return (
+            f"{joined(list(losses))} are not significantly different in {loss} "
+            f"({interval_text(change, at)})"
+        )
+    if change.value < 0.0:
+        change = replace(change, value=-change.value, low=-change.high, high=-change.low)
+    size, digits = number(change.value, decimals(change)), decimals(change)
+    bounds = interval(change, digits)
+    return f"{best} is better by {size} {loss} ({level(at)} CI {bounds})"
 
 
 def _estimates(comparison: ModelComparison, method: str, column: Column) -> dict[str, Estimate]:
@@ -344,7 +352,11 @@ def _cells(comparison: ModelComparison, column: Column) -> dict[str, tuple[str, 
             star = "\u00a0★" if name in best else ""
             values[name].append(number(one.value, column.digits) + star)
             levels[name] += filter(None, [noise_floor(one, column.digits)])
-    return {name: ("\u00a0→ ".join(values[name]), *_both(levels[name])) for name in values}
+    # Calibration that keeps the ranking keeps the AUC, which is then printed once.
+    return {
+        name: ("\u00a0→\u00a0".join(dict.fromkeys(values[name])), *_both(levels[name]))
+        for name in values
+    }
 
 
 def _both(levels: list[str]) -> list[str]:
