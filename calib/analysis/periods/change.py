@@ -126,7 +126,9 @@ class _Sums:
         rows, score = all_rows.rows(inside), all_scores[inside]
         cut = periods.rows(inside)
         groups = Groups.of(rows, cut)
-        codes, n = np.searchsorted(groups.number, cut.codes), len(groups.number)
+        n, place = len(groups.number), np.zeros(len(periods), dtype=np.int64)
+        place[groups.number] = np.arange(n)
+        codes = place[cut.codes]
 
         def total(values: FloatArray) -> FloatArray:
             return np.bincount(codes, values, minlength=n).astype(np.float64)

@@ -103,10 +103,14 @@ def cut_periods(
 
 def _cut_dates(values: NDArray[Any], unit: Unit | None, count: FloatArray) -> Periods:
     missing = np.isnat(values)
-    days = values.astype("datetime64[D]").astype(np.int64)
-    chosen = unit or _choose_unit(days[~missing], count[~missing])
-    number = np.where(missing, 0, _numbers(days, chosen))
-    present, codes = _numbered(number, ~missing)
+    days = values[~missing].astype("datetime64[D]").astype(np.int64)
+    # The distinct days are few, and take the place of all rows.
+    inverse, distinct = pd.factorize(days, sort=True)
+    rows = np.bincount(inverse, count[~missing], minlength=len(distinct))
+    chosen = unit or _choose_unit(np.asarray(distinct), rows)
+    present, position = np.unique(_numbers(np.asarray(distinct), chosen), return_inverse=True)
+    codes = np.full(len(values), -1, dtype=np.int64)
+    codes[~missing] = position[inverse]
     names = tuple(_date_name(int(n), chosen) for n in present[: MAX_PERIODS + 1])
     if len(present) > MAX_PERIODS:
         names += tuple(map(str, present[MAX_PERIODS + 1 :]))
@@ -114,6 +118,7 @@ def _cut_dates(values: NDArray[Any], unit: Unit | None, count: FloatArray) -> Pe
 
 
 def _choose_unit(days: IntArray, count: FloatArray) -> Unit:
+    """The unit for distinct days with numbers of rows."""
     for unit in UNITS[UNITS.index(_resolution(days)) :]:
         rows = np.bincount(np.unique(_numbers(days, unit), return_inverse=True)[1], count)
         if 0 < len(rows) <= MAX_AUTOMATIC_PERIODS and np.median(rows) >= MIN_MEDIAN_ROWS:
@@ -122,16 +127,15 @@ def _choose_unit(days: IntArray, count: FloatArray) -> Unit:
 
 
 def _resolution(days: IntArray) -> Unit:
-    """The resolution of dates, for example months if all dates are first (or last) days of months.
+    """The resolution of distinct days, for example months if all are first (or last) of months.
 
     Shorter periods would have the same rows, but names that suggest more precision.
     """
-    distinct = np.unique(days)
-    if len(distinct) > 1:
+    if len(days) > 1:
         for unit in reversed(UNITS):
-            numbers = _numbers(distinct, unit)
-            starts = (_numbers(distinct - 1, unit) != numbers).all()
-            if starts or (_numbers(distinct + 1, unit) != numbers).all():
+            numbers = _numbers(days, unit)
+            starts = (_numbers(days - 1, unit) != numbers).all()
+            if starts or (_numbers(days + 1, unit) != numbers).all():
                 return unit
     return "day"
 
