@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from calib.analysis import Analysis, MethodResult
-from calib.figures.axes import PanelAxis
+from calib.figures.axes import PERCENT_TICKS, PanelAxis
 from calib.figures.chart import RIGHT, TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.layers import Layer, Marker, Subject, subject
 from calib.figures.panels import Panel, grid
-from calib.figures.theme import FRAME, LINE_WIDTH, OUTCOME, MethodStyle
+from calib.figures.theme import FRAME, GREY, LINE_WIDTH, MethodStyle
 from calib.figures.words import details, evidence
 from calib.text import escaped
 
@@ -27,7 +27,8 @@ PANELS = (
 )
 ALL = tuple(range(len(PANELS)))
 IDEAL = Subject("Ideal", "Perfect calibration", MethodStyle(FRAME, "dot", ""))
-OBSERVED = Subject("Observed", "Observed", MethodStyle(OUTCOME, "solid", ""))
+# The dash tells the two curves of a panel apart without their colours.
+PREDICTED = Subject("Predicted", "Predicted", MethodStyle(GREY, "dash", ""))
 
 
 @chart
@@ -88,23 +89,29 @@ def _panel(result: MethodResult, panel: int, left: bool) -> Panel:
     title, across, upward = PANELS[panel]
     x, y = _ranges(result, panel)
     # Ticks of the right panels are on their right side: a phone has no room between panels.
-    upward_axis = PanelAxis(upward if left else "", range=y, side="left" if left else "right")
-    return Panel(PanelAxis(across, range=x), upward_axis, f"<b>{title}</b>", square=True)
+    upward_axis = PanelAxis(
+        upward if left else "",
+        range=y,
+        tickformat=PERCENT_TICKS,
+        nticks=6,
+        side="left" if left else "right",
+    )
+    across_axis = PanelAxis(across, range=x, tickformat=PERCENT_TICKS, nticks=6)
+    return Panel(across_axis, upward_axis, f"<b>{title}</b>", square=True)
 
 
 def _layers(of: Subject, result: MethodResult, panel: int, place: int) -> list[Layer]:
     drawn, ends = result.cumulative, np.array([0.0, 1.0])
     score, outcome, by = drawn.cumulative_score, drawn.cumulative_outcome, drawn.fractile
-    # The dash tells the two curves apart without their colours.
-    style = MethodStyle(of.style.color, "dash", "")
-    first = Subject("Predicted", "Predicted", style) if panel < ALL[-1] else IDEAL
+    first = PREDICTED if panel < ALL[-1] else IDEAL
+    observed = Subject("Observed", "Observed", MethodStyle(of.style.color, "solid", ""))
     points = (
         ((by, score), (by, outcome)),
         ((score, score), (score, outcome)),
         ((by, drawn.score), (by, drawn.recalibrated)),
         ((ends, ends), (drawn.score, drawn.recalibrated)),
     )[panel]
-    across = f"{PANELS[panel][1]} %{{x:.3f}}"
+    across = f"{PANELS[panel][1]} %{{x:.1%}}"
     return [
         Layer(
             f"panel {panel}",
@@ -115,10 +122,10 @@ def _layers(of: Subject, result: MethodResult, panel: int, place: int) -> list[L
             # A constant score is one point, and no line.
             line=of.line(1 if of is IDEAL else LINE_WIDTH) if len(x) > 1 else None,
             marker=Marker(of.style.color, size=6) if len(x) == 1 else None,
-            hover="" if of is IDEAL else f"{across}<br>{of.name} %{{y:.4f}}<extra></extra>",
+            hover="" if of is IDEAL else f"{across}<br>{of.name} %{{y:.2%}}<extra></extra>",
             legend=place == 0,
         )
-        for of, (x, y) in zip((first, OBSERVED), points, strict=True)
+        for of, (x, y) in zip((first, observed), points, strict=True)
     ]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from calib.analysis import Analysis, MethodResult
 from calib.analysis.verdict import SIGNIFICANCE
-from calib.figures.axes import PanelAxis, padded
+from calib.figures.axes import PERCENT_TICKS, PanelAxis, padded
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import Arrow, Layer, Line, Subject, area, reference, subject
 from calib.figures.panels import TIMELINE_WIDTH, one
@@ -67,7 +67,12 @@ def cumulative_difference_chart(
     ]
     reached = [end for result in results for end in _ends(result)]
     upward_range = padded(-half, half, *reached, margin=0.12, least=1e-6)
-    across = PanelAxis("Share of rows, sorted by score", range=[-0.01, 1.01], nticks=6)
+    across = PanelAxis(
+        "Share of rows, sorted by score",
+        range=[-0.01, 1.01],
+        tickformat=PERCENT_TICKS,
+        nticks=6,
+    )
     upward = PanelAxis("Cumulative observed − predicted", range=upward_range, nticks=7)
     return draw(
         "cumulative difference",
@@ -128,7 +133,7 @@ def _curve(of: Subject, result: MethodResult) -> Layer:
         line=of.line(),
         legend=True,
         customdata=drawn.score.astype(np.float32),
-        hover="share of rows %{x:.3f}, score %{customdata:.3f}<br>difference %{y:+.4f}"
+        hover="share of rows %{x:.1%}, score %{customdata:.3f}<br>difference %{y:+.4f}"
         "<extra>%{fullData.name}</extra>",
     )
 

@@ -28,25 +28,30 @@ def test_every_test_of_the_analysis_has_a_row(method, texts):
     rows = [line.cells for line in lines_of([method], [adjusted(method.all_tests)])]
     assert [row[0][0] for row in rows] == list(TEST_NAMES.values())
     assert {"ks", *method.tests} == set(TEST_NAMES)
-    assert all(row[0][1] for row in rows)
-    statistic, _, null = rows[3][1]
-    assert statistic == f"{method.tests['hosmer_lemeshow'].statistic:.2f}"
+    assert all(row[1][0] for row in rows)
+    assert rows[3][2][0] == f"{method.tests['hosmer_lemeshow'].statistic:.2f}"
     # The lowest tenth of the scores expects fewer than 5 positives.
-    assert null == "simulation, 4,999 draws"
-    texts(rows[4][1][2])
-    assert rows[0][1][1] == "p < 0.001, Holm p < 0.001"
+    assert rows[3][1][1] == "simulation, 4,999 draws"
+    texts(rows[4][1][1])
+    assert rows[0][2][1] == "p < 0.001"
+    assert rows[0][3] == ("p < 0.001",)
 
 
-def test_each_method_has_a_column(method):
-    other = dataclasses.replace(method, tests={"line": method.tests["line"]})
+def test_each_method_has_two_columns_and_a_null_stands_once(method):
+    line = dataclasses.replace(method.tests["line"], null="F")
+    other = dataclasses.replace(method, tests={"line": line})
     rows = [
         line.cells
         for line in lines_of([method, other], [adjusted(m.all_tests) for m in (method, other)])
     ]
     assert [row[0][0] for row in rows] == list(TEST_NAMES.values())
-    assert [len(row) for row in rows] == [3] * len(TEST_NAMES)
+    assert [len(row) for row in rows] == [2 + 2 * 2] * len(TEST_NAMES)
     # Only two of the tests of the second method were computed.
-    assert [bool(row[2]) for row in rows] == [True, False, False, False, True]
+    for place in (4, 5):
+        assert [bool(row[place]) for row in rows] == [True, False, False, False, True]
+    assert rows[0][1][1] == method.ks.null
+    # Methods of which one test has different nulls have both.
+    assert rows[4][1][1] == f"{method.tests['line'].null}; F"
 
 
 def test_the_sentence_says_both_errors(method):
@@ -63,10 +68,10 @@ def test_what_cannot_be_estimated_or_is_infinite_is_said(method, texts):
     }
     replaced = dataclasses.replace(method, tests=odd)
     rows = lines_of([replaced], [adjusted(replaced.all_tests)])
-    by_name = {row.cells[0][0]: row.cells[1] for row in rows}
-    texts(by_name[TEST_NAMES["line"]][1])
-    assert by_name[TEST_NAMES["hosmer_lemeshow"]][0] == "∞"
+    by_name = {row.cells[0][0]: row.cells[2:] for row in rows}
+    texts(by_name[TEST_NAMES["line"]][0][1])
+    assert by_name[TEST_NAMES["hosmer_lemeshow"]][0][0] == "∞"
     # Three tests have a p-value; those of KS and Hosmer-Lemeshow are smaller.
-    statistic, p_values, _ = by_name[TEST_NAMES["spiegelhalter"]]
-    assert (statistic, p_values) == ("−1.50", "p = 0.130, Holm p = 0.130")
+    spiegelhalter = [("−1.50", "p = 0.130"), ("p = 0.130",)]
+    assert by_name[TEST_NAMES["spiegelhalter"]] == spiegelhalter
     assert TEST_NAMES["kuiper"] not in by_name

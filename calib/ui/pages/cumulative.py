@@ -27,30 +27,23 @@ WHAT_IT_TESTS = {
     "hosmer_lemeshow": "Positives in ten groups of equal size",
     "line": "Calibration slope = 1 and intercept = 0",
 }
-STATISTIC_HELP = "The statistic, its p-value before and after Holm's correction, and the null."
-TESTS_READING = (
-    "Holm: after the correction for the number of tests, for a matrix including those of the "
-    "classes. The verdict uses it: a calibrated model is rejected by at least one of the five in "
-    "at most 5% of data sets. With many rows even negligible differences are significant; check "
-    "the effect size."
+STATISTIC_HELP = "The statistic, and its p-value before Holm's correction."
+HOLM_HELP = (
+    "The verdict uses it: a calibrated model is rejected by at least one test in at most 5% of "
+    "data sets. A matrix is corrected for the tests of its classes too."
 )
+TESTS_READING = "With many rows even negligible differences are significant; check the effect size."
 CUMULATIVE = """
-- Rows are sorted by score. The curve adds up **observed minus predicted** over them, without bins
-  and without smoothing.
-- Where the curve **falls**, predictions are too high; where it **rises**, too low; flat means
+- Rows are sorted by score, and **observed minus predicted** is added up. Where the curve **falls**, predictions are too high; where it **rises**, too low; flat means
   calibrated.
-- The **arrow** is the KS calibration error: the largest distance of the curve from zero. If the
-  first method shown were calibrated, its curve would stay in the grey band with the chosen
-  confidence.
-- The **Kuiper error** is the distance from the lowest to the highest point (hollow markers). It is
-  the largest gap over any interval of scores.
+- The **arrow** is the KS calibration error: the largest distance of the curve from zero. The
+  **Kuiper error** is the distance from the lowest to the highest point (hollow markers).
+- If the first method shown were calibrated, its curve would stay in the **grey band** with the
+  chosen confidence.
 """
 PANELS_READING = (
-    "(a) Cumulative score and cumulative outcome against the share of rows. (b) The same against "
-    "the cumulative score, so that the score is a straight line. (c) Score and observed rate "
-    "against the share of rows. (d) Observed rate against the score. The rate is the slope of a "
-    "spline through the cumulative outcomes. [Gupta et al. 2021](https://arxiv.org/abs/2006.12800)"
-    ", Figure 1."
+    "Observed in (c) and (d): the slope of a spline through the cumulative outcomes. "
+    "[Gupta et al. 2021](https://arxiv.org/abs/2006.12800), Figure 1."
 )
 
 
@@ -114,37 +107,32 @@ def drawings(analysis: Analysis, shown: Sequence[str]) -> None:
 
 
 def tests_table(methods: Sequence[MethodResult], analysis: Analysis) -> None:
-    head = [("Test", ""), *((method.label, STATISTIC_HELP) for method in methods)]
+    head = [("Test", ""), ("What is tested", "And the null distribution of the statistic.")]
+    for method in methods:
+        head += [(method.label, STATISTIC_HELP), ("p (Holm)", HOLM_HELP)]
     lines = test_lines(methods, [analysis.p_adjusted(method.key) for method in methods])
-    lines_table(f"lines_{len(lines)}_tests", "Tests of calibration", head, lines)
+    lines_table(f"lines_{len(lines)}_tests", "Tests of calibration", head, lines, n_text=2)
 
 
 def test_lines(
     methods: Sequence[MethodResult], p_adjusted: Sequence[Mapping[str, float]]
 ) -> list[Line]:
     """One row per test, with the statistic and the p-values of each method."""
-    keys = [key for key in TEST_NAMES if any(key in method.all_tests for method in methods)]
-    return [
-        Line(
-            [
-                (TEST_NAMES[key], WHAT_IT_TESTS[key]),
-                *(
-                    _result(key, method.all_tests.get(key), of_method.get(key, math.nan))
-                    for method, of_method in zip(methods, p_adjusted, strict=True)
-                ),
-            ]
-        )
-        for key in keys
-    ]
+    lines = []
+    for key, name in TEST_NAMES.items():
+        tests = [method.all_tests.get(key) for method in methods]
+        nulls = dict.fromkeys(test.null for test in tests if test is not None)
+        if nulls:
+            cells = [(name,), (WHAT_IT_TESTS[key], "; ".join(nulls))]
+            for test, adjusted in zip(tests, p_adjusted, strict=True):
+                cells += _result(key, test, adjusted.get(key, math.nan))
+            lines.append(Line(cells))
+    return lines
 
 
-def _result(key: str, test: TestResult | None, p_adjusted: float) -> tuple[str, ...]:
+def _result(key: str, test: TestResult | None, p_adjusted: float) -> list[tuple[str, ...]]:
+    """The cells of a method: the statistic with its p-value, and the adjusted p-value."""
     if test is None:
-        return ()
-    return (
-        number(test.statistic, 4 if key in CURVE_TESTS else 2),
-        p_value(test.p_value)
-        if math.isnan(test.p_value)
-        else f"{p_value(test.p_value)}, Holm {p_value(p_adjusted)}",
-        test.null,
-    )
+        return [(), ()]
+    statistic = number(test.statistic, 4 if key in CURVE_TESTS else 2)
+    return [(statistic, p_value(test.p_value)), (p_value(p_adjusted),)]
