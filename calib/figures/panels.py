@@ -134,11 +134,18 @@ def stacked(
 
 
 def forest(
-    title: str, limits: Sequence[float], labels: Sequence[str], width: int, height: int
+    title: str,
+    limits: Sequence[float],
+    labels: Sequence[str],
+    width: int,
+    height: int,
+    *,
+    ticks: Mapping[float, str] | None = None,
 ) -> Panels:
     """Rows from the top down, for a difference with its interval in each.
 
-    The x-axis has a title and two ends, `limits`; the labels of the rows are escaped for Plotly.
+    The x-axis has a title, two ends, `limits`, and labels at the `ticks`, which Plotly chooses by
+    default; the labels of the rows are escaped for Plotly.
     """
     rows = PanelAxis(
         range=[len(labels) - 0.5, -0.5],
@@ -147,7 +154,15 @@ def forest(
         names=dict(enumerate(labels)),
         fixedrange=True,
     )
-    across = PanelAxis(title, range=list(limits), nticks=6, tickformat="~g", showgrid=True)
+    across = PanelAxis(
+        title,
+        range=list(limits),
+        nticks=6,
+        tickformat="~g",
+        tickvals=list(ticks) if ticks else None,
+        ticktext=list(ticks.values()) if ticks else None,
+        showgrid=True,
+    )
     return one(across, rows, width, height)
 
 

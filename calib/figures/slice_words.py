@@ -12,7 +12,7 @@ from calib.analysis.verdict import SIGNIFICANCE
 from calib.curves.reliability import FEW_ROWS
 from calib.data.strata import CROSSED
 from calib.figures.words import KS
-from calib.numerics.arrays import IntArray
+from calib.numerics.arrays import BoolArray, IntArray
 from calib.numerics.estimate import Estimate
 from calib.text import interval, level, number, p_value, percent, plural
 
@@ -56,6 +56,12 @@ def miscalibrated(tests: SliceTests, columns: Sequence[str]) -> str:
     )
 
 
+def clearest(tests: SliceTests) -> BoolArray:
+    """The slices with evidence of miscalibration; if all have, the one with the strongest."""
+    evidence = tests.significant(SIGNIFICANCE)
+    return np.arange(len(tests)) == tests.order[0] if evidence.all() else evidence
+
+
 def strongest(tests: SliceTests, columns: Sequence[str]) -> str:
     """The numbers of the slice with the strongest evidence, or "" if no slice has evidence."""
     if not tests.significant(SIGNIFICANCE).any():
@@ -77,15 +83,15 @@ def with_gaps(gaps: SliceGaps) -> str:
         return ""
     marked = [i for i in gaps.order if gaps.p_adjusted[i] < SIGNIFICANCE]
     if not marked:
-        return "No slice has a significant gap between observed rate and mean score."
+        return "No slice has a significant gap."
     i = int(marked[0])
-    count = "1 slice has" if len(marked) == 1 else f"{len(marked):,} slices have"
-    largest = "" if len(marked) == 1 else ", first"
+    first = _slice_name(gaps.columns, gaps.names[i])
+    which = f"1 slice has a significant gap, {first}"
+    if len(marked) > 1:
+        which = f"{len(marked):,} slices have a significant gap, most clearly {first}"
     return (
-        f"{count} a significant gap between observed rate and mean score{largest}: "
-        f"{_slice_name(gaps.columns, gaps.names[i])}, observed {percent(gaps.observed[i])}, "
-        f"predicted {percent(gaps.mean_score[i])} ({p_value(gaps.p_adjusted[i])} after Holm's "
-        "correction)."
+        f"{which}: observed {percent(gaps.observed[i])}, predicted {percent(gaps.mean_score[i])} "
+        f"({p_value(gaps.p_adjusted[i])}, Holm)."
     )
 
 
@@ -97,9 +103,8 @@ def widest_rate(rates: SliceErrorRates, columns: Sequence[str]) -> str:
     name, highest, lowest = widest
 
     def rate(i: int) -> str:
-        value, low, high = (getattr(rates, f"{name}{end}")[i] for end in ("", "_low", "_high"))
         where = _slice_name(columns, rates.names[i])
-        return f"{percent(value)} ({percent(low)} to {percent(high)}) for {where}"
+        return f"{percent(getattr(rates, name)[i])} for {where}"
 
     overlap = getattr(rates, f"{name}_low")[highest] <= getattr(rates, f"{name}_high")[lowest]
     chance = " The intervals overlap, so this may be chance." if overlap else ""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -12,11 +14,13 @@ from calib.calibrators import CALIBRATORS
 from calib.curves.reliability import FEW_ROWS
 from calib.figures.axes import padded
 from calib.figures.chart import Chart, chart, draw
+from calib.figures.labels import MAX_LINES, Words, placed
 from calib.figures.layers import (
     HOVER_TEXT,
     AnyFloats,
     Layer,
     Marker,
+    Note,
     Subject,
     area,
     few_entry,
@@ -25,23 +29,24 @@ from calib.figures.layers import (
     reference,
     whiskers,
 )
-from calib.figures.panels import forest
+from calib.figures.panels import PHONE_PANEL_WIDTH, forest
 from calib.figures.slice_words import MAX_IN_ORDER, in_reading_order
 from calib.figures.theme import DOUBT, FRAME, faded, style_of
-from calib.numerics.arrays import IntArray
+from calib.numerics.arrays import FloatArray, IntArray
 from calib.text import (
-    between,
     count,
     escaped,
     level,
     p_value,
     plural,
+    points,
     probability,
     shortened,
-    signed,
 )
 
 WIDTH, ROW_HEIGHT = 460, 30
+N_TICKS = 6
+N_POINTS = 40  # Points along an interval.
 
 
 @chart
@@ -72,32 +77,99 @@ def slice_chart(
     >>> gaps = calib.slices.slice_gaps(rows, rows.score, cut)
     >>> figure = calib.plot.slices({"uncalibrated": gaps})
     >>> figure.layout.xaxis.title.text
-    'Observed − predicted'
+    'Observed − predicted (percentage points)'
     """
     first = next(iter(gaps.values()))
     shown = in_reading_order(first, most)
     limits = _limits(gaps, shown)
     whole = [-0.5, len(shown) - 0.5]
     marked = np.any([table.significant(SIGNIFICANCE)[shown] for table in gaps.values()], axis=0)
+    subjects = [method(key, recommended) for key in gaps]
+    step = min(0.32, 0.9 / len(gaps))
+    rows = [np.arange(len(shown)) + step * (i - (len(gaps) - 1) / 2) for i in range(len(gaps))]
     layers = [*_marks(np.flatnonzero(marked), limits)]
     layers += [Layer("zero", [0.0, 0.0], whole, line=reference(1.25, dash=None))]
-    for place, (key, table) in enumerate(gaps.items()):
-        offset = 0.0 if len(gaps) == 1 else (place - (len(gaps) - 1) / 2) * 0.32
-        layers += _method(method(key, recommended), table, shown, np.arange(len(shown)) + offset)
+    for of, table, y in zip(subjects, gaps.values(), rows, strict=True):
+        layers += _method(of, table, shown, y)
     names = [shortened(first.names[i]) for i in shown]
     labels = [
         f"<b>{escaped(name)}</b>" if bold else escaped(name)
         for name, bold in zip(names, marked, strict=True)
     ]
-    height = ROW_HEIGHT if len(gaps) == 1 else ROW_HEIGHT + 8
+    height = (ROW_HEIGHT if len(gaps) == 1 else ROW_HEIGHT + 8) * max(len(shown), 2)
+    notes = list[Note]()
+    if len(gaps) > MAX_LINES:
+        layers += [legend_entry(of, line=False) for of in subjects]
+    elif len(gaps) > 1:
+        bars = [
+            _bars(table, shown, y, limits) for table, y in zip(gaps.values(), rows, strict=True)
+        ]
+        notes, leaders = _names(subjects, bars, limits, len(shown), height)
+        layers += leaders
+    parts = [plural(len(shown), "slice"), f"{level(first.confidence_level)} intervals"]
+    parts += [f"shaded: p &lt; {SIGNIFICANCE:g} (Holm)"] if marked.any() else []
+    title = "Observed − predicted (percentage points)"
     return draw(
         "slices",
-        forest("Observed − predicted", limits, labels, WIDTH, height * max(len(shown), 2)),
+        forest(title, limits, labels, WIDTH, height, ticks=_ticks(limits)),
         [*layers, *few_entry([first.few[shown]])],
         _alt(gaps),
         title="Observed minus predicted, by slice",
-        details=f"{plural(len(shown), 'slice')} · {level(first.confidence_level)} intervals",
+        details=" · ".join(parts),
+        notes=notes,
         left=24 + round(6.8 * max(map(len, names))),
+    )
+
+
+def _ticks(limits: list[float]) -> dict[float, str]:
+    """Differences on the axis, and their labels in percentage points."""
+    rough = (limits[1] - limits[0]) / N_TICKS
+    unit = 10.0 ** np.floor(np.log10(rough))
+    step = float(next(k * unit for k in (1, 2, 5, 10) if k * unit >= rough * (1 - 1e-9)))
+    digits = max(0, -int(np.floor(np.log10(step) + 1e-9)) - 2)
+    numbers = range(int(np.ceil(limits[0] / step)), int(np.floor(limits[1] / step)) + 1)
+    return {n * step: points(n * step, digits) if n else "0" for n in numbers}
+
+
+def _bars(gaps: SliceGaps, shown: IntArray, y: AnyFloats, limits: list[float]) -> FloatArray:
+    """Points along the intervals, of shape (k, N_POINTS, 2), as shares of the panel."""
+    x = np.linspace(gaps.low[shown], gaps.high[shown], N_POINTS, axis=1)
+    across = (x - limits[0]) / (limits[1] - limits[0])
+    upward = (len(shown) - 0.5 - np.asarray(y)) / len(shown)
+    bars = np.stack([across, np.broadcast_to(upward[:, None], across.shape)], axis=2)
+    return np.asarray(bars, dtype=np.float64)
+
+
+def _names(
+    subjects: Sequence[Subject],
+    bars: Sequence[FloatArray],
+    limits: list[float],
+    n_rows: int,
+    height: int,
+) -> tuple[list[Note], list[Layer]]:
+    """The name of each method beside the ends of its intervals, where it covers little."""
+    words = [
+        Words(
+            (of.name,),
+            drawn[:, [0, -1]].reshape(-1, 2),
+            color=of.style.color,
+            panel=(PHONE_PANEL_WIDTH, height),
+        )
+        for of, drawn in zip(subjects, bars, strict=True)
+    ]
+    zero = -limits[0] / (limits[1] - limits[0])
+    line = np.column_stack([np.full(N_POINTS, zero), np.linspace(0.0, 1.0, N_POINTS)])
+    notes, leaders = placed(words, np.concatenate([line, *(one.reshape(-1, 2) for one in bars)]))
+
+    def x(share: Any) -> Any:
+        return limits[0] + share * (limits[1] - limits[0])
+
+    def y(share: Any) -> Any:
+        return n_rows - 0.5 - share * n_rows
+
+    return (
+        [replace(note, x=x(note.x), y=y(note.y)) for note in notes],
+        [replace(leader, x=x(leader.x), y=y(leader.y)) for leader in leaders],
     )
 
 
@@ -107,7 +179,7 @@ def _alt(gaps: Mapping[str, SliceGaps]) -> str:
         n = int(table.significant().sum())
         significant = f"{n} of {len(table)} slices have a significant gap after Holm's correction"
         i = table.order[0]
-        strongest = f"; strongest evidence: {table.names[i]}, {signed(table.gap[i], 3)}"
+        strongest = f"; strongest evidence: {table.names[i]}, {points(table.gap[i])} points"
         sentences.append(f"{CALIBRATORS[key].label}: {significant}{strongest if n else ''}.")
     return "Observed minus predicted of each slice, with intervals. " + " ".join(sentences)
 
@@ -120,8 +192,8 @@ def _limits(gaps: Mapping[str, SliceGaps], shown: IntArray) -> list[float]:
 
 def _marks(rows: IntArray, limits: list[float]) -> list[Layer]:
     """The shaded rows of the slices that have a significant gap."""
-    name = f"Gap with p &lt; {SIGNIFICANCE:g} (Holm)"
     ends, color = np.array(limits), faded(DOUBT, 0.14)
+    name = f"Gap with p &lt; {SIGNIFICANCE:g} (Holm)"
     return [
         area(
             "marked",
@@ -131,7 +203,6 @@ def _marks(rows: IntArray, limits: list[float]) -> list[Layer]:
             color=color,
             name=name,
             of=Subject(f"row {i}", name, style_of("uncalibrated")),
-            legend=bool(i == rows[0]),
         )
         for i in rows
     ]
@@ -139,10 +210,7 @@ def _marks(rows: IntArray, limits: list[float]) -> list[Layer]:
 
 def _method(of: Subject, gaps: SliceGaps, shown: IntArray, y: AnyFloats) -> list[Layer]:
     few = gaps.few[shown]
-    drawn = [
-        legend_entry(of, line=False),
-        _dots("gaps", of, gaps, shown[~few], y[~few], of.marker(8)),
-    ]
+    drawn = [_dots("gaps", of, gaps, shown[~few], y[~few], of.marker(8))]
     if few.any():
         grey = Marker(FRAME, symbol=of.style.hollow)
         drawn.append(_dots("few", of, gaps, shown[few], y[few], grey))
@@ -172,7 +240,8 @@ def _describe(gaps: SliceGaps, i: int) -> str:
         escaped(gaps.names[i]),
         f"{count(gaps.rows[i])} rows, {count(gaps.positives[i])} positive",
         f"mean score {probability(gaps.mean_score[i])}, observed {probability(gaps.observed[i])}",
-        f"difference {signed(gaps.gap[i])} ({between(gaps.low[i], gaps.high[i], sign=True)})",
+        f"difference {points(gaps.gap[i])} points ({points(gaps.low[i])} to "
+        f"{points(gaps.high[i])})",
     ]
     if gaps.few[i]:
         return "<br>".join([*lines, f"fewer than {FEW_ROWS} rows: not tested"])

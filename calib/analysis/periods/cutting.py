@@ -106,7 +106,7 @@ def _cut_dates(values: NDArray[Any], unit: Unit | None, count: FloatArray) -> Pe
     days = values[~missing].astype("datetime64[D]").astype(np.int64)
     # The distinct days are few, and take the place of all rows.
     inverse, distinct = pd.factorize(days, sort=True)
-    rows = np.bincount(inverse, count[~missing], minlength=len(distinct))
+    rows = np.bincount(inverse, count[~missing], minlength=len(distinct)).astype(np.float64)
     chosen = unit or _choose_unit(np.asarray(distinct), rows)
     present, position = np.unique(_numbers(np.asarray(distinct), chosen), return_inverse=True)
     codes = np.full(len(values), -1, dtype=np.int64)

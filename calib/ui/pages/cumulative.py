@@ -34,8 +34,8 @@ HOLM_HELP = (
 )
 TESTS_READING = "With many rows even negligible differences are significant; check the effect size."
 CUMULATIVE = """
-- Rows are sorted by score, and **observed minus predicted** is added up. Where the curve **falls**, predictions are too high; where it **rises**, too low; flat means
-  calibrated.
+- Rows are sorted by score, and **observed minus predicted** is added up. Where the curve **falls**,
+  predictions are too high; where it **rises**, too low; flat means calibrated.
 - The **arrow** is the KS calibration error: the largest distance of the curve from zero. The
   **Kuiper error** is the distance from the lowest to the highest point (hollow markers).
 - If the first method shown were calibrated, its curve would stay in the **grey band** with the

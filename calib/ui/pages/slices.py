@@ -22,10 +22,10 @@ from calib.figures.periods import period_chart
 from calib.figures.reliability import overlay_chart
 from calib.figures.slice_words import (
     MAX_IN_ORDER,
+    clearest,
     in_reading_order,
     miscalibrated,
     slice_names,
-    strongest,
     widest_rate,
     with_gaps,
 )
@@ -72,12 +72,10 @@ NO_COLUMNS = (
     "and **Time**."
 )
 READING = f"""
-- Each **marker** is a slice: observed rate minus mean score, with its interval. Right of zero its
-  scores are too low, left of zero too high.
-- **Shaded**: a gap with p < {SIGNIFICANCE:g} after Holm's correction for the number of slices.
+- Right of zero the scores of a slice are too low, left of zero too high. **Grey and hollow** slices
+  have fewer than {FEW_ROWS} rows and are not tested.
 - A slice **without a gap** can be miscalibrated: scores that are too extreme on both sides have the
   right mean.
-- **Grey and hollow** slices have fewer than {FEW_ROWS} rows and are not tested.
 """
 TESTED = (
     "The smallest p-value of the tests of the verdict in the slice, after Holm's correction for "
@@ -88,10 +86,10 @@ REVEALS_OUTCOME = (
     "been recorded after the outcome; in that case it says nothing about the scores."
 )
 SLICE_CALIBRATOR_READING = (
-    "Calibrate globally; add slice-specific calibrators only where needed, because they are fitted "
-    "on fewer rows. Both calibrators are evaluated on held-out rows."
+    "Both are evaluated on held-out rows. Add slice-specific calibrators only where needed: they "
+    "are fitted on fewer rows."
 )
-RATES_NOTE = "Both rates also depend on the base rate of the slice, not only on calibration."
+RATES_NOTE = "Both rates also depend on the base rate of the slice."
 NO_TIME = "Over time: choose a **Time column** above, of dates or seasons."
 UNIT_WORDS = {
     "value": "one per value",
@@ -154,36 +152,27 @@ def body(
     with st.spinner("Computing slices"):
         cut = results.sliced(session, model, columns)
         columns = cut.slicing.columns
+        first = results.slice_tests_of(session, cut, shown[:1])["uncalibrated"]
+    with answer or nullcontext():
+        st.markdown(f"## {plain(miscalibrated(first, columns))}")
+    unknown_columns(session, model.rows)
+    with st.spinner("Computing slices"):
         gaps = results.gaps(session, cut, shown)
         tests = results.slice_tests_of(session, cut, shown)
-        decided = results.decisions(session, model.analysis)
-        rates = results.error_rates(session, cut, decided, shown)
-    with answer or nullcontext():
-        st.markdown(f"## {plain(miscalibrated(tests['uncalibrated'], columns))}")
-    unknown_columns(session, model.rows)
     forest(gaps, tests, model.analysis)
     slices_table(gaps, results.gaps_of_all(session, cut, shown), tests, model.analysis)
-
+    label_of = namer(first, columns)
     left, right = st.columns(2, gap="large")
     with left:
-        st.markdown(f"### {rates_title(decided)}")
-        for key, (of_slices, _) in rates.items():
-            st.markdown(f"**{method_label(key)}**: {plain(widest_rate(of_slices, columns))}")
-        rates_table(rates, columns)
-        to_decisions = "Change the threshold on Decisions"
-        st.page_link("pages/decisions.py", label=to_decisions, query_params=session.link())
-    first = tests["uncalibrated"]
-    label_of = namer(first, columns)
+        error_rates(session, model, cut, shown)
+        if len(shown) > 1:
+            slice_calibrator(session, model, cut, first, shown[1], label_of)
     with right:
         st.markdown("### Compare slices")
         picked = picked_control(session, first, label_of)
         curves = results.curves(session, cut, picked)
         drawn = dict(zip(slice_names(columns, curves), curves.values(), strict=True))
         charts.chart(overlay_chart(drawn), "chart_overlay")
-    with left:
-        apart = control(session, choices.APART, offered(first), format_func=label_of)
-        if len(shown) > 1:
-            slice_calibrator(session, model, cut, apart, shown[1], label_of(apart))
     if time in model.rows.columns:
         show_periods(session, model, time, shown)
     else:
@@ -249,12 +238,18 @@ def forest(
             )
     with sentences:
         for key, test in tests.items():
-            # The heading says how many slices of the uncalibrated scores show evidence.
-            counted = "" if key == "uncalibrated" else miscalibrated(test, first.columns)
-            parts = (counted, strongest(test, first.columns), with_gaps(gaps[key]))
-            st.markdown(f"**{method_label(key)}**: {plain(' '.join(filter(None, parts)))}")
+            if judged := _judged(key, test, gaps[key]):
+                st.markdown(f"**{method_label(key)}**: {plain(judged)}")
         widgets.why_shown(analysis, tuple(tests))
         frame.reading(READING)
+
+
+def _judged(key: str, tests: SliceTests, gaps: SliceGaps) -> str:
+    """The heading says how many slices of the uncalibrated scores show evidence."""
+    if key == "uncalibrated":
+        return with_gaps(gaps)
+    judged = miscalibrated(tests, gaps.columns)
+    return f"{judged} {with_gaps(gaps)}" if gaps.significant(SIGNIFICANCE).any() else judged
 
 
 def slices_table(
@@ -269,22 +264,21 @@ def slices_table(
         ("Slice", ""),
         ("Predicted", "Mean score."),
         ("Observed", "Share of positive rows."),
-        ("Difference", f"Observed minus predicted in percentage points, with its {at} interval."),
+        ("Difference (points)", f"Observed minus predicted, with its {at} interval."),
         ("Gap, p (Holm)", "Tests whether the difference is 0."),
         ("Slope", f"1 is calibrated. With its {at} interval."),
         (KS, "Largest cumulative gap up to any score."),
         ("Calibration, p (Holm)", TESTED),
     ]
     shown = in_reading_order(first, MAX_LISTED).tolist()
-    # If all are miscalibrated, none stands out.
-    all_marked = {key: bool(test.significant(SIGNIFICANCE).all()) for key, test in tests.items()}
     names = slice_names(gaps["uncalibrated"].columns, first.names)
     lines = {
         key: [
             _line_of_all(of_all[key], analysis.methods[key]),
-            *(_slice_line(names[i], gaps[key], test, i, mark=not all_marked[key]) for i in shown),
+            *(_slice_line(names[i], gaps[key], test, i, marked=bool(marked[i])) for i in shown),
         ]
         for key, test in tests.items()
+        for marked in [clearest(test)]
     }
     tables.by_method("slices", "Slices", head, lines)
     if len(first) > MAX_LISTED:
@@ -298,12 +292,11 @@ def _line_of_all(gaps: SliceGaps, method: MethodResult) -> Line:
     return Line([*_gap_cells("All rows", gaps, 0), _estimate(slope), *tested])
 
 
-def _slice_line(name: str, gaps: SliceGaps, tests: SliceTests, i: int, *, mark: bool) -> Line:
+def _slice_line(name: str, gaps: SliceGaps, tests: SliceTests, i: int, *, marked: bool) -> Line:
     slope = _line_number(tests, "slope", i)
     calibration = TOO_FEW if tests.few[i] else p_value(tests.p_adjusted[i])
     return Line(
-        [*_gap_cells(name, gaps, i), slope, (number(tests.ks[i]),), (calibration,)],
-        marked=mark and bool(tests.significant(SIGNIFICANCE)[i]),
+        [*_gap_cells(name, gaps, i), slope, (number(tests.ks[i]),), (calibration,)], marked=marked
     )
 
 
@@ -315,6 +308,21 @@ def _gap_cells(name: str, gaps: SliceGaps, i: int) -> list[tuple[str, ...]]:
         (points(gaps.gap[i]), f"{points(gaps.low[i])} to {points(gaps.high[i])}"),
         (TOO_FEW if gaps.few[i] else p_value(gaps.p_adjusted[i]),),
     ]
+
+
+def error_rates(
+    session: Session, model: state.Model, cut: SlicedRows, shown: tuple[str, ...]
+) -> None:
+    columns = cut.slicing.columns
+    decided = results.decisions(session, model.analysis)
+    rates = results.error_rates(session, cut, decided, shown)
+    st.markdown(f"### {rates_title(decided)}")
+    for key, (of_slices, _) in rates.items():
+        st.markdown(f"**{method_label(key)}**: {plain(widest_rate(of_slices, columns))}")
+    rates_table(rates, columns)
+    with st.container(key=state.key("to_decisions")):
+        there = "Change the threshold on Decisions"
+        st.page_link("pages/decisions.py", label=there, query_params=session.link())
 
 
 def rates_table(
@@ -352,16 +360,27 @@ def rates_title(decided: DecisionTable) -> str:
 
 
 def slice_calibrator(
-    session: Session, model: state.Model, cut: SlicedRows, apart: int, method: str, name: str
+    session: Session,
+    model: state.Model,
+    cut: SlicedRows,
+    tests: SliceTests,
+    method: str,
+    label_of: Namer,
 ) -> None:
+    """Choose a slice, for which a calibrator is fitted to its own rows."""
+    numbers = offered(tests)
+    chosen = session[choices.APART] if session[choices.APART] in numbers else choices.APART.default
+    control(session, choices.APART, numbers, value=chosen, format_func=label_of)
+    if chosen not in numbers:
+        return
     try:
         with st.spinner("Fitting the slice-specific calibrator"):
-            compared = results.slice_calibration(session, cut, apart, method)
+            compared = results.slice_calibration(session, cut, chosen, method)
     except ValueError as error:
         st.info(plain(str(error)))
         return
     at, change = level(compared.confidence_level), compared.difference
-    who, matrix = f"**{plain(name)}**", model.analysis.multiclass is not None
+    who, matrix = f"**{plain(label_of(chosen))}**", model.analysis.multiclass is not None
     if change.high < 0:
         sentence = f"A separate calibrator helps {who}"
     elif change.low > 0:

@@ -54,7 +54,7 @@ N_RANGES = Choice[int](
     help="A numeric column with more than 12 values is cut into ranges of about equal counts.",
     chip="{} ranges",
     acts_on=on("Slices", "Reports", when="has columns") | on("Reliability", when="in a bin"),
-    widget=st.slider,
+    widget=st.number_input,
     forgets=("picked", "apart"),
 )
 
@@ -72,12 +72,14 @@ PICKED = Choice[tuple[int, ...]](
 APART = Choice[int](
     key="apart",
     link="apart",
-    default=-1,  # No slice has this number, so the one with the strongest evidence is shown.
+    default=-1,  # No slice has this number, so nothing is fitted.
     values=whole(0, MAX_SLICES),
     label="Slice-specific calibrator",
+    help="Compares a calibrator that is fitted only on a slice with the one fitted on all rows.",
     chip="Slice-specific calibrator",
     acts_on=on("Slices"),
-    widget=st.selectbox,
+    widget=partial(st.selectbox, index=None, placeholder="Choose a slice"),
+    shown=lambda number: None if number < 0 else number,
 )
 
 TIME = Choice[str](
