@@ -179,6 +179,16 @@ def score_percents(*scores: float) -> tuple[str, ...]:
     return next((written for written in texts if len(set(written)) == different), texts[-1])
 
 
+def score_percent(score: float) -> str:
+    """One score or threshold as a percentage, with the decimals of `probability` that are not 0.
+
+    >>> score_percent(0.5), score_percent(0.229), score_percent(0.99952)
+    ('50%', '22.9%', '99.952%')
+    """
+    digits = max(1, len(probability(score).partition(".")[2]) - 2)
+    return f"{number(100.0 * score, digits).rstrip('0').rstrip('.')}%"
+
+
 def points(difference: float, digits: int = 1) -> str:
     """A difference of two rates in percentage points, with its sign."""
     return signed(100.0 * difference, digits)

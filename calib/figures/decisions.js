@@ -26,16 +26,16 @@ export function lowestCost(best, costs) {
 
 // One panel whose lines are cut off at its ends.
 class ThresholdPanel extends Panel {
-    constructor(parent, name, title, label) {
-        const figure = element("figure", {}, parent);
-        element("figcaption", {}, figure, title);
+    constructor(parent, name, label) {
+        const figure = element("figure", {}, parent), title = element("figcaption", {}, figure);
         super(figure, name, label);
+        this.title = title;
         const clip = `clip-${Math.random().toString(36).slice(2)}`;
         this.cut = shape("rect", {}, shape("clipPath", { id: clip }, this.svg));
         this.marks.setAttribute("clip-path", `url(#${clip})`);
         this.all = shape("path", { class: "blind", "stroke-dasharray": "7 5" }, this.marks);
         this.none = shape("path", { class: "blind", "stroke-dasharray": "2 3" }, this.marks);
-        this.words = shape("g", {}, this.svg);
+        this.words = shape("g", { class: "words" }, this.svg);
         this.showBrush(null);
         for (const [key, value] of [["role", "slider"], ["aria-valuemin", 0], ["aria-valuemax", 1]]) this.svg.setAttribute(key, value);
     }
@@ -66,8 +66,8 @@ class Decisions {
         const figures = element("div", { class: "figures" }, this.root);
         const moves = "Threshold. Arrow keys move it.";
         this.panels = {
-            cost: new ThresholdPanel(figures, "cost", data.titles.cost, moves),
-            benefit: new ThresholdPanel(figures, "benefit", data.titles.benefit, moves),
+            cost: new ThresholdPanel(figures, "cost", moves),
+            benefit: new ThresholdPanel(figures, "benefit", moves),
         };
         Object.values(this.panels).forEach(panel => this.followHand(panel));
         this.update(data);
@@ -86,7 +86,7 @@ class Decisions {
         this.paint();
     }
 
-    read({ methods, titles }) {
+    read({ methods, worse }) {
         this.methods?.forEach(({ marks }) => marks.forEach(mark => mark.remove()));
         this.table.replaceChildren();
         this.head = element("tr", {}, element("thead", {}, this.table));
@@ -102,7 +102,7 @@ class Decisions {
             const cells = Array.from({ length: 4 }, () => element("td", {}, row));
             return { ...method, ...readMethod(method), cost, benefitLine: benefit, mark, cells, marks: [cost, benefit, mark] };
         });
-        for (const [name, { svg }] of Object.entries(this.panels)) svg.previousSibling.textContent = titles[name];
+        this.panels.benefit.title.textContent = worse;
     }
 
     get costs() {
@@ -147,6 +147,9 @@ class Decisions {
             Object.assign(method, { lowest, place: [x, y] });
         }
         this.labelLowest(panel);
+        const lowest = this.methods.map(({ label, lowest: { cost, threshold } }) =>
+            `${label} ${cost.toPrecision(3)} ${threshold > 1 ? "(none flagged)" : `at ${scorePercent(threshold)}`}`);
+        panel.title.textContent = `Lowest cost per row (dots): ${lowest.join(", ")}`;
     }
 
     // Two labels stand on the outer sides of their dots. Near a side of the panel, they are one.
@@ -178,11 +181,11 @@ class Decisions {
     get sentence() {
         const ratio = this.data.ratios[this.stop], times = Number(ratio.toPrecision(3));
         const much = ratio === 1 ? "as much as" : `${times.toLocaleString("en-US")} times as much as`;
-        return `Threshold ${probability(this.threshold)}: a missed positive costs ${much} a false alarm.`;
+        return `The threshold of ${scorePercent(this.threshold)} follows from your costs: a missed positive costs ${much} a false alarm.`;
     }
 
     paintTable() {
-        this.rule.textContent = `${this.sentence} Drag the line in a chart, or use the arrow keys.`;
+        this.rule.textContent = `${this.sentence} Change the costs or drag the line in a chart.`;
         const { rows } = this.data, share = x => whole(rows * x);
         const heads = [`Of ${whole(rows)} rows`, "Flagged", "Missed positives", "False alarms", "Cost"];
         this.head.replaceChildren(...heads.map(text => element("th", { scope: "col" }, null, text)));

@@ -15,10 +15,10 @@ from calib.figures.layers import Layer, Subject, Values, method, reference
 from calib.figures.panels import Panels, one
 from calib.figures.theme import Dash
 from calib.numerics.arrays import FloatArray
-from calib.text import joined, number, percent, probability, significant
+from calib.text import joined, number, percent, score_percent, significant
 
 WIDTH, HEIGHT, LEFT = 500, 300, 66
-CURVE_HOVER = "threshold %{x:.3f}<br>%{y:.4f}<extra>%{fullData.name}</extra>"
+CURVE_HOVER = "threshold %{x:.1%}<br>%{y:.4f}<extra>%{fullData.name}</extra>"
 # Labels of more markers would cover each other, and those nearer to the side would be cut off.
 MAX_LABELS, EDGE = 2, 0.2
 LEVEL_HOVER = "%{y:.4f}<extra>%{fullData.name}</extra>"
@@ -165,7 +165,7 @@ def _over_thresholds(title: str, ends: Sequence[float]) -> Panels:
 
 def _threshold_line(threshold: float, ends: Sequence[float]) -> Layer:
     """The threshold in use."""
-    name, line = f"Threshold {significant(threshold)}", reference(1.5, dash=None)
+    name, line = f"Threshold {score_percent(threshold)}", reference(1.5, dash=None)
     return Layer("threshold", [threshold] * 2, ends, line=line, name=name, legend=True)
 
 
@@ -194,11 +194,11 @@ def _mark(table: DecisionTable, of: Subject) -> Layer:
     decision = table.methods[of.key]
     if table.costs.capacity is not None:
         kind, at, cost = "capacity", decision.threshold, decision.cost.value
-        label = f"capacity reached at {probability(at)}: {number(cost)}"
+        label = f"capacity reached at {score_percent(at)}: {number(cost)}"
         text = f"capacity: {number(cost, 3)}"
     else:
         kind, at, cost = "hindsight", min(decision.hindsight, 1.0), decision.hindsight_cost
-        place = "none flagged" if decision.hindsight > 1.0 else f"at {probability(at)}"
+        place = "none flagged" if decision.hindsight > 1.0 else f"at {score_percent(at)}"
         label = f"lowest cost on these rows: {number(cost)}, {place}"
         text = f"lowest: {number(cost, 3)}"
     hover = f"{label}<extra>%{{fullData.name}}</extra>"
@@ -210,27 +210,28 @@ def worse_sentence(curves: NetBenefit, key: str) -> str:
     label = CALIBRATORS[key].label
     whose = "Uncalibrated scores are" if key == "uncalibrated" else f"{label} is"
     worse = [
-        f"worse than flagging nobody {_where(curves, curves.worse_than_none(key), 'above')}",
-        f"worse than flagging all {_where(curves, curves.worse_than_all(key), 'below')}",
+        f"flagging {blind} {_where(curves, thresholds, side)}"
+        for blind, thresholds, side in (
+            ("nobody", curves.worse_than_none(key), "above"),
+            ("all", curves.worse_than_all(key), "below"),
+        )
+        if len(thresholds)
     ]
-    worse = [words for words in worse if not words.endswith(" ")]
     if not worse:
         return f"{whose} never worse than flagging all rows or nobody."
-    return f"{whose} {joined(worse)}."
+    return f"{whose} worse than {joined(worse)}."
 
 
 def _where(curves: NetBenefit, worse: FloatArray, side: str) -> str:
-    """Thresholds in words: on one side of a number, or between two. "" if there are none."""
-    if not len(worse):
-        return ""
+    """Thresholds in words: on one side of a number, or between two."""
     first, last = np.searchsorted(curves.threshold, worse[[0, -1]])
     dense = last - first + 1 == len(worse)
     if dense and side == "above" and last == len(curves.threshold) - 1:
-        return f"above about {worse[0]:g}"
+        return f"above about {score_percent(worse[0])}"
     # At a threshold of 0, every method flags all rows.
     if dense and side == "below" and first == 1:
-        return f"below about {curves.threshold[last + 1]:g}"
+        return f"below about {score_percent(curves.threshold[last + 1])}"
     if first == last:
-        return f"at about {worse[0]:g}"
-    between = f"between {worse[0]:g} and {worse[-1]:g}"
+        return f"at about {score_percent(worse[0])}"
+    between = f"between {score_percent(worse[0])} and {score_percent(worse[-1])}"
     return between if dense else f"at {len(worse)} thresholds {between}"

@@ -83,10 +83,7 @@ def decisions_data(
         "false_positive": costs.false_positive,
         "base_rate": benefit.base_rate,
         "rows": table.reference_rows,
-        "titles": {
-            "cost": "Cost of the errors by threshold, with the lowest on these rows",
-            "benefit": worse_sentence(benefit, methods[0]).removesuffix("."),
-        },
+        "worse": worse_sentence(benefit, methods[0]).removesuffix("."),
     }
     return {"of": sha256(repr(data).encode()).hexdigest()[:16], **data}
 

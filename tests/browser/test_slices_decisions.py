@@ -21,6 +21,8 @@ COSTS_IN_THE_BROWSER = """
 })
 """
 
+SCROLLED = "() => document.querySelector('[data-testid=stMain]').scrollTop"
+
 
 @pytest.fixture
 def sites(tmp_path):
@@ -56,6 +58,11 @@ def threshold(page: Page, key: str) -> float:
     return line["x"][0]
 
 
+def open_static_charts(page: Page) -> None:
+    by_key(page, "static_decisions").locator("summary").click()
+    settle(page)
+
+
 def choose(page: Page, key: str, option: str) -> None:
     box = by_key(page, key).get_by_role("combobox")
     box.click()
@@ -88,7 +95,8 @@ def test_a_hand_on_the_threshold_moves_costs_and_numbers_without_the_server(page
     page.set_viewport_size({"width": 1440, "height": 900})
     visit(page, "/decisions")
     panel, rule = page.locator(".decisions svg.cost"), page.locator(".decisions .rule")
-    expect(rule).to_contain_text("Threshold 0.5: a missed positive costs as much as a false alarm")
+    equal = "The threshold of 50% follows from your costs: a missed positive costs as much as a"
+    expect(rule).to_contain_text(equal)
     missed = page.locator(".decisions tbody tr").first.locator("td").nth(1)
     expect(missed).to_have_text("104")
     box = panel.bounding_box()
@@ -96,7 +104,7 @@ def test_a_hand_on_the_threshold_moves_costs_and_numbers_without_the_server(page
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 100)
     page.mouse.down()
     page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 100, steps=5)
-    expect(rule).not_to_contain_text("Threshold 0.5")
+    expect(rule).not_to_contain_text("threshold of 50%")
     expect(missed).not_to_have_text("104")
     # Until the hand lets go, the server and the address know nothing of it.
     assert "fn=" not in page.url
@@ -104,12 +112,59 @@ def test_a_hand_on_the_threshold_moves_costs_and_numbers_without_the_server(page
     page.wait_for_url("**fn=*")
     settle(page)
     shown = rule.inner_text()
-    expect(page.locator(".answer h2")).to_contain_text(f"miss {missed.inner_text()} positives")
-    assert page.locator(".answer small").inner_text().split(" follows")[0].split()[-1] in shown
+    answer = page.locator(".answer h2")
+    expect(answer).to_contain_text(f"miss {missed.inner_text()} positives")
+    # The server and the browser write the threshold in the same way.
+    assert f"threshold of {answer.inner_text().split()[1]} follows" in shown
     panel.focus()
     page.keyboard.press("ArrowRight")
     expect(rule).not_to_have_text(shown)
     page.wait_for_function("before => location.href !== before", arg=page.url)
+
+
+def test_the_last_of_many_fast_clicks_wins_and_the_page_does_not_scroll(page: Page):
+    page.set_viewport_size({"width": 1440, "height": 900})
+    visit(page, "/decisions")
+    page.mouse.move(700, 600)
+    page.mouse.wheel(0, 150)
+    page.wait_for_function("() => document.querySelector('[data-testid=stMain]').scrollTop > 100")
+    scrolled = page.evaluate(SCROLLED)
+    costs = {"cost_fn": 201, "cost_fp": 201}
+    for key, last in costs.items():
+        box = by_key(page, key).get_by_test_id("stNumberInputStepUp").bounding_box()
+        assert box is not None
+        for _ in range(200):
+            page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.wait_for_url(f"**{'fn' if key == 'cost_fn' else 'fp'}={last}*")
+    settle(page)
+    # Equal costs have a threshold of 50% again, in the answer as in the chart.
+    expect(page.locator(".answer h2")).to_contain_text("At 50% you flag")
+    expect(page.locator(".decisions .rule")).to_contain_text("threshold of 50% follows")
+    panel, now = page.locator(".decisions svg.cost"), page.locator(".decisions .rule")
+    panel.evaluate("panel => panel.focus({preventScroll: true})")
+    for step in range(200):
+        page.keyboard.press("ArrowRight" if step % 3 else "ArrowLeft")
+    shown = now.inner_text()
+    settle(page)
+    page.wait_for_timeout(500)
+    settle(page)
+    assert now.inner_text() == shown
+    threshold = page.locator(".answer h2").inner_text().split()[1]
+    assert f"threshold of {threshold} follows" in shown
+    assert threshold != "50%"
+    assert page.evaluate(SCROLLED) == scrolled
+    ends = by_key(page, "count_range").get_by_role("slider")
+    ends.first.scroll_into_view_if_needed()
+    ends.first.focus()
+    settle(page)
+    scrolled = page.evaluate(SCROLLED)
+    for step in range(200):
+        page.keyboard.press("ArrowRight" if step % 2 else "ArrowLeft")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url("**from=0.51*")
+    settle(page)
+    expect(page.locator(".lead")).to_contain_text("a score of at least 51%")
+    assert page.evaluate(SCROLLED) == scrolled
 
 
 @rare
@@ -137,6 +192,7 @@ def test_slices_of_a_file_over_time_and_by_decision(page: Page, sites):
     assert len(slope["x"]) == 2
 
     go(page, "Decisions")
+    open_static_charts(page)
     assert threshold(page, "chart_cost") == 0.5
     fill(page, "cost_fn", "4")
     assert threshold(page, "chart_cost") == threshold(page, "chart_benefit") == 0.2
@@ -153,6 +209,7 @@ def test_a_link_restores_slices_and_decisions(page: Page):
         gaps = [t for t in drawn(page, "chart_slices", method) if t.get("customdata")]
         assert len(gaps[0]["x"]) == 4
     go(page, "Decisions")
+    open_static_charts(page)
     for method in ("uncalibrated", "isotonic"):
         modes = {t["mode"] for t in drawn(page, "chart_cost", method)}
         assert "lines" in modes

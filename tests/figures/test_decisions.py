@@ -63,12 +63,12 @@ def falls_short(*thresholds: float, base_rate: float = 0.4) -> NetBenefit:
     ("thresholds", "said"),
     [
         ((), "never worse than flagging all rows or nobody."),
-        (GRID[GRID >= 0.9], "worse than flagging nobody above about 0.9."),
-        (GRID[(GRID > 0) & (GRID < 0.1)], "worse than flagging all below about 0.1."),
-        ([0.7], "worse than flagging nobody at about 0.7."),
-        ([0.7, 0.705, 0.71], "worse than flagging nobody between 0.7 and 0.71."),
-        ([0.7, 0.71], "worse than flagging nobody at 2 thresholds between 0.7 and 0.71."),
-        ([0.2, 0.995], "nobody above about 0.995 and worse than flagging all at about 0.2."),
+        (GRID[GRID >= 0.9], "worse than flagging nobody above about 90%."),
+        (GRID[(GRID > 0) & (GRID < 0.1)], "worse than flagging all below about 10%."),
+        ([0.7], "worse than flagging nobody at about 70%."),
+        ([0.7, 0.705, 0.71], "worse than flagging nobody between 70% and 71%."),
+        ([0.7, 0.71], "worse than flagging nobody at 2 thresholds between 70% and 71%."),
+        ([0.2, 0.995], "nobody above about 99.5% and flagging all at about 20%."),
     ],
 )
 def test_thresholds_at_which_flagging_blindly_is_better_are_named(thresholds, said):

@@ -193,16 +193,16 @@ def test_a_column_that_gives_the_outcome_away_is_warned_of(texts):
 
 
 @pytest.mark.parametrize(
-    ("named", "rule"),
-    [
-        ({}, "The threshold 0.5 follows from your costs (1 : 1 unless you change them)."),
-        ({"fp": "1", "fn": "4"}, "The threshold 0.2 follows from your costs (4 : 1)."),
-        ({"cap": "0.25"}, "The 25% of rows with the highest scores are flagged."),
-    ],
+    ("named", "threshold"), [({}, 1 / 2), ({"fp": "1", "fn": "4"}, 1 / 5), ({"cap": "0.25"}, None)]
 )
-def test_the_rule_is_said_and_its_counts_add_up(named, rule):
+def test_the_rule_is_applied_and_its_counts_add_up(named, threshold):
     app = start("decisions", **named)
-    assert rule in answer(app)
+    said = "The 25% of rows with the highest scores are flagged." in answer(app)
+    assert said == (threshold is None)
+    if threshold is not None:
+        drawn = live(app)
+        assert drawn["thresholds"][drawn["stop"]] == threshold
+        assert f"At {threshold:.0%} you flag" in answer(app)
     made = html_table(app, "True positives").set_index("Method")
     kinds = [f"{sign} {kind}" for sign in ("True", "False") for kind in ("positives", "negatives")]
     counts = made.loc["Uncalibrated", kinds].astype(float)
@@ -216,7 +216,7 @@ def test_only_what_the_cost_chart_draws_is_explained(named):
     drawn = app.get("plotly_chart")[0].proto.spec
     assert ("chosen in hindsight" in said(app)) == ("lowest cost on these rows" in drawn)
     assert ("as the capacity allows" in said(app)) == ("capacity reached" in drawn)
-    assert "They do not rank methods" in said(app)
+    assert "Costs do not rank methods" in said(app)
 
 
 def test_where_a_method_falls_below_flagging_all_or_none_is_said():
@@ -227,13 +227,13 @@ def test_where_a_method_falls_below_flagging_all_or_none_is_said():
     }
     thresholds = np.linspace(0, 1, 201)[:-1]
     above = thresholds[(curves["Uncalibrated"] < -1e-9) & (curves["Flag all"] <= 0)]
-    wanted = f"Uncalibrated scores are worse than flagging nobody above about {above[0]:g}"
-    assert live(app)["titles"]["benefit"].startswith(wanted)
-    text = said(app).replace("\\", "")
+    wanted = f"Uncalibrated scores are worse than flagging nobody above about {100 * above[0]:g}%"
+    assert live(app)["worse"].startswith(wanted)
     blind = np.maximum(curves["Flag all"], 0)
-    assert f"Uncalibrated {(blind - curves['Uncalibrated']).max():.2g}" in text
     assert ((blind - curves["Isotonic"]) > 1e-9).any()
-    assert "Isotonic is worse than flagging" in text
+    assert "Isotonic is worse than flagging" in said(app)
+    # A calibrator that is never worse is not mentioned.
+    assert " is worse than" not in said(start("decisions", ex="naive_bayes", after="logistic"))
 
 
 def test_observed_and_expected_positives_of_the_bands_add_up():
@@ -244,8 +244,8 @@ def test_observed_and_expected_positives_of_the_bands_add_up():
     assert counts.loc["All rows", "Rows"] == 1797
     sums = counts.iloc[:10].sum()
     assert np.allclose(sums, counts.loc["All rows"], atol=0.5)
-    upper = counts.loc[["0.5 to 0.6", "0.6 to 0.7", "0.7 to 0.8", "0.8 to 0.9", "0.9 to 1"]].sum()
-    assert np.allclose(upper, counts.loc["Chosen: 0.5 to 1"], atol=0.5)
+    upper = counts.loc[[f"{low}% to {low + 10}%" for low in range(50, 100, 10)]].sum()
+    assert np.allclose(upper, counts.loc["Chosen: 50% to 100%"], atol=0.5)
 
 
 def test_a_hand_changes_the_costs_of_all_pages_and_nonsense_does_not():
@@ -259,7 +259,7 @@ def test_a_hand_changes_the_costs_of_all_pages_and_nonsense_does_not():
     take_cost(session, {"sent": None})
     app.run()
     assert app.query_params["fn"] == "8"
-    assert "The threshold 0.2 follows from your costs (8 : 2)." in answer(app)
+    assert "At 20% you flag" in answer(app)
 
 
 def live(app: AppTest) -> dict:
@@ -314,7 +314,7 @@ def test_an_id_column_does_not_give_the_outcome_away():
 def test_costs_and_capacity_are_controls(texts):
     app = start("decisions")
     app.number_input(key="cost_fn").set_value(9.0).run()
-    assert "The threshold 0.1 follows from your costs (9 : 1)." in answer(app)
+    assert "At 10% you flag" in answer(app)
     app.segmented_control(key="decide_by").set_value("Capacity").run()
     assert app.query_params["cap"] == "0.1"
     app.number_input(key="capacity").set_value(20.0).run()
@@ -331,9 +331,8 @@ def test_a_range_of_scores_is_counted():
     app = start("decisions")
     app.slider(key="count_range").set_value((0.9, 1.0)).run()
     assert not app.exception
-    wanted = "Among the 617 rows with a score of at least 0.9, uncalibrated scores expect 608.9"
-    assert wanted in answer(app)
-    assert "566 were observed: too many" in answer(app)
+    assert "Of the 617 rows with a score of at least 90%, 566 were positive." in answer(app)
+    assert "Their scores expect 608.9: too many." in answer(app)
     assert app.query_params["from"] == "0.9"
 
 

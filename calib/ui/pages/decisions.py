@@ -16,7 +16,6 @@ from calib.analysis.decisions import (
     Decision,
     DecisionTable,
     ExpectedCounts,
-    NetBenefit,
     cost_curves,
     expected_by_band,
     expected_counts,
@@ -28,12 +27,11 @@ from calib.numerics.estimate import Estimate
 from calib.text import (
     count,
     interval,
-    joined,
     level,
     number,
     plain,
     plural,
-    signed,
+    score_percent,
     significant,
     with_interval,
 )
@@ -48,15 +46,14 @@ from calib.ui.session.session import Session
 
 LIVE_KEY = "live_decisions"
 BY_COSTS, BY_CAPACITY = "Costs", "Capacity"
-QUESTION = "What does a missed positive cost, compared with a false alarm?"
 # By the rule that decides: each explains what its chart draws.
-COST_READINGS = {
+DOTS = {
     "costs": "Dots: the lowest cost on these rows, chosen in hindsight and so optimistic. ",
     "capacity": "Dots: as many rows are flagged as the capacity allows. ",
 }
 NO_RANKING = (
-    "They do not rank methods, because a calibrator that keeps the order of the scores reaches the "
-    "same decisions at another threshold."
+    "Costs do not rank methods: a calibrator that keeps the order of the scores reaches the same "
+    "decisions at another threshold."
 )
 BENEFIT_READING = (
     "Net benefit per row: true positives minus false positives weighted by the odds t / (1 − t) of "
@@ -72,25 +69,27 @@ HEAD = {
     "False negatives": "Missed positives: positive rows that are not flagged.",
     "True negatives": "Negative rows that are not flagged.",
     "Cost per row": "Mean cost of the errors.",
-    "Change": "Cost minus that of the uncalibrated scores, paired by row.",
+    "Change": "Cost minus that of the uncalibrated scores, paired by row, with its interval.",
     "Net benefit": "See the decision curve above.",
     "Lowest cost on these rows": "And its threshold. It is chosen in hindsight, so it is "
     "optimistic.",
 }
 BANDS_READING = (
     "If you sum probabilities (expected clicks, expected defaults), the sum should match the "
-    "observed count. Rows are selected by their uncalibrated scores, so that all methods are "
-    "compared on the same rows."
+    "observed count. Uncalibrated scores select the rows, so all methods have the same."
 )
 
 
 def page() -> None:
     session = frame.begin("Decisions")
-    place = st.container(key="decision")
+    # A container is drawn only if something is in it, and the place must be kept free.
+    place = st.container(key="decision").html(answered(""))
     with widgets.toolbar():
         costs = costs_control(session)
         below = widgets.later()
     models = frame.models(session)
+    if len(models) > 1:
+        place.empty()
     with below:
         shown = widgets.after_control(session, models[0].analysis)
     frame.show(session, models, partial(body, session, place, costs, shown))
@@ -108,13 +107,13 @@ def body(
     held_out, at = analysis.held_out, session.settings.confidence_level
     low, high = count_range(session)
     counts = session.memo(expected_counts, held_out, low, high, methods=shown, confidence_level=at)
-    # The answers of several models stand above their charts.
-    with place if session.pending is None else st.container():
-        answer(decided, counts, shown, weighted=analysis.data.weighted)
-        widgets.why_shown(analysis, shown)
-    benefit = session.memo(net_benefit, held_out)
     # A hand on one of several models would move the costs of all, and a capacity has no costs.
     follows = session.pending is None and costs.capacity is None
+    words = answer(decided, counts, shown, follows=follows, weighted=analysis.data.weighted)
+    # The answers of several models stand above their charts.
+    (place if session.pending is None else st).html(words)
+    widgets.why_shown(analysis, shown)
+    benefit = session.memo(net_benefit, held_out)
     if follows:
         follow_hand(session, analysis, decided, shown)
         captions = st.container()
@@ -128,12 +127,12 @@ def body(
         static_charts(session, analysis, decided, shown)
         captions = st.container()
     with captions:
-        rule = "costs" if costs.capacity is None else "capacity"
-        frame.once("cost", lambda: st.caption(COST_READINGS[rule] + NO_RANKING))
-        # The first sentence is the title of the chart that follows a hand.
-        said = [worse_sentence(benefit, key) for key in (shown[1:] if follows else shown)]
-        words = " ".join([*said, shortfalls(benefit, shown)])
-        st.caption(plain(words), help=BENEFIT_READING)
+        reading = DOTS["costs" if costs.capacity is None else "capacity"] + NO_RANKING
+        frame.once("cost", lambda: st.caption(reading, help=BENEFIT_READING))
+        # The chart that follows a hand has the first sentence as its title.
+        worse = [key for key in shown[1 if follows else 0 :] if benefit.shortfall(key).any()]
+        if worse:
+            st.caption(plain(" ".join(worse_sentence(benefit, key) for key in worse)))
 
     st.markdown("### Decisions by method")
     table(decided, weighted=analysis.data.weighted)
@@ -189,14 +188,26 @@ def static_charts(
 
 
 def answer(
-    decided: DecisionTable, counts: ExpectedCounts, shown: Sequence[str], *, weighted: bool
-) -> None:
-    """The decision, the counts, and where the threshold comes from."""
-    lead, small = counts_sentence(counts, shown), f"{rule(decided)} {cost_sentence(decided, shown)}"
-    st.html(
-        f'<section class="answer"><div><h2>{escape(headline(decided, shown, weighted=weighted))}'
-        f"</h2><p class=lead>{escape(lead)}</p><small>{escape(small)}</small></div></section>"
-    )
+    decided: DecisionTable,
+    counts: ExpectedCounts,
+    shown: Sequence[str],
+    *,
+    follows: bool,
+    weighted: bool,
+) -> str:
+    """The decision, its cost and the counts as HTML.
+
+    The chart that follows a hand says where the threshold comes from, so that it is said here only
+    without this chart.
+    """
+    lead = f"{cost_sentence(decided, shown)} {counts_sentence(counts, shown)}"
+    small = "" if follows else f"<small>{escape(rule(decided))}</small>"
+    head = escape(headline(decided, shown, weighted=weighted))
+    return answered(f"<h2>{head}</h2><p class=lead>{escape(lead)}</p>{small}")
+
+
+def answered(words: str) -> str:
+    return f'<section class="answer"><div>{words}</div></section>'
 
 
 def costs_control(session: Session) -> Costs:
@@ -216,10 +227,8 @@ def costs_control(session: Session) -> Costs:
     )
     if not by_costs:
         control(session, choices.CAPACITY)
-    if by_costs:
-        st.caption(QUESTION)
-    control(session, choices.COST_FN)
-    control(session, choices.COST_FP)
+    control(session, choices.COST_FN, label="What does a missed positive cost?")
+    control(session, choices.COST_FP, label="And a false alarm?")
     return costs(session.chosen)
 
 
@@ -243,32 +252,25 @@ def range_control(session: Session) -> None:
 
 def headline(decided: DecisionTable, shown: Sequence[str], *, weighted: bool) -> str:
     """What is decided of a round number of rows, before and after calibration."""
-    n_rows, (first, *others) = decided.reference_rows, [decided.methods[key] for key in shown]
-    flagged, missed = _flagged_and_missed(first, n_rows)
+    n_rows, costs = decided.reference_rows, decided.costs
+    before, *after = (_flagged_and_missed(decided.methods[key], n_rows) for key in shown)
+    at = "You" if costs.capacity is not None else f"At {score_percent(costs.threshold)} you"
     counted = ", counted by weight," if weighted else ""
     lead = (
-        f"Of {count(n_rows)} rows{counted} you would flag {flagged} and miss {missed} "
-        f"positive{'' if missed == '1' else 's'}"
+        f"{at} flag {before[0]} of {count(n_rows)} rows{counted} and miss {before[1]} "
+        f"positive{'' if before[1] == '1' else 's'}"
     )
-    if not others:
+    if not after:
         return f"{lead}."
-    change = others[0].change
-    after = _flagged_and_missed(others[0], n_rows)
-    if after == (flagged, missed) and change.low <= 0.0 <= change.high:
+    if after[0] == before:
         return f"{lead}, before and after calibration."
-    return f"{lead}; after calibration {after[0]} and {after[1]}, {_significance(change)}."
+    return f"{lead}; calibrated, {after[0][0]} and {after[0][1]}."
 
 
 def _flagged_and_missed(decision: Decision, n_rows: int) -> tuple[str, str]:
     shares = (decision.flagged_share, decision.missed_share)
     flagged, missed = (number(n_rows * share, 0) for share in shares)
     return flagged, missed
-
-
-def _significance(change: Estimate) -> str:
-    if change.high < 0.0:
-        return "significantly better"
-    return "significantly worse" if change.low > 0.0 else "not a significant difference"
 
 
 def rule(decided: DecisionTable) -> str:
@@ -279,33 +281,32 @@ def rule(decided: DecisionTable) -> str:
         return f"The {share}% of rows with the highest scores are flagged."
     ratio = f"{costs.false_negative:g} : {costs.false_positive:g}"
     default = " unless you change them" if costs.false_negative == costs.false_positive else ""
-    return (
-        f"The threshold {significant(costs.threshold)} follows from your costs ({ratio}{default})."
-    )
+    threshold = score_percent(costs.threshold)
+    return f"The threshold of {threshold} follows from your costs ({ratio}{default})."
 
 
 def cost_sentence(decided: DecisionTable, shown: Sequence[str]) -> str:
-    """The cost of the errors in a round number of rows."""
+    """The cost of the errors in a round number of rows, and whether calibration changes it."""
     costs, n_rows = decided.costs, decided.reference_rows
     equal = costs.false_positive == costs.false_negative == 1.0
     before, *after = (decided.methods[key] for key in shown)
-    lead = f"{'Wrong decisions' if equal else 'Cost of errors'} per {count(n_rows)} rows: "
+    rows = f"per {count(n_rows)} rows"
     spent = [number(n_rows * decision.cost.value, 1) for decision in (before, *after)]
     if not after:
-        return f"{lead}{spent[0]}."
+        return f"{'Wrong decisions' if equal else 'Cost of errors'} {rows}: {spent[0]}."
     change = after[0].change.scaled(n_rows)
+    made = f"{spent[1]} wrong decisions {rows}" if equal else f"a cost of {spent[1]} {rows}"
+    instead = "before and after" if spent[0] == spent[1] else f"instead of {spent[0]}"
     return (
-        f"{lead}{spent[0]}, after {method_label(shown[1])} {spent[1]} (change "
-        f"{signed(change.value, 1)}, {level(decided.confidence_level)} CI "
-        f"{interval(change, 1, sign=True)})."
+        f"{_significance(change)}: {made} {instead} "
+        f"({level(decided.confidence_level)} CI of the change {interval(change, 1, sign=True)})."
     )
 
 
-def shortfalls(curves: NetBenefit, shown: Sequence[str]) -> str:
-    """How much worse than flagging all rows or nobody the methods are at most."""
-    most = {key: curves.shortfall(key).max() for key in shown}
-    parts = [f"{method_label(key)} {significant(value, 2)}" for key, value in most.items()]
-    return f"Largest shortfall of net benefit per row: {joined(parts)}."
+def _significance(change: Estimate) -> str:
+    if change.high < 0.0:
+        return "Significantly better"
+    return "Significantly worse" if change.low > 0.0 else "Not a significant difference"
 
 
 def table(decided: DecisionTable, *, weighted: bool) -> None:
@@ -316,16 +317,15 @@ def table(decided: DecisionTable, *, weighted: bool) -> None:
     key = f"lines_{len(lines)}_decisions"
     lines_table(key, "Decisions by method", [("Method", ""), *head.items()], lines)
     blind = f"all {number(decided.treat_all)}, flagging none {number(decided.treat_none)}"
-    at = level(decided.confidence_level)
     counted = " Counts are sums of the rows' weights." if weighted else ""
-    st.caption(f"Cost per row of flagging {blind}. Change with its {at} interval.{counted}")
+    st.caption(f"Cost per row of flagging {blind}.{counted}")
 
 
 def _cells(key: str, decision: Decision) -> dict[str, str]:
     none = decision.hindsight > 1.0
-    place = "none flagged" if none else f"at {significant(decision.hindsight)}"
+    place = "none flagged" if none else f"at {score_percent(decision.hindsight)}"
     return {
-        "Threshold": significant(decision.threshold),
+        "Threshold": score_percent(decision.threshold),
         "Flagged": count(decision.n_flagged),
         "True positives": count(decision.true_positives),
         "False positives": count(decision.false_positives),
@@ -346,28 +346,20 @@ def counts_sentence(counts: ExpectedCounts, shown: Sequence[str]) -> str:
     if (counts.low, counts.high) == (0.0, 1.0):
         rows = f"all {plural(counts.rows, 'row')}"
     weight = f" (weight {count(counts.weight)})" if counts.weight != counts.rows else ""
-    first, *others = (
-        f"{number(counts.expected[key], 1)} positives"
-        if i == 0
-        else f"{method_label(key)} expects {number(counts.expected[key], 1)}: "
-        f"{_judged(counts.excess[key])}."
-        for i, key in enumerate(shown)
-    )
-    lead = (
-        f"Among {rows}{weight}, uncalibrated scores expect {first}; {count(counts.observed)} "
-        f"{'was' if counts.observed == 1 else 'were'} observed: {_judged(counts.excess[shown[0]])}."
-    )
-    return " ".join([lead, *others])
+    whose = ("Their scores expect", *(f"{method_label(key)} expects" for key in shown[1:]))
+    expected = [
+        f"{who} {number(counts.expected[key], 1)}: {_judged(counts.excess[key])}."
+        for who, key in zip(whose, shown, strict=True)
+    ]
+    were = "was" if counts.observed == 1 else "were"
+    return f"Of {rows}{weight}, {count(counts.observed)} {were} positive. {' '.join(expected)}"
 
 
 def _scores(counts: ExpectedCounts) -> str:
+    low, high = score_percent(counts.low), score_percent(counts.high)
     if counts.high == 1.0:
-        return f"of at least {counts.low:g}"
-    return (
-        f"of at most {counts.high:g}"
-        if counts.low == 0.0
-        else (f"from {counts.low:g} to {counts.high:g}")
-    )
+        return f"of at least {low}"
+    return f"of at most {high}" if counts.low == 0.0 else f"from {low} to {high}"
 
 
 def _judged(excess: Estimate) -> str:
@@ -389,7 +381,7 @@ def bands_table(
         ]
     n_bands, lines = len(bands) - 2, []
     for number_of, band in enumerate(bands):
-        name = f"{band.low:g} to {band.high:g}"
+        name = f"{score_percent(band.low)} to {score_percent(band.high)}"
         name = name if number_of < n_bands else ("Chosen: " + name, "All rows")[number_of - n_bands]
         cells = [name, count(band.rows), count(band.observed)]
         for key in shown:

@@ -6,7 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from calib.text import percent
+from calib.text import percent, score_percent
 from calib.ui.session.choices.choice import Choice, number, on
 
 DECIDING = ("Slices", "Decisions", "Reports")
@@ -54,9 +54,9 @@ def _count(end: str, default: float) -> Choice[float]:
         default=default,
         values=number(0.0, 1.0),
         label="Range of uncalibrated scores",
-        chip=f"Scores {end} {{:g}}",
+        chip=lambda score: f"Scores {end} {score_percent(score)}",
         acts_on=on("Decisions"),
-        widget=partial(st.slider, step=0.01),
+        widget=partial(st.slider, step=0.01, format="percent"),
     )
 
 
