@@ -75,7 +75,7 @@ def _finding(analysis: Analysis) -> str:
     verdict, data = analysis.verdict, analysis.data
     if verdict.answer != "no evidence":
         return verdict.finding
-    mean, rate = text.percents(data.mean_score, data.base_rate)
+    mean, rate = text.percents(data.mean_score, data.base_rate, distinct=False)
     predicted, observed = _averages(analysis)
     return f"{predicted} is {mean}, {observed} {rate}. {verdict.finding}"
 
@@ -105,12 +105,13 @@ def _after_words(after: Verdict) -> str:
 def _key_numbers(analysis: Analysis) -> list[str]:
     data, ks, result = analysis.data, analysis.uncalibrated.ks, advised(analysis)
     after = "" if result is None else f" · after: {text.percent(result.ks.statistic)}"
-    mean, rate = text.percents(data.mean_score, data.base_rate)
+    mean, rate = text.percents(data.mean_score, data.base_rate, distinct=False)
     predicted, observed = _averages(analysis)
     positive = "correct" if _in_top_label(analysis) else "positive"
     p = text.p_value(ks.p_value)
     meaning = next(column.meaning for column in analysis.columns if column.key == "ks_error")
     ks_help = f"{meaning} {on_average(analysis.uncalibrated.metrics['ks_error'])}"
+    rows = "Test rows" if data.protocol == "test rows" else "Rows"
     rows_help = f"{text.plural(data.n_distinct, 'distinct score')}. {_set_aside(data)}"
     numbers = (
         ("KS calibration error", text.percent(ks.statistic), f"{p}{after}", ks_help),
@@ -120,7 +121,7 @@ def _key_numbers(analysis: Analysis) -> list[str]:
             f"{observed} {rate}",
             f"For a calibrated model it is near the {observed}.",
         ),
-        ("Rows", f"{data.n_rows:,}", f"{data.n_positive:,} {positive}", rows_help),
+        (rows, f"{data.n_rows:,}", f"{data.n_positive:,} {positive}", rows_help),
     )
     return [
         f'<div title="{escape(about)}"><dt>{escape(label)}</dt><dd>{escape(value)}'

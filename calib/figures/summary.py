@@ -130,7 +130,10 @@ def _words(analysis: Analysis, after: MethodResult | None) -> Iterator[Words]:
     stated, observed = percents(curve.mean_score[worst], curve.observed[worst], digits=0)
     positive = view_words(analysis.settings.view).positive
     name = escaped(shortened(analysis.uncalibrated.label))
-    yield Words((name, f"says {stated}, {observed} {escaped(positive)}"), _points(curve)[[worst]])
+    # Without evidence the largest gap is chance, so it is not named.
+    miscalibrated = analysis.verdict.answer == "not calibrated"
+    gap = (f"says {stated}, {observed} {escaped(positive)}",) if miscalibrated else ()
+    yield Words((name, *gap), _points(curve)[[worst]])
     if after is not None:
         held_out = "out-of-fold" if analysis.data.protocol == "folds" else "on test rows"
         name = escaped(f"After {shortened(after.label)} calibration")

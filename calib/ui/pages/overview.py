@@ -116,7 +116,8 @@ def bins_finding(session: Session, analysis: LiveAnalysis) -> str:
     at = session.settings.confidence_level
     by_bins = session.memo.heavy(results.sensitivity, analysis.held_out, "uncalibrated", at)
     if by_bins.flips:
-        return f"{text.percent(by_bins.share, 0)} of the numbers of bins find miscalibration"
+        share = text.percent(by_bins.share, 0)
+        return f"with {share} of the numbers of bins, the ECE finds miscalibration"
     return f"the conclusion is the same with {MIN_BINS} to {MAX_BINS} bins"
 
 
