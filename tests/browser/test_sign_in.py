@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from calib.store import Store
 from tests.browser import harness
-from tests.browser.harness import by_key, visit
+from tests.browser.harness import by_key, settle, visit
 from tests.browser.test_team_reports import press, save, show_details
 from tests.rare import rare
 
@@ -58,7 +58,11 @@ class Team:
         press_and_leave(page)
         page.locator("input[name=sub]").fill(name)
         page.get_by_role("button", name="Authorize").first.click()
-        expect(by_key(page, "person")).to_contain_text(str(PEOPLE[name]["name"]), timeout=30_000)
+        expect(by_key(page, "share")).to_be_visible(timeout=30_000)
+        settle(page)
+        press(page, "share")
+        expect(by_key(page, "person")).to_contain_text(str(PEOPLE[name]["name"]))
+        page.keyboard.press("Escape")
         yield page
 
 
@@ -151,6 +155,7 @@ def test_two_people_keep_their_reports_from_each_other(team: Team) -> None:
         visit(page, address)
         expect(page.get_by_role("heading", name="Of Ada")).to_be_visible()
         expect(by_key(page, "delete")).to_be_visible()
+        press(page, "share")
         with page.expect_navigation(url=lambda where: "/oauth2/end_session" in where):
             by_key(page, "sign_out").get_by_role("button").click()
         visit(page)

@@ -127,7 +127,7 @@ def _metric_table(comparison: Compared, label: str) -> Table:
         if change.label == label
     )
     at = level(comparison.first.analysis.settings.confidence_level)
-    caption = f"{label}; {at} intervals below the numbers."
+    caption = f"{label}, with {at} intervals."
     return Table(caption, ("Metric", "First", "Second", "Second − first"), rows)
 
 

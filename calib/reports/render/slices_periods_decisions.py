@@ -215,8 +215,8 @@ def _decision_table(report: Contents, table: DecisionTable) -> Table:
     counted = "sums of row weights" if report.analysis.data.weighted else "rows"
     at = level(table.confidence_level)
     return Table(
-        f"Decisions based on held-out scores, counts in {counted}; {at} intervals below the "
-        f"costs. Flagging all costs {number(table.treat_all, 4)} per row, flagging none "
+        f"Decisions based on held-out scores, counts in {counted}, with {at} intervals of "
+        f"the costs. Flagging all costs {number(table.treat_all, 4)} per row, flagging none "
         f"{number(table.treat_none, 4)}. Change: compared with decisions based on the "
         "uncalibrated scores, paired by row.",
         ("Method", "Threshold", "Flagged", "False pos.", "False neg.", "Cost per row", "Change"),

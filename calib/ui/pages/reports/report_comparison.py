@@ -73,20 +73,18 @@ def together(session: Session, *reports: Report) -> ReportComparison:
             first = f"Back to {reports[0].heading}"
             close = (team_reports, "other", None)
             st.button(plain(first), key="close_other", on_click=setattr, args=close)
-    with st.container(key="report_tools"):
+    with st.container(horizontal=True, vertical_alignment="center", key="report_tools"):
         if team_reports.compared:
-            st.caption("Link to this comparison")
-            sharing.link(f"{team_reports.report}&{COMPARED}={team_reports.compared}")
+            with st.popover("Link", icon=":material/link:"):
+                sharing.link(f"{team_reports.report}&{COMPARED}={team_reports.compared}")
         else:
-            st.caption(
-                "One of the two reports is a file, so this comparison has no link. Download it:"
-            )
+            st.caption("One of the two reports is a file, so this comparison has no link.")
         _take(comparison)
     return comparison
 
 
 def _take(comparison: ReportComparison) -> None:
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, width="content"):
         for label, method, suffix, mime in sharing.WORDS:
             make, name = getattr(comparison, method), f"comparison.{suffix}"
             download(label, make, name, f"download_comparison_{suffix}", mime=mime)

@@ -60,7 +60,7 @@ def form(session: Session, store: Store | None) -> None:
     saves = store is not None and not (identity.is_read_only() or store.read_only)
     words, note = st.columns([2, 3])
     with words:
-        title = f"Calibration of {state.name(session)}"
+        title = f"Calibration of {model.analysis.data.name}"
         field(session, "title", "Title", st.text_input, placeholder=title)
     with note:
         hint = "What the reader should know: model, rows, decision"
