@@ -16,7 +16,7 @@ from calib.figures.words import details, evidence
 from calib.text import escaped
 
 SIDE = 250
-TICKS_RIGHT = 36
+TICKS_RIGHT = 44
 SHARES = [-0.02, 1.02]
 # Title, and titles of the two axes.
 PANELS = (
@@ -69,7 +69,7 @@ def cumulative_chart(
     names = ", ".join(PANELS[panel][0] for panel in panels)
     return draw(
         "cumulative",
-        grid(drawn, columns, SIDE, SIDE, gaps=(22, 84)),
+        grid(drawn, columns, SIDE, SIDE, gaps=(32, 84)),
         [
             layer
             for place, panel in enumerate(panels)
@@ -96,7 +96,7 @@ def _panel(result: MethodResult, panel: int, left: bool) -> Panel:
         nticks=6,
         side="left" if left else "right",
     )
-    across_axis = PanelAxis(across, range=x, tickformat=PERCENT_TICKS, nticks=6)
+    across_axis = PanelAxis(across, range=x, tickformat=PERCENT_TICKS, nticks=4)
     return Panel(across_axis, upward_axis, f"<b>{title}</b>", square=True)
 
 

@@ -259,7 +259,7 @@ def stars(
     if not len(x):
         return []
     name, marker = f"p &lt; {SIGNIFICANCE:g} (Holm)", of.marker(size, "star")
-    return [Layer("stars", x, y, of=of, marker=marker, name=name, legend=True, panel=panel)]
+    return [Layer("stars", x, y, of=of, marker=marker, name=name, panel=panel)]
 
 
 def symbols(of: Subject, few: BoolArray) -> list[str]:

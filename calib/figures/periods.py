@@ -11,7 +11,7 @@ import numpy as np
 from calib.analysis.periods import PeriodChange, PeriodTable
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.calibrators import CALIBRATORS
-from calib.figures.axes import padded
+from calib.figures.axes import PERCENT_TICKS, padded
 from calib.figures.chart import TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.layers import (
     HOVER_TEXT,
@@ -90,6 +90,8 @@ def period_chart(
         height=PANEL_HEIGHT,
         gap=GAP,
     )
+    rates = replace(panels.axes["y"], tickformat=PERCENT_TICKS)
+    panels = replace(panels, axes={**panels.axes, "y": rates})
     layers = _shaded(change, at, list(ranges.values()))
     layers.append(_line(OBSERVED, first, "base_rate", 0))
     subjects = [method(key, recommended) for key in tables]
@@ -104,13 +106,16 @@ def period_chart(
         if name in IDEAL
     ]
     alt, unit = _alt(tables, first), first.unit
+    parts = [f"{plural(int(first.rows.sum()), 'row')} in {plural(len(first), 'period')}"]
+    if any(table.significant(SIGNIFICANCE).any() for table in tables.values()):
+        parts.append(f"★ KS with p &lt; {SIGNIFICANCE:g} (Holm)")
     return draw(
         "periods",
         panels,
         layers,
         alt,
         title="Calibration over time",
-        details=f"{plural(int(first.rows.sum()), 'row')} in {plural(len(first), 'period')}",
+        details=" · ".join(parts),
         of=(unit,),
         view=unit,
         top=TOP + TITLE_ROW,
@@ -133,7 +138,6 @@ def _shaded(
                 *(np.full(2, height) for height in upward),
                 color=faded(DOUBT, 0.14),
                 name="Changed",
-                legend=start == edges[0] and panel == 0,
             ),
             panel=panel,
         )

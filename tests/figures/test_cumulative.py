@@ -42,9 +42,15 @@ def test_a_panel_alone_draws_what_it_draws_among_four(analysis, trace, panel, na
     assert figure.layout.yaxis.side == "left"
 
 
-def test_predicted_and_observed_are_told_apart_without_colour(analysis):
-    drawn = cumulative_chart(analysis, "platt", panels=(0,)).figure.data
-    assert len({line.line.dash for line in drawn}) == 2
+def test_observed_has_the_colour_of_the_method_and_another_dash(analysis):
+    figure = cumulative_chart(analysis, "platt", panels=(0,)).figure
+    predicted, observed = figure.data
+    assert len({line.line.dash for line in figure.data}) == 2
+    (curve,) = cumulative_difference_chart(analysis, ("platt",)).figure.select_traces(
+        {"uid": "difference platt"}
+    )
+    assert observed.line.color == curve.line.color != predicted.line.color
+    assert figure.layout.xaxis.tickformat == figure.layout.yaxis.tickformat == "~%"
 
 
 def test_panels_do_not_overlap_and_stay_square(analysis):

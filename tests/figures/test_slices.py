@@ -1,4 +1,5 @@
 import json
+import re
 
 import numpy as np
 import pytest
@@ -35,6 +36,35 @@ def test_rows_are_gaps_with_their_intervals_in_the_order_of_their_values(analysi
             assert (x, number) == (slices.gap[i], slices.number[i])
             assert x + plus == pytest.approx(slices.high[i])
             assert x - minus == pytest.approx(slices.low[i])
+
+
+def test_methods_are_named_in_the_forest_and_differences_are_in_points(analysis, trace):
+    result = gaps(analysis)
+    figure = slice_chart(result).figure
+    notes = [note for note in figure.layout.annotations if note.xref != "paper"]
+    named = {re.sub("<.*?>", "", note.text): note for note in notes}
+    assert set(named) == {"Uncalibrated", "Beta"}
+    # A name lies on none of the intervals.
+    for note in named.values():
+        assert figure.layout.xaxis.range[0] <= note.x <= figure.layout.xaxis.range[1]
+        for key in METHODS:
+            dots = trace(figure, f"gaps {key}")
+            for x, y, plus, minus in zip(
+                dots.x, dots.y, dots.error_x.array, dots.error_x.arrayminus, strict=True
+            ):
+                assert abs(y - note.y) > 0.1 or not x - minus < note.x < x + plus
+    # Only the hollow markers of few rows are in the legend.
+    assert [drawn.name for drawn in figure.data if drawn.showlegend] == ["&lt; 30 rows"]
+    ticks = dict(zip(figure.layout.xaxis.tickvals, figure.layout.xaxis.ticktext, strict=True))
+    assert ticks.pop(0.0) == "0"
+    assert {value: f"{100 * value:+.0f}".replace("-", "−") for value in ticks} == ticks
+
+
+def test_more_methods_than_can_be_named_have_a_legend(analysis):
+    (table,) = (gaps(analysis)[key] for key in ("beta",))
+    many = dict.fromkeys(("uncalibrated", "platt", "beta", "isotonic", "spline"), table)
+    drawn = [line.name for line in slice_chart(many).figure.data if line.showlegend]
+    assert drawn == ["Uncalibrated", "Platt", "Beta", "Isotonic", "Spline", "&lt; 30 rows"]
 
 
 def marked(result):
