@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +14,10 @@ from calib.crossfit.estimates import LOSSES
 from calib.crossfit.folds import n_positive
 from calib.crossfit.settings import Settings
 from calib.data.base import Data
-from calib.data.cells import REVERSED
+from calib.data.cells import REVERSED, ScoreCells
 from calib.data.views import parse_view
 from calib.metrics import METRICS, certain_and_wrong
-from calib.text import number, plural, significant
+from calib.text import joined, number, plural, significant
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,12 +165,8 @@ def warnings_of(predictions: Data, held_out: CrossFitted) -> tuple[str, ...]:
             f"{REVERSED} (AUC {number(scored.auc, 3)}): the scores may be probabilities of the "
             "negative class."
         )
-    wrong = int(certain_and_wrong(scored))
-    if wrong:
-        sentences.append(
-            f"{plural(wrong, 'score')} of exactly 0 or 1 {'was' if wrong == 1 else 'were'} wrong. "
-            "The log loss depends on how such scores are clipped."
-        )
+    if wrong := [*_certain_and_wrong(scored)]:
+        sentences.append(f"{joined(wrong)}. Log loss clips such scores, so its size is arbitrary.")
     if bounds := held_out.resolution.get("uncalibrated"):
         loss, ks, area = (significant(bounds[name], 1) for name in ("log_loss", "ks_error", "auc"))
         sentences.append(
@@ -182,3 +179,14 @@ def warnings_of(predictions: Data, held_out: CrossFitted) -> tuple[str, ...]:
             "have more points than that."
         )
     return tuple(sentences)
+
+
+def _certain_and_wrong(scored: ScoreCells) -> Iterator[str]:
+    """Which rows have a score of exactly 0 or 1 that was wrong."""
+    ends = ((slice(0, 1), 0.0, "positive"), (slice(-1, None), 1.0, "negative"))
+    for end, score, outcome in ends:
+        cell = scored.pick(end, scored.score[end])
+        n = int(certain_and_wrong(cell)) if cell.score[0] == score else 0
+        if n:
+            verbs = ("has", "was") if n == 1 else ("have", "were")
+            yield f"{plural(n, 'row')} {verbs[0]} score {score:g} but {verbs[1]} {outcome}"

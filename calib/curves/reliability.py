@@ -83,7 +83,7 @@ def reliability_curve(
 
     The level is that of the Wilson intervals and of the consistency band. `clusters` are resamples
     of the clusters of the rows; intervals and band then use the number of rows divided by the
-    design effect. The level of the band applies to each dot, or to all dots together. With
+    design effect. The level of the band applies to each dot, or to all dots at once. With
     clusters, the simultaneous band uses the quantile of the largest standardised deviation in
     resamples. See Wilson 1927 (interval); Bröcker and Smith 2007, doi:10.1175/WAF993.1 (consistency
     band).

@@ -14,7 +14,9 @@ from calib import text
 from calib.analysis import Analysis, DataSummary
 from calib.analysis.miscalibration import view_words
 from calib.analysis.recommendation import interval_text
+from calib.analysis.summary import GROUPED
 from calib.analysis.verdict import Verdict
+from calib.calibrators import CALIBRATORS
 from calib.figures.before_after import before_after_panel
 from calib.figures.summary import (
     advised,
@@ -112,7 +114,9 @@ def _key_numbers(analysis: Analysis) -> list[str]:
     meaning = next(column.meaning for column in analysis.columns if column.key == "ks_error")
     ks_help = f"{meaning} {on_average(analysis.uncalibrated.metrics['ks_error'])}"
     rows = "Test rows" if data.protocol == "test rows" else "Rows"
-    rows_help = f"{text.plural(data.n_distinct, 'distinct score')}. {_set_aside(data)}"
+    grouped = [warning for warning in analysis.warnings if warning.startswith(GROUPED)]
+    distinct = f"{text.plural(data.n_distinct, 'distinct score')}."
+    rows_help = " ".join(filter(None, [distinct, *grouped, _set_aside(data)]))
     numbers = (
         ("KS calibration error", text.percent(ks.statistic), f"{p}{after}", ks_help),
         (
@@ -178,8 +182,11 @@ def recommended(analysis: Analysis) -> str:
 
 
 def _loss_name(analysis: Analysis) -> str:
-    rows = "held-out" if analysis.data.protocol == "test rows" else "out-of-fold"
-    return f"{rows} log loss" if analysis.multiclass is None else f"{rows} multiclass log loss"
+    loss = "log loss" if analysis.multiclass is None else "multiclass log loss"
+    if analysis.data.protocol == "test rows":
+        return f"held-out {loss}"
+    n_folds = analysis.data.named_folds or analysis.settings.n_folds
+    return f"out-of-fold {loss} ({n_folds} folds)"
 
 
 def in_plain_words(analysis: Analysis) -> str:
@@ -219,7 +226,7 @@ def calibrators_table(analysis: Analysis) -> str:
     chosen, ranked = analysis.recommendation.method, ranked_results(analysis)
     rows = "".join(
         f'<tr{" class=marked" if key == chosen else ""}><th scope="row">'
-        f"{escape(analysis.methods[key].label)}</th>"
+        f"{_full_name(key, analysis.methods[key].label)}</th>"
         f"<td>{text.number(ranked[key].metrics['log_loss'].value)}</td>"
         f"<td>{bar}</td></tr>"
         for key, bar in change_bars(analysis).items()
@@ -232,3 +239,12 @@ def calibrators_table(analysis: Analysis) -> str:
         f'<th scope="col">Change, {at} CI (line: no change)</th></tr>'
         f"</thead><tbody>{rows}</tbody></table></div>"
     )
+
+
+def _full_name(key: str, label: str) -> str:
+    """The name that distinguishes a method from one of a similar name. A phone shows its start."""
+    full = CALIBRATORS[key].full_label if key in CALIBRATORS else ""
+    if not full:
+        return escape(label)
+    name, _, which = full.partition(" (")
+    return f"{escape(name)}<span> ({escape(which)}</span>"

@@ -340,7 +340,7 @@ def describe_bins(curve: ReliabilityCurve) -> list[str]:
         f"{count(rows)} rows{'' if rows == weight else f', weight {count(weight)}'}, "
         f"{count(positive)} positive<br>mean score {probability(mean)}, "
         f"observed {probability(observed)} ({probability(low)} to {probability(high)})"
-        + (f"<br>fewer than {FEW_ROWS} rows: too few to judge" if few else "")
+        + (f"<br>hollow: fewer than {FEW_ROWS} rows" if few else "")
         for ends, (rows, weight, positive, few), (mean, observed, low, high) in zip(
             edges, sizes, _numbers(curve.mean_score, curve), strict=True
         )

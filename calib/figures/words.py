@@ -52,9 +52,10 @@ def band_name(curve: ReliabilityCurve) -> str:
 
 def band_meaning(curve: ReliabilityCurve) -> str:
     """The meaning of the consistency band of a reliability diagram."""
-    which = "each dot" if curve.band == "per_bin" else "all dots together"
     at = level(curve.confidence_level)
-    return f"if the model were calibrated, {which} would fall in it {at} of the time"
+    if curve.band == "per_bin":
+        return f"if the model were calibrated, each dot would fall in it {at} of the time"
+    return f"if the model were calibrated, all dots at once would fall in it in {at} of samples"
 
 
 def evidence(method: MethodResult) -> str:

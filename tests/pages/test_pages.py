@@ -258,6 +258,17 @@ def test_every_page_has_one_h1_and_skips_no_heading():
         assert all(below <= above + 1 for above, below in pairwise(levels)), page
 
 
+def test_help_of_controls_has_at_most_two_sentences():
+    app = start(ex="digits", m="uncalibrated.platt.spline")
+    for page in ("", *PAGES, "classes"):
+        # Those of texts hold the evidence for them.
+        controls = [each for each in go(app, page) if each.type not in ("markdown", "caption")]
+        helps = {getattr(each, "help", "") or "" for each in controls}
+        assert page == "data" or any(helps), page
+        long = [text for text in helps if len(re.findall(r"[.?!:](?= [A-Z]|$)", text)) > 2]
+        assert not long, (page, long)
+
+
 def test_choices_survive_page_changes():
     app = go(start(), "reliability")
     app.slider(key="n_bins").set_value(23).run()
@@ -510,7 +521,7 @@ def test_a_handful_of_rows_is_shown_everywhere_but_makes_no_report():
 
 def protocol(app: AppTest) -> str:
     """How the held-out scores were made, which Compare explains under a question mark."""
-    return " ".join(each.proto.help for each in app.markdown)
+    return " ".join(each.proto.help for each in app.caption)
 
 
 def test_folds_of_the_file_are_mapped_and_said_where_methods_are_compared(texts):

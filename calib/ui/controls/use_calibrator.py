@@ -184,6 +184,8 @@ def _facts(model: state.Model, method: str) -> None:
             f" with scores from {low} to {high} and a base rate of "
             f"{percent(made.fitted_base_rate_[0])}. Scores outside this range are extrapolated"
         )
+        if made.monotone:
+            facts += ". Monotone: a higher score never gets a lower probability"
     st.caption(plain(f"{facts}."))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from calib.analysis.summary import GROUPED
 from calib.data.cells import REVERSED
 from calib.loading import Problem
 from calib.text import plain, plural
@@ -46,7 +47,9 @@ def notes_of(session: Session, models: Sequence[state.Model]) -> list[Note]:
             again = warning.startswith(REVERSED) and any(
                 REVERSED in sentence for sentence in sentences
             )
-            if warning not in sentences and not again:
+            # Overview has this one beside the number of rows.
+            grouped = warning.startswith(GROUPED)
+            if warning not in sentences and not again and not grouped:
                 notes.append(Note(f"{name}{plain(warning)}"))
     return notes
 

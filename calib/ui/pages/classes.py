@@ -27,12 +27,12 @@ MAX_SHADE = 0.6
 FEW_GREY = {"light": "#5A6570", "dark": "#A9B4BF"}
 COLUMNS: dict[str, Any] = {
     "class": st.column_config.TextColumn("Class", pinned=True),
-    "n_rows": st.column_config.NumberColumn("Rows", help="Rows of the class that are scored."),
+    "n_rows": st.column_config.NumberColumn("Rows"),
     "ks_error": st.column_config.NumberColumn(
         "KS error", help="Largest cumulative gap of the class's own score."
     ),
     "bias": st.column_config.NumberColumn(
-        "Bias", help="Observed minus mean score. Blue, above 0: scores too low. Orange: too high."
+        "Bias", help="Observed minus mean score. Blue: scores are too low, orange: too high."
     ),
     "ece": st.column_config.NumberColumn(
         "ECE", help="ECE of the class's own score with 15 uniform bins."

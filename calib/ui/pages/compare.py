@@ -159,26 +159,25 @@ def chosen_columns(
 
 def table(session: Session, model: state.Model, name: str, columns: Sequence[MetricColumn]) -> None:
     analysis = model.analysis
-    buttons = {
-        key: f"Get {CALIBRATORS[key].label}" for key in use_calibrator.fitted(model.analysis)
-    }
+    buttons = {key: f"Get {CALIBRATORS[key].name}" for key in use_calibrator.fitted(model.analysis)}
     about = "Metrics" if name == "metrics" else "Metrics of all classes"
     matrix = analysis.multiclass is not None
     hints = {key: CALIBRATORS[key].words(matrix=matrix)[1] for key in analysis.ranked}
     advised = analysis.recommendation.method
     if chosen := metric_table(name, about, columns, analysis.ranked, advised, hints, buttons):
         use_calibrator.show(session, model, chosen)
-    st.caption(TABLE.format(level(analysis.settings.confidence_level)))
+    at = level(analysis.settings.confidence_level)
+    st.caption(TABLE.format(at), help=words.protocol(analysis))
 
 
 def recommendation(analysis: Analysis) -> None:
     """One sentence, with the evidence as its tooltip."""
     advice = analysis.recommendation
-    reasons, protocol = plain(" ".join(advice.reasons)), words.protocol(analysis)
+    reasons = plain(" ".join(advice.reasons))
     if advice.method in ("", "uncalibrated"):
-        st.markdown(reasons, help=protocol)
+        st.markdown(reasons)
     else:
-        st.markdown(plain(advice.sentence), help=f"{reasons} {protocol}")
+        st.markdown(plain(advice.sentence), help=reasons)
 
 
 def changes_and_panels(analysis: Analysis) -> None:

@@ -20,7 +20,7 @@ ONE_VS_REST = (
 INTERVALS = """
 - **Observed frequency of a bin**: Wilson's interval. Weighted or clustered rows count by their
   effective number.
-- **Consistency band**: where the dot of a calibrated model would fall, per bin or all dots together
+- **Consistency band**: where the dot of a calibrated model would fall, per bin or all dots at once
   (simultaneous). It is exact (Poisson-binomial) up to 1,000 rows per bin and for rare outcomes,
   normal beyond.
 - **Log loss, Brier score and their changes**: Student's interval of the mean over rows, corrected

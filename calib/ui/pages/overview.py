@@ -13,7 +13,7 @@ from calib.figures import answer
 from calib.figures.summary import advised, summary_chart
 from calib.figures.words import undrawn
 from calib.ui.controls import uploaders, use_calibrator, widgets
-from calib.ui.layout import charts, frame, words
+from calib.ui.layout import charts, frame
 from calib.ui.session import results, state
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import FIRST_EXAMPLE, Session
@@ -70,8 +70,8 @@ def recommendation(session: Session, model: state.Model) -> None:
     with st.container(border=True, key=state.key("best_fix")):
         st.html(answer.recommended(analysis))
         st.markdown(answer.in_plain_words(analysis))
-        details = f"{analysis.after_sentence} {words.protocol(analysis)}"
-        st.caption(text.plain(" ".join(answer.evidence(analysis))), help=text.plain(details))
+        evidence = text.plain(" ".join(answer.evidence(analysis)))
+        st.caption(evidence, help=text.plain(analysis.after_sentence) or None)
         charts.drawing(answer.calibrators_table(analysis), "calibrators")
         with st.container(horizontal=True, vertical_alignment="center", key=state.key("steps")):
             link = session.link()

@@ -26,18 +26,17 @@ from calib.ui.session.upload import Connected
 
 COUNT, DRAW = "Count all rows", "Draw a sample"
 ROWS_HELP = (
-    "Count all rows: the source counts them, and no row leaves it for the analysis. Draw a sample: "
-    "rows drawn at random are read into this app, and all results are of the sample. Calibrators "
-    "of all classes together need rows."
+    "If the source counts all rows, none leaves it for the analysis. A sample is read into this "
+    "app, as calibrators of all classes together need."
 )
 ID_HELP = (
-    "A column that identifies each row. Rows are drawn by it. Without one they are drawn by "
-    "all columns, which fails if many rows are equal."
+    "A column that identifies each row, by which rows are drawn. Without one they are drawn by all "
+    "columns, which fails if many rows are equal."
 )
 PAIRS_HELP = "Each pair is also counted together, so that the Slices page can cross it."
 VIEW_HELP = (
-    "A source counts one view. Calibrators of all classes together need rows: draw a sample. "
-    "Classes are named here by their score columns."
+    "A source counts one view, and classes are named here by their score columns. Calibrators of "
+    "all classes together need a sample of rows."
 )
 
 

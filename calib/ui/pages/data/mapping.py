@@ -86,9 +86,8 @@ def columns(mapped: Mapped) -> None:
             partial(_change_kind, mapped.key),
             label="Scores",
             options=(ONE, BY_CLASS, BY_MODEL),
-            help="One column: the score of the positive class. By class: one column per class, "
-            "such as a network's probabilities or logits. By model: one column per model, of the "
-            "same rows.",
+            help="One column has the score of the positive class. There can also be one column "
+            "per class, or per model of the same rows.",
         )
     with third:
         _scores(mapped, kind)

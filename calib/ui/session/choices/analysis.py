@@ -58,8 +58,8 @@ VIEW = Choice[str](
     default=DEFAULTS["view"],
     values=Values(_view),
     label="View",
-    help="Scores of several classes give many binary questions. Top-r: is the class with the r-th "
-    "largest score the true one? Within top-r: is it one of the first r? Class: is it this class?",
+    help="Top-r asks whether the class with the r-th largest score is the true one, and within "
+    "top-r whether it is one of the first r. Class asks about one class.",
     chip="View {}",
     acts_on=on(*WITH_ANALYSIS, "Data"),
     widget=SEGMENTED,
@@ -86,8 +86,7 @@ ADDED_METRICS = Choice[tuple[str, ...]](
     default=DEFAULTS["metrics"],
     values=several(one_of(*METRIC_KEYS, name=lambda key: METRICS[key].label)),
     label="More metrics",
-    help="Columns added to the metric table. Most take some seconds, because each interval is "
-    "computed from 400 resamples.",
+    help="Columns added to the metric table. Slow: 400 resamples per interval.",
     chip=lambda keys: f"{len(keys)} more metric{'' if len(keys) == 1 else 's'}",
     acts_on=on("Compare", "Reports"),
     widget=st.multiselect,

@@ -137,8 +137,8 @@ LINES = Choice[tuple[RateKind, ...]](
     default=(),
     values=several(one_of(*LINE_LABELS, name=LINE_LABELS.__getitem__)),
     label="Line",
-    help="The observed frequency without bins, with a confidence band. CORP: the best-fitting "
-    "non-decreasing curve. Smooth: a smoothing spline.",
+    help="The observed frequency without bins, with a confidence band. CORP is the best-fitting "
+    "non-decreasing curve, smooth a smoothing spline.",
     chip=lambda kinds: f"Line: {', '.join(map(LINE_LABELS.__getitem__, kinds))}",
     acts_on=on("Reliability"),
     widget=PILLS,
