@@ -73,6 +73,12 @@ class Chart:
         """Natural height in pixels."""
         return self.top + self.panels.height + self.bottom + self.legend
 
+    def at_width(self, pixels: int) -> Chart:
+        """The same chart with another natural width. Square panels stay square."""
+        panels, width = self.panels, pixels - self.left - self.right
+        height = round(panels.height * width / panels.width) if self.is_square else panels.height
+        return replace(self, panels=replace(panels, width=width, height=height))
+
     def frame(self) -> pd.DataFrame:
         """The drawn numbers, one row per point."""
         return numbers.frame(self.layers, self.panels)

@@ -143,7 +143,7 @@ class Plot:
             if self.y_axis.showticklabels is not False:
                 at_right = self.y_axis.side == "right"
                 x, anchor = (right + 7, "start") if at_right else (self.left - 7, "end")
-                yield _text(words, x, y + 4, anchor, TEXT_SIZE)
+                yield _text(words, x, y + 4, anchor, TEXT_SIZE, look=_weight(words))
         if self.labels_x:
             yield _text(self.x_axis.title, self.left + self.width / 2, bottom + 39)
         yield _text(self.y_axis.title, self.title_x, self.top + self.height / 2, turned=True)

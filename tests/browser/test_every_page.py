@@ -218,11 +218,11 @@ def test_every_text_can_be_read_in_the_dark(shown: Page):
 
 
 @pytest.mark.parametrize("scheme", common_first(["dark", "light"], ["dark"]))
-@on([WIDE], ["/compare"], "/compare")
+@on([WIDE], ["/slices"], "/slices")
 def test_what_the_pointer_shows_can_be_read(shown: Page, scheme: str):
     look(shown, scheme)
     before = set(shown.evaluate(CONTRASTS))
-    by_key(shown, "chart_forest").locator(".point").first.hover(force=True)
+    by_key(shown, "chart_overlay").locator(".point").first.hover(force=True)
     shown.locator(".hoverlayer .nums").first.wait_for()
     shown.wait_for_function(FADED_IN)
     read = {text: value for text, value in shown.evaluate(CONTRASTS).items() if text not in before}

@@ -48,10 +48,6 @@ def drawn(page: Page, key: str, group: str, **wanted: object) -> list[dict]:
     return [t for t in found if all(t.get(name) == value for name, value in wanted.items())]
 
 
-def symbols(page: Page, key: str, group: str) -> dict[str, dict]:
-    return {str(trace["marker"]["symbol"]): trace for trace in drawn(page, key, group)}
-
-
 def threshold(page: Page, key: str) -> float:
     (line,) = [t for t in traces(page, key) if t.get("name", "").startswith("Threshold")]
     assert line["x"][0] == line["x"][1]
@@ -175,14 +171,16 @@ def test_slices_of_a_file_over_time_and_by_decision(page: Page, sites):
     verdict = "1 of 2 slices shows evidence of miscalibration: site south."
     expect(page.get_by_role("heading", name=verdict)).to_be_visible()
     # South is judged and marked, the tiny site is drawn and not judged; its name stays text.
-    forest = symbols(page, "chart_slices", "uncalibrated")
-    few = forest["circle-open"]
-    assert len(few["x"]) == 1
-    assert "tiny" in few["hovertext"][0]
-    assert "<b>tiny" not in few["hovertext"][0]
-    shaded = [t["y"] for t in traces(page, "chart_slices") if t.get("fill") == "toself"]
-    # The third name in alphabetical order is that of the south.
-    assert (1.5, 2.5) in [(min(y), max(y)) for y in shaded]
+    forest = by_key(page, "chart_slices").locator("svg.plot")
+    few = forest.locator("svg circle[fill=none] title")
+    expect(few).to_have_count(1)
+    assert (few.text_content() or "").startswith("<b>tiny</b>")
+    expect(forest.get_by_text("<b>tiny</b>").first).to_be_visible()
+    south = forest.locator("text", has_text="south").first
+    shaded = forest.locator("svg path[fill^=rgba]")
+    rows, name = [row.bounding_box() for row in shaded.all()], south.bounding_box()
+    middle = name["y"] + name["height"] / 2
+    assert any(row["y"] < middle < row["y"] + row["height"] for row in rows)
     assert drawn(page, "chart_overlay", "slice 1")
 
     (slope,) = drawn(page, "chart_periods", "uncalibrated", yaxis="y2")
@@ -205,9 +203,9 @@ def test_slices_of_a_file_over_time_and_by_decision(page: Page, sites):
 @rare
 def test_a_link_restores_slices_and_decisions(page: Page):
     visit(page, "/slices?slice=half&cross=side&after=isotonic")
-    for method in ("uncalibrated", "isotonic"):
-        gaps = [t for t in drawn(page, "chart_slices", method) if t.get("customdata")]
-        assert len(gaps[0]["x"]) == 4
+    for kind in ("circle", "path"):  # The markers of uncalibrated scores and of Isotonic.
+        gaps = by_key(page, "chart_slices").locator(f"svg.plot svg {kind}:has(title)")
+        expect(gaps).to_have_count(4)
     go(page, "Decisions")
     open_static_charts(page)
     for method in ("uncalibrated", "isotonic"):

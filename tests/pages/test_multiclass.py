@@ -1,6 +1,5 @@
 """A matrix of scores on every page: its view, its methods, its classes, its link."""
 
-import json
 import re
 
 import numpy as np
@@ -14,6 +13,7 @@ from tests.pages.test_matrices import csv, npz
 from tests.pages.test_pages import (
     PAGES,
     button,
+    drawings,
     go,
     headings,
     key_numbers,
@@ -149,10 +149,7 @@ def test_classes_are_told_worst_first_and_by_method(texts):
     texts.shown(said(app))
     control(app, "selectbox", "classes").set_value("temperature").run()
     assert "## Temperature: " in said(app)
-    errors = [
-        float(json.loads(chart.proto.spec)["layout"]["annotations"][0]["text"].split("KS ")[1])
-        for chart in app.get("plotly_chart")
-    ]
+    errors = [float(re.search(r">KS ([\d.]+)<", chart)[1]) for chart in drawings(app)]
     assert errors == sorted(errors, reverse=True)
     assert len(errors) == 10
     assert app.query_params["cls"] == "temperature"
@@ -167,12 +164,8 @@ def test_of_many_classes_the_twelve_with_the_largest_errors_are_drawn():
     app = go(upload(start(m="temperature"), npz(probs=probs, y=label), "many.npz"), "classes")
     table = app.dataframe[0].value
     assert len(table) == 150
-    shown = [
-        json.loads(chart.proto.spec)["layout"]["annotations"][0]["text"]
-        for chart in app.get("plotly_chart")
-    ]
-    worst = table["class"].iloc[:12]
-    assert [text.split("</b>")[0] for text in shown] == [f"<b>{name}" for name in worst]
+    shown = [re.search('font-weight="650">([^<]*)<', chart)[1] for chart in drawings(app)]
+    assert shown == list(table["class"].iloc[:12])
     assert "the first 12 of 150 classes" in said(app)
 
 

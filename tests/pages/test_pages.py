@@ -114,6 +114,12 @@ def metric_tables(app: AppTest) -> list[str]:
     return [body for body in drawn if "<table>" in body]
 
 
+def drawings(app: AppTest) -> list[str]:
+    """The charts that are SVG, each at its smallest width."""
+    found = [each.proto for each in app.get("bidi_component")]
+    return [json.loads(e.json)[0][1] for e in found if e.component_name == "calib_drawing"]
+
+
 def button(app: AppTest, key: str):
     return next(found for found in app.button if found.key == key)
 

@@ -72,6 +72,10 @@
         const plot = event.target.closest?.(".js-plotly-plot");
         if (plot) addButtons(plot);
     };
+    if (matchMedia("(hover: none)").matches) {
+        const all = () => document.querySelectorAll(".js-plotly-plot").forEach(addButtons);
+        new MutationObserver(all).observe(document.body, {childList: true, subtree: true});
+    }
     document.addEventListener("pointerover", show, {passive: true});
     document.addEventListener("focusin", show);
     document.addEventListener("click", event => {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from calib.figures import Chart
+from calib.figures.svg import to_svg
 from calib.reports.render.files import to_csv
 from calib.ui.session import state
 from calib.ui.session.session import Session
@@ -19,29 +20,48 @@ from calib.ui.session.session import Session
 # A browser paints a chart in this time. It would draw what arrives earlier together with the chart,
 # which would then wait for the whole page.
 PAINT_SECONDS = 0.12
-SCRIPT = Path(__file__).with_name("chart_buttons.js").read_text(encoding="utf-8")
+SCRIPT, DRAWING = (
+    Path(__file__).with_name(f"{name}.js").read_text(encoding="utf-8")
+    for name in ("chart_buttons", "drawing")
+)
 BUTTONS = "".join(
     f'<button type="button" name="{name.lower()}" aria-label="Download as {name}">{name}</button>'
     for name in ("PNG", "SVG", "CSV")
 )
 
 
-# `st.html` removes SVG. Whatever calls this escapes every text in the markup.
-DRAWING = "export default ({ parentElement, data }) => { parentElement.innerHTML = data; }"
+# Widths in pixels of a small panel, and of one with a row per method or slice. More than one
+# because text must keep its size: on a phone two small panels stand beside each other.
+SMALL_PANEL_WIDTHS, ROWS_WIDTHS = (165, 230), (340, 400, 470, 560, 670)
 
 
 def drawing(markup: str, key: str, drawn: Chart | None = None) -> None:
     """Show HTML with SVG. It arrives with the text around it, which a chart of Plotly does not.
 
-    `drawn` is the chart in the markup, with buttons to save it.
+    `drawn` is the chart in the markup, with buttons to save it. Texts in the markup are escaped.
     """
+    _draw({0: markup}, state.key(key), drawn)
+
+
+def _svg(shown: Chart, key: str, widths: Sequence[int]) -> None:
+    if not shown.is_square:
+        # Its place is kept free until it is drawn, so that nothing below moves.
+        st.html(f"<style>.st-key-{key} {{ min-height: {shown.height}px; }}</style>")
+    _draw({pixels: to_svg(shown.at_width(pixels)) for pixels in widths}, key, shown)
+
+
+def _draw(by_width: Mapping[int, str], key: str, drawn: Chart | None) -> None:
+    """Show one of these: the widest that its place has room for."""
+    # `st.html` removes SVG.
     mount = st.components.v2.component("calib_drawing", js=DRAWING, isolate_styles=False)
+    before, after = "", ""
     if drawn is not None:
-        markup = f'<div class="saved">{markup}<p class="chart-buttons">{BUTTONS}</p></div>'
-    with st.container(key=state.key(key)):
-        mount(key=state.key(f"{key}_markup"), data=markup)
+        before, after = '<div class="saved">', f'<p class="chart-buttons">{BUTTONS}</p></div>'
+    sizes = [[pixels, f"{before}{by_width[pixels]}{after}"] for pixels in sorted(by_width)]
+    with st.container(key=key):
+        mount(key=f"{key}_markup", data=sizes)
         if drawn is not None:
-            _hidden_csv(drawn, state.key(key))
+            _hidden_csv(drawn, key)
 
 
 def _hidden_csv(drawn: Chart, key: str) -> None:
@@ -60,9 +80,20 @@ def add_buttons() -> None:
         st.html(f"<script>{SCRIPT}</script>", unsafe_allow_javascript=True)
 
 
-def chart(shown: Chart, key: str, on_select: Callable[[], None] | None = None) -> None:
-    """`on_select` is called after a click on a dot, which is in the state under the chart's key."""
+def chart(
+    shown: Chart,
+    key: str,
+    on_select: Callable[[], None] | None = None,
+    *,
+    widths: Sequence[int] = (),
+) -> None:
+    """`on_select` is called after a click on a dot, which is in the state under the chart's key.
+
+    With `widths` the chart is SVG, drawn once per width in pixels, and does not wait for Plotly.
+    """
     plot = partial(_plot, key=state.key(key), on_select=on_select)
+    if widths:
+        plot = partial(_svg, key=state.key(key), widths=widths)
     pending = state.current().pending
     if pending is None:
         plot(shown)
@@ -70,11 +101,13 @@ def chart(shown: Chart, key: str, on_select: Callable[[], None] | None = None) -
         pending.charts.setdefault(key, []).append((st.container(), shown, plot))
 
 
-def beside(shown: Chart, key: str, widths: int | Sequence[float]) -> DeltaGenerator:
+def beside(
+    shown: Chart, key: str, columns: int | Sequence[float], *, widths: Sequence[int] = ()
+) -> DeltaGenerator:
     """Draw a chart; returns the place at its right."""
-    left, right = st.columns(widths, gap="large")
+    left, right = st.columns(columns, gap="large")
     with left:
-        chart(shown, key)
+        chart(shown, key, widths=widths)
     return right
 
 

@@ -116,7 +116,7 @@ def diagrams(session: Session, model: state.Model, table: Classwise, method: str
             drawn = class_panel(
                 model.analysis, method, name, curve, error, highest=highest_of(curves)
             )
-            charts.chart(drawn, f"chart_class_{place}")
+            charts.chart(drawn, f"chart_class_{place}", widths=charts.SMALL_PANEL_WIDTHS)
     first = f"the first {MAX_DIAGRAMS} of {len(table.index):,} classes; " * (
         len(table.index) > MAX_DIAGRAMS
     )

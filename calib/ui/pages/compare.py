@@ -183,7 +183,8 @@ def recommendation(analysis: Analysis) -> None:
 def changes_and_panels(analysis: Analysis) -> None:
     left, right = st.columns([2, 3], gap="large")
     with left:
-        charts.chart(difference_chart(analysis, "log_loss"), "chart_forest")
+        drawn = difference_chart(analysis, "log_loss")
+        charts.chart(drawn, "chart_forest", widths=charts.ROWS_WIDTHS)
         frame.reading(DIFFERENCE, "the changes")
     with right, st.container(key="held_out", gap=None):
         st.markdown("### Reliability on held-out rows")
@@ -198,7 +199,8 @@ def panels(analysis: Analysis) -> None:
     st.caption(PANELS.format(band_meaning(curve)))
     with st.container(horizontal=True, key="before_after", gap=None):
         for key in analysis.ranked:
-            charts.chart(before_after_panel(analysis, key), f"chart_before_after_{key}")
+            drawn = before_after_panel(analysis, key)
+            charts.chart(drawn, f"chart_before_after_{key}", widths=charts.SMALL_PANEL_WIDTHS)
 
 
 def matrix_columns(
@@ -212,7 +214,8 @@ def matrix_columns(
 
 
 def matrix_forest(analysis: Analysis) -> None:
-    with charts.beside(matrix_difference_chart(analysis), "chart_matrix_forest", [2, 1]):
+    drawn, widths = matrix_difference_chart(analysis), charts.ROWS_WIDTHS
+    with charts.beside(drawn, "chart_matrix_forest", [2, 1], widths=widths):
         frame.reading(MATRIX_CHANGE, "the changes of all classes")
 
 

@@ -230,7 +230,8 @@ def forest(
     picture, sentences = st.columns([3, 2], gap="large")
     with picture:
         recommended = analysis.recommendation.method
-        charts.chart(slice_chart(gaps, recommended=recommended), "chart_slices")
+        drawn = slice_chart(gaps, recommended=recommended)
+        charts.chart(drawn, "chart_slices", widths=charts.ROWS_WIDTHS)
         if len(first) > MAX_IN_ORDER:
             st.caption(
                 f"The {MAX_IN_ORDER} slices with the largest gaps for their size, of "

@@ -1,0 +1,137 @@
+"""Every chart of every page is saved as PNG, SVG and CSV, and the files have what is drawn."""
+
+import io
+import re
+from html import unescape
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pandas as pd
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.browser.harness import by_key, open_static, settle, visit
+from tests.rare import common_first
+
+KINDS = ("PNG", "SVG", "CSV")
+# The number of points that Plotly drew of each curve, in all panels.
+DRAWN = """
+plot => {
+    const counts = {};
+    for (const {visible, name, x, fill} of plot._fullData) {
+        if (visible !== true || !x || (x.length === 1 && x[0] === null)) continue;
+        const n = fill === "toself" ? x.length / 2 : x.length;
+        counts[name] = (counts[name] ?? 0) + n;
+    }
+    return counts;
+}
+"""
+# Chromium refuses more than ten downloads in a second.
+PAUSE_MS = 120
+SVG_NAME = "{http://www.w3.org/2000/svg}"
+PAGES = {
+    "/": 1,
+    "/reliability": 1,
+    "/cumulative": 1,
+    "/slices": 2,
+    "/functions": 1,
+    "/compare": 7,
+    "/compare?ex=rounds": 1,
+    "/classes?ex=digits": 10,
+    "/decisions": 2,
+}
+
+
+def files(page: Page, buttons: Locator) -> dict[str, bytes]:
+    """What the three buttons save, by kind."""
+    saved = {}
+    for kind in KINDS:
+        button = buttons.filter(has_text=kind) if kind != "PNG" else buttons.first
+        with page.expect_download() as waiting:
+            button.click()
+        assert waiting.value.suggested_filename.endswith(f".{kind.lower()}")
+        saved[kind] = Path(waiting.value.path()).read_bytes()
+        page.wait_for_timeout(PAUSE_MS)
+    return saved
+
+
+def numbers(saved: dict[str, bytes]) -> pd.DataFrame:
+    """The rows of the CSV, after a look at both images."""
+    assert saved["PNG"].startswith(b"\x89PNG")
+    assert len(saved["PNG"]) > 3000
+    texts = [text.text for text in ElementTree.fromstring(saved["SVG"]).iter(f"{SVG_NAME}text")]
+    assert any(texts)
+    table = pd.read_csv(io.BytesIO(saved["CSV"]))
+    assert len(table) > 1
+    return table
+
+
+def shown_by_plotly(page: Page, chart: Locator) -> None:
+    chart.scroll_into_view_if_needed()
+    chart.hover()
+    buttons = chart.locator(".modebar-btn.words, .modebar-btn[data-title^='Download plot']")
+    expect(buttons).to_have_count(3)
+    table = numbers(files(page, buttons))
+    drawn = {unescape(re.sub("<[^>]*>", "", name)): n for name, n in chart.evaluate(DRAWN).items()}
+    rows = table.groupby("series").size().to_dict()
+    assert rows
+    assert {name: drawn.get(name) for name in rows} == rows
+
+
+def shown_as_svg(page: Page, chart: Locator) -> None:
+    chart.scroll_into_view_if_needed()
+    chart.hover()
+    buttons = chart.locator(".chart-buttons button")
+    expect(buttons).to_have_count(3)
+    table = numbers(files(page, buttons))
+    # Every marker is a row with an interval.
+    markers = chart.locator("svg.plot:visible svg :is(circle, path):has(title)").count()
+    ends = [name for name in table if name.endswith("_low")]
+    assert ends
+    assert markers
+    assert table[ends[0]].notna().sum() >= markers
+
+
+@pytest.mark.parametrize("path", common_first(list(PAGES), ["/", "/compare"]))
+def test_every_chart_is_saved_with_what_it_draws(page: Page, path: str):
+    visit(page, path)
+    open_static(page)
+    # Charts far below are drawn when they are scrolled to.
+    page.keyboard.press("End")
+    settle(page)
+    by_plotly, as_svg = page.locator(".js-plotly-plot").all(), page.locator(".saved").all()
+    assert len(by_plotly) + len(as_svg) >= PAGES[path]
+    for chart in by_plotly:
+        shown_by_plotly(page, chart)
+    for chart in as_svg:
+        shown_as_svg(page, chart)
+
+
+def test_buttons_are_quiet_until_a_hand_or_a_key_is_there_and_move_nothing(page: Page):
+    visit(page, "/compare")
+    chart = by_key(page, "chart_forest").locator(".saved")
+    buttons = chart.locator(".chart-buttons")
+    chart.scroll_into_view_if_needed()
+    page.mouse.move(0, 0)
+    before = chart.bounding_box()
+    assert opacity(buttons) == 0
+    chart.hover()
+    assert opacity(buttons) == 1
+    page.mouse.move(0, 0)
+    buttons.locator("button").first.focus()
+    assert opacity(buttons) == 1
+    assert chart.bounding_box() == before
+
+
+def test_on_touch_buttons_are_always_seen(browser: Browser, app_url: str):
+    with browser.new_context(base_url=app_url, has_touch=True, is_mobile=True) as touched:
+        phone = touched.new_page()
+        visit(phone, "/slices")
+        assert opacity(by_key(phone, "chart_slices").locator(".chart-buttons")) == 1
+        plot = by_key(phone, "chart_overlay").locator(".js-plotly-plot")
+        expect(plot.locator(".modebar-btn.words")).to_have_count(2)
+        assert opacity(plot.locator(".modebar")) == 1
+
+
+def opacity(shown: Locator) -> float:
+    return float(shown.evaluate("element => getComputedStyle(element).opacity"))
