@@ -28,9 +28,7 @@ BUTTONS = "".join(
     f'<button type="button" name="{name.lower()}" aria-label="Download as {name}">{name}</button>'
     for name in ("PNG", "SVG", "CSV")
 )
-
-
-# Widths in pixels of a small panel, and of one with a row per method or slice. More than one
+# Pixels of small panels, and of charts with a row per method or slice. There are several widths,
 # because text must keep its size: on a phone two small panels stand beside each other.
 SMALL_PANEL_WIDTHS, ROWS_WIDTHS = (165, 230), (340, 400, 470, 560, 670)
 

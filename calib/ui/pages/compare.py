@@ -186,7 +186,7 @@ def changes_and_panels(analysis: Analysis) -> None:
         drawn = difference_chart(analysis, "log_loss")
         charts.chart(drawn, "chart_forest", widths=charts.ROWS_WIDTHS)
         frame.reading(DIFFERENCE, "the changes")
-    with right, st.container(key="held_out", gap=None):
+    with right, st.container(key="held_out"):
         st.markdown("### Reliability on held-out rows")
         panels(analysis)
 
