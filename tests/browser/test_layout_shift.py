@@ -44,6 +44,7 @@ def shift_of(browser: Browser, url: str, path: str, width: int) -> float:
 
 
 PAGES = ["/", "/reliability", "/compare", "/data", "/slices", "/functions", "/reports"]
+PAGES += ["/compare?ex=digits", "/classes?ex=digits"]
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_a_link_restores_the_view_and_the_methods(page: Page):
     assert axis_title(page, "chart_reliability").startswith("Mean score of two")
     names = {trace.get("name") for trace in traces(page, "chart_reliability")}
     assert "Vector scaling" in names
-    expect(by_key(page, "reset_view")).to_be_visible()
+    open_menu(page, "settings")
     by_key(page, "reset_view").get_by_role("button").click()
     settle(page)
     assert axis_title(page, "chart_reliability").endswith("Top-label accuracy")
@@ -88,7 +88,9 @@ def test_a_view_that_these_classes_do_not_have_is_refused_in_words(page: Page):
 
 def press(page: Page, x: int, y: int) -> None:
     """Press the mouse within the table of classes: its cells are drawn, not elements."""
-    box = by_key(page, "table_classes").locator("canvas").first.bounding_box()
+    canvas = by_key(page, "table_classes").locator("canvas").first
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
     page.mouse.click(box["x"] + x, box["y"] + y)
 
 

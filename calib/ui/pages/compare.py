@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -27,7 +28,6 @@ from calib.text import (
     interval,
     joined,
     level,
-    noise_floor,
     number,
     plain,
     plural,
@@ -76,7 +76,10 @@ CLIPPING = """
 - The best bound is chosen on these same rows, so its loss is optimistic.
   [Lucena 2018](https://arxiv.org/abs/1809.07751), Figure 2.
 """
-MODELS_TABLE = "Uncalibrated → calibrated, out-of-fold. Small: intervals. ★ Best of all models."
+MODELS_TABLE = (
+    "Uncalibrated → calibrated, out-of-fold. Small: intervals and chance levels. "
+    "★ Best of all models."
+)
 # Two models do not show a course.
 MIN_MODELS_IN_CHART = 3
 BEFORE = "uncalibrated"
@@ -353,7 +356,8 @@ def _cells(comparison: ModelComparison, column: Column) -> dict[str, tuple[str, 
         for name, one in estimates.items():
             star = "\u00a0★" if name in best else ""
             values[name].append(number(one.value, column.digits) + star)
-            levels[name] += filter(None, [noise_floor(one, column.digits)])
+            if not math.isnan(one.noise_floor):
+                levels[name].append(number(one.noise_floor, column.digits))
     # Calibration that keeps the ranking keeps the AUC, which is then printed once.
     return {
         name: ("\u00a0→\u00a0".join(dict.fromkeys(values[name])), *_both(levels[name]))
@@ -363,9 +367,7 @@ def _cells(comparison: ModelComparison, column: Column) -> dict[str, tuple[str, 
 
 def _both(levels: list[str]) -> list[str]:
     """The chance levels before and after in one text. An empty one keeps the next below."""
-    first, *others = levels or [""]
-    text = " → ".join([first, *(one.removeprefix("chance level ") for one in others)])
-    return ["", text] if text else []
+    return ["", f"chance {' → '.join(levels)}"] if levels else []
 
 
 def _changes(comparison: ModelComparison, name: str) -> Iterator[tuple[str, ...]]:
