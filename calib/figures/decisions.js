@@ -24,6 +24,15 @@ export function lowestCost(best, costs) {
     return { cost: spent[at], threshold: best.threshold[at] };
 }
 
+// The numbers of the curves. The last threshold flags nobody and has no net benefit.
+export function csvOfCurves(methods, costs) {
+    const lines = methods.flatMap(({ label, curve, benefit }) => {
+        const spent = costsOf(curve, costs);
+        return Array.from(curve.threshold, (threshold, i) => [csvText(label), threshold, spent[i], benefit[i] ?? ""]);
+    });
+    return [["method", "threshold", "cost_per_row", "net_benefit"], ...lines].map(line => `${line.join(",")}\n`).join("");
+}
+
 // One panel whose lines are cut off at its ends.
 class ThresholdPanel extends Panel {
     constructor(parent, name, label) {
@@ -62,7 +71,15 @@ class Decisions {
         this.tell = tell;
         this.edit = 0;
         this.rule = element("p", { class: "rule" }, this.root);
-        this.table = element("table", {}, this.root);
+        const head = element("div", { class: "head" }, this.root);
+        this.table = element("table", {}, head);
+        saveButtons(this.root, head, () => ({
+            panels: Object.values(this.panels).map(panel => panel.svg),
+            methods: this.methods,
+            note: this.sentence,
+            table: csvOfCurves(this.methods, this.costs),
+            name: this.data.file,
+        }));
         const figures = element("div", { class: "figures" }, this.root);
         const moves = "Threshold. Arrow keys move it.";
         this.panels = {

@@ -427,23 +427,15 @@ class Explorer {
 
     // Buttons that save what is drawn, and one that fills the screen.
     tools() {
-        const bar = element("div", { class: "tools" }, this.controls.root);
-        const button = (text, title, work) => {
-            const made = element("button", { type: "button", title }, bar, text);
-            made.addEventListener("click", work);
-            return made;
-        };
-        for (const kind of ["png", "svg"]) {
-            button(kind.toUpperCase(), `Save the charts as ${kind.toUpperCase()}`, () => {
-                const drawings = Object.values(this.panels).map(panel => panel.svg);
-                const named = [...this.shown.map(key => this.data.methods[key]), ...this.linesDrawn];
-                const image = imageOf(this.root, drawings, named, this.note);
-                saveImage(kind, this.fileName, image);
-            });
-        }
-        button("CSV", "Save the numbers of the drawn bins", () => saved(csvOf(this.tables()), "text/csv", `${this.fileName}.csv`));
+        const bar = saveButtons(this.root, this.controls.root, () => ({
+            panels: Object.values(this.panels).map(panel => panel.svg),
+            methods: [...this.shown.map(key => this.data.methods[key]), ...this.linesDrawn],
+            note: this.note,
+            table: csvOf(this.tables()),
+            name: this.fileName,
+        }));
         if (!this.root.requestFullscreen) return;
-        const full = button("Full screen", "", () => (this.isFull ? document.exitFullscreen() : this.root.requestFullscreen()));
+        const full = toolButton(bar, "Full screen", "", () => (this.isFull ? document.exitFullscreen() : this.root.requestFullscreen()));
         this.root.addEventListener("fullscreenchange", () => {
             full.textContent = this.isFull ? "Exit full screen" : "Full screen";
             this.paint();

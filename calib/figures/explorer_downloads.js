@@ -69,6 +69,29 @@ function saveImage(kind, name, image) {
     picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(image.text)}`;
 }
 
+function toolButton(bar, text, title, work) {
+    const made = element("button", { type: "button", title }, bar, text);
+    made.addEventListener("click", work);
+    return made;
+}
+
+// A bar of buttons. `drawn` answers with the panels, their methods and note, the numbers as CSV, and
+// the name of the files.
+function saveButtons(root, parent, drawn) {
+    const bar = element("div", { class: "tools" }, parent);
+    for (const kind of ["png", "svg"]) {
+        toolButton(bar, kind.toUpperCase(), `Save the charts as ${kind.toUpperCase()}`, () => {
+            const { panels, methods, note, name } = drawn();
+            saveImage(kind, name, imageOf(root, panels, methods, note));
+        });
+    }
+    toolButton(bar, "CSV", "Save the drawn numbers", () => {
+        const { table, name } = drawn();
+        saved(table, "text/csv", `${name}.csv`);
+    });
+    return bar;
+}
+
 // A text that starts as a formula of a spreadsheet gets an apostrophe before it.
 const csvText = text => `"${(/^\s*[=+\-@|%]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
 

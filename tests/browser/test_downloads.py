@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from calib.loading.examples import EXAMPLES
 from tests.browser.harness import by_key, open_static, settle, visit
 from tests.rare import common_first
 
@@ -105,6 +106,30 @@ def test_every_chart_is_saved_with_what_it_draws(page: Page, path: str):
         shown_by_plotly(page, chart)
     for chart in as_svg:
         shown_as_svg(page, chart)
+
+
+def test_the_charts_that_follow_a_hand_are_saved_as_they_are(page: Page):
+    visit(page, "/decisions?fn=4")
+    live = by_key(page, "live_decisions").locator(".explorer")
+    live.hover()
+    saved = {}
+    for kind in KINDS:
+        with page.expect_download() as waiting:
+            live.get_by_role("button", name=kind, exact=True).click()
+        assert waiting.value.suggested_filename == f"decisions-naive_bayes.{kind.lower()}"
+        saved[kind] = Path(waiting.value.path()).read_bytes()
+    table = numbers(saved)
+    assert list(table.method.unique()) == ["Uncalibrated", "Logistic"]
+    rows = EXAMPLES["naive_bayes"].load()
+    own = table[table.method == "Uncalibrated"]
+    for at in (0.2, 0.5, 0.9):
+        line = own.iloc[(own.threshold - at).abs().argmin()]
+        flagged, positive = rows.scores >= line.threshold, rows.outcome == 1
+        cost = (4 * (~flagged & positive) + (flagged & ~positive)).mean()
+        assert line.cost_per_row == pytest.approx(cost, abs=1e-9)
+        odds = line.threshold / (1 - line.threshold)
+        benefit = (flagged & positive).mean() - odds * (flagged & ~positive).mean()
+        assert line.net_benefit == pytest.approx(benefit, abs=1e-9)
 
 
 def test_buttons_are_quiet_until_a_hand_or_a_key_is_there_and_move_nothing(page: Page):

@@ -361,7 +361,7 @@ def test_the_panel_beside_the_diagram_is_never_empty(page: Page):
     settle(page)
     low, high = map(float, address(page)["range"].split("~"))
     assert (low, high) == pytest.approx((curve.low_edge[worst], curve.high_edge[worst]))
-    heading = page.get_by_role("heading", name="Rows of a bin")
+    heading = page.get_by_role("heading", name="Rows of one bin")
     expect(heading).not_to_be_in_viewport()
     explorer(page).get_by_role("button", name="Its rows").click()
     expect(heading).to_be_in_viewport()

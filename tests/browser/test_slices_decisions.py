@@ -238,7 +238,7 @@ def test_the_panels_stand_beside_the_changes_and_below_the_table(page: Page):
     visit(page, "/compare")
     table = page.locator(".metric-table").bounding_box()
     forest = by_key(page, "chart_forest").bounding_box()
-    panels = by_key(page, "before_after").bounding_box()
+    panels = by_key(page, "held_out").bounding_box()
     assert forest["y"] >= table["y"] + table["height"]
     assert panels["x"] >= forest["x"] + forest["width"]
     assert abs(forest["y"] - panels["y"]) < 60

@@ -21,6 +21,7 @@ from calib.analysis.decisions import (
     expected_counts,
     net_benefit,
 )
+from calib.figures.chart import file_name
 from calib.figures.decisions import cost_chart, net_benefit_chart, worse_sentence
 from calib.figures.live_decisions import decisions_data, script, style
 from calib.numerics.estimate import Estimate
@@ -117,9 +118,7 @@ def body(
     if follows:
         follow_hand(session, analysis, decided, shown)
         captions = st.container()
-        static = st.expander(
-            "Static charts (PNG, SVG, CSV)", key="static_decisions", on_change="rerun"
-        )
+        static = st.expander("Static charts", key="static_decisions", on_change="rerun")
         if static.open:
             with static:
                 static_charts(session, analysis, decided, shown)
@@ -153,9 +152,10 @@ def follow_hand(
     data = session.memo(
         decisions_data, analysis.held_out, decided, shown, analysis.recommendation.method
     )
+    file = file_name("decisions", analysis.data.name)
     mount(
         key=LIVE_KEY,
-        data={**data, "answered": sent.get("edit", 0)},
+        data={**data, "file": file, "answered": sent.get("edit", 0)},
         default={"sent": None},
         on_sent_change=partial(take_answer, LIVE_KEY, partial(take_cost, session)),
     )

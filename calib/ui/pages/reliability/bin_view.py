@@ -15,7 +15,7 @@ from calib.data.predictions import Predictions, rows_of
 from calib.loading import InputError
 from calib.reports.render.files import to_csv
 from calib.scanning.connections import COUNTS_ONLY
-from calib.text import count, level, percent, plain, probability, signed, span
+from calib.text import count, level, percent, plain, points, span
 from calib.ui.controls.widgets import ask, control, download, take_answer
 from calib.ui.layout import tables
 from calib.ui.pages.reliability import chosen_bin
@@ -68,7 +68,7 @@ def _look_into(session: Session, analysis: Analysis, method: str, position: int 
 
 def show(session: Session, model: state.Model, shown: Sequence[str]) -> None:
     with st.container(key=state.key(KEY)):
-        st.markdown("### Rows of a bin")
+        st.markdown("### Rows of one bin")
     picked = chosen_bin.chosen(session, model.analysis, shown)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         _control(session, model.analysis, picked, shown)
@@ -145,7 +145,7 @@ def _control(session: Session, analysis: Analysis, picked: ChosenBin, shown: Seq
         options=range(len(curve.rows)),
         index=None,
         format_func=name,
-        placeholder=choices.NONE,
+        placeholder="Selected range" if picked.is_range else "Choose a bin",
     )
 
 
@@ -155,9 +155,9 @@ def _sentence(picked: ChosenBin, i: int) -> str:
     weighted = curve.weight[i] != curve.rows[i]
     rows = f" of weight, {count(curve.rows[i])} rows" if weighted else ""
     return (
-        f"**{positive} of {n}{rows} positive.** Mean score {probability(curve.mean_score[i])}, "
-        f"observed frequency {probability(curve.observed[i])} ({level(curve.confidence_level)} CI "
-        f"{probability(curve.low[i])} to {probability(curve.high[i])})."
+        f"**{positive} of {n}{rows} positive.** Mean score {percent(curve.mean_score[i])}, "
+        f"observed frequency {percent(curve.observed[i])} ({level(curve.confidence_level)} CI "
+        f"{percent(curve.low[i])} to {percent(curve.high[i])})."
     )
 
 
@@ -216,8 +216,8 @@ def _mix_table(mix: SliceMix) -> None:
                 "Slice": mix.names[i],
                 "In the bin": percent(mix.inside[i]),
                 "Elsewhere": percent(mix.outside[i]),
-                "Difference": signed(mix.difference[i], 3),
-                f"{at} CI": f"{signed(mix.low[i], 3)} to {signed(mix.high[i], 3)}",
+                "Difference (points)": points(mix.difference[i]),
+                f"{at} CI": f"{points(mix.low[i])} to {points(mix.high[i])}",
                 "Rows in the bin": int(mix.rows_inside[i]),
                 "Rows elsewhere": int(mix.rows_outside[i]),
             }

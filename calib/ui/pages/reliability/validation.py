@@ -47,10 +47,10 @@ BIN_HEAD: Sequence[tuple[str, str]] = (
 def show(session: Session, model: state.Model, shown: Sequence[str]) -> None:
     analysis = model.analysis
     tests = {key: results.bins_tested(session, analysis, key) for key in analysis.methods}
-    st.markdown("### All methods")
+    st.markdown("### Observed and expected positives of all rows")
     lines = [_total_line(analysis, one, tests[key]) for key, one in analysis.methods.items()]
     lines_table("in_total", "All methods", TOTAL_HEAD, lines)
-    st.markdown("### Bins")
+    st.markdown("### Observed and expected positives by bin")
     places = st.tabs([choices.method_label(key) for key in shown])
     for key, place in zip(shown, places, strict=True):
         with place:
