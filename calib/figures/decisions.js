@@ -202,7 +202,7 @@ class Decisions {
     }
 
     paintTable() {
-        this.rule.textContent = `${this.sentence} Change the costs or drag the line in a chart.`;
+        this.rule.textContent = `${this.sentence} Drag the line to change it.`;
         const { rows } = this.data, share = x => whole(rows * x);
         const heads = [`Of ${whole(rows)} rows`, "Flagged", "Missed positives", "False alarms", "Cost"];
         this.head.replaceChildren(...heads.map(text => element("th", { scope: "col" }, null, text)));

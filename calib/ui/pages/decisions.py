@@ -33,6 +33,7 @@ from calib.text import (
     plain,
     plural,
     score_percent,
+    signed,
     significant,
     with_interval,
 )
@@ -49,17 +50,15 @@ LIVE_KEY = "live_decisions"
 BY_COSTS, BY_CAPACITY = "Costs", "Capacity"
 # By the rule that decides: each explains what its chart draws.
 DOTS = {
-    "costs": "Dots: the lowest cost on these rows, chosen in hindsight and so optimistic. ",
-    "capacity": "Dots: as many rows are flagged as the capacity allows. ",
+    "costs": "Dots: the lowest cost on these rows, chosen in hindsight and so optimistic.",
+    "capacity": "Dots: as many rows are flagged as the capacity allows.",
 }
-NO_RANKING = (
-    "Costs do not rank methods: a calibrator that keeps the order of the scores reaches the same "
-    "decisions at another threshold."
-)
-BENEFIT_READING = (
-    "Net benefit per row: true positives minus false positives weighted by the odds t / (1 − t) of "
-    "the threshold t. Well calibrated scores are never worse than flagging all rows or nobody, "
-    "apart from chance ([Vickers and Elkin 2006](https://doi.org/10.1177/0272989X06295361))."
+NO_RANKING = "Costs do not rank methods."
+CHARTS_READING = (
+    "A calibrator that keeps the order of the scores reaches the same decisions at another "
+    "threshold. In the decision curve, well calibrated scores are never worse than flagging all "
+    "rows or nobody, apart from chance "
+    "([Vickers and Elkin 2006](https://doi.org/10.1177/0272989X06295361))."
 )
 # Meanings of the columns. The headings are short, so that all columns fit.
 HEAD = {
@@ -71,14 +70,13 @@ HEAD = {
     "True negatives": "Negative rows that are not flagged.",
     "Cost per row": "Mean cost of the errors.",
     "Change": "Cost minus that of the uncalibrated scores, paired by row, with its interval.",
-    "Net benefit": "See the decision curve above.",
+    "Net benefit": "True positives minus false positives weighted by the odds t / (1 − t) of the "
+    "threshold t, per row.",
     "Lowest cost on these rows": "And its threshold. It is chosen in hindsight, so it is "
     "optimistic.",
 }
-BANDS_READING = (
-    "If you sum probabilities (expected clicks, expected defaults), the sum should match the "
-    "observed count. Uncalibrated scores select the rows, so all methods have the same."
-)
+BANDS_SUM = "Sums of probabilities (expected clicks, defaults) should match the observed counts."
+BANDS_ROWS = "Uncalibrated scores select the rows, so that all methods have the same ones."
 
 
 def page() -> None:
@@ -126,8 +124,8 @@ def body(
         static_charts(session, analysis, decided, shown)
         captions = st.container()
     with captions:
-        reading = DOTS["costs" if costs.capacity is None else "capacity"] + NO_RANKING
-        frame.once("cost", lambda: st.caption(reading, help=BENEFIT_READING))
+        dots = DOTS["costs" if costs.capacity is None else "capacity"]
+        frame.once("cost", lambda: st.caption(f"{dots} {NO_RANKING}", help=CHARTS_READING))
         # The chart that follows a hand has the first sentence as its title.
         worse = [key for key in shown[1 if follows else 0 :] if benefit.shortfall(key).any()]
         if worse:
@@ -140,7 +138,7 @@ def body(
     bands = session.memo(expected_by_band, held_out, methods=shown, confidence_level=at)
     everything = session.memo(expected_counts, held_out, methods=shown, confidence_level=at)
     bands_table([*bands, counts, everything], shown, at)
-    frame.once("counts", lambda: st.caption(BANDS_READING))
+    frame.once("counts", lambda: st.caption(BANDS_SUM, help=BANDS_ROWS))
 
 
 def follow_hand(
@@ -291,22 +289,20 @@ def cost_sentence(decided: DecisionTable, shown: Sequence[str]) -> str:
     equal = costs.false_positive == costs.false_negative == 1.0
     before, *after = (decided.methods[key] for key in shown)
     rows = f"per {count(n_rows)} rows"
-    spent = [number(n_rows * decision.cost.value, 1) for decision in (before, *after)]
     if not after:
-        return f"{'Wrong decisions' if equal else 'Cost of errors'} {rows}: {spent[0]}."
+        spent = number(n_rows * before.cost.value, 1)
+        return f"{'Wrong decisions' if equal else 'Cost of errors'} {rows}: {spent}."
     change = after[0].change.scaled(n_rows)
-    made = f"{spent[1]} wrong decisions {rows}" if equal else f"a cost of {spent[1]} {rows}"
-    instead = "before and after" if spent[0] == spent[1] else f"instead of {spent[0]}"
-    return (
-        f"{_significance(change)}: {made} {instead} "
-        f"({level(decided.confidence_level)} CI of the change {interval(change, 1, sign=True)})."
-    )
+    size = signed(change.value, 1)
+    changed = f"{size} wrong decisions {rows}" if equal else f"cost {size} {rows}"
+    bounds = interval(change, 1, sign=True)
+    return f"{_judged_change(change)}: {changed} ({level(decided.confidence_level)} CI {bounds})."
 
 
-def _significance(change: Estimate) -> str:
+def _judged_change(change: Estimate) -> str:
     if change.high < 0.0:
         return "Significantly better"
-    return "Significantly worse" if change.low > 0.0 else "Not a significant difference"
+    return "Significantly worse" if change.low > 0.0 else "Not a significant change"
 
 
 def table(decided: DecisionTable, *, weighted: bool) -> None:
