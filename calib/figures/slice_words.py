@@ -62,18 +62,18 @@ def clearest(tests: SliceTests) -> BoolArray:
     return np.arange(len(tests)) == tests.order[0] if evidence.all() else evidence
 
 
-def strongest(tests: SliceTests, columns: Sequence[str]) -> str:
-    """The numbers of the slice with the strongest evidence, or "" if no slice has evidence."""
+def strongest(tests: SliceTests) -> str:
+    """The numbers of the slice that `miscalibrated` names, or "" if no slice has evidence."""
     if not tests.significant(SIGNIFICANCE).any():
         return ""
     i = int(tests.order[0])
     slope = Estimate(tests.slope[i], tests.slope_low[i], tests.slope_high[i])
     at = level(tests.confidence_level)
-    line = f"slope {number(slope.value, 2)} ({at} CI {interval(slope, 2)}), "
+    line = f"the slope is {number(slope.value, 2)} ({at} CI {interval(slope, 2)}), and "
     line = "" if math.isnan(slope.value) else line
     return (
-        f"{_slice_name(columns, tests.names[i])}: {line}{KS} {number(tests.ks[i])}, "
-        f"{p_value(tests.p_adjusted[i])} after Holm's correction."
+        f"There {line}the {KS} is {number(tests.ks[i])} ({p_value(tests.p_adjusted[i])} after "
+        "Holm's correction)."
     )
 
 

@@ -1,5 +1,7 @@
+from dataclasses import replace
 from html import unescape
 
+import numpy as np
 import pytest
 
 import calib
@@ -7,6 +9,7 @@ from calib.analysis import analyze
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
+from calib.loading.examples import EXAMPLES
 from calib.reports import Report, ReportError
 from calib.reports.render.blocks import Bullets, Drawing, Section, Table
 from calib.reports.render.sections import sections
@@ -95,6 +98,23 @@ def test_the_record_names_what_a_validator_asks_first(kept):
     assert dict(facts.items)["Reviewed by"] == "Bo"
     assert dict(facts.items)["Sign-off (name, date)"] == "Cy, 2 June 2026"
     assert reviewed.title == kept.title
+
+
+def test_the_record_of_an_example_of_many_classes():
+    """Its scores are held out, and the positive rows of a view are described by their class."""
+    rows = EXAMPLES["digits"].load()
+    report = Report.from_analysis(analyze(rows, {"methods": (), "view": "class:3"}))
+    facts, _, limitations = section(report, "Record").blocks
+    share = np.mean(rows.outcome == 3)
+    assert (
+        dict(facts.items)["Positive class"]
+        == f"rows whose true class is three ({share:.1%} of rows)"
+    )
+    assert report.held_out_declared == "yes"
+    assert "not confirmed" not in limitations.items[0]
+    own = replace(rows, origin=None)
+    other = Report.from_analysis(analyze(own, {"methods": (), "view": "class:3"}))
+    assert other.held_out_declared == "unknown"
 
 
 def test_the_record_says_which_limits_are_met(analysis):

@@ -47,7 +47,7 @@ def test_slices_of_slope_one_half_are_miscalibrated_without_a_gap(texts):
         order = np.argsort(x)
         walk = np.cumsum((y - expit(x))[order]) / len(y)
         assert tests.ks[i] == pytest.approx(np.abs(walk).max())
-    texts(f"{miscalibrated(tests, ['site'])} {strongest(tests, ['site'])} {with_gaps(gaps)}")
+    texts(f"{miscalibrated(tests, ['site'])} {strongest(tests)} {with_gaps(gaps)}")
 
 
 def test_the_p_value_is_the_smallest_of_the_verdict_after_both_corrections():
@@ -126,7 +126,7 @@ def test_calibrated_slices_are_no_finding(texts):
     view = calib.Predictions.from_arrays(y, P).view()
     tests = slice_tests(view, view.score, CUT)
     texts(f"{miscalibrated(tests, ['site'])} {with_gaps(slice_gaps(view, view.score, CUT))}")
-    assert strongest(tests, ["site"]) == ""
+    assert strongest(tests) == ""
 
 
 @pytest.mark.parametrize("weighted", [False, True])

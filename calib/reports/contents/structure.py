@@ -225,4 +225,4 @@ def written_setting(value: object) -> str:
     """
     if value is None:
         return "automatic"
-    return ", ".join(value) if isinstance(value, tuple) else str(value)
+    return (", ".join(value) or "none") if isinstance(value, tuple) else str(value)

@@ -30,15 +30,15 @@ from calib.text import count, formula, level, percent, probability, signed, sign
 
 MAX_PRINTED_KNOTS = 24
 GRADE_MEANINGS = {
-    "guarded": "It is a guarded report: every cell and every slice holds at least ten rows, and "
-    "numbers are compared with what these cells allow. Numbers that depend on single rows, such as "
-    "fitted calibrators, cannot be verified; calib verify counts them.",
+    "guarded": "It is a guarded report: every cell and every slice has at least ten rows, and "
+    "numbers are compared as far as these cells allow. Numbers that depend on single rows, such as "
+    "fitted calibrators, cannot be checked; calib verify counts them.",
     "exact": "It is an exact report: every distinct score and its outcomes can be read from that "
     "file, and each number is recomputed to the last bit.",
 }
 DECLARED = {
-    "yes": "Yes, declared by the author: the model was not trained on these rows",
-    "no": "No, declared by the author: the model was trained on these rows",
+    "yes": "Yes (declared by the author): the model was not trained on these rows",
+    "no": "No (declared by the author): the model was trained on these rows",
     "unknown": "Not declared",
 }
 
@@ -195,7 +195,7 @@ def verification(report: Contents) -> Section:
     blocks: list[Block] = [
         Paragraph(
             "calib verify report.json recomputes the numbers from the counts that the JSON file of "
-            f"this report carries. {GRADE_MEANINGS[evidence.grade]}"
+            f"this report contains. {GRADE_MEANINGS[evidence.grade]}"
         )
     ]
     if evidence.needs_rows:

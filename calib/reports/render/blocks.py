@@ -266,11 +266,13 @@ class Answer:
     def markdown(self) -> str:
         analysis = self.analysis
         sentences = (analysis.verdict.sentence, analysis.recommendation.sentence)
+        plainly = answer.in_plain_words(analysis)
+        details = (plainly, self.reasons, self.caveat, self.undrawn)
         return "\n\n".join(
             [
                 "## Verdict",
                 *(Paragraph(sentence, lead=True).markdown() for sentence in sentences),
-                *map(in_markdown, filter(None, (self.reasons, self.caveat, self.undrawn))),
+                *map(in_markdown, filter(None, details)),
                 *([Drawing(self.chart).markdown()] if self.chart else []),
             ]
         )

@@ -66,7 +66,7 @@ def _reasons_shown(report: Contents, shown: Iterable[str]) -> tuple[Block, ...]:
 def _slices_found(report: Contents, part: SlicePart) -> str:
     lines = [
         f"{report.analysis.methods[key].label}: {miscalibrated(tests, part.columns)} "
-        f"{strongest(tests, part.columns)} {with_gaps(part.gaps[key])}".replace("  ", " ")
+        f"{strongest(tests)} {with_gaps(part.gaps[key])}".replace("  ", " ")
         for key, tests in part.tests.items()
     ]
     return f"By {' and '.join(part.columns)}. {' '.join(lines)}"
