@@ -28,7 +28,7 @@ BUCKETS = 10
 METHODS = {
     "uncalibrated": ("Uncalibrated", True),
     "prior_shift": ("Inverse weights", True),
-    "platt": ("Platt", True),
+    "platt": ("Platt scaling (on scores)", True),
     "isotonic": ("Isotonic", False),
     "ispline": ("I-spline", True),
     "pwl": ("Piecewise linear", False),

@@ -53,7 +53,8 @@ def page() -> None:
                 st.markdown(f":material/check: {sentence}")
     if not upload.counted:
         st.markdown("### First rows")
-        mapping.preview(session)
+        with st.container(key="first_rows"):
+            mapping.preview(session)
     st.markdown("### Other data")
     uploaders.uploaders(session)
     uploaders.remove_test(session)
@@ -84,18 +85,19 @@ def example(session: Session) -> None:
     views = {name: model.view(session.settings.view) for name, model in models.items()}
     other_example(session)
     st.markdown(shown.story)
-    st.dataframe(
-        {
-            rows.outcome_name: next(iter(views.values())).outcome[:N_FIRST_ROWS].astype(int),
-            # All models of an example have scored the same rows.
-            **{
-                rows.score_name if len(models) == 1 else name: view.score[:N_FIRST_ROWS]
-                for name, view in views.items()
+    with st.container(key="first_rows"):
+        st.dataframe(
+            {
+                rows.outcome_name: next(iter(views.values())).outcome[:N_FIRST_ROWS].astype(int),
+                # All models of an example have scored the same rows.
+                **{
+                    rows.score_name if len(models) == 1 else name: view.score[:N_FIRST_ROWS]
+                    for name, view in views.items()
+                },
             },
-        },
-        hide_index=True,
-        key="preview",
-        width="content",
-        alt="The first rows of the example.",
-    )
+            hide_index=True,
+            key="preview",
+            width="content",
+            alt="The first rows of the example.",
+        )
     st.caption(f"The first {N_FIRST_ROWS} of {len(rows):,} rows.")
