@@ -136,8 +136,12 @@ OPERABLE = """
 """
 PANELS = """
 plots => plots.map(plot => {
-    const {x, y} = plot.getBoundingClientRect(), {xaxis, yaxis} = plot._fullLayout;
-    return {x, y, width: xaxis._length, height: yaxis._length};
+    const {x, y, width} = plot.getBoundingClientRect(), panel = plot.querySelector("svg");
+    const scale = width / plot.getAttribute("width");
+    return {
+        x, y, right: x + width,
+        width: scale * panel.getAttribute("width"), height: scale * panel.getAttribute("height"),
+    };
 })
 """
 
@@ -259,13 +263,14 @@ def test_the_keyboard_reaches_every_control(shown: Page):
 
 @on([PHONE], ["/compare"], "/compare")
 def test_on_a_phone_panels_stand_two_by_two_and_are_square(shown: Page):
-    panels = by_key(shown, "before_after").locator(".js-plotly-plot").evaluate_all(PANELS)
+    panels = by_key(shown, "before_after").locator(".plot").evaluate_all(PANELS)
     assert len(panels) == 6
     assert len({round(panel["x"]) for panel in panels}) == 2
     assert len({round(panel["y"]) for panel in panels}) == 3
     for panel in panels:
         assert panel["width"] == pytest.approx(panel["height"], abs=1)
         assert panel["width"] >= 120
+        assert panel["right"] <= PHONE[0]
 
 
 @on([PHONE], ["/compare", "/compare?ex=digits"], "/compare")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -105,12 +105,12 @@ def metric_table(
     methods: Sequence[str],
     marked: str,
     hints: Mapping[str, str],
-    buttons: Mapping[str, str],
+    buttons: Collection[str],
 ) -> str | None:
     """One row per method; returns the one whose button was pressed.
 
-    `hints` and the labels of `buttons` are by method. A page with several tables gives each a
-    different name.
+    `hints` are by method, and `buttons` are the methods with code. A page with several tables gives
+    each a different name.
     """
     head = [("Method", ""), *((column.label, column.help) for column in columns)]
     lines = [
@@ -121,7 +121,7 @@ def metric_table(
             ],
             marked=key == marked,
             hint=hints[key],
-            button=(key, buttons[key]) if key in buttons else ("", ""),
+            button=key if key in buttons else "",
         )
         for key in methods
     ]
@@ -141,7 +141,7 @@ class Line:
     cells: Sequence[Sequence[str]]
     marked: bool = False
     hint: str = ""
-    button: tuple[str, str] = ("", "")  # The table returns the first one if the button is pressed.
+    button: str = ""  # The table returns it if the button of the row is pressed.
 
 
 def lines_table(
@@ -186,9 +186,10 @@ def _cell(line: Line, i: int, n_text: int) -> str:
     below = "".join(f"<small>{text}</small>" for text in small)
     if i > 0:
         return f"<td{_text(i, n_text)}>{value}{below}</td>"
-    chosen, label = map(escape, line.button)
-    if chosen:
-        below = f'<div>{below}<button type=button name=row value="{chosen}">{label}</button></div>'
+    if chosen := escape(line.button):
+        # A screen reader lists the buttons without their rows.
+        about = f'name=row value="{chosen}" aria-label="Get code of {value}"'
+        below = f"<div>{below}<button type=button {about}>Get code</button></div>"
     hint = f' title="{escape(line.hint)}"' if line.hint else ""
     return f"<th scope=row{hint}>{value}{below}</th>"
 

@@ -162,7 +162,7 @@ def chosen_columns(
 
 def table(session: Session, model: state.Model, name: str, columns: Sequence[MetricColumn]) -> None:
     analysis = model.analysis
-    buttons = {key: f"Get {CALIBRATORS[key].name}" for key in use_calibrator.fitted(model.analysis)}
+    buttons = use_calibrator.fitted(model.analysis)
     about = "Metrics" if name == "metrics" else "Metrics of all classes"
     matrix = analysis.multiclass is not None
     hints = {key: CALIBRATORS[key].words(matrix=matrix)[1] for key in analysis.ranked}
