@@ -105,3 +105,10 @@ def test_the_menu_has_no_entry_that_is_not_ours(page: Page):
     page.reload()
     settle(page)
     assert page.evaluate(ground) == "rgb(20, 24, 29)"
+
+
+def test_a_link_opens_an_entry_of_methods_below_the_header(page: Page):
+    visit(page, "/methods#venn-abers")
+    (entry,) = page.locator(".glossary details[open]").all()
+    assert entry.inner_text().startswith("Venn-Abers")
+    assert 48 <= entry.bounding_box()["y"] < 100

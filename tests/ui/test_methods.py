@@ -37,6 +37,14 @@ def test_every_registered_metric_and_calibrator_is_there_once():
     assert len(codes) == len(set(codes))
 
 
+def test_every_entry_has_an_address_of_its_own():
+    groups = metric_entries() | calibrator_entries() | {"Terms": TERMS}
+    html = "".join(entry.html(is_open=False) for group in groups.values() for entry in group)
+    ids = re.findall(r'<details id="([^"]*)"', html)
+    assert len(set(ids)) == len(ids) == sum(map(len, groups.values()))
+    assert {"ece", "venn-abers", "brier-skill-score", "o-e-ratio"} <= set(ids)
+
+
 @pytest.mark.parametrize("key", METRICS)
 def test_a_metric_is_told_with_meaning_range_direction_convention_and_source(key):
     metric = METRICS[key]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
@@ -43,14 +44,15 @@ class Entry:
 
     def html(self, *, is_open: bool) -> str:
         """The name and its meaning in a line, which opens the rest."""
-        name = escape(self.name.replace(" - ", " − "))
+        name, anchor = escape(self.name.replace(" - ", " − ")), re.sub(r"\W+", "-", self.name)
         aliases = f"Also: {self.aliases}." if self.aliases else ""
         facts = f"{self.facts}." if self.facts else ""
         more = [escape(facts), escape(aliases), linked(self.source)]
         more += [f"<code>{escape(self.code)}</code>"]
         lines = "".join(f"<p>{line}</p>" for line in filter(None, more))
         return (
-            f"<details{' open' if is_open else ''}><summary><strong>{name}</strong> "
+            f'<details id="{anchor.strip("-").lower()}"{" open" if is_open else ""}>'
+            f"<summary><strong>{name}</strong> "
             f"<span>{escape(self.text)}</span></summary>{lines}</details>"
         )
 

@@ -50,6 +50,12 @@ INTERVALS = """
 - All random numbers are seeded: the same data and settings give the same numbers.
 """
 
+# A link such as /methods#ece opens that entry, which a browser cannot do before it is drawn.
+OPEN_LINKED = """{
+    const linked = document.getElementById(location.hash.slice(1));
+    if (linked?.matches(".glossary details")) { linked.open = true; linked.scrollIntoView(); }
+}"""
+
 
 def page() -> None:
     session = frame.begin("Methods")
@@ -86,4 +92,5 @@ def glossary(groups: Mapping[str, Iterable[Entry]], *, is_open: bool) -> None:
         for title, entries in groups.items()
     ]
     # One element arrives whole, and nothing in it moves.
-    st.html(f'<div class="glossary">{"".join(parts)}</div>')
+    html = f'<div class="glossary">{"".join(parts)}</div><script>{OPEN_LINKED}</script>'
+    st.html(html, unsafe_allow_javascript=True)
