@@ -640,15 +640,16 @@ class Explorer {
 
     // Lines without bins, with their bands. Dots are then not joined.
     paintLines() {
-        const { x, y } = placesOf(this.panels.diagram);
+        const { x, y } = placesOf(this.panels.diagram), { linesDrawn } = this;
+        if (!linesDrawn.length && !this.rates.firstChild) return;
         this.rates.replaceChildren();
-        for (const { color, dash, score, observed, low, high } of this.linesDrawn) {
+        for (const { color, dash, score, observed, low, high } of linesDrawn) {
             const [places, ...curves] = [score, observed, low, high].map(decode);
             const [middle, lower, upper] = curves.map(curve => Array.from(curve, (value, i) => [x(places[i]), y(value)]));
             shape("path", { d: `${line([...lower, ...upper.toReversed()])}z`, fill: color, "fill-opacity": 0.16 }, this.rates);
             shape("path", { class: "line rate", d: line(middle), fill: "none", stroke: color, "stroke-dasharray": dash }, this.rates);
         }
-        this.panels.diagram.svg.classList.toggle("with-lines", this.linesDrawn.length > 0);
+        this.panels.diagram.svg.classList.toggle("with-lines", linesDrawn.length > 0);
     }
 
     // The server computes a line after it is chosen. It is that of the first method.

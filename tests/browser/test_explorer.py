@@ -348,6 +348,43 @@ def test_axes_layers_and_methods_are_chosen_in_it(page: Page):
     assert panel(page, "diagram").locator("path.line").count() == 1
 
 
+@rare
+@pytest.mark.parametrize(
+    ("label", "in_address"),
+    [
+        ("Uniform", {"by": "uniform"}),
+        ("Automatic", {"auto": "1"}),
+        ("Log-odds", {"axis": "logit"}),
+        ("Beta", {"show": "uncalibrated.logistic.beta"}),
+        ("Intervals", {"hide": "intervals"}),
+        ("Consistency band", {"hide": "band"}),
+        ("Simultaneous", {"band": "simultaneous"}),
+        ("CORP line", {"line": "corp"}),
+        ("Smooth line", {"line": "smooth"}),
+    ],
+)
+def test_the_last_of_200_fast_clicks_wins_and_nothing_scrolls(
+    page: Page, label: str, in_address: dict[str, str]
+):
+    visit(page, "/reliability")
+    main = page.get_by_test_id("stMain")
+    main.evaluate("main => main.scrollTo(0, 40)")
+    control = explorer(page).get_by_label(label, exact=True)
+    first = {"Uniform": "Quantile", "Log-odds": "Linear"}.get(label, label)
+    other = explorer(page).get_by_label(first, exact=True)
+    was = control.is_checked()
+    places = [size_of(other), size_of(control)]
+    for step in range(199 if first == label else 200):
+        box = places[step % 2]
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    settle(page)
+    page.wait_for_timeout(400)
+    settle(page)
+    assert control.is_checked() != was
+    assert {name: address(page).get(name) for name in in_address} == in_address
+    assert main.evaluate("main => main.scrollTop") == 40
+
+
 def test_the_panel_beside_the_diagram_is_never_empty(page: Page):
     visit(page, "/reliability")
     curve = calib.analyze(EXAMPLE).uncalibrated.reliability
