@@ -215,7 +215,11 @@ def test_folds_and_seed_can_be_changed_where_their_effect_is_said(page: Page):
     slider.press("ArrowLeft")
     settle(page)
     assert address(page)["folds"] == "4"
-    expect(page.get_by_text("Metrics use 4-fold cross-fitting").first).to_be_visible()
+    page.keyboard.press("Escape")
+    # The line below the table explains the folds where it is pointed at.
+    line = page.get_by_test_id("stCaptionContainer").filter(has_text="Held-out rows")
+    line.locator("..").get_by_test_id("stTooltipIcon").hover()
+    expect(page.get_by_text("Metrics use 4-fold cross-fitting")).to_be_visible()
 
 
 def test_the_script_of_charts_arrives_after_overview_for_the_next_page(
