@@ -10,6 +10,10 @@ const decoded = columns => Object.fromEntries(Object.entries(columns).map(([name
 export const costsOf = ({ missed, false_alarms: alarms }, { miss, alarm }) =>
     missed.map((share, i) => miss * share + alarm * alarms[i]);
 
+// Halves are rounded as Python rounds them, because the answer above shows the same numbers.
+export const rowsIn = (rows, share) => Number((rows * share).toFixed(6))
+    .toLocaleString("en-US", { maximumFractionDigits: 0, roundingMode: "halfEven" });
+
 export function readMethod({ curve, stops, best, benefit }) {
     return { curve: decoded(curve), stops: decoded(stops), best: decoded(best), benefit: decode(benefit) };
 }
@@ -203,7 +207,7 @@ class Decisions {
 
     paintTable() {
         this.rule.textContent = `${this.sentence} Drag the line to change it.`;
-        const { rows } = this.data, share = x => whole(rows * x);
+        const { rows } = this.data, share = x => rowsIn(rows, x);
         const heads = [`Of ${whole(rows)} rows`, "Flagged", "Missed positives", "False alarms", "Cost"];
         this.head.replaceChildren(...heads.map(text => element("th", { scope: "col" }, null, text)));
         for (const { stops, cells } of this.methods) {

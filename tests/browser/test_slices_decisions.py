@@ -9,6 +9,7 @@ from calib.crossfit.fitting import cross_fit
 from calib.crossfit.settings import Settings
 from calib.figures.live_decisions import decisions_data, script
 from calib.loading.examples import EXAMPLES
+from calib.text import number
 from tests.browser.actions import go, upload
 from tests.browser.harness import by_key, settle, traces, visit
 from tests.browser.test_explorer import IN_MODULE
@@ -85,6 +86,15 @@ def test_the_browser_finds_the_costs_that_python_finds(page: Page, name: str):
         for (cost, lowest), decision in zip(found, table.methods.values(), strict=True):
             assert cost == pytest.approx(decision.cost.value, abs=1e-12)
             assert lowest == pytest.approx(decision.hindsight_cost, abs=1e-12)
+
+
+def test_the_browser_rounds_halves_like_python(page: Page):
+    # 265 of 2,000 rows are 132.5 of 1,000.
+    shares = [rows / 2000 for rows in range(2001)]
+    found = page.evaluate(IN_MODULE, [script(), "(m, x) => x.map(s => m.rowsIn(1000, s))", shares])
+    assert found == [number(round(1000 * share, 6), 0) for share in shares]
+    assert "133" in found
+    assert found[265] == "132"
 
 
 def test_a_hand_on_the_threshold_moves_costs_and_numbers_without_the_server(page: Page):

@@ -267,7 +267,8 @@ def headline(decided: DecisionTable, shown: Sequence[str], *, weighted: bool) ->
 
 def _flagged_and_missed(decision: Decision, n_rows: int) -> tuple[str, str]:
     shares = (decision.flagged_share, decision.missed_share)
-    flagged, missed = (number(n_rows * share, 0) for share in shares)
+    # An error of rounding must not decide how a half is rounded.
+    flagged, missed = (number(round(n_rows * share, 6), 0) for share in shares)
     return flagged, missed
 
 
