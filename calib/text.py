@@ -59,9 +59,14 @@ def _written(value: float, form: str) -> str:
     return MINUS + text[1:] if text.startswith("-") else text
 
 
+def rounded(value: float, digits: int) -> float:
+    """The number with this many significant digits."""
+    return float(f"{value:.{digits}g}")
+
+
 def significant(value: float, digits: int = 3) -> str:
     """A number in significant digits; very small and very large ones as powers of ten."""
-    text = _written(float(f"{value:.{digits}g}"), ",.15g")
+    text = _written(rounded(value, digits), ",.15g")
     return re.sub(r"e(-?)\+?0*", r"e\1", text)
 
 

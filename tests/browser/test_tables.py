@@ -29,7 +29,7 @@ def test_a_table_is_copied_and_saved_with_exact_numbers(page: Page):
 
 def test_a_row_opens_the_dialog_with_its_calibrator(page: Page):
     visit(page, "/compare?m=uncalibrated.platt.beta")
-    page.get_by_role("button", name="Get code of Platt scaling").focus()
+    page.get_by_role("button", name="Get Platt").focus()
     page.keyboard.press("Enter")
     settle(page)
     dialog = page.get_by_role("dialog")

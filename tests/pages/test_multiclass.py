@@ -74,6 +74,8 @@ def test_the_view_is_chosen_by_kind_and_by_name(texts):
 
 def test_a_slice_of_a_matrix_is_calibrated_apart_as_a_whole(texts):
     app = go(start(ex="digits", m="uncalibrated.temperature"), "slices")
+    # A calibrator of one slice is fitted when a slice is chosen.
+    control(app, "selectbox", "apart").select_index(0).run()
     (sentence,) = [each.value for each in app.markdown if "separate calibrator" in each.value]
     assert "predicted correctly" in sentence
     texts.shown(sentence)

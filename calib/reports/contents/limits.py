@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from calib.analysis import Analysis
-from calib.text import significant
+from calib.text import rounded, significant
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +86,8 @@ class Finding:
         met, exceeded = ("at most", "above") if self.at_most else ("at least", "below")
         relation = f"is {met if self.is_met else exceeded} {significant(self.bound, 6)}"
         # A value that rounding would move to the other side of the bound is printed in full.
-        rounded = Finding(self.label, float(f"{self.value:.6g}"), self.bound, self.at_most)
-        shown = significant(self.value, 6) if rounded.is_met == self.is_met else repr(self.value)
+        nearby = Finding(self.label, rounded(self.value, 6), self.bound, self.at_most)
+        shown = significant(self.value, 6) if nearby.is_met == self.is_met else repr(self.value)
         sentence = f"{self.label} {shown} {relation}"
         if self.is_met or math.isnan(self.noise_floor):
             return sentence

@@ -13,6 +13,7 @@ import pandas as pd
 import streamlit as st
 
 from calib.analysis import Column, MethodResult
+from calib.calibrators import CALIBRATORS
 from calib.crossfit.matrix_comparison import MulticlassResult
 from calib.numerics.estimate import Estimate
 from calib.text import interval, number, signed
@@ -186,10 +187,11 @@ def _cell(line: Line, i: int, n_text: int) -> str:
     below = "".join(f"<small>{text}</small>" for text in small)
     if i > 0:
         return f"<td{_text(i, n_text)}>{value}{below}</td>"
-    if chosen := escape(line.button):
-        # A screen reader lists the buttons without their rows.
-        about = f'name=row value="{chosen}" aria-label="Get code of {value}"'
-        below = f"<div>{below}<button type=button {about}>Get code</button></div>"
+    if line.button:
+        # The names of some rows are too long for a button.
+        label = f"Get {CALIBRATORS[line.button].label}"
+        about = f'name=row value="{escape(line.button)}"'
+        below = f"<div>{below}<button type=button {about}>{escape(label)}</button></div>"
     hint = f' title="{escape(line.hint)}"' if line.hint else ""
     return f"<th scope=row{hint}>{value}{below}</th>"
 
