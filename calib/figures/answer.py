@@ -184,25 +184,34 @@ def recommended(analysis: Analysis) -> str:
 def _loss_name(analysis: Analysis) -> str:
     loss = "log loss" if analysis.multiclass is None else "multiclass log loss"
     if analysis.data.protocol == "test rows":
-        return f"held-out {loss}"
+        return f"held-out {loss}, lower is better"
     n_folds = analysis.data.named_folds or analysis.settings.n_folds
-    return f"out-of-fold {loss} ({n_folds} folds)"
+    return f"out-of-fold {loss} ({n_folds} folds), lower is better"
 
 
 def in_plain_words(analysis: Analysis) -> str:
-    """The result where the uncalibrated scores are worst, and at the same score after it."""
+    """What the calibrator does to the scores that are worst; for a matrix, to their mean."""
     result = advised(analysis)
     if result is None:
         return ""
-    before, after = analysis.uncalibrated.reliability, result.reliability
-    worst = before.worst
-    same = int(np.abs(after.mean_score - before.mean_score[worst]).argmin())
+    before, function = analysis.uncalibrated.reliability, result.function
     positive = view_words(analysis.settings.view).positive
-    stated, observed = text.percents(before.mean_score[worst], before.observed[worst], digits=0)
-    then = text.percents(after.mean_score[same], after.observed[same], digits=0, distinct=False)
+    if not function.has_curve:
+        # Another class may have the highest score after it, so the outcomes are compared as well.
+        names, data, curve = _averages(analysis), analysis.data, result.cumulative
+        old = text.percent(data.mean_score), text.percent(data.base_rate)
+        new = [
+            text.percent(float(sums[-1]))
+            for sums in (curve.cumulative_score, curve.cumulative_outcome)
+        ]
+        first, second = (f"{name} {a} → {b}" for name, a, b in zip(names, old, new, strict=True))
+        return f"{first}, {second}."
+    score = before.mean_score[before.worst]
+    calibrated = float(np.interp(score, function.score, function.calibrated))
+    stated, observed = text.percents(score, before.observed[before.worst], digits=0)
     return (
-        f"Before: of rows predicted near {stated}, {observed} {positive}. After: of rows predicted "
-        f"near {then[0]}, {then[1]} {positive.partition(' ')[0]}."
+        f"Of rows predicted near {stated}, {observed} {positive}; {result.label} predicts "
+        f"{text.percent(calibrated, 0)} for them."
     )
 
 

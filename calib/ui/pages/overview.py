@@ -106,7 +106,7 @@ def slices_finding(session: Session, model: state.Model) -> str:
     counts = [int(one.significant().sum()) for one in tests.values()]
     after = f", {counts[1]:,} after calibration" if len(counts) > 1 else ""
     total = len(tests["uncalibrated"].names)
-    return f"{counts[0]:,} of {total:,} slices by {column} are miscalibrated{after}"
+    return f"{counts[0]:,} of {total:,} slices by the column {column} are miscalibrated{after}"
 
 
 def bins_finding(session: Session, analysis: LiveAnalysis) -> str:
