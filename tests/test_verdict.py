@@ -32,7 +32,7 @@ from calib.numerics.estimate import Estimate
 from calib.numerics.intervals import holm
 from calib.reports.render.sections import TEST_NAMES
 from calib.text import p_value
-from calib.ui.pages.classes import summary
+from calib.ui.pages.classes import finding
 from calib.ui.pages.cumulative import test_lines as lines_of
 from calib.ui.session.results import classwise as adjusted_table
 from tests.rare import common_first
@@ -770,7 +770,7 @@ def test_classes_of_a_matrix_count_although_its_top_label_is_calibrated(texts):
     assert f"{n} of 3 classes are significantly miscalibrated." in verdict.finding
     # The page of the classes counts the same classes.
     table = adjusted_table(classes, analysis, "uncalibrated")
-    assert f"{n} of 3 classes are" in summary(table, "uncalibrated")
+    assert f"{n} of 3 classes are" in finding(table, "uncalibrated")
     assert (
         f"class {table.class_name[int((table.p_adjusted < 0.05).argmax())]}: " in verdict.evidence
     )

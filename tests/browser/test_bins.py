@@ -16,7 +16,7 @@ from tests.rare import rare
 
 EXAMPLE = EXAMPLES["naive_bayes"].load()
 SAID = re.compile(
-    r"([\d,]+) of ([\d,]+) positive\. Mean score ([\d.]+), observed frequency ([\d.]+)"
+    r"([\d,]+) of ([\d,]+) positive\. Mean score ([\d.]+)%, observed frequency ([\d.]+)%"
 )
 
 
@@ -39,7 +39,7 @@ def said(page: Page) -> tuple[int, int, float, float]:
     found = SAID.search(page.get_by_text(SAID).inner_text())
     assert found is not None
     positive, n, mean, observed = (part.replace(",", "") for part in found.groups())
-    return int(positive), int(n), float(mean), float(observed)
+    return int(positive), int(n), float(mean) / 100, float(observed) / 100
 
 
 def chosen(page: Page) -> dict[str, str]:

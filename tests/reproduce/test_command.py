@@ -8,7 +8,7 @@ import pytest
 from sklearn import datasets
 
 from benchmarks.reproduce import __main__ as command
-from benchmarks.reproduce import ece_blog, pictures, sources
+from benchmarks.reproduce import ece_blog, sources
 from benchmarks.reproduce.published import NO_VALUE, Absent, Measured, Published, Study, load, save
 
 
@@ -45,16 +45,6 @@ def test_a_number_too_far_off_is_said_and_fails(elsewhere, capsys, texts):
     (elsewhere / "reproductions").mkdir()
     assert command.reproduce(study(measure)) == 1
     texts.shown(capsys.readouterr().out)
-
-
-def test_no_browser_is_said_and_the_numbers_stay(elsewhere, monkeypatch, capsys, texts):
-    monkeypatch.setattr(pictures, "missing", lambda: "Images need a Chrome.")
-    assert command.main(["ece_blog"]) == 0
-    texts.shown(capsys.readouterr().out)
-    page = (elsewhere / "reproductions.md").read_text()
-    assert "| binary | 0.241 | 0.2410 |" in page
-    assert "![" not in page
-    texts.shown(page)
 
 
 def test_an_unknown_paper_gets_a_sentence(capsys, texts):

@@ -166,6 +166,7 @@ def _counted(
     # The rows and their weights are those of every method.
     rows = next(iter(views.values()))
     weight = np.bincount(band, rows.weights, minlength=len(ends))
+    positive = np.bincount(band, rows.weights * rows.outcome, minlength=len(ends))
     gaps = {
         key: slice_gaps(view, view.score, slicing, confidence_level=confidence_level)
         for key, view in views.items()
@@ -179,7 +180,7 @@ def _counted(
             high,
             rows=int(first.rows[i]),
             weight=total,
-            observed=total * float(first.observed[i]),
+            observed=float(positive[number]),
             expected={key: total * float(part.mean_score[i]) for key, part in gaps.items()},
             excess={
                 key: Estimate(
