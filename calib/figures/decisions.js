@@ -2,6 +2,10 @@
 // moves the threshold, and with it the ratio of the costs. Python joins it to the explorer's files.
 
 const COST_HEIGHT = 340, PANEL_GAP = 32, TWO_PANELS = 720, LABEL_GAP = 16;
+// The handle at the top of the threshold line, with two grooves.
+const GRIP = "M-8 -8h16v16h-16zM-2.5 -4v8M2.5 -4v8";
+const SAME_THRESHOLD = "Compare the lines at your threshold only: elsewhere the same threshold means other decisions.";
+const USEFUL = "Useful: not worse than flagging all rows or nobody.";
 const KEY_STEPS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 };
 
 const decoded = columns => Object.fromEntries(Object.entries(columns).map(([name, values]) => [name, decode(values)]));
@@ -39,8 +43,9 @@ export function csvOfCurves(methods, costs) {
 
 // One panel whose lines are cut off at its ends.
 class ThresholdPanel extends Panel {
-    constructor(parent, name, label) {
+    constructor(parent, name, label, hint) {
         const figure = element("figure", {}, parent), title = element("figcaption", {}, figure);
+        element("p", { class: "hint" }, figure, hint);
         super(figure, name, label);
         this.title = title;
         const clip = `clip-${Math.random().toString(36).slice(2)}`;
@@ -49,6 +54,7 @@ class ThresholdPanel extends Panel {
         this.all = shape("path", { class: "blind", "stroke-dasharray": "7 5" }, this.marks);
         this.none = shape("path", { class: "blind", "stroke-dasharray": "2 3" }, this.marks);
         this.words = shape("g", { class: "words" }, this.svg);
+        this.grip = shape("path", { class: "grip", d: GRIP }, this.svg);
         this.showBrush(null);
         for (const [key, value] of [["role", "slider"], ["aria-valuemin", 0], ["aria-valuemax", 1]]) this.svg.setAttribute(key, value);
     }
@@ -57,6 +63,11 @@ class ThresholdPanel extends Panel {
         this.frame(sizes);
         Object.entries({ x: LEFT, y: TOP, width: this.width, height: this.height }).forEach(([key, value]) => this.cut.setAttribute(key, value));
         this.words.replaceChildren();
+    }
+
+    showProbe(threshold) {
+        super.showProbe(threshold);
+        this.grip.setAttribute("transform", `translate(${at(this.x(threshold))} ${TOP})`);
     }
 
     say(words, x, y, anchor) {
@@ -87,8 +98,8 @@ class Decisions {
         const figures = element("div", { class: "figures" }, this.root);
         const moves = "Threshold. Arrow keys move it.";
         this.panels = {
-            cost: new ThresholdPanel(figures, "cost", moves),
-            benefit: new ThresholdPanel(figures, "benefit", moves),
+            cost: new ThresholdPanel(figures, "cost", moves, SAME_THRESHOLD),
+            benefit: new ThresholdPanel(figures, "benefit", moves, USEFUL),
         };
         Object.values(this.panels).forEach(panel => this.followHand(panel));
         this.update(data);
@@ -107,7 +118,7 @@ class Decisions {
         this.paint();
     }
 
-    read({ methods, worse }) {
+    read({ methods, useful }) {
         this.methods?.forEach(({ marks }) => marks.forEach(mark => mark.remove()));
         this.table.replaceChildren();
         this.head = element("tr", {}, element("thead", {}, this.table));
@@ -123,7 +134,7 @@ class Decisions {
             const cells = Array.from({ length: 4 }, () => element("td", {}, row));
             return { ...method, ...readMethod(method), cost, benefitLine: benefit, mark, cells, marks: [cost, benefit, mark] };
         });
-        this.panels.benefit.title.textContent = worse;
+        this.panels.benefit.title.textContent = useful;
     }
 
     get costs() {
@@ -170,7 +181,8 @@ class Decisions {
         this.labelLowest(panel);
         const lowest = this.methods.map(({ label, lowest: { cost, threshold } }) =>
             `${label} ${cost.toPrecision(3)} ${threshold > 1 ? "(none flagged)" : `at ${scorePercent(threshold)}`}`);
-        panel.title.textContent = `Lowest cost per row (dots): ${lowest.join(", ")}`;
+        const elsewhere = this.methods.some(({ stops, lowest: { cost } }) => costsOf(stops, costs)[this.stop] > cost * (1 + 1e-12));
+        panel.title.textContent = `${elsewhere ? "Lowest on these rows, in hindsight" : "Lowest cost per row"}: ${lowest.join(", ")}`;
     }
 
     // Two labels stand on the outer sides of their dots. Near a side of the panel, they are one.
@@ -206,7 +218,7 @@ class Decisions {
     }
 
     paintTable() {
-        this.rule.textContent = `${this.sentence} Drag the line to change it.`;
+        this.rule.textContent = `${this.sentence} Drag the line to try another threshold: the cost of a missed positive changes with it.`;
         const { rows } = this.data, share = x => rowsIn(rows, x);
         const heads = [`Of ${whole(rows)} rows`, "Flagged", "Missed positives", "False alarms", "Cost"];
         this.head.replaceChildren(...heads.map(text => element("th", { scope: "col" }, null, text)));

@@ -15,7 +15,7 @@ from calib.figures.layers import Layer, Subject, Values, method, reference
 from calib.figures.panels import Panels, one
 from calib.figures.theme import Dash
 from calib.numerics.arrays import FloatArray
-from calib.text import joined, number, percent, score_percent, significant
+from calib.text import number, percent, score_percent, significant
 
 WIDTH, HEIGHT, LEFT = 500, 300, 66
 CURVE_HOVER = "threshold %{x:.1%}<br>%{y:.4f}<extra>%{fullData.name}</extra>"
@@ -128,7 +128,7 @@ def net_benefit_chart(
     ]
     if threshold is not None:
         layers.append(_threshold_line(threshold, ends))
-    said = " ".join(worse_sentence(curves, key) for key in methods)
+    said = " ".join(useful_sentence(curves, key) for key in methods)
     return draw(
         "net benefit",
         _over_thresholds("Net benefit per row", ends),
@@ -205,33 +205,27 @@ def _mark(table: DecisionTable, of: Subject) -> Layer:
     return Layer(kind, [at], [cost], of=of, marker=of.marker(10), hover=hover, text=[text])
 
 
-def worse_sentence(curves: NetBenefit, key: str) -> str:
-    """The thresholds at which a method is worse than flagging all rows or nobody."""
+def useful_sentence(curves: NetBenefit, key: str) -> str:
+    """The thresholds at which a method is not worse than flagging all rows or nobody."""
     label = CALIBRATORS[key].label
     whose = "Uncalibrated scores are" if key == "uncalibrated" else f"{label} is"
-    worse = [
-        f"flagging {blind} {_where(curves, thresholds, side)}"
-        for blind, thresholds, side in (
-            ("nobody", curves.worse_than_none(key), "above"),
-            ("all", curves.worse_than_all(key), "below"),
-        )
-        if len(thresholds)
-    ]
-    if not worse:
-        return f"{whose} never worse than flagging all rows or nobody."
-    return f"{whose} worse than {joined(worse)}."
-
-
-def _where(curves: NetBenefit, worse: FloatArray, side: str) -> str:
-    """Thresholds in words: on one side of a number, or between two."""
-    first, last = np.searchsorted(curves.threshold, worse[[0, -1]])
-    dense = last - first + 1 == len(worse)
-    if dense and side == "above" and last == len(curves.threshold) - 1:
-        return f"above about {score_percent(worse[0])}"
-    # At a threshold of 0, every method flags all rows.
-    if dense and side == "below" and first == 1:
-        return f"below about {score_percent(curves.threshold[last + 1])}"
-    if first == last:
-        return f"at about {score_percent(worse[0])}"
-    between = f"between {score_percent(worse[0])} and {score_percent(worse[-1])}"
-    return between if dense else f"at {len(worse)} thresholds {between}"
+    useful = curves.shortfall(key) == 0.0
+    # At a threshold of 0, every method flags all rows, which is not better than the next threshold.
+    useful[0] = useful[1]
+    if useful.all():
+        return f"{whose} useful at all thresholds."
+    if not useful.any():
+        return f"{whose} useful at no threshold."
+    at = np.flatnonzero(useful)
+    low, high = (score_percent(curves.threshold[i]) for i in at[[0, -1]])
+    holes = at[-1] - at[0] + 1 - len(at)
+    if at[0] == 0 and at[-1] == len(useful) - 1:
+        where = "at all thresholds"
+    elif at[0] == 0:
+        where = f"only at thresholds up to {high}"
+    elif at[-1] == len(useful) - 1:
+        where = f"only at thresholds of at least {low}"
+    else:
+        where = f"only at thresholds from {low} to {high}"
+    gaps = f", except {holes} of {at[-1] - at[0] + 1} tested" if holes else ""
+    return f"{whose} useful {where}{gaps}."

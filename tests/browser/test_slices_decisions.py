@@ -112,6 +112,8 @@ def test_a_hand_on_the_threshold_moves_costs_and_numbers_without_the_server(page
     page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 100, steps=5)
     expect(rule).not_to_contain_text("threshold of 50%")
     expect(missed).not_to_have_text("104")
+    line, grip = panel.locator(".probe"), panel.locator(".grip")
+    assert f"translate({line.get_attribute('x1')} " in (grip.get_attribute("transform") or "")
     # Until the hand lets go, the server and the address know nothing of it.
     assert "fn=" not in page.url
     page.mouse.up()
@@ -119,7 +121,7 @@ def test_a_hand_on_the_threshold_moves_costs_and_numbers_without_the_server(page
     settle(page)
     shown = rule.inner_text()
     answer = page.locator(".answer h2")
-    expect(answer).to_contain_text(f"miss {missed.inner_text()} positives")
+    expect(answer).to_contain_text(f"miss {missed.inner_text()}; calibrated")
     # The server and the browser write the threshold in the same way.
     assert f"threshold of {answer.inner_text().split()[1]} follows" in shown
     panel.focus()
@@ -169,7 +171,7 @@ def test_the_last_of_many_fast_clicks_wins_and_the_page_does_not_scroll(page: Pa
     page.keyboard.press("ArrowRight")
     page.wait_for_url("**from=0.51*")
     settle(page)
-    expect(page.locator(".lead")).to_contain_text("a score of at least 51%")
+    expect(page.locator(".lead")).to_contain_text("Scores of at least 51%")
     assert page.evaluate(SCROLLED) == scrolled
 
 

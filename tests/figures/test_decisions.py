@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from calib.analysis.decisions import Costs, NetBenefit, cost_curves, decide, net_benefit
-from calib.figures.decisions import worse_sentence
+from calib.figures.decisions import useful_sentence
 from tests.figures.drawn import COSTS, METHODS, benefit, cost
 
 
@@ -62,22 +62,21 @@ def falls_short(*thresholds: float, base_rate: float = 0.4) -> NetBenefit:
 @pytest.mark.parametrize(
     ("thresholds", "said"),
     [
-        ((), "never worse than flagging all rows or nobody."),
-        (GRID[GRID >= 0.9], "worse than flagging nobody above about 90%."),
-        (GRID[(GRID > 0) & (GRID < 0.1)], "worse than flagging all below about 10%."),
-        ([0.7], "worse than flagging nobody at about 70%."),
-        ([0.7, 0.705, 0.71], "worse than flagging nobody between 70% and 71%."),
-        ([0.7, 0.71], "worse than flagging nobody at 2 thresholds between 70% and 71%."),
-        ([0.2, 0.995], "nobody above about 99.5% and flagging all at about 20%."),
+        ((), "at all thresholds."),
+        (GRID[GRID > 0], "at no threshold."),
+        (GRID[GRID > 0.9], "only at thresholds up to 90%."),
+        (GRID[(GRID > 0) & (GRID < 0.1)], "only at thresholds of at least 10%."),
+        (GRID[(GRID > 0) & ((GRID < 0.1) | (GRID > 0.9))], "only at thresholds from 10% to 90%."),
+        ([0.7], "at all thresholds, except 1 of 200 tested."),
+        ([0.2, 0.7, 0.995], "only at thresholds up to 99%, except 2 of 199 tested."),
     ],
 )
-def test_thresholds_at_which_flagging_blindly_is_better_are_named(thresholds, said):
-    sentence = worse_sentence(falls_short(*thresholds), "uncalibrated")
-    assert sentence.startswith("Uncalibrated scores are")
-    assert sentence.endswith(said)
+def test_thresholds_at_which_flagging_blindly_is_not_better_are_said(thresholds, said):
+    sentence = useful_sentence(falls_short(*thresholds), "uncalibrated")
+    assert sentence == f"Uncalibrated scores are useful {said}"
 
 
-def test_the_alternative_text_says_where_acting_blindly_is_better(analysis):
+def test_the_alternative_text_says_where_scores_are_useful(analysis):
     curves = net_benefit(analysis.held_out)
     for key in METHODS:
-        assert worse_sentence(curves, key) in benefit(analysis).alt
+        assert useful_sentence(curves, key) in benefit(analysis).alt

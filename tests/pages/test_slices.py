@@ -216,7 +216,7 @@ def test_only_what_the_cost_chart_draws_is_explained(named):
     drawn = app.get("plotly_chart")[0].proto.spec
     assert ("chosen in hindsight" in said(app)) == ("lowest cost on these rows" in drawn)
     assert ("as the capacity allows" in said(app)) == ("capacity reached" in drawn)
-    assert "Costs do not rank methods" in said(app)
+    assert "not rank methods" in said(app)
 
 
 def test_where_a_method_falls_below_flagging_all_or_none_is_said():
@@ -227,13 +227,16 @@ def test_where_a_method_falls_below_flagging_all_or_none_is_said():
     }
     thresholds = np.linspace(0, 1, 201)[:-1]
     above = thresholds[(curves["Uncalibrated"] < -1e-9) & (curves["Flag all"] <= 0)]
-    wanted = f"Uncalibrated scores are worse than flagging nobody above about {100 * above[0]:g}%"
-    assert live(app)["worse"].startswith(wanted)
+    # The tested thresholds are 0.5% apart.
+    last = 100 * above[0] - 0.5
+    useful = live(app)["useful"]
+    assert useful.startswith("Uncalibrated scores are useful only at thresholds from ")
+    assert f" to {last:g}%" in useful
     blind = np.maximum(curves["Flag all"], 0)
     assert ((blind - curves["Isotonic"]) > 1e-9).any()
-    assert "Isotonic is worse than flagging" in said(app)
+    assert "Isotonic is useful " in said(app)
     # A calibrator that is never worse is not mentioned.
-    assert " is worse than" not in said(start("decisions", ex="naive_bayes", after="logistic"))
+    assert " is useful " not in said(start("decisions", ex="naive_bayes", after="logistic"))
 
 
 def test_observed_and_expected_positives_of_the_bands_add_up():
@@ -331,8 +334,8 @@ def test_a_range_of_scores_is_counted():
     app = start("decisions")
     app.slider(key="count_range").set_value((0.9, 1.0)).run()
     assert not app.exception
-    assert "Of the 617 rows with a score of at least 90%, 566 were positive." in answer(app)
-    assert "Their scores expect 608.9: too many." in answer(app)
+    said = "Scores of at least 90%: 609 positives expected (too many), 566 observed;"
+    assert said in answer(app)
     assert app.query_params["from"] == "0.9"
 
 

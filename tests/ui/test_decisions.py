@@ -6,6 +6,7 @@ import pytest
 
 from calib.analysis.decisions import Costs, Decision, DecisionTable, ExpectedCounts
 from calib.numerics.estimate import Estimate
+from calib.text import between, signed
 from calib.ui.pages.decisions import cost_sentence, counts_sentence, headline, rule
 
 # Half of 2,000 rows are flagged, of which 900 are positive; 100 positives are missed.
@@ -40,7 +41,8 @@ def test_decisions_of_a_thousand_rows_before_and_after_calibration():
     table = decided(Estimate(-0.01, -0.02, 0.001))
     said = headline(table, SHOWN, weighted=False)
     assert said == (
-        "At 50% you flag 500 of 1,000 rows and miss 50 positives; calibrated, 510 and 40."
+        "At 50% you flag 500 of 1,000 rows and miss 50; calibrated 510 and 40, "
+        "no significant change."
     )
     alone = headline(table, SHOWN[:1], weighted=False)
     assert alone == "At 50% you flag 500 of 1,000 rows and miss 50 positives."
@@ -52,9 +54,7 @@ def test_decisions_of_a_thousand_rows_before_and_after_calibration():
 def test_equal_numbers_are_said_once():
     table = replace(decided(Estimate(0.0)), methods=dict.fromkeys(SHOWN, BEFORE))
     said = headline(table, SHOWN, weighted=False)
-    assert said.endswith(
-        "flag 500 of 1,000 rows and miss 50 positives, before and after calibration."
-    )
+    assert said.endswith("flag 500 of 1,000 rows and miss 50, before and after calibration.")
 
 
 def test_rare_positives_are_counted_in_more_rows():
@@ -69,28 +69,34 @@ def test_rare_positives_are_counted_in_more_rows():
     [
         (
             Estimate(-0.01, -0.02, 0.001),
-            "Not a significant change: −10.0 wrong decisions per 1,000 rows (95% CI −20.0 to "
-            "+1.0).",
+            "no significant change",
         ),
         (
             Estimate(-0.01, -0.02, -0.001),
-            "Significantly better: −10.0 wrong decisions per 1,000 rows (95% CI −20.0 to −1.0).",
+            "significantly better",
         ),
         (
             Estimate(0.01, 0.001, 0.02),
-            "Significantly worse: +10.0 wrong decisions per 1,000 rows (95% CI +1.0 to +20.0).",
+            "significantly worse",
         ),
     ],
 )
 def test_the_change_of_the_cost_is_said_with_its_interval(change, said):
-    assert cost_sentence(decided(change), SHOWN) == said
+    assert headline(decided(change), SHOWN, weighted=False).endswith(
+        f"; calibrated 510 and 40, {said}."
+    )
+    size = signed(1000 * change.value, 1)
+    bounds = between(1000 * change.low, 1000 * change.high, 1, sign=True)
+    assert cost_sentence(decided(change), SHOWN) == (
+        f"Wrong decisions change by {size} per 1,000 rows (95% CI {bounds})."
+    )
 
 
 def test_costs_that_are_not_equal_are_no_number_of_decisions():
     table = decided(Estimate(-0.01, -0.02, 0.001), Costs(1, 4))
     assert cost_sentence(table, SHOWN[:1]) == "Cost of errors per 1,000 rows: 100.0."
     assert cost_sentence(table, SHOWN) == (
-        "Not a significant change: cost −10.0 per 1,000 rows (95% CI −20.0 to +1.0)."
+        "The cost of errors changes by −10.0 per 1,000 rows (95% CI −20.0 to +1.0)."
     )
 
 
@@ -109,10 +115,10 @@ def test_the_rule_says_where_the_threshold_comes_from(costs, said):
 @pytest.mark.parametrize(
     ("low", "high", "rows", "said"),
     [
-        (0.5, 1.0, 30, "Of the 30 rows with a score of at least 50%, 12 were positive."),
-        (0.0, 0.5, 30, "Of the 30 rows with a score of at most 50%, 12 were positive."),
-        (0.2, 0.5, 30, "Of the 30 rows with a score from 20% to 50%, 12 were positive."),
-        (0.0, 1.0, 30, "Of all 30 rows, 12 were positive."),
+        (0.5, 1.0, 30, "Scores of at least 50%: 15.0 positives expected (too many), 12 observed;"),
+        (0.0, 0.5, 30, "Scores of at most 50%: 15.0 positives expected (too many), 12 observed;"),
+        (0.2, 0.5, 30, "Scores from 20% to 50%: 15.0 positives expected (too many), 12 observed;"),
+        (0.0, 1.0, 30, "All rows: 15.0 positives expected (too many), 12 observed;"),
         (0.2, 0.3, 0, "No row has a score from 20% to 30%."),
     ],
 )
@@ -123,7 +129,8 @@ def test_counts_name_their_rows_and_judge_both_methods(low, high, rows, said):
     sentence = counts_sentence(counts, SHOWN)
     assert sentence.startswith(said)
     if rows:
-        assert "positive. Their scores expect 15.0: too many. Platt" in sentence
-        assert sentence.endswith("expects 12.4: not significantly different.")
+        assert sentence.endswith("observed; calibrated 12.4.")
         weighed = counts_sentence(replace(counts, weight=50.0), SHOWN)
-        assert "(weight 50), 12 were" in weighed
+        assert "(weight 50): 15.0 positives" in weighed
+        many = replace(counts, expected={"uncalibrated": 757.4, "platt": 99.96})
+        assert "757 positives expected" in counts_sentence(many, SHOWN)

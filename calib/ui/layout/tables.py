@@ -23,7 +23,8 @@ from calib.ui.session.choices import method_label
 CHANGE_HELP = (
     "Minus that of the uncalibrated scores, paired by row. Inconclusive: the interval includes 0."
 )
-CHANCE_HELP = "What a calibrated model of this size shows on average."
+CHANCE_LEVEL, DIFFERENCE = "Chance level", "Difference\nfrom the best"
+CHANCE_HELP = "What a calibrated model with this many rows shows on average."
 BEST_HELP = (
     "Log loss minus the lowest one, paired by row. Tied with the best: the interval includes 0."
 )
@@ -248,13 +249,13 @@ def metric_columns(
             if not math.isnan(one.noise_floor)
         }
         if levels:
-            made.append(MetricColumn(key, "Chance level", CHANCE_HELP, levels, key, {}))
+            made.append(MetricColumn(key, CHANCE_LEVEL, CHANCE_HELP, levels, key, {}))
         if key == "log_loss" and to_best:
             tied = {method: _to_best(one, digits) for method, one in to_best.items()}
-            label = "From the best"
+            label = DIFFERENCE
             made.append(MetricColumn(key, label, BEST_HELP, tied, f"{key}_to_best", to_best))
         if key in results["uncalibrated"].differences:
-            label = f"Change in {lower_first(column.label)}"
+            label = f"{column.label} change\nfrom uncalibrated"
             differences = {
                 method: one.differences[key]
                 for method, one in results.items()

@@ -38,6 +38,8 @@ from calib.text import (
 from calib.ui.controls import use_calibrator, widgets
 from calib.ui.layout import charts, frame, words
 from calib.ui.layout.tables import (
+    CHANCE_LEVEL,
+    DIFFERENCE,
     Line,
     MetricColumn,
     best_of,
@@ -53,7 +55,15 @@ from calib.ui.session.choices import method_label
 from calib.ui.session.memo import Keyed
 from calib.ui.session.session import Session
 
-TABLE = "Small: {} confidence intervals. ★ Best in column. Held-out rows, lowest log loss first."
+TABLE = "Held-out rows, lowest log loss first. Small: {} confidence intervals. ★ Best in column."
+LOWER = "Lower is better for log loss, ECE and KS error."
+# By the label of a column, what is said of it below the table.
+COLUMN_NOTES = {
+    DIFFERENCE: "Of the methods tied with the best, the simplest (fewest fitted parameters) is "
+    "recommended.",
+    CHANCE_LEVEL: f"{CHANCE_LEVEL}: what a calibrated model with this many rows shows on average. "
+    "An error above it can be chance if its interval includes 0.",
+}
 PANELS = (
     "Mean predicted probability (x) against observed frequency (y). Grey: {}. "
     f"Hollow dots have fewer than {FEW_ROWS} rows."
@@ -170,7 +180,9 @@ def table(session: Session, model: state.Model, name: str, columns: Sequence[Met
     if chosen := metric_table(name, about, columns, analysis.ranked, advised, hints, buttons):
         use_calibrator.show(session, model, chosen)
     at = level(analysis.settings.confidence_level)
-    st.caption(TABLE.format(at), help=words.protocol(analysis))
+    labels = [column.label for column in columns]
+    notes = [note for label, note in COLUMN_NOTES.items() if label in labels]
+    st.caption(" ".join([LOWER, TABLE.format(at), *notes]), help=words.protocol(analysis))
 
 
 def recommendation(analysis: Analysis) -> None:

@@ -22,7 +22,7 @@ from calib.analysis.decisions import (
     net_benefit,
 )
 from calib.figures.chart import file_name
-from calib.figures.decisions import cost_chart, net_benefit_chart, worse_sentence
+from calib.figures.decisions import cost_chart, net_benefit_chart, useful_sentence
 from calib.figures.live_decisions import decisions_data, script, style
 from calib.numerics.estimate import Estimate
 from calib.text import (
@@ -31,7 +31,6 @@ from calib.text import (
     level,
     number,
     plain,
-    plural,
     score_percent,
     signed,
     significant,
@@ -50,10 +49,9 @@ LIVE_KEY = "live_decisions"
 BY_COSTS, BY_CAPACITY = "Costs", "Capacity"
 # By the rule that decides: each explains what its chart draws.
 DOTS = {
-    "costs": "Dots: the lowest cost on these rows, chosen in hindsight and so optimistic.",
-    "capacity": "Dots: as many rows are flagged as the capacity allows.",
+    "costs": "Costs chosen in hindsight (dots) are optimistic and do not rank methods.",
+    "capacity": "Dots: as many rows are flagged as the capacity allows. Costs do not rank methods.",
 }
-NO_RANKING = "Costs do not rank methods."
 CHARTS_READING = (
     "A calibrator that keeps the order of the scores reaches the same decisions at another "
     "threshold. In the decision curve, well calibrated scores are never worse than flagging all "
@@ -116,7 +114,7 @@ def body(
     if follows:
         follow_hand(session, analysis, decided, shown)
         captions = st.container()
-        static = st.expander("Static charts", key="static_decisions", on_change="rerun")
+        static = st.expander("Charts to save or print", key="static_decisions", on_change="rerun")
         if static.open:
             with static:
                 static_charts(session, analysis, decided, shown)
@@ -125,11 +123,11 @@ def body(
         captions = st.container()
     with captions:
         dots = DOTS["costs" if costs.capacity is None else "capacity"]
-        frame.once("cost", lambda: st.caption(f"{dots} {NO_RANKING}", help=CHARTS_READING))
+        frame.once("cost", lambda: st.caption(dots, help=CHARTS_READING))
         # The chart that follows a hand has the first sentence as its title.
         worse = [key for key in shown[1 if follows else 0 :] if benefit.shortfall(key).any()]
         if worse:
-            st.caption(plain(" ".join(worse_sentence(benefit, key) for key in worse)))
+            st.caption(plain(" ".join(useful_sentence(benefit, key) for key in worse)))
 
     st.markdown("### Decisions by method")
     table(decided, weighted=analysis.data.weighted)
@@ -254,15 +252,13 @@ def headline(decided: DecisionTable, shown: Sequence[str], *, weighted: bool) ->
     before, *after = (_flagged_and_missed(decided.methods[key], n_rows) for key in shown)
     at = "You" if costs.capacity is not None else f"At {score_percent(costs.threshold)} you"
     counted = ", counted by weight," if weighted else ""
-    lead = (
-        f"{at} flag {before[0]} of {count(n_rows)} rows{counted} and miss {before[1]} "
-        f"positive{'' if before[1] == '1' else 's'}"
-    )
+    lead = f"{at} flag {before[0]} of {count(n_rows)} rows{counted} and miss {before[1]}"
     if not after:
-        return f"{lead}."
+        return f"{lead} positive{'' if before[1] == '1' else 's'}."
     if after[0] == before:
         return f"{lead}, before and after calibration."
-    return f"{lead}; calibrated, {after[0][0]} and {after[0][1]}."
+    judged = _judged_change(decided.methods[shown[1]].change)
+    return f"{lead}; calibrated {after[0][0]} and {after[0][1]}, {judged}."
 
 
 def _flagged_and_missed(decision: Decision, n_rows: int) -> tuple[str, str]:
@@ -285,7 +281,7 @@ def rule(decided: DecisionTable) -> str:
 
 
 def cost_sentence(decided: DecisionTable, shown: Sequence[str]) -> str:
-    """The cost of the errors in a round number of rows, and whether calibration changes it."""
+    """The cost of the errors in a round number of rows, and how calibration changes it."""
     costs, n_rows = decided.costs, decided.reference_rows
     equal = costs.false_positive == costs.false_negative == 1.0
     before, *after = (decided.methods[key] for key in shown)
@@ -295,15 +291,15 @@ def cost_sentence(decided: DecisionTable, shown: Sequence[str]) -> str:
         return f"{'Wrong decisions' if equal else 'Cost of errors'} {rows}: {spent}."
     change = after[0].change.scaled(n_rows)
     size = signed(change.value, 1)
-    changed = f"{size} wrong decisions {rows}" if equal else f"cost {size} {rows}"
+    what = "Wrong decisions change" if equal else "The cost of errors changes"
     bounds = interval(change, 1, sign=True)
-    return f"{_judged_change(change)}: {changed} ({level(decided.confidence_level)} CI {bounds})."
+    return f"{what} by {size} {rows} ({level(decided.confidence_level)} CI {bounds})."
 
 
 def _judged_change(change: Estimate) -> str:
     if change.high < 0.0:
-        return "Significantly better"
-    return "Significantly worse" if change.low > 0.0 else "Not a significant change"
+        return "significantly better"
+    return "significantly worse" if change.low > 0.0 else "no significant change"
 
 
 def table(decided: DecisionTable, *, weighted: bool) -> None:
@@ -336,20 +332,25 @@ def _cells(key: str, decision: Decision) -> dict[str, str]:
 
 
 def counts_sentence(counts: ExpectedCounts, shown: Sequence[str]) -> str:
+    """Expected and observed positives in the chosen range, and if they differ significantly."""
     scores = _scores(counts)
     if not counts.rows:
         return f"No row has a score {scores}."
-    rows = f"the {plural(counts.rows, 'row')} with a score {scores}"
-    if (counts.low, counts.high) == (0.0, 1.0):
-        rows = f"all {plural(counts.rows, 'row')}"
+    where = "All rows" if (counts.low, counts.high) == (0.0, 1.0) else f"Scores {scores}"
     weight = f" (weight {count(counts.weight)})" if counts.weight != counts.rows else ""
-    whose = ("Their scores expect", *(f"{method_label(key)} expects" for key in shown[1:]))
-    expected = [
-        f"{who} {number(counts.expected[key], 1)}: {_judged(counts.excess[key])}."
-        for who, key in zip(whose, shown, strict=True)
-    ]
-    were = "was" if counts.observed == 1 else "were"
-    return f"Of {rows}{weight}, {count(counts.observed)} {were} positive. {' '.join(expected)}"
+    before, *after = (
+        (_positives(counts.expected[key]), _judged(counts.excess[key])) for key in shown
+    )
+    calibrated = "".join(f"; calibrated {expected}{judged}" for expected, judged in after)
+    return (
+        f"{where}{weight}: {before[0]} positives expected{before[1]}, "
+        f"{count(counts.observed)} observed{calibrated}."
+    )
+
+
+def _positives(expected: float) -> str:
+    """An expected number of positives. If it is small, a tenth matters."""
+    return number(expected, 0 if expected >= 100.0 else 1)
 
 
 def _scores(counts: ExpectedCounts) -> str:
@@ -361,8 +362,8 @@ def _scores(counts: ExpectedCounts) -> str:
 
 def _judged(excess: Estimate) -> str:
     if excess.low <= 0.0 <= excess.high:
-        return "not significantly different"
-    return "too few" if excess.value > 0 else "too many"
+        return ""
+    return " (too few)" if excess.value > 0 else " (too many)"
 
 
 def bands_table(

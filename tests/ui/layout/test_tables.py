@@ -49,7 +49,7 @@ def test_the_difference_from_the_best_is_a_tie_if_its_interval_holds_zero():
     (column,) = (
         column
         for column in metric_columns(analysis.columns, analysis.methods, given)
-        if column.label == "From the best"
+        if column.label == "Difference\nfrom the best"
     )
     assert column.cells["uncalibrated"] == ("+0.0200", "−0.010 to +0.050", "tied with the best")
     assert column.cells["platt"] == ("best",)
