@@ -26,7 +26,7 @@ def css() -> str:
     )
     # The place of a table that arrives late is kept free.
     heights = "".join(
-        f"[class*=st-key-rows_{n}_] {{ min-height: {4 + 3.75 * n}rem; }}\n"
+        f"[class*=st-key-rows_{n}_] {{ min-height: {4.75 + 4 * n}rem; }}\n"
         f"[class*=st-key-lines_{n}_] {{ min-height: {5.5 + 2.1875 * n}rem; }}\n"
         for n in range(1, 16)
     )
