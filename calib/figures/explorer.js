@@ -3,6 +3,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const LEFT = 56, RIGHT = 14, TOP = 10, BOTTOM = 44, HISTOGRAM = 72;
+const HEADING_LINE = 18, LETTER = 6.3, LABEL_HEIGHT = 15, SYMBOL_WIDTH = 14;
 const WIDE = 820, LEAST_SIDE = 380, WIDEST_SHARE = 0.58, HISTOGRAM_BINS = 50;
 // The height of everything of the left column besides the plot, and that of the panel on the right.
 const BELOW_DIAGRAM = HISTOGRAM + TOP + BOTTOM - LEFT - RIGHT + TOP + 6, READOUTS = 240, READOUT_OF_METHOD = 45, LEAST_DIFFERENCE = 200;
@@ -16,12 +17,15 @@ const TELL_AFTER = 150, SAY_AFTER = 500;
 const logOdds = p => Math.log(p) - Math.log1p(-p);
 const percent = x => `${(100 * x).toFixed(1)}%`;
 const minus = text => (/[1-9]/.test(text) ? text.replace("-", "−") : text.replace(/[-+]/, ""));
-const scorePercent = p => `${Number((100 * p).toFixed(Math.max(1, tail(Math.min(p, 1 - p)) - 2)))}%`;
+const inPercent = p => String(Number((100 * p).toFixed(Math.max(1, tail(Math.min(p, 1 - p)) - 2))));
+const scorePercent = p => `${inPercent(p)}%`;
+// Like `percent` of Python: below 0.1% two digits are left.
+const errorPercent = x => (x > 0 && x < 0.001 ? `${Number((100 * x).toPrecision(2))}%` : percent(x));
+const pValue = p => (p < 0.001 ? "p < 0.001" : p > 0.99 ? "p > 0.99" : `p = ${p.toFixed(3)}`);
 const points = x => minus(`${x > 0 ? "+" : ""}${(100 * x).toFixed(1)}`);
-const probability = p => String(Number(p > 0.5 ? (1 - (1 - p)).toFixed(tail(1 - p)) : p.toFixed(tail(p))));
 const tail = distance => (distance > 0 ? Math.min(Math.max(3, 1 - Math.floor(Math.log10(distance))), 12) : 3);
 // With all its decimals, so that numbers below each other line up.
-const aligned = p => p.toFixed(tail(Math.min(p, 1 - p)));
+const aligned = p => `${(100 * p).toFixed(Math.max(1, tail(Math.min(p, 1 - p)) - 2))}%`;
 const whole = n => Math.round(n).toLocaleString("en-US");
 
 function element(name, attributes = {}, parent = null, text = "") {
@@ -50,6 +54,12 @@ function dot(corners, x, y, r) {
 }
 
 const line = pairs => (pairs.length ? `M${pairs.map(([x, y]) => `${at(x)} ${at(y)}`).join("L")}` : "");
+
+// Points of a line in steps of at most about 5 pixels.
+const pointsAlong = pairs => pairs.flatMap(([x, y], i) => {
+    const [a, b] = pairs[Math.max(i - 1, 0)], n = Math.ceil(Math.hypot(x - a, y - b) / 5) || 1;
+    return Array.from({ length: n }, (_, k) => [a + ((x - a) * (k + 1)) / n, b + ((y - b) * (k + 1)) / n]);
+});
 
 // A scale gives the positions of probabilities on an axis: linear, or by their log-odds.
 function scaleOf(kind, values) {
@@ -92,20 +102,23 @@ class Panel {
         this.svg = shape("svg", { class: `panel ${name}`, role: "group", tabindex: "0", "aria-label": label }, parent);
         this.back = shape("g", { class: "axes" }, this.svg);
         this.marks = shape("g", {}, this.svg);
-        this.brush = shape("rect", { class: "brush", y: TOP }, this.svg);
-        this.probe = shape("line", { class: "probe", y1: TOP }, this.svg);
+        this.labels = shape("g", {}, this.svg);
+        this.brush = shape("rect", { class: "brush" }, this.svg);
+        this.probe = shape("line", { class: "probe" }, this.svg);
     }
 
-    // `ticksY` has pairs of a value and its label.
-    frame({ width, height, scale, low, high, ticksY, across, upward, bottom = BOTTOM }) {
+    // `ticksY` has pairs of a value and its label. `heading` has the lines above the panel.
+    frame({ width, height, scale, low, high, ticksY, across, upward, bottom = BOTTOM, heading = [] }) {
+        this.top = TOP + HEADING_LINE * heading.length;
         this.width = width - LEFT - RIGHT;
-        this.height = height - TOP - bottom;
+        this.height = height - this.top - bottom;
         Object.assign(this, { scale, low, high });
         this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
         this.svg.setAttribute("width", width);
         this.svg.setAttribute("height", height);
         this.back.replaceChildren();
-        const end = TOP + this.height;
+        const end = this.top + this.height;
+        heading.forEach((text, i) => this.text(text, 4, TOP + 4 + HEADING_LINE * i, "start", "title"));
         for (const [p, text] of scale.ticks) {
             if (across) this.text(text, this.x(p), end + 16, "middle");
         }
@@ -113,16 +126,18 @@ class Panel {
             shape("path", { class: "grid", d: `M${LEFT} ${at(this.y(value))}H${LEFT + this.width}` }, this.back);
             this.text(text, LEFT - 6, this.y(value) + 4, "end");
         }
-        shape("rect", { class: "frame", x: LEFT, y: TOP, width: this.width, height: this.height }, this.back);
+        shape("rect", { class: "frame", x: LEFT, y: this.top, width: this.width, height: this.height }, this.back);
         this.text(across, LEFT + this.width / 2, end + 36, "middle", "title");
         const turned = this.text(upward, 0, 0, "middle", "title");
-        turned.setAttribute("transform", `translate(13 ${at(TOP + this.height / 2)}) rotate(-90)`);
+        turned.setAttribute("transform", `translate(13 ${at(this.top + this.height / 2)}) rotate(-90)`);
+        this.brush.setAttribute("y", this.top);
         this.brush.setAttribute("height", this.height);
+        this.probe.setAttribute("y1", this.top);
         this.probe.setAttribute("y2", end);
     }
 
-    text(words, x, y, anchor, kind = "tick") {
-        const made = shape("text", { x: at(x), y: at(y), "text-anchor": anchor, class: kind }, this.back);
+    text(words, x, y, anchor, kind = "tick", parent = this.back) {
+        const made = shape("text", { x: at(x), y: at(y), "text-anchor": anchor, class: kind }, parent);
         made.textContent = words;
         return made;
     }
@@ -133,7 +148,23 @@ class Panel {
     }
 
     y(value) {
-        return TOP + this.height - ((value - this.low) / (this.high - this.low)) * this.height;
+        return this.top + this.height - ((value - this.low) / (this.high - this.low)) * this.height;
+    }
+
+    // The text stands at the first of the places where it hides no point and no other label. The
+    // result is that place, or undefined. `places` are middles of the text
+    // and of the room for a symbol before it.
+    label(text, places, taken, symbol = 0) {
+        const half = [(LETTER * text.length + symbol) / 2, LABEL_HEIGHT / 2];
+        const [left, right, bottom] = [LEFT + half[0], LEFT + this.width - half[0], this.top + this.height - half[1]];
+        const hit = ([x, y]) => taken.some(([a, b]) => Math.abs(a - x) < half[0] + 3 && Math.abs(b - y) < half[1] + 2);
+        const inside = places.map(([x, y]) => [Math.min(Math.max(x, left), right), y])
+            .filter(([, y]) => y >= this.top + half[1] && y <= bottom);
+        const place = inside.find(middle => !hit(middle));
+        if (!place) return undefined;
+        this.text(text, place[0] + symbol / 2, place[1] + 4, "middle", "tick label", this.labels);
+        for (let x = -half[0]; x <= half[0]; x += LETTER) taken.push([place[0] + x, place[1] - half[1]], [place[0] + x, place[1] + half[1]]);
+        return place;
     }
 
     score(event) {
@@ -226,6 +257,7 @@ class MethodMarks {
         }
         flush();
         this.curve.setAttribute("d", line(pairs));
+        return pairs;
     }
 
     remove() {
@@ -317,12 +349,12 @@ class Controls {
 
     // Each method and each line without bins has a box with a sample of its look. Only a server
     // computes such lines and the automatic number of bins.
-    list({ methods, rates, help = {} }) {
+    list({ methods, rates, help }) {
         this.boxes = this.samples(this.methods, this.boxes, methods, key => this.chosen(key));
         this.lines = this.samples(this.layers, this.lines, rates ?? {}, () => ({ lines: checked(this.lines) }));
         this.auto.parentElement.hidden = !rates;
-        const titles = [[this.auto, help.auto_bins], [this.together, help.band], ...[...this.lines.values()].map(input => [input, help.lines])];
-        for (const [input, text] of titles) input.parentElement.title = text ?? "";
+        const titles = { auto_bins: this.auto, band: this.band, simultaneous: this.together, ...Object.fromEntries(this.lines) };
+        for (const [name, input] of Object.entries(titles)) input.parentElement.title = help[name] ?? "";
     }
 
     samples(group, before, looks, answer) {
@@ -359,6 +391,9 @@ class Controls {
         this.lines.forEach((input, key) => { input.checked = chosen.lines.includes(key); });
     }
 }
+
+// A decimal fraction of a percent is kept as it was typed.
+const typedScore = input => clip(Number((Number(input.value) / 100).toPrecision(12)));
 
 const checked = boxes => [...boxes].filter(([, input]) => input.checked).map(([key]) => key);
 
@@ -398,25 +433,26 @@ class Explorer {
         this.worst = shape("circle", { class: "worst", r: 13 }, diagram.marks);
         this.nullArea = shape("path", { class: "band" }, difference.marks);
         this.zero = shape("path", { class: "ideal" }, difference.marks);
+        this.peak = shape("path", { class: "peak" }, difference.labels);
     }
 
     readouts() {
         const box = element("div", { class: "readouts" }, this.right);
         const head = element("div", { class: "row" }, box);
         this.what = element("strong", { class: "what" }, head);
-        this.look = element("button", { type: "button" }, head, "Select it");
+        this.look = element("button", { type: "button" }, head, "Select these rows");
         this.look.addEventListener("click", () => this.choose({ range: this.worstRange }, true));
         this.list = element("button", { type: "button" }, head, "Its rows");
         this.list.addEventListener("click", () => this.toRows());
         this.clear = element("button", { type: "button" }, head, "Clear range");
         this.clear.addEventListener("click", () => this.choose({ range: null }, true));
         const ends = element("span", { class: "group" }, head);
-        this.from = this.numberInput(ends, "Scores from", () => this.typed());
-        this.to = this.numberInput(ends, "to", () => this.typed());
+        this.from = this.numberInput(ends, "Scores from", () => this.typed(), 0);
+        this.to = this.numberInput(ends, "to", () => this.typed(), 100);
         this.said = element("div", { class: "said" }, box);
         this.probeRow = element("div", { class: "row" }, box);
         this.probeAt = this.numberInput(this.probeRow, "Calibrated values at score", () => {
-            this.probe(this.probeAt.value === "" ? null : clip(Number(this.probeAt.value)));
+            this.probe(this.probeAt.value === "" ? null : typedScore(this.probeAt));
             this.speak([...this.probed.rows].map(row => [...row.cells].map(cell => cell.textContent).join(" ").trim()).join(". "));
         });
         this.probed = element("table", { class: "probed" }, box);
@@ -449,8 +485,7 @@ class Explorer {
     // What a saved image does not show otherwise.
     get note() {
         const { cells } = this.cells.get(this.shown[0]);
-        const level = `${Number((100 * this.data.level).toPrecision(6))}%`;
-        return `${whole(cells.rows[cells.n])} rows, ${this.chosen.n_bins} ${this.chosen.strategy} bins, ${level} intervals and band`;
+        return `${whole(cells.rows[cells.n])} rows, ${this.chosen.n_bins} ${this.chosen.strategy} bins, ${this.levelWords} intervals and band`;
     }
 
     get fileName() {
@@ -469,9 +504,11 @@ class Explorer {
         return binCells(this.cells.get(key).cells, this.chosen.n_bins, this.chosen.strategy);
     }
 
-    numberInput(parent, label, changed) {
+    // Scores are typed in percent, the unit of the axes.
+    numberInput(parent, label, changed, placeholder = "") {
         const made = element("label", {}, parent, label);
-        const input = element("input", { type: "number", min: 0, max: 1, step: 0.01 }, made);
+        const input = element("input", { type: "number", min: 0, max: 100, step: 1, placeholder }, made);
+        made.append("%");
         input.addEventListener("change", changed);
         return input;
     }
@@ -545,6 +582,7 @@ class Explorer {
             }
         }
         const binned = new Map(this.shown.map(key => [key, this.binsOf(key)]));
+        this.binned = binned;
         this.worsts = new Map([...binned].map(([key, bins]) => [key, worstBin(bins)]));
         this.paintFrames(binned);
         binned.forEach((bins, key) => this.drawn.get(key).drawBins(this.panels.diagram, bins, this.intervalsOf(key, bins), this.data));
@@ -565,13 +603,46 @@ class Explorer {
         const side = wide ? Math.min(WIDEST_SHARE * this.width, Math.max(LEAST_SIDE, this.room - BELOW_DIAGRAM)) : this.width;
         this.frameDiagram(scale, side);
         const beside = Math.max(LEAST_DIFFERENCE, side + BELOW_DIAGRAM - READOUTS - READOUT_OF_METHOD * this.shown.length);
-        this.frameDifference(scale, wide ? this.width - side - 16 : side, wide ? beside : 0.62 * side);
+        this.frameDifference(scale, wide ? this.width - side - 16 : side, wide ? beside : 0.8 * side);
+        const curves = new Map();
         for (const method of this.shown) {
             if (!this.drawn.has(method)) this.drawn.set(method, new MethodMarks(this.panels, this.data.methods[method]));
             const [drawn, held] = [this.drawn.get(method), this.cells.get(method)];
             drawn.drawSteps(this.panels.histogram, held.heights);
-            drawn.drawCurve(this.panels.difference, held.cells, held.difference);
+            curves.set(method, drawn.drawCurve(this.panels.difference, held.cells, held.difference));
         }
+        this.labelDifference(curves);
+    }
+
+    // The peak of the first method, the grey area and all lines have names, in this order, if a
+    // place is free.
+    labelDifference(curves) {
+        const { difference } = this.panels, [first] = this.shown;
+        difference.labels.replaceChildren(this.peak);
+        if (!first) return;
+        const taken = [...curves.values()].flatMap(pointsAlong);
+        const { cells, peak, ks, difference: values } = this.cells.get(first);
+        const [x, y, zero] = [difference.x(peak ? cells.high[peak - 1] : 0), difference.y(values[peak]), difference.y(0)];
+        this.peak.setAttribute("d", `M${at(x)} ${at(zero)}V${at(y)}`);
+        const away = y < zero ? -1 : 1;
+        difference.label(`${this.data.error} ${errorPercent(ks)}`, [13, 20, 28, 36, 48, 60].flatMap(gap => [[x, y + away * gap], [x, y - away * gap]]), taken);
+        taken.push(...pointsAlong([[x, zero], [x, y]]));
+        const half = difference.y(-this.data.methods[first].null_half_width) - zero;
+        const besideZero = [1, -1].flatMap(side => [half - 10, half + 10].flatMap(gap => [[LEFT, zero + side * gap], [LEFT + difference.width, zero + side * gap]]));
+        if (!this.narrow) difference.label(this.greyWords, besideZero, taken);
+        curves.forEach((pairs, key) => {
+            const { label, color, corners } = this.data.methods[key];
+            const half = (LETTER * label.length + SYMBOL_WIDTH) / 2;
+            // The end of the line is tried first, and then places on both sides of earlier points.
+            const [end, last] = pairs.at(-1);
+            const places = [12, -12, 18, -18, 26, -26].map(gap => [end, last + gap]);
+            for (const share of [0.75, 0.5, 0.25]) {
+                const [a, b] = pairs[Math.round(share * (pairs.length - 1))];
+                places.push([a + half + 14, b], [a - half - 14, b], [a, b + 14], [a, b - 14]);
+            }
+            const place = difference.label(label, places, taken, SYMBOL_WIDTH);
+            if (place) shape("path", { d: dot(corners, place[0] - half + SYMBOL_WIDTH / 2, place[1], 4), fill: color }, difference.labels);
+        });
     }
 
     // The height of the window below the controls, before the page is scrolled.
@@ -603,9 +674,15 @@ class Explorer {
         const { difference } = this.panels;
         const half = this.shown.length ? this.data.methods[this.shown[0]].null_half_width : 0;
         const drawn = this.shown.map(key => this.cells.get(key));
-        const low = 1.1 * Math.min(-half, ...drawn.map(({ least }) => least)) || -1;
-        const high = 1.1 * Math.max(half, ...drawn.map(({ most }) => most)) || 1;
-        difference.frame({ width, height, scale, low, high, ticksY: niceTicks(low, high, 6), across: "Score", upward: "Cumulative difference" });
+        // The name of the peak stands above it.
+        const low = 1.15 * Math.min(-half, ...drawn.map(({ least }) => least)) || -1;
+        const high = 1.15 * Math.max(half, ...drawn.map(({ most }) => most)) || 1;
+        const ticksY = niceTicks(100 * low, 100 * high, 6).map(([value, text]) => [value / 100, `${text}%`]);
+        const title = ["Cumulative difference:", "observed minus predicted up to each score"];
+        // On a phone no place in the grey area is wide enough for its name.
+        this.narrow = width < LETTER * title.join(" ").length;
+        const heading = this.narrow ? [...title, this.greyWords] : [title.join(" ")];
+        difference.frame({ width, height, scale, low, high, ticksY, heading, across: "Score", upward: "Cumulative difference" });
         const [top, bottom, end] = [difference.y(half), difference.y(-half), LEFT + difference.width];
         this.nullArea.setAttribute("d", `M${LEFT} ${at(top)}H${end}V${at(bottom)}H${LEFT}z`);
         this.zero.setAttribute("d", `M${LEFT} ${at(difference.y(0))}H${end}`);
@@ -686,9 +763,9 @@ class Explorer {
         this.look.hidden = Boolean(range);
         this.what.textContent = range ? "Selected range" : "Largest gap of a bin";
         for (const [input, value] of [[this.from, range?.[0]], [this.to, range?.[1]]]) {
-            input.value = value === undefined ? "" : probability(value);
+            input.value = value === undefined ? "" : inPercent(value);
         }
-        const lines = this.shown.map(key => this.sayRange(key, range ?? edgesOf(this.worsts.get(key))));
+        const lines = this.shown.map(key => (range ? this.sayRange(key, range) : `${this.sayRange(key, edgesOf(this.worsts.get(key)))} ${this.sayTest(key)}`));
         this.said.replaceChildren(...lines.map(text => element("p", {}, null, text)));
         if (range) this.speak(lines.join(" "));
         this.ringWorst();
@@ -726,13 +803,31 @@ class Explorer {
             `difference ${points(part.difference)} points${ends}.`;
     }
 
+    // One of many intervals excludes 0 by chance, so the largest gap has a test that allows for all.
+    sayTest(key) {
+        const bins = this.binned.get(key), judged = judgedBins(bins).length;
+        const of = judged < bins.length ? `${judged} bins with at least ${FEW_ROWS} rows` : `${judged} ${judged === 1 ? "bin" : "bins"}`;
+        const tests = this.data.clusters ? this.ofClusters(key, bins, "tests") : binTests(bins);
+        const p = tests?.[bins.indexOf(this.worsts.get(key))];
+        if (p === undefined) return `Largest of ${of}.`;
+        return `Largest of ${of}: ${p < this.data.significance ? "significant" : "not significant"} after Holm's correction (${pValue(p)}).`;
+    }
+
     ofClustersIn(key, range) {
         const { range: answered, methods } = this.data.clusters;
         return answered?.every((end, i) => end === range[i]) ? methods[key]?.difference : null;
     }
 
     get ci() {
-        return `${Number((100 * this.data.level).toPrecision(6))}% CI`;
+        return `${this.levelWords} CI`;
+    }
+
+    get greyWords() {
+        return `grey: ${this.levelWords} of calibrated models`;
+    }
+
+    get levelWords() {
+        return `${Number((100 * this.data.level).toPrecision(6))}%`;
     }
 
     probe(score) {
@@ -750,7 +845,7 @@ class Explorer {
     paintProbe() {
         const score = this.readScore;
         for (const panel of Object.values(this.panels)) panel.showProbe(this.score);
-        if (this.root.getRootNode().activeElement !== this.probeAt) this.probeAt.value = probability(score);
+        if (this.root.getRootNode().activeElement !== this.probeAt) this.probeAt.value = inPercent(score);
         this.functions.forEach((read, i) => {
             const value = curve => interpolate(read.xs, curve, score);
             const [, calibrated, interval] = this.probed.rows[i].cells;
@@ -776,7 +871,7 @@ class Explorer {
     }
 
     typed() {
-        const [from, to] = [this.from, this.to].map((input, i) => (input.value === "" ? i : clip(Number(input.value))));
+        const [from, to] = [this.from, this.to].map((input, i) => (input.value === "" ? i : typedScore(input)));
         if (from < to) this.choose({ range: [from, to] }, true);
         else this.paintRange();
     }

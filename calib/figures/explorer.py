@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib.analysis import Analysis, MethodResult
+from calib.analysis.verdict import SIGNIFICANCE
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.curves.rate import RateCurve
 from calib.data.cells import ScoreCells
@@ -35,7 +36,7 @@ from calib.figures.theme import (
     MethodStyle,
     style_of,
 )
-from calib.figures.words import MAX_BAND_WIDTH, axis_titles, verdicts
+from calib.figures.words import KS, LAYER_MEANINGS, MAX_BAND_WIDTH, axis_titles, verdicts
 from calib.numerics.few_cells import cell_runs
 
 FOLDER = Path(__file__).parent
@@ -98,6 +99,9 @@ def explorer_data(
     return {
         "methods": drawn,
         "level": level,
+        "significance": SIGNIFICANCE,
+        "error": KS,
+        "help": LAYER_MEANINGS,
         "across": across,
         "upward": upward,
         "unit": "Weight" if analysis.data.weighted else "Rows",

@@ -1,7 +1,7 @@
 // These functions save what the explorer draws: an image of its panels, or the drawn numbers.
 
 const MARGIN = 12, LEGEND = 26, NOTE = 22, IMAGE_SCALE = 2;
-const DRAWN_STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "stroke-linejoin", "font-size", "font-family", "font-weight"];
+const DRAWN_STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "stroke-linejoin", "font-size", "font-family", "font-weight", "paint-order"];
 
 function saved(content, type, name) {
     const link = document.createElement("a");

@@ -7,6 +7,7 @@ const MAX_EXACT_ROWS = 1000;
 const MIN_NORMAL_VARIANCE = 100;
 const LARGE_BIN_PARTS = 32;
 const HALVINGS = 30;
+const MAX_FRACTIONS = 10_000;
 export const FEW_ROWS = 30;
 
 const KINDS = { f8: Float64Array, u4: Uint32Array };
@@ -127,15 +128,20 @@ export function expectedCalibrationError(bins) {
     return gaps / weight;
 }
 
+// The bins with enough rows, or all if there are none.
+export function judgedBins(bins) {
+    const enough = bins.filter(bin => bin.rows >= FEW_ROWS);
+    return enough.length ? enough : bins;
+}
+
 // The bin with the largest gap, among those with enough rows if there are any.
 export function worstBin(bins) {
-    const enough = bins.filter(bin => bin.rows >= FEW_ROWS);
     const gap = bin => Math.abs(bin.observed - bin.meanScore);
-    return (enough.length ? enough : bins).reduce((worst, bin) => (gap(bin) > gap(worst) ? bin : worst));
+    return judgedBins(bins).reduce((worst, bin) => (gap(bin) > gap(worst) ? bin : worst));
 }
 
 // The result has the cumulative difference after each run, with a leading 0, its extremes, its KS
-// error and its Kuiper error.
+// error, the first position of that distance from 0, and its Kuiper error.
 export function cumulativeDifference(cells) {
     const total = cells.weight[cells.n];
     const difference = cells.positive.map((positive, i) => (positive - cells.score[i]) / total);
@@ -144,7 +150,9 @@ export function cumulativeDifference(cells) {
         least = Math.min(least, value);
         most = Math.max(most, value);
     }
-    return { difference, least, most, ks: Math.max(most, -least), kuiper: most - least };
+    const ks = Math.max(most, -least);
+    const peak = difference.findIndex(value => Math.abs(value) === ks);
+    return { difference, least, most, ks, peak, kuiper: most - least };
 }
 
 const CENTRE = [
@@ -184,11 +192,15 @@ function normalQuantile(tail) {
 
 export const normalHalfWidth = level => normalQuantile((1 - level) / 2);
 
-// Wilson's interval counts the effective rows of the bin.
-export function wilson(bin, level) {
+function effectiveRows(bin) {
     const square = bin.weight ** 2;
     const least = Math.max(bin.weightSq, square / bin.rows);
-    const n = least > 0 ? square / least : 1;
+    return least > 0 ? square / least : 1;
+}
+
+// Wilson's interval counts the effective rows of the bin.
+export function wilson(bin, level) {
+    const n = effectiveRows(bin);
     const rate = bin.observed;
     const z2 = normalHalfWidth(level) ** 2;
     const centre = (rate + z2 / (2 * n)) / (1 + z2 / n);
@@ -197,6 +209,60 @@ export function wilson(bin, level) {
         rate <= 0 ? 0 : Math.max(centre - half, 0),
         rate >= 1 ? 1 : Math.min(centre + half, 1),
     ];
+}
+
+// Stirling's series, from 10 on, and the recurrence of the gamma function below.
+function logGamma(x) {
+    let product = 1;
+    for (; x < 10; x += 1) product *= x;
+    const square = x * x;
+    const series = (1 / 12 - (1 / 360 - (1 / 1260 - 1 / (1680 * square)) / square) / square) / x;
+    return (x - 0.5) * Math.log(x) - x + 0.5 * Math.log(2 * Math.PI) + series - Math.log(product);
+}
+
+// The regularised incomplete beta function by its continued fraction (DLMF 8.17.22), computed by
+// Lentz's method.
+function incompleteBeta(a, b, x) {
+    if (x <= 0 || x >= 1) return x <= 0 ? 0 : 1;
+    if (x > (a + 1) / (a + b + 2)) return 1 - incompleteBeta(b, a, 1 - x);
+    const front = Math.exp(logGamma(a + b) - logGamma(a) - logGamma(b) + a * Math.log(x) + b * Math.log1p(-x)) / a;
+    let [c, d] = [1, 1 / (1 - ((a + b) * x) / (a + 1))];
+    let fraction = d;
+    for (let m = 1; m < MAX_FRACTIONS; m += 1) {
+        const even = (m * (b - m) * x) / ((a + 2 * m - 1) * (a + 2 * m));
+        const odd = (-(a + m) * (a + b + m) * x) / ((a + 2 * m) * (a + 2 * m + 1));
+        let step = 1;
+        for (const term of [even, odd]) {
+            d = 1 / (1 + term * d);
+            c = 1 + term / c;
+            step = c * d;
+            fraction *= step;
+        }
+        if (Math.abs(step - 1) < 1e-14) break;
+    }
+    return front * fraction;
+}
+
+// The exact binomial test of a bin at its mean score: twice the smaller tail, at most 1.
+function binomialP(bin) {
+    const n = effectiveRows(bin), p = bin.meanScore;
+    const exact = Math.min(bin.observed * n, n), nearest = Math.round(exact);
+    const k = Math.abs(exact - nearest) < 1e-6 ? nearest : exact;
+    // The median of a binomial is within 1 of its mean, so the other tail is the smaller one.
+    const atLeast = k > 0 && k > n * p - 1 ? incompleteBeta(k, n - k + 1, p) : 1;
+    const atMost = k < n && k < n * p + 1 ? incompleteBeta(n - k, k + 1, 1 - p) : 1;
+    return Math.min(2 * Math.min(atLeast, atMost), 1);
+}
+
+// The p-values of all bins, after Holm's correction.
+export function binTests(bins) {
+    const p = bins.map(binomialP), adjusted = [];
+    let largest = 0;
+    p.map((_, i) => i).sort((i, j) => p[i] - p[j]).forEach((i, rank) => {
+        largest = Math.max(largest, Math.min((bins.length - rank) * p[i], 1));
+        adjusted[i] = largest;
+    });
+    return adjusted;
 }
 
 // The result is the first count whose probability is not negligible, and the probabilities from it on.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from html import unescape
 
 import numpy as np
@@ -21,6 +21,15 @@ MAX_BAND_WIDTH = 0.5
 
 # To credit analysts KS is a measure of discrimination, of which more is better.
 KS = "KS calibration error"
+
+# One sentence on each layer of a reliability diagram, for tooltips and for the glossary.
+LAYER_MEANINGS: Mapping[str, str] = {
+    "band": "Where the dots of a calibrated model would fall, with the chosen confidence level.",
+    "simultaneous": "Where all dots of a calibrated model would fall at once, with the chosen "
+    "confidence level.",
+    "corp": "The best-fitting non-decreasing curve of the outcomes (isotonic regression).",
+    "smooth": "A smoothing spline of the outcomes; its smoothness is chosen by cross-validation.",
+}
 
 
 # Words are escaped for Plotly, so every tag in them is one of the chart's own.

@@ -12,6 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from scipy.special import ndtri
 
 import calib
+from calib.curves.bin_tests import bin_tests
 from calib.curves.reliability import reliability_curve
 from calib.data.cells import ScoreCells
 from calib.data.predictions import Predictions
@@ -21,6 +22,7 @@ from calib.loading.examples import EXAMPLES
 from calib.metrics.binned import expected_calibration_error
 from calib.metrics.cumulative import ks_error, kuiper_error
 from calib.numerics.intervals import normal_quantile
+from calib.text import p_value, percent
 from tests.browser.actions import go, upload
 from tests.browser.harness import TWO_FRAMES, by_key, open_static, settle, visit
 from tests.rare import common_first, rare
@@ -41,6 +43,7 @@ COUNT = """
     return {
         ks, kuiper, bins,
         ece: bins.map(m.expectedCalibrationError),
+        tests: bins.map(m.binTests),
         worst: bins.map(each => each.indexOf(m.worstBin(each))),
         wilson: bins.map(each => each.map(bin => m.wilson(bin, level))),
         band: bins.map(each => m.consistencyBand(cells, each, level, false)),
@@ -109,6 +112,8 @@ def test_its_numbers_are_those_of_the_library(page: Page, name: str):
         gaps = np.sort(np.abs(curve.gap[~curve.few] if not curve.few.all() else curve.gap))
         if len(gaps) < 2 or gaps[-1] - gaps[-2] > 1e-12:
             assert found["worst"][at] == curve.worst
+        p_adjusted = bin_tests(cells, curve).p_adjusted[:-1]
+        np.testing.assert_allclose(found["tests"][at], p_adjusted, rtol=1e-6, atol=1e-12)
         wilson = np.column_stack([curve.low, curve.high])
         np.testing.assert_allclose(found["wilson"][at], wilson, rtol=0, atol=1e-12)
         band = np.column_stack([curve.band_low, curve.band_high])
@@ -272,19 +277,21 @@ def test_keys_move_the_range_and_the_probe_reads_the_calibrators(page: Page):
     settle(page)
     assert "range" not in address(page)
     probe = explorer(page).get_by_role("spinbutton", name="Calibrated values at score")
-    probe.fill("0.5")
+    probe.fill("50")
     probe.press("Enter")
     read = explorer(page).locator(".probed tr")
     # The scores as they came are no calibrator that other rows would change.
-    expect(read.nth(0)).to_have_text("Uncalibrated0.500")
+    expect(read.nth(0)).to_have_text("Uncalibrated50.0%")
     calibrated = calib.analyze(EXAMPLE).held_out.calibrators["platt"].predict(np.array([0.5]))[0]
-    expect(read.nth(1)).to_have_text(re.compile(r"Platt0\.\d+95% CI 0\.\d+ to 0\.\d+"))
-    value, low, high = map(float, re.findall(r"0\.\d+", read.nth(1).inner_text()))
-    assert value == pytest.approx(calibrated, abs=6e-4)
+    expect(read.nth(1)).to_have_text(re.compile(r"Platt[\d.]+%95% CI [\d.]+% to [\d.]+%"))
+    value, low, high = map(float, re.findall(r"(\d+\.\d+)%", read.nth(1).inner_text()))
+    assert value / 100 == pytest.approx(calibrated, abs=6e-4)
     assert low < value < high
-    expect(explorer(page).locator("[aria-live=polite]")).to_contain_text("Platt 0.")
+    expect(explorer(page).locator("[aria-live=polite]")).to_contain_text(
+        re.compile(r"Platt \d+\.\d%")
+    )
     panel(page, "difference").hover()
-    expect(read.nth(0)).not_to_have_text("Uncalibrated0.500")
+    expect(read.nth(0)).not_to_have_text("Uncalibrated50.0%")
 
 
 def test_the_simultaneous_band_is_drawn_at_once_and_kept(page: Page):
@@ -393,16 +400,49 @@ def test_the_panel_beside_the_diagram_is_never_empty(page: Page):
     expect(said).to_contain_text(f"predicted {curve.mean_score[worst]:.1%}")
     expect(said).to_contain_text(f"observed {curve.observed[worst]:.1%}")
     values = explorer(page).locator(".probed td:nth-child(2)")
-    assert len([text for text in values.all_inner_texts() if float(text) > 0]) == 6
-    explorer(page).get_by_role("button", name="Select it").click()
+    analysis = calib.analyze(EXAMPLE)
+    for i, key in enumerate(("uncalibrated", "logistic")):
+        curve = analysis.methods[key].reliability
+        p = bin_tests(analysis.held_out.cells[key], curve).p_adjusted[curve.worst]
+        expect(explorer(page).locator(".said p").nth(i)).to_contain_text(
+            f"Largest of 15 bins: {'' if p < 0.05 else 'not '}significant after Holm's correction "
+            f"({p_value(p)})."
+        )
+    assert len([text for text in values.all_inner_texts() if float(text.rstrip("%")) > 0]) == 6
+    explorer(page).get_by_role("button", name="Select these rows").click()
     settle(page)
     low, high = map(float, address(page)["range"].split("~"))
+    curve = analysis.uncalibrated.reliability
     assert (low, high) == pytest.approx((curve.low_edge[worst], curve.high_edge[worst]))
     heading = page.get_by_role("heading", name="Rows of one bin")
     expect(heading).not_to_be_in_viewport()
     explorer(page).get_by_role("button", name="Its rows").click()
     expect(heading).to_be_in_viewport()
-    expect(explorer(page).get_by_role("button", name="Select it")).to_be_hidden()
+    expect(explorer(page).get_by_role("button", name="Select these rows")).to_be_hidden()
+
+
+def test_the_cumulative_difference_names_its_parts(page: Page):
+    visit(page, "/reliability")
+    error = percent(calib.analyze(EXAMPLE).uncalibrated.ks.statistic)
+    texts = panel(page, "difference").locator("text").all_text_contents()
+    title = "Cumulative difference: observed minus predicted up to each score"
+    names = {f"KS calibration error {error}", "Uncalibrated", "Logistic"}
+    assert {title, "grey: 95% of calibrated models", *names, "2%", "6%"} <= set(texts)
+    # The mark of the peak ends where the curve is highest.
+    curve = panel(page, "difference").locator("path.line").first.get_attribute("d") or ""
+    highest = min(float(y) for y in re.findall(r"[ML][\d.]+ ([\d.]+)", curve))
+    mark = panel(page, "difference").locator("path.peak").get_attribute("d") or ""
+    assert float(mark.partition("V")[2]) == highest
+    # Narrow panels have the meaning of the grey area in their heading.
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(panel(page, "difference")).to_contain_text("up to each score" + "grey: 95%")
+
+
+@pytest.mark.parametrize("label", ["Consistency band", "Simultaneous", "CORP line", "Smooth line"])
+def test_layers_have_a_sentence_each(page: Page, label: str):
+    visit(page, "/reliability")
+    box = explorer(page).locator("label", has_text=label)
+    expect(box).to_have_attribute("title", re.compile(r"^[^.]+\.$"))
 
 
 def test_a_wide_band_is_a_sentence_as_on_the_static_chart(page: Page, tmp_path: Path):

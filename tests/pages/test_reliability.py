@@ -131,10 +131,10 @@ def heading(app):
 
 def test_it_opens_with_the_verdicts_of_the_shown_methods():
     app = go(start(), "reliability")
-    answer = "## Uncalibrated: too extreme. Logistic: no evidence against calibration."
+    answer = "## Uncalibrated: too extreme. Logistic (recommended): no evidence of miscalibration."
     assert heading(app) == answer
     app.pills(key="shown").set_value(["uncalibrated", "platt", "logistic", "beta"]).run()
-    answer = "Logistic and Beta: no evidence against calibration."
+    answer = "Logistic (recommended) and Beta: no evidence of miscalibration."
     assert heading(app).endswith(answer)
     assert "too" in heading(app).partition("Platt: ")[2]
 

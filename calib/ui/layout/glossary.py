@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from html import escape
 
 from calib.calibrators import CALIBRATORS, score_methods
+from calib.figures.words import LAYER_MEANINGS
 from calib.metrics import METRICS, Metric
 from calib.text import significant
 from calib.ui.layout.tables import DIRECTIONS
@@ -69,14 +70,14 @@ TERMS = (
     Entry(
         "CORP curve",
         "corp_curve",
-        "The best-fitting non-decreasing curve of the outcomes (isotonic regression).",
+        LAYER_MEANINGS["corp"],
         "Dimitriadis, Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118",
         "PAV reliability curve",
     ),
     Entry(
         "Consistency band",
         "band",
-        "Where the dots of a calibrated model would fall, with the chosen confidence level.",
+        LAYER_MEANINGS["band"],
         "Bröcker and Smith 2007, doi:10.1175/WAF993.1",
         "consistency bars, consistency intervals",
     ),

@@ -13,7 +13,6 @@ from calib.text import joined, percent, plain
 from calib.ui.session import choices, results
 from calib.ui.session.session import Session
 
-NO_EVIDENCE = "no evidence against calibration"
 IN_PLAIN_WORDS: Mapping[Kind, str] = {
     "overconfident": "too extreme",
     "underconfident": "not extreme enough",
@@ -27,19 +26,21 @@ IN_PLAIN_WORDS: Mapping[Kind, str] = {
 def sentences(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> str:
     """One sentence per answer, in the order of the methods: "Uncalibrated: too extreme."."""
     top_label = view_words(analysis.settings.view).top_label
+    recommended = analysis.recommendation.method
     labels: dict[str, list[str]] = {}
     for key in shown:
         answer = in_plain_words(results.verdict(session, analysis, key), top_label=top_label)
-        labels.setdefault(answer, []).append(analysis.methods[key].label)
-    return " ".join(f"{plain(joined(names))}: {answer}." for answer, names in labels.items())
+        label = plain(analysis.methods[key].label) + (
+            " (recommended)" if key == recommended else ""
+        )
+        labels.setdefault(answer, []).append(label)
+    return " ".join(f"{joined(names)}: {answer}." for answer, names in labels.items())
 
 
 def in_plain_words(verdict: Verdict, *, top_label: bool = False) -> str:
     """The answer of a verdict in a few words."""
-    if verdict.answer == "no evidence":
-        return NO_EVIDENCE
-    if verdict.answer == "inconclusive":
-        return "inconclusive"
+    if verdict.answer != "not calibrated":
+        return verdict.summary
     # A confidence is a probability that is high or low, and cannot be too extreme on both sides.
     return verdict.kind if top_label else IN_PLAIN_WORDS.get(verdict.kind, verdict.kind)
 

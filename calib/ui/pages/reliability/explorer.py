@@ -39,7 +39,6 @@ SENT_CHOICES: tuple[Choice[Any], ...] = (
     choices.BAND,
     choices.LINES,
 )
-EXPLAINED = (choices.AUTO_BINS, choices.BAND, choices.LINES)
 
 
 def hold(session: Session, model: state.Model, shown: Sequence[str]) -> None:
@@ -73,8 +72,8 @@ def _held(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> tup
 
 def _data(analysis: LiveAnalysis, shown: tuple[str, ...]) -> tuple[str, bytes]:
     held_out = analysis.held_out
-    help_texts = {choice.key: choice.help for choice in EXPLAINED}
     data = explorer_data(analysis, held_out.cells, shown, held_out)
+    help_texts = {**data["help"], "auto_bins": choices.AUTO_BINS.help}
     return explorer_bytes({**data, "rates": rate_looks(), "help": help_texts})
 
 
@@ -112,6 +111,8 @@ def _of_clusters(
         by_method[key] = {
             "intervals": _pairs(curve.low, curve.high),
             "band": _pairs(curve.band_low, curve.band_high),
+            # The last test is that of all rows.
+            "tests": results.bins_tested(session, analysis, key).p_adjusted[:-1].tolist(),
         }
         if ends:
             of_range = session.memo(results.range_curve, held_out, key, ends, level)
