@@ -98,8 +98,8 @@ class Decisions {
         const figures = element("div", { class: "figures" }, this.root);
         const moves = "Threshold. Arrow keys move it.";
         this.panels = {
-            cost: new ThresholdPanel(figures, "cost", moves, SAME_THRESHOLD),
             benefit: new ThresholdPanel(figures, "benefit", moves, USEFUL),
+            cost: new ThresholdPanel(figures, "cost", moves, SAME_THRESHOLD),
         };
         Object.values(this.panels).forEach(panel => this.followHand(panel));
         this.update(data);
@@ -125,7 +125,7 @@ class Decisions {
         const body = element("tbody", {}, this.table);
         this.methods = methods.map(method => {
             const look = { class: "line", stroke: method.color, fill: "none", "stroke-dasharray": method.dash };
-            const [cost, benefit] = Object.values(this.panels).map(panel => shape("path", look, panel.marks));
+            const [benefit, cost] = Object.values(this.panels).map(panel => shape("path", look, panel.marks));
             const mark = shape("path", { class: "dots", fill: method.color }, this.panels.cost.marks);
             const row = element("tr", {}, body), head = element("th", { scope: "row" }, row);
             const sample = shape("svg", { class: "sample", width: 26, height: 12, "aria-hidden": "true" }, head);

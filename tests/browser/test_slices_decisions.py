@@ -171,7 +171,7 @@ def test_the_last_of_many_fast_clicks_wins_and_the_page_does_not_scroll(page: Pa
     page.keyboard.press("ArrowRight")
     page.wait_for_url("**from=0.51*")
     settle(page)
-    expect(page.locator(".lead")).to_contain_text("Scores of at least 51%")
+    expect(page.locator(".lead")).to_contain_text("with a score of at least 51%")
     assert page.evaluate(SCROLLED) == scrolled
 
 

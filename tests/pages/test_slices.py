@@ -213,7 +213,7 @@ def test_the_rule_is_applied_and_its_counts_add_up(named, threshold):
 @pytest.mark.parametrize("named", [{}, {"cap": "0.1"}])
 def test_only_what_the_cost_chart_draws_is_explained(named):
     app = with_static(start("decisions", ex="naive_bayes", after="isotonic", **named))
-    drawn = app.get("plotly_chart")[0].proto.spec
+    drawn = app.get("plotly_chart")[1].proto.spec
     assert ("chosen in hindsight" in said(app)) == ("lowest cost on these rows" in drawn)
     assert ("as the capacity allows" in said(app)) == ("capacity reached" in drawn)
     assert "not rank methods" in said(app)
@@ -223,7 +223,7 @@ def test_where_a_method_falls_below_flagging_all_or_none_is_said():
     app = with_static(start("decisions", ex="naive_bayes", after="isotonic"))
     curves = {
         trace["name"]: unpacked(trace["y"])
-        for trace in json.loads(app.get("plotly_chart")[1].proto.spec)["data"]
+        for trace in json.loads(app.get("plotly_chart")[0].proto.spec)["data"]
     }
     thresholds = np.linspace(0, 1, 201)[:-1]
     above = thresholds[(curves["Uncalibrated"] < -1e-9) & (curves["Flag all"] <= 0)]
@@ -334,7 +334,7 @@ def test_a_range_of_scores_is_counted():
     app = start("decisions")
     app.slider(key="count_range").set_value((0.9, 1.0)).run()
     assert not app.exception
-    said = "Scores of at least 90%: 609 positives expected (too many), 566 observed;"
+    said = "617 rows with a score of at least 90%: 609 positives expected (too many), 566"
     assert said in answer(app)
     assert app.query_params["from"] == "0.9"
 

@@ -31,6 +31,7 @@ from calib.text import (
     level,
     number,
     plain,
+    plural,
     score_percent,
     signed,
     significant,
@@ -176,11 +177,11 @@ def static_charts(
     threshold = costs.threshold if costs.capacity is None else None
     left, right = st.columns(2, gap="large")
     with left:
-        drawn = cost_chart(cost, decided, shown, recommended=recommended)
-        charts.chart(drawn, "chart_cost")
-    with right:
         drawn = net_benefit_chart(benefit, shown, threshold=threshold, recommended=recommended)
         charts.chart(drawn, "chart_benefit")
+    with right:
+        drawn = cost_chart(cost, decided, shown, recommended=recommended)
+        charts.chart(drawn, "chart_cost")
 
 
 def answer(
@@ -197,6 +198,8 @@ def answer(
     without this chart.
     """
     lead = f"{cost_sentence(decided, shown)} {counts_sentence(counts, shown)}"
+    if helps_counts_alone(decided, counts, shown):
+        lead += " Calibration corrects the counts, not this decision."
     small = "" if follows else f"<small>{escape(rule(decided))}</small>"
     head = escape(headline(decided, shown, weighted=weighted))
     return answered(f"<h2>{head}</h2><p class=lead>{escape(lead)}</p>{small}")
@@ -336,7 +339,11 @@ def counts_sentence(counts: ExpectedCounts, shown: Sequence[str]) -> str:
     scores = _scores(counts)
     if not counts.rows:
         return f"No row has a score {scores}."
-    where = "All rows" if (counts.low, counts.high) == (0.0, 1.0) else f"Scores {scores}"
+    whole = (counts.low, counts.high) == (0.0, 1.0)
+    rows = plural(counts.rows, "row")
+    where = f"All {rows}"
+    if not whole:
+        where = f"The {rows} with a score {scores}"
     weight = f" (weight {count(counts.weight)})" if counts.weight != counts.rows else ""
     before, *after = (
         (_positives(counts.expected[key]), _judged(counts.excess[key])) for key in shown
@@ -346,6 +353,17 @@ def counts_sentence(counts: ExpectedCounts, shown: Sequence[str]) -> str:
         f"{where}{weight}: {before[0]} positives expected{before[1]}, "
         f"{count(counts.observed)} observed{calibrated}."
     )
+
+
+def helps_counts_alone(
+    decided: DecisionTable, counts: ExpectedCounts, shown: Sequence[str]
+) -> bool:
+    """Whether calibration corrects the expected counts, and does not change the decisions."""
+    if len(shown) < 2 or not counts.rows:
+        return False
+    change = decided.methods[shown[1]].change
+    before, after = (_judged(counts.excess[key]) for key in shown[:2])
+    return change.low <= 0.0 <= change.high and before != "" == after
 
 
 def _positives(expected: float) -> str:
