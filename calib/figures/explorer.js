@@ -291,18 +291,18 @@ class Controls {
     constructor(parent, changed) {
         this.root = element("div", { class: "controls" }, parent);
         this.changed = changed;
-        this.strategy = this.radios("Bins", "strategy", { quantile: "Quantile", uniform: "Uniform" });
-        const count = element("span", { class: "group" }, this.root);
-        const label = element("label", { class: "number" }, count, "Number of bins");
+        this.methods = this.group("Methods");
+        const label = element("label", { class: "number" }, this.root, "Number of bins");
         this.bins = element("input", { type: "range", name: "n_bins", min: BINS.least, max: BINS.most, step: 1 }, label);
         this.count = element("output", {}, label);
         this.listen(this.bins, () => ({ n_bins: Number(this.bins.value) }));
-        this.auto = this.box(count, "Automatic", () => ({ auto_bins: this.auto.checked }));
-        this.axis = this.radios("Axes", "axis", { linear: "Linear", logit: "Log-odds" });
-        this.methods = this.group("Methods");
-        this.methods.classList.add("methods");
-        this.layers = this.group("Show");
-        this.layers.classList.add("layers");
+        this.more = element("details", { class: "more" }, this.root);
+        element("summary", {}, this.more, "More");
+        const rest = element("div", { class: "rest" }, this.more);
+        this.strategy = this.radios(rest, "Bins", "strategy", { quantile: "Quantile", uniform: "Uniform" });
+        this.auto = this.box(this.strategy[0].closest("fieldset"), "Automatic", () => ({ auto_bins: this.auto.checked }));
+        this.axis = this.radios(rest, "Axes", "axis", { linear: "Linear", logit: "Log-odds" });
+        this.layers = this.group("Show", rest);
         this.intervals = this.box(this.layers, "Intervals", () => this.hidden());
         this.band = this.box(this.layers, "Consistency band", () => this.hidden());
         this.together = this.box(this.layers, "Simultaneous", () => ({ band: this.together.checked ? "simultaneous" : "per_bin" }));
@@ -310,14 +310,14 @@ class Controls {
         this.lines = new Map();
     }
 
-    group(title) {
-        const made = element("fieldset", {}, this.root);
+    group(title, parent = this.root) {
+        const made = element("fieldset", {}, parent);
         element("legend", {}, made, title);
         return made;
     }
 
-    radios(title, name, options) {
-        const group = this.group(title);
+    radios(parent, title, name, options) {
+        const group = this.group(title, parent);
         // Radio buttons of the same name in the whole document would be one group.
         const shared = `${name}-${Math.random().toString(36).slice(2)}`;
         return Object.entries(options).map(([value, text]) => {
@@ -389,6 +389,14 @@ class Controls {
         this.together.disabled = !this.band.checked;
         this.boxes.forEach((input, key) => { input.checked = chosen.shown.includes(key); });
         this.lines.forEach((input, key) => { input.checked = chosen.lines.includes(key); });
+        this.openMore(chosen);
+    }
+
+    // A choice that is not the usual one must be visible. A person can close it again.
+    openMore({ strategy, auto_bins, axis, hidden, band, lines }) {
+        const unusual = [strategy === "uniform", auto_bins, axis === "logit", hidden.length, band === "simultaneous", lines.length].some(Boolean);
+        if (unusual && !this.unusual) this.more.open = true;
+        this.unusual = unusual;
     }
 }
 
@@ -765,7 +773,7 @@ class Explorer {
         for (const [input, value] of [[this.from, range?.[0]], [this.to, range?.[1]]]) {
             input.value = value === undefined ? "" : inPercent(value);
         }
-        const lines = this.shown.map(key => (range ? this.sayRange(key, range) : `${this.sayRange(key, edgesOf(this.worsts.get(key)))} ${this.sayTest(key)}`));
+        const lines = this.shown.map(key => (range ? this.sayRange(key, range) : this.sayWorst(key)));
         this.said.replaceChildren(...lines.map(text => element("p", {}, null, text)));
         if (range) this.speak(lines.join(" "));
         this.ringWorst();
@@ -790,7 +798,8 @@ class Explorer {
         this.worst.setAttribute("cy", at(y(bin.observed)));
     }
 
-    sayRange(key, range) {
+    // `p` is the p-value of the bin that the range is, if it is one.
+    sayRange(key, range, p = 0) {
         const name = this.shown.length > 1 ? `${this.data.methods[key].label}: ` : "";
         const part = between(this.cells.get(key).cells, range, this.data.level);
         if (!part) return `${name}no rows with scores of ${scorePercent(range[0])} to ${scorePercent(range[1])}.`;
@@ -798,19 +807,22 @@ class Explorer {
         const rows = `${whole(part.rows)} ${part.rows === 1 ? "row" : "rows"}`;
         const interval = this.data.clusters ? this.ofClustersIn(key, range) : part.interval;
         const waiting = this.chosen.range ? ` (${this.ci} when you let go)` : "";
-        const ends = interval ? ` (${this.ci} ${interval.map(points).join(" to ")})` : waiting;
+        // An interval without 0 looks significant, but allows for no other bin.
+        const alone = p >= this.data.significance && interval?.[0] * interval?.[1] > 0 ? " of this bin alone" : "";
+        const ends = interval ? ` (${this.ci}${alone} ${interval.map(points).join(" to ")})` : waiting;
         return `${name}${rows} with scores of ${span}: predicted ${percent(part.meanScore)}, observed ${percent(part.observed)}, ` +
             `difference ${points(part.difference)} points${ends}.`;
     }
 
     // One of many intervals excludes 0 by chance, so the largest gap has a test that allows for all.
-    sayTest(key) {
+    sayWorst(key) {
         const bins = this.binned.get(key), judged = judgedBins(bins).length;
         const of = judged < bins.length ? `${judged} bins with at least ${FEW_ROWS} rows` : `${judged} ${judged === 1 ? "bin" : "bins"}`;
         const tests = this.data.clusters ? this.ofClusters(key, bins, "tests") : binTests(bins);
         const p = tests?.[bins.indexOf(this.worsts.get(key))];
-        if (p === undefined) return `Largest of ${of}.`;
-        return `Largest of ${of}: ${p < this.data.significance ? "significant" : "not significant"} after Holm's correction (${pValue(p)}).`;
+        const said = this.sayRange(key, edgesOf(this.worsts.get(key)), p);
+        if (p === undefined) return `${said} Largest of ${of}.`;
+        return `${said} Largest of ${of}: ${p < this.data.significance ? "significant" : "not significant"} after Holm's correction (${pValue(p)}).`;
     }
 
     ofClustersIn(key, range) {

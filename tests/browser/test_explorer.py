@@ -153,6 +153,14 @@ def explorer(page: Page) -> Locator:
     return by_key(page, "explorer").locator(".explorer")
 
 
+def all_controls(page: Page) -> Locator:
+    """The explorer with the controls that few people need."""
+    drawn = explorer(page)
+    if drawn.locator("details:not([open])").count():
+        drawn.locator("summary").click()
+    return drawn
+
+
 def panel(page: Page, name: str) -> Locator:
     return explorer(page).locator(f"svg.{name}")
 
@@ -298,7 +306,7 @@ def test_the_simultaneous_band_is_drawn_at_once_and_kept(page: Page):
     visit(page, "/reliability?show=uncalibrated")
     band = panel(page, "diagram").locator("path.band")
     alone = band.get_attribute("d")
-    explorer(page).get_by_label("Simultaneous").check()
+    all_controls(page).get_by_label("Simultaneous").check()
     together = band.get_attribute("d")
     assert together != alone
     settle(page)
@@ -337,9 +345,35 @@ def test_rows_in_clusters_have_the_intervals_that_count_clusters(page: Page, tmp
     expect(said).to_contain_text(re.compile(r"95% CI [+−]\d.\d to"))
 
 
+@pytest.mark.parametrize("width", [1440, 390])
+def test_what_few_people_need_is_behind_more_by_keyboard_too(page: Page, width: int):
+    page.set_viewport_size({"width": width, "height": 900})
+    visit(page, "/reliability")
+    band, more = explorer(page).get_by_label("Simultaneous"), explorer(page).locator("summary")
+    expect(band).to_be_hidden()
+    place = size_of(more)
+    more.press("Enter")
+    expect(band).to_be_visible()
+    # The name stays where it is, and what opens is not wider than the page.
+    assert size_of(more) == place
+    rest = size_of(explorer(page).locator(".rest"))
+    assert rest["y"] >= place["y"] + place["height"]
+    assert rest["x"] + rest["width"] <= width
+    band.press("Space")
+    settle(page)
+    # A link with such a choice opens it, and a person can close it.
+    visit(page, f"/reliability?{urlsplit(page.url).query}")
+    expect(band).to_be_checked()
+    more.press("Enter")
+    explorer(page).get_by_role("slider").press("ArrowRight")
+    settle(page)
+    assert address(page)["band"] == "simultaneous"
+    expect(band).to_be_hidden()
+
+
 def test_axes_layers_and_methods_are_chosen_in_it(page: Page):
     visit(page, "/reliability?show=uncalibrated")
-    explorer(page).get_by_label("Log-odds").check()
+    all_controls(page).get_by_label("Log-odds").check()
     explorer(page).get_by_label("Intervals").uncheck()
     explorer(page).get_by_label("Beta").check()
     settle(page)
@@ -376,7 +410,7 @@ def test_the_last_of_200_fast_clicks_wins_and_nothing_scrolls(
     visit(page, "/reliability")
     main = page.get_by_test_id("stMain")
     main.evaluate("main => main.scrollTo(0, 40)")
-    control = explorer(page).get_by_label(label, exact=True)
+    control = all_controls(page).get_by_label(label, exact=True)
     first = {"Uniform": "Quantile", "Log-odds": "Linear"}.get(label, label)
     other = explorer(page).get_by_label(first, exact=True)
     was = control.is_checked()
@@ -404,6 +438,11 @@ def test_the_panel_beside_the_diagram_is_never_empty(page: Page):
     for i, key in enumerate(("uncalibrated", "logistic")):
         curve = analysis.methods[key].reliability
         p = bin_tests(analysis.held_out.cells[key], curve).p_adjusted[curve.worst]
+        ends = [end[curve.worst] - curve.mean_score[curve.worst] for end in (curve.low, curve.high)]
+        alone = " of this bin alone" if p >= 0.05 and (ends[0] > 0 or ends[1] < 0) else ""
+        expect(explorer(page).locator(".said p").nth(i)).to_contain_text(f"(95% CI{alone} +")
+        # Both kinds are among the two methods.
+        assert bool(alone) == (key == "logistic")
         expect(explorer(page).locator(".said p").nth(i)).to_contain_text(
             f"Largest of 15 bins: {'' if p < 0.05 else 'not '}significant after Holm's correction "
             f"({p_value(p)})."

@@ -20,6 +20,7 @@ def test_the_corp_line_appears_with_a_band_that_holds_it(page: Page):
     explorer = by_key(page, "explorer").locator(".explorer")
     joined = explorer.locator(".diagram path.line:not(.rate)").first
     expect(joined).to_be_visible()
+    explorer.locator("summary").click()
     explorer.get_by_label("CORP line").check()
     settle(page)
     expect(explorer.locator(".diagram path.rate")).to_have_count(1)
@@ -63,6 +64,7 @@ def test_the_strip_marks_the_choice_and_moves_with_the_slider(page: Page):
 def test_auto_takes_the_slider_over(page: Page):
     visit(page, "/reliability")
     explorer = by_key(page, "explorer").locator(".explorer")
+    explorer.locator("summary").click()
     explorer.get_by_label("Automatic").check()
     settle(page)
     open_static(page)

@@ -223,6 +223,7 @@ def test_a_hand_moves_the_bins_offline_and_reads_the_numbers_of_the_library(
         slider.focus()
         for _ in range(7):
             slider.press("ArrowRight")
+        page.locator("#explorer summary").click()
         page.locator("#explorer").get_by_label("Uniform").check()
         ece = expected_calibration_error(cells, n_bins=22, strategy="uniform")
         numbers = f"ECE {ece:.4f} over 22 uniform bins"

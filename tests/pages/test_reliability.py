@@ -8,8 +8,10 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+import calib
 from calib.loading.examples import EXAMPLES
 from calib.metrics.binned import increasing_bins
+from calib.text import plain
 from tests.pages.test_pages import (
     ROOT,
     button,
@@ -137,6 +139,33 @@ def test_it_opens_with_the_verdicts_of_the_shown_methods():
     answer = "Logistic (recommended) and Beta: no evidence of miscalibration."
     assert heading(app).endswith(answer)
     assert "too" in heading(app).partition("Platt: ")[2]
+
+
+def finding(app):
+    """The sentence below the heading."""
+    texts = [text.value for text in app.markdown]
+    return texts[texts.index(heading(app)) + 1]
+
+
+def test_below_it_stand_the_finding_the_largest_gap_and_the_next_step():
+    app = go(start(), "reliability")
+    analysis = calib.analyze(EXAMPLES["naive_bayes"].load())
+    worst = np.abs(analysis.uncalibrated.reliability.gap).max()
+    said_first = f"**Uncalibrated**: {plain(analysis.verdict.finding)}"
+    assert finding(app) == f"{said_first} Largest gap: {100 * worst:.1f} points."
+    assert button(app, "use").label == "Get Logistic"
+    button(app, "use").click().run()
+    assert app.selectbox(key="use_method").value == "logistic"
+    # The largest of 15 gaps of calibrated scores is one of chance.
+    alone = go(start(show="logistic"), "reliability")
+    assert "**" not in finding(alone)
+    assert "Largest gap" not in finding(alone)
+
+
+def test_where_no_calibrator_is_recommended_there_is_no_next_step():
+    app = go(start(ex="logistic"), "reliability")
+    assert "would be detected" in finding(app)
+    assert not [b for b in app.button if b.key == "use"]
 
 
 def drawn_axis(app):

@@ -45,6 +45,16 @@ def button(session: Session, model: state.Model) -> None:
         _dialog(session, model)
 
 
+def advised_button(session: Session, model: state.Model) -> None:
+    """The button of the recommended calibrator, if there is one, which opens the same dialog."""
+    method = model.analysis.recommendation.method
+    if method not in fitted(model.analysis):
+        return
+    label = f"Get {model.analysis.methods[method].label}"
+    if st.button(label, key=state.key("use"), type="primary"):
+        show(session, model, method)
+
+
 def row_button(session: Session, model: state.Model, method: str) -> None:
     """The button of one calibrator in a table, which opens the same dialog."""
     if method not in fitted(model.analysis):

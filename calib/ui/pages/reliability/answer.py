@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from calib.analysis import Analysis, LiveAnalysis
 from calib.analysis.miscalibration import Kind, view_words
-from calib.analysis.verdict import Verdict
+from calib.analysis.verdict import SIGNIFICANCE, Verdict
 from calib.figures.axes import AxisKind
 from calib.figures.explorer import automatic_axis
-from calib.text import joined, percent, plain
+from calib.text import joined, number, percent, plain
 from calib.ui.session import choices, results
 from calib.ui.session.session import Session
 
@@ -35,6 +35,18 @@ def sentences(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) ->
         )
         labels.setdefault(answer, []).append(label)
     return " ".join(f"{joined(names)}: {answer}." for answer, names in labels.items())
+
+
+def finding(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> str:
+    """What is wrong with the first method, and its largest gap if it is beyond chance."""
+    first = shown[0]
+    name = f"**{plain(analysis.methods[first].label)}**: " if len(shown) > 1 else ""
+    said = plain(results.verdict(session, analysis, first).finding)
+    curve = analysis.methods[first].reliability
+    p_value = results.bins_tested(session, analysis, first).p_adjusted[curve.worst]
+    if not p_value < SIGNIFICANCE:
+        return f"{name}{said}"
+    return f"{name}{said} Largest gap: {number(100.0 * abs(curve.gap[curve.worst]), 1)} points."
 
 
 def in_plain_words(verdict: Verdict, *, top_label: bool = False) -> str:

@@ -15,7 +15,7 @@ from calib.figures.explorer import automatic_axis
 from calib.figures.reliability import reliability_chart
 from calib.figures.sensitivity import sensitivity_chart
 from calib.figures.words import undrawn, without_band
-from calib.ui.controls import widgets
+from calib.ui.controls import use_calibrator, widgets
 from calib.ui.layout import charts, frame
 from calib.ui.pages.reliability import (
     answer,
@@ -71,6 +71,10 @@ def page() -> None:
 
 def opening(session: Session, model: state.Model, shown: Sequence[str]) -> None:
     st.markdown(f"## {answer.sentences(session, model.analysis, shown)}")
+    key = state.key("finding_and_fix")
+    with st.container(horizontal=True, vertical_alignment="center", key=key):
+        st.markdown(answer.finding(session, model.analysis, shown))
+        use_calibrator.advised_button(session, model)
     if note := answer.axis_note(session, model.analysis):
         st.caption(note)
 
