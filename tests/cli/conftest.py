@@ -1,6 +1,6 @@
 """Files of predictions, and the command line called in this process."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from calib.cli import main
+from calib.ui.session import serving
 from tests.once import computed_once  # noqa: F401
 
 
@@ -31,6 +32,16 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
         return Done(status, out, err)
 
     return call
+
+
+@pytest.fixture
+def nothing_served(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The server holds no data, before the test and after it."""
+    monkeypatch.setenv(serving.VARIABLE, "")
+    serving.of_server.cache_clear()
+    yield
+    monkeypatch.undo()
+    serving.of_server.cache_clear()
 
 
 def frame(n: int, seed: int) -> pd.DataFrame:

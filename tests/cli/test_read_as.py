@@ -77,8 +77,7 @@ def test_a_scan_says_which_class_it_took_as_positive(rows, run):
     ]
 
 
-def test_the_server_says_what_it_opened(rows, run, monkeypatch):
-    monkeypatch.setenv("CALIB_SERVE", "")
+def test_the_server_says_what_it_opened(rows, run, nothing_served, monkeypatch):
     monkeypatch.setattr("calib.ui.session.serving.serve", lambda *_: None)
     assert run("serve", "rows.csv").err == GUESSED
     pd.DataFrame({"y": Y, "p_old": P, "p_new": P**2}).to_csv("models.csv", index=False)

@@ -57,18 +57,14 @@ def elsewhere(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def served(monkeypatch):
+def served(nothing_served):
     """Data as `calib serve` holds them, for this test."""
 
     def hold(*sources, table=None, **arguments):
         serving.hold([str(source) for source in sources], table, arguments)
         return serving.of_server()
 
-    monkeypatch.setenv(serving.VARIABLE, "")
-    serving.of_server.cache_clear()
-    yield hold
-    monkeypatch.undo()
-    serving.of_server.cache_clear()
+    return hold
 
 
 def declared():

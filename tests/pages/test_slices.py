@@ -202,7 +202,7 @@ def test_the_rule_is_applied_and_its_counts_add_up(named, threshold):
     if threshold is not None:
         drawn = live(app)
         assert drawn["thresholds"][drawn["stop"]] == threshold
-        assert f"At {threshold:.0%} you flag" in answer(app)
+        assert f"At {threshold:.0%}, calibration" in answer(app)
     made = html_table(app, "True positives").set_index("Method")
     kinds = [f"{sign} {kind}" for sign in ("True", "False") for kind in ("positives", "negatives")]
     counts = made.loc["Uncalibrated", kinds].astype(float)
@@ -262,7 +262,7 @@ def test_a_hand_changes_the_costs_of_all_pages_and_nonsense_does_not():
     take_cost(session, {"sent": None})
     app.run()
     assert app.query_params["fn"] == "8"
-    assert "At 20% you flag" in answer(app)
+    assert "At 20%, calibration" in answer(app)
 
 
 def live(app: AppTest) -> dict:
@@ -317,7 +317,7 @@ def test_an_id_column_does_not_give_the_outcome_away():
 def test_costs_and_capacity_are_controls(texts):
     app = start("decisions")
     app.number_input(key="cost_fn").set_value(9.0).run()
-    assert "At 10% you flag" in answer(app)
+    assert "At 10%, calibration" in answer(app)
     app.segmented_control(key="decide_by").set_value("Capacity").run()
     assert app.query_params["cap"] == "0.1"
     app.number_input(key="capacity").set_value(20.0).run()

@@ -7,7 +7,13 @@ import pytest
 from calib.analysis.decisions import Costs, Decision, DecisionTable, ExpectedCounts
 from calib.numerics.estimate import Estimate
 from calib.text import between, signed
-from calib.ui.pages.decisions import cost_sentence, counts_sentence, headline, rule
+from calib.ui.pages.decisions import (
+    cost_sentence,
+    counts_sentence,
+    flagged_sentence,
+    headline,
+    rule,
+)
 
 # Half of 2,000 rows are flagged, of which 900 are positive; 100 positives are missed.
 BEFORE = Decision(
@@ -39,52 +45,40 @@ def decided(change: Estimate, costs: Costs | None = None) -> DecisionTable:
 
 def test_decisions_of_a_thousand_rows_before_and_after_calibration():
     table = decided(Estimate(-0.01, -0.02, 0.001))
-    said = headline(table, SHOWN, weighted=False)
-    assert said == (
-        "At 50% you flag 500 of 1,000 rows and miss 50; calibrated 510 and 40, "
-        "no significant change."
+    assert flagged_sentence(table, SHOWN, weighted=False) == (
+        "of 1,000 rows you flag 500 and miss 50 positives; calibrated 510 and 40."
     )
     alone = headline(table, SHOWN[:1], weighted=False)
-    assert alone == "At 50% you flag 500 of 1,000 rows and miss 50 positives."
-    assert "1,000 rows, counted by weight, and" in headline(table, SHOWN, weighted=True)
+    assert alone == "At 50%, of 1,000 rows you flag 500 and miss 50 positives."
+    assert "1,000 rows, counted by weight, you" in flagged_sentence(table, SHOWN, weighted=True)
     by_capacity = replace(table, costs=Costs(1, 1, 0.5))
-    assert headline(by_capacity, SHOWN, weighted=False).startswith("You flag 500 of 1,000 rows")
+    said = headline(by_capacity, SHOWN, weighted=False)
+    assert said.startswith("If the highest 50% are flagged, calibration does not change")
 
 
 def test_equal_numbers_are_said_once():
     table = replace(decided(Estimate(0.0)), methods=dict.fromkeys(SHOWN, BEFORE))
-    said = headline(table, SHOWN, weighted=False)
-    assert said.endswith("flag 500 of 1,000 rows and miss 50, before and after calibration.")
+    said = flagged_sentence(table, SHOWN, weighted=False)
+    assert said.endswith("you flag 500 and miss 50 positives, before and after calibration.")
 
 
 def test_rare_positives_are_counted_in_more_rows():
     rare = replace(BEFORE, true_positives=9.0, false_negatives=1.0, true_negatives=1890.0)
     table = replace(decided(Estimate(0.0)), methods={"uncalibrated": rare})
     said = headline(table, SHOWN[:1], weighted=False)
-    assert said == "At 50% you flag 545 of 10,000 rows and miss 5 positives."
+    assert said == "At 50%, of 10,000 rows you flag 545 and miss 5 positives."
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (
-            Estimate(-0.01, -0.02, 0.001),
-            "no significant change",
-        ),
-        (
-            Estimate(-0.01, -0.02, -0.001),
-            "significantly better",
-        ),
-        (
-            Estimate(0.01, 0.001, 0.02),
-            "significantly worse",
-        ),
+        (Estimate(-0.01, -0.02, 0.001), "does not change your decisions significantly"),
+        (Estimate(-0.01, -0.02, -0.001), "makes your decisions significantly better"),
+        (Estimate(0.01, 0.001, 0.02), "makes your decisions significantly worse"),
     ],
 )
 def test_the_change_of_the_cost_is_said_with_its_interval(change, said):
-    assert headline(decided(change), SHOWN, weighted=False).endswith(
-        f"; calibrated 510 and 40, {said}."
-    )
+    assert headline(decided(change), SHOWN, weighted=False) == f"At 50%, calibration {said}."
     size = signed(1000 * change.value, 1)
     bounds = between(1000 * change.low, 1000 * change.high, 1, sign=True)
     assert cost_sentence(decided(change), SHOWN) == (

@@ -37,7 +37,7 @@ from calib.text import (
     significant,
     with_interval,
 )
-from calib.ui.controls import widgets
+from calib.ui.controls import use_calibrator, widgets
 from calib.ui.controls.widgets import ask, control, take_answer
 from calib.ui.layout import charts, frame
 from calib.ui.layout.tables import Line, lines_table
@@ -90,6 +90,8 @@ def page() -> None:
         place.empty()
     with below:
         shown = widgets.after_control(session, models[0].analysis)
+        if len(models) == 1:
+            use_calibrator.advised_button(session, models[0])
     frame.show(session, models, partial(body, session, place, costs, shown))
 
 
@@ -197,12 +199,15 @@ def answer(
     The chart that follows a hand says where the threshold comes from, so that it is said here only
     without this chart.
     """
-    lead = f"{cost_sentence(decided, shown)} {counts_sentence(counts, shown)}"
+    sentences = [cost_sentence(decided, shown), counts_sentence(counts, shown)]
+    if len(shown) > 1:
+        said = flagged_sentence(decided, shown, weighted=weighted)
+        sentences.insert(0, said[0].upper() + said[1:])
     if helps_counts_alone(decided, counts, shown):
-        lead += " Calibration corrects the counts, not this decision."
+        sentences.append("Calibration corrects the counts, not this decision.")
     small = "" if follows else f"<small>{escape(rule(decided))}</small>"
-    head = escape(headline(decided, shown, weighted=weighted))
-    return answered(f"<h2>{head}</h2><p class=lead>{escape(lead)}</p>{small}")
+    head, lead = headline(decided, shown, weighted=weighted), " ".join(sentences)
+    return answered(f"<h2>{escape(head)}</h2><p class=lead>{escape(lead)}</p>{small}")
 
 
 def answered(words: str) -> str:
@@ -250,18 +255,31 @@ def range_control(session: Session) -> None:
 
 
 def headline(decided: DecisionTable, shown: Sequence[str], *, weighted: bool) -> str:
+    """What calibration changes about the decisions; without it, what is decided."""
+    at = f"At {score_percent(decided.costs.threshold)}"
+    if decided.costs.capacity is not None:
+        share = significant(100.0 * decided.costs.capacity)
+        at = f"If the highest {share}% are flagged"
+    if len(shown) < 2:
+        return f"{at}, {flagged_sentence(decided, shown, weighted=weighted)}"
+    change = decided.methods[shown[1]].change
+    if change.low <= 0.0 <= change.high:
+        return f"{at}, calibration does not change your decisions significantly."
+    better = "better" if change.high < 0.0 else "worse"
+    return f"{at}, calibration makes your decisions significantly {better}."
+
+
+def flagged_sentence(decided: DecisionTable, shown: Sequence[str], *, weighted: bool) -> str:
     """What is decided of a round number of rows, before and after calibration."""
-    n_rows, costs = decided.reference_rows, decided.costs
+    n_rows = decided.reference_rows
     before, *after = (_flagged_and_missed(decided.methods[key], n_rows) for key in shown)
-    at = "You" if costs.capacity is not None else f"At {score_percent(costs.threshold)} you"
     counted = ", counted by weight," if weighted else ""
-    lead = f"{at} flag {before[0]} of {count(n_rows)} rows{counted} and miss {before[1]}"
-    if not after:
-        return f"{lead} positive{'' if before[1] == '1' else 's'}."
-    if after[0] == before:
-        return f"{lead}, before and after calibration."
-    judged = _judged_change(decided.methods[shown[1]].change)
-    return f"{lead}; calibrated {after[0][0]} and {after[0][1]}, {judged}."
+    lead = f"of {count(n_rows)} rows{counted} you flag {before[0]} and miss {before[1]}"
+    positives = f"positive{'' if before[1] == '1' else 's'}"
+    calibrated = f"; calibrated {after[0][0]} and {after[0][1]}" if after else ""
+    if after and after[0] == before:
+        calibrated = ", before and after calibration"
+    return f"{lead} {positives}{calibrated}."
 
 
 def _flagged_and_missed(decision: Decision, n_rows: int) -> tuple[str, str]:
@@ -297,12 +315,6 @@ def cost_sentence(decided: DecisionTable, shown: Sequence[str]) -> str:
     what = "Wrong decisions change" if equal else "The cost of errors changes"
     bounds = interval(change, 1, sign=True)
     return f"{what} by {size} {rows} ({level(decided.confidence_level)} CI {bounds})."
-
-
-def _judged_change(change: Estimate) -> str:
-    if change.high < 0.0:
-        return "significantly better"
-    return "significantly worse" if change.low > 0.0 else "no significant change"
 
 
 def table(decided: DecisionTable, *, weighted: bool) -> None:
