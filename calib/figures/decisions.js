@@ -179,10 +179,7 @@ class Decisions {
             Object.assign(method, { lowest, place: [x, y] });
         }
         this.labelLowest(panel);
-        const lowest = this.methods.map(({ label, lowest: { cost, threshold } }) =>
-            `${label} ${cost.toPrecision(3)} ${threshold > 1 ? "(none flagged)" : `at ${scorePercent(threshold)}`}`);
-        const elsewhere = this.methods.some(({ stops, lowest: { cost } }) => costsOf(stops, costs)[this.stop] > cost * (1 + 1e-12));
-        panel.title.textContent = `${elsewhere ? "Lowest on these rows, in hindsight" : "Lowest cost per row"}: ${lowest.join(", ")}`;
+        panel.title.textContent = "Cost per row at other thresholds, if your costs stay";
     }
 
     // Two labels stand on the outer sides of their dots. Near a side of the panel, they are one.

@@ -121,7 +121,6 @@ def test_a_hand_on_the_threshold_moves_costs_and_numbers_without_the_server(page
     settle(page)
     shown = rule.inner_text()
     answer = page.locator(".answer h2")
-    expect(page.locator(".lead")).to_contain_text(f"miss {missed.inner_text()} positives; cal")
     # The server and the browser write the threshold in the same way.
     assert f"threshold of {answer.inner_text().split()[1].rstrip(',')} follows" in shown
     panel.focus()

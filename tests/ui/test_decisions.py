@@ -121,10 +121,12 @@ def test_counts_name_their_rows_and_judge_both_methods(low, high, rows, said):
     excess = {"uncalibrated": Estimate(-3.0, -5.0, -1.0), "platt": Estimate(-0.4, -2.0, 1.2)}
     counts = ExpectedCounts(low, high, rows, float(rows), 12.0, expected, excess)
     sentence = counts_sentence(counts, SHOWN)
-    counted = ": 15.0 positives expected (too many), 12 observed; calibrated 12.4."
+    counted = (
+        ": 12 positives observed; uncalibrated scores expect 15.0 (too many), calibrated ones 12.4."
+    )
     assert sentence == said + counted * (rows > 0)
     if rows:
         weighed = counts_sentence(replace(counts, weight=50.0), SHOWN)
-        assert "(weight 50): 15.0 positives" in weighed
+        assert "(weight 50): 12 positive observed" in weighed
         many = replace(counts, expected={"uncalibrated": 757.4, "platt": 99.96})
-        assert "757 positives expected" in counts_sentence(many, SHOWN)
+        assert "scores expect 757" in counts_sentence(many, SHOWN)

@@ -199,12 +199,14 @@ def answer(
     The chart that follows a hand says where the threshold comes from, so that it is said here only
     without this chart.
     """
-    sentences = [cost_sentence(decided, shown), counts_sentence(counts, shown)]
-    if len(shown) > 1:
+    counted = counts_sentence(counts, shown)
+    if helps_counts_alone(decided, counts, shown):
+        counted = f"Keep this decision; calibrate if you rely on counts. {counted}"
+    sentences = [cost_sentence(decided, shown), counted]
+    # The table beside the charts that follow a hand has these numbers.
+    if len(shown) > 1 and not follows:
         said = flagged_sentence(decided, shown, weighted=weighted)
         sentences.insert(0, said[0].upper() + said[1:])
-    if helps_counts_alone(decided, counts, shown):
-        sentences.append("Calibration corrects the counts, not this decision.")
     small = "" if follows else f"<small>{escape(rule(decided))}</small>"
     head, lead = headline(decided, shown, weighted=weighted), " ".join(sentences)
     return answered(f"<h2>{escape(head)}</h2><p class=lead>{escape(lead)}</p>{small}")
@@ -360,10 +362,13 @@ def counts_sentence(counts: ExpectedCounts, shown: Sequence[str]) -> str:
     before, *after = (
         (_positives(counts.expected[key]), _judged(counts.excess[key])) for key in shown
     )
-    calibrated = "".join(f"; calibrated {expected}{judged}" for expected, judged in after)
+    calibrated = "".join(f", calibrated ones {expected}{judged}" for expected, judged in after)
+    observed = plural(round(counts.observed), "positive")
+    if counts.weight != counts.rows:
+        observed = f"{count(counts.observed)} positive"
     return (
-        f"{where}{weight}: {before[0]} positives expected{before[1]}, "
-        f"{count(counts.observed)} observed{calibrated}."
+        f"{where}{weight}: {observed} observed; uncalibrated scores expect "
+        f"{before[0]}{before[1]}{calibrated}."
     )
 
 
