@@ -77,7 +77,7 @@ def test_cancel_ends_the_query_and_shows_nothing(connected: Page, n_rows: int):
     connected.get_by_role("button", name="Cancel").click()
     expect(connected.get_by_role("button", name="Cancel")).to_have_count(0)
     settle(connected)
-    expect(connected.get_by_text("Example: Naive Bayes").first).to_be_visible()
+    expect(connected.get_by_role("button", name="Naive Bayes example")).to_be_visible()
     expect(by_key(connected, "checklist")).to_have_count(0)
 
 

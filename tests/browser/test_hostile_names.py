@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
+from calib.text import shortened
 from tests.browser.actions import go, shown, upload
 from tests.browser.harness import by_key, visit
 from tests.pages.test_hostile import DATA, csv, trap
@@ -47,7 +48,8 @@ def test_names_of_data_make_nothing_on_any_page(page: Page, tmp_path: Path, kind
         go(page, title)
         assert page.evaluate(MADE) == [], title
         body = shown(page.get_by_test_id("stApp"))
-        assert path.stem in body, title
+        # The header has the start of a long name.
+        assert shortened(path.stem).rstrip("…") in body, title
         if kind == "models" and title != "Data":
             assert trap("first") in shown(by_key(page, "models")), title
     if kind == "binary":

@@ -178,7 +178,6 @@ def test_each_chip_resets_its_setting_and_one_resets_all(page: Page):
         "20 bins",
         "90% intervals",
         "Log-odds axes",
-        "Reset all",
     ]
     by_key(page, "reset_axis").get_by_role("button").click()
     settle(page)
