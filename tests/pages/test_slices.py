@@ -334,9 +334,7 @@ def test_a_range_of_scores_is_counted():
     app = start("decisions")
     app.slider(key="count_range").set_value((0.9, 1.0)).run()
     assert not app.exception
-    said = (
-        "score of at least 90%: 566 positives observed; uncalibrated scores expect 609 (too many)"
-    )
+    said = "score of at least 90%: 566 were positive; uncalibrated scores expect 609 (too many)"
     assert said in answer(app)
     assert app.query_params["from"] == "0.9"
 

@@ -122,11 +122,11 @@ def test_counts_name_their_rows_and_judge_both_methods(low, high, rows, said):
     counts = ExpectedCounts(low, high, rows, float(rows), 12.0, expected, excess)
     sentence = counts_sentence(counts, SHOWN)
     counted = (
-        ": 12 positives observed; uncalibrated scores expect 15.0 (too many), calibrated ones 12.4."
+        ": 12 were positive; uncalibrated scores expect 15.0 (too many), calibrated ones 12.4."
     )
     assert sentence == said + counted * (rows > 0)
     if rows:
         weighed = counts_sentence(replace(counts, weight=50.0), SHOWN)
-        assert "(weight 50): 12 positive observed" in weighed
+        assert "(weight 50): weight 12 was positive" in weighed
         many = replace(counts, expected={"uncalibrated": 757.4, "platt": 99.96})
         assert "scores expect 757" in counts_sentence(many, SHOWN)

@@ -363,12 +363,11 @@ def counts_sentence(counts: ExpectedCounts, shown: Sequence[str]) -> str:
         (_positives(counts.expected[key]), _judged(counts.excess[key])) for key in shown
     )
     calibrated = "".join(f", calibrated ones {expected}{judged}" for expected, judged in after)
-    observed = plural(round(counts.observed), "positive")
-    if counts.weight != counts.rows:
-        observed = f"{count(counts.observed)} positive"
+    unit = "" if counts.weight == counts.rows else "weight "
+    was = "was" if unit or counts.observed == 1.0 else "were"
     return (
-        f"{where}{weight}: {observed} observed; uncalibrated scores expect "
-        f"{before[0]}{before[1]}{calibrated}."
+        f"{where}{weight}: {unit}{count(counts.observed)} {was} positive; uncalibrated scores "
+        f"expect {before[0]}{before[1]}{calibrated}."
     )
 
 
