@@ -99,8 +99,11 @@ def test_adult_in_two_files_gives_the_published_table(page: Page, shared, tmp_pa
     visit(page, "/data")
     upload(page, adult / "adult_nb_cal.csv")
     upload(page, adult / "adult_nb_test.csv", key="data_test_file")
+    go(page, "Overview")
+    rows = page.locator(".answer dl div", has_text="Test rows")
+    expect(rows.locator("dd")).to_contain_text("16,281")
     go(page, "Compare")
-    expect(page.get_by_text("16,281 test rows").first).to_be_visible()
+    expect(page.get_by_text("Measured on the 16,281 test rows.")).to_be_visible()
     go(page, "Reports")
     with page.expect_download() as download:
         by_key(page, "download_json").get_by_role("button").click()

@@ -235,7 +235,7 @@ def test_compas_rates_by_race_as_documented(page: Page, shared):
     choose(page, "slice_by", "race")
     expect(page.get_by_role("heading", name="Error rates at a threshold of 0.5")).to_be_visible()
     # A table is drawn when it comes into view; what a screen reader is told of it can be read.
-    rates = page.locator("[class*=st-key-lines_][class*=_rates]")
+    rates = by_key(page, "lines_7_rates_uncalibrated")
     rates.scroll_into_view_if_needed()
     rates.locator("td").first.wait_for(state="attached")
     cells = rates.locator("td").all_text_contents()

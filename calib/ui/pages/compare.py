@@ -186,13 +186,16 @@ def table(session: Session, model: state.Model, name: str, columns: Sequence[Met
 
 
 def recommendation(analysis: Analysis) -> None:
-    """One sentence, with the evidence as its tooltip."""
-    advice = analysis.recommendation
+    """One sentence, with the evidence as its tooltip, and which rows it is about if there are two
+    kinds."""
+    advice, data = analysis.recommendation, analysis.data
     reasons = plain(" ".join(advice.reasons))
+    is_tested = data.protocol == "test rows"
+    rows = f" Measured on the {data.n_rows:,} test rows." if is_tested else ""
     if advice.method in ("", "uncalibrated"):
-        st.markdown(reasons)
+        st.markdown(f"{reasons}{rows}")
     else:
-        st.markdown(plain(advice.sentence), help=reasons)
+        st.markdown(f"{plain(advice.sentence)}{rows}", help=reasons)
 
 
 def changes_and_panels(analysis: Analysis) -> None:
