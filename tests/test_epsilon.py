@@ -137,4 +137,5 @@ def test_methods_on_the_compact_logit_are_found_in_the_registry():
         "spline",
         "splinecalib",
         "ispline",
+        "stack",
     }

@@ -103,7 +103,7 @@ def test_calibrators_and_the_unit_of_weights(key, data, weight):
 # belongs to the lower bin.
 ONE_SIDED = {"splinecalib", "histogram"}
 # The published rule uses only the distance from 1, so epsilon is given here.
-GIVEN = {"spline": {"epsilon": 1e-3}}
+GIVEN = {key: {"epsilon": 1e-3} for key in ("spline", "stack")}
 
 
 @pytest.mark.parametrize("key", sorted(set(score_methods()) - ONE_SIDED))

@@ -138,6 +138,16 @@ class Calibrator(AnyCalibrator[Form]):
     def _fit(self, cells: ScoreCells) -> None:
         raise NotImplementedError
 
+    def left_out(self, cells: ScoreCells) -> tuple[FloatArray, FloatArray]:
+        """Log-odds of each cell if one of its negative rows, or of its positive ones, is left out.
+
+        `cells` are those of the fit, in effective rows. A stack weighs its members by these.
+        """
+        raise ValueError(
+            f"{type(self).__name__} cannot leave out each of {len(cells):,} cells without a fit "
+            "for each, so it cannot be a member of a stack."
+        )
+
     def _map(self, scores: FloatArray) -> FloatArray:
         return np.asarray(self.to_map()(ON_ARRAYS, scores))
 

@@ -28,6 +28,7 @@ LOG_RANGE = (
     MACHINE_EPSILON,
     1.0 - MACHINE_EPSILON,
 )  # Scores are clipped to this before a logarithm.
+MAX_FEATURE = 37.0  # No logarithm or log-odds of a clipped score is larger.
 
 
 class Operations:
@@ -104,6 +105,16 @@ class Form:
             (s,) = do.let("s", do.clip(s, *self.ends))
         return self.finish(do, self.of(do, s))
 
+    @property
+    def log_odds_bound(self) -> float:
+        """A number that no log-odds exceed."""
+        return MAX_FEATURE
+
+    def log_odds(self, do: Operations, s: Column) -> Column:
+        """Log-odds of the calibrated probability, which is clipped to [eps, 1 - eps] first."""
+        (p,) = do.let("p", do.clip(self(do, s), *LOG_RANGE))
+        return do.logit(p)
+
     def finish(self, do: Operations, value: Column) -> Column:
         """The value, clipped to [0, 1] where it could leave it."""
         if not self.leaves:
@@ -152,7 +163,6 @@ class OddsDivided(Form):
 
 # These names stand in files.
 Feature = Literal["s", "ln s", "-ln(1 - s)", "ln 2s", "-ln 2(1 - s)", "logit s"]
-MAX_FEATURE = 37.0  # No logarithm or log-odds of a clipped score is larger.
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,14 +181,26 @@ class SigmoidOfFeatures(Form):
     def ends(self) -> tuple[float, float]:
         return (0.0, 1.0) if self.features == ("s",) else LOG_RANGE
 
+    @property
+    def log_odds_bound(self) -> float:
+        return abs(self.intercept) + MAX_FEATURE * sum(map(abs, self.coefficients))
+
     def of(self, do: Operations, s: Column) -> Column:
+        return do.sigmoid(self._sum(do, s), self.log_odds_bound)
+
+    def log_odds(self, do: Operations, s: Column) -> Column:
+        """The sum that the sigmoid is taken of."""
+        if self.ends != (0.0, 1.0):
+            (s,) = do.let("s", do.clip(s, *self.ends))
+        return self._sum(do, s)
+
+    def _sum(self, do: Operations, s: Column) -> Column:
         total: Column = None
         for coefficient, name in zip(self.coefficients, self.features, strict=True):
             factor = -coefficient if name.startswith("-") else coefficient
             term = feature(do, name, s)
             total = factor * term if total is None else total + factor * term
-        bound = abs(self.intercept) + MAX_FEATURE * sum(map(abs, self.coefficients))
-        return do.sigmoid(total + self.intercept, bound)
+        return total + self.intercept
 
 
 def feature(do: Operations, name: Feature, s: Column) -> Column:
@@ -234,11 +256,19 @@ class Piecewise(Form):
     def leaves(self) -> bool:
         return self.link == "none" and self.pieces.coefficients.shape[1] > 2
 
+    @property
+    def log_odds_bound(self) -> float:
+        return MAX_FEATURE if self.link == "none" else self.pieces.bound(*self.axis.ends)
+
     def of(self, do: Operations, s: Column) -> Column:
         value = do.pieces(self.pieces, self.axis(do, s))
+        return value if self.link == "none" else do.sigmoid(value, self.log_odds_bound)
+
+    def log_odds(self, do: Operations, s: Column) -> Column:
+        """The polynomials, if the sigmoid is taken of them."""
         if self.link == "none":
-            return value
-        return do.sigmoid(value, self.pieces.bound(*self.axis.ends))
+            return super(Piecewise, self).log_odds(do, s)
+        return do.pieces(self.pieces, self.axis(do, s))
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +304,28 @@ class Drift(Form):
             do.choose(s > self.high, s, self.high),
         )
         return do.choose(value < least, least, do.choose(value > most, most, value))
+
+
+@dataclass(frozen=True, slots=True)
+class Blend(Form):
+    """sigmoid(sum of weight x log-odds) of the probabilities of other forms."""
+
+    weights: tuple[Share, ...]
+    members: tuple[Form, ...]
+    kind: ClassVar[str] = "blend"
+
+    @property
+    def log_odds_bound(self) -> float:
+        pairs = zip(self.weights, self.members, strict=True)
+        return sum(weight * member.log_odds_bound for weight, member in pairs)
+
+    def of(self, do: Operations, s: Column) -> Column:
+        return do.sigmoid(self.log_odds(do, s), self.log_odds_bound)
+
+    def log_odds(self, do: Operations, s: Column) -> Column:
+        """The sum that the sigmoid is taken of."""
+        pairs = zip(self.weights, self.members, strict=True)
+        return reduce(add, [weight * member.log_odds(do, s) for weight, member in pairs])
 
 
 class RowsForm:

@@ -7,10 +7,12 @@ from itertools import combinations
 import numpy as np
 
 from calib.calibrators.base import RowCalibrator
-from calib.calibrators.forms import Axis, Feature, Form, Piecewise, SigmoidOfFeatures
+from calib.calibrators.forms import ON_ARRAYS, Axis, Feature, Form, Piecewise, SigmoidOfFeatures
 from calib.calibrators.registry import register
+from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray, chunks
 from calib.numerics.logistic import fit_logistic
+from calib.numerics.penalized_logistic import newton_step
 from calib.numerics.splines import steps
 from calib.numerics.transforms import certain_logit, sigmoid
 
@@ -80,6 +82,25 @@ class IncreasingSigmoid(RowCalibrator):
         intercept = float(fit.coefficients[0]) if self.has_intercept else 0.0
         return fit.log_likelihood, slopes, intercept, separated
 
+    def left_out(self, cells: ScoreCells) -> tuple[FloatArray, FloatArray]:
+        """Follow the fit by one Newton step."""
+        used = np.flatnonzero(self.slopes_)
+        columns = [self._columns(cells.score)[i] for i in used]
+        if self.has_intercept or self.constant_:
+            columns.append(np.ones(len(cells)))
+        design = np.column_stack(columns)
+        f = self.to_map().log_odds(ON_ARRAYS, cells.score)
+        p = sigmoid(f)
+        variance = p * (1.0 - p)
+        information = design.T @ (design * (cells.weight * variance)[:, None])
+        leverage = ((design @ np.linalg.pinv(information, hermitian=True)) * design).sum(axis=1)
+        row = cells.weight_sq / cells.weight
+        step = newton_step(row, cells.weight, leverage, variance)
+        low, high = 0.0, 1.0
+        if self.smooth_targets or self.separated_:
+            low, high = softened_outcomes(cells.total_positive, cells.total_weight)
+        return f + step * (p - low), f - step * (high - p)
+
     def _base_rate(self) -> float:
         return float(sigmoid(np.array(self.intercept_)))
 
@@ -105,6 +126,15 @@ class IncreasingSigmoid(RowCalibrator):
         return self._expression()
 
 
+def softened_outcomes(n_positive: float, n_rows: float) -> tuple[float, float]:
+    """Platt's outcomes of a negative and of a positive row.
+
+    >>> softened_outcomes(1.0, 3.0)
+    (0.25, 0.6666666666666666)
+    """
+    return 1.0 / (n_rows - n_positive + 2.0), (n_positive + 1.0) / (n_positive + 2.0)
+
+
 def platt_targets(positive: FloatArray, weight: FloatArray) -> FloatArray:
     """Positive weights with each outcome replaced by Platt's target.
 
@@ -114,9 +144,7 @@ def platt_targets(positive: FloatArray, weight: FloatArray) -> FloatArray:
     >>> platt_targets(np.array([0.0, 2.0]), np.array([2.0, 2.0]))
     array([0.5, 1.5])
     """
-    n_positive = float(positive.sum())
-    n_negative = float(weight.sum()) - n_positive
-    high, low = (n_positive + 1.0) / (n_positive + 2.0), 1.0 / (n_negative + 2.0)
+    low, high = softened_outcomes(float(positive.sum()), float(weight.sum()))
     targets = positive * (high - low)
     for part in chunks(len(weight)):
         targets[part] += weight[part] * low

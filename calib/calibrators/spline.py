@@ -10,6 +10,7 @@ from calib.calibrators.registry import register
 from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
 from calib.numerics.bounded_newton import increasing_coefficients
+from calib.numerics.penalized_logistic import LogisticFit, PenalizedLogistic, left_out
 from calib.numerics.smoothed_rate import (
     MIN_AXIS_LENGTH,
     choose_smoothness,
@@ -112,6 +113,19 @@ class Spline(Calibrator):
         self.coefficients_ = np.full(2, np.log(rate / (1.0 - rate)))
         self.lambda_, self.n_iter_ = float("inf"), 0
         self.lambdas_ = self.cv_losses_ = self.degrees_ = np.empty(0)
+
+    def left_out(self, cells: ScoreCells) -> tuple[FloatArray, FloatArray]:
+        """Follow the fit at its lambda by one Newton step."""
+        basis = self._spline.basis(compact_axis(cells.score, self.epsilon_))
+        f = basis @ self.coefficients_
+        if not len(self.lambdas_):
+            return f, f
+        row = cells.weight_sq / cells.weight
+        rough = self._spline.curvature()
+        problem = PenalizedLogistic(basis, cells.weight, cells.positive, rough, row)
+        fit = LogisticFit(self.lambda_, self.coefficients_, f, self.n_iter_)
+        negative, positive, _ = left_out(problem, fit)
+        return negative, positive
 
     def to_map(self) -> Piecewise:
         axis = Axis("compact_logit", self.epsilon_, 1.0 - self.epsilon_)

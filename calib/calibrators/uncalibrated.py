@@ -7,6 +7,7 @@ from calib.calibrators.forms import Identity, RowsIdentity
 from calib.calibrators.registry import register, register_matrix
 from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.transforms import certain_logit
 
 
 @register(
@@ -30,6 +31,10 @@ class Uncalibrated(Calibrator):
 
     def _fit(self, cells: ScoreCells) -> None:
         pass
+
+    def left_out(self, cells: ScoreCells) -> tuple[FloatArray, FloatArray]:
+        log_odds = certain_logit(cells.score)
+        return log_odds, log_odds
 
     def to_map(self) -> Identity:
         return Identity()

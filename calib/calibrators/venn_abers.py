@@ -12,8 +12,9 @@ from calib.calibrators.registry import register
 from calib.data.cells import ScoreCells
 from calib.data.checks import check_scores
 from calib.numerics.arrays import FloatArray
-from calib.numerics.isotonic import increasing_blocks, upper_steps
+from calib.numerics.isotonic import Places, increasing_blocks, upper_steps
 from calib.numerics.splines import steps
+from calib.numerics.transforms import certain_logit
 
 
 @register(
@@ -62,6 +63,20 @@ class VennAbers(Calibrator):
         self.lower_ = 1.0 - value[::-1]
         self.lower_scores_ = cells.score[len(cells) - first[:0:-1]]
 
+    def left_out(self, cells: ScoreCells) -> tuple[FloatArray, FloatArray]:
+        """Exact for rows of weight 1.
+
+        Venn-Abers adds a row of outcome 0 or 1. One of them has the outcome of the row that was
+        left out, and restores the fit to all rows; the other one changes the outcome of the row.
+        """
+        x, y = cells.cumulative_weight, cells.cumulative_positive
+        ends = increasing_blocks(cells.rate, cells.weight)
+        fit = np.repeat(np.diff(y[ends]) / np.diff(x[ends]), np.diff(ends))
+        raised = _at_cells(*upper_steps(x, y, ends, added=0.0), len(cells))
+        reverse = upper_steps(-x[::-1], -(x - y)[::-1], len(cells) - ends[::-1], added=0.0)
+        lowered = 1.0 - _at_cells(*reverse, len(cells))[::-1]
+        return _log_odds(fit, raised), _log_odds(lowered, fit)
+
     def interval(self, scores: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """The probabilities p0 and p1 of each score.
 
@@ -96,3 +111,12 @@ class VennAbers(Calibrator):
     def knots(self) -> FloatArray:
         """Scores at which p0 or p1 has a step."""
         return np.union1d(self.lower_scores_, self.upper_scores_)
+
+
+def _at_cells(first: Places, value: FloatArray, n_cells: int) -> FloatArray:
+    """Steps from the places `first` on, as one value for each cell."""
+    return np.repeat(value, np.diff(np.minimum(first, n_cells), append=n_cells))
+
+
+def _log_odds(p0: FloatArray, p1: FloatArray) -> FloatArray:
+    return certain_logit(p1 / (1.0 - p0 + p1))

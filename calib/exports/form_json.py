@@ -19,7 +19,7 @@ from calib.numerics.splines import Pieces
 Json = dict[str, Any]
 FORMS: tuple[type[Form], ...] = (
     *(forms.Identity, forms.Clipped, forms.OddsDivided, forms.SigmoidOfFeatures),
-    *(forms.Piecewise, forms.BetweenTwo, forms.Drift),
+    *(forms.Piecewise, forms.BetweenTwo, forms.Drift, forms.Blend),
 )
 ROWS_FORMS = (forms.RowsIdentity, forms.RowsClipped, forms.Softmax, forms.EachClass)
 # Files name the class of a form by its kind.
@@ -96,6 +96,14 @@ def _rules(record: Any) -> list[tuple[bool, str]]:
     if isinstance(record, forms.SigmoidOfFeatures):
         alike = len(record.features) == len(record.coefficients)
         return [(alike, "features must name one feature per coefficient")]
+    if isinstance(record, forms.Blend):
+        alike = len(record.weights) == len(record.members) > 0
+        # A file could otherwise hold a blend of blends of any depth.
+        flat = not any(isinstance(member, forms.Blend) for member in record.members)
+        return [
+            (alike, "weights must have one number per member"),
+            (flat, "members must not be blends"),
+        ]
     if isinstance(record, forms.Axis):
         inside = record.scale == "score" or 0.0 < record.low <= record.high < 1.0
         even = record.scale != "compact_logit" or (

@@ -137,7 +137,9 @@ def _may_hold_an_edge(positive: FloatArray, weight: FloatArray) -> BoolArray:
 Places = NDArray[np.intp]
 
 
-def upper_steps(x: FloatArray, y: FloatArray, ends: Places) -> tuple[Places, FloatArray]:
+def upper_steps(
+    x: FloatArray, y: FloatArray, ends: Places, added: float = 1.0
+) -> tuple[Places, FloatArray]:
     """Isotonic fit at a new row of outcome 1, for every place it can take among sorted cells.
 
     Place j is the score of cell j, or between those of cells j - 1 and j; place k is above all.
@@ -165,7 +167,8 @@ def upper_steps(x: FloatArray, y: FloatArray, ends: Places) -> tuple[Places, Flo
     """
     rates = np.diff(y[ends]) / np.diff(x[ends])
     steps = [
-        _block_steps(x, y, int(ends[b]), ends[b + 1 :], rates[b + 1 :]) for b in range(len(rates))
+        _block_steps(x, y, int(ends[b]), ends[b + 1 :], rates[b + 1 :], added)
+        for b in range(len(rates))
     ]
     first = np.concatenate([*(places for places, _ in steps), [len(x) - 1]])
     value = np.concatenate([*(values for _, values in steps), [1.0]])
@@ -176,12 +179,12 @@ def upper_steps(x: FloatArray, y: FloatArray, ends: Places) -> tuple[Places, Flo
 
 
 def _block_steps(
-    x: FloatArray, y: FloatArray, start: int, ends: Places, rates: FloatArray
+    x: FloatArray, y: FloatArray, start: int, ends: Places, rates: FloatArray, added: float
 ) -> tuple[Places, FloatArray]:
     """Steps within one block; `ends` begins with its own end, `rates` with that of the next."""
 
     def slope(places: Places | slice, end: int) -> FloatArray:
-        return (y[end] + 1.0 - y[places]) / (x[end] + 1.0 - x[places])
+        return (y[end] + 1.0 - y[places]) / (x[end] + added - x[places])
 
     slopes = slope(slice(start, ends[0]), ends[0])
     record = np.flatnonzero(slopes >= np.maximum.accumulate(slopes))

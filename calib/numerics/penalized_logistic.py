@@ -119,10 +119,22 @@ def _rounding(problem: PenalizedLogistic, lam: float, c: FloatArray) -> float:
 
 
 def leave_out(problem: PenalizedLogistic, fit: LogisticFit) -> tuple[float, float]:
-    """Leave out each row in turn and follow the fit by one Newton step.
+    """Leave each row out in turn, as `left_out` does.
 
     The result is the mean log loss of a row under the fit to all others, and the effective degrees
     of freedom of the fit: the sum of all rows' leverages.
+    """
+    negative, positive, degrees = left_out(problem, fit)
+    loss = problem.positive @ np.logaddexp(0.0, -positive)
+    loss += (problem.weight - problem.positive) @ np.logaddexp(0.0, negative)
+    return float(loss) / problem.total_weight, degrees
+
+
+def left_out(problem: PenalizedLogistic, fit: LogisticFit) -> tuple[FloatArray, FloatArray, float]:
+    """Leave each row out in turn, and follow the fit by one Newton step.
+
+    The result is f at every cell without one of its negative rows, f without one of its positive
+    rows, and the effective degrees of freedom.
 
     Whole rows are left out, whatever they weigh. If rows come in groups, `row` is the weight of as
     many rows as have the information of one independent row. Rows of one cell and outcome share
@@ -137,13 +149,22 @@ def leave_out(problem: PenalizedLogistic, fit: LogisticFit) -> tuple[float, floa
     variance = p * (1.0 - p)
     leverage = problem.leverages @ inverse_band(_factor(problem, fit.lam, t * variance))
     degrees = float((t * variance) @ leverage)
+    step = newton_step(problem.row, problem.weight, leverage, variance)
+    return f + step * p, f - step * (1.0 - p), degrees
+
+
+def newton_step(
+    row: FloatArray, weight: FloatArray, leverage: FloatArray, variance: FloatArray
+) -> FloatArray:
+    """How far f moves for each unit of residual if a row of this weight is left out of its cell.
+
+    `weight` is that of the cell, `leverage` that of a row of weight 1, without its curvature
+    p (1 - p), which is `variance`.
+    """
     # A row's share of its own curvature is below 1, up to rounding. The rows of a group may weigh
     # more than their cell, but its curvature loses at most the weight of the cell.
-    removed = np.minimum(problem.row, problem.weight)
-    step = problem.row * leverage / np.maximum(1.0 - removed * leverage * variance, 1e-9)
-    loss = problem.positive @ np.logaddexp(0.0, step * (1.0 - p) - f)
-    loss += (problem.weight - problem.positive) @ np.logaddexp(0.0, step * p + f)
-    return float(loss) / problem.total_weight, degrees
+    share = np.minimum(row, weight) * leverage * variance
+    return row * leverage / np.maximum(1.0 - share, 1e-9)
 
 
 def _exponential(f: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -1,0 +1,202 @@
+"""Stack of calibrators: a weighted mean of several calibrators on the log-odds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.optimize import minimize
+
+from calib.calibrators.base import Calibrator
+from calib.calibrators.forms import Blend
+from calib.calibrators.registry import CALIBRATORS, calibrator, register
+from calib.calibrators.spline import Spline
+from calib.data.cells import ScoreCells
+from calib.numerics.arrays import FloatArray
+from calib.numerics.few_cells import bucket_starts
+from calib.numerics.smoothed_rate import EXTRA_COST_PER_DEGREE
+from calib.numerics.transforms import certain_logit, sigmoid
+from calib.text import joined, percent
+
+# With smaller weights a member changes no visible digit, but makes the export longer.
+MIN_WEIGHT = 0.02
+# Rows are left out of at most about this many cells.
+MAX_CELLS = 1024
+MAX_STEPS = 20
+STEP_TOLERANCE = 1e-12
+
+
+@register(
+    "stack",
+    "Stack of calibrators",
+    simplicity=90,
+    summary="Weighted mean of several calibrators on the log-odds; the weights are those that "
+    "predict held-out outcomes best.",
+    source="Wolpert 1992, doi:10.1016/S0893-6080(05)80023-1",
+    aliases="stacked generalization, super learner, ensemble of calibrators",
+    weighs_evidence=True,
+)
+class Stack(Calibrator):
+    """A convex combination of calibrators: logit p = sum of a_j logit m_j(s), a >= 0, sum a = 1.
+
+    Every member is fitted on all rows. The weights a maximise the likelihood of the outcomes, each
+    under the members fitted without its row. Regressions and splines follow a row that is left out
+    by one Newton step, and Venn-Abers exactly, so there are no folds: nothing is random, and the
+    order of the rows does not matter. Neighbouring scores count as one where there are more than
+    about 1,024. A spline also pays for its degrees of freedom, as when it chooses its smoothness.
+    Members with a weight below 0.02 are left out.
+
+    Parameters
+    ----------
+    members : sequence of str, default ("uncalibrated", "platt", "logistic", "spline", "venn_abers")
+        Keys of calibrators that can leave a row out: these, and "beta".
+    epsilon : float or None, default None
+        Epsilon of the compact logit of splines, see `Spline`.
+
+    Attributes
+    ----------
+    weights_ : dict of str to float
+        The weights by key, without those that are 0.
+    members_ : dict of str to Calibrator
+        The fitted members with these weights.
+
+    References
+    ----------
+    Wolpert 1992, "Stacked generalization", doi:10.1016/S0893-6080(05)80023-1. Breiman 1996,
+    "Stacked regressions", doi:10.1007/BF00117832 (weights of at least 0).
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> scores = rng.random(1000)
+    >>> y = rng.random(1000) < scores**2
+    >>> fitted = Stack().fit(scores, y)
+    >>> fitted.predict([0.5]).round(2), sum(fitted.weights_.values()).__round__(6)
+    (array([0.25]), 1.0)
+    """
+
+    monotone = False
+
+    def __init__(
+        self,
+        members: Sequence[str] = ("uncalibrated", "platt", "logistic", "spline", "venn_abers"),
+        epsilon: float | None = None,
+    ) -> None:
+        self.members = members
+        self.epsilon = epsilon
+
+    def _fit(self, cells: ScoreCells) -> None:
+        members = [self._member(key).fit_cells(cells) for key in self.members]
+        few = _fewer(cells)
+        left_out = [np.concatenate(member.left_out(few)) for member in members]
+        none = np.zeros(len(few))
+        weights = convex_weights(
+            np.column_stack(left_out),
+            positive=np.concatenate([none, few.positive]),
+            negative=np.concatenate([few.negative, none]),
+            charge=np.array([_charge(member) for member in members]),
+        )
+        kept = np.flatnonzero(weights).tolist()
+        self.weights_ = {self.members[i]: float(weights[i]) for i in kept}
+        self.members_ = {self.members[i]: members[i] for i in kept}
+
+    def _member(self, key: str) -> Calibrator:
+        made = calibrator(key)
+        return made.set_params(epsilon=self.epsilon) if isinstance(made, Spline) else made
+
+    def to_map(self) -> Blend:
+        members = tuple(member.to_map() for member in self.members_.values())
+        return Blend(tuple(self.weights_.values()), members)
+
+    def knots(self) -> FloatArray:
+        """Scores at which a member changes its formula."""
+        return np.unique(np.concatenate([member.knots() for member in self.members_.values()]))
+
+    def formula(self) -> str:
+        order = sorted(self.weights_, key=lambda key: -self.weights_[key])
+        parts = [f"{percent(self.weights_[key], 0)} {CALIBRATORS[key].label}" for key in order]
+        return f"{joined(parts)} on the log-odds"
+
+
+def _fewer(cells: ScoreCells) -> ScoreCells:
+    """At most about 1,024 cells of neighbouring scores, at their mean scores."""
+    starts = bucket_starts(certain_logit(cells.score), cells.weight, MAX_CELLS)
+    if len(starts) == len(cells):
+        return cells
+    total = np.add.reduceat(cells.weight, starts)
+    return cells.joined(starts, np.add.reduceat(cells.weight * cells.score, starts) / total)
+
+
+def _charge(member: Calibrator) -> float:
+    """What a fit adds to its log loss, because leaving a row out does not choose lambda again."""
+    if not isinstance(member, Spline):
+        return 0.0
+    return EXTRA_COST_PER_DEGREE * member.n_parameters()
+
+
+def convex_weights(
+    log_odds: FloatArray, positive: FloatArray, negative: FloatArray, charge: FloatArray
+) -> FloatArray:
+    """Weights of the columns, with sum 1 and each 0 or at least 0.02, for the least log loss.
+
+    `log_odds` has shape (n, m); `positive` and `negative` are the weights of the outcomes of each
+    row. A column adds its `charge` times its weight to the loss, which is convex in the weights.
+
+    >>> flat, steep = np.array([-1.0, 1.0]), np.array([-2.0, 2.0])
+    >>> positive, negative = np.array([20.0, 80.0]), np.array([80.0, 20.0])
+    >>> convex_weights(np.array([flat, steep]).T, positive, negative, np.zeros(2)).round(3)
+    array([0.614, 0.386])
+    """
+    columns = np.arange(log_odds.shape[1])
+    while True:
+        part = _least_loss(log_odds[:, columns], positive, negative, charge[columns])
+        large = part >= MIN_WEIGHT
+        if large.all():
+            break
+        columns = columns[large]
+    weights = np.zeros(log_odds.shape[1])
+    weights[columns] = part
+    return weights
+
+
+def _least_loss(
+    log_odds: FloatArray, positive: FloatArray, negative: FloatArray, charge: FloatArray
+) -> FloatArray:
+    total = float(positive.sum() + negative.sum())
+    m = log_odds.shape[1]
+
+    def loss(weights: FloatArray) -> tuple[float, FloatArray]:
+        f = log_odds @ weights
+        value = positive @ np.logaddexp(0.0, -f) + negative @ np.logaddexp(0.0, f)
+        p = sigmoid(f)
+        slope = log_odds.T @ (negative * p - positive * (1.0 - p)) + charge
+        return float(value + charge @ weights) / total, slope / total
+
+    weights = minimize(
+        loss,
+        np.full(m, 1.0 / m),
+        jac=True,
+        method="SLSQP",
+        bounds=[(0.0, 1.0)] * m,
+        constraints={"type": "eq", "fun": lambda a: a.sum() - 1.0, "jac": np.ones_like},
+        options={"ftol": 1e-9, "maxiter": 200},
+    ).x
+    inside = weights >= MIN_WEIGHT
+    if not inside.all():
+        return np.where(inside, weights, 0.0)
+    # The search ends at the root of the rounding; Newton's steps from there are exact.
+    value, slope = loss(weights)
+    for _ in range(MAX_STEPS):
+        p = sigmoid(log_odds @ weights)
+        curvature = (positive + negative) * p * (1.0 - p) / total
+        bordered = np.ones((m + 1, m + 1))
+        bordered[:m, :m] = (log_odds.T * curvature) @ log_odds
+        bordered[m, m] = 0.0
+        step = np.linalg.lstsq(bordered, np.append(-slope, 1.0 - weights.sum()))[0][:m]
+        tried_value, tried_slope = loss(weights + step)
+        if tried_value > value or (weights + step).min() < MIN_WEIGHT:
+            break
+        weights, value, slope = weights + step, tried_value, tried_slope
+        if np.abs(step).max() < STEP_TOLERANCE:
+            break
+    return weights / weights.sum()
