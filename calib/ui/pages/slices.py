@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from functools import partial
 
 import streamlit as st
@@ -105,7 +104,8 @@ UNIT_WORDS = {
 def page() -> None:
     session = frame.begin("Slices")
     rows = frame.predictions(session)
-    answer = st.container(key="finding")
+    # A container is drawn only if something is in it, and the place must be kept free.
+    answer = st.container(key="finding").html("<div></div>")
     columns: tuple[str, ...] = ()
     with widgets.toolbar():
         if rows.columns:
@@ -119,8 +119,9 @@ def page() -> None:
     models = frame.models(session)
     with below:
         shown = widgets.after_control(session, models[0].analysis)
-    place = answer if len(models) == 1 else None
-    frame.show(session, models, partial(body, session, columns, time, shown, place))
+    if len(models) > 1:
+        answer.empty()
+    frame.show(session, models, partial(body, session, columns, time, shown, answer))
 
 
 def columns_control(session: Session, rows: Data) -> tuple[str, ...]:
@@ -139,13 +140,13 @@ def body(
     columns: tuple[str, ...],
     time: str,
     shown: tuple[str, ...],
-    answer: DeltaGenerator | None,
+    answer: DeltaGenerator,
     model: state.Model,
 ) -> None:
     """With one model the finding stands in `answer`, above the controls."""
+    place = answer if session.pending is None else st
     if not columns:
-        with answer or nullcontext():
-            st.markdown("## These data have no columns to slice by.")
+        place.markdown("## These data have no columns to slice by.")
         st.markdown(NO_COLUMNS)
         st.page_link("pages/data.py", label="**Go to Data**", query_params=session.link())
         return
@@ -153,8 +154,7 @@ def body(
         cut = results.sliced(session, model, columns)
         columns = cut.slicing.columns
         first = results.slice_tests_of(session, cut, shown[:1])["uncalibrated"]
-    with answer or nullcontext():
-        st.markdown(f"## {plain(miscalibrated(first, columns))}")
+    place.markdown(f"## {plain(miscalibrated(first, columns))}")
     unknown_columns(session, model.rows)
     with st.spinner("Computing slices"):
         gaps = results.gaps(session, cut, shown)
