@@ -28,6 +28,7 @@ if _typing.TYPE_CHECKING:
     from calib.analysis.from_model import from_estimator, from_predictions
     from calib.analysis.model_comparison import compare_models
     from calib.analysis.scored_rows import calibrated_scores
+    from calib.analysis.slices.segments import find_segments
     from calib.calibrators import calibrator, multiclass_calibrator
     from calib.calibrators.meta_estimators import CalibratedModel, ScoreCalibrator
     from calib.crossfit.clipping import compare_clipping
@@ -53,6 +54,7 @@ _NAMES = {
     "calib.analysis.model_comparison": ("compare_models",),
     "calib.analysis.periods": ("periods",),
     "calib.analysis.slices": ("slices",),
+    "calib.analysis.slices.segments": ("find_segments",),
     "calib.calibrators": ("calibrator", "multiclass_calibrator"),
     "calib.calibrators.meta_estimators": ("CalibratedModel", "ScoreCalibrator"),
     "calib.data.aggregate": ("Aggregate",),

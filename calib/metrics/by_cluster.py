@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,6 +25,7 @@ from calib.numerics.binning import bin_cells
 from calib.numerics.calibrated_null import (
     N_SIMULATED,
     null_standard_deviation,
+    range_by_cluster,
     simulated_p,
     supremum_by_cluster,
 )
@@ -111,20 +113,28 @@ def resampled_test(by_row: TestResult, errors: Errors) -> TestResult:
     return TestResult(by_row.statistic, p_value, null)
 
 
-def widened_test(by_row: TestResult, rows: BinaryView, cells: ScoreCells) -> TestResult:
+Limit = tuple[Callable[[float, int], float], str]
+SUPREMUM: Limit = (supremum_by_cluster, "supremum of Brownian motion")
+RANGE: Limit = (range_by_cluster, "range of Brownian motion")
+
+
+def widened_test(
+    by_row: TestResult, rows: BinaryView, cells: ScoreCells, limit: Limit = SUPREMUM
+) -> TestResult:
     """The KS test by cluster without resampling: a wider Brownian limit, with Student's tails.
 
-    `by_row` is `calib.metrics.ks_test` of the same rows. The p-value never becomes smaller, and
-    without clusters `by_row` is returned unchanged.
+    `by_row` is `calib.metrics.ks_test` of the same rows; or `calib.metrics.kuiper_test`, with the
+    limit `RANGE`. The p-value never becomes smaller, and without clusters `by_row` is returned
+    unchanged.
     """
     sigma = null_standard_deviation(cells) * cells.total_weight
     if rows.group is None or _all_certain(cells):
         return by_row
-    sums = _Sums.of(rows, rows.group)
+    sums, (survival, name) = _Sums.of(rows, rows.group), limit
     effect = sums.effect(np.ones((1, len(rows))), np.array([[sigma**2]]))
     error = math.sqrt(effect.mean) * sigma / cells.total_weight
-    p_value = supremum_by_cluster(by_row.statistic / error, effect.n_clusters)
-    null = f"supremum of Brownian motion, {effect.n_clusters:,} clusters"
+    p_value = survival(by_row.statistic / error, effect.n_clusters)
+    null = f"{name}, {effect.n_clusters:,} clusters"
     return TestResult(by_row.statistic, max(by_row.p_value, p_value), null)
 
 

@@ -51,9 +51,21 @@ def supremum_by_cluster(x: float, n_clusters: int) -> float:
     >>> round(supremum_by_cluster(2.2414027276, 10), 2)
     0.1
     """
-    if n_clusters < 2:
-        return math.nan
-    return supremum_survival(-float(ndtri(stdtr(n_clusters - 1.0, -x))))
+    return supremum_survival(_as_far_out(x, n_clusters)) if n_clusters > 1 else math.nan
+
+
+def range_by_cluster(x: float, n_clusters: int) -> float:
+    """`range_survival` with Student's tails, as in `supremum_by_cluster`.
+
+    >>> round(range_by_cluster(2.4977, 100_000), 3)
+    0.05
+    """
+    return range_survival(_as_far_out(x, n_clusters)) if n_clusters > 1 else math.nan
+
+
+def _as_far_out(x: float, n_clusters: int) -> float:
+    """The normal number with the tail of Student's t at x."""
+    return -float(ndtri(stdtr(n_clusters - 1.0, -x)))
 
 
 def range_survival(x: float) -> float:

@@ -6,10 +6,12 @@ from calib.analysis.slices.error_rates import SliceErrorRates, slice_error_rates
 from calib.analysis.slices.gaps import SliceGaps, slice_gaps
 from calib.analysis.slices.mix import SliceMix, slice_mix
 from calib.analysis.slices.rows import SlicedRows, sliced_rows
+from calib.analysis.slices.segments import Segments, find_segments
 from calib.analysis.slices.tests import SliceTests, slice_tests
 from calib.data.slicing import Slicing, slice_by
 
 __all__ = [
+    "Segments",
     "SliceCalibration",
     "SliceErrorRates",
     "SliceGaps",
@@ -20,6 +22,7 @@ __all__ = [
     "bin_of",
     "bin_rows",
     "calibrate_slices",
+    "find_segments",
     "row_table",
     "score_in",
     "slice_by",
