@@ -25,6 +25,7 @@ if _typing.TYPE_CHECKING:
 
     from calib import metrics, plot
     from calib.analysis import Analysis, LiveAnalysis, decisions, periods, slices
+    from calib.analysis.decisions.certificate import certify
     from calib.analysis.from_model import from_estimator, from_predictions
     from calib.analysis.model_comparison import compare_models
     from calib.analysis.scored_rows import calibrated_scores
@@ -50,6 +51,7 @@ _NAMES = {
     "calib.analysis": ("Analysis", "LiveAnalysis"),
     "calib.analysis.scored_rows": ("calibrated_scores",),
     "calib.analysis.decisions": ("decisions",),
+    "calib.analysis.decisions.certificate": ("certify",),
     "calib.analysis.from_model": ("from_estimator", "from_predictions"),
     "calib.analysis.model_comparison": ("compare_models",),
     "calib.analysis.periods": ("periods",),

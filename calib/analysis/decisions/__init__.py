@@ -1,5 +1,6 @@
 """Decisions that are based on scores, and their cost before and after calibration."""
 
+from calib.analysis.decisions.certificate import Certificate, CertifiedSide, certify
 from calib.analysis.decisions.curves import CostCurves, NetBenefit, cost_curves, net_benefit
 from calib.analysis.decisions.decide import Costs, Decision, DecisionTable, decide
 from calib.analysis.decisions.positives import (
@@ -9,12 +10,15 @@ from calib.analysis.decisions.positives import (
 )
 
 __all__ = [
+    "Certificate",
+    "CertifiedSide",
     "CostCurves",
     "Costs",
     "Decision",
     "DecisionTable",
     "ExpectedCounts",
     "NetBenefit",
+    "certify",
     "cost_curves",
     "decide",
     "expected_by_band",

@@ -1,0 +1,448 @@
+"""The largest share of rows that can be decided without a look at a certified error rate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
+import pandas as pd
+
+from calib.data.base import Data
+from calib.data.cells import ScoreCells
+from calib.data.counted import Spread
+from calib.data.predictions import Predictions
+from calib.data.views import BinaryView
+from calib.numerics.arrays import FloatArray, IntArray, Locked
+from calib.numerics.binning import equal_weights
+from calib.numerics.certified_error import (
+    certified_range,
+    decimal_between,
+    error_bound,
+    first_tested_count,
+    most_errors,
+    smallest_passing_count,
+)
+from calib.text import count, joined, level, percent, plural, significant
+
+Sides = Literal["above", "both"]
+MAX_POINTS = 400  # A curve has about as many points as a chart has pixels.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CertifiedSide(Locked):
+    """The rows above a threshold, or those below one, that are decided without a look.
+
+    Attributes
+    ----------
+    side : {"above", "below"}
+        Above: rows with at least the threshold are accepted, and negative rows are errors. Below:
+        rows with at most the threshold are rejected, and positive rows are errors.
+    threshold : float or None
+        It lies between two distinct scores. None if no threshold is certified.
+    n_rows, n_errors : int
+        Decided rows, and the errors among them; 0 without a threshold.
+    first_rows, first_errors, most_errors : int
+        Rows and errors at the first threshold that was tested, and the largest number of errors
+        that would have passed. The rows are 0 if there are too few for a test.
+    curve_threshold : ndarray of shape (g,)
+        Lowest score that a threshold accepts (above), or highest score that it rejects (below), the
+        strictest first.
+    curve_rows, curve_errors : ndarray of shape (g,)
+        Rows that each of these thresholds decides, and errors among them.
+    curve_bound : ndarray of shape (g,)
+        Upper confidence bound of the error rate at each threshold, see
+        `calib.numerics.certified_error.error_bound`.
+    """
+
+    side: Literal["above", "below"]
+    threshold: float | None
+    n_rows: int
+    n_errors: int
+    first_rows: int
+    first_errors: int
+    most_errors: int
+    curve_threshold: FloatArray
+    curve_rows: IntArray
+    curve_errors: IntArray
+    curve_bound: FloatArray
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class Certificate:
+    """Thresholds beyond which no row needs a look, with a bound of the error rate.
+
+    Attributes
+    ----------
+    max_error, confidence : float
+        The error rate that is certified, and the probability that the certificate is right. Two
+        sides share it: each is tested at half of the level.
+    n_rows : int
+        Tested rows.
+    rows_needed : int
+        The smallest number of rows without an error that is enough for a certificate.
+    above : CertifiedSide
+    below : CertifiedSide or None
+        None if only rows above a threshold are decided.
+    tested_on : str
+        Which rows were tested, as a sentence.
+    """
+
+    max_error: float
+    confidence: float
+    n_rows: int
+    rows_needed: int
+    above: CertifiedSide
+    below: CertifiedSide | None
+    tested_on: str
+
+    @property
+    def sides(self) -> tuple[CertifiedSide, ...]:
+        """The sides that were tested."""
+        return (self.above,) if self.below is None else (self.above, self.below)
+
+    @property
+    def threshold(self) -> float | None:
+        """Rows with at least this score need no look. None if no threshold is certified."""
+        return self.above.threshold
+
+    @property
+    def lower_threshold(self) -> float | None:
+        """Rows with at most this score are rejected without a look; None if there is none."""
+        return None if self.below is None else self.below.threshold
+
+    @property
+    def share(self) -> float:
+        """Share of the tested rows that need no look, on both sides together."""
+        return sum(side.n_rows for side in self.sides) / self.n_rows if self.n_rows else 0.0
+
+    def share_of(self, side: CertifiedSide) -> float:
+        """Share of the tested rows that one side decides."""
+        return side.n_rows / self.n_rows if self.n_rows else 0.0
+
+    @property
+    def sentence(self) -> str:
+        """The result, or why nothing is certified."""
+        certified = [side for side in self.sides if side.threshold is not None]
+        if not certified:
+            return self._why_none()
+        bound = f"at most {_rate(self.max_error)} errors"
+        confidence = f"with {level(self.confidence)} confidence"
+        if self.below is None:
+            if self.above.n_rows == self.n_rows:
+                rows = f"all {plural(self.n_rows, 'row')}"
+                return f"Nobody needs to look: {rows}, {bound}, {confidence}."
+            where = f"Above {_score(self.above.threshold)} nobody needs to look"
+            return f"{where}: {percent(self.share, 0)} of the rows, {bound}, {confidence}."
+        acts = [f"{ACTS[side.side]} {_score(side.threshold)}" for side in certified]
+        shares = [f"{percent(self.share_of(side), 0)} {ENDS[side.side]}" for side in certified]
+        rest = "look at the rest" if self.share < 1.0 else "nobody needs to look"
+        act = ", ".join([*acts, rest]).capitalize()
+        of_each = f" ({joined(shares)})" if len(shares) > 1 else ""
+        decided = f"{percent(self.share, 0)} of the rows need no look{of_each}"
+        per_side = " on each side" if len(certified) > 1 else ""
+        return f"{act}: {decided}, {bound}{per_side}, {confidence}."
+
+    def _why_none(self) -> str:
+        if self.n_rows < self.rows_needed:
+            are = "is" if self.n_rows == 1 else "are"
+            needed = plural(self.rows_needed, "row")
+            return f"{needed} without an error are needed; there {are} {count(self.n_rows)}."
+        reasons = [
+            f"of the {count(side.first_rows)} rows with the {EXTREMES[side.side]} scores "
+            f"{count(side.first_errors)} are errors, and at most {count(side.most_errors)} may be"
+            for side in self.sides
+        ]
+        limit = f"{_rate(self.max_error)} errors with {level(self.confidence)} confidence"
+        return f"No threshold is certified for at most {limit}: {'; '.join(reasons)}."
+
+    def frame(self) -> pd.DataFrame:
+        """The curve of each side: one row per threshold, at most about 400, the strictest first.
+
+        Columns: side, threshold, share, rows, errors, error (their rate), bound (its upper
+        confidence bound), certified.
+        """
+        return pd.concat([_curve(self, side) for side in self.sides], ignore_index=True)
+
+
+ACTS = {"above": "accept above", "below": "reject below"}
+ENDS = {"above": "above", "below": "below"}
+EXTREMES = {"above": "highest", "below": "lowest"}
+
+
+def _rate(rate: float) -> str:
+    return f"{significant(100.0 * rate)}%"
+
+
+def _score(threshold: float | None) -> str:
+    return significant(threshold or 0.0, 15)
+
+
+def _curve(certificate: Certificate, side: CertifiedSide) -> pd.DataFrame:
+    rows = side.curve_rows
+    limit = side.threshold is not None
+    return pd.DataFrame(
+        {
+            "side": side.side,
+            "threshold": side.curve_threshold,
+            "share": rows / certificate.n_rows,
+            "rows": rows,
+            "errors": side.curve_errors,
+            "error": side.curve_errors / rows,
+            "bound": side.curve_bound,
+            "certified": (rows >= side.first_rows) & (rows <= side.n_rows) & limit,
+        }
+    )
+
+
+def certify(
+    predictions: Data,
+    max_error: float = 0.05,
+    confidence: float = 0.95,
+    *,
+    sides: Sides = "above",
+    view: str | None = None,
+    seed: int = 0,
+) -> Certificate:
+    """Find the largest share of rows that can be decided without a look at a certified error rate.
+
+    Thresholds are tested from the strictest to looser ones by exact binomial tests, until one
+    fails. With probability `confidence`, at most `max_error` of new rows beyond the threshold are
+    errors. The first test is at three times the smallest number of rows that can pass.
+
+    The uncalibrated scores are tested, because no calibrator was fitted to them: those of the test
+    rows, if the data name them. A calibrator that keeps the order of the scores decides the same
+    rows. The model must not have been trained on these rows.
+
+    Parameters
+    ----------
+    predictions : Predictions or Aggregate
+        If rows have clusters, one row per cluster is drawn at random and tested. Weights must be
+        equal.
+    max_error : float
+        Largest error rate, in (0, 1).
+    confidence : float
+        Probability that the certificate is right, in (0, 1).
+    sides : {"above", "both"}
+        Above: rows above a threshold are accepted, and the negative ones are errors. Both: rows
+        below a second threshold are also rejected, and the positive ones are errors. Each side is
+        then tested at the level (1 - confidence) / 2.
+    view : str, optional
+        See `Predictions.view`. Default: the score of class 1; for a matrix, the top label.
+    seed : int
+        Seed of the rows that are drawn from clusters.
+
+    Returns
+    -------
+    Certificate
+        Its `sentence` is the result. Its `threshold` is None if none is certified.
+
+    Raises
+    ------
+    ValueError
+        If a limit is outside (0, 1), the rows have unequal weights, or the view does not exist.
+
+    References
+    ----------
+    Angelopoulos et al. 2021, "Learn then test", arXiv:2110.01052.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calib.data.predictions import Predictions
+    >>> rng = np.random.default_rng(0)
+    >>> confidence = rng.beta(4, 1, 1000)
+    >>> correct = rng.random(1000) < confidence
+    >>> certificate = certify(Predictions.from_arrays(correct, confidence), max_error=0.1)
+    >>> certificate.threshold, certificate.share
+    (0.8298, 0.546)
+    """
+    view = view or predictions.default_view
+    rows, spread = _entries(predictions, view)
+    return certify_rows(rows, max_error, confidence, sides=sides, seed=seed, spread=spread)
+
+
+def certify_rows(
+    rows: BinaryView,
+    max_error: float,
+    confidence: float,
+    *,
+    sides: Sides = "above",
+    seed: int = 0,
+    scores: str = "uncalibrated scores",
+    spread: Spread | None = None,
+) -> Certificate:
+    """Certify scores to which no calibrator was fitted on these rows; see `certify`.
+
+    Entries with clusters must be in an order that does not depend on the order of the file, see
+    `CountedRows`. `scores` are their name in a sentence. `spread` has the ends of the cells if the
+    scores are grouped.
+    """
+    for name, value in (("max_error", max_error), ("confidence", confidence)):
+        if not 0.0 < value < 1.0:
+            raise ValueError(f"{name} must fulfil 0 < {name} < 1, got {value}.")
+    if sides not in get_args(Sides):
+        raise ValueError(f"sides must be one of {', '.join(get_args(Sides))}, got {sides!r}.")
+    rows, spread, tested_on = _drawn(rows, spread, seed, scores)
+    cells = rows.cells()
+    if not equal_weights(cells):
+        raise ValueError(
+            "rows must have equal weights, because a certificate counts rows: no exact test of "
+            "weighted errors exists. Leave the weights out to certify the rows as they are."
+        )
+    counts = cells.rows.astype(np.int64)
+    positive = np.round(cells.positive * (cells.n_rows / cells.total_weight)).astype(np.int64)
+    low, high = _ends(cells, rows, spread)
+    # The difference is rounded, and the level must not depend on its last digits.
+    alpha = round((1.0 - confidence) / (2.0 if sides == "both" else 1.0), 12)
+    wrong = (counts - positive)[::-1]
+    tested = [_Tested.of("above", counts[::-1], wrong, max_error, alpha)]
+    if sides == "both":
+        below = _Tested.of("below", counts, positive, max_error, alpha)
+        tested = _without_overlap(tested[0], below)
+    results = [side.result(low, high) for side in tested]
+    return Certificate(
+        max_error=max_error,
+        confidence=confidence,
+        n_rows=cells.n_rows,
+        rows_needed=smallest_passing_count(max_error, alpha),
+        above=results[0],
+        below=results[1] if len(results) > 1 else None,
+        tested_on=tested_on,
+    )
+
+
+def _entries(data: Data, view: str) -> tuple[BinaryView, Spread | None]:
+    """The rows that are tested. Clusters are numbered by what they hold, not by their order."""
+    rows = data.view(view) if isinstance(data, Predictions) else None
+    if rows is not None and rows.group is None:
+        return rows.scored, None
+    counted = data.counted(view)
+    entries, spread = counted.entries, counted.spread
+    if entries.test is not None and spread is not None:
+        spread = spread.part(entries.test)
+    return entries.scored, spread
+
+
+def _drawn(
+    rows: BinaryView, spread: Spread | None, seed: int, scores: str
+) -> tuple[BinaryView, Spread | None, str]:
+    """The rows that are independent, and a sentence about them."""
+    if not len(rows):
+        raise ValueError("There must be rows to test, got none. Name at least one test row.")
+    n_rows, which = rows.n_rows, "rows" if rows.test is None else "test rows"
+    if rows.group is None:
+        counted = f"{count(n_rows)} {which}"
+        return rows, spread, f"Tested on the {scores} of {counted}."
+    # Random numbers in the order of the clusters: the largest of each cluster wins.
+    place = np.random.default_rng(seed).random(len(rows))
+    order = np.lexsort([place, rows.group])
+    last = np.append(rows.group[order][1:] != rows.group[order][:-1], True)
+    drawn = np.sort(order[last])
+    words = (
+        f"Tested on the {scores} of {count(len(drawn))} of {count(n_rows)} {which}, one per "
+        "cluster, drawn at random: rows of a cluster are not independent. Each cluster counts the "
+        "same."
+    )
+    picked = replace(rows.rows(drawn), group=None)
+    return picked, None if spread is None else spread.part(drawn), words
+
+
+def _ends(
+    cells: ScoreCells, rows: BinaryView, spread: Spread | None
+) -> tuple[FloatArray, FloatArray]:
+    """Lowest and highest score of each cell."""
+    if spread is None:
+        return cells.score, cells.score
+    cell = np.searchsorted(cells.score, rows.score)
+    low, high = cells.score.copy(), cells.score.copy()
+    np.minimum.at(low, cell, spread.low)
+    np.maximum.at(high, cell, spread.high)
+    return low, high
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tested:
+    """The thresholds of one side, the strictest first, and the range of those that passed."""
+
+    side: Literal["above", "below"]
+    rows: IntArray
+    errors: IntArray
+    passed: range
+    max_error: float
+    alpha: float
+
+    @classmethod
+    def of(
+        cls,
+        side: Literal["above", "below"],
+        counts: IntArray,
+        wrong: IntArray,
+        max_error: float,
+        alpha: float,
+    ) -> _Tested:
+        rows, errors = np.cumsum(counts), np.cumsum(wrong)
+        first = first_tested_count(int(rows[-1]), max_error, alpha)
+        passed = certified_range(errors, rows, max_error, alpha, first)
+        return cls(side, rows, errors, passed, max_error, alpha)
+
+    def result(self, low: FloatArray, high: FloatArray) -> CertifiedSide:
+        """The loosest threshold that passed, and the curve of all."""
+        above, passed = self.side == "above", self.passed
+        start, last = passed.start, passed.stop - 1
+        tested = start < len(self.rows)
+        first_rows = int(self.rows[start]) if tested else 0
+        n_rows = int(self.rows[-1])
+        # Equal steps of the share; the first and the last threshold that passed are added.
+        points = np.searchsorted(self.rows, np.linspace(1, n_rows, MAX_POINTS))
+        kept = np.unique(np.append(points, [start, last] if passed else []).astype(np.int64))
+        return CertifiedSide(
+            side=self.side,
+            threshold=_threshold(last, low, high, above=above) if passed else None,
+            n_rows=int(self.rows[last]) if passed else 0,
+            n_errors=int(self.errors[last]) if passed else 0,
+            first_rows=first_rows,
+            first_errors=int(self.errors[start]) if tested else 0,
+            most_errors=most_errors(first_rows, self.max_error, self.alpha) if tested else 0,
+            curve_threshold=low[::-1][kept] if above else high[kept],
+            curve_rows=self.rows[kept],
+            curve_errors=self.errors[kept],
+            curve_bound=error_bound(self.errors[kept], self.rows[kept], self.alpha),
+        )
+
+
+def _threshold(last: int, low: FloatArray, high: FloatArray, *, above: bool) -> float:
+    """A short number between the last decided cell of a side and the cell after it."""
+    if last == len(low) - 1:
+        return 0.0 if above else 1.0
+    place = len(low) - 1 - last
+    ends = (high[place - 1], low[place]) if above else (high[last], low[last + 1])
+    between = decimal_between(*map(float, ends))
+    # Neighbouring floats have no number between them. Both scores are on the side of their cell.
+    return float(ends[1] if above else ends[0]) if between is None else between
+
+
+def _without_overlap(above: _Tested, below: _Tested) -> list[_Tested]:
+    """Sides of which no row is on both.
+
+    All thresholds that passed are certified together, so any of them may be chosen. If the two
+    loosest overlap, one cut between accepted and rejected rows with the fewest errors is taken.
+    """
+    n, passed = len(above.rows), (above.passed, below.passed)
+    if not all(passed) or passed[0].stop + passed[1].stop <= n:
+        return [above, below]
+    # A cut at c rejects the first c cells, and accepts the others.
+    least = max(n - passed[0].stop, passed[1].start + 1)
+    most = min(n - 1 - passed[0].start, passed[1].stop)
+    if least > most:
+        # Too few rows for two sides: the one that decides more is certified alone.
+        more = above.rows[passed[0].stop - 1] >= below.rows[passed[1].stop - 1]
+        kept, left = (above, below) if more else (below, above)
+        alone = replace(left, passed=range(left.passed.start, left.passed.start))
+        return [kept, alone] if more else [alone, kept]
+    cuts = np.arange(least, most + 1)
+    cut = int(cuts[np.argmin(above.errors[n - 1 - cuts] + below.errors[cuts - 1])])
+    return [
+        replace(above, passed=range(passed[0].start, n - cut)),
+        replace(below, passed=range(passed[1].start, cut)),
+    ]

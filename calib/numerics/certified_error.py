@@ -1,0 +1,103 @@
+"""Error rates that are certified with a confidence: exact binomial tests in a fixed sequence.
+
+The tests go from the strictest threshold to looser ones, and stop at the first that fails. Each has
+the whole level, because a false certificate needs the first threshold that errs too often to pass.
+See Angelopoulos et al. 2021, "Learn then test", arXiv:2110.01052.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import bdtr, betaincinv
+
+from calib.numerics.arrays import FloatArray, IntArray, chunks
+
+# A sequence that starts at the smallest count that can pass often stops at its first error. One
+# that starts at three times this count has room for some.
+START_FACTOR = 3
+
+
+def smallest_passing_count(max_error: float, alpha: float) -> int:
+    """The smallest number of rows without an error whose error rate is certified.
+
+    >>> [smallest_passing_count(r, 0.05) for r in (0.1, 0.05, 0.02, 0.01)]
+    [29, 59, 149, 299]
+    """
+    count = math.ceil(math.log(alpha) / math.log1p(-max_error))
+    # The quotient of two logarithms can be rounded to just above a whole number.
+    return count - 1 if count > 1 and (1.0 - max_error) ** (count - 1) <= alpha else count
+
+
+def first_tested_count(n_rows: int, max_error: float, alpha: float) -> int:
+    """Rows at the first threshold that is tested. It may depend on the number of rows only.
+
+    Three times the smallest count that can pass, but at most half of the rows if these can pass.
+
+    >>> [first_tested_count(n, 0.05, 0.05) for n in (1000, 200, 60)]
+    [177, 100, 59]
+    """
+    least = smallest_passing_count(max_error, alpha)
+    return max(least, min(START_FACTOR * least, n_rows // 2))
+
+
+def most_errors(n_rows: int, max_error: float, alpha: float) -> int:
+    """The largest number of errors in so many rows that is certified; -1 if none is.
+
+    >>> most_errors(59, 0.05, 0.05), most_errors(58, 0.05, 0.05), most_errors(177, 0.05, 0.05)
+    (0, -1, 3)
+    """
+    errors = np.arange(math.ceil(max_error * n_rows) + 1)
+    return int(np.searchsorted(bdtr(errors, n_rows, max_error), alpha, side="right")) - 1
+
+
+def certified_range(
+    errors: IntArray, rows: IntArray, max_error: float, alpha: float, first_count: int
+) -> range:
+    """Positions of the thresholds at which an error rate of at most `max_error` is certified.
+
+    `rows` and `errors` count the rows that each threshold decides, the strictest threshold first;
+    `rows` increases. The null hypothesis of a threshold is that its error rate is above
+    `max_error`, and its p-value the probability of so few errors. The first test is that of the
+    first threshold with at least `first_count` rows.
+
+    Of 60 rows one is an error, and of 120 rows two: neither is few enough. Of 177 rows three are.
+
+    >>> counts = np.array([60, 120, 177, 200]), np.array([1, 2, 3, 20])
+    >>> certified_range(counts[1], counts[0], 0.05, 0.05, 59)
+    range(0, 0)
+    >>> certified_range(counts[1], counts[0], 0.05, 0.05, 177)
+    range(2, 3)
+    """
+    start = int(np.searchsorted(rows, first_count))
+    for part in chunks(len(rows) - start):
+        tested = slice(start + part.start, start + part.stop)
+        failed = np.flatnonzero(bdtr(errors[tested], rows[tested], max_error) > alpha)
+        if len(failed):
+            return range(start, tested.start + int(failed[0]))
+    return range(start, len(rows))
+
+
+def error_bound(errors: IntArray, rows: IntArray, alpha: float) -> FloatArray:
+    """Upper end of a one-sided Clopper-Pearson interval of each error rate, at level 1 - alpha.
+
+    It is at most r exactly if the binomial test certifies r. See doi:10.1093/biomet/26.4.404.
+
+    >>> error_bound(np.array([0, 3, 5]), np.array([59, 177, 5]), 0.05).round(4)
+    array([0.0495, 0.0432, 1.    ])
+    """
+    right = rows - errors
+    bound = betaincinv(errors + 1.0, np.maximum(right, 1), 1.0 - alpha)
+    return np.where(right > 0, bound, 1.0)
+
+
+def decimal_between(low: float, high: float) -> float | None:
+    """The number with the fewest decimals between two numbers, near their middle, if there is one.
+
+    >>> decimal_between(0.9, 0.95), decimal_between(0.93121, 0.93146), decimal_between(0.5, 0.5)
+    (0.93, 0.9313, None)
+    """
+    middle = low + (high - low) / 2.0
+    between = (round(middle, digits) for digits in range(1, 17))
+    return next((value for value in between if low < value < high), None)

@@ -1,0 +1,234 @@
+"""Certified thresholds of whole data: sides, ties, clusters, counts, and what is refused."""
+
+import numpy as np
+import pytest
+from scipy.stats import beta, binom
+
+import calib
+from calib.analysis.decisions import certify
+from calib.analysis.decisions.certificate import certify_rows
+from calib.data.predictions import Predictions
+
+
+def confidences(n=1000, seed=0, **more) -> Predictions:
+    rng = np.random.default_rng(seed)
+    score = rng.beta(6, 1, n)
+    return Predictions.from_arrays(rng.random(n) < score, score, **more)
+
+
+def two_sided(n=2000, seed=0) -> Predictions:
+    rng = np.random.default_rng(seed)
+    score = rng.beta(0.2, 0.2, n)
+    return Predictions.from_arrays(rng.random(n) < score, score)
+
+
+def expected_range(score, outcome, limit, alpha, first):
+    """Lowest accepted score by a loop over the distinct scores, from the highest; None if none."""
+    lowest = None
+    for threshold in np.unique(score)[::-1]:
+        accepted = score >= threshold
+        if accepted.sum() < first:
+            continue
+        if binom.cdf((accepted & (outcome == 0)).sum(), accepted.sum(), limit) > alpha:
+            break
+        lowest = threshold
+    return lowest
+
+
+@pytest.mark.parametrize("digits", [1, 2, 8])
+def test_the_threshold_is_that_of_the_fixed_sequence(digits):
+    rows = confidences(seed=digits)
+    score = rows.scores.round(digits)
+    made = certify(Predictions.from_arrays(rows.outcome, score), 0.1)
+    lowest = expected_range(score, rows.outcome, 0.1, 0.05, 87)
+    assert made.threshold <= lowest
+    accepted = score >= made.threshold
+    np.testing.assert_array_equal(accepted, score >= lowest)
+    assert made.share == accepted.mean()
+    assert made.above.n_errors == (accepted & (rows.outcome == 0)).sum()
+    assert (made.above.first_rows, made.rows_needed) >= (87, 29)
+    # The threshold is a number between two scores, so that rounding moves no row.
+    assert made.threshold not in score
+    assert score[score < made.threshold].max() < made.threshold < lowest
+
+
+def test_two_sides_are_each_tested_at_half_of_the_level():
+    rows = two_sided()
+    made = certify(rows, 0.1, sides="both")
+    assert 0.9**35 > 0.025 > 0.9**36
+    first = 3 * 36
+    accept = expected_range(rows.scores, rows.outcome, 0.1, 0.025, first)
+    reject = -expected_range(-rows.scores, 1 - rows.outcome, 0.1, 0.025, first)
+    above, below = rows.scores >= accept, rows.scores <= reject
+    np.testing.assert_array_equal(rows.scores >= made.threshold, above)
+    np.testing.assert_array_equal(rows.scores <= made.lower_threshold, below)
+    assert (made.above.n_rows, made.below.n_rows) == (above.sum(), below.sum())
+    assert made.share == (above | below).mean()
+    assert made.below.n_errors == rows.outcome[below].sum()
+    assert made.sentence.startswith(f"Accept above {made.threshold}, reject below")
+    assert "look at the rest" in made.sentence
+    assert "at most 10% errors on each side, with 95% confidence" in made.sentence
+
+
+def test_no_row_is_both_accepted_and_rejected():
+    """Each side alone could decide more than half of separated rows."""
+    rng = np.random.default_rng(0)
+    outcome = np.repeat([0, 1], 500)
+    score = 0.2 + 0.5 * outcome + 0.1 * rng.random(1000)
+    made = certify(Predictions.from_arrays(outcome, score), 0.1, sides="both")
+    assert certify(Predictions.from_arrays(outcome, score), 0.1).above.n_rows > 500
+    assert made.threshold == made.lower_threshold == 0.5
+    assert (made.above.n_rows, made.below.n_rows) == (500, 500)
+    assert (made.above.n_errors, made.below.n_errors, made.share) == (0, 0, 1.0)
+    assert "nobody needs to look" in made.sentence
+
+
+def test_too_few_rows_say_how_many_are_needed():
+    made = certify(Predictions.from_arrays(np.ones(31), np.full(31, 0.9)))
+    assert made.sentence == "59 rows without an error are needed; there are 31."
+    assert (made.threshold, made.share, made.rows_needed) == (None, 0.0, 59)
+    one = certify(Predictions.from_arrays([1], [0.9]))
+    assert one.sentence == "59 rows without an error are needed; there is 1."
+
+
+def test_too_many_errors_say_how_many_there_may_be():
+    rng = np.random.default_rng(3)
+    made = certify(Predictions.from_arrays(rng.random(1000) < 0.5, rng.random(1000)))
+    top, allowed = made.above, made.above.most_errors
+    assert (top.first_rows, made.threshold) == (177, None)
+    assert binom.cdf(allowed, 177, 0.05) <= 0.05 < binom.cdf(allowed + 1, 177, 0.05)
+    assert made.sentence == (
+        "No threshold is certified for at most 5% errors with 95% confidence: of the 177 rows with "
+        f"the highest scores {top.first_errors} are errors, and at most 3 may be."
+    )
+
+
+def test_59_rows_of_one_score_and_outcome_are_all_decided():
+    made = certify(Predictions.from_arrays(np.ones(59), np.full(59, 0.9)))
+    assert (made.threshold, made.share) == (0.0, 1.0)
+    assert made.sentence == (
+        "Nobody needs to look: all 59 rows, at most 5% errors, with 95% confidence."
+    )
+    assert certify(Predictions.from_arrays(np.ones(58), np.full(58, 0.9))).threshold is None
+
+
+def test_the_sentence_has_the_threshold_the_share_and_both_limits():
+    made = certify(confidences(5000), 0.1, 0.9)
+    assert made.sentence == (
+        f"Above {made.threshold} nobody needs to look: {100 * made.share:.0f}% of the rows, "
+        "at most 10% errors, with 90% confidence."
+    )
+
+
+def test_the_order_of_the_rows_does_not_matter():
+    rows = confidences(group=np.arange(1000) // 2)
+    order = np.random.default_rng(1).permutation(1000)
+    mixed = Predictions.from_arrays(
+        rows.outcome[order], rows.scores[order], group=np.arange(1000)[order] // 2
+    )
+    one, other = (certify(data, 0.1, seed=3) for data in (rows, mixed))
+    assert one.sentence == other.sentence
+    np.testing.assert_array_equal(one.frame(), other.frame())
+
+
+def test_of_clusters_one_row_each_is_tested():
+    """Five equal rows are as much evidence as one."""
+    alone = confidences(400)
+    repeated = Predictions.from_arrays(
+        np.repeat(alone.outcome, 5), np.repeat(alone.scores, 5), group=np.repeat(range(400), 5)
+    )
+    made, expected = certify(repeated, 0.1), certify(alone, 0.1)
+    assert made.sentence == expected.sentence
+    assert made.n_rows == 400
+    assert made.tested_on.startswith("Tested on the uncalibrated scores of 400 of 2,000 rows, one")
+
+
+def test_which_row_of_a_cluster_is_tested_follows_from_the_seed():
+    rows = confidences(1000, group=np.arange(1000) // 5)
+    frames = [certify(rows, 0.1, seed=seed).frame() for seed in (0, 0, 1)]
+    assert frames[0].equals(frames[1])
+    assert not frames[0].equals(frames[2])
+
+
+def test_unequal_weights_are_refused_and_equal_ones_are_not():
+    with pytest.raises(ValueError, match="must have equal weights, because a certificate counts"):
+        certify(confidences(sample_weight=np.arange(1.0, 1001.0)))
+    halves = confidences(sample_weight=np.full(1000, 0.3))
+    assert certify(halves, 0.1).sentence == certify(confidences(), 0.1).sentence
+
+
+def test_of_named_test_rows_only_these_are_tested():
+    rows = confidences(2000, test=np.arange(2000) >= 1000)
+    made = certify(rows, 0.1)
+    alone = Predictions.from_arrays(rows.outcome[1000:], rows.scores[1000:])
+    assert made.sentence == certify(alone, 0.1).sentence
+    assert made.tested_on == "Tested on the uncalibrated scores of 1,000 test rows."
+
+
+def test_counts_give_the_certificate_of_their_rows():
+    rows = confidences(3000)
+    counted = calib.aggregate(rows)
+    one, other = certify(rows, 0.1, sides="both"), certify(counted, 0.1, sides="both")
+    assert one.sentence == other.sentence
+    np.testing.assert_array_equal(one.frame(), other.frame())
+
+
+def test_of_grouped_scores_the_threshold_lies_between_cells():
+    rows = confidences(3000)
+    counted = calib.aggregate(rows, max_scores=100)
+    assert not counted.exact
+    made = certify(counted, 0.1)
+    accepted = rows.scores >= made.threshold
+    assert made.above.n_rows == accepted.sum()
+    assert made.above.n_errors == (accepted & (rows.outcome == 0)).sum()
+
+
+def test_of_a_matrix_the_top_label_is_accepted():
+    rng = np.random.default_rng(0)
+    scores = rng.dirichlet([0.1, 0.1, 0.1], 2000)
+    label = (rng.random(2000)[:, None] > scores.cumsum(axis=1)).sum(axis=1).clip(0, 2)
+    rows = Predictions.from_arrays(label, scores)
+    made = certify(rows, 0.1)
+    top = Predictions.from_arrays(scores.argmax(axis=1) == label, scores.max(axis=1))
+    assert made.sentence == certify(top, 0.1).sentence
+    assert certify(rows, 0.1, view="class:0").sentence != made.sentence
+
+
+def test_the_curve_has_the_bound_of_every_share():
+    rows = confidences(1000)
+    made = certify(rows, 0.1)
+    frame = made.frame()
+    assert len(frame) <= 402
+    assert frame["share"].iloc[-1] == 1.0
+    assert frame["share"].is_monotonic_increasing
+    for line in frame.iloc[[0, 50, -1]].itertuples():
+        accepted = rows.scores >= line.threshold
+        errors = (accepted & (rows.outcome == 0)).sum()
+        assert (accepted.sum(), errors) == (line.rows, line.errors)
+        bound = beta.ppf(0.95, errors + 1, accepted.sum() - errors)
+        assert line.bound == pytest.approx(bound, rel=1e-12)
+    certified = frame[frame["certified"]]
+    assert (certified["bound"] <= 0.1).all()
+    assert certified["rows"].iloc[0] == made.above.first_rows
+    assert certified["rows"].iloc[-1] == made.above.n_rows
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"max_error": 0.0}, "max_error must fulfil 0 < max_error < 1, got 0.0"),
+        ({"max_error": float("nan")}, "max_error must fulfil"),
+        ({"confidence": 1.0}, "confidence must fulfil 0 < confidence < 1, got 1.0"),
+        ({"sides": "left"}, "sides must be one of above, both, got 'left'"),
+        ({"view": "class:7"}, "view class:r must fulfil"),
+    ],
+)
+def test_wrong_arguments_are_refused(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        certify(confidences(50), **wrong)
+
+
+def test_no_test_rows_are_refused():
+    rows = confidences(50).view()
+    with pytest.raises(ValueError, match="There must be rows to test, got none"):
+        certify_rows(rows.rows(np.zeros(50, dtype=bool)), 0.05, 0.95)

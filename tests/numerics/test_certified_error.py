@@ -1,0 +1,108 @@
+"""Certified error rates: against MAPIE, and against the binomial distribution of SciPy."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import beta, binom
+
+from calib.numerics.certified_error import (
+    certified_range,
+    decimal_between,
+    error_bound,
+    first_tested_count,
+    most_errors,
+    smallest_passing_count,
+)
+
+# How many thresholds passed in BinaryClassificationController of MAPIE 1.6.0: risk precision,
+# fwer_method "fixed_sequence", confidence_level 0.9, target_level 1 - max_error. Its grid are the
+# distinct scores of `rows_of` in decreasing order, from `first_tested_count` rows on.
+# By seed: the numbers for max_error 0.05, 0.1 and 0.2.
+MAPIE = (
+    *((0, 32, 63), (0, 46, 80), (1, 28, 84), (16, 42, 89)),
+    *((0, 1, 65), (2, 68, 70), (25, 80, 81), (33, 89, 90)),
+)
+# MAPIE multiplies a rounded error rate by the rows and rounds up, so that it often counts one error
+# more. It then certifies less, here for these seeds and limits.
+ROUNDED_UP = {(0, 0.1), (1, 0.05), (1, 0.1), (2, 0.05), (4, 0.1), (5, 0.05)}
+CASES = [
+    (seed, limit, passed)
+    for seed, of_seed in enumerate(MAPIE)
+    for limit, passed in zip((0.05, 0.1, 0.2), of_seed, strict=True)
+]
+
+
+def rows_of(seed):
+    """Rows and errors by threshold, the strictest first."""
+    rng = np.random.default_rng(seed)
+    n = (300, 500, 1000, 2000)[seed % 4]
+    score = np.round(rng.beta(3, 1, n), 2)
+    outcome = rng.random(n) < score ** (0.5, 0.25)[seed // 4]
+    grid = np.unique(score)[::-1]
+    rows = (score >= grid[:, None]).sum(axis=1)
+    return rows, ((score >= grid[:, None]) & ~outcome).sum(axis=1)
+
+
+@pytest.mark.parametrize(("seed", "limit", "passed"), CASES)
+def test_as_many_thresholds_pass_as_in_mapie(seed, limit, passed):
+    rows, errors = rows_of(seed)
+    first = first_tested_count(int(rows[-1]), limit, 0.1)
+    exact = len(certified_range(errors, rows, limit, 0.1, first))
+    assert exact > passed if (seed, limit) in ROUNDED_UP else exact == passed
+    # The same thresholds pass if errors are counted as MAPIE counts them.
+    rounded_up = np.ceil(rows * (1.0 - (rows - errors) / rows)).astype(np.int64)
+    assert len(certified_range(rounded_up, rows, limit, 0.1, first)) == passed
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 40), st.floats(0, 0.2)), min_size=1, max_size=40),
+    st.sampled_from([0.02, 0.05, 0.1, 0.3]),
+    st.sampled_from([0.01, 0.05, 0.2]),
+    st.integers(1, 400),
+)
+def test_tests_go_on_until_the_first_fails(steps, limit, alpha, first):
+    counts = np.array([count for count, _ in steps])
+    rows = counts.cumsum()
+    errors = np.floor(counts * np.array([share for _, share in steps])).astype(int).cumsum()
+    passed = []
+    for position in range(len(rows)):
+        if rows[position] < first:
+            continue
+        if binom.cdf(errors[position], rows[position], limit) > alpha:
+            break
+        passed.append(position)
+    assert list(certified_range(errors, rows, limit, alpha, first)) == passed
+
+
+@pytest.mark.parametrize("limit", [0.01, 0.02, 0.05, 0.1, 0.5])
+@pytest.mark.parametrize("alpha", [0.01, 0.025, 0.05, 0.125])
+def test_the_smallest_count_passes_without_an_error_and_one_less_does_not(limit, alpha):
+    least = smallest_passing_count(limit, alpha)
+    assert binom.cdf(0, least, limit) <= alpha + 1e-15 < binom.cdf(0, least - 1, limit)
+    assert (most_errors(least, limit, alpha), most_errors(least - 1, limit, alpha)) == (0, -1)
+
+
+def test_the_most_errors_are_the_last_that_pass():
+    allowed = most_errors(400, 0.05, 0.05)
+    assert binom.cdf(allowed, 400, 0.05) <= 0.05 < binom.cdf(allowed + 1, 400, 0.05)
+
+
+def test_the_bound_is_that_of_clopper_and_pearson():
+    errors, rows = np.array([0, 3, 12, 7]), np.array([59, 177, 400, 7])
+    expected = [*beta.ppf(0.95, errors[:3] + 1, rows[:3] - errors[:3]), 1.0]
+    np.testing.assert_allclose(error_bound(errors, rows, 0.05), expected, rtol=1e-12)
+
+
+def test_a_bound_within_the_limit_is_a_passed_test():
+    rows = np.arange(1, 500)
+    errors = np.minimum(rows // 30, rows)
+    passed = binom.cdf(errors, rows, 0.05) <= 0.05
+    np.testing.assert_array_equal(error_bound(errors, rows, 0.05) <= 0.05, passed)
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_a_number_between_two_scores_is_between_them(one, other):
+    low, high = min(one, other), max(one, other)
+    between = decimal_between(low, high)
+    assert low < between < high if between is not None else high - low < 1e-15
