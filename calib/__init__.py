@@ -41,6 +41,7 @@ if _typing.TYPE_CHECKING:
     from calib.data.predictions import Predictions
     from calib.data.progress import Progress
     from calib.exports import export, load_calibrator
+    from calib.judging import compare_judges, judge
     from calib.loading import InputError, InputWarning, examples, load, load_models
     from calib.reports import Report
     from calib.scanning import scan, scan_sample, scan_sql
@@ -64,6 +65,7 @@ _NAMES = {
     "calib.data.cells": ("ScoreCells",),
     "calib.data.predictions": ("Predictions",),
     "calib.exports": ("export", "load_calibrator"),
+    "calib.judging": ("compare_judges", "judge"),
     "calib.loading": ("InputError", "InputWarning", "load", "load_models"),
     "calib.loading.examples": ("examples",),
     "calib.crossfit.clipping": ("compare_clipping",),

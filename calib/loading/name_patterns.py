@@ -45,6 +45,25 @@ TIME_NAMES = (
 # These ids are of single rows. Any other name that ends in "_id" may be shared by many rows.
 OWN_IDS = r"(row|case|sample|record|obs|observation|example|instance|prediction)?_?id|uuid|guid"
 ID_NAMES = rf"{OWN_IDS}|.*_id"
+# Columns of judged rows: the score or the answer of the judge, the gold label, and what else the
+# judge wrote.
+JUDGE_NAMES = (
+    r"(llm_?)?(judge|grader|judgement|judgment)(_?(score|rating|confidence|prob))?|judge_.*",
+    r".*_(judge|grader)(_score)?|ratings?|grades?|verdict",
+)
+GOLD_NAMES = (
+    r"gold(en)?(_?(labels?|standard))?|human(_?(labels?|rating|verdict|grade|score))?",
+    r"(annotat|expert|reviewer).*|.*_(gold|human)|labels?",
+)
+JUDGE_WORDS = r".*(explanation|reason|rationale|critique|feedback|comment|judge|grader|verdict).*"
+PASS_WORDS = {
+    *("1", "true", "yes", "y", "t", "pass", "passed", "correct", "c", "right", "good", "ok"),
+    *("positive", "pos", "accept", "accepted", "success"),
+}
+FAIL_WORDS = {
+    *("0", "false", "no", "n", "f", "fail", "failed", "incorrect", "i", "wrong", "bad"),
+    *("negative", "neg", "reject", "rejected", "failure"),
+}
 # Columns of numbers are slices only if they have one of these names.
 SLICE_NAMES = (
     r"race|ethnicity|sex|gender|region|country|state|site|segment|cohort|class|category|type",

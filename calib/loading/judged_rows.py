@@ -1,0 +1,415 @@
+"""read_judged: a judge's scores and gold labels, from files, tables or arrays, matched by row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from calib.data.judged import JudgedRows
+from calib.data.predictions import Predictions
+from calib.loading import name_patterns as names
+from calib.loading.columns import as_labels, as_numbers, as_outcome, label_text
+from calib.loading.file_options import TextFormat, option
+from calib.loading.name_patterns import plain_name
+from calib.loading.problems import InputError, refuse
+from calib.loading.reading.reader import Source, read
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray
+from calib.text import count, joined, listed, plural, quoted, significant
+
+Judged: TypeAlias = Source | Predictions | ArrayLike
+SCORE, GOLD = "score", "gold"
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedColumns:
+    """The meaning of the columns of judged rows; columns that are not named are guessed."""
+
+    score: str | Sequence[str] | None = option(
+        None,
+        "Column of the judge's score, or of its answer such as pass and fail; several columns are "
+        "several judges.",
+        many=True,
+    )
+    outcome: str | None = option(None, "Column of the gold labels.")
+    row_id: str | None = option(
+        None,
+        "Column that identifies each row, in both files. Without one the files must have the same "
+        "rows in the same order.",
+    )
+    model: str | None = option(None, "Column that names the model that answered each row.")
+    group: str | None = option(
+        None, "Column of cluster IDs, if rows are not independent: samples of one question."
+    )
+    positive: str | None = option(
+        None, "The label that passes, if it is not a word such as pass, yes or 1.", metavar="LABEL"
+    )
+    scale: tuple[float, float] = option(
+        (0.0, 1.0), "Lowest and highest possible score, such as 1 and 5.", metavar="NUMBER"
+    )
+
+    def __post_init__(self) -> None:
+        low, high = self.scale
+        if not low < high:
+            raise ValueError(f"scale must fulfil low < high, got {low} and {high}.")
+
+    @property
+    def scores(self) -> tuple[str, ...]:
+        """The score columns that were named."""
+        if self.score is None or isinstance(self.score, str):
+            return (self.score,) if self.score else ()
+        return tuple(self.score)
+
+
+def read_judged(
+    judged: Judged, gold: Judged | None, columns: JudgedColumns
+) -> dict[str, JudgedRows]:
+    """Judged rows by judge, by model, or by both ("model, judge").
+
+    Labels are matched to the judged rows by an id column that both have, or else by position. Rows
+    without a score are left out, and a note says how many.
+
+    Raises
+    ------
+    InputError
+        If a column cannot be guessed or read, or labels do not match the rows.
+    """
+    frame, name = _table(judged, SCORE)
+    labels = None if gold is None else _gold_table(gold, len(frame))
+    columns, guessed = _guessed(columns, frame, labels)
+    outcome = _outcomes(frame, labels, columns)
+    notes = _guess_notes(columns, guessed, labels)
+    taken = {*columns.scores, columns.outcome}
+    kept = {column: frame[column].to_numpy() for column in _in_order(frame, columns, taken)}
+    written = [
+        c for c in kept if c != columns.row_id and re.fullmatch(names.JUDGE_WORDS, plain_name(c))
+    ]
+    group = None if columns.group is None else frame[columns.group].to_numpy()
+    parts = _parts(frame, columns, name)
+    results = {}
+    for part, (score, rows) in parts.items():
+        values = _scores(frame[score], columns)
+        usable = rows & ~np.isnan(values)
+        if not usable.any():
+            raise refuse("no-scores", f"Column {quoted(score)} has no scores.")
+        results[part] = JudgedRows.from_arrays(
+            values[usable],
+            outcome[usable],
+            None if group is None else group[usable],
+            columns={column: cells[usable] for column, cells in kept.items()},
+            judge_columns=tuple(written),
+            name=part,
+            notes=(*notes, *_left_out(rows & ~usable, outcome)),
+        )
+    return results
+
+
+def _table(data: Judged, column: str) -> tuple[pd.DataFrame, str]:
+    """A table of the data; an array becomes its only column."""
+    if isinstance(data, Predictions):
+        return _of_predictions(data, column), data.name
+    # Lists, arrays and series hold scores or labels. Tables and texts are read as files.
+    if isinstance(data, str | bytes | pd.DataFrame) or hasattr(data, "__fspath__"):
+        table = read(data, given=TextFormat())
+        return table.frame, table.name
+    if not isinstance(data, Sequence | np.ndarray | pd.Series) and (
+        hasattr(data, "__arrow_c_stream__") or hasattr(data, "frame")
+    ):
+        table = read(data)
+        return table.frame, table.name
+    values = np.asarray(data)
+    if values.ndim != 1 or not len(values):
+        raise ValueError(
+            f"An array of scores or labels must have one dimension and rows, got {values.shape}."
+        )
+    return pd.DataFrame({column: values}), "judge"
+
+
+def _of_predictions(data: Predictions, column: str) -> pd.DataFrame:
+    if data.is_matrix:
+        raise refuse("matrix", "The judged rows have one score per class. One per row is needed.")
+    if data.weight is not None:
+        raise refuse("weights", "Rows with weights are not supported. Leave the weights out.")
+    values = data.scores if column == SCORE else data.outcome
+    frame = pd.DataFrame({column: values})
+    return frame if data.group is None else frame.assign(group=data.group)
+
+
+def _gold_table(gold: Judged, n_rows: int) -> pd.DataFrame:
+    frame, _ = _table(gold, GOLD)
+    is_array = not isinstance(gold, str | bytes | pd.DataFrame) and list(frame) == [GOLD]
+    if is_array and len(frame) != n_rows:
+        raise refuse(
+            "unmatched",
+            f"There are {plural(len(frame), 'label')} for {plural(n_rows, 'judged row')}. Give one "
+            "label per row, missing for rows without one, or tables with an id column.",
+        )
+    return frame
+
+
+def _guessed(
+    columns: JudgedColumns, frame: pd.DataFrame, gold: pd.DataFrame | None
+) -> tuple[JudgedColumns, tuple[str, ...]]:
+    """The columns with those that were not named, and the names of the guessed roles."""
+    _check_named(columns, frame, gold)
+    guesses: dict[str, Any] = {}
+    if columns.row_id is None:
+        guesses["row_id"] = _id_column(frame, gold, columns)
+    if columns.outcome is None:
+        taken = {
+            *columns.scores,
+            columns.row_id,
+            guesses.get("row_id"),
+            columns.group,
+            columns.model,
+        }
+        guesses["outcome"] = _outcome_column(frame if gold is None else gold, taken)
+    if not columns.scores:
+        outcome = guesses.get("outcome", columns.outcome)
+        taken = {columns.row_id, guesses.get("row_id"), columns.group, columns.model}
+        guesses["score"] = _score_column(frame, taken | ({outcome} if gold is None else set()))
+    guesses = {role: column for role, column in guesses.items() if column is not None}
+    return replace(columns, **guesses), tuple(guesses)
+
+
+def _check_named(columns: JudgedColumns, frame: pd.DataFrame, gold: pd.DataFrame | None) -> None:
+    for column in (*columns.scores, columns.model, columns.group, columns.row_id):
+        if column is not None and column not in frame.columns:
+            raise _no_column(column, frame, "judged rows")
+    labels, what = (frame, "judged rows") if gold is None else (gold, "gold labels")
+    for column in (columns.outcome, columns.row_id):
+        if column is not None and column not in labels.columns:
+            raise _no_column(column, labels, what)
+
+
+def _no_column(column: str, frame: pd.DataFrame, what: str) -> InputError:
+    there = listed(list(frame.columns), 5)
+    return refuse("no-column", f"The {what} have no column {quoted(column)}. They have {there}.")
+
+
+def _by_name(frame: pd.DataFrame, taken: set[str | None], patterns: Sequence[str]) -> str | None:
+    for pattern in patterns:
+        for column in frame.columns:
+            if column not in taken and re.fullmatch(pattern, plain_name(str(column))):
+                return str(column)
+    return None
+
+
+def _id_column(
+    frame: pd.DataFrame, gold: pd.DataFrame | None, columns: JudgedColumns
+) -> str | None:
+    """A column with the name of an id, in both tables, which differs from row to row."""
+    for column in frame.columns:
+        is_id = re.fullmatch(names.ID_NAMES, plain_name(str(column)))
+        if not is_id or (gold is not None and column not in gold.columns):
+            continue
+        keys = [column] if columns.model in (None, column) else [column, columns.model]
+        if not frame.duplicated(keys).any():
+            return str(column)
+    return None
+
+
+def _score_column(frame: pd.DataFrame, taken: set[str | None]) -> str:
+    column = _by_name(frame, taken, (*names.JUDGE_NAMES, *names.SCORE_NAMES))
+    if column is None:
+        raise refuse(
+            "no-score",
+            f"No column looks like a judge's score among {listed(list(frame.columns), 5)}. Name "
+            "it: score=...",
+        )
+    return column
+
+
+def _outcome_column(frame: pd.DataFrame, taken: set[str | None]) -> str:
+    column = _by_name(frame, taken, (*names.GOLD_NAMES, *names.OUTCOME_NAMES))
+    free = [str(one) for one in frame.columns if one not in taken]
+    if column is None and len(free) == 1:
+        column = free[0]
+    if column is None:
+        raise refuse(
+            "no-gold",
+            f"No column looks like gold labels among {listed(list(frame.columns), 5)}. Name it: "
+            "outcome=...",
+        )
+    return column
+
+
+def _guess_notes(
+    columns: JudgedColumns, guessed: tuple[str, ...], gold: pd.DataFrame | None
+) -> tuple[str, ...]:
+    meanings = {"score": "the judge's score", "outcome": "the gold label", "row_id": "the id"}
+    parts = []
+    for role, meaning in meanings.items():
+        column = getattr(columns, role)
+        if role in guessed and column not in (SCORE, GOLD):
+            parts.append(f"{quoted(column)} as {meaning}")
+    said = [f"Read {joined(parts)}."] if parts else []
+    if gold is not None and columns.row_id is None and list(gold) != [GOLD]:
+        said.append("The labels are matched to the judged rows by position.")
+    return tuple(said)
+
+
+def _in_order(frame: pd.DataFrame, columns: JudgedColumns, taken: set[str | None]) -> list[str]:
+    """The columns to keep for lists of rows, the id first."""
+    rest = [str(column) for column in frame.columns if column not in {*taken, columns.row_id}]
+    return ([columns.row_id] if columns.row_id else []) + rest
+
+
+def _outcomes(frame: pd.DataFrame, gold: pd.DataFrame | None, columns: JudgedColumns) -> FloatArray:
+    """The label of each judged row: 1, 0 or NaN."""
+    assert columns.outcome is not None
+    if gold is None:
+        return _passes(frame[columns.outcome], columns.positive)
+    labels = _passes(gold[columns.outcome], columns.positive)
+    if columns.row_id is None:
+        return _by_position(frame, labels)
+    keys = [columns.row_id]
+    if columns.model is not None and columns.model in gold.columns:
+        keys.append(columns.model)
+    wanted, there = (_keys(one, keys, what) for one, what in ((gold, "gold"), (frame, "judged")))
+    # A blank label needs no judged row.
+    wanted, labels = wanted[~np.isnan(labels)], labels[~np.isnan(labels)]
+    _check_unique(there, "judged rows", columns)
+    _check_unique(wanted, "gold labels", columns)
+    position = there.get_indexer(wanted)
+    if (position < 0).any():
+        absent = wanted[position < 0]
+        raise refuse(
+            "unmatched",
+            f"{count(len(absent))} of {plural(len(wanted), 'gold label')} "
+            f"{'has' if len(absent) == 1 else 'have'} an id that is not among the judged rows, "
+            f"such as {_written(absent[0])}. Judge these rows, or remove them.",
+        )
+    outcome = np.full(len(frame), np.nan)
+    outcome[position] = labels
+    return outcome
+
+
+def _by_position(frame: pd.DataFrame, labels: FloatArray) -> FloatArray:
+    if len(labels) != len(frame):
+        raise refuse(
+            "unmatched",
+            f"The tables have no id column in common, and {plural(len(labels), 'gold row')} cannot "
+            f"be matched to {plural(len(frame), 'judged row')} by position. Add a column that "
+            "identifies each row to both, and name it: row_id=...",
+        )
+    return labels
+
+
+def _keys(frame: pd.DataFrame, columns: Sequence[str], what: str) -> pd.Index:
+    texts = []
+    for column in columns:
+        labels = as_labels(frame[column])
+        if (labels.codes < 0).any():
+            row = int(np.flatnonzero(labels.codes < 0)[0]) + 1
+            raise refuse("no-id", f"Row {row} of the {what} rows has no {quoted(column)}.")
+        texts.append(np.array([label_text(value) for value in labels.values])[labels.codes])
+    return pd.Index(texts[0]) if len(texts) == 1 else pd.MultiIndex.from_arrays(texts)
+
+
+def _check_unique(keys: pd.Index, what: str, columns: JudgedColumns) -> None:
+    if keys.is_unique:
+        return
+    repeated = keys[keys.duplicated()][0]
+    raise refuse(
+        "repeated-id",
+        f"The id {_written(repeated)} is in more than one of the {what}. Name a column that "
+        "identifies each row" + (", or the column of the model." if columns.model is None else "."),
+    )
+
+
+def _written(key: object) -> str:
+    return joined([quoted(part) for part in key]) if isinstance(key, tuple) else quoted(key)
+
+
+def _passes(column: pd.Series, positive: str | None) -> FloatArray:
+    """1 for labels that pass, 0 for those that fail, NaN for missing ones."""
+    labels, _ = as_outcome(column, () if positive is None else (positive,))
+    if not len(labels):
+        raise refuse("no-labels", f"Column {quoted(column.name)} has no labels.")
+    passes = _pass_codes(labels.names, positive) if len(labels) <= 2 else None
+    if passes is None:
+        raise refuse(
+            "unclear-labels",
+            f"Column {quoted(column.name)} has the labels {listed(labels.names, 5)}. Two are "
+            "needed, and which of them passes must be clear: positive=...",
+        )
+    return np.append(passes, np.nan)[labels.codes]
+
+
+def _pass_codes(labels: Sequence[str], positive: str | None) -> FloatArray | None:
+    """For each label whether it passes; None if that is not clear."""
+    words = [label.casefold() for label in labels]
+    if positive is not None:
+        passes = [word == positive.casefold() for word in words]
+        return np.array(passes, dtype=np.float64) if any(passes) or len(words) == 1 else None
+    if not all(word in names.PASS_WORDS | names.FAIL_WORDS for word in words):
+        return None
+    passes = [word in names.PASS_WORDS for word in words]
+    return np.array(passes, dtype=np.float64) if len(passes) == 1 or any(passes) else None
+
+
+def _scores(column: pd.Series, columns: JudgedColumns) -> FloatArray:
+    """The scores in [0, 1]; answers such as pass and fail become 1 and 0."""
+    numbers = as_numbers(column)
+    if len(numbers.text):
+        return _answers(column, columns)
+    low, high = columns.scale
+    values = (numbers.values - low) / (high - low)
+    finite = values[~np.isnan(values)]
+    if len(finite) and (finite.min() < 0.0 or finite.max() > 1.0):
+        least, most = np.nanmin(numbers.values), np.nanmax(numbers.values)
+        raise refuse(
+            "scale",
+            f"The scores in {quoted(column.name)} go from {significant(least, 4)} to "
+            f"{significant(most, 4)}, outside {low:g} to {high:g}. State the lowest and the "
+            "highest possible score: scale=(1, 5), for example.",
+        )
+    return values
+
+
+def _answers(column: pd.Series, columns: JudgedColumns) -> FloatArray:
+    try:
+        return _passes(column, columns.positive)
+    except InputError:
+        shown = as_labels(column)
+        raise refuse(
+            "not-scores",
+            f"Column {quoted(column.name)} holds neither numbers nor answers such as pass and "
+            f"fail, but {listed(shown.names, 3)}. Name the column of the judge's scores: score=...",
+        ) from None
+
+
+def _parts(
+    frame: pd.DataFrame, columns: JudgedColumns, name: str
+) -> Mapping[str, tuple[str, BoolArray]]:
+    """The score column and the rows of each judge and model."""
+    everything = np.ones(len(frame), dtype=np.bool_)
+    if columns.model is None:
+        if len(columns.scores) == 1:
+            return {name: (columns.scores[0], everything)}
+        return {score: (score, everything) for score in columns.scores}
+    labels = as_labels(frame[columns.model])
+    models: dict[str, BoolArray] = {
+        label_text(value): labels.codes == code for code, value in enumerate(labels.values)
+    }
+    several = len(columns.scores) > 1
+    return {
+        f"{model}, {score}" if several else model: (score, rows)
+        for model, rows in models.items()
+        for score in columns.scores
+    }
+
+
+def _left_out(unscored: BoolArray, outcome: NDArray[Any]) -> tuple[str, ...]:
+    missing: IntArray = np.flatnonzero(unscored)
+    if not len(missing):
+        return ()
+    labelled = int((~np.isnan(outcome[missing])).sum())
+    extra = f", {count(labelled)} of them labelled" if labelled else ""
+    return (f"{plural(len(missing), 'row')} without a score left out{extra}.",)

@@ -1,0 +1,179 @@
+"""Judged rows and gold labels are matched right, or refused in words."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calib import InputError, Predictions
+from calib.loading.judged_rows import JudgedColumns, read_judged
+
+JUDGED = pd.DataFrame(
+    {
+        "id": ["a", "b", "c", "d"],
+        "answer": ["one", "two", "three", "four"],
+        "judge_score": [0.9, 0.2, 0.7, 0.4],
+        "explanation": ["good", "bad", "fair", "poor"],
+    }
+)
+GOLD = pd.DataFrame({"id": ["d", "a"], "human_label": ["fail", "pass"]})
+
+
+def rows(judged=JUDGED, gold=GOLD, **columns):
+    (one,) = read_judged(judged, gold, JudgedColumns(**columns)).values()
+    return one
+
+
+def refused(code, judged=JUDGED, gold=GOLD, **columns):
+    with pytest.raises(InputError) as error:
+        read_judged(judged, gold, JudgedColumns(**columns))
+    assert error.value.problems[0].code == code
+    return str(error.value)
+
+
+def test_labels_are_matched_by_the_id_of_both_tables():
+    read = rows()
+    np.testing.assert_array_equal(read.score, JUDGED["judge_score"])
+    np.testing.assert_array_equal(read.outcome, [1, np.nan, np.nan, 0])
+    assert list(read.columns) == ["id", "answer", "explanation"]
+    assert read.judge_columns == ("explanation",)
+    assert read.notes == (
+        "Read `judge_score` as the judge's score, `human_label` as the gold label and `id` as the "
+        "id.",
+    )
+    assert rows(row_id="id", score="judge_score", outcome="human_label").notes == ()
+
+
+def test_files_are_read_as_any_file(tmp_path):
+    paths = tmp_path / "judged.csv", tmp_path / "gold.parquet"
+    JUDGED.to_csv(paths[0], index=False)
+    GOLD.to_parquet(paths[1])
+    for judged, gold in (paths, map(str, paths), (paths[0].read_bytes(), paths[1].read_bytes())):
+        np.testing.assert_array_equal(rows(judged, gold).outcome, [1, np.nan, np.nan, 0])
+    assert rows(*paths).name == "judged"
+
+
+def test_ids_are_equal_as_texts():
+    judged, gold = JUDGED.assign(id=[1, 2, 3, 4]), GOLD.assign(id=[4.0, 1.0])
+    np.testing.assert_array_equal(rows(judged, gold).outcome, [1, np.nan, np.nan, 0])
+
+
+def test_a_column_of_the_same_table_may_hold_the_labels():
+    read = rows(JUDGED.assign(gold=["1", "", None, "0"]), None)
+    np.testing.assert_array_equal(read.outcome, [1, np.nan, np.nan, 0])
+
+
+def test_arrays_are_matched_by_position():
+    for gold in ([1, None, np.nan, 0], np.array([1, np.nan, np.nan, 0])):
+        read = rows([0.9, 0.2, 0.7, 0.4], gold)
+        np.testing.assert_array_equal(read.outcome, [1, np.nan, np.nan, 0])
+        assert read.notes == ()
+
+
+def test_tables_of_equally_many_rows_without_ids_are_matched_by_position():
+    gold = pd.DataFrame({"gold_label": [True, None, None, False]})
+    read = rows(JUDGED.drop(columns="id"), gold)
+    np.testing.assert_array_equal(read.outcome, [1, np.nan, np.nan, 0])
+    assert read.notes[-1] == "The labels are matched to the judged rows by position."
+
+
+def test_predictions_give_their_scores_their_outcomes_and_their_clusters():
+    predictions = Predictions.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], group=["x", "x", "y"])
+    read = rows(predictions, predictions, group="group")
+    np.testing.assert_array_equal(read.score, predictions.scores)
+    np.testing.assert_array_equal(read.outcome, [0, 1, 1])
+    np.testing.assert_array_equal(read.group, [0, 0, 1])
+
+
+def test_answers_of_the_judge_may_be_words():
+    read = rows(JUDGED.assign(judge_score=["PASS", "fail", "pass", "fail"]))
+    np.testing.assert_array_equal(read.score, [1, 0, 1, 0])
+
+
+def test_ratings_need_their_scale():
+    rated = JUDGED.assign(judge_score=[5, 1, 4, 2])
+    assert "go from 1 to 5, outside 0 to 1" in refused("scale", rated)
+    np.testing.assert_allclose(rows(rated, scale=(1, 5)).score, [1, 0, 0.75, 0.25])
+    with pytest.raises(ValueError, match="scale must fulfil low < high, got 5 and 1"):
+        JudgedColumns(scale=(5, 1))
+
+
+def test_labels_whose_meaning_is_not_clear_are_asked():
+    gold = GOLD.assign(human_label=["A", "B"])
+    assert "positive=..." in refused("unclear-labels", gold=gold)
+    np.testing.assert_array_equal(
+        rows(gold=gold, positive="b", outcome="human_label").outcome, [1, np.nan, np.nan, 0]
+    )
+    assert "`A`, `B` and `C`" in refused(
+        "unclear-labels",
+        JUDGED,
+        GOLD.iloc[[0, 1, 1]].assign(id=list("abc"), human_label=list("ABC")),
+    )
+
+
+def test_rows_that_the_judge_did_not_score_are_left_out_and_counted():
+    read = rows(JUDGED.assign(judge_score=[None, 0.2, None, 0.4]))
+    np.testing.assert_array_equal(read.outcome, [np.nan, 0])
+    assert read.notes[-1] == "2 rows without a score left out, 1 of them labelled."
+    assert list(read.columns["id"]) == ["b", "d"]
+
+
+def test_a_blank_label_is_no_label():
+    gold = pd.DataFrame({"id": ["a", "zz"], "human_label": ["pass", None]})
+    np.testing.assert_array_equal(rows(gold=gold).outcome, [1, np.nan, np.nan, np.nan])
+
+
+def test_what_does_not_match_is_refused():
+    assert "1 of 2 gold labels has an id that is not among the judged rows, such as `z`" in refused(
+        "unmatched", gold=GOLD.assign(id=["d", "z"])
+    )
+    assert "`a` is in more than one of the gold labels" in refused(
+        "repeated-id", gold=GOLD.assign(id=["a", "a"]), row_id="id"
+    )
+    assert "`a` is in more than one of the judged rows" in refused(
+        "repeated-id", JUDGED.assign(id=["a", "a", "b", "c"]), row_id="id"
+    )
+    assert "2 gold rows cannot be matched to 4 judged rows by position" in refused(
+        "unmatched", gold=GOLD.drop(columns="id")
+    )
+    assert "2 labels for 4 judged rows" in refused("unmatched", gold=[1, 0])
+    assert "Row 2 of the gold rows has no `id`" in refused(
+        "no-id", gold=pd.DataFrame({"id": ["a", None], "gold": [1, 0]}), row_id="id"
+    )
+
+
+def test_columns_that_do_not_exist_or_are_not_clear_are_refused():
+    assert "have no column `nil`" in refused("no-column", score="nil")
+    assert "gold labels have no column `nil`" in refused("no-column", outcome="nil")
+    refused("no-score", JUDGED[["id", "answer"]])
+    refused(
+        "no-gold", gold=GOLD.assign(note="x", human_label=0).rename(columns={"human_label": "q"})
+    )
+    assert "holds neither numbers nor answers" in refused("not-scores", score="answer")
+    refused("no-labels", gold=GOLD.assign(human_label=None))
+    refused("no-scores", JUDGED.assign(judge_score=np.nan))
+
+
+def test_weights_and_matrices_are_refused():
+    refused("weights", Predictions.from_arrays([0, 1], [0.2, 0.7], [1.0, 2.0]), [0, 1])
+    refused("matrix", Predictions.from_arrays([0, 2], np.full((2, 4), 0.25)), [0, 1])
+
+
+def test_several_judges_and_several_models():
+    judged = JUDGED.assign(second=[0.1, 0.2, 0.3, 0.4], model=["m", "m", "n", "n"])
+    judges = JudgedColumns(score=["judge_score", "second"])
+    assert list(read_judged(judged, GOLD, judges)) == ["judge_score", "second"]
+    models = read_judged(judged, GOLD, JudgedColumns(model="model", score="second"))
+    assert {name: len(one) for name, one in models.items()} == {"m": 2, "n": 2}
+    both = JudgedColumns(model="model", score=["judge_score", "second"])
+    assert list(read_judged(judged, GOLD, both)) == [
+        *("m, judge_score", "m, second", "n, judge_score", "n, second")
+    ]
+
+
+def test_an_id_that_repeats_by_model_is_matched_with_the_model():
+    judged = pd.concat([JUDGED.assign(model="m"), JUDGED.assign(model="n")])
+    gold = GOLD.assign(model=["n", "m"])
+    models = read_judged(judged, gold, JudgedColumns(model="model"))
+    np.testing.assert_array_equal(models["m"].outcome, [1, np.nan, np.nan, np.nan])
+    np.testing.assert_array_equal(models["n"].outcome, [np.nan, np.nan, np.nan, 0])
+    refused("repeated-id", judged, GOLD, model="model", row_id="id")
