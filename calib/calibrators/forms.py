@@ -385,6 +385,23 @@ class Softmax(RowsForm):
         return total + float(self.intercepts[k]) if self.intercepts.any() else total
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SoftmaxAfterTemperature(RowsForm):
+    """softmax(W ln Q + b), where Q = (1 - uniform) softmax(slope ln P) + uniform / m."""
+
+    slope: float
+    uniform: Share
+    weights: FloatArray
+    intercepts: FloatArray
+    kind: ClassVar[str] = "softmax_after_temperature"
+
+    def __call__(self, do: Operations, row: Sequence[Column]) -> Sequence[Column]:
+        m = len(row)
+        scaled = Softmax(np.full(m, self.slope), np.zeros(m))(do, row)
+        mixed = [(1.0 - self.uniform) * q + self.uniform / m for q in scaled]
+        return Softmax(self.weights, self.intercepts)(do, do.let("q", *mixed))
+
+
 @dataclass(frozen=True, slots=True)
 class EachClass(RowsForm):
     """A function for each class against the rest, then rows divided by their sum."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calib.calibrators.base import MatrixCalibrator
-from calib.calibrators.forms import Softmax
+from calib.calibrators.forms import RowsForm, Softmax
 from calib.calibrators.registry import register
 from calib.numerics.arrays import FloatArray, IntArray, row_blocks
 from calib.numerics.class_scores import fit_inverse_temperature, log_scores, softmax
@@ -135,7 +135,7 @@ class FullLinear(LinearSoftmax):
         table = self._theta.reshape(self.n_classes_, self.n_classes_ + 1)
         self.weights_, self.intercepts_ = table[:, :-1].copy(), table[:, -1].copy()
 
-    def to_map(self) -> Softmax:
+    def to_map(self) -> RowsForm:
         return Softmax(self.weights_.copy(), self.intercepts_.copy())
 
     def formula(self) -> str:

@@ -21,7 +21,10 @@ FORMS: tuple[type[Form], ...] = (
     *(forms.Identity, forms.Clipped, forms.OddsDivided, forms.SigmoidOfFeatures),
     *(forms.Piecewise, forms.BetweenTwo, forms.Drift, forms.Blend),
 )
-ROWS_FORMS = (forms.RowsIdentity, forms.RowsClipped, forms.Softmax, forms.EachClass)
+ROWS_FORMS: tuple[type[RowsForm], ...] = (
+    *(forms.RowsIdentity, forms.RowsClipped, forms.Softmax, forms.SoftmaxAfterTemperature),
+    forms.EachClass,
+)
 # Files name the class of a form by its kind.
 KINDS: Mapping[type, Mapping[str, type]] = {
     Form: {form.kind: form for form in FORMS},
@@ -129,5 +132,6 @@ def check_classes(form: RowsForm, n: int) -> None:
     """Refuse a form that is not of as many classes as the file names."""
     if isinstance(form, forms.EachClass) and len(form.classes) != n:
         raise ExportError(f"form.classes must be a list of {n} forms.")
-    if isinstance(form, forms.Softmax) and {*form.weights.shape, *form.intercepts.shape} != {n}:
+    linear = (forms.Softmax, forms.SoftmaxAfterTemperature)
+    if isinstance(form, linear) and {*form.weights.shape, *form.intercepts.shape} != {n}:
         raise ExportError(f"form.weights and form.intercepts must be of {n} classes.")

@@ -43,7 +43,7 @@ def assert_probabilities(p, shape):
 
 def test_every_binary_calibrator_is_there():
     assert set(score_methods()) < set(METHODS)
-    assert {"vector", "matrix", "dirichlet", "dirichlet_l2"} <= set(METHODS)
+    assert {"vector", "structured", "matrix", "dirichlet", "dirichlet_l2"} <= set(METHODS)
 
 
 @every

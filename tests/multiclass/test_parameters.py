@@ -7,6 +7,7 @@ from calib.calibrators.clip import MatrixClip
 from calib.calibrators.dirichlet import Dirichlet
 from calib.calibrators.ks_spline import TopSpline
 from calib.calibrators.matrix import MatrixScaling, VectorScaling
+from calib.calibrators.structured import StructuredMatrix
 from calib.calibrators.temperature import MatrixTemperature
 
 
@@ -41,6 +42,19 @@ def test_a_strong_penalty_leaves_the_diagonal_only(problem):
     assert np.diagonal(fitted.weights_).min() > 0.3
     flat = Dirichlet("l2", strength=1e6).fit(*problem)
     assert flat.predict(problem[0]) == pytest.approx(0.25, abs=1e-3)
+
+
+def test_the_structured_penalty_counts_effective_rows(problem):
+    """Weights and clusters reduce the rows, so the penalty is as strong as with fewer rows."""
+    scores, label = problem[0][:300], problem[1][:300]
+    once = StructuredMatrix().fit(scores, label)
+    groups = np.tile(np.arange(300), 2)
+    twice = np.vstack([scores, scores]), np.r_[label, label]
+    copied = StructuredMatrix().fit(*twice, groups=groups)
+    assert copied.predict(scores) == pytest.approx(once.predict(scores), abs=1e-3)
+    # If they count as 600 rows, they move the matrix further.
+    free = StructuredMatrix().fit(*twice)
+    assert np.abs(free.weights_ - np.eye(4)).max() > 1.2 * np.abs(once.weights_ - np.eye(4)).max()
 
 
 def test_cross_validation_holds_noise_back(problem):
