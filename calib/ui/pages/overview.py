@@ -72,7 +72,8 @@ def recommendation(session: Session, model: state.Model) -> None:
         st.markdown(answer.in_plain_words(analysis))
         evidence = text.plain(" ".join(answer.evidence(analysis)))
         st.caption(evidence, help=text.plain(analysis.after_sentence) or None)
-        charts.drawing(answer.calibrators_table(analysis), "calibrators")
+        if table := answer.calibrators_table(analysis):
+            charts.drawing(table, "calibrators")
         with st.container(horizontal=True, vertical_alignment="center", key=state.key("steps")):
             link = session.link()
             use_calibrator.button(session, model)
