@@ -28,6 +28,7 @@ if _typing.TYPE_CHECKING:
     from calib.analysis.decisions.certificate import certify
     from calib.analysis.from_model import from_estimator, from_predictions
     from calib.analysis.model_comparison import compare_models
+    from calib.analysis.reproduction import conventions
     from calib.analysis.scored_rows import calibrated_scores
     from calib.analysis.slices.segments import find_segments
     from calib.calibrators import calibrator, multiclass_calibrator
@@ -50,6 +51,7 @@ if _typing.TYPE_CHECKING:
 # only the metrics then waits for neither pandas nor scikit-learn.
 _NAMES = {
     "calib.analysis": ("Analysis", "LiveAnalysis"),
+    "calib.analysis.reproduction": ("conventions",),
     "calib.analysis.scored_rows": ("calibrated_scores",),
     "calib.analysis.decisions": ("decisions",),
     "calib.analysis.decisions.certificate": ("certify",),

@@ -1,0 +1,92 @@
+"""A number as a person typed it: its digits decide which values are equal to it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+
+from calib.numerics.arrays import BoolArray, FloatArray
+from calib.text import number, quoted
+
+# Codes that compute in single precision print digits that differ by less than this.
+SINGLE_PRECISION = 2e-7
+NUMBER = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,2})?\s*(%?)", re.IGNORECASE)
+MAX_LENGTH = 30
+MAX_DECIMALS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class TypedNumber:
+    """A number as it was typed.
+
+    Attributes
+    ----------
+    text : str
+    value : float
+        The number, without the per cent sign.
+    decimals : int
+        Place of its last digit after the decimal point.
+    is_percent : bool
+        Whether it has a per cent sign, or exceeds 1.
+
+    Examples
+    --------
+    >>> TypedNumber.read("17.40%")
+    TypedNumber(text='17.40%', value=17.4, decimals=2, is_percent=True)
+    """
+
+    text: str
+    value: float
+    decimals: int
+    is_percent: bool
+
+    @classmethod
+    def read(cls, given: str | float) -> TypedNumber:
+        """Read a number. Raises ValueError if it is not one, or is negative."""
+        text = str(given).strip() if isinstance(given, str) else repr(float(given))
+        match = NUMBER.fullmatch(text) if len(text) <= MAX_LENGTH else None
+        if match is None:
+            raise ValueError(
+                "value must be a number of at least 0 with a decimal point, such as 0.174 or "
+                f"17.4%, got {quoted(text)}."
+            )
+        if isinstance(given, int):
+            text = str(given)
+        exact = Decimal(NUMBER.sub(r"\1\2", text))
+        last = int(exact.as_tuple().exponent)
+        return cls(text, float(exact), -last, bool(match[3]) or exact > 1)
+
+    @property
+    def lacks_sign(self) -> bool:
+        """Whether it is read as per cent only because it exceeds 1."""
+        return self.is_percent and not self.text.endswith("%")
+
+    def is_share(self, values: FloatArray) -> BoolArray:
+        """Whether values between 0 and 1 are this number when they are rounded to its digits."""
+        return self._gives(100.0 * values if self.is_percent else values)
+
+    def is_loss(self, values: FloatArray) -> BoolArray:
+        """The same for losses, which may exceed 1 and are not written in per cent."""
+        if self.text.endswith("%"):
+            return np.zeros(values.shape, dtype=np.bool_)
+        return self._gives(values)
+
+    def _gives(self, values: FloatArray) -> BoolArray:
+        half_unit = 0.5 * 10.0**-self.decimals
+        # The factor admits values that lie exactly between two numbers.
+        close = np.abs(values - self.value) <= max(half_unit * (1.0 + 1e-9), SINGLE_PRECISION)
+        return np.asarray(close)
+
+    def distance(self, values: FloatArray) -> FloatArray:
+        """Distance of values between 0 and 1 from the number."""
+        return np.abs(values - (self.value / 100.0 if self.is_percent else self.value))
+
+    def written(self, value: float) -> str:
+        """A value in the unit of the number, with one more decimal."""
+        digits = min(max(self.decimals, 0) + 1, MAX_DECIMALS)
+        if self.is_percent:
+            return f"{number(100.0 * value, digits)}%"
+        return number(value, max(digits, 4))

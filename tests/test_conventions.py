@@ -1,0 +1,318 @@
+"""Which convention gives a number: what is recognised, and what is said of it."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import calib
+from calib.analysis.reproduction import Convention, TypedNumber, conventions_of
+from calib.analysis.reproduction.candidates import rules_of_thumb
+from calib.data.views import BinaryView
+from calib.metrics.binning_rules import SortedScores
+from tests.metrics import row_conventions
+
+
+def drawn(n=900, seed=0, steps=0, **columns):
+    rng = np.random.default_rng(seed)
+    score = rng.integers(0, steps + 1, n) / steps if steps else rng.random(n)
+    outcome = rng.random(n) < score**1.5
+    return calib.Predictions.from_arrays(outcome, score, **columns)
+
+
+def stated(n, seed=0):
+    """Stated confidences of a model that is far too sure."""
+    rng = np.random.default_rng(seed)
+    confidence = rng.choice([0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0], n)
+    return calib.Predictions.from_arrays(rng.random(n) < 0.3, confidence)
+
+
+def conventions_in(matches):
+    return {one for match in matches for one in match.conventions}
+
+
+@pytest.mark.parametrize(
+    ("given", "value", "decimals", "is_percent"),
+    [
+        ("0.174", 0.174, 3, False),
+        (" .1740 ", 0.174, 4, False),
+        (0.174, 0.174, 3, False),
+        ("17.4%", 17.4, 1, True),
+        ("0.9 %", 0.9, 1, True),
+        (17.4, 17.4, 1, True),
+        (17, 17.0, 0, True),
+        ("1", 1.0, 0, False),
+        ("1.74e-1", 0.174, 3, False),
+        ("0", 0.0, 0, False),
+    ],
+)
+def test_digits_and_unit_of_a_typed_number(given, value, decimals, is_percent):
+    typed = TypedNumber.read(given)
+    assert (typed.value, typed.decimals, typed.is_percent) == (value, decimals, is_percent)
+
+
+@pytest.mark.parametrize("given", ["", "abc", "-0.1", "0,174", "1e999", "nan", "9" * 40, "٣", -1.0])
+def test_what_is_no_number_is_refused(given):
+    with pytest.raises(ValueError, match=r"value must be a number of at least 0 .* got"):
+        TypedNumber.read(given)
+
+
+def test_the_last_digit_decides():
+    values = np.array([0.1734, 0.1735, 0.17449, 0.1745, 0.17451, np.nan])
+    assert TypedNumber.read("0.174").is_share(values).tolist() == [0, 1, 1, 1, 0, 0]
+    assert TypedNumber.read("17.4%").is_share(values).tolist() == [0, 1, 1, 1, 0, 0]
+    assert TypedNumber.read("0.1740").is_share(values).tolist() == [0] * 6
+    assert not TypedNumber.read("17%").is_loss(np.array([17.0])).any()
+    assert TypedNumber.read("17").is_loss(np.array([17.4])).all()
+
+
+def test_numbers_of_single_precision_are_recognised():
+    assert TypedNumber.read("0.17412345").is_share(np.array([0.1741235])).all()
+
+
+@pytest.mark.parametrize("n", [5, 8, 13, 40])
+@pytest.mark.parametrize("norm", ["l1", "l2", "max", "mean"])
+@pytest.mark.parametrize("key", ["right", "left", "percentile"])
+def test_an_error_of_rows_is_found(key, norm, n):
+    predictions = drawn(steps=40)
+    score, outcome = predictions.scores, predictions.outcome == 1
+    error = row_conventions.error(score, outcome, row_conventions.BY_KEY[key](score, n), norm)
+    matches = calib.conventions(predictions, f"{error:.6f}")
+    assert Convention("positive class", "", key, n, norm) in conventions_in(matches)
+
+
+def test_the_most_common_convention_comes_first():
+    predictions = drawn(steps=40)
+    own = calib.metrics.expected_calibration_error(
+        predictions.outcome, predictions.scores, n_bins=15, strategy="quantile"
+    )
+    first = calib.conventions(predictions, f"{own:.5f}")[0]
+    assert first.differences == ()
+    assert [first.value, first.ours] == pytest.approx([own, own], abs=1e-12)
+
+
+def test_ours_stands_beside_with_the_bins_of_the_settings():
+    predictions = drawn()
+    settings = calib.Settings(n_bins=8, strategy="uniform")
+    ece = calib.metrics.expected_calibration_error
+    other = ece(predictions.outcome, predictions.scores, n_bins=10, norm="l2")
+    own = ece(predictions.outcome, predictions.scores, n_bins=8, norm="l2")
+    result = calib.conventions(predictions, f"{other:.6f}", settings)
+    assert result.own_bins == "8 uniform bins"
+    assert result[0].ours == pytest.approx(own, abs=1e-12)
+    assert "10 uniform bins instead of 8 uniform bins" in result[0].differences
+
+
+def test_the_last_exam_leaves_out_its_last_bin():
+    """At 150 rows its only bin is the last one, so that it always prints 0."""
+    predictions = stated(150)
+    result = calib.conventions(predictions, "0.000")
+    gap = abs(predictions.scores.mean() - predictions.outcome.mean())
+    assert result[0].codes == ("Humanity's Last Exam", "Hendrycks et al. 2019")
+    assert result[0].value == 0.0
+    assert result[0].remark == (
+        "The code leaves out its last bin, which has 150 of 150 rows, but divides by all rows. "
+        f"With all bins it is {gap:.4f}."
+    )
+    assert result[0].ours > 0.4
+    assert result.sentence.startswith("0.000 is the RMSCE of the positive class")
+    assert result[0].remark in result.sentence
+
+
+def test_the_last_exam_with_ties_depends_on_the_order_of_rows():
+    predictions = stated(500)
+    error = row_conventions.calibration_error_of_hle(predictions.scores, predictions.outcome)
+    result = calib.conventions(predictions, f"{error:.6f}")
+    match = next(one for one in result if "Humanity's Last Exam" in one.codes)
+    assert match.value == pytest.approx(error, abs=1e-12)
+    assert "It depends on the order of rows with equal scores." in match.remark
+    counted = calib.conventions(calib.aggregate(predictions), f"{error:.6f}")
+    assert not any("Humanity's Last Exam" in one.codes for one in counted)
+    assert any("in the order of the rows" in remark for remark in counted.remarks)
+
+
+def test_none_says_so_with_the_nearest():
+    result = calib.conventions(drawn(), "0.9876543")
+    assert (len(result), list(result), result.frame().shape[0]) == (0, [], 0)
+    assert result.sentence.startswith(f"None of {result.n_tried:,} conventions gives 0.9876543")
+    assert len(result.nearest) == 3
+    distances = [abs(match.value - 0.9876543) for match in result.nearest]
+    assert distances == sorted(distances)
+    assert result.nearest[0].description in result.sentence
+
+
+@pytest.mark.parametrize("given", [0.132, "13.2%", "13.2", 13.2])
+def test_per_cent_and_share_are_the_same_number(given):
+    predictions = calib.examples.EXAMPLES["naive_bayes"].load()
+    result = calib.conventions(predictions, given)
+    assert result[0].codes == ("scikit-learn calibration_curve", "netcal")
+    read = given in ("13.2", 13.2)
+    assert result.remarks == (("13.2 was read as 13.2%.",) if read else ())
+
+
+def test_metrics_without_bins_are_recognised():
+    predictions = drawn(steps=40)
+    outcome, score = predictions.outcome, predictions.scores
+    clipped = np.clip(score, 1e-15, 1 - 1e-15)
+    loss = -np.mean(np.log(np.where(outcome == 1, clipped, 1 - clipped)))
+    brier = np.mean((outcome - score) ** 2)
+    numbers = {
+        "Brier score": brier,
+        "Log loss, scores clipped at 1e-15": loss,
+        "KS error": calib.metrics.ks_error(outcome, score),
+        "AUC": calib.metrics.auc(outcome, score),
+        "Accuracy at a threshold of 0.5": np.mean((score > 0.5) == outcome),
+    }
+    for name, value in numbers.items():
+        result = calib.conventions(predictions, f"{value:.6f}")
+        assert name in [match.description for match in result]
+        assert result[0].rank <= 1
+    big = calib.Predictions.from_arrays([0, 1, 1, 0], [0.999, 0.001, 0.9, 0.5])
+    assert calib.conventions(big, "3.65")[0].description == "Log loss"
+
+
+def test_weights_are_used_and_ignored():
+    weight = np.random.default_rng(1).integers(1, 5, 900)
+    predictions = drawn(sample_weight=weight)
+    ece = calib.metrics.expected_calibration_error
+    outcome, score = predictions.outcome, predictions.scores
+    with_weights = ece(outcome, score, sample_weight=weight, n_bins=10)
+    without = ece(outcome, score, n_bins=10)
+    first = calib.conventions(predictions, f"{with_weights:.7f}")[0]
+    assert "weights" not in first.description
+    first = calib.conventions(predictions, f"{without:.7f}")[0]
+    assert first.description.startswith("ECE of the positive class")
+    assert "with 10 uniform bins" in first.description
+    assert "weights ignored" in first.differences
+    assert "netcal" in first.codes
+
+
+def test_only_test_rows_count():
+    test = np.arange(900) % 3 == 0
+    predictions = drawn(test=test)
+    error = calib.metrics.expected_calibration_error(
+        predictions.outcome[test], predictions.scores[test], n_bins=20
+    )
+    assert "with 20 uniform bins" in calib.conventions(predictions, f"{error:.7f}")[0].description
+
+
+def matrix(n=600, seed=3):
+    rng = np.random.default_rng(seed)
+    scores = rng.dirichlet([0.5, 0.6, 0.7], n)
+    label = np.array([rng.choice(3, p=row) for row in scores])
+    return calib.Predictions.from_arrays(label, scores)
+
+
+def test_views_of_a_matrix():
+    predictions = matrix()
+    scores, label = predictions.scores, predictions.outcome
+    top, right = scores.max(axis=1), scores.argmax(axis=1) == label
+    bins = row_conventions.left(top, 15)
+    error = row_conventions.error(top, right, bins, "l1")
+    first = calib.conventions(predictions, f"{error:.7f}")[0]
+    assert first.description.startswith("ECE of the predicted class with 15 uniform bins")
+    assert {"torchmetrics", "Guo et al. 2017"} <= set(first.codes)
+    classwise = np.mean(
+        [
+            row_conventions.error(
+                scores[:, k], label == k, row_conventions.right(scores[:, k], 12), "max"
+            )
+            for k in range(3)
+        ]
+    )
+    found = calib.conventions(predictions, f"{classwise:.7f}")
+    assert found[0].description.startswith("MCE averaged over all classes with 12 uniform bins")
+    second = calib.conventions(predictions, f"{error:.7f}", calib.Settings(view="class:1"))
+    assert second[0].differences[0] == "predicted class instead of class 1"
+    loss = -np.log(scores[np.arange(600), label]).mean()
+    assert calib.conventions(predictions, f"{loss:.6f}")[0].description == "Multiclass log loss"
+
+
+def test_the_predicted_class_of_one_score():
+    predictions = drawn()
+    score, outcome = predictions.scores, predictions.outcome == 1
+    top, right = np.maximum(score, 1 - score), (score > 0.5) == outcome
+    error = row_conventions.error(top, right, row_conventions.right(top, 9), "l1")
+    descriptions = [one.description for one in calib.conventions(predictions, f"{error:.7f}")]
+    assert any(text.startswith("ECE of the predicted class with 9") for text in descriptions)
+
+
+def test_clipped_scores():
+    predictions = drawn()
+    score, outcome = np.clip(predictions.scores, 0.01, 0.99), predictions.outcome == 1
+    error = row_conventions.error(score, outcome, row_conventions.right(score, 11), "l1")
+    matches = calib.conventions(predictions, f"{error:.7f}")
+    treatment = "scores clipped to [0.01, 0.99]"
+    assert Convention("positive class", treatment, "right", 11, "l1") in conventions_in(matches)
+    assert any(one.description.endswith(treatment) for one in matches)
+
+
+def test_rules_of_thumb_are_those_of_numpy():
+    score = np.random.default_rng(4).beta(2.0, 5.0, 777)
+    names = rules_of_thumb(SortedScores.of(BinaryView(score > 0.5, score), ordered=True))
+    numbers = {name: n for n, several in names.items() for name in several}
+    rules = {"fd": "Freedman-Diaconis", "doane": "Doane", "scott": "Scott", "sturges": "Sturges"}
+    for key, name in {**rules, "rice": "Rice"}.items():
+        width = np.histogram_bin_edges(score, key)
+        # NumPy takes the formulas as widths over the range of the scores.
+        assert numbers[name] == len(width) - 1, name
+    assert {math.floor(math.sqrt(777)), math.ceil(math.sqrt(777))} == {
+        n for n, several in names.items() if "square root" in several
+    }
+
+
+@pytest.mark.parametrize(
+    ("outcome", "score"),
+    [
+        ([0, 1, 0], [0.5, 0.5, 0.5]),
+        ([1, 1, 1], [0.2, 0.5, 0.9]),
+        ([0], [0.0]),
+        ([0, 1], [0.0, 1.0]),
+    ],
+)
+def test_small_and_degenerate_data(outcome, score):
+    predictions = calib.Predictions.from_arrays(outcome, score)
+    for number in ("0", "0.5", "0.123456789", "99%"):
+        result = calib.conventions(predictions, number)
+        assert result.sentence
+        assert all(np.isfinite(match.value) for match in result)
+
+
+def test_the_frame_has_a_row_per_match():
+    result = calib.conventions(drawn(), "0.1")
+    frame = result.frame()
+    assert len(frame) == len(result) > 1
+    assert isinstance(frame, pd.DataFrame)
+    assert frame["value"].tolist() == [match.value for match in result]
+    assert result[0].frame()["description"].tolist() == [result[0].description]
+    assert result[:2] == result.matches[:2]
+
+
+def test_methods_of_an_analysis():
+    predictions = drawn(steps=40)
+    analysis = calib.analyze(predictions, {"methods": ("platt",)})
+    held_out, settings = analysis.held_out, analysis.settings
+    before = conventions_of(held_out, "uncalibrated", settings, "0.1")
+    assert before.frame().equals(calib.conventions(predictions, "0.1").frame())
+    ece = analysis.table().loc["platt", "ece_quantile"]
+    after = conventions_of(held_out, "platt", settings, f"{ece:.7f}")
+    assert [after[0].ours, after[0].value] == pytest.approx([ece, ece], abs=1e-12)
+    assert any("in the order of the rows" in remark for remark in after.remarks)
+
+
+def test_counts_give_what_rows_give():
+    predictions = drawn(steps=40)
+    of_rows, of_counts = (
+        calib.conventions(data, "0.12").frame()
+        for data in (predictions, calib.aggregate(predictions))
+    )
+    known = of_rows["description"].isin(of_counts["description"])
+    assert known.sum() > 3
+    merged = of_rows[known].merge(of_counts, on="description")
+    assert np.allclose(merged["value_x"], merged["value_y"], rtol=0, atol=1e-12)
+
+
+def test_an_unknown_view_is_refused():
+    with pytest.raises(ValueError, match="view class:r must fulfil"):
+        calib.conventions(drawn(), "0.1", calib.Settings(view="class:7"))
