@@ -65,6 +65,8 @@ def _of_load(hint: Any, words: Mapping[str, Any]) -> Mapping[str, Any]:
         declared["choices"] = choices
     else:
         declared["metavar"] = words["metavar"]
+        if float in kinds:
+            declared["type"] = float
         if words["many"]:
             declared["action"] = "append"
     return declared
@@ -178,8 +180,8 @@ def add_columns(parser: argparse.ArgumentParser, names: Iterable[str]) -> None:
 def add_data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "predictions",
-        help="CSV, TSV, Parquet, Arrow, or NumPy (.npz); or - for standard input; or a built-in "
-        "example, as example:KEY",
+        help="CSV, TSV, JSON Lines, Parquet, Arrow, NumPy (.npz), or an evaluation log; or - for "
+        "standard input; or a built-in example, as example:KEY",
     )
     note = "What is not named is guessed, as in calib.load."
     _add(parser.add_argument_group("data", note), DATA)

@@ -162,6 +162,8 @@ def _option(name: str, value: object) -> str:
     """An argument as options, or "" if it is not written on a command line."""
     if isinstance(value, bool):
         return option_of(name, negated=not value)
+    if isinstance(value, float):
+        return f"{option_of(name)} {value:g}"
     values = (value,) if isinstance(value, str) else value
     if not isinstance(values, tuple) or (name == "classes" and len(values) > MAX_WRITTEN_LABELS):
         return ""

@@ -25,12 +25,18 @@ TEXT_ARGUMENTS = {
     "encoding",
     "decimal",
     "drop_missing",
+    "scorer",
+    "filter",
+    "correct_from",
+    "percent_above_1",
 }
 MAX_NAME_LENGTH = 40
 # If chance alone would give at least 10 differing pairs and there are none, the rows are copies.
 MIN_EXPECTED_PAIRS = 10.0
 # If rows are not copies, the first ones mostly show it, so that the others need not be sorted.
 N_FIRST_ROWS = 10_000
+# These arguments are given even if their value is False or 0.
+NOT_EMPTY = ("header", "day_first", "correct_from")
 ARGUMENT_NAMES = {"scores": "score", "positives": "positive", "negatives": "negative"}
 
 
@@ -80,6 +86,11 @@ class Origin:
     header: bool | None = None
     encoding: str = ""
     decimal: str = ""
+    # Evaluation logs have several scorers or filters, or scores and confidences of several scales.
+    scorer: str = ""
+    filter: str = ""
+    correct_from: float | None = None
+    percent_above_1: bool = False
     # Guesses are arguments that were not given, with the values that were guessed.
     guesses: tuple[str, ...] = field(default=(), compare=False)
     # Reports keep the names of guessed arguments, so that a reader sees what nobody stated.
@@ -100,7 +111,7 @@ class Origin:
         return {
             ARGUMENT_NAMES.get(name, name): value
             for name, value in values.items()
-            if value or (name in ("header", "day_first") and value is not None)
+            if value or (name in NOT_EMPTY and value is not None)
         }
 
     @property

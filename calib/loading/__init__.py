@@ -8,7 +8,7 @@ repair of a problem, and the page calls `assess` again.
 from calib.loading import column_ranges
 from calib.loading.building.models import Assessment, assess
 from calib.loading.columns import as_classes, as_labels, folded
-from calib.loading.file_options import ColumnMapping, TextFormat
+from calib.loading.file_options import ColumnMapping, FileFormat
 from calib.loading.guessing.roles import guess
 from calib.loading.loader import for_test_file, load, load_models
 from calib.loading.problems import Choice, InputError, InputWarning, Problem
@@ -21,11 +21,11 @@ __all__ = [
     "Assessment",
     "Choice",
     "ColumnMapping",
+    "FileFormat",
     "InputError",
     "InputWarning",
     "Problem",
     "Table",
-    "TextFormat",
     "as_classes",
     "as_labels",
     "assess",

@@ -1,4 +1,4 @@
-"""Options that describe a file: the meaning of its columns and the format of its text."""
+"""Options that describe a file: the meaning of its columns, and how the file is read."""
 
 from __future__ import annotations
 
@@ -182,11 +182,12 @@ def _as_tuple(names: str | tuple[str, ...] | None) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TextFormat:
-    """The format of a delimited text. Fields that are None are guessed from the text.
+class FileFormat:
+    """How a text or an evaluation log is read. The format of a text is guessed if it is None.
 
-    >>> TextFormat(delimiter=";", header=False)
-    TextFormat(delimiter=';', header=False, encoding=None)
+    >>> FileFormat(delimiter=";", header=False)
+    FileFormat(delimiter=';', header=False, encoding=None, scorer=None, filter=None, \
+correct_from=None, percent_above_1=False)
     """
 
     delimiter: str | None = option(
@@ -197,6 +198,29 @@ class TextFormat:
     )
     encoding: str | None = option(
         None, "Encoding of a text, such as cp1252; detected if not given.", metavar="NAME"
+    )
+    scorer: str | None = option(
+        None,
+        "Scorer or metric of an evaluation log that says whether an answer is right. It is "
+        "required if there are several.",
+        metavar="NAME",
+    )
+    filter: str | None = option(
+        None,
+        "Filter of a log of lm-evaluation-harness. It is required if there are several.",
+        metavar="NAME",
+    )
+    correct_from: float | None = option(
+        None,
+        "Smallest score of an evaluation log that counts as right. It is required if scores are "
+        "not only 0 and 1.",
+        metavar="NUMBER",
+    )
+    percent_above_1: bool = option(
+        False,
+        "Divide confidences above 1 by 100 in evaluation logs of which some have percentages and "
+        "others do not. If no confidence of a task and model is between 0 and 1, all of them are "
+        "divided.",
     )
 
     def __post_init__(self) -> None:

@@ -15,7 +15,7 @@ from calib.data.judged import JudgedRows
 from calib.data.predictions import Predictions
 from calib.loading import name_patterns as names
 from calib.loading.columns import as_labels, as_numbers, as_outcome, label_text
-from calib.loading.file_options import TextFormat, option
+from calib.loading.file_options import FileFormat, option
 from calib.loading.name_patterns import plain_name
 from calib.loading.problems import InputError, refuse
 from calib.loading.reading.reader import Source, read
@@ -115,7 +115,7 @@ def _table(data: Judged, column: str) -> tuple[pd.DataFrame, str]:
         return _of_predictions(data, column), data.name
     # Lists, arrays and series hold scores or labels. Tables and texts are read as files.
     if isinstance(data, str | bytes | pd.DataFrame) or hasattr(data, "__fspath__"):
-        table = read(data, given=TextFormat())
+        table = read(data, given=FileFormat())
         return table.frame, table.name
     if not isinstance(data, Sequence | np.ndarray | pd.Series) and (
         hasattr(data, "__arrow_c_stream__") or hasattr(data, "frame")

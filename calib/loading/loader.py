@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from functools import wraps
+from os import PathLike
+from pathlib import Path
 from textwrap import fill
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -17,8 +19,9 @@ from calib.data.predictions import Predictions
 from calib.loading import column_ranges
 from calib.loading.building.models import assess, one_model
 from calib.loading.columns import as_labels, class_text
-from calib.loading.file_options import ColumnMapping, Columns, CountedColumns, TextFormat, option
+from calib.loading.file_options import ColumnMapping, Columns, CountedColumns, FileFormat, option
 from calib.loading.guessing.roles import guess
+from calib.loading.logs import combined, with_names_beside
 from calib.loading.problems import InputError, InputWarning, Problem, written_argument
 from calib.loading.reading.reader import Source, read
 from calib.loading.table import Table
@@ -28,6 +31,7 @@ from calib.loading.table import Table
 ISSUED_WARNINGS = {
     *("duplicate-columns", "other-scores", "two-classes"),
     *("dates", "date-order", "not-times"),
+    *("left-out", "sources", "unfinished", "no-model", "no-scorer", "no-filter"),
 }
 P = ParamSpec("P")
 Data = TypeVar("Data")
@@ -36,7 +40,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Options(TextFormat, Columns):
+class _Options(FileFormat, Columns):
     """The options of both functions."""
 
     test: Source | None = option(
@@ -54,9 +58,9 @@ class _Options(TextFormat, Columns):
         None, "Name of the data. Default: the name of the file.", metavar="TEXT"
     )
 
-    def format(self) -> TextFormat:
-        """The format of texts."""
-        return TextFormat(delimiter=self.delimiter, header=self.header, encoding=self.encoding)
+    def format(self) -> FileFormat:
+        """How files are read."""
+        return FileFormat(**{f.name: getattr(self, f.name) for f in fields(FileFormat)})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,8 +147,8 @@ def _options_docstring(options: Any) -> str:
 
 
 @takes(LoadOptions)
-def load(data: Source, options: LoadOptions) -> Predictions:
-    """Load predictions and outcomes from a file, text or DataFrame.
+def load(data: Source | Sequence[Source], options: LoadOptions) -> Predictions:
+    """Load predictions and outcomes from a file, text or DataFrame, or from evaluation logs.
 
     Columns that are not named are guessed: outcome, score, positive label and, by their names,
     weight, group, split, fold, time and slice columns. Values are converted only if there is no
@@ -153,10 +157,12 @@ def load(data: Source, options: LoadOptions) -> Predictions:
 
     Parameters
     ----------
-    data : path, str, bytes or DataFrame
-        CSV, TSV, Parquet, Feather or Arrow, also compressed, or a NumPy archive (.npz) with arrays
-        such as ``probs`` and ``y``. A str with a line break is read as text. A DataFrame can be of
-        pandas, Polars, pyarrow or another library that supports Arrow.
+    data : path, str, bytes or DataFrame, or a list of evaluation logs
+        CSV, TSV, JSON Lines, Parquet, Feather or Arrow, also compressed, or a NumPy archive (.npz)
+        with arrays such as ``probs`` and ``y``. A str with a line break is read as text. A
+        DataFrame can be of pandas, Polars, pyarrow or another library that supports Arrow.
+        Evaluation logs of language models are recognised by their content; the outcome is then
+        whether an answer is right, and several logs become slices by task and model.
     {options}
 
     Returns
@@ -195,7 +201,7 @@ first in rows 2, 3, 4 and 1 more. They look like percentages: divide them by 100
 transform='percent'.
     """
     given = mapping_of(options, model=None)
-    table = _read(data, options)
+    table = _one_table(data, options)
     if options.class_columns is not None:
         if options.score is not None:
             raise ValueError(
@@ -260,17 +266,41 @@ def load_models(
         tables = [_read(file, options) for file in files]
     if not tables:
         raise ValueError(f"data must hold at least one file, got {data!r}.")
+    tables = _combined(tables, options)
     mapping = guess(tables[0], given, models=len(tables) == 1)
     return _assessed(tables, mapping, given, options)
 
 
+def _one_table(data: Source | Sequence[Source], options: _Options) -> Table:
+    """One file, or several evaluation logs."""
+    files = data if isinstance(data, list | tuple) else [data]
+    tables = _combined([_read(file, options) for file in files], options)
+    if len(tables) != 1:
+        raise ValueError(
+            f"data must be one file, or a list of evaluation logs, got {len(tables)} tables. "
+            "load_models reads one file per model."
+        )
+    return tables[0]
+
+
 def _read(data: Source, options: _Options) -> Table:
-    given = options.format()
     try:
-        table = read(data, given=given)
+        table = read(data, given=options.format())
+        if table.log and isinstance(data, str | PathLike):
+            return with_names_beside(Path(data), table)
+        return table
+    except InputError as error:
+        raise with_arguments(error.problems, ColumnMapping()) from None
+
+
+def _combined(tables: Sequence[Table], options: _Options) -> list[Table]:
+    """The tables, with evaluation logs as one; the first has the test rows."""
+    try:
+        first, *others = combined(tables)
         if options.test is None:
-            return table
-        return replace(table, tests=read(options.test, given=given))
+            return [first, *others]
+        tests, *_ = combined([read(options.test, given=options.format())])
+        return [replace(first, tests=tests), *(replace(t, tests=tests) for t in others)]
     except InputError as error:
         raise with_arguments(error.problems, ColumnMapping()) from None
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
-from calib.loading.file_options import TextFormat
+from calib.loading.file_options import FileFormat
 from calib.loading.problems import Guess, Problem, note, warning
 from calib.numerics.arrays import IntArray
 from calib.text import listed, quoted
@@ -36,12 +36,17 @@ class Table:
         Column and name of the model, if its rows were selected.
     guesses : tuple of Guess
         What was guessed while the file was read.
-    format : TextFormat
+    format : FileFormat
         Format of the text as a person stated it.
     commas : bool
         Whether any column has numbers with a comma. A point can then separate thousands.
     tests : Table, optional
         Test rows from a second file with the same columns. They follow these rows.
+    log : str
+        Format of the evaluation log, whose columns are those of `calib.loading.logs`; "" for any
+        other table.
+    judged : bool
+        Whether "right" and "wrong" of a log only repeat the judge's score.
     """
 
     frame: pd.DataFrame
@@ -52,9 +57,11 @@ class Table:
     file: str = ""
     model: tuple[str, str] | None = None
     guesses: tuple[Guess, ...] = ()
-    format: TextFormat = field(default_factory=TextFormat)
+    format: FileFormat = field(default_factory=FileFormat)
     commas: bool = False
     tests: Table | None = None
+    log: str = ""
+    judged: bool = False
 
     def __len__(self) -> int:
         return len(self.frame)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from calib.data.aggregate import Aggregate
-from calib.loading.file_options import TextFormat
+from calib.loading.file_options import FileFormat
 from calib.loading.problems import InputError, refuse
 from calib.loading.reading import apart, reader
 from calib.loading.reading.budget import Budget
@@ -19,7 +19,7 @@ from calib.text import quoted
 
 
 def read(
-    data: bytes, name: str, *, given: TextFormat | None = None, budget: Budget | None = None
+    data: bytes, name: str, *, given: FileFormat | None = None, budget: Budget | None = None
 ) -> Table | Aggregate:
     """Rows of a file, or counts: those of `Aggregate.save`, or of a query of `scan_sql`."""
     budget = budget or Budget()

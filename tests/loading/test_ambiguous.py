@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.loading import ColumnMapping, InputError, TextFormat, guess, load, read
+from calib.loading import ColumnMapping, FileFormat, InputError, guess, load, read
 from calib.loading.reading.layout import find_header
 from tests.assessed import inspect
 from tests.golden import Texts
@@ -217,9 +217,9 @@ def test_an_unknown_decimal_mark_is_refused(texts: Texts) -> None:
     with texts.raises(ValueError):
         ColumnMapping(decimal=";")  # type: ignore[arg-type]
     with texts.raises(ValueError):
-        read("y,p\n0,1\n", given=TextFormat(delimiter="||"))
+        read("y,p\n0,1\n", given=FileFormat(delimiter="||"))
     with texts.raises(ValueError):
-        read(b"y,p\n0,1\n", given=TextFormat(encoding="utf-99"))
+        read(b"y,p\n0,1\n", given=FileFormat(encoding="utf-99"))
 
 
 def test_a_named_encoding_and_delimiter_are_used(texts: Texts) -> None:
@@ -228,7 +228,7 @@ def test_a_named_encoding_and_delimiter_are_used(texts: Texts) -> None:
     same(text.encode("utf-16"), encoding="cp1252")
     same(text, delimiter=";")
     with texts.raises(InputError):
-        read(text.encode("cp1252"), given=TextFormat(encoding="ascii"))
+        read(text.encode("cp1252"), given=FileFormat(encoding="ascii"))
 
 
 def test_whether_the_first_line_names_the_columns_can_be_certain() -> None:

@@ -19,7 +19,7 @@ import pandas as pd
 import pytest
 
 import calib
-from calib.loading import InputError, TextFormat, read
+from calib.loading import FileFormat, InputError, read
 from calib.loading.reading.apart import FileReader, Limits, is_harmless
 from calib.loading.reading.handover import read_back, write
 from calib.loading.table import Table
@@ -246,11 +246,11 @@ def same(one: Table, other: Table) -> None:
 
 
 def test_only_text_whose_cells_are_few_is_read_here() -> None:
-    assert is_harmless(b"y,p\n" + b"0,0.5\n" * 100_000, TextFormat())
-    assert is_harmless(b"\x89PNG", TextFormat())
-    assert not is_harmless(b"," * 20_000 + b"\n" + b"1\n" * 10_000, TextFormat())
-    assert not is_harmless(parquet(zeros(2)), TextFormat())
-    assert not is_harmless(gzip.compress(b"y,p\n0,0.5\n"), TextFormat())
+    assert is_harmless(b"y,p\n" + b"0,0.5\n" * 100_000, FileFormat())
+    assert is_harmless(b"\x89PNG", FileFormat())
+    assert not is_harmless(b"," * 20_000 + b"\n" + b"1\n" * 10_000, FileFormat())
+    assert not is_harmless(parquet(zeros(2)), FileFormat())
+    assert not is_harmless(gzip.compress(b"y,p\n0,0.5\n"), FileFormat())
 
 
 def test_limits_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -120,6 +120,8 @@ def _add_model(
 
 def _structure_errors(tables: Sequence[Table], mapping: ColumnMapping) -> Iterable[Problem]:
     """Errors of the files and the model column, which prevent finding the models."""
+    for table in tables:
+        yield from (note for note in table.notes if note.severity == "error")
     if len(tables) > 1 and any(table.tests is not None for table in tables):
         yield error(
             "files-and-test",

@@ -24,6 +24,7 @@ from calib.loading.guessing.class_columns import (
     two,
 )
 from calib.loading.guessing.two_classes import choose, pair_of
+from calib.loading.logs import log_mapping
 from calib.loading.name_patterns import plain_name
 from calib.loading.table import Table
 
@@ -39,10 +40,12 @@ def guess(
 ) -> ColumnMapping:
     """Guess the meaning of the columns. Fields without a fitting column stay None.
 
-    Only the empty fields of `given` are guessed. With `models`, also look for several models: a
-    column of their names, or a score column for each.
+    Only the empty fields of `given` are guessed, and none for the columns of evaluation logs. With
+    `models`, also look for several models: a column of their names, or a score column for each.
     """
     given = given or ColumnMapping()
+    if table.log:
+        return log_mapping(table, given, models=models)
     mapping, guesser = given, Guesser(table.frame, set(given.columns()))
     guesser.hide_bounds()
     if models:

@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from calib.loading.file_options import TextFormat
+from calib.loading.file_options import FileFormat
 from calib.loading.problems import InputError, refuse
 from calib.loading.reading.budget import CELL_BYTES, MAX_BYTES, MAX_CELLS, Budget
 from calib.loading.reading.handover import Read, read_back, write
@@ -115,7 +115,7 @@ class FileReader:
         self,
         data: bytes,
         name: str,
-        given: TextFormat | None = None,
+        given: FileFormat | None = None,
         watch: Callable[[], None] = lambda: None,
     ) -> Read:
         """Read the bytes of a file, as `calib.loading.read` does.
@@ -123,7 +123,7 @@ class FileReader:
         `watch` is called several times per second; an error that it raises ends the reading. Raises
         InputError if the file cannot be read, or if it exceeds the limits.
         """
-        given = given or TextFormat()
+        given = given or FileFormat()
         budget = self.limits.budget(len(data))
         budget.check_file(len(data))
         with tempfile.TemporaryDirectory(prefix="calib-", ignore_cleanup_errors=True) as folder:
@@ -180,7 +180,7 @@ class FileReader:
         )
 
 
-def is_harmless(data: bytes, given: TextFormat) -> bool:
+def is_harmless(data: bytes, given: FileFormat) -> bool:
     """Whether these bytes are a text that needs at most some hundred megabytes when it is read."""
     if len(data) > MAX_HARMLESS_BYTES or data.startswith(PACKED) or given.encoding is not None:
         return False
@@ -240,7 +240,7 @@ def serve_one(reads: Callable[..., Read] = read) -> None:
             content = reads(
                 source.read_bytes(),
                 job["name"],
-                given=TextFormat(**job["given"]),
+                given=FileFormat(**job["given"]),
                 budget=Budget(**job["budget"]),
             )
             write(content, result)

@@ -96,7 +96,7 @@ def check_whole(archive: zipfile.ZipFile, data: bytes) -> None:
 
 def _gzip(data: bytes, max_bytes: int) -> bytes:
     with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
-        return _in_pieces(stream, max_bytes)
+        return in_pieces(stream, max_bytes)
 
 
 def _streams(
@@ -139,10 +139,10 @@ def _one_stream(
 
 def _zstd(data: bytes, max_bytes: int) -> bytes:
     with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as stream:
-        return _in_pieces(stream, max_bytes)
+        return in_pieces(stream, max_bytes)
 
 
-def _in_pieces(stream: Any, max_bytes: int) -> bytes:
+def in_pieces(stream: Any, max_bytes: int) -> bytes:
     """The first bytes of a stream. A single read would allocate `max_bytes` at once."""
     parts: list[bytes] = []
     while max_bytes and (part := bytes(stream.read(min(max_bytes, MAX_PIECE_BYTES)))):

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pandas as pd
 
 from calib.loading.columns import has_commas
-from calib.loading.file_options import TextFormat
+from calib.loading.file_options import FileFormat
 from calib.loading.problems import Guess, InputError, Problem, note, refuse, warning
 from calib.loading.reading.budget import Budget
 from calib.loading.reading.layout import (
@@ -40,7 +40,7 @@ QUOTED_CELL = re.compile(rb'"[^"]*"')
 EXCEL_HINT = re.compile(rb'\s*"?sep=(.)"?(\r\n?|\n)')
 
 
-def read_text(data: bytes, name: str, given: TextFormat, budget: Budget) -> Table:
+def read_text(data: bytes, name: str, given: FileFormat, budget: Budget) -> Table:
     """Read delimited text."""
     text, notes, guesses = to_utf8(data, given.encoding)
     if hint := EXCEL_HINT.match(text):
@@ -64,7 +64,7 @@ def read_text(data: bytes, name: str, given: TextFormat, budget: Budget) -> Tabl
     return replace(table, guesses=(*guesses, *layout.guesses, *table.guesses))
 
 
-def _width(text: bytes, given: TextFormat) -> int:
+def _width(text: bytes, given: FileFormat) -> int:
     """Number of columns of a first line that is longer than the sample of `find_layout`."""
     first = FIRST_LINE.match(text)
     line = b"" if first is None or first.end() < SAMPLE_BYTES else QUOTED_CELL.sub(b"", first[0])

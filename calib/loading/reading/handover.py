@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from calib.data.aggregate import Aggregate
 from calib.data.aggregate_file import METADATA_KEY
-from calib.loading.file_options import TextFormat
+from calib.loading.file_options import FileFormat
 from calib.loading.problems import Choice, Guess, InputError, Problem
 from calib.loading.table import Table
 
@@ -77,7 +77,7 @@ def read_back(path: Path) -> Read:
         "frame": frame.set_axis(names, axis=1),
         "notes": tuple(_problem(note) for note in about["notes"]),
         "guesses": tuple(Guess(**guess) for guess in about["guesses"]),
-        "format": TextFormat(**about["format"]),
+        "format": FileFormat(**about["format"]),
     }
     return Table(**about)
 

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from calib.loading.columns import mark_of
-from calib.loading.file_options import TextFormat
+from calib.loading.file_options import FileFormat
 from calib.loading.problems import Choice, Guess, InputError, Problem, error, refuse
 from calib.text import joined, quoted
 
@@ -48,7 +48,7 @@ class Layout:
         return len(self.names) + self.surplus
 
 
-def find_layout(text: bytes, given: TextFormat) -> Layout:
+def find_layout(text: bytes, given: FileFormat) -> Layout:
     """Find delimiter, header and decimal mark in the first records of a text."""
     sample = text[:SAMPLE_BYTES].decode(errors="ignore")
     complete = len(text) <= SAMPLE_BYTES

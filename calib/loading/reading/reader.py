@@ -11,7 +11,9 @@ import pandas as pd
 import pyarrow as pa
 
 from calib.loading.columns import has_commas
-from calib.loading.file_options import TextFormat
+from calib.loading.file_options import FileFormat
+from calib.loading.logs import recognising
+from calib.loading.logs.json_values import JSON_START
 from calib.loading.problems import refuse
 from calib.loading.reading.archives import UNPACKERS, is_numpy_archive, read_numpy_archive, unpack
 from calib.loading.reading.budget import Budget
@@ -64,16 +66,17 @@ def read(
     name: str | None = None,
     *,
     budget: Budget = DEFAULT_BUDGET,
-    given: TextFormat | None = None,
+    given: FileFormat | None = None,
 ) -> Table:
     """Read a table from any supported source. The name is for messages and reports.
 
     A str with a line break is pasted text, any other str a path. Delimited text, Parquet, Feather
-    and Arrow files and NumPy archives (.npz) are distinguished by their content, and so are gzip,
-    zip, bzip2, xz and zstd. The fields of `given` are not guessed. An InputError says why something
-    is not a table, or why a text can be read in two ways, and what to do.
+    and Arrow files, NumPy archives (.npz), evaluation logs and JSON Lines are distinguished by
+    their content, and so are gzip, zip, bzip2, xz and zstd. The fields of `given` are not guessed.
+    An InputError says why something is not a table, or why a text can be read in two ways, and what
+    to do.
     """
-    given = given or TextFormat()
+    given = given or FileFormat()
     if isinstance(data, Table):
         return data
     if isinstance(data, pd.DataFrame):
@@ -130,10 +133,12 @@ def stem(name: str) -> str:
     return path.stem or name
 
 
-def _from_bytes(data: bytes, name: str, budget: Budget, given: TextFormat) -> Table:
+def _from_bytes(data: bytes, name: str, budget: Budget, given: FileFormat) -> Table:
     budget.check_file(len(data))
     if is_numpy_archive(data):
         return read_numpy_archive(data, name, budget)
+    if recognising.is_archive(data):
+        return recognising.read_archive(data, name, given, budget)
     content = unpack(data, budget)
     if not content.strip():
         raise refuse("empty", "The file is empty. Upload a table with a header and rows.")
@@ -149,6 +154,8 @@ def _from_bytes(data: bytes, name: str, budget: Budget, given: TextFormat) -> Ta
         return read_columnar(content, name, budget)
     if content.startswith(b"FEA1"):
         raise refuse("old-feather", "This is a Feather file of version 1. Save it as Parquet.")
+    if JSON_START.match(content):
+        return recognising.read_json(content, name, given, budget)
     return read_text(content, name, given, budget)
 
 

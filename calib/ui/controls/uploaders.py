@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from typing import Any, Literal
@@ -12,7 +13,8 @@ import streamlit as st
 
 from calib.data.aggregate import Aggregate
 from calib.data.progress import Progress
-from calib.loading import MAX_BYTES, ColumnMapping, InputError, Problem, Table, TextFormat
+from calib.loading import MAX_BYTES, ColumnMapping, FileFormat, InputError, Problem, Table
+from calib.loading.logs import combined
 from calib.loading.problems import error, refuse
 from calib.loading.reading.apart import FileReader, Limits, is_harmless
 from calib.text import plain, sentence
@@ -46,7 +48,7 @@ OTHER_FORMATS = """
 - **Counts without rows**: a file of `Aggregate.save`, or the result of the query of `calib sql` as
   CSV or Parquet.
 """
-GUESSED_FORMAT = TextFormat()
+GUESSED_FORMAT = FileFormat()
 log = logging.getLogger(__name__)
 
 
@@ -180,7 +182,7 @@ def receive(
     session: Session,
     files: Sequence[tuple[str, bytes]],
     place: Place,
-    written: TextFormat = GUESSED_FORMAT,
+    written: FileFormat = GUESSED_FORMAT,
     *,
     add: bool = False,
 ) -> None:
@@ -205,11 +207,11 @@ def receive(
             _, tables = _read(files, written, progress)
             if not tables:
                 raise refuse("counts-and-rows", COUNTS_ALONE)
-            session.take(session.upload.with_test(tables[0]))
+            session.take(session.upload.with_test(combined(tables)[0]))
     except InputError as error:
         session.file_problems = error.problems
         if any(problem.choices for problem in error.problems):
-            session.unread = (tuple(files), place)
+            session.unread = (tuple(files), place, written)
     except Exception:
         log.exception("A file could not be read")
         session.file_problems = (UNREADABLE,)
@@ -218,7 +220,7 @@ def receive(
 
 def _uploaded(
     _contents: tuple[tuple[str, bytes], ...],
-    written: TextFormat,
+    written: FileFormat,
     *,
     add: bool,
     files: Sequence[tuple[str, bytes]],
@@ -227,7 +229,7 @@ def _uploaded(
     counts, tables = _read(files, written, progress)
     if counts and tables:
         raise refuse("counts-and-rows", COUNTS_ALONE)
-    return Upload.of_counts(counts, add=add) if counts else Upload.of(*tables)
+    return Upload.of_counts(counts, add=add) if counts else Upload.of(*combined(tables))
 
 
 @st.cache_resource(show_spinner=False)
@@ -236,7 +238,7 @@ def file_reader() -> FileReader:
 
 
 def _read(
-    files: Sequence[tuple[str, bytes]], written: TextFormat, progress: Progress
+    files: Sequence[tuple[str, bytes]], written: FileFormat, progress: Progress
 ) -> tuple[list[tuple[str, Aggregate]], list[Table]]:
     """The files of counts with their names, and the others."""
     # Engines take long to import, and only a dropped file needs them.
@@ -352,12 +354,12 @@ def repair_button(
 
 def _read_anew(session: Session, arguments: Mapping[str, Any]) -> None:
     if session.unread is not None:
-        files, place = session.unread
+        files, place, written = session.unread
         with st.spinner("Reading the file"):
             if "add" in arguments:
                 receive(session, files, place, add=True)
             else:
-                receive(session, files, place, TextFormat(**arguments))
+                receive(session, files, place, replace(written, **arguments))
 
 
 def remove_test(session: Session) -> None:

@@ -15,8 +15,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from calib.loading import ColumnMapping, InputError, Table, TextFormat, for_test_file, guess, read
+from calib.loading import ColumnMapping, FileFormat, InputError, Table, for_test_file, guess, read
 from calib.loading.loader import LoadOptions, mapping_of
+from calib.loading.logs import combined, with_names_beside
 from calib.ui.session.upload import Connected, Upload
 
 # Its value is JSON: the sources, perhaps a table, and options of `calib.load`.
@@ -92,18 +93,18 @@ def _upload(sources: Sequence[str], table: str | None, options: LoadOptions) -> 
 def _of_rows(
     sources: Sequence[str], table: str | None, options: LoadOptions, given: ColumnMapping
 ) -> Upload:
-    tables = [_table(source, table, options.format()) for source in sources]
+    tables = combined([_table(source, table, options.format()) for source in sources])
     mapping = guess(tables[0], given, models=len(tables) == 1)
     if options.test is not None:
         tables[0] = replace(tables[0], tests=read(options.test, given=options.format()))
     return Upload.of(*tables, mapping=for_test_file(mapping, tables[0].tests, given))
 
 
-def _table(source: str, table: str | None, written: TextFormat) -> Table:
+def _table(source: str, table: str | None, written: FileFormat) -> Table:
     from calib.scanning.sources import is_file_of_rows, rows_of
 
     if is_file_of_rows(source):
-        return read(source, given=written)
+        return with_names_beside(source, read(source, given=written))
     return read(*rows_of(source, table))
 
 

@@ -16,7 +16,7 @@ from calib.calibrators import CALIBRATORS
 from calib.crossfit.settings import Settings, default_settings
 from calib.data.base import Data
 from calib.figures import Chart
-from calib.loading import Problem
+from calib.loading import FileFormat, Problem
 from calib.loading.examples import EXAMPLES
 from calib.reports.contents.structure import Declared
 from calib.ui.session.choices import CHOICES, MODELS, VIEW, Chosen
@@ -65,7 +65,7 @@ class Session:
     file_problems: tuple[Problem, ...] = ()  # The reasons why the last file could not be read.
     # Names and bytes of files that can be read in two ways, and their place, until a person
     # decides.
-    unread: tuple[tuple[tuple[str, bytes], ...], Literal["data", "test"]] | None = None
+    unread: tuple[tuple[tuple[str, bytes], ...], Literal["data", "test"], FileFormat] | None = None
     refused: tuple[str, ...] = ()  # Sentences about parts of the link that were ignored.
     # A person's own data that the link was made for, while they are missing.
     awaited: LinkedData = field(default_factory=LinkedData)

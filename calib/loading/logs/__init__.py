@@ -1,0 +1,89 @@
+"""Evaluation logs of language models: the answers, whether each is right, and its confidence.
+
+One module per format; `recognising` finds the format by the content of a file, and `together`
+makes one table of several logs. `read_logs` gives the rows, also of logs that `calib.load` refuses
+because they have no confidence or no outcome: a judge needs only one of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from calib.loading.logs.rows import COLUMNS, JUDGE, NO_SOURCE, RIGHT, STATED, TOKEN, WRONG
+from calib.loading.logs.together import combined, log_mapping, named_by, paths_beside, taken
+
+if TYPE_CHECKING:
+    from calib.loading.table import Table
+
+__all__ = [
+    "COLUMNS",
+    "JUDGE",
+    "NO_SOURCE",
+    "RIGHT",
+    "STATED",
+    "TOKEN",
+    "WRONG",
+    "combined",
+    "log_mapping",
+    "read_logs",
+    "taken",
+    "with_names_beside",
+]
+Files: TypeAlias = "str | Path | Sequence[str | Path]"
+
+
+def read_logs(
+    files: Files,
+    *,
+    scorer: str | None = None,
+    filter: str | None = None,  # noqa: A002
+    correct_from: float | None = None,
+    percent_above_1: bool = False,
+) -> Table:
+    """Read evaluation logs, with or without confidences, as one table.
+
+    Parameters
+    ----------
+    files : path, or several paths
+    scorer, filter, correct_from, percent_above_1
+        As in `calib.load`. An InputError asks for those that are needed.
+
+    Returns
+    -------
+    Table
+        The columns of `frame` are `COLUMNS`: task, model, sample_id, epoch, confidence (NaN if
+        there is none), correct ("right", "wrong" or missing if not scored), source of the
+        confidence, answer and explanation. `taken(frame)` counts them by task and model. `judged`
+        says that `correct` only repeats the judge's score in `confidence`.
+    """
+    from calib.loading.file_options import FileFormat
+    from calib.loading.problems import refuse
+    from calib.loading.reading.reader import read
+
+    given = FileFormat(
+        scorer=scorer, filter=filter, correct_from=correct_from, percent_above_1=percent_above_1
+    )
+    paths = [files] if isinstance(files, str | Path) else list(files)
+    tables = []
+    for path in paths:
+        table = read(path, given=given)
+        if not table.log:
+            raise refuse("no-log", f"{table.file or table.name} is not an evaluation log.")
+        tables.append(with_names_beside(path, table))
+    return combined(tables)[0]
+
+
+def with_names_beside(path: str | Path, table: Table) -> Table:
+    """A table that was read from a path, with the names that files in its folder give its model."""
+    from calib.loading.problems import InputError
+    from calib.loading.reading.reader import read
+
+    beside = []
+    for other in paths_beside(Path(path), table):
+        # A file of another kind in the same folder does not matter.
+        with suppress(InputError):
+            beside.append(read(other))
+    return named_by(table, beside) if beside else table

@@ -1,0 +1,265 @@
+"""Logs of Inspect: an .eval file, which is a zip archive, or one JSON object."""
+
+from __future__ import annotations
+
+import io
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from calib.loading.logs.json_values import Document, as_list, as_object
+from calib.loading.logs.rows import (
+    NO_SOURCE,
+    STATED,
+    TOKEN,
+    Log,
+    LogRow,
+    name_of,
+    number_of,
+    probability_of_log,
+    text_of,
+)
+from calib.loading.problems import InputError, note, refuse, warning
+from calib.loading.reading.archives import DAMAGE, check_whole, in_pieces
+from calib.loading.reading.budget import Budget
+from calib.text import plural
+
+NAME = "Inspect"
+START, HEADER = "_journal/start.json", "header.json"
+SAMPLE = re.compile(r"samples/.+\.json")
+JOURNAL = re.compile(r"_journal/summaries/.+\.json")
+# Inspect gives letters these values, and counts "N" (no answer) as wrong.
+LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
+WORDS = {"yes": 1.0, "true": 1.0, "correct": 1.0, "no": 0.0, "false": 0.0, "incorrect": 0.0}
+CONFIDENCE_KEYS = ("confidence", "conf", "verbalized_confidence", "p_true")
+ZSTANDARD, LOCAL_HEADER_BYTES, ENCRYPTED = 93, 30, 0x1
+
+
+def recognises(paths: frozenset[str]) -> bool:
+    """Whether these are keys of a log."""
+    return {"eval.task", "eval.model"} <= paths
+
+
+def is_archive(names: Mapping[str, object]) -> bool:
+    """Whether these are members of an .eval file."""
+    return START in names or HEADER in names
+
+
+class _Reader:
+    """Samples one after the other, and what is left out."""
+
+    def __init__(self) -> None:
+        self.log = Log(NAME)
+        self.errors = self.invalid = self.no_answer = 0
+
+    def add(self, sample: dict[str, Any]) -> None:
+        """Add the rows of a sample, one per scorer."""
+        about: dict[str, Any] = {
+            "sample": name_of(sample.get("id")),
+            "epoch": _epoch(sample.get("epoch")),
+        }
+        if sample.get("invalidation"):
+            self.invalid += 1
+            self.log.rows.append(LogRow(**about, grade=None))
+            return
+        scores = as_object(sample.get("scores"))
+        if not scores:
+            self.errors += bool(sample.get("error"))
+            self.log.rows.append(LogRow(**about, grade=None))
+            return
+        # A single score without a name is of an early version.
+        for scorer, score in scores.items():
+            self._add_score(sample, str(scorer), as_object(score), about)
+
+    def _add_score(
+        self, sample: dict[str, Any], scorer: str, score: dict[str, Any], about: dict[str, Any]
+    ) -> None:
+        confidence, source = _confidence(sample, score)
+        about |= {
+            "confidence": confidence,
+            "source": source,
+            "answer": text_of(score.get("answer")),
+            "explanation": text_of(score.get("explanation")),
+        }
+        value = score.get("value")
+        self.no_answer += value == "N"
+        if isinstance(value, dict):
+            for key, part in value.items():
+                if key not in CONFIDENCE_KEYS:
+                    name = name_of(f"{scorer}.{key}")
+                    self.log.rows.append(LogRow(**about, grade=_grade(part), scorer=name))
+        else:
+            self.log.rows.append(LogRow(**about, grade=_grade(value), scorer=name_of(scorer)))
+
+    def finished(self, header: dict[str, Any]) -> Log:
+        """The log with the names of its header, and notes."""
+        evaluation = as_object(header.get("eval"))
+        self.log.task, self.log.model = (name_of(evaluation.get(k)) for k in ("task", "model"))
+        _only_named_scorers(self.log)
+        self._note_left_out()
+        status = header.get("status", "started")
+        if status != "success":
+            total = as_object(evaluation.get("dataset")).get("samples")
+            of = f" of {total:,}" if isinstance(total, int) else ""
+            n_samples = len({(row.sample, row.epoch) for row in self.log.rows})
+            self.log.notes.append(
+                warning(
+                    "unfinished",
+                    f"The evaluation was not finished: the log holds {n_samples:,}{of} answers. "
+                    "Answers that are missing may differ from these.",
+                )
+            )
+        return self.log
+
+    def _note_left_out(self) -> None:
+        if self.invalid:
+            text = f"{plural(self.invalid, 'answer')} marked as invalid counted as not scored."
+            self.log.notes.append(note("invalidated", text))
+        if self.errors:
+            text = f"{plural(self.errors, 'answer')} ended with an error and counted as not scored."
+            self.log.notes.append(note("errors", text))
+        if self.no_answer:
+            text = f"{plural(self.no_answer, 'answer')} without a reply (N) counted as wrong."
+            self.log.notes.append(note("no-answer", text))
+
+
+def _only_named_scorers(log: Log) -> None:
+    """Let answers without a score belong to each scorer, so that they are counted."""
+    scorers = [name for name in dict.fromkeys(row.scorer for row in log.rows) if name]
+    if not scorers:
+        return
+    log.rows = [
+        row if row.scorer else row._replace(scorer=scorer)
+        for row in log.rows
+        for scorer in (scorers if not row.scorer else [row.scorer])
+    ]
+
+
+def _epoch(value: Any) -> int:
+    return value if isinstance(value, int) and 0 <= value < 2**31 else 1
+
+
+def _grade(value: Any) -> float | None:
+    """The score of an answer as a number, or None if it was not scored or is not a number."""
+    if isinstance(value, bool):
+        return float(value)
+    if isinstance(value, str):
+        text = value.strip()
+        if text in LETTERS:
+            return LETTERS[text]
+        return WORDS.get(text.casefold(), number_of(text))
+    return number_of(value)
+
+
+def _confidence(sample: dict[str, Any], score: dict[str, Any]) -> tuple[float | None, str]:
+    """The confidence of an answer and its source."""
+    places = (score.get("metadata"), score.get("value"), sample.get("metadata"))
+    for place in map(as_object, places):
+        for key in CONFIDENCE_KEYS:
+            if (stated := number_of(place.get(key))) is not None:
+                return stated, STATED
+    probability = _token_probability(sample, score.get("answer"))
+    return (None, NO_SOURCE) if probability is None else (probability, TOKEN)
+
+
+def _token_probability(sample: dict[str, Any], answer: Any) -> float | None:
+    """The probability of the last token that is the answer."""
+    choices = as_list(as_object(sample.get("output")).get("choices"))
+    if not choices or not isinstance(answer, str) or not answer.strip():
+        return None
+    tokens = as_list(as_object(as_object(choices[0]).get("logprobs")).get("content"))
+    for token in reversed(tokens):
+        if str(as_object(token).get("token", "")).strip() == answer.strip():
+            return probability_of_log(token.get("logprob"))
+    return None
+
+
+def read_json(data: bytes) -> Log:
+    """Read a log that is one JSON object. Its samples are decoded one after the other."""
+    reader, header, document = _Reader(), dict[str, Any](), Document(data)
+    for key in document.members():
+        if key == "samples" and document.peek() == "[":
+            for _ in document.elements():
+                reader.add(as_object(document.value()))
+        else:
+            header[key] = document.value()
+    return reader.finished(header)
+
+
+def read_archive(data: bytes, budget: Budget) -> Log:
+    """Read an .eval file, also one of an evaluation that is not finished. Nothing is unpacked."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            check_whole(archive, data)
+            return _read_members(archive, data, budget)
+    except InputError:
+        raise
+    except (*DAMAGE, pa.ArrowException):
+        raise refuse(
+            "damaged",
+            "This .eval file cannot be read: it is damaged, cut short or locked by a password. "
+            "Copy it again, or save it as JSON: inspect log convert --to json.",
+        ) from None
+
+
+def _read_members(archive: zipfile.ZipFile, data: bytes, budget: Budget) -> Log:
+    # Members that were written twice count once, with their last version.
+    members = {entry.filename: entry for entry in archive.infolist()}
+    samples = [entry for name, entry in members.items() if SAMPLE.fullmatch(name)]
+    journal = [entry for name, entry in members.items() if JOURNAL.fullmatch(name)]
+    header = members.get(HEADER) or members[START]
+    budget.check_unpacked(sum(entry.file_size for entry in (header, *samples, *journal)), ".eval")
+    reader, read = _Reader(), set[tuple[str, int]]()
+    for sample in (as_object(_decoded(archive, data, entry)) for entry in samples):
+        read.add(_key(sample))
+        reader.add(sample)
+    for summary in _last_versions(_summaries(archive, data, journal), read):
+        reader.add(summary)
+    return reader.finished(as_object(_decoded(archive, data, header)))
+
+
+def _key(sample: dict[str, Any]) -> tuple[str, int]:
+    return name_of(sample.get("id")), _epoch(sample.get("epoch"))
+
+
+def _summaries(
+    archive: zipfile.ZipFile, data: bytes, journal: list[zipfile.ZipInfo]
+) -> Iterator[dict[str, Any]]:
+    for entry in sorted(journal, key=lambda entry: (len(entry.filename), entry.filename)):
+        yield from map(as_object, as_list(_decoded(archive, data, entry)))
+
+
+def _last_versions(
+    summaries: Iterator[dict[str, Any]], read: set[tuple[str, int]]
+) -> list[dict[str, Any]]:
+    """The last summary of each answer whose sample was not read."""
+    last = {_key(summary): summary for summary in summaries}
+    return [summary for key, summary in last.items() if key not in read]
+
+
+def _decoded(archive: zipfile.ZipFile, data: bytes, entry: zipfile.ZipInfo) -> Any:
+    return Document(_content(archive, data, entry)).value()
+
+
+def _content(archive: zipfile.ZipFile, data: bytes, entry: zipfile.ZipInfo) -> bytes:
+    """The content of a member. Python before 3.14 cannot unpack zstandard."""
+    if entry.compress_type != ZSTANDARD:
+        with archive.open(entry) as stream:
+            return stream.read(entry.file_size + 1)
+    if entry.flag_bits & ENCRYPTED:
+        raise zipfile.BadZipFile
+    start = entry.header_offset
+    name, extra = struct.unpack("<HH", data[start + 26 : start + LOCAL_HEADER_BYTES])
+    first = start + LOCAL_HEADER_BYTES + name + extra
+    raw = data[first : first + entry.compress_size]
+    # The stream reads all frames, of which there can be several.
+    with pa.CompressedInputStream(pa.BufferReader(raw), "zstd") as stream:
+        content = in_pieces(stream, entry.file_size + 1)
+    if len(content) != entry.file_size or zlib.crc32(content) != entry.CRC:
+        raise zipfile.BadZipFile
+    return content

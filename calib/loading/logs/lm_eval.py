@@ -1,0 +1,139 @@
+"""lm-evaluation-harness: samples_<task>_<date>.jsonl, and results_<date>.json beside it."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+
+from calib.loading.logs.json_values import Document, as_list, as_object, records
+from calib.loading.logs.rows import NO_SOURCE, TOKEN, Log, LogRow, name_of, number_of, text_of
+from calib.loading.problems import note
+
+NAME = "lm-evaluation-harness"
+RESULTS = "results of lm-evaluation-harness"
+# The metrics that are 1 for a right answer and 0 for a wrong one, in most tasks.
+METRICS = ("acc", "acc_norm", "acc_mutual_info", "exact_match")
+FILE_NAME = re.compile(r"samples_(.+?)_\d{4}-\d{2}-\d{2}T.*")
+RESULT_KEYS = {"configs", "versions", "n-shot", "higher_is_better", "group_subtasks"}
+
+
+def recognises(paths: frozenset[str]) -> bool:
+    """Whether these are keys of a sample."""
+    return "doc_id" in paths and bool({"filtered_resps", "resps"} & paths)
+
+
+def recognises_results(paths: frozenset[str]) -> bool:
+    """Whether these are keys of the results, which name the model."""
+    return "results" in paths and bool(RESULT_KEYS & paths)
+
+
+def read(data: bytes, name: str) -> Log:
+    """Read the samples of one task. The model is named by the results only."""
+    match = FILE_NAME.fullmatch(name)
+    log = Log(NAME, task=match[1] if match else name)
+    no_choices = 0
+    for record in records(data):
+        logarithms = _logarithms(record)
+        no_choices += not logarithms
+        for metric in _metrics(record):
+            confidence = _confidence(record, metric, logarithms)
+            log.rows.append(
+                LogRow(
+                    sample=name_of(record.get("doc_id")),
+                    grade=_grade(record, metric),
+                    confidence=confidence,
+                    source=NO_SOURCE if confidence is None else TOKEN,
+                    scorer=metric,
+                    filter=name_of(record.get("filter", "none")),
+                    task=name_of(record.get("task_name", "")),
+                    answer=_answer(record, logarithms),
+                )
+            )
+    if no_choices:
+        text = "Generated answers have no confidence in these logs; multiple-choice tasks have one."
+        log.notes.append(note("generated", text))
+    return log
+
+
+def _metrics(record: dict[str, Any]) -> list[str]:
+    stated = [str(metric) for metric in as_list(record.get("metrics"))]
+    usual = [metric for metric in METRICS if metric in stated or _has(record, metric)]
+    others = [metric for metric in stated if _has(record, metric)]
+    return usual or others or [name_of(next(iter(stated), "acc"))]
+
+
+def _has(record: dict[str, Any], metric: str) -> bool:
+    return _grade(record, metric) is not None
+
+
+def _grade(record: dict[str, Any], metric: str) -> float | None:
+    # Older files name the filter after the metric.
+    value = record.get(metric, record.get(f"{metric},none"))
+    return float(value) if isinstance(value, bool) else number_of(value)
+
+
+def _logarithms(record: dict[str, Any]) -> list[float]:
+    """The log-likelihood of each choice, or an empty list if the answer was generated."""
+    pairs = as_list(record.get("filtered_resps"))
+    values = [number_of(pair[0]) for pair in pairs if isinstance(pair, list) and len(pair) == 2]
+    finite = [value for value in values if value is not None]
+    return finite if len(finite) == len(pairs) and len(finite) > 1 else []
+
+
+def _confidence(record: dict[str, Any], metric: str, logarithms: list[float]) -> float | None:
+    """The largest share of the likelihoods, each per character of its choice for acc_norm."""
+    # Tasks with mutual information list the likelihoods without the question after the others.
+    mutual = "acc_mutual_info" in as_list(record.get("metrics")) or "acc_mutual_info" in record
+    n_choices = len(logarithms) // 2 if mutual else len(logarithms)
+    if n_choices < 2:
+        return None
+    values = np.array(logarithms[:n_choices])
+    if metric == "acc_mutual_info":
+        values = values - np.array(logarithms[n_choices : 2 * n_choices])
+    if metric == "acc_norm":
+        lengths = _lengths(record, n_choices)
+        if lengths is None:
+            return None
+        values = values / lengths
+    return float(1.0 / np.exp(values - values.max()).sum())
+
+
+def _lengths(record: dict[str, Any], n_choices: int) -> Any:
+    """Number of characters of each choice, or None if the choices are not in the record."""
+    arguments = record.get("arguments")
+    calls = list(arguments.values()) if isinstance(arguments, dict) else as_list(arguments)
+    texts = [
+        call.get("arg_1") if isinstance(call, dict) else next(iter(as_list(call)[1:2]), None)
+        for call in calls[:n_choices]
+    ]
+    if len(texts) < n_choices or not all(isinstance(text, str) and text.strip() for text in texts):
+        return None
+    return np.array([len(str(text).removeprefix(" ")) for text in texts], dtype=np.float64)
+
+
+def _answer(record: dict[str, Any], logarithms: list[float]) -> str:
+    if logarithms:
+        return f"choice {int(np.argmax(logarithms)) + 1}"
+    return text_of(record.get("filtered_resps"))
+
+
+def read_results(data: bytes) -> Log:
+    """The tasks of a file of results, as rows without an answer, and the model."""
+    document, model, tasks = Document(data), "", list[str]()
+    for key in document.members():
+        value = document.value()
+        if key == "model_name" or (key == "config" and not model):
+            model = name_of(value if key == "model_name" else _model_of(as_object(value)))
+        elif key == "results":
+            tasks = [name_of(task) for task in as_object(value)]
+    rows = [LogRow(sample="", grade=None, confidence=math.nan, task=task) for task in tasks]
+    return Log(RESULTS, rows=rows, model=model)
+
+
+def _model_of(config: dict[str, Any]) -> str:
+    """The model of an older file, from its arguments."""
+    match = re.search(r"(?:pretrained|model)=([^,]+)", str(config.get("model_args", "")))
+    return match[1] if match else str(config.get("model", ""))

@@ -1,0 +1,109 @@
+"""Recognise the format of an evaluation log by its keys, and read it."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable
+
+from calib.loading.file_options import FileFormat
+from calib.loading.logs import (
+    deepeval,
+    every_eval_ever,
+    helm,
+    hle,
+    inspect_logs,
+    lm_eval,
+    openai_evals,
+    promptfoo,
+    records,
+)
+from calib.loading.logs.json_values import key_paths
+from calib.loading.logs.rows import Log, to_table
+from calib.loading.problems import InputError, refuse
+from calib.loading.reading.archives import DAMAGE
+from calib.loading.reading.budget import Budget
+from calib.loading.table import Table
+
+Paths = frozenset[str]
+# The first format that recognises the keys reads the file. The arguments of each reader are the
+# bytes and the name of the file.
+FORMATS: tuple[tuple[Callable[[Paths], bool], Callable[[bytes, str], Log]], ...] = (
+    (inspect_logs.recognises, lambda data, _: inspect_logs.read_json(data)),
+    (lm_eval.recognises, lm_eval.read),
+    (helm.recognises, lambda data, _: helm.read(data)),
+    (helm.recognises_run, lambda data, _: helm.read_run(data)),
+    (openai_evals.recognises, lambda data, _: openai_evals.read(data)),
+    (promptfoo.recognises, lambda data, _: promptfoo.read(data)),
+    (deepeval.recognises, lambda data, _: deepeval.read(data)),
+    (hle.recognises, lambda data, _: hle.read(data)),
+    (every_eval_ever.recognises, lambda data, _: every_eval_ever.read(data)),
+    (lm_eval.recognises_results, lambda data, _: lm_eval.read_results(data)),
+)
+READABLE_LOGS = (
+    "Inspect, lm-evaluation-harness (samples), HELM (per_instance_stats.json), OpenAI evals, "
+    "promptfoo, deepeval, Humanity's Last Exam and Every Eval Ever"
+)
+
+
+def is_archive(data: bytes) -> bool:
+    """Whether these bytes are a zip archive of an evaluation log."""
+    if not data.startswith(b"PK\x03\x04"):
+        return False
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return inspect_logs.is_archive(archive.NameToInfo)
+    except DAMAGE:
+        return False
+
+
+def read_archive(data: bytes, name: str, given: FileFormat, budget: Budget) -> Table:
+    """Read the evaluation log of a zip archive."""
+    return _guarded(lambda: to_table(inspect_logs.read_archive(data, budget), name, given))
+
+
+def read_json(data: bytes, name: str, given: FileFormat, budget: Budget) -> Table:
+    """Read an evaluation log, or rows, of a JSON text."""
+    return _guarded(lambda: _read(data, name, given, budget))
+
+
+def _read(data: bytes, name: str, given: FileFormat, budget: Budget) -> Table:
+    paths = key_paths(data)
+    for recognises, reads in FORMATS:
+        if recognises(paths):
+            return to_table(reads(data, name), name, given)
+    if helm.recognises_others(paths):
+        raise refuse(
+            "other-file",
+            "This file of HELM has no scored answers. Give per_instance_stats.json of the same "
+            "run, and run_spec.json beside it, which names the model.",
+        )
+    if not _are_rows(data, paths):
+        raise refuse(
+            "not-a-table",
+            "This JSON is neither a list of rows nor an evaluation log that can be read. Those are "
+            f"logs of {READABLE_LOGS}. Save other rows as CSV or JSON Lines.",
+        )
+    return records.read(data, name, budget)
+
+
+def _are_rows(data: bytes, paths: Paths) -> bool:
+    """Whether the text is a list of objects, or several objects one after the other."""
+    start = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    return bool(paths) and (start == b"[" or b"}\n{" in data or b"}\r\n{" in data)
+
+
+def _guarded(read: Callable[[], Table]) -> Table:
+    try:
+        return read()
+    except InputError:
+        raise
+    except RecursionError:
+        raise refuse(
+            "too-deep", "The JSON text is nested too deeply to be an evaluation log."
+        ) from None
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise refuse(
+            "damaged",
+            "This JSON text cannot be read: it is damaged, cut short, or not UTF-8. Save it again.",
+        ) from None

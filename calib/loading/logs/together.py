@@ -1,0 +1,275 @@
+"""Several evaluation logs as one table, and the meaning of its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from calib.loading.file_options import ColumnMapping
+from calib.loading.logs import helm, lm_eval
+from calib.loading.logs.rows import NO_SOURCE, RIGHT
+from calib.loading.problems import Choice, Problem, error, refuse, warning
+from calib.loading.table import Table, unused
+from calib.numerics.intervals import wilson_interval
+from calib.text import joined, level, listed, percent, plural, quoted
+
+# Files that name the model of another file, and the format of that file.
+NAMES_FOR = {lm_eval.RESULTS: lm_eval.NAME, helm.RUN: helm.NAME}
+NAMES_OF_TASK = ("task", "model")
+MAX_BESIDE_BYTES, MAX_BESIDE_FILES = 2**25, 50
+PATTERNS = {lm_eval.NAME: "*results*.json", helm.NAME: "run_spec.json"}
+CONFIDENCE_LEVEL = 0.95
+
+
+def combined(tables: Sequence[Table]) -> list[Table]:
+    """The tables, with all evaluation logs as one. Files that name a model are used up.
+
+    The table of logs has notes about what is missing; a note of severity "error" says why its rows
+    cannot be analysed. Raises InputError if logs and other tables are mixed, or if there are only
+    files that name a model.
+    """
+    logs = [table for table in tables if table.log and table.log not in NAMES_FOR]
+    beside = [table for table in tables if table.log in NAMES_FOR]
+    if not logs and not beside:
+        return list(tables)
+    if len(logs) + len(beside) < len(tables):
+        raise refuse(
+            "logs-and-tables",
+            "Some of these files are evaluation logs and others are tables. Give the logs alone.",
+        )
+    if not logs:
+        raise refuse(
+            "names-only",
+            f"{quoted(beside[0].file or beside[0].name)} names the model and has no answers. Give "
+            f"it together with {_samples_of(beside[0])}.",
+        )
+    with_models: list[Table] = []
+    for log in logs:
+        taken_names = {model for other in with_models for model in other.frame["model"].unique()}
+        with_models.append(_with_names(log, beside, taken_names))
+    logs = with_models
+    frame = pd.concat([log.frame.astype(_TYPES) for log in logs], ignore_index=True)
+    tasks = frame["task"].nunique()
+    if tasks > 1:
+        frame["sample_id"] = frame["task"].str.cat(frame["sample_id"], sep="/")
+    # Answers are stored in the order in which they were finished, which differs between models.
+    frame = frame.sort_values(["model", "task", "sample_id", "epoch"], kind="stable")
+    frame = frame.reset_index(drop=True)
+    for column in ("task", "model", "source", "correct"):
+        frame[column] = frame[column].astype("category")
+    notes = [note for log in logs for note in log.notes]
+    table = replace(
+        logs[0],
+        frame=frame,
+        name=_short([log.name for log in logs]),
+        file=_short([log.file or log.name for log in logs]),
+        log=joined(list(dict.fromkeys(log.log for log in logs))),
+        judged=any(log.judged for log in logs),
+    )
+    return [replace(table, notes=(*notes, *_problems(table)))]
+
+
+_TYPES = dict.fromkeys(("task", "model", "sample_id", "source", "correct"), "str")
+
+
+def _samples_of(table: Table) -> str:
+    return "per_instance_stats.json" if table.log == helm.RUN else "samples_*.jsonl (--log_samples)"
+
+
+def _short(names: Sequence[str]) -> str:
+    names = list(dict.fromkeys(names))
+    return joined(names[:2], len(names))
+
+
+def _with_names(log: Table, beside: Sequence[Table], taken_names: Container[str]) -> Table:
+    """The log with the model, and perhaps the task, of the file that names them."""
+    frame, task = log.frame, str(log.frame["task"].iloc[0])
+    if (frame["model"] != "").all():
+        return log
+    fitting = [other for other in beside if NAMES_FOR[other.log] == log.log]
+    # The names of the files of one run end in the same date.
+    of_run = [other for other in fitting if _date(other.name) == _date(log.name)] or fitting
+    naming = [other for other in of_run if task in set(other.frame["task"])] or of_run
+    models = {str(other.frame["model"].iloc[0]) for other in naming} - {""}
+    renamed = frame.assign(model=frame["model"].astype("str"), task=frame["task"].astype("str"))
+    problems = []
+    if len(models) == 1:
+        (model,) = models
+    else:
+        model = unused(log.name, taken_names)
+        problems.append(_unnamed(log, model, sorted(models)))
+    renamed["model"] = renamed["model"].mask(renamed["model"] == "", model)
+    if task == "":
+        tasks = {str(other.frame["task"].iloc[0]) for other in naming} if len(naming) == 1 else ()
+        renamed["task"] = next(iter(tasks), log.name)
+    return replace(log, frame=renamed, notes=(*log.notes, *problems))
+
+
+def _date(name: str) -> str:
+    """The last part of the name of a file."""
+    return name.rpartition("_")[2]
+
+
+def _unnamed(log: Table, model: str, models: Sequence[str]) -> Problem:
+    several = f" Several models would fit: {listed(models, 3)}." if models else ""
+    wanted = {
+        lm_eval.NAME: "the results_*.json of the same run",
+        helm.NAME: "the run_spec.json of the same run",
+    }
+    where = f" Give {wanted[log.log]} as well." if log.log in wanted else ""
+    return warning(
+        "no-model",
+        f"The log {quoted(log.file or log.name)} does not name its model, which is called "
+        f"{quoted(model)} here.{several}{where}",
+    )
+
+
+def named_by(log: Table, beside: Sequence[Table]) -> Table:
+    """The log with the names of the files in its folder, if they leave no doubt."""
+    with_model = _with_names(log, [other for other in beside if other.log in NAMES_FOR], ())
+    return with_model if len(with_model.notes) == len(log.notes) else log
+
+
+def paths_beside(path: Path, table: Table) -> list[Path]:
+    """The files in the folder of a log that may name its model."""
+    pattern = PATTERNS.get(table.log)
+    if pattern is None or not (table.frame["model"] == "").any():
+        return []
+    paths = sorted(other for other in path.parent.glob(pattern) if other.is_file())
+    small = [other for other in paths if other.stat().st_size <= MAX_BESIDE_BYTES]
+    return small[:MAX_BESIDE_FILES]
+
+
+def taken(frame: pd.DataFrame) -> pd.DataFrame:
+    """What was read: one row per task and model.
+
+    Columns: task, model, rows, scored, without confidence (of the scored rows), and the source of
+    the confidence.
+
+    >>> frame = pd.DataFrame({"task": ["t", "t"], "model": ["m", "m"], "sample_id": ["1", "2"]})
+    >>> frame = frame.assign(confidence=[0.9, np.nan], correct=["right", "wrong"], source="stated")
+    >>> taken(frame).to_dict("records")
+    [{'task': 't', 'model': 'm', 'rows': 2, 'scored': 2, 'without confidence': 1, \
+'source': 'stated'}]
+    """
+    frame = frame.astype({"task": "str", "model": "str", "source": "str"})
+    scored = frame["correct"].notna()
+    counted = frame.assign(
+        rows=1,
+        scored=scored.astype(np.int64),
+        without=(scored & frame["confidence"].isna()).astype(np.int64),
+        source=frame["source"].where(frame["source"] != NO_SOURCE),
+    )
+    grouped = counted.groupby(["task", "model"], sort=True)
+    table = grouped.agg(
+        rows=("rows", "sum"),
+        scored=("scored", "sum"),
+        without=("without", "sum"),
+        source=("source", "first"),
+    ).reset_index()
+    table["source"] = table["source"].astype(object).where(table["source"].notna(), NO_SOURCE)
+    return table.rename(columns={"without": "without confidence"})
+
+
+def log_mapping(table: Table, given: ColumnMapping, *, models: bool) -> ColumnMapping:
+    """The meaning of the columns of a log, which are not guessed. Columns that are given win."""
+    frame = table.frame
+    several = {name: frame[name].nunique() > 1 for name in NAMES_OF_TASK}
+    by_model = models and several["model"]
+    key = ["model", "sample_id"] if by_model else ["sample_id"]
+    repeated = bool(frame.loc[frame["correct"].notna()].duplicated(key).any())
+    slices = [name for name in NAMES_OF_TASK if several[name]]
+    if by_model:
+        slices.remove("model")
+    meant = ColumnMapping(
+        outcome="correct",
+        positive=RIGHT,
+        score="confidence",
+        model="model" if by_model else None,
+        group="sample_id" if repeated else None,
+        slices=tuple(slices),
+        drop_missing=True,
+    )
+    return replace(meant, **given.changed())
+
+
+def _problems(table: Table) -> list[Problem]:
+    """Why the rows cannot be analysed, or what is left out."""
+    frame = table.frame
+    scored = frame[frame["correct"].notna()]
+    if scored.empty:
+        text = f"None of the {plural(len(frame), 'answer')} of {quoted(table.file)} was scored."
+        return [error("no-scores", f"{text} Run the scorer first, and read the log again.")]
+    if table.judged:
+        return [_judged(table, scored)]
+    missing = int(scored["confidence"].isna().sum())
+    if missing == len(scored):
+        return [_no_confidence(table, scored)]
+    problems = list(_mixed_scales(scored))
+    left_out = len(frame) - len(scored)
+    if left_out or missing:
+        counts = [
+            *([f"{left_out:,} were not scored"] if left_out else []),
+            *([f"{missing:,} have no confidence"] if missing else []),
+        ]
+        text = f"Of {plural(len(frame), 'answer')}, {joined(counts)}. They are left out."
+        problems.append(warning("left-out", text))
+    return problems
+
+
+def _rate(scored: pd.DataFrame) -> str:
+    """The share of right answers, with an interval that counts samples and not repetitions."""
+    right = (scored["correct"] == RIGHT).to_numpy()
+    n_samples = scored["sample_id"].nunique()
+    rate = float(right.mean())
+    low, high = wilson_interval(np.array([rate]), np.array([float(n_samples)]), CONFIDENCE_LEVEL)
+    return (
+        f"{plural(len(scored), 'answer')}, {percent(rate)} right ({level(CONFIDENCE_LEVEL)} CI "
+        f"{percent(float(low[0]))} to {percent(float(high[0]))})"
+    )
+
+
+def _no_confidence(table: Table, scored: pd.DataFrame) -> Problem:
+    return error(
+        "no-confidence",
+        f"{quoted(table.file)} has no confidence: {_rate(scored)}. Run the evaluation again with "
+        "log-probabilities, or ask the model for a confidence. The answers can still be the gold "
+        "labels of a judge.",
+    )
+
+
+def _judged(table: Table, scored: pd.DataFrame) -> Problem:
+    return error(
+        "judged",
+        f"{quoted(table.file)} has a judge's scores, and whether they reached a threshold, but no "
+        f"outcome that does not depend on the judge: {_rate(scored)} by the judge. Compare the "
+        "judge with gold labels instead.",
+    )
+
+
+def _mixed_scales(scored: pd.DataFrame) -> list[Problem]:
+    """Ask if confidences of one task and model are percentages and others are not."""
+    confidence = scored["confidence"]
+    if not (confidence > 1.0).any() or (confidence > 100.0).any() or (confidence < 0.0).any():
+        return []
+    above = scored[confidence > 1.0]
+    by_part = scored.groupby(["task", "model"], observed=True)["confidence"]
+    n_above, n_parts = above.groupby(["task", "model"], observed=True).ngroups, by_part.ngroups
+    fractions = int(((confidence > 0.0) & (confidence < 1.0)).sum())
+    if n_above == n_parts and not fractions:
+        return []  # The scale is the same everywhere, so the checks of scores ask about it.
+    first = above.iloc[0]
+    choice = Choice("Divide those above 1 by 100", {"percent_above_1": True})
+    return [
+        error(
+            "mixed-scales",
+            f"{plural(len(above), 'confidence')} above 1, such as those of {quoted(first['model'])}"
+            f" on {quoted(first['task'])} (up to {above['confidence'].max():g}), stand beside "
+            f"{fractions:,} between 0 and 1. Say whether those above 1 are percentages.",
+            choices=(choice,),
+        )
+    ]

@@ -1,0 +1,445 @@
+"""Evaluation logs: every format is read right or refused in words, and doubts are asked about."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import calib
+from calib.loading import FileFormat, InputError, read
+from calib.loading.logs import STATED, TOKEN, combined, read_logs, taken
+from calib.loading.logs.json_values import WINDOW_BYTES, Document, key_paths, records
+from calib.loading.reading.apart import FileReader
+from calib.loading.reading.budget import Budget
+from tests.loading.logs import (
+    HEADER,
+    SHARED,
+    archive,
+    inspect_json,
+    lines,
+    lm_sample,
+    members,
+    sample,
+    stated,
+    zstandard_archive,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore::calib.loading.InputWarning")
+SAMPLES = [
+    stated(3, 0.9),
+    stated(1, 0.8, "I"),
+    stated(2, 0.7),
+    stated(2, 0.6, "I", epoch=2),
+    stated(4, 0.5, math.nan),
+]
+
+
+def rows_of(data, name="run.eval", **options):
+    return combined([read(data, name, given=FileFormat(**options))])[0].frame
+
+
+def refusal(data, name="run.json", **options):
+    with pytest.raises(InputError) as refused:
+        calib.load(data, name=name, **options)
+    return refused.value.problems[0]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        archive(members(SAMPLES)),
+        zstandard_archive(members(SAMPLES)),
+        inspect_json(SAMPLES),
+        json.dumps(json.loads(inspect_json(SAMPLES)), indent=2).encode(),
+        archive(
+            {
+                "_journal/start.json": json.dumps(HEADER).encode(),
+                "_journal/summaries/1.json": json.dumps(SAMPLES[:3]).encode(),
+                "_journal/summaries/2.json": json.dumps(SAMPLES[2:]).encode(),
+            }
+        ),
+    ],
+    ids=["deflate", "zstandard", "json", "indented", "unfinished"],
+)
+def test_inspect_logs_of_every_kind(data):
+    frame = rows_of(data)
+    assert frame["sample_id"].tolist() == ["1", "2", "2", "3", "4"]
+    assert frame["epoch"].tolist() == [1, 1, 2, 1, 1]
+    assert frame["confidence"].tolist() == [0.8, 0.7, 0.6, 0.9, 0.5]
+    assert frame["correct"].astype(object).fillna("").tolist() == [
+        *("wrong", "right", "wrong", "right", "")
+    ]
+    assert taken(frame).to_dict("records") == [
+        {
+            "task": "capitals",
+            "model": "m/one",
+            "rows": 5,
+            "scored": 4,
+            "without confidence": 0,
+            "source": STATED,
+        }
+    ]
+
+
+def test_epochs_are_clusters_and_unscored_answers_are_left_out_and_counted():
+    with pytest.warns(calib.loading.InputWarning, match="5 answers, 1 were not scored"):
+        predictions = calib.load(archive(members(SAMPLES)))
+    assert predictions.scores.tolist() == [0.8, 0.7, 0.6, 0.9]
+    assert predictions.outcome.tolist() == [0, 1, 0, 1]
+    assert predictions.class_names == ("wrong", "right")
+    assert predictions.group.tolist() == [0, 1, 1, 2]
+    assert sum(predictions.set_aside.values()) == 1
+
+
+def test_unfinished_and_invalid_answers_are_reported():
+    invalid = stated(1, 0.5) | {"invalidation": {"author": "x"}}
+    table = read(inspect_json([invalid, stated(2, 0.4)], status="cancelled"), "run.json")
+    assert {note.code for note in table.notes} == {"invalidated", "unfinished"}
+    assert rows_of(inspect_json([invalid, stated(2, 0.4)]))["correct"].isna().tolist() == [
+        True,
+        False,
+    ]
+
+
+def test_the_confidence_is_looked_for_in_a_fixed_order():
+    logprobs = {"content": [{"token": " A", "logprob": math.log(0.25)}]}
+    of_token = sample(1) | {"output": {"choices": [{"logprobs": logprobs}]}}
+    of_value = sample(1, {"correct": "C", "confidence": 0.7})
+    of_metadata = sample(1) | {"metadata": {"confidence": 0.6}}
+    assert_allclose(rows_of(inspect_json([of_token]))["confidence"], [0.25])
+    assert rows_of(inspect_json([of_token]))["source"].tolist() == [TOKEN]
+    assert rows_of(inspect_json([of_value]))["confidence"].tolist() == [0.7]
+    assert rows_of(inspect_json([of_metadata]))["confidence"].tolist() == [0.6]
+    # The confidence of a label is not that of the model.
+    assert np.isnan(rows_of(inspect_json([sample(1)]))["confidence"]).all()
+
+
+def test_confidences_of_two_sources_are_not_mixed():
+    logprobs = {"content": [{"token": "A", "logprob": -0.1}]}
+    of_token = sample(1) | {"output": {"choices": [{"logprobs": logprobs}]}}
+    table = read(inspect_json([of_token, stated(2, 0.5)]), "run.json")
+    assert table.frame["confidence"].isna().tolist() == [True, False]
+    assert [note.code for note in table.notes] == ["sources"]
+
+
+def test_several_scorers_are_asked_about():
+    scored = stated(1, 0.9)
+    scored["scores"]["other"] = {"value": "I"}
+    problem = refusal(inspect_json([scored]))
+    assert problem.code == "which-scorer"
+    assert [choice.arguments for choice in problem.choices] == [
+        {"scorer": "match"},
+        {"scorer": "other"},
+    ]
+    assert rows_of(inspect_json([scored]), scorer="other")["correct"].tolist() == ["wrong"]
+    with pytest.raises(InputError, match="no scorer `third`"):
+        rows_of(inspect_json([scored]), scorer="third")
+
+
+@pytest.mark.parametrize(("least", "expected"), [(1.0, "wrong"), (0.5, "right")])
+def test_partly_right_answers_are_asked_about(least, expected):
+    data = inspect_json([stated(1, 0.9, "P"), stated(2, 0.4, "C"), stated(3, 0.2, "I")])
+    problem = refusal(data)
+    assert problem.code == "partly-right"
+    assert {"correct_from": least} in [choice.arguments for choice in problem.choices]
+    correct = rows_of(data, correct_from=least)["correct"].tolist()
+    assert correct == [expected, "right", "wrong"]
+
+
+def test_graded_scores_need_a_threshold():
+    data = inspect_json([stated(1, 0.9, 7), stated(2, 0.4, 3)])
+    assert refusal(data).code == "graded"
+    assert rows_of(data, correct_from=5.0)["correct"].tolist() == ["right", "wrong"]
+
+
+def test_no_reply_counts_as_wrong_and_is_noted():
+    table = read(inspect_json([stated(1, 0.9, "N")]), "run.json")
+    assert table.frame["correct"].tolist() == ["wrong"]
+    assert [note.code for note in table.notes] == ["no-answer"]
+
+
+def test_confidences_of_multiple_choice_are_shares_of_the_likelihoods():
+    data = lines(
+        lm_sample(0, [-1.0, -2.0, -4.0], 0),
+        lm_sample(1, [-3.0, -2.0, -6.0], 2),
+    )
+    frame = rows_of(data, "samples_arc_2025-01-01T00-00-00.1.jsonl")
+    # These are softmax([-1, -2, -4]) and softmax([-3, -2, -6]), computed by hand.
+    largest = [1.0 / (1.0 + math.e**-1 + math.e**-3), 1.0 / (1.0 + math.e**-1 + math.e**-4)]
+    assert_allclose(frame["confidence"], largest)
+    assert frame["correct"].tolist() == ["right", "wrong"]
+    assert frame["task"].unique().tolist() == ["arc"]
+
+
+def test_the_normalised_accuracy_has_a_normalised_confidence():
+    record = lm_sample(0, [-2.0, -3.0], 1, metrics=["acc", "acc_norm"], acc_norm=1.0)
+    problem = refusal(lines(record, record), "s.jsonl")
+    assert [choice.arguments["scorer"] for choice in problem.choices] == ["acc", "acc_norm"]
+    by_length = rows_of(lines(record), "s.jsonl", scorer="acc_norm")
+    # Per character the likelihoods are -2 and -1.5.
+    assert_allclose(by_length["confidence"], [1.0 / (1.0 + math.exp(-0.5))])
+    assert by_length["correct"].tolist() == ["right"]
+
+
+def test_mutual_information_lists_the_likelihoods_twice():
+    record = lm_sample(0, [-1.0, -2.0, -5.0, -1.0], 0)
+    record |= {"metrics": ["acc", "acc_mutual_info"], "acc_mutual_info": 1.0}
+    plain = rows_of(lines(record), "s.jsonl", scorer="acc")
+    assert_allclose(plain["confidence"], [1.0 / (1.0 + math.exp(-1.0))])
+    mutual = rows_of(lines(record), "s.jsonl", scorer="acc_mutual_info")
+    # The differences are 4 and -1.
+    assert_allclose(mutual["confidence"], [1.0 / (1.0 + math.exp(-5.0))])
+
+
+def test_several_filters_are_asked_about():
+    record = lm_sample(0, [-1.0, -2.0], 0)
+    data = lines(record, record | {"filter": "strict", "acc": 0.0})
+    problem = refusal(data, "s.jsonl")
+    assert problem.code == "which-filter"
+    assert rows_of(data, "s.jsonl", filter="strict")["correct"].tolist() == ["wrong"]
+
+
+def test_the_results_beside_samples_name_the_model(tmp_path):
+    date = "2025-01-01T00-00-00.123456"
+    path = tmp_path / f"samples_arc_{date}.jsonl"
+    path.write_bytes(lines(*(lm_sample(k, [-1.0, -2.0 - k], k % 2) for k in range(4))))
+    results = {"results": {"arc": {"acc,none": 0.5}}, "configs": {}, "model_name": "org/m"}
+    other = {**results, "model_name": "org/other"}
+    (tmp_path / f"results_{date}.json").write_text(json.dumps(results))
+    (tmp_path / "results_2024-01-01T00-00-00.1.json").write_text(json.dumps(other))
+    frame = read_logs(path).frame
+    assert frame["model"].unique().tolist() == ["org/m"]
+    assert frame["task"].unique().tolist() == ["arc"]
+    assert calib.load(path).columns.keys() == set()
+
+
+def test_several_logs_are_models_and_tasks():
+    def log(task, model, n):
+        header = {"eval": {"task": task, "model": model}}
+        samples = [stated(k, 0.1 + 0.1 * k, "CI"[k % 2]) for k in range(n)]
+        return inspect_json(samples[::-1] if model == "b" else samples, **header)
+
+    files = [log("x", "a", 6), log("x", "b", 6), log("y", "a", 4)]
+    models = calib.load_models(files)
+    assert {name: len(rows) for name, rows in models.items()} == {"a": 10, "b": 6}
+    assert list(models["a"].columns) == ["task"]
+    assert models["a"].group is None
+    together = calib.load(files)
+    assert set(together.columns) == {"task", "model"}
+    # The same question, answered by two models, is one cluster.
+    assert len(set(together.group.tolist())) == 10
+
+
+def test_logs_and_tables_are_not_mixed():
+    with pytest.raises(InputError, match="Some of these files are evaluation logs"):
+        calib.load_models([inspect_json(SAMPLES), b"y,p\n0,0.2\n1,0.7\n"])
+
+
+def test_mixed_scales_are_asked_about():
+    def log(model, confidences):
+        samples = [stated(k, c, "CI"[k % 2]) for k, c in enumerate(confidences)]
+        return inspect_json(samples, eval={"task": "t", "model": model})
+
+    files = [log("a", [0.2, 0.5, 1.0, 0.4]), log("b", [1, 60, 95, 70])]
+    with pytest.raises(InputError) as refused:
+        calib.load_models(files)
+    (problem,) = refused.value.problems
+    assert problem.code == "mixed-scales"
+    models = calib.load_models(files, **problem.choices[0].arguments)
+    assert models["a"].scores.tolist() == [0.2, 0.5, 1.0, 0.4]
+    assert models["b"].scores.tolist() == [0.01, 0.6, 0.95, 0.7]
+    # One scale everywhere is the question of any other table.
+    with pytest.raises(InputError, match="look like percentages"):
+        calib.load(files[1])
+    assert calib.load(files[1], transform="percent").scores.max() == 0.95
+
+
+def test_percentages_as_text_are_read():
+    frame = rows_of(inspect_json([stated(1, "85%"), stated(2, "0.4"), stated(3, "high")]))
+    assert frame["confidence"].fillna(-1.0).tolist() == [0.85, 0.4, -1.0]
+
+
+def test_openai_evals_are_joined_by_sample():
+    def event(kind, sample_id, **data):
+        about = {"run_id": "r", "event_id": 0, "sample_id": sample_id, "type": kind}
+        return about | {"data": data}
+
+    data = lines(
+        {"spec": {"eval_name": "sums", "completion_fns": ["gpt-x"]}},
+        event("cond_logp", "s1", prompt="?", completion=" A", logp=math.log(0.75)),
+        event("cond_logp", "s1", prompt="?", completion=" B", logp=math.log(0.25)),
+        event("match", "s1", correct=True, picked="A", expected="A"),
+        event("match", "s2", correct=False, picked="B", expected="A"),
+        {"final_report": {"accuracy": 0.5}},
+    )
+    frame = rows_of(data, "log.jsonl")
+    assert frame["model"].tolist() == ["gpt-x"] * 2
+    assert_allclose(frame["confidence"].fillna(-1.0), [0.75, -1.0])
+    assert frame["correct"].tolist() == ["right", "wrong"]
+
+
+def promptfoo(*, with_check):
+    parts = [{"pass": True, "score": 0.8, "assertion": {"type": "llm-rubric"}, "reason": "good"}]
+    if with_check:
+        parts.append({"pass": False, "score": 0, "assertion": {"type": "equals"}})
+    result = {
+        "success": not with_check,
+        "gradingResult": {"pass": True, "score": 0.8, "componentResults": parts},
+        "provider": {"id": "openai:x"},
+        "testIdx": 0,
+        "promptIdx": 0,
+    }
+    return json.dumps({"evalId": "e", "results": {"version": 3, "results": [result]}}).encode()
+
+
+def test_the_outcome_of_promptfoo_is_that_of_checks_without_a_judge():
+    frame = rows_of(promptfoo(with_check=True))
+    assert frame[["confidence", "correct", "model"]].to_numpy().tolist() == [
+        [0.8, "wrong", "openai:x"]
+    ]
+    assert refusal(promptfoo(with_check=False)).code == "judged"
+
+
+def test_hle_has_percentages_by_its_format():
+    def judged(correct, confidence):
+        answer = {"correct": correct, "confidence": confidence, "model_answer": "7"}
+        return {"model": "m", "response": "...", "judge_response": answer}
+
+    data = json.dumps({"q1": judged("yes", 90), "q2": judged("no", 1), "q3": {"model": "m"}})
+    frame = rows_of(data.encode(), "judged_m.json")
+    assert frame["confidence"].fillna(-1.0).tolist() == [0.9, 0.01, -1.0]
+    assert frame["correct"].astype(object).fillna("").tolist() == ["right", "wrong", ""]
+
+
+def test_every_eval_ever_has_no_confidence():
+    record = {
+        "model_id": "m",
+        "evaluation_name": "t",
+        "sample_id": "1",
+        "evaluation": {"score": 1.0, "is_correct": True},
+    }
+    problem = refusal(lines(record, record | {"sample_id": "2"}), "x_samples.jsonl")
+    assert problem.code == "no-confidence"
+    # The Wilson interval of 2 of 2 at 95% is [0.342, 1].
+    assert "2 answers, 100.0% right (95% CI 34.2% to 100.0%)" in problem.sentence
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_plain_json_records_are_a_table(listed):
+    values = [{"confidence": 0.2 + 0.1 * k, "correct": k % 2 == 0} for k in range(6)]
+    data = json.dumps(values).encode() if listed else lines(*values)
+    predictions = calib.load(data)
+    assert_allclose(predictions.scores, [0.2, 0.3, 0.4, 0.5, 0.6, 0.7])
+    assert predictions.outcome.tolist() == [1, 0, 1, 0, 1, 0]
+
+
+def test_values_inside_records_become_columns():
+    rows = ({"id": k, "scores": {"p": 0.1 * k}, "y": k % 2, "tags": [1]} for k in range(4))
+    table = read(lines(*rows), "r.jsonl")
+    assert table.columns == ("id", "scores.p", "y")
+    assert [note.code for note in table.notes] == ["left-out-columns"]
+
+
+REAL = {
+    "inspect_log_formats.eval": "no-confidence",
+    "inspect_log_formats.json": "no-confidence",
+    "inspect_mmlu_choices.eval": "no-confidence",
+    "inspect_popularity.eval": "no-scores",
+    "lm_eval_math_samples.jsonl": "no-confidence",
+    "lm_eval_math_results.json": "names-only",
+    "deepeval_test_run.json": "which-scorer",
+    "helm_mmlu_gpt2/per_instance_stats.json": "too-few",
+    "helm_mmlu_gpt2/run_spec.json": "names-only",
+    "helm_mmlu_gpt2/scenario_state.json": "other-file",
+    "helm_mmlu_gpt2/stats.json": "other-file",
+}
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="the logs of ../shared are not here")
+@pytest.mark.parametrize(("name", "code"), REAL.items())
+def test_real_logs_are_read_or_refused_in_words(name, code):
+    problem = refusal(SHARED / name)
+    assert problem.code == code
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="the logs of ../shared are not here")
+def test_the_rows_of_real_logs():
+    helm = read_logs(SHARED / "helm_mmlu_gpt2" / "per_instance_stats.json").frame
+    assert helm["confidence"].tolist() == [1.0] * 10
+    assert (helm["correct"] == "right").sum() == 1
+    assert helm["model"].unique().tolist() == ["openai/gpt2"]
+    harness = read_logs(SHARED / "lm_eval_math_samples.jsonl").frame
+    assert harness["model"].str.startswith("RylanSchaeffer/mem_Qwen3-93M").all()
+    inspect = read_logs(SHARED / "inspect_popularity.eval").frame
+    assert inspect["sample_id"].tolist() == sorted(map(str, range(1, 11)))
+    judged = read_logs(SHARED / "deepeval_test_run.json", scorer="Faithfulness")
+    assert judged.judged
+    assert judged.frame["confidence"].tolist() == [0.45]
+
+
+def test_a_file_in_a_separate_process_gives_the_same_rows():
+    data, several = archive(members(SAMPLES)), stated(1, 0.9)
+    several["scores"]["other"] = {"value": "I"}
+    unclear = archive(members([several]))
+    with FileReader() as reader:
+        table = reader.read(data, "run.eval")
+        with pytest.raises(InputError, match="scored in several ways"):
+            reader.read(unclear, "run.eval")
+    expected = read(data, "run.eval")
+    assert (table.log, table.judged) == (expected.log, expected.judged)
+    assert table.frame.astype(str).equals(expected.frame.astype(str))
+
+
+def spoiled_size(files):
+    """An archive whose members promise more than they hold."""
+    data = bytearray(zstandard_archive(files))
+    return bytes(data.replace(len(files["header.json"]).to_bytes(4, "little"), b"\x00\x00\x10\x00"))
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (archive(members(SAMPLES))[:-200], "damaged"),
+        (archive(members(SAMPLES)) + b"x", "damaged"),
+        (spoiled_size(members(SAMPLES)), "damaged"),
+        (archive({"header.json": b"{"}), "damaged"),
+        (inspect_json(SAMPLES)[:-30], "damaged"),
+        (b'{"eval": {"task": "a", "model": "b"}, "samples": ' + b"[" * 100_000, "too-deep"),
+        (b'[{"a": ' + b"[" * 100_000, "too-deep"),
+        (lines(lm_sample(0, [-1.0, -2.0], 0))[:-20], "damaged"),
+        (lines(*[lm_sample(0, [-1.0, -2.0], 0)] * 2)[:-20], "cut-short"),
+        (b'{"rows": 3}', "not-a-table"),
+        (b"[]", "not-a-table"),
+        (inspect_json([]), "empty"),
+    ],
+)
+def test_damaged_logs_are_refused_in_words(data, code):
+    with pytest.raises(InputError) as refused:
+        calib.load(data)
+    assert refused.value.problems[0].code == code
+
+
+def test_a_log_that_unpacks_to_too_much_is_refused_before_it_is_unpacked():
+    files = members(SAMPLES) | {"samples/9_epoch_1.json": b" " * 2**22}
+    with pytest.raises(InputError) as refused:
+        read(archive(files), "run.eval", budget=Budget(2**20, 10**6, 2**20))
+    assert refused.value.problems[0].code == "too-large"
+
+
+def test_values_that_are_longer_than_a_window_are_decoded():
+    values = [{"a": "é" * WINDOW_BYTES, "b": 1.5}, {"a": "x", "b": math.inf}, {"b": -2}]
+    assert list(records(json.dumps(values, ensure_ascii=False).encode())) == values
+    assert list(records(lines(*values))) == values
+
+
+def test_numbers_at_the_end_of_a_window_are_whole():
+    for blanks in range(WINDOW_BYTES - 8, WINDOW_BYTES + 2):
+        document = Document(b" " * blanks + b"12.5e1 7")
+        assert (document.value(), document.value(), document.peek()) == (125.0, 7, "")
+
+
+def test_key_paths_of_a_part_ignore_the_string_that_is_cut():
+    paths = key_paths(b'{"a": 1, "b": "' + b'x \\" {c: ' * 2**16)
+    assert paths == {"a", "b"}
