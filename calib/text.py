@@ -159,6 +159,18 @@ def percent(rate: float, digits: int = 1) -> str:
     return number(100.0 * rate, digits) + ("" if math.isnan(rate) else "%")
 
 
+def percent_with_interval(estimate: Estimate, digits: int = 1) -> str:
+    """A rate and its bounds as percentages.
+
+    >>> percent_with_interval(Estimate(0.7, 0.65, 0.7512)), percent_with_interval(Estimate(0.7))
+    ('70.0% (65.0% to 75.1%)', '70.0%')
+    """
+    if math.isnan(estimate.low):
+        return percent(estimate.value, digits) or UNKNOWN
+    low, high = percent(estimate.low, digits), percent(estimate.high, digits)
+    return f"{percent(estimate.value, digits)} ({low} to {high})"
+
+
 def percents(
     first: float, second: float, digits: int = 1, *, distinct: bool = True
 ) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 from calib.analysis import LiveAnalysis, analyze
 from calib.analysis.verdicts import verdict_after
 from calib.calibrators import CALIBRATORS
-from calib.cli import options
+from calib.cli import judge, options
 from calib.cli.predictions import predictions_of
 from calib.cli.streams import tell, writing
 from calib.reports.contents.limits import LIMITS
@@ -20,6 +20,7 @@ EXAMPLES = """examples:
   calib check predictions.parquet --outcome y --score p --max-ks 0.02
   calib check cal.csv --test test.csv --outcome y --score p --method spline \\
       --max-ks 0.02 --min-p 0.01 --junit calibration.xml
+  calib check judged.csv --gold gold.csv --min-kappa 0.4 --max-width 0.1
 
 exit status:
   0  all limits are met         1  a limit is exceeded
@@ -53,13 +54,32 @@ def add(commands: options.Commands) -> None:
         help="method whose scores are checked: uncalibrated (the default) or a calibrator: "
         f"{', '.join(CALIBRATORS)}",
     )
+    judged = parser.add_argument_group(
+        "limits of a judge",
+        "The rows are then those that a judge scored, with --gold. Other limits and settings are "
+        "not used.",
+    )
+    judge.add_gold(judged)
+    judge.add_own_columns(judged)
+    judged.add_argument(
+        "--min-kappa", type=float, metavar="NUMBER", help="minimum kappa of judge and gold labels"
+    )
+    judged.add_argument(
+        "--max-width",
+        type=float,
+        metavar="NUMBER",
+        help="maximum width of the interval of the pass rate, such as 0.1",
+    )
     parser.add_argument("--junit", metavar="FILE", type=Path, help="also write JUnit XML")
 
 
 def run(given: argparse.Namespace) -> int:
     bounds = options.limits_of(given)
+    if given.min_kappa is not None or given.max_width is not None:
+        return _check_judge(given, bounds)
     if not bounds:
         names = ", ".join(options.option_of(limit.argument) for limit in LIMITS)
+        names += ", --min-kappa, --max-width"
         raise ValueError(f"check must be given at least one of {names}, got none.")
     predictions = predictions_of(given)
     settings = options.settings_of(given, predictions, methods=(given.method,))
@@ -86,6 +106,21 @@ def run(given: argparse.Namespace) -> int:
     reasons = "; ".join(finding.sentence for finding in failed or findings)
     scored = f"({analysis.methods[given.method].label}, {analysis.data.n_rows} rows)"
     print(f"{'fail' if failed else 'pass'}: {reasons} {scored}")
+    return 1 if failed else 0
+
+
+def _check_judge(given: argparse.Namespace, bounds: Mapping[str, float]) -> int:
+    if bounds:
+        names = ", ".join(options.option_of(name) for name in bounds)
+        raise ValueError(f"A judge has the limits --min-kappa and --max-width, got {names} too.")
+    findings = judge.findings(given)
+    if given.junit is not None:
+        with writing(given.junit):
+            cases = [(finding.rule, finding.kind, finding.sentence) for finding in findings]
+            write_junit(given.junit, cases)
+    failed = [finding for finding in findings if not finding.is_met]
+    reasons = "; ".join(finding.sentence for finding in failed or findings)
+    print(f"{'fail' if failed else 'pass'}: {reasons}")
     return 1 if failed else 0
 
 

@@ -40,7 +40,7 @@ RENAMED_OPTIONS = {
 Declared = Mapping[str, Mapping[str, Any]]
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 # Each of these arguments names a file to read. If it is "-", that is standard input.
-INPUTS = ("predictions", "test", "first", "second", "file", "sources")
+INPUTS = ("predictions", "test", "first", "second", "file", "sources", "judged", "gold")
 STANDARD_INPUT = "standard-input"
 WORDS = ("title", "author", "note")
 # Some readers recognise a file by its suffix, which follows from the first bytes.

@@ -207,29 +207,42 @@ def kappa(
 ) -> Estimate:
     """Cohen's kappa of two raters, NaN if both give one and the same answer to every row.
 
-    The interval is that of the rate of disagreement (Clopper and Pearson), divided by the rate that
-    chance would give. Its number of rows is chosen so that the variance is that of kappa by the
-    delta method, summed over clusters. So the interval does not shrink to a point if there is no
-    disagreement. See Cohen 1960, doi:10.1177/001316446002000104; Fleiss, Cohen and
-    Everitt 1969, doi:10.1037/h0028106.
+    The interval is Student's, with the variance of the delta method, of a table that has one more
+    row (or cluster of average size) in each of its four cells. So it does not shrink to a point if
+    a cell is empty, and it covers 0.93 and more with 50 rows of which 5 fail; without the added
+    rows it covers down to 0.8. See Cohen 1960, doi:10.1177/001316446002000104; Fleiss, Cohen and
+    Everitt 1969, doi:10.1037/h0028106; Agresti and Caffo 2000, doi:10.1080/00031305.2000.10474560.
 
     >>> first = np.array([True] * 45 + [False] * 15 + [True] * 25 + [False] * 15)
     >>> second = np.array([True] * 45 + [True] * 15 + [False] * 25 + [False] * 15)
-    >>> round(kappa(first, second).value, 4)
-    0.1304
+    >>> estimate = kappa(first, second)
+    >>> round(estimate.value, 3), round(estimate.low, 3), round(estimate.high, 3)
+    (0.13, -0.065, 0.321)
     """
-    j, y = first.astype(np.float64), second.astype(np.float64)
-    a, b, differ = float(j.mean()), float(y.mean()), np.abs(j - y)
-    rate, chance = float(differ.mean()), a * (1.0 - b) + b * (1.0 - a)
-    if chance == 0.0:
-        return Estimate(math.nan)
+    n, n_units = len(first), len(first) if group is None else len(np.unique(group))
+    value, _ = _kappa(first, second, np.ones(n))
+    if math.isnan(value):
+        return Estimate(value)
+    j = np.concatenate([first, [True, True, False, False]])
+    y = np.concatenate([second, [True, False, True, False]])
+    weight = np.append(np.ones(n), np.full(4, n / n_units))
+    centre, influence = _kappa(j, y, weight)
+    added = None if group is None else np.append(group, group.max() + np.arange(1, 5))
+    units = unit_sums(weight * influence, added)
+    count = n_units + 4
+    variance = float(units @ units) / float(weight.sum()) ** 2 * count / (count - 1)
+    half = float(stdtrit(count - 1, upper_end(confidence_level))) * math.sqrt(variance)
+    low, high = min(centre - half, value), max(centre + half, value)
+    return Estimate(value, max(low, -1.0), min(high, 1.0))
+
+
+def _kappa(first: BoolArray, second: BoolArray, weight: FloatArray) -> tuple[float, FloatArray]:
+    """Kappa of weighted rows, and the influence of each row on it."""
+    j, y, share = first.astype(np.float64), second.astype(np.float64), weight / weight.sum()
+    a, b, differ = float(share @ j), float(share @ y), np.abs(j - y)
+    rate, chance = float(share @ differ), a * (1.0 - b) + b * (1.0 - a)
+    if chance < 1e-12:
+        return math.nan, np.zeros(len(j))
     slope = (1.0 - 2.0 * b) * (j - a) + (1.0 - 2.0 * a) * (y - b)
-    units = unit_sums((differ - rate) / chance - rate / chance**2 * slope, group)
-    n_units, value = len(units), (chance - rate) / chance
-    variance = float(units @ units) / len(j) ** 2 * n_units / max(n_units - 1, 1)
-    if variance > 0.0 and 0.0 < rate < 1.0:
-        size = min(rate * (1.0 - rate) / (chance**2 * variance), float(len(j)) ** 2)
-    else:
-        size = float(n_units)
-    least, most = exact_interval(rate, size, confidence_level)
-    return Estimate(value, max(1.0 - most / chance, -1.0), min(1.0 - least / chance, 1.0))
+    influence = (rate - differ) / chance + rate / chance**2 * slope
+    return (chance - rate) / chance, influence

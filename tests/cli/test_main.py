@@ -11,6 +11,8 @@ import sys
 from dataclasses import fields, replace
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -268,7 +270,7 @@ def commands(text: str) -> list[str]:
     """Command lines of a page or a help text."""
     joined = text.replace("\\\n", " ")
     return re.findall(
-        r"^\s*(?:\$ )?calib ((?:report|check|compare|export|verify|pool) .*)$",
+        r"^\s*(?:\$ )?calib ((?:report|check|judge|compare|export|verify|pool) .*)$",
         joined,
         re.MULTILINE,
     )
@@ -279,12 +281,16 @@ def commands(text: str) -> list[str]:
     [
         "report",
         "check",
+        "judge",
         "compare",
         "export",
         "verify",
         "pool",
         "README.md",
-        *(f"docs/{page}.md" for page in ("index", "share", "gate", "production", "reports")),
+        *(
+            f"docs/{page}.md"
+            for page in ("index", "share", "gate", "judge", "production", "reports")
+        ),
     ],
 )
 def test_the_examples_of_help_and_pages_run(source, run, folder, carried, tmp_path, monkeypatch):
@@ -298,6 +304,9 @@ def test_the_examples_of_help_and_pages_run(source, run, folder, carried, tmp_pa
         (tmp_path / name).write_bytes(KEPT.read_bytes())
     for file in carried.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
+    judged, gold = judged_tables()
+    judged.to_csv(tmp_path / "judged.csv", index=False)
+    gold.to_csv(tmp_path / "gold.csv", index=False)
     monkeypatch.chdir(tmp_path)
     # One method is enough, because the test is of the commands.
     monkeypatch.setattr("calib.cli.options.default_settings", one_method)
@@ -308,6 +317,17 @@ def test_the_examples_of_help_and_pages_run(source, run, folder, carried, tmp_pa
     for line in lines:
         done = run(*shlex.split(line, comments=True))
         assert done.status in (0, 1), f"{line}: {done.err}"
+
+
+def judged_tables() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Rows of several judges, with gold labels in a table of their own and in a column."""
+    rng = np.random.default_rng(0)
+    judged = pd.DataFrame({"id": np.arange(400), "judge_score": rng.random(400)})
+    passed = np.where(rng.random(400) < judged["judge_score"], "pass", "fail")
+    judged["rating"] = rng.integers(1, 6, 400)
+    judged["small"], judged["large"] = rng.random((2, 400))
+    judged["human"] = np.where(np.arange(400) < 80, passed, "")
+    return judged, pd.DataFrame({"id": np.arange(80), "label": passed[:80]})
 
 
 def one_method(predictions: calib.Predictions | calib.Aggregate) -> Settings:

@@ -1,0 +1,156 @@
+"""``calib judge``, and the limits of ``calib check`` for judges."""
+
+import json
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import calib
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder, rng = tmp_path_factory.mktemp("judge"), np.random.default_rng(3)
+    truth = rng.random(2000) < 0.75
+    score = np.where(truth, rng.beta(6, 2, 2000), rng.beta(3, 3, 2000)).round(3)
+    judged = pd.DataFrame({"id": np.arange(2000), "judge_score": score})
+    judged["other"] = rng.random(2000).round(3)
+    judged.to_csv(folder / "judged.csv", index=False)
+    gold = pd.DataFrame({"id": np.arange(0, 2000, 20)})
+    gold["label"] = np.where(truth[::20], "pass", "fail")
+    gold.to_csv(folder / "gold.csv", index=False)
+    return folder / "judged.csv", folder / "gold.csv"
+
+
+@pytest.fixture(scope="module")
+def result(files):
+    return calib.judge(*files)
+
+
+def test_text_says_the_numbers_of_the_library(run, files, result):
+    done = run("judge", files[0], "--gold", files[1], "--width", 0.1)
+    assert done.status == 0
+    first, *lines = done.out.splitlines()
+    assert first == result.sentence
+    shown = {line[2:16].strip(): line[17:] for line in lines[:-1]}
+    assert shown["labels saved"] == str(result.labels_saved)
+    assert shown["agreement"].startswith(f"{100 * result.agreement:.1f}% (")
+    assert shown["agreement"].endswith(f"constant answer {100 * result.constant_accuracy:.1f}%")
+    assert shown["kappa"].startswith(f"{result.kappa:.2f} (")
+    assert lines[-1] == (f"  {result.labels_for(0.1)} labels in total for an interval of 10 points")
+    assert done.err == (
+        "note: Read `judge_score` as the judge's score, `label` as the gold label and `id` as "
+        "the id.\n"
+    )
+
+
+def test_json_has_the_numbers_of_each_judge(run, files, result):
+    scores = ("--score", "judge_score", "--score", "other")
+    done = run("judge", files[0], "--gold", files[1], *scores, "--json", "--width", 1e-6)
+    first, second = json.loads(done.out)["judges"]
+    assert (first["judge"], second["judge"]) == ("judge_score", "other")
+    assert first["mean_low"] == pytest.approx(result.interval[0])
+    assert first["kappa"] == pytest.approx(result.kappa)
+    assert first["sentence"] == result.sentence
+    assert first["labels_needed"] is None
+    assert second["labels_saved"] <= 2
+
+
+def test_numbers_that_do_not_exist_are_null(run, files):
+    half = pd.read_csv(files[1])
+    half["id"] = pd.read_csv(files[0])["judge_score"].to_numpy().argsort()[-100:]
+    half.to_csv(files[1].with_name("half.csv"), index=False)
+    options = ("--score", "judge_score", "--json")
+    (only,) = json.loads(
+        run("judge", files[0], "--gold", files[1].with_name("half.csv"), *options).out
+    )["judges"]
+    assert only["mean"] is None
+    assert only["supported"] is False
+    assert only["sentence"].startswith("No pass rate: ")
+
+
+def test_the_rows_to_label_next_are_a_file(run, files, tmp_path):
+    place = tmp_path / "next.csv"
+    command = ("judge", files[0], "--gold", files[1], "--next", place, "--next-rows", 30)
+    run(*command)
+    written = pd.read_csv(place)
+    assert list(written.columns) == ["row", "id", "other", "gold"]
+    assert len(written) == 30
+    first = place.read_bytes()
+    run(*command)
+    assert place.read_bytes() == first
+    run(*command, "--seed", 1)
+    assert place.read_bytes() != first
+    two = run(*command, "--score", "judge_score", "--score", "other")
+    assert two.status == 2
+    assert "--next needs one judge and one model, got 2." in two.err
+
+
+def test_gold_labels_come_from_standard_input_or_the_same_file(run, files, tmp_path, result):
+    judged, gold = (pd.read_csv(file) for file in files)
+    judged.merge(gold, how="left").to_csv(tmp_path / "one.csv", index=False)
+    done = run("judge", tmp_path / "one.csv", "--outcome", "label", "--score", "judge_score")
+    assert done.out.startswith(result.sentence)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"--gold": "missing.csv"}, "There is no readable file"),
+        ({"--score": "nil"}, "The judged rows have no column `nil`"),
+        ({"--scale": (5, 1)}, "scale must fulfil low < high, got 5.0 and 1.0"),
+        ({"--width": 0}, "width must be above 0, got 0.0"),
+        ({"--level": 2}, "confidence_level must fulfil 0 < level < 1, got 2.0"),
+    ],
+)
+def test_bad_input_is_a_sentence_and_status_2(run, files, change, said):
+    options = {"--gold": files[1]} | change
+    parts = [
+        word
+        for name, value in options.items()
+        for word in (name, *(value if isinstance(value, tuple) else (value,)))
+    ]
+    done = run("judge", files[0], *parts)
+    assert done.status == 2
+    assert said in done.err
+    assert "Traceback" not in done.err
+
+
+def test_check_turns_where_the_number_of_the_library_lies(run, files, result):
+    command = ("check", files[0], "--gold", files[1])
+    width = result.interval[1] - result.interval[0]
+    for name, value, sign in (("--min-kappa", result.kappa, 1), ("--max-width", width, -1)):
+        assert run(*command, name, repr(value - sign * 0.001)).status == 0
+        done = run(*command, name, repr(value + sign * 0.001))
+        assert done.status == 1
+        assert done.out.startswith("fail: ")
+        assert result.sentence in done.err
+
+
+def test_check_writes_junit_of_each_judge(run, files, tmp_path):
+    place = tmp_path / "judge.xml"
+    scores = ("--score", "judge_score", "--score", "other")
+    limits = ("--min-kappa", 0.3, "--junit", place)
+    done = run("check", files[0], "--gold", files[1], *scores, *limits)
+    assert done.status == 1
+    cases = {case.get("name"): case[0].tag for case in ElementTree.parse(place).iter("testcase")}
+    assert cases == {
+        "kappa of `judge_score` at least 0.3": "system-out",
+        "kappa of `other` at least 0.3": "failure",
+    }
+
+
+def test_a_refused_pass_rate_has_no_width(run, files, tmp_path):
+    judged = pd.read_csv(files[0])
+    gold = pd.DataFrame({"id": judged["judge_score"].to_numpy().argsort()[-100:]})
+    gold.assign(label=["pass", "fail"] * 50).to_csv(tmp_path / "high.csv", index=False)
+    limits = ("--max-width", 1, "--score", "judge_score")
+    assert run("check", files[0], "--gold", tmp_path / "high.csv", *limits).status == 1
+
+
+def test_limits_of_judges_and_of_predictions_are_not_mixed(run, files):
+    done = run("check", files[0], "--gold", files[1], "--min-kappa", 0.1, "--max-ks", 0.1)
+    assert done.status == 2
+    assert "A judge has the limits --min-kappa and --max-width, got --max-ks too." in done.err
