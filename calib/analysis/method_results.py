@@ -311,6 +311,8 @@ def _added(
         def value(cells: ScoreCells) -> float:
             return metric.number(cells, **bins)
 
+        if metric.of_rows is not None:
+            return metric.of_rows(held_out.view(key), level)
         if metric.interval is None:
             return Estimate(value(held_out.cells[key]))
         estimated = drawn.estimate(value, confidence_level=level, kind=metric.interval)

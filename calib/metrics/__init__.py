@@ -10,6 +10,7 @@ from calib.metrics.base import (
     SlopeIntercept,
     SmoothedErrors,
     TestResult,
+    VariationalError,
     matrix_metrics,
     score_metrics,
     scorer,
@@ -51,6 +52,11 @@ from calib.metrics.proper import (
 from calib.metrics.ranking import auc, auc_difference, auc_estimate, distinct_scores
 from calib.metrics.regression import calibration_slope_intercept
 from calib.metrics.smooth import integrated_calibration_index, smooth_calibration_error
+from calib.metrics.variational import (
+    VariationalEstimate,
+    variational_error,
+    variational_estimate,
+)
 
 __all__ = [
     "METRICS",
@@ -59,6 +65,8 @@ __all__ = [
     "SlopeIntercept",
     "SmoothedErrors",
     "TestResult",
+    "VariationalError",
+    "VariationalEstimate",
     "accuracy",
     "adaptive_calibration_error",
     "auc",
@@ -96,6 +104,8 @@ __all__ = [
     "static_calibration_error",
     "sweep_calibration_error",
     "thresholded_calibration_error",
+    "variational_error",
+    "variational_estimate",
 ]
 
 

@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 
 from calib.data.cells import ScoreCells
 from calib.data.registry import Registry
-from calib.data.views import ScoreMatrix
+from calib.data.views import BinaryView, ScoreMatrix
+from calib.numerics.estimate import Estimate
 from calib.uncertainty.bootstrap import Kind
 
 
@@ -80,6 +81,27 @@ class SmoothedErrors:
     e90: float
     emax: float
     penalty: float
+
+
+@dataclass(frozen=True, slots=True)
+class VariationalError:
+    """Variational L1 calibration error, its two parts, and its standard error.
+
+    Attributes
+    ----------
+    error : float
+        Mean of sign(g(s) - s) (y - s), g a cross-fitted calibrator.
+    overconfident, underconfident : float
+        The parts of the rows whose scores are too far from 0.5, and too near to it. They add up to
+        `error` if no score is 0.5.
+    standard_error : float
+        Standard error of `error`.
+    """
+
+    error: float
+    overconfident: float
+    underconfident: float
+    standard_error: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +193,9 @@ class Metric:
         Whether the first number is NaN if all outcomes are equal.
     precision : float
         Relative precision of the numbers if the unit of the weights changes.
+    of_rows : callable or None
+        ``of_rows(rows, confidence_level)``: the number that tables show, with an interval that
+        needs no resamples. Its rows are a BinaryView.
     """
 
     key: str
@@ -191,6 +216,7 @@ class Metric:
     weighs_evidence: bool = False
     needs_both_classes: bool = False
     precision: float = 1e-7
+    of_rows: Callable[[BinaryView, float], Estimate] | None = None
 
     @property
     def problem(self) -> type[ScoreCells] | type[ScoreMatrix]:

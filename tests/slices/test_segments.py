@@ -376,6 +376,10 @@ def test_what_cannot_be_searched_is_refused():
         find_segments(data, n_ranges=1)
     with pytest.raises(ValueError, match=r"at least 2 clusters, got 1"):
         find_segments(predictions({**rows, "group": np.zeros(300)}))
+    # The test rows are of one cluster, the calibration rows of another one.
+    split = {**rows, "test": np.arange(300) < 200, "group": np.arange(300) < 200}
+    with pytest.raises(ValueError, match=r"at least 2 clusters, got 1"):
+        find_segments(predictions(split))
 
 
 def test_the_limit_by_cluster_is_that_of_independent_rows_with_many_clusters():

@@ -12,7 +12,7 @@ from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
 from calib.metrics import TestResult
 from calib.reports.render.sections import TEST_NAMES
-from calib.ui.layout.words import errors_sentence
+from calib.ui.layout.words import errors_sentence, saving_sentence
 from calib.ui.pages.cumulative import test_lines as lines_of
 
 
@@ -58,6 +58,12 @@ def test_the_sentence_says_both_errors(method):
     said = errors_sentence(method)
     assert f"KS calibration error {method.ks.statistic:.4f} (p < 0.001)" in said
     assert f"Kuiper error {method.tests['kuiper'].statistic:.4f}" in said
+
+
+def test_the_kuiper_error_bounds_what_calibration_can_save(method):
+    kuiper = f"{method.tests['kuiper'].statistic:.4f}"
+    assert f"can save more than {kuiper} per row at any threshold" in saving_sentence(method)
+    assert saving_sentence(dataclasses.replace(method, tests={})) == ""
 
 
 def test_what_cannot_be_estimated_or_is_infinite_is_said(method, texts):

@@ -53,7 +53,9 @@ def in_halves(
     for i, cut in enumerate(cuts):
         # Codes of different columns are different numbers, so that no two columns can be swapped.
         word += row_words(np.asarray(cut.codes + i * 2.0**32, dtype=np.float64)[:, None])
-    order, group = canonical_order([rows.score, rows.weight, word], rows.outcome, rows.group)
+    # Some codes of clusters can have no row, for example those of calibration rows.
+    group = rows.group if rows.group is None else np.unique(rows.group, return_inverse=True)[1]
+    order, group = canonical_order([rows.score, rows.weight, word], rows.outcome, group)
     ordered = replace(rows.rows(order), group=group)
     unit = np.arange(len(rows)) if group is None else group
     n_units = int(unit.max()) + 1

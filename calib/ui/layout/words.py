@@ -80,6 +80,17 @@ def errors_sentence(method: MethodResult) -> str:
     return f"**{method.label}**: {', '.join(parts)}."
 
 
+def saving_sentence(method: MethodResult) -> str:
+    """What the Kuiper error bounds, see docs/definitions.md; "" without a Kuiper test."""
+    if "kuiper" not in method.all_tests:
+        return ""
+    most = number(method.all_tests["kuiper"].statistic)
+    return (
+        f"Here no monotone calibrator can save more than {most} per row at any threshold t "
+        "(false alarm t, miss 1 − t)."
+    )
+
+
 def linked(source: str) -> str:
     """The reference as HTML, with a link for its arXiv or DOI number."""
     parts, end = [], 0

@@ -63,7 +63,8 @@ def opening(analysis: Analysis, chosen: Sequence[str]) -> None:
     first, *others = _shown(analysis, chosen)
     label = "" if first == "uncalibrated" else f"{choices.method_label(first)}: "
     st.markdown(f"## {plain(label + _finding(analysis, first))}")
-    lines = [words.errors_sentence(analysis.methods[first])]
+    result = analysis.methods[first]
+    lines = [f"{words.errors_sentence(result)} {words.saving_sentence(result)}".rstrip()]
     lines += [
         f"{words.errors_sentence(analysis.methods[key])} {plain(_finding(analysis, key))}"
         for key in others

@@ -34,6 +34,8 @@ INTERVALS = """
 - **ECE, MCE, KS error**: chance can only increase them. The lower bound subtracts what chance alone
   gives, and is above 0 only if calibrated scores would rarely have such an error. The upper bound
   comes from resamples.
+- **Variational error**: normal, with 1 + 2/π times the variance of independent rows, because the
+  folds share the signs of their calibrators.
 - **CORP line**: resamples, with Wilson's interval where a block has fewer than five rows of one
   outcome. **Smooth line**: normal on the log-odds scale, widened for the bias of smoothing.
 - **Verdict**: five tests: KS, Kuiper, Spiegelhalter, Hosmer-Lemeshow, and slope and intercept. For

@@ -45,6 +45,7 @@ from calib.curves.rate import RateCurve, RateKind, corp_curve, smooth_curve
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.curves.sensitivity import Sensitivity, ece_sensitivity
 from calib.data.views import BinaryView
+from calib.metrics import VariationalEstimate, variational_estimate
 from calib.metrics.by_class import Classwise
 from calib.numerics.arrays import IntArray
 from calib.ui.session.choices import CAPACITY, COST_FN, COST_FP, N_RANGES, UNIT, Chosen
@@ -226,6 +227,16 @@ def bins_tested(session: Session, analysis: LiveAnalysis, method: str) -> BinTes
 
 def _bins_tested(held_out: CrossFitted, method: str, curve: ReliabilityCurve) -> BinTests:
     return bin_tests(held_out.cells[method], curve, held_out.clusters(method))
+
+
+def variational(session: Session, analysis: LiveAnalysis, method: str) -> VariationalEstimate:
+    """The calibration error of a method without bias, with its two parts."""
+    held_out, at = analysis.held_out, session.settings.confidence_level
+    return session.memo(_variational, held_out, method, at)
+
+
+def _variational(held_out: CrossFitted, method: str, at: float) -> VariationalEstimate:
+    return variational_estimate(held_out.view(method), confidence_level=at)
 
 
 def rows_of_bin(

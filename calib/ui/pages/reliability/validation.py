@@ -8,7 +8,8 @@ import streamlit as st
 
 from calib.analysis import Analysis, MethodResult
 from calib.curves.bin_tests import BinTests
-from calib.text import count, level, noise_floor, number, p_value, percent, score_percents
+from calib.metrics import VariationalEstimate
+from calib.text import count, interval, level, noise_floor, number, p_value, percent, score_percents
 from calib.ui.layout import words
 from calib.ui.layout.tables import Line, lines_table
 from calib.ui.session import choices, results, state
@@ -27,6 +28,12 @@ TOTAL_HEAD: Sequence[tuple[str, str]] = (
         "discrimination: 0 is calibrated.",
     ),
     ("ECE (expected calibration error)", "Mean gap of the bins in use. 0 is calibrated."),
+    (
+        "Error without bias",
+        "Variational error: a cross-fitted calibrator says which scores are too low or too high. "
+        "On average 0 if calibrated, so it can be negative. Scores too far from 50% are "
+        "overconfident (over), scores too near to it underconfident (under).",
+    ),
 )
 BIN_HEAD: Sequence[tuple[str, str]] = (
     ("Scores", "A bin includes its upper end."),
@@ -48,7 +55,10 @@ def show(session: Session, model: state.Model, shown: Sequence[str]) -> None:
     analysis = model.analysis
     tests = {key: results.bins_tested(session, analysis, key) for key in analysis.methods}
     st.markdown("### Observed and expected positives of all rows")
-    lines = [_total_line(analysis, one, tests[key]) for key, one in analysis.methods.items()]
+    lines = [
+        _total_line(analysis, one, tests[key], results.variational(session, analysis, key))
+        for key, one in analysis.methods.items()
+    ]
     lines_table("in_total", "All methods", TOTAL_HEAD, lines)
     st.markdown("### Observed and expected positives by bin")
     places = st.tabs([choices.method_label(key) for key in shown])
@@ -57,7 +67,9 @@ def show(session: Session, model: state.Model, shown: Sequence[str]) -> None:
             _bins(analysis.methods[key], tests[key])
 
 
-def _total_line(analysis: Analysis, method: MethodResult, tests: BinTests) -> Line:
+def _total_line(
+    analysis: Analysis, method: MethodResult, tests: BinTests, variational: VariationalEstimate
+) -> Line:
     ece = f"ece_{analysis.settings.strategy}"
     metrics, grouped = method.metrics, method.all_tests.get("hosmer_lemeshow")
     observed, expected = count(tests.positive[-1]), number(tests.expected[-1], 1)
@@ -75,6 +87,12 @@ def _total_line(analysis: Analysis, method: MethodResult, tests: BinTests) -> Li
             f"{noise_floor(metrics['ks_error'])}, {p_value(method.ks.p_value)}",
         ),
         (number(metrics[ece].value), noise_floor(metrics[ece])),
+        (
+            number(variational.error.value),
+            interval(variational.error, 3),
+            f"over {number(variational.overconfident.value, 3)}, "
+            f"under {number(variational.underconfident.value, 3)}",
+        ),
     ]
     return Line(
         [tuple(filter(None, cell)) for cell in cells],
