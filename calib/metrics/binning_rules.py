@@ -394,6 +394,11 @@ class Code:
     n_bins: int | None  # It is None if the rule finds it.
     norms: tuple[str, ...]
     source: str
+    sets_bins: bool = True  # Whether its caller can set another number of bins.
+
+    def gives(self, n_bins: int, norm: str) -> bool:
+        """Whether it computes an error of this norm with this number of bins."""
+        return norm in self.norms and (self.sets_bins or n_bins == self.n_bins)
 
 
 _OUTLIER_EXPOSURE = "github.com/hendrycks/outlier-exposure utils/calibration_tools.py"
@@ -442,7 +447,7 @@ CODES = (
         ("l1",),
         "github.com/gpleiss/temperature_scaling _ECELoss",
     ),
-    Code("HELM ece_10_bin", ("middles",), 10, ("l1",), "crfm-helm 0.5, basic_metrics"),
+    Code("HELM ece_10_bin", ("middles",), 10, ("l1",), "crfm-helm 0.5, basic_metrics", False),
     Code(
         "verified_calibration",
         ("middles",),

@@ -85,6 +85,8 @@ class Match:
         What this project gives for the same quantity, with the bins of the settings.
     differences : tuple of str
         What the convention does differently. Empty if it is that of this project.
+    equal : tuple of str
+        Other conventions that give the same value on these rows.
     remark : str
         Mistakes of the code, and what its value depends on, in sentences; often empty.
     rank : int
@@ -98,12 +100,13 @@ class Match:
     value: float
     ours: float
     differences: tuple[str, ...] = ()
+    equal: tuple[str, ...] = ()
     remark: str = ""
     rank: int = 0
     conventions: tuple[Convention, ...] = ()
 
     def frame(self) -> pd.DataFrame:
-        """One row: description, codes, value, ours, differences, remark."""
+        """One row: description, codes, value, ours, differences, equal, remark."""
         return frame_of([self])
 
 
@@ -116,6 +119,7 @@ def frame_of(matches: Sequence[Match]) -> pd.DataFrame:
             "value": np.array([match.value for match in matches], dtype=np.float64),
             "ours": np.array([match.ours for match in matches], dtype=np.float64),
             "differences": ["; ".join(match.differences) for match in matches],
+            "equal": ["; ".join(match.equal) for match in matches],
             "remark": [match.remark for match in matches],
         }
     )
@@ -180,7 +184,7 @@ class Conventions(Sequence[Match]):
         return text
 
     def frame(self) -> pd.DataFrame:
-        """One row per match: description, codes, value, ours, differences, remark."""
+        """One row per match: description, codes, value, ours, differences, equal, remark."""
         return frame_of(self.matches)
 
 
@@ -242,7 +246,9 @@ class Hit:
     def codes(self) -> tuple[Code, ...]:
         """The published codes that compute it."""
         keys = {rule.key for rule in self.rules} if self.problem.has_codes else set()
-        return tuple(code for code in CODES if keys & set(code.rules) and self.norm in code.norms)
+        return tuple(
+            code for code in CODES if keys & set(code.rules) and code.gives(self.n_bins, self.norm)
+        )
 
     @property
     def has_own_rule(self) -> bool:
@@ -293,6 +299,12 @@ def _hits(members: Sequence[tuple[float, int, Tried]], norm: str) -> Iterator[Hi
         yield Hit(problem, n_bins, norm, members[0][0], tuple(sorted(rules, key=order.index)))
 
 
+def _is_variant(label: str, labels: Sequence[str]) -> bool:
+    """Whether the label names another precision of a code that is listed anyway."""
+    name, variant, _ = label.partition(" (")
+    return bool(variant) and name in labels
+
+
 def _whose(words: str) -> str:
     return words if words.startswith("averaged") else f"of the {words}"
 
@@ -334,45 +346,48 @@ class Describer:
         """The match of binned errors that agree. The most common one describes it."""
         ranks = [self._rank(hit) for hit in group]
         hit, ours = group[ranks.index(min(ranks))], self.ours
-        edges = self._edges(hit)
-        bins = bins_words(hit.rules[0], hit.n_bins)
+        edges, bins = self._edges(hit), bins_words(hit.rules[0], hit.n_bins)
         differences = {
             f"{hit.problem.words} instead of {ours.words}": hit.problem.words != ours.words,
             f"{bins} instead of {ours.bins}": bins != ours.bins,
             edges: bool(edges) and not hit.has_own_rule,
             hit.problem.treatment: bool(hit.problem.treatment),
         }
-        name = f"{NORM_NAMES[hit.norm]} {self._whose(group, hit)} with {bins}"
-        name += self._other_numbers(group, hit)
+        thumbs = self.thumbs.get(hit.n_bins, ()) if hit.rules[0].sets_bins else ()
+        name = f"{NORM_NAMES[hit.norm]} {_whose(hit.problem.words)} with {bins}"
+        name += f" ({joined(thumbs)})" if thumbs else ""
+        labels = [code.label for code in hit.codes]
         return Match(
             ", ".join(filter(None, [name, edges, hit.problem.treatment])),
-            tuple(code.label for code in hit.codes),
+            tuple(label for label in labels if not _is_variant(label, labels)),
             hit.value,
             ours.errors[hit.norm],
             tuple(text for text, differs in differences.items() if differs),
+            tuple(self._equal(group, hit)),
             self._remark(hit),
             min(ranks),
             tuple(one for other in group for one in other.conventions),
         )
 
-    def _whose(self, group: Sequence[Hit], hit: Hit) -> str:
-        """The scores that are binned, and others that give the same with as many bins."""
-        same = [other.problem.words for other in group if other.n_bins == hit.n_bins]
-        words = dict.fromkeys([hit.problem.words, *same])
-        return " or ".join(map(_whose, words))
-
-    def _other_numbers(self, group: Sequence[Hit], hit: Hit) -> str:
-        """Rules of thumb for the number of bins, and other numbers that give the same."""
-        if not hit.rules[0].sets_bins:
-            return ""
+    def _equal(self, group: Sequence[Hit], hit: Hit) -> Iterator[str]:
+        """What else gives this value: other edges, numbers of bins, and scores."""
+        if (rules := len({rule.edges for rule in hit.rules}) - 1) and self._matters(hit):
+            yield plural(rules, "other rule") + " for the edges"
         same = {other.n_bins for other in group if other.problem is hit.problem}
-        others = sorted(same - {hit.n_bins})
-        also = [f"or {_numbers(others)}"] if others else []
-        notes = [*self.thumbs.get(hit.n_bins, ()), *also]
-        return f" ({', '.join(notes)})" if notes else ""
+        if others := sorted(same - {hit.n_bins}):
+            yield f"{_numbers(others)} {'bin' if others == [1] else 'bins'}"
+        words = dict.fromkeys(other.problem.words for other in group if other.n_bins == hit.n_bins)
+        yield from (_whose(one) for one in words if one != hit.problem.words)
 
     def _edges(self, hit: Hit) -> str:
         """What happens on the edges and with ties, where it matters on these rows."""
+        if not self._matters(hit):
+            return ""
+        ties = {rule.sort: TIES[rule.sort] for rule in hit.rules if hit.splits_ties}
+        return ", ".join(filter(None, [hit.rules[0].edges, *ties.values()]))
+
+    def _matters(self, hit: Hit) -> bool:
+        """Whether other rules with as many bins of this kind give another value."""
         peers = [
             one
             for one in self.tried
@@ -381,12 +396,7 @@ class Describer:
             and one.rule not in hit.rules
         ]
         norm = NORMS.index(hit.norm)
-        if not any(np.isfinite(one.errors[one.numbers.index(hit.n_bins), norm]) for one in peers):
-            return ""
-        words = list(dict.fromkeys(rule.edges for rule in hit.rules))
-        more = f" or {plural(len(words) - 1, 'other rule')}" if len(words) > 1 else ""
-        ties = {rule.sort: TIES[rule.sort] for rule in hit.rules if hit.splits_ties}
-        return ", ".join(filter(None, [f"{words[0]}{more}", *ties.values()]))
+        return any(np.isfinite(one.errors[one.numbers.index(hit.n_bins), norm]) for one in peers)
 
     def _rank(self, hit: Hit) -> int:
         rank = hit.problem.penalty

@@ -35,7 +35,7 @@ from calib.text import (
     signed,
     significant,
 )
-from calib.ui.controls import use_calibrator, widgets
+from calib.ui.controls import reproduce_number, use_calibrator, widgets
 from calib.ui.layout import charts, frame, words
 from calib.ui.layout.tables import (
     CHANCE_LEVEL,
@@ -137,6 +137,7 @@ def body(session: Session, model: state.Model) -> None:
     table(session, model, "metrics", chosen_columns(analysis, shown, columns))
     if len(analysis.methods) > 1:
         changes_and_panels(analysis)
+    reproduce_number.show(session, model)
 
 
 def differences_from_best(session: Session, analysis: LiveAnalysis) -> Mapping[str, Estimate]:

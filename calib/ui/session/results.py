@@ -17,6 +17,7 @@ from calib.analysis.periods import (
     period_table,
 )
 from calib.analysis.periods.table import timed_rows
+from calib.analysis.reproduction import Conventions, conventions_of
 from calib.analysis.slices import (
     SliceCalibration,
     SlicedRows,
@@ -281,6 +282,14 @@ def _rate_curve(
 def sensitivity(held_out: CrossFitted, method: str, level: float) -> Sensitivity:
     cells, replicates = held_out.cells[method], held_out.replicates[method]
     return ece_sensitivity(cells, replicates, confidence_level=level)
+
+
+def reproduced(session: Session, analysis: LiveAnalysis, method: str, text: str) -> Conventions:
+    """The conventions that give a number on the held-out scores of a method."""
+    # The same conventions are tried with any other settings than these.
+    settings = analysis.settings
+    shown = Settings(view=settings.view, strategy=settings.strategy, n_bins=settings.n_bins)
+    return session.memo.heavy(conventions_of, analysis.held_out, method, shown, text)
 
 
 def class_curves(

@@ -40,6 +40,7 @@ OWN_VALUES = {
     "capacity": st.sampled_from([None, 0.05, 1.0]),
     "count_from": st.sampled_from([0.5, 0.0, 0.25]),
     "count_to": st.sampled_from([1.0, 0.75]),
+    "reproduced": st.sampled_from(["", "0.174", "17.40%", "1e-3"]),
     "models": st.lists(st.text(min_size=1), max_size=3, unique=True).map(tuple),
 }
 # A bin and what is shown of it are left out of an address together.
@@ -114,6 +115,8 @@ def test_a_refusal_says_the_reason_and_the_value():
         ({"of": "magic"}, "platt"),
         ({"axis": "log"}, "linear, logit"),
         ({"knots": "yes"}, "0, 1"),
+        ({"num": "0,174"}, "a number such as 0.174"),
+        ({"num": "![x](http://x)"}, "a number such as 0.174"),
         ({"after": "magic"}, "platt"),
         ({"ranges": "1"}, "between 2 and 20"),
         ({"pick": "1.x"}, "whole number"),

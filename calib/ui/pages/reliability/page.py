@@ -15,7 +15,7 @@ from calib.figures.explorer import automatic_axis
 from calib.figures.reliability import reliability_chart
 from calib.figures.sensitivity import sensitivity_chart
 from calib.figures.words import undrawn, without_band
-from calib.ui.controls import use_calibrator, widgets
+from calib.ui.controls import reproduce_number, use_calibrator, widgets
 from calib.ui.layout import charts, frame
 from calib.ui.pages.reliability import (
     answer,
@@ -90,6 +90,7 @@ def body(chosen: DiagramChoices, model: state.Model) -> None:
     bin_view.show(session, model, shown)
     validation.show(session, model, shown)
     sensitivity(session, model, shown[0])
+    reproduce_number.show(session, model)
     reading(chosen, model, shown)
 
 

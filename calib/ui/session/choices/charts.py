@@ -7,9 +7,10 @@ from urllib.parse import quote, unquote
 
 import streamlit as st
 
+from calib.analysis.reproduction import TypedNumber
 from calib.curves.rate import RateKind
 from calib.figures.axes import AxisKind
-from calib.text import significant, span
+from calib.text import plain, significant, span
 from calib.ui.session.choices.analysis import BINNED, METHOD, SEGMENTED, method_label
 from calib.ui.session.choices.choice import (
     Choice,
@@ -188,6 +189,27 @@ HIDDEN = Choice[tuple[str, ...]](
     chip=lambda parts: f"Without {' and '.join(parts)}",
     acts_on=on("Reliability"),
     widget=PILLS,  # The explorer has boxes instead.
+)
+
+
+def _typed_number(text: str) -> str:
+    try:
+        return TypedNumber.read(text).text
+    except ValueError:
+        raise ValueError("it must be a number such as 0.174 or 17.4%") from None
+
+
+REPRODUCED = Choice[str](
+    key="reproduced",
+    link="num",
+    default="",
+    values=Values(_typed_number),
+    label="Number from a paper or another tool",
+    help="Its digits decide which values count as equal. Numbers above 1 are read as per cent.",
+    chip=lambda text: f"Reproduce {plain(text)}",
+    acts_on=on("Reliability", "Compare"),
+    widget=st.text_input,
+    taken=lambda text: text.strip(),
 )
 
 AUTO_BINS = Choice[bool](

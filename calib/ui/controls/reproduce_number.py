@@ -1,0 +1,76 @@
+"""Reproduce a number: the conventions that give what a paper or another tool printed."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib.analysis.reproduction import Conventions, Match, TypedNumber
+from calib.text import plain, plural
+from calib.ui.controls.widgets import control
+from calib.ui.layout.tables import Line, lines_table
+from calib.ui.session import choices, results, state
+from calib.ui.session.session import Session
+
+MAX_LINES = 8  # The CSV file of the table has all matches.
+NOT_A_NUMBER = "This is not a number of at least 0 with a decimal point, such as 0.174 or 17.4%."
+ABOUT = "Conventions that give the number"
+ABBREVIATIONS = "RMSCE: root mean square of the gaps. MCE: largest gap."
+
+
+def show(session: Session, model: state.Model) -> None:
+    """Draw the field, and what gives the number once there is one."""
+    text = session[choices.REPRODUCED]
+    place = st.expander(
+        "Reproduce a number", expanded=bool(text), key=state.key("reproduce_a_number")
+    )
+    with place:
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+            control(session, choices.REPRODUCED, placeholder="0.174", max_chars=30, width=260)
+            method = st.selectbox(
+                "Scores of",
+                list(model.analysis.methods),
+                format_func=choices.method_label,
+                key=state.key("reproduced_of"),
+                width=260,
+            )
+        if text:
+            _answer(session, model, method, text)
+
+
+def _answer(session: Session, model: state.Model, method: str, text: str) -> None:
+    try:
+        TypedNumber.read(text)
+    except ValueError:
+        st.caption(f":material/info: {NOT_A_NUMBER}")
+        return
+    result = results.reproduced(session, model.analysis, method, text)
+    st.markdown(plain(result.sentence))
+    for remark in result.remarks:
+        st.caption(f":material/info: {plain(remark)}")
+    _table(result)
+
+
+def _table(result: Conventions) -> None:
+    listed = result.matches or result.nearest
+    head = [
+        ("Convention" if result.matches else "Nearest conventions", ""),
+        ("Value", ""),
+        ("Ours", f"The same quantity with {result.own_bins}."),
+    ]
+    lines = [_line(result, match) for match in listed[:MAX_LINES]]
+    lines_table(f"lines_{len(lines)}_reproduced", ABOUT, head, lines, exact=result.frame())
+    more = len(listed) - MAX_LINES
+    rest = f"{plural(more, 'more line')} in the CSV file; more digits leave fewer. "
+    st.caption(f"{rest if more > 0 else ''}Ours: {result.own_bins}. {ABBREVIATIONS}")
+
+
+def _line(result: Conventions, match: Match) -> Line:
+    small = [
+        f"As in {'; '.join(match.codes)}" if match.codes else "",
+        f"Unlike ours: {'; '.join(match.differences)}" if match.differences else "",
+        f"Equal here: {'; '.join(match.equal)}" if match.equal else "",
+        match.remark,
+    ]
+    written = result.typed.written
+    first = (match.description, *filter(None, small))
+    return Line([first, (written(match.value),), (written(match.ours),)])
