@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 from calib.figures import CHARTS, Chart
 from calib.figures.before_after import before_after_chart
+from calib.figures.certified_error import certified_error_chart
 from calib.figures.checkpoints import checkpoint_chart
 from calib.figures.cumulative import cumulative_chart
 from calib.figures.cumulative_difference import cumulative_difference_chart
@@ -33,6 +34,7 @@ from calib.figures.summary import summary_chart
 
 __all__ = [
     "before_after",
+    "certified_error",
     "checkpoints",
     "clipping",
     "compact_logit",
@@ -72,6 +74,7 @@ def _figure(draw: Callable[Arguments, Chart]) -> Callable[Arguments, Figure]:
 
 
 before_after = _figure(before_after_chart)
+certified_error = _figure(certified_error_chart)
 checkpoints = _figure(checkpoint_chart)
 clipping = _figure(clipping_chart)
 compact_logit = _figure(compact_logit_chart)

@@ -1,5 +1,5 @@
 """Decisions."""
 
-from calib.ui.pages import decisions
+from calib.ui.pages.decisions import page
 
-decisions.page()
+page.page()

@@ -1,10 +1,14 @@
 // This file draws the costs and the net benefit of Decisions in two panels of the explorer. A hand
 // moves the threshold, and with it the ratio of the costs. Python joins it to the explorer's files.
 
-const COST_HEIGHT = 340, PANEL_GAP = 32, TWO_PANELS = 720, LABEL_GAP = 16;
+// On a wide page the table stands beside the chart, which has this share of the width.
+const COST_HEIGHT = 340, PANEL_GAP = 32, TWO_PANELS = 720, CHART_SHARE = 0.6, LABEL_GAP = 16;
 // The handle at the top of the threshold line, with two grooves.
 const GRIP = "M-8 -8h16v16h-16zM-2.5 -4v8M2.5 -4v8";
 const SAME_THRESHOLD = "Compare the lines at your threshold only: elsewhere the same threshold means other decisions.";
+const STARTING_COSTS = "1 and 1 are starting values: enter your costs, or drag the line.";
+const DRAG = "Drag the line to try another threshold: the cost of a missed positive changes with it.";
+const COST_TITLE = "Cost per row at other thresholds, if your costs stay";
 const USEFUL = "Useful: not worse than flagging all rows or nobody.";
 const KEY_STEPS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 };
 
@@ -86,7 +90,10 @@ class Decisions {
         this.tell = tell;
         this.edit = 0;
         this.rule = element("p", { class: "rule" }, this.root);
-        const head = element("div", { class: "head" }, this.root);
+        const figures = element("div", { class: "figures" }, this.root);
+        const moves = "Threshold. Arrow keys move it.";
+        const benefit = new ThresholdPanel(figures, "benefit", moves, USEFUL);
+        const head = element("div", { class: "head" }, figures);
         this.table = element("table", {}, head);
         saveButtons(this.root, head, () => ({
             panels: Object.values(this.panels).map(panel => panel.svg),
@@ -95,12 +102,11 @@ class Decisions {
             table: csvOfCurves(this.methods, this.costs),
             name: this.data.file,
         }));
-        const figures = element("div", { class: "figures" }, this.root);
-        const moves = "Threshold. Arrow keys move it.";
-        this.panels = {
-            benefit: new ThresholdPanel(figures, "benefit", moves, USEFUL),
-            cost: new ThresholdPanel(figures, "cost", moves, SAME_THRESHOLD),
-        };
+        // Readers took the cost at other thresholds for an argument against calibration, so it is folded away.
+        const folded = element("details", {}, this.root);
+        element("summary", {}, folded, COST_TITLE);
+        this.panels = { benefit, cost: new ThresholdPanel(folded, "cost", moves, SAME_THRESHOLD) };
+        this.panels.cost.title.remove();
         Object.values(this.panels).forEach(panel => this.followHand(panel));
         this.update(data);
         new ResizeObserver(() => this.root.clientWidth !== this.width && this.paint()).observe(this.root);
@@ -148,7 +154,7 @@ class Decisions {
 
     paint() {
         this.width = this.root.clientWidth || 700;
-        const wide = this.width >= TWO_PANELS, width = wide ? (this.width - PANEL_GAP) / 2 : this.width;
+        const wide = this.width >= TWO_PANELS, width = wide ? CHART_SHARE * (this.width - PANEL_GAP) : this.width;
         const sizes = { width, height: COST_HEIGHT, scale: scaleOf("linear", []), across: "Threshold" };
         this.paintCost(sizes);
         this.paintBenefit(sizes);
@@ -179,7 +185,6 @@ class Decisions {
             Object.assign(method, { lowest, place: [x, y] });
         }
         this.labelLowest(panel);
-        panel.title.textContent = "Cost per row at other thresholds, if your costs stay";
     }
 
     // Two labels stand on the outer sides of their dots. Near a side of the panel, they are one.
@@ -215,7 +220,8 @@ class Decisions {
     }
 
     paintTable() {
-        this.rule.textContent = `${this.sentence} Drag the line to try another threshold: the cost of a missed positive changes with it.`;
+        const starting = this.costs.miss === 1 && this.costs.alarm === 1;
+        this.rule.textContent = `${this.sentence} ${starting ? STARTING_COSTS : DRAG}`;
         const { rows } = this.data, share = x => rowsIn(rows, x);
         const heads = [`Of ${whole(rows)} rows`, "Flagged", "Missed positives", "False alarms", "Cost"];
         this.head.replaceChildren(...heads.map(text => element("th", { scope: "col" }, null, text)));

@@ -100,7 +100,7 @@ def test_the_browser_rounds_halves_like_python(page: Page):
 def test_a_hand_on_the_threshold_moves_costs_and_numbers_without_the_server(page: Page):
     page.set_viewport_size({"width": 1440, "height": 900})
     visit(page, "/decisions")
-    panel, rule = page.locator(".decisions svg.cost"), page.locator(".decisions .rule")
+    panel, rule = page.locator(".decisions svg.benefit"), page.locator(".decisions .rule")
     equal = "The threshold of 50% follows from your costs: a missed positive costs as much as a"
     expect(rule).to_contain_text(equal)
     missed = page.locator(".decisions tbody tr").first.locator("td").nth(1)
@@ -147,7 +147,7 @@ def test_the_last_of_many_fast_clicks_wins_and_the_page_does_not_scroll(page: Pa
     # Equal costs have a threshold of 50% again, in the answer as in the chart.
     expect(page.locator(".answer h2")).to_contain_text("At 50%, calibration")
     expect(page.locator(".decisions .rule")).to_contain_text("threshold of 50% follows")
-    panel, now = page.locator(".decisions svg.cost"), page.locator(".decisions .rule")
+    panel, now = page.locator(".decisions svg.benefit"), page.locator(".decisions .rule")
     panel.evaluate("panel => panel.focus({preventScroll: true})")
     for step in range(200):
         page.keyboard.press("ArrowRight" if step % 3 else "ArrowLeft")

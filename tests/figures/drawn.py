@@ -9,6 +9,7 @@ import numpy as np
 
 from calib.analysis import Analysis, analyze
 from calib.analysis.decisions import Costs, cost_curves, decide, net_benefit
+from calib.analysis.decisions.certificate import certify_rows
 from calib.analysis.model_comparison import ModelComparison, ModelScores
 from calib.analysis.periods import PeriodTable, cut_periods, period_table
 from calib.analysis.slices import SliceGaps, Slicing, slice_gaps
@@ -22,6 +23,7 @@ from calib.curves.sensitivity import ece_sensitivity
 from calib.data.predictions import Predictions
 from calib.figures import CHARTS, Chart
 from calib.figures.before_after import before_after_chart, before_after_panel, class_panel
+from calib.figures.certified_error import certified_error_chart
 from calib.figures.checkpoints import checkpoint_chart
 from calib.figures.cumulative import cumulative_chart
 from calib.figures.cumulative_difference import cumulative_difference_chart
@@ -77,6 +79,11 @@ def periods(analysis: Analysis, first: str = "2019") -> dict[str, PeriodTable]:
 def cost(analysis: Analysis, costs: Costs = COSTS) -> Chart:
     held_out = analysis.held_out
     return cost_chart(cost_curves(held_out, costs), decide(held_out, costs), METHODS)
+
+
+def certified(analysis: Analysis, sides: str = "above", max_error: float = 0.4) -> Chart:
+    rows = analysis.held_out.view("uncalibrated")
+    return certified_error_chart(certify_rows(rows, max_error, 0.9, sides=sides))
 
 
 def benefit(analysis: Analysis) -> Chart:
@@ -187,6 +194,7 @@ SAMPLES: dict[str, tuple[Callable[[Analysis], Chart], ...]] = {
     "overlay_chart": (lambda a: overlay_chart(curves(a)),),
     "period_chart": (lambda a: period_chart(periods(a)),),
     "cost_chart": (cost,),
+    "certified_error_chart": (certified, lambda a: certified(a, "both", 0.1)),
     "net_benefit_chart": (benefit,),
 }
 BUILDERS = {

@@ -154,7 +154,7 @@ def test_below_it_stand_the_finding_the_largest_gap_and_the_next_step():
     worst = np.abs(analysis.uncalibrated.reliability.gap).max()
     said_first = f"**Uncalibrated**: {plain(analysis.verdict.finding)}"
     assert finding(app) == f"{said_first} Largest gap: {100 * worst:.1f} points."
-    assert button(app, "use").label == "Get Logistic"
+    assert button(app, "use").label == "Get Logistic as code"
     button(app, "use").click().run()
     assert app.selectbox(key="use_method").value == "logistic"
     # The largest of 15 gaps of calibrated scores is one of chance.

@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import calib
-from calib.ui.pages.decisions import take_cost
+from calib.ui.pages.decisions.page import take_cost
 from calib.ui.session import choices
 from tests.copied_tables import copied_tables, drawn_tables
 from tests.pages.test_pages import metric_tables

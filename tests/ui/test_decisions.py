@@ -7,7 +7,7 @@ import pytest
 from calib.analysis.decisions import Costs, Decision, DecisionTable, ExpectedCounts
 from calib.numerics.estimate import Estimate
 from calib.text import between, signed
-from calib.ui.pages.decisions import (
+from calib.ui.pages.decisions.page import (
     cost_sentence,
     counts_sentence,
     flagged_sentence,

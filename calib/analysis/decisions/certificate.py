@@ -67,6 +67,22 @@ class CertifiedSide(Locked):
     curve_errors: IntArray
     curve_bound: FloatArray
 
+    @property
+    def bound(self) -> float:
+        """Upper confidence bound of the error rate of the decided rows; NaN without a threshold."""
+        at = np.flatnonzero(self.curve_rows == self.n_rows)
+        return float(self.curve_bound[at[0]]) if len(at) else float("nan")
+
+    @property
+    def why_not(self) -> str:
+        """Why the first test failed, without a full stop; "" with a threshold or too few rows."""
+        if self.threshold is not None or not self.first_rows:
+            return ""
+        rows = f"of the {count(self.first_rows)} rows with the {EXTREMES[self.side]} scores"
+        were = "is an error" if self.first_errors == 1 else "are errors"
+        most = count(self.most_errors)
+        return f"{rows} {count(self.first_errors)} {were}, and at most {most} may be"
+
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Certificate:
@@ -100,6 +116,11 @@ class Certificate:
     def sides(self) -> tuple[CertifiedSide, ...]:
         """The sides that were tested."""
         return (self.above,) if self.below is None else (self.above, self.below)
+
+    @property
+    def level_of_sides(self) -> float:
+        """Confidence level of each side; two share what remains to 1."""
+        return 1.0 - (1.0 - self.confidence) / len(self.sides)
 
     @property
     def threshold(self) -> float | None:
@@ -148,13 +169,9 @@ class Certificate:
             are = "is" if self.n_rows == 1 else "are"
             needed = plural(self.rows_needed, "row")
             return f"{needed} without an error are needed; there {are} {count(self.n_rows)}."
-        reasons = [
-            f"of the {count(side.first_rows)} rows with the {EXTREMES[side.side]} scores "
-            f"{count(side.first_errors)} are errors, and at most {count(side.most_errors)} may be"
-            for side in self.sides
-        ]
+        reasons = "; ".join(side.why_not for side in self.sides)
         limit = f"{_rate(self.max_error)} errors with {level(self.confidence)} confidence"
-        return f"No threshold is certified for at most {limit}: {'; '.join(reasons)}."
+        return f"No threshold is certified for at most {limit}: {reasons}."
 
     def frame(self) -> pd.DataFrame:
         """The curve of each side: one row per threshold, at most about 400, the strictest first.

@@ -45,13 +45,16 @@ def button(session: Session, model: state.Model) -> None:
         _dialog(session, model)
 
 
-def advised_button(session: Session, model: state.Model) -> None:
-    """The button of the recommended calibrator, if there is one, which opens the same dialog."""
+def advised_button(session: Session, model: state.Model, *, helps: bool = True) -> None:
+    """The button of the recommended calibrator, if there is one, which opens the same dialog.
+
+    Its colour stands out if the calibrator helps with what the page is about.
+    """
     method = model.analysis.recommendation.method
     if method not in fitted(model.analysis):
         return
-    label = f"Get {model.analysis.methods[method].label}"
-    if st.button(label, key=state.key("use"), type="primary"):
+    label = f"Get {model.analysis.methods[method].label} as code"
+    if st.button(label, key=state.key("use"), type="primary" if helps else "secondary"):
         show(session, model, method)
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
+from calib.text import level as level_words
 from calib.text import percent, score_percent
-from calib.ui.session.choices.choice import Choice, number, on
+from calib.ui.session.choices.analysis import LEVELS, SEGMENTED
+from calib.ui.session.choices.choice import Choice, level, number, on, one_of
 
 DECIDING = ("Slices", "Decisions", "Reports")
 FIRST_CAPACITY = 0.1
+SIDE_NAMES = {"both": "Accept and reject", "above": "Accept only"}
 COST = partial(st.number_input, step=1.0, format="%.6g")
 
 
@@ -62,3 +66,43 @@ def _count(end: str, default: float) -> Choice[float]:
 
 COUNT_FROM = _count("from", 0.5)
 COUNT_TO = _count("to", 1.0)
+
+
+MAX_ERROR = Choice[float](
+    key="max_error",
+    link="err",
+    default=0.05,
+    values=number(1e-4, 0.5, offered=(0.01, 50.0)),
+    label="Highest error, in %",
+    help="Of the rows that are decided without a look, at most this share may be wrong.",
+    chip=lambda share: f"At most {percent(share)} errors",
+    acts_on=on("Decisions"),
+    widget=COST,
+    shown=lambda share: 100.0 * share,
+    taken=lambda share: share / 100.0,
+)
+
+CERTAINTY = Choice[float](
+    key="certainty",
+    link="sure",
+    default=0.95,
+    values=level(*LEVELS),
+    label="Confidence",
+    help="Probability that the certificate is right. Two sides share what remains to 100%.",
+    chip=lambda share: f"Certified with {level_words(share)}",
+    acts_on=on("Decisions"),
+    widget=st.selectbox,
+)
+
+SIDES = Choice[Any](
+    key="sides",
+    link="sides",
+    default="",  # Without a choice the view decides: confidences are accepted, not rejected.
+    values=one_of("both", "above", name=SIDE_NAMES.__getitem__),
+    label="Without a look",
+    help="Both: rows above one threshold are accepted, and rows below another are rejected. Above: "
+    "rows are accepted only.",
+    chip=lambda sides: f"Decided: {SIDE_NAMES[sides].lower()}",
+    acts_on=on("Decisions"),
+    widget=SEGMENTED,
+)

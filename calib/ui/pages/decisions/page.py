@@ -41,6 +41,7 @@ from calib.ui.controls import use_calibrator, widgets
 from calib.ui.controls.widgets import ask, control, take_answer
 from calib.ui.layout import charts, frame
 from calib.ui.layout.tables import Line, lines_table
+from calib.ui.pages.decisions import certified
 from calib.ui.session import choices, results, state
 from calib.ui.session.choices import method_label
 from calib.ui.session.results import costs
@@ -50,7 +51,7 @@ LIVE_KEY = "live_decisions"
 BY_COSTS, BY_CAPACITY = "Costs", "Capacity"
 # By the rule that decides: each explains what its chart draws.
 DOTS = {
-    "costs": "Costs chosen in hindsight (dots) are optimistic and do not rank methods.",
+    "costs": "Dots of the cost chart, chosen in hindsight, are optimistic and do not rank methods.",
     "capacity": "Dots: as many rows are flagged as the capacity allows. Costs do not rank methods.",
 }
 CHARTS_READING = (
@@ -91,7 +92,9 @@ def page() -> None:
     with below:
         shown = widgets.after_control(session, models[0].analysis)
         if len(models) == 1:
-            use_calibrator.advised_button(session, models[0])
+            # A button that stands out would advise to calibrate for decisions that stay the same.
+            helps = changes_decisions(results.decisions(session, models[0].analysis), shown)
+            use_calibrator.advised_button(session, models[0], helps=helps)
     frame.show(session, models, partial(body, session, place, costs, shown))
 
 
@@ -132,6 +135,7 @@ def body(
         if worse:
             st.caption(plain(" ".join(useful_sentence(benefit, key) for key in worse)))
 
+    certified.section(session, model)
     st.markdown("### Decisions by method")
     table(decided, weighted=analysis.data.weighted)
     st.markdown("### Expected and observed positives")
@@ -264,11 +268,18 @@ def headline(decided: DecisionTable, shown: Sequence[str], *, weighted: bool) ->
         at = f"If the highest {share}% are flagged"
     if len(shown) < 2:
         return f"{at}, {flagged_sentence(decided, shown, weighted=weighted)}"
-    change = decided.methods[shown[1]].change
-    if change.low <= 0.0 <= change.high:
+    if not changes_decisions(decided, shown):
         return f"{at}, calibration does not change your decisions significantly."
-    better = "better" if change.high < 0.0 else "worse"
+    better = "better" if decided.methods[shown[1]].change.high < 0.0 else "worse"
     return f"{at}, calibration makes your decisions significantly {better}."
+
+
+def changes_decisions(decided: DecisionTable, shown: Sequence[str]) -> bool:
+    """Whether the calibrator changes the cost of the decisions significantly."""
+    if len(shown) < 2:
+        return False
+    change = decided.methods[shown[1]].change
+    return not change.low <= 0.0 <= change.high
 
 
 def flagged_sentence(decided: DecisionTable, shown: Sequence[str], *, weighted: bool) -> str:
@@ -377,9 +388,8 @@ def helps_counts_alone(
     """Whether calibration corrects the expected counts, and does not change the decisions."""
     if len(shown) < 2 or not counts.rows:
         return False
-    change = decided.methods[shown[1]].change
     before, after = (_judged(counts.excess[key]) for key in shown[:2])
-    return change.low <= 0.0 <= change.high and before != "" == after
+    return not changes_decisions(decided, shown) and before != "" == after
 
 
 def _positives(expected: float) -> str:
