@@ -1,6 +1,7 @@
 """Which convention gives a number: what is recognised, and what is said of it."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import calib
 from calib.analysis.reproduction import Convention, TypedNumber, conventions_of
 from calib.analysis.reproduction.candidates import rules_of_thumb
 from calib.data.views import BinaryView
-from calib.metrics.binning_rules import SortedScores
+from calib.metrics.binning_rules import CODES, SortedScores
 from tests.metrics import row_conventions
 
 
@@ -246,6 +247,26 @@ def test_clipped_scores():
     treatment = "scores clipped to [0.01, 0.99]"
     assert Convention("positive class", treatment, "right", 11, "l1") in conventions_in(matches)
     assert any(one.description.endswith(treatment) for one in matches)
+
+
+def test_the_documentation_lists_every_code():
+    text = (Path(__file__).parents[1] / "docs" / "conventions.md").read_text(encoding="utf-8")
+    assert [code.label for code in CODES if code.label not in text] == []
+
+
+@pytest.mark.parametrize("n", [12, 33])
+def test_debiased_errors_of_both_classes(n):
+    predictions = drawn(steps=40)
+    score, outcome = predictions.scores, predictions.outcome == 1
+    error = np.mean(
+        [
+            row_conventions.error(s, y, row_conventions.left(s, n), "debiased")
+            for s, y in ((1 - score, ~outcome), (score, outcome))
+        ]
+    )
+    matches = calib.conventions(predictions, f"{error:.6f}")
+    scores = "averaged over both classes"
+    assert Convention(scores, "", "left", n, "debiased") in conventions_in(matches)
 
 
 def test_rules_of_thumb_are_those_of_numpy():

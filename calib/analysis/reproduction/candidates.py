@@ -57,6 +57,11 @@ class Problem:
     penalty: int = 0
     has_codes: bool = True
 
+    @property
+    def is_weighted(self) -> bool:
+        """Whether rows count by their weights."""
+        return any(part.cells.weight is not part.cells.rows for part in self.parts)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tried:
@@ -75,8 +80,8 @@ class Tried:
         if rule.kind in ("range", "quantile"):
             # One bin is the same for every rule.
             errors[np.array(numbers) == 1] = np.nan
-        if not problem.has_codes:
-            # The formula is for rows without weights, and is not used with clipped scores.
+        if problem.is_weighted:
+            # The formula is for rows without weights.
             errors[:, NORMS.index("debiased")] = np.nan
         return cls(problem, rule, numbers, errors)
 
