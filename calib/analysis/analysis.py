@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from calib.analysis.miscalibration import ViewWords, view_words
 from calib.analysis.recommendation import Recommendation
 from calib.analysis.verdict import Verdict, adjusted
 from calib.crossfit.cross_fitted import CrossFitted
@@ -34,6 +35,8 @@ MAX_DIGITS = 17
 # Notebooks break lines of more characters, within words.
 REPR_WIDTH = 120
 # These columns are shown when an analysis is printed.
+# An outcome of one of these names is positive if an answer is right.
+CORRECT_NAMES = ("correct", "is_correct")
 PRINTED_COLUMNS = ("log_loss", "brier_score", "ece_quantile", "ks_error", "slope", "auc")
 
 
@@ -100,6 +103,15 @@ class DataSummary:
     set_aside: Mapping[str, int]
     origin: Origin | None
     named_folds: int
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether a row is an answer, which is right if it is positive, and a score its confidence.
+
+        The outcome is then called "correct", or it says whether the predicted label is right.
+        """
+        predicted = self.origin is not None and bool(self.origin.predicted)
+        return predicted or self.outcome_name.casefold() in CORRECT_NAMES
 
     @property
     def read_as(self) -> str:
@@ -236,6 +248,16 @@ class Analysis:
         results = self.multiclass.results if self.multiclass else {}
         classes = results[method].class_p_values.tolist() if method in results else ()
         return adjusted(self.methods[method].all_tests, classes)
+
+    @property
+    def words(self) -> ViewWords:
+        """Names of the scores and the outcomes."""
+        return view_words(self.settings.view, answers=self.has_answers)
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether each row is an answer with one confidence, as `data.has_answers` says."""
+        return self.multiclass is None and self.data.has_answers
 
     @property
     def uncalibrated(self) -> MethodResult:

@@ -65,10 +65,13 @@ class ViewWords:
         return "the top label" if self.top_label else "the shown view"
 
 
-def view_words(view: str) -> ViewWords:
-    """The names of scores and outcomes in a view."""
+def view_words(view: str, *, answers: bool = False) -> ViewWords:
+    """The names of scores and outcomes in a view. `answers`: a positive row is a right answer."""
     kind, rank = parse_view(view)
     if kind == "class":
+        if answers:
+            outcomes = ("right answers", "wrong answers")
+            return ViewWords("Confidences", "were right", outcomes, top_label=True)
         return ViewWords()
     if kind == "within":
         hits = f"had their class among the {rank} ranked first"

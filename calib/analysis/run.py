@@ -135,6 +135,8 @@ def _reusable(earlier: LiveAnalysis | None, predictions: Data) -> LiveAnalysis |
     renamed = replace(earlier.data, **names_of(predictions))
     if renamed == earlier.data:
         return earlier
+    if renamed.has_answers != earlier.data.has_answers:
+        return None  # The verdict has other words.
     return replace(earlier, data=renamed, source=predictions)
 
 
@@ -152,20 +154,23 @@ def _evaluate(
     rule = default_epsilon(held_out.fitted_on.score)
     epsilon = settings.epsilon or rule
     notes = compared.notes if compared else ()
+    data = summarize(predictions, settings.view, held_out)
+    answers = compared is None and data.has_answers
+    judged = (settings, advice, compared)
     return LiveAnalysis(
         settings=settings,
-        data=summarize(predictions, settings.view, held_out),
+        data=data,
         columns=table_columns(
             settings, predictions.view_label(settings.view) if predictions.is_matrix else ""
         ),
         methods=methods,
         fitted_reliability=reliability(held_out.fitted_on, settings, held_out.fitted_clusters),
         compact_logit=compact_logit_curve(epsilon, rule, rows_outside(held_out.fitted_on, epsilon)),
-        verdict=verdict_before(held_out, methods["uncalibrated"], settings, advice, compared),
+        verdict=verdict_before(held_out, methods["uncalibrated"], *judged, answers=answers),
         recommendation=advice,
         warnings=tuple(dict.fromkeys((*notes, *warnings_of(predictions, held_out)))),
         multiclass=compared,
-        after=verdict_after(held_out, methods, settings, advice.method, compared),
+        after=verdict_after(held_out, methods, settings, advice.method, compared, answers=answers),
         held_out=held_out,
         source=predictions,
     )

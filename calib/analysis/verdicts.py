@@ -23,9 +23,11 @@ def verdict_before(
     settings: Settings,
     advice: Recommendation,
     compared: LiveMulticlassComparison | None = None,
+    *,
+    answers: bool,
 ) -> Verdict:
     """The verdict of the uncalibrated scores, which says if the recommendation disagrees."""
-    return _verdict(held_out, scores, settings, advice, compared)
+    return _verdict(held_out, scores, settings, advice, compared, answers=answers)
 
 
 def verdict_after(
@@ -34,6 +36,8 @@ def verdict_after(
     settings: Settings,
     method: str,
     compared: LiveMulticlassComparison | None = None,
+    *,
+    answers: bool = False,
 ) -> Verdict | None:
     """The verdict of the held-out scores of a calibrator, or None if `method` is none.
 
@@ -41,7 +45,7 @@ def verdict_after(
     """
     if method in ("", "uncalibrated") or method not in methods:
         return None
-    verdict = _verdict(held_out, methods[method], settings, None, compared)
+    verdict = _verdict(held_out, methods[method], settings, None, compared, answers=answers)
     words = view_words(settings.view) if compared else None
     scores = f"Held-out scores of {words.place} and the classes" if words else "Held-out scores"
     notes = (f"{scores}: {verdict.tested}.", _worse(methods, method, words))
@@ -54,13 +58,15 @@ def _verdict(
     settings: Settings,
     advice: Recommendation | None,
     compared: LiveMulticlassComparison | None,
+    *,
+    answers: bool,
 ) -> Verdict:
     cells, slope = held_out.cells[result.key], result.metrics["slope"]
     # A verdict has its own confidence level, independent of the settings.
     level = 1.0 - SIGNIFICANCE
     if settings.confidence_level != level:
         slope = slope_estimate(held_out.view(result.key), cells, confidence_level=level)
-    words, classes = view_words(settings.view), None
+    words, classes = view_words(settings.view, answers=answers), None
     if compared is not None:
         words = replace(words, loss="multiclass log loss")
         classes = compared.scored[result.key].classes

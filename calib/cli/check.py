@@ -127,7 +127,12 @@ def _check_judge(given: argparse.Namespace, bounds: Mapping[str, float]) -> int:
 def _tested(analysis: LiveAnalysis, method: str) -> str:
     """Result of the tests of the checked scores, in a sentence."""
     after = verdict_after(
-        analysis.held_out, analysis.methods, analysis.settings, method, analysis.multiclass
+        analysis.held_out,
+        analysis.methods,
+        analysis.settings,
+        method,
+        analysis.multiclass,
+        answers=analysis.has_answers,
     )
     if after is None:
         return analysis.verdict.sentence

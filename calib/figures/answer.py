@@ -12,7 +12,6 @@ import numpy as np
 
 from calib import text
 from calib.analysis import Analysis, DataSummary
-from calib.analysis.miscalibration import view_words
 from calib.analysis.recommendation import interval_text
 from calib.analysis.summary import GROUPED
 from calib.analysis.verdict import Verdict
@@ -64,13 +63,17 @@ def _headline(analysis: Analysis, is_example: bool) -> str:
     verdict = analysis.verdict
     if verdict.answer != "not calibrated":
         return f"{verdict.heading}."
-    scores = "confidences" if _in_top_label(analysis) else "probabilities"
+    scores = "confidences" if _of_answers(analysis) else "probabilities"
     whose = "These example" if is_example else "These"
-    return f"{whose} {scores} {KINDS.get(verdict.kind, f'are {verdict.kind}')}."
+    kind = KINDS.get(verdict.kind, f"are {verdict.kind}")
+    if analysis.has_answers:
+        kind = kind.replace("positive from negative rows", "right from wrong answers")
+    return f"{whose} {scores} {kind}."
 
 
-def _in_top_label(analysis: Analysis) -> bool:
-    return analysis.settings.view == "top:1"
+def _of_answers(analysis: Analysis) -> bool:
+    """Whether a score is the confidence of an answer: a predicted class, or a logged answer."""
+    return analysis.words.top_label
 
 
 def _finding(analysis: Analysis) -> str:
@@ -84,7 +87,7 @@ def _finding(analysis: Analysis) -> str:
 
 def _averages(analysis: Analysis) -> tuple[str, str]:
     """What the mean score and the observed frequency are called."""
-    top = _in_top_label(analysis)
+    top = _of_answers(analysis)
     return ("Mean confidence", "accuracy") if top else ("Mean prediction", "base rate")
 
 
@@ -109,7 +112,7 @@ def _key_numbers(analysis: Analysis) -> list[str]:
     after = "" if result is None else f" · after: {text.percent(result.ks.statistic)}"
     mean, rate = text.percents(data.mean_score, data.base_rate, distinct=False)
     predicted, observed = _averages(analysis)
-    positive = "correct" if _in_top_label(analysis) else "positive"
+    positive = "correct" if _of_answers(analysis) else "positive"
     p = text.p_value(ks.p_value)
     meaning = next(column.meaning for column in analysis.columns if column.key == "ks_error")
     ks_help = f"{meaning} {on_average(analysis.uncalibrated.metrics['ks_error'])}"
@@ -195,7 +198,7 @@ def in_plain_words(analysis: Analysis) -> str:
     if result is None:
         return ""
     before, function = analysis.uncalibrated.reliability, result.function
-    positive = view_words(analysis.settings.view).positive
+    positive = analysis.words.positive
     if not function.has_curve:
         # Another class may have the highest score after it, so the outcomes are compared as well.
         names, data, curve = _averages(analysis), analysis.data, result.cumulative

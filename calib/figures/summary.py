@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from calib.analysis import Analysis, MethodResult
-from calib.analysis.miscalibration import view_words
 from calib.crossfit.estimates import MethodMetrics
 from calib.curves.reliability import ReliabilityCurve
 from calib.figures.axes import LINEAR, PanelAxis
@@ -128,7 +127,7 @@ def _words(analysis: Analysis, after: MethodResult | None) -> Iterator[Words]:
     curve = analysis.uncalibrated.reliability
     worst = curve.worst
     stated, observed = percents(curve.mean_score[worst], curve.observed[worst], digits=0)
-    positive = view_words(analysis.settings.view).positive
+    positive = analysis.words.positive
     name = escaped(shortened(analysis.uncalibrated.label))
     # Without evidence the largest gap is chance, so it is not named.
     miscalibrated = analysis.verdict.answer == "not calibrated"

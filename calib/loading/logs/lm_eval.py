@@ -6,8 +6,6 @@ import math
 import re
 from typing import Any
 
-import numpy as np
-
 from calib.loading.logs.json_values import Document, as_list, as_object, records
 from calib.loading.logs.rows import NO_SOURCE, TOKEN, Log, LogRow, name_of, number_of, text_of
 from calib.loading.problems import note
@@ -38,18 +36,19 @@ def read(data: bytes, name: str) -> Log:
     for record in records(data):
         logarithms = _logarithms(record)
         no_choices += not logarithms
-        for metric in _metrics(record):
+        sample, answer = name_of(record.get("doc_id")), _answer(record, logarithms)
+        for metric, grade in _grades(record).items():
             confidence = _confidence(record, metric, logarithms)
             log.rows.append(
                 LogRow(
-                    sample=name_of(record.get("doc_id")),
-                    grade=_grade(record, metric),
+                    sample=sample,
+                    grade=grade,
                     confidence=confidence,
                     source=NO_SOURCE if confidence is None else TOKEN,
                     scorer=metric,
                     filter=name_of(record.get("filter", "none")),
                     task=name_of(record.get("task_name", "")),
-                    answer=_answer(record, logarithms),
+                    answer=answer,
                 )
             )
     if no_choices:
@@ -58,20 +57,23 @@ def read(data: bytes, name: str) -> Log:
     return log
 
 
-def _metrics(record: dict[str, Any]) -> list[str]:
-    stated = [str(metric) for metric in as_list(record.get("metrics"))]
-    usual = [metric for metric in METRICS if metric in stated or _has(record, metric)]
-    others = [metric for metric in stated if _has(record, metric)]
-    return usual or others or [name_of(next(iter(stated), "acc"))]
-
-
-def _has(record: dict[str, Any], metric: str) -> bool:
-    return _grade(record, metric) is not None
+def _grades(record: dict[str, Any]) -> dict[str, float | None]:
+    """The score of each metric, those that are 1 for a right answer if there are any."""
+    stated = as_list(record.get("metrics"))
+    for metrics in (METRICS, map(str, stated)):
+        grades: dict[str, float | None] = {}
+        for metric in metrics:
+            if (grade := _grade(record, metric)) is not None:
+                grades[metric] = grade
+        if grades:
+            return grades
+    return {"acc": None}
 
 
 def _grade(record: dict[str, Any], metric: str) -> float | None:
-    # Older files name the filter after the metric.
-    value = record.get(metric, record.get(f"{metric},none"))
+    value = record.get(metric)
+    if value is None:
+        value = record.get(f"{metric},none")  # Older files name the filter after the metric.
     return float(value) if isinstance(value, bool) else number_of(value)
 
 
@@ -86,23 +88,25 @@ def _logarithms(record: dict[str, Any]) -> list[float]:
 def _confidence(record: dict[str, Any], metric: str, logarithms: list[float]) -> float | None:
     """The largest share of the likelihoods, each per character of its choice for acc_norm."""
     # Tasks with mutual information list the likelihoods without the question after the others.
-    mutual = "acc_mutual_info" in as_list(record.get("metrics")) or "acc_mutual_info" in record
+    mutual = "acc_mutual_info" in record or "acc_mutual_info" in as_list(record.get("metrics"))
     n_choices = len(logarithms) // 2 if mutual else len(logarithms)
     if n_choices < 2:
         return None
-    values = np.array(logarithms[:n_choices])
+    values = logarithms[:n_choices]
     if metric == "acc_mutual_info":
-        values = values - np.array(logarithms[n_choices : 2 * n_choices])
-    if metric == "acc_norm":
+        without = logarithms[n_choices : 2 * n_choices]
+        values = [value - other for value, other in zip(values, without, strict=True)]
+    elif metric == "acc_norm":
         lengths = _lengths(record, n_choices)
-        if lengths is None:
+        if not lengths:
             return None
-        values = values / lengths
-    return float(1.0 / np.exp(values - values.max()).sum())
+        values = [value / length for value, length in zip(values, lengths, strict=True)]
+    largest = max(values)
+    return 1.0 / sum(math.exp(value - largest) for value in values)
 
 
-def _lengths(record: dict[str, Any], n_choices: int) -> Any:
-    """Number of characters of each choice, or None if the choices are not in the record."""
+def _lengths(record: dict[str, Any], n_choices: int) -> list[int]:
+    """Number of characters of each choice, or an empty list if the record lacks a choice."""
     arguments = record.get("arguments")
     calls = list(arguments.values()) if isinstance(arguments, dict) else as_list(arguments)
     texts = [
@@ -110,13 +114,13 @@ def _lengths(record: dict[str, Any], n_choices: int) -> Any:
         for call in calls[:n_choices]
     ]
     if len(texts) < n_choices or not all(isinstance(text, str) and text.strip() for text in texts):
-        return None
-    return np.array([len(str(text).removeprefix(" ")) for text in texts], dtype=np.float64)
+        return []
+    return [len(str(text).removeprefix(" ")) for text in texts]
 
 
 def _answer(record: dict[str, Any], logarithms: list[float]) -> str:
     if logarithms:
-        return f"choice {int(np.argmax(logarithms)) + 1}"
+        return f"choice {logarithms.index(max(logarithms)) + 1}"
     return text_of(record.get("filtered_resps"))
 
 

@@ -87,11 +87,15 @@ def text_of(value: Any, longest: int = MAX_TEXT_LENGTH) -> str:
 
 def name_of(value: Any) -> str:
     """A name of a task, a model or a sample as text."""
+    if isinstance(value, int):
+        return str(value)
     return sys.intern(text_of(value, MAX_NAME_LENGTH).strip())
 
 
 def number_of(value: Any) -> float | None:
     """A number, also if it is written as text such as "0.85" or "85%"; otherwise None."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
     if isinstance(value, bool) or value is None:
         return None
     divisor = 1.0
@@ -151,7 +155,9 @@ def _not_there(kind: str, wanted: str, names: Sequence[str]) -> Problem:
 
 def _which(kind: str, names: Sequence[str], wanted: str | None) -> InputError:
     got = "" if wanted is None else f" There is no {kind} {quoted(wanted)}."
-    choices = tuple(Choice(f"{kind}: {name}"[:60], {kind: name}) for name in names[:MAX_CHOICES])
+    choices = tuple(
+        Choice(f"{kind.capitalize()}: {name}"[:60], {kind: name}) for name in names[:MAX_CHOICES]
+    )
     about = {
         "filter": "Each answer was read by several filters",
         "scorer": "Each answer was scored in several ways",

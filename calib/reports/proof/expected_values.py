@@ -13,7 +13,6 @@ import numpy as np
 from scipy.special import ndtr
 
 from calib.analysis import MethodResult
-from calib.analysis.miscalibration import view_words
 from calib.analysis.recommendation import advice_sentence
 from calib.analysis.summary import table_columns
 from calib.analysis.verdict import adjusted, judge
@@ -165,7 +164,7 @@ def _texts(report: Contents, evidence: Evidence) -> Expected:
     values: Expected = {"analysis.verdict.kind": RELATED}
     values |= exact_values("analysis.verdict.p_adjusted", adjusted(scores.all_tests))
     if evidence.can_be_refitted:
-        cells, words = evidence.scores("uncalibrated"), view_words(analysis.settings.view)
+        cells, words = evidence.scores("uncalibrated"), analysis.words
         slope = scores.metrics["slope"]
         again = judge(cells, scores.all_tests, advice, slope=slope, words=words)
         values["analysis.verdict.answer"] = again.answer

@@ -42,6 +42,9 @@ COUNTS_ALONE = (
 TEST_HELP = "Calibrators are fitted on the predictions and measured on these rows."
 SAMPLE = "outcome,score\n1,0.83\n0,0.12\n1,0.64\n"
 OTHER_FORMATS = """
+- **Evaluation logs** of language models: Inspect, lm-evaluation-harness (with the file of results),
+  HELM (with `run_spec.json`), OpenAI evals, promptfoo, deepeval, Humanity's Last Exam.
+- **JSON Lines**: one object per prediction.
 - **Several models**: one score column per model, or several files of the same rows.
 - **Several classes**: one score column per class, or an `.npz` file with `probs` or `logits`, and
   `y`.

@@ -8,7 +8,7 @@ import streamlit as st
 
 from calib import text
 from calib.analysis import Analysis, LiveAnalysis
-from calib.curves.sensitivity import MAX_BINS, MIN_BINS
+from calib.analysis.ranking import ranking_of
 from calib.figures import answer
 from calib.figures.summary import advised, summary_chart
 from calib.figures.words import undrawn
@@ -82,18 +82,23 @@ def recommendation(session: Session, model: state.Model) -> None:
 
 
 def findings(session: Session, model: state.Model) -> None:
-    """One finding of each of the other pages, with a link to it."""
-    lines = {
-        "Slices": slices_finding(session, model),
-        "Reliability": bins_finding(session, model.analysis),
-        "Decisions": costs_finding(session, model.analysis),
-        "Data": held_out_finding(session),
-    }
+    """How well the scores rank the rows, and one finding of some pages, with links to them."""
+    lines = (
+        ("Ranking", "Decisions", ranking_finding(model.analysis)),
+        ("Slices", "Slices", slices_finding(session, model)),
+        ("Decisions", "Decisions", costs_finding(session, model.analysis)),
+        ("Data", "Data", held_out_finding(session)),
+    )
     with st.container(key=state.key("findings")):
-        for page, sentence in lines.items():
+        for name, page, sentence in lines:
             if sentence:
-                label = f"**{page}**: {text.plain(sentence)}"
+                label = f"**{name}**: {text.plain(sentence)}"
                 st.page_link(PAGES[page], label=label, query_params=session.link())
+
+
+def ranking_finding(analysis: LiveAnalysis) -> str:
+    """How well the scores separate right from wrong, because calibration does not show it."""
+    return ranking_of(analysis, analysis.held_out.cells["uncalibrated"]).sentence
 
 
 def slices_finding(session: Session, model: state.Model) -> str:
@@ -108,18 +113,6 @@ def slices_finding(session: Session, model: state.Model) -> str:
     after = f", {counts[1]:,} after calibration" if len(counts) > 1 else ""
     total = len(tests["uncalibrated"].names)
     return f"{counts[0]:,} of {total:,} slices by the column {column} are miscalibrated{after}"
-
-
-def bins_finding(session: Session, analysis: LiveAnalysis) -> str:
-    """Whether the number of bins matters for the conclusion."""
-    if undrawn(analysis.uncalibrated.reliability):
-        return ""
-    at = session.settings.confidence_level
-    by_bins = session.memo.heavy(results.sensitivity, analysis.held_out, "uncalibrated", at)
-    if by_bins.flips:
-        share = text.percent(by_bins.share, 0)
-        return f"with {share} of the numbers of bins, the ECE finds miscalibration"
-    return f"the conclusion is the same with {MIN_BINS} to {MAX_BINS} bins"
 
 
 def costs_finding(session: Session, analysis: LiveAnalysis) -> str:

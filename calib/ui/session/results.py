@@ -210,12 +210,20 @@ def verdict(session: Session, analysis: LiveAnalysis, method: str) -> Verdict:
         return analysis.after
     # Its inputs without the bins are those of the verdict: another number of bins keeps it.
     made = Keyed(_verdict, analysis, method)
-    return session.memo(made, analysis.held_out, method, analysis.settings.view)
+    view, answers = analysis.settings.view, analysis.has_answers
+    return session.memo(made, analysis.held_out, method, view, answers)
 
 
 def _verdict(analysis: LiveAnalysis, method: str) -> Verdict:
     compared = analysis.multiclass
-    after = verdict_after(analysis.held_out, analysis.methods, analysis.settings, method, compared)
+    after = verdict_after(
+        analysis.held_out,
+        analysis.methods,
+        analysis.settings,
+        method,
+        compared,
+        answers=analysis.has_answers,
+    )
     assert after is not None  # The method is one of the analysis, and calibrated.
     return after
 

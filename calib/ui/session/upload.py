@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ from calib.loading import (
 )
 from calib.loading.checking.inspection import class_structure
 from calib.loading.loader import with_arguments
+from calib.loading.logs import taken
 from calib.loading.problems import error, refuse, warning
 from calib.loading.reading.budget import MAX_CELLS
 from calib.loading.reading.reader import stem
@@ -141,13 +142,18 @@ class Upload:
     # The table from which the rows can be counted or drawn again.
     source: Connected | None = None
     day: str = ""  # The day when the source was asked, in ISO 8601.
+    # Evaluation logs have a table of what was read, by task and model.
+    answers: tuple[Mapping[Hashable, object], ...] = ()
 
     @classmethod
     def of(cls, *tables: Table, mapping: ColumnMapping | None = None) -> Upload:
         if mapping is None:
             mapping = guess(tables[0], models=len(tables) == 1)
         assessed = assess(tables, mapping)
-        return cls(tables, mapping, assessed.problems, assessed.models, assessed.checklist)
+        made = cls(tables, mapping, assessed.problems, assessed.models, assessed.checklist)
+        if not tables[0].log:
+            return made
+        return replace(made, answers=tuple(taken(tables[0].frame).to_dict("records")))
 
     @classmethod
     def of_counts(cls, counts: Sequence[tuple[str, Aggregate]], *, add: bool = False) -> Upload:

@@ -7,7 +7,7 @@ import streamlit as st
 from calib.loading.examples import EXAMPLES
 from calib.text import plain
 from calib.ui.controls import connected_tables, uploaders, widgets
-from calib.ui.layout import frame
+from calib.ui.layout import frame, tables
 from calib.ui.pages.data import connect, mapping
 from calib.ui.session import state
 from calib.ui.session.session import Session
@@ -18,6 +18,10 @@ COUNTED = (
     "rows were counted."
 )
 COUNTED_IN_SOURCE = "The source counted the rows, and the rows stayed there."
+SOURCES = (
+    "A token probability is measured, a stated confidence is what the model wrote, and a judge's "
+    "score is what another model wrote."
+)
 N_FIRST_ROWS, EXAMPLES_PIXELS = 8, 420
 
 
@@ -44,6 +48,8 @@ def page() -> None:
         st.markdown("### The sample")
         connected_tables.refresh(session)
     else:
+        if upload.answers:
+            answers(upload)
         st.markdown("### What the columns mean")
         mapping.columns(mapping.Mapped.of(session, mapping.UPLOAD))
     uploaders.unseen(session)
@@ -60,6 +66,17 @@ def page() -> None:
     uploaders.remove_test(session)
     connect.show(session)
     other_example(session)
+
+
+def answers(upload: Upload) -> None:
+    """What was read of evaluation logs, by task and model."""
+    st.markdown("### What was read")
+    rows = [
+        {str(name).capitalize(): value for name, value in row.items()} for row in upload.answers
+    ]
+    counts = {name: tables.whole_numbers() for name in ("Rows", "Scored", "Without confidence")}
+    tables.table("answers", rows, "What was read of the logs, by task and model.", counts)
+    st.caption(f"Format: {plain(upload.table.log)}. {SOURCES}")
 
 
 def heading(upload: Upload | None) -> str:

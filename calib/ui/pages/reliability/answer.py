@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from calib.analysis import Analysis, LiveAnalysis
-from calib.analysis.miscalibration import Kind, view_words
+from calib.analysis.miscalibration import Kind
 from calib.analysis.verdict import SIGNIFICANCE, Verdict
 from calib.figures.axes import AxisKind
 from calib.figures.explorer import automatic_axis
@@ -25,7 +25,7 @@ IN_PLAIN_WORDS: Mapping[Kind, str] = {
 
 def sentences(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> str:
     """One sentence per answer, in the order of the methods: "Uncalibrated: too extreme."."""
-    top_label = view_words(analysis.settings.view).top_label
+    top_label = analysis.words.top_label
     recommended = analysis.recommendation.method
     labels: dict[str, list[str]] = {}
     for key in shown:
