@@ -11,15 +11,16 @@ from xml.etree import ElementTree
 from calib.analysis import LiveAnalysis, analyze
 from calib.analysis.verdicts import verdict_after
 from calib.calibrators import CALIBRATORS
-from calib.cli import judge, options
+from calib.cli import certified, judge, options
 from calib.cli.predictions import predictions_of
 from calib.cli.streams import tell, writing
-from calib.reports.contents.limits import LIMITS
+from calib.reports.contents.limits import LIMITS, Finding
 
 EXAMPLES = """examples:
   calib check predictions.parquet --outcome y --score p --max-ks 0.02
   calib check cal.csv --test test.csv --outcome y --score p --method spline \\
       --max-ks 0.02 --min-p 0.01 --junit calibration.xml
+  calib check predictions.parquet --outcome y --score p --certify-error 0.05
   calib check judged.csv --gold gold.csv --min-kappa 0.4 --max-width 0.1
 
 exit status:
@@ -46,6 +47,7 @@ def add(commands: options.Commands) -> None:
     options.add_settings(parser, leave_out=("methods",))
     limits = parser.add_argument_group("limits", "At least one must be given.")
     options.add_limits(limits)
+    certified.add_limits(limits)
     limits.add_argument(
         "--method",
         choices=CALIBRATORS,
@@ -74,23 +76,27 @@ def add(commands: options.Commands) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    bounds = options.limits_of(given)
+    bounds, certifies = options.limits_of(given), certified.is_limited(given)
     if given.min_kappa is not None or given.max_width is not None:
-        return _check_judge(given, bounds)
-    if not bounds:
+        return _check_judge(given, [*bounds, *["certify_error"] * certifies])
+    if not (bounds or certifies):
         names = ", ".join(options.option_of(limit.argument) for limit in LIMITS)
-        names += ", --min-kappa, --max-width"
+        names += ", --certify-error, --min-kappa, --max-width"
         raise ValueError(f"check must be given at least one of {names}, got none.")
     predictions = predictions_of(given)
     settings = options.settings_of(given, predictions, methods=(given.method,))
     analysis = analyze(predictions, settings, progress=options.progress_of(given))
     if given.method not in analysis.methods:
         raise ValueError(" ".join(analysis.warnings))
-    findings = [
+    findings: list[Finding | certified.CertifiedFinding] = [
         limit.finding(analysis, given.method, bounds[limit.argument])
         for limit in LIMITS
         if limit.argument in bounds
     ]
+    if certifies:
+        share = certified.finding(given, analysis, predictions)
+        findings.append(share)
+        tell(f"note: {share.certificate.tested_on}")
     if given.junit is not None:
         cases = [(finding.rule, finding.kind, finding.sentence) for finding in findings]
         data = analysis.data
@@ -109,7 +115,7 @@ def run(given: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def _check_judge(given: argparse.Namespace, bounds: Mapping[str, float]) -> int:
+def _check_judge(given: argparse.Namespace, bounds: Sequence[str]) -> int:
     if bounds:
         names = ", ".join(options.option_of(name) for name in bounds)
         raise ValueError(f"A judge has the limits --min-kappa and --max-width, got {names} too.")

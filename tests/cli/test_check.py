@@ -2,6 +2,8 @@ import math
 import re
 from xml.etree import ElementTree
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import calib
@@ -175,3 +177,65 @@ def test_a_check_needs_a_limit(run, folder, texts):
     done = run("check", folder / "scores.csv")
     assert done.status == 2
     texts.shown(done.err)
+
+
+@pytest.fixture(scope="session")
+def answers(folder):
+    """A file of confidences that are mostly right, and another of its kind."""
+    rng = np.random.default_rng(0)
+    for name in ("answers", "others"):
+        score = rng.beta(6, 1, 1000).round(4)
+        right = (rng.random(1000) < score).astype(int)
+        frame = pd.DataFrame({"correct": right, "confidence": score})
+        frame.to_csv(folder / f"{name}.csv", index=False)
+    return folder / "answers.csv"
+
+
+def test_a_certified_share_is_a_limit(run, answers, tmp_path):
+    expected = calib.certify(calib.load(answers), 0.1)
+    command = ("check", answers, "--certify-error", 0.1)
+    done = run(*command)
+    assert done.status == 0
+    assert done.out == f"pass: {expected.sentence[:-1]} (Uncalibrated, 1000 rows)\n"
+    assert f"note: {expected.tested_on}" in done.err
+    place = tmp_path / "share.xml"
+    statuses = [
+        run(*command, "--min-share", repr(expected.share + more), "--junit", place).status
+        for more in (0.0, 1e-9)
+    ]
+    assert statuses == [0, 1]
+    (case,) = ElementTree.parse(place).iter("testcase")
+    assert case.get("name").startswith("Certified share at least ")
+    assert expected.sentence[:-1] in case.find("failure").get("message")
+
+
+def test_no_certified_threshold_fails(run, folder, answers):
+    done = run("check", answers, "--certify-error", 0.001)
+    assert done.status == 1
+    assert "rows without an error are needed; there are 1,000 (Uncalibrated" in done.out
+    both = run("check", answers, "--certify-error", 0.1, "--certify-sides", "both")
+    expected = calib.certify(calib.load(answers), 0.1, sides="both")
+    assert expected.sentence[:-1] in both.out
+
+
+def test_a_calibrator_is_certified_on_test_rows_only(run, folder, answers):
+    command = ("check", answers, "--method", "platt", "--certify-error", 0.1)
+    done = run(*command)
+    assert done.status == 2
+    assert "needs rows on which no calibrator was fitted, got out-of-fold scores" in done.err
+    tested = run(*command, "--test", folder / "others.csv")
+    # An increasing calibrator decides the same rows as the uncalibrated scores.
+    uncalibrated = calib.certify(calib.load(answers, test=folder / "others.csv"), 0.1)
+    share = uncalibrated.sentence.split("look: ")[1][:-1]
+    assert share in tested.out
+    assert "note: Tested on the Platt scores of 1,000 test rows." in tested.err
+
+
+def test_wrong_shares_are_refused(run, answers):
+    for wrong in (0, 1, "x"):
+        done = run("check", answers, "--certify-error", wrong)
+        assert done.status == 2
+        assert "must be a share between 0 and 1" in done.err
+    done = run("check", answers, "--max-ks", 1, "--min-share", 0.5)
+    assert done.status == 2
+    assert "--min-share is the share that --certify-error certifies" in done.err

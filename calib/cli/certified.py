@@ -1,0 +1,105 @@
+"""Limits of the rows that nobody needs to look at, for ``check``."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import get_args
+
+from calib.analysis import LiveAnalysis
+from calib.analysis.decisions import Certificate, certify
+from calib.analysis.decisions.certificate import Sides, certify_rows
+from calib.data.base import Data
+from calib.text import percent, significant
+
+
+@dataclass(frozen=True, slots=True)
+class CertifiedFinding:
+    """A certificate, and the share of the rows that it must decide."""
+
+    certificate: Certificate
+    min_share: float
+
+    @property
+    def is_met(self) -> bool:
+        """Whether a threshold is certified that decides enough rows."""
+        return 0.0 < self.certificate.share >= self.min_share
+
+    @property
+    def kind(self) -> str:
+        """JUnit's name of the result."""
+        return "system-out" if self.is_met else "failure"
+
+    @property
+    def rule(self) -> str:
+        errors = f"at most {significant(100.0 * self.certificate.max_error)}% errors"
+        share = f" at least {percent(self.min_share)}" if self.min_share else ""
+        return f"Certified share{share} with {errors}"
+
+    @property
+    def sentence(self) -> str:
+        said = self.certificate.sentence.rstrip(".")
+        if self.is_met or not self.certificate.share:
+            return said
+        share = percent(self.certificate.share)
+        return f"certified share {share} is below {percent(self.min_share)}: {said}"
+
+
+def add_limits(group: argparse._ActionsContainer) -> None:
+    group.add_argument(
+        "--certify-error",
+        type=partial(_share, lambda value: 0.0 < value < 1.0),
+        metavar="RATE",
+        help="highest error rate of rows that nobody looks at, such as 0.05: some share of the "
+        "rows must be certified for it, with the confidence level of the settings",
+    )
+    group.add_argument(
+        "--min-share",
+        type=partial(_share, lambda value: 0.0 <= value <= 1.0),
+        metavar="SHARE",
+        help="minimum share of rows that --certify-error certifies (default: any)",
+    )
+    group.add_argument(
+        "--certify-sides",
+        choices=get_args(Sides),
+        default="above",
+        help="accept rows above a threshold (the default), or also reject rows below another",
+    )
+
+
+def _share(allows: Callable[[float], bool], text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not allows(value):
+        raise argparse.ArgumentTypeError(f"must be a share between 0 and 1, got {text!r}.")
+    return value
+
+
+def is_limited(given: argparse.Namespace) -> bool:
+    """Whether a certificate is wanted. Refuses a minimum share without its error rate."""
+    if given.certify_error is None and given.min_share is not None:
+        raise ValueError("--min-share is the share that --certify-error certifies: give it too.")
+    return given.certify_error is not None
+
+
+def finding(given: argparse.Namespace, analysis: LiveAnalysis, rows: Data) -> CertifiedFinding:
+    """Certify the scores of the checked method, if no calibrator was fitted on their rows."""
+    settings, sides = analysis.settings, given.certify_sides
+    limits = (given.certify_error, settings.confidence_level)
+    if given.method == "uncalibrated":
+        made = certify(rows, *limits, sides=sides, view=settings.view, seed=settings.seed)
+    elif analysis.held_out.protocol == "folds":
+        raise ValueError(
+            "--certify-error needs rows on which no calibrator was fitted, got out-of-fold scores "
+            f"of {given.method}. Name test rows (--test), or check the uncalibrated scores."
+        )
+    else:
+        scored = analysis.held_out.view(given.method)
+        scores = f"{analysis.methods[given.method].label} scores"
+        made = certify_rows(scored, *limits, sides=sides, seed=settings.seed, scores=scores)
+    return CertifiedFinding(made, given.min_share or 0.0)
