@@ -155,10 +155,13 @@ def summary(analysis: Analysis) -> str:
     )
     at = text.level(curve.confidence_level)
     n_bins, after = text.plural(len(curve.rows), "bin"), ""
+    title = "Observed frequency by predicted probability"
+    if analysis.has_answers:
+        title = "Accuracy by confidence"
     if result is not None and analysis.after is not None:
         after = f"<br>After: {escape(_after_words(analysis.after))}."
     return (
-        '<figure class="summary"><figcaption><b>Observed frequency by predicted probability</b>'
+        f'<figure class="summary"><figcaption><b>{title}</b>'
         f'{n_bins}, {at} intervals. <span class="wide">Orange: error of the uncalibrated scores.'
         f"</span>{after}</figcaption>"
         f'<div class="wide">{to_svg(summary_chart(analysis))}</div>'

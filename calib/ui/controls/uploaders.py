@@ -61,8 +61,8 @@ def uploaders(session: Session) -> None:
     with left:
         uploader(session, "data", "Predictions")
         st.caption(
-            "CSV, Parquet, Arrow or NumPy, plain or compressed. Files stay on the machine that "
-            "runs this app."
+            "CSV, JSON Lines, Parquet, Arrow, NumPy, or logs of language models. Files stay on the "
+            "machine that runs this app."
         )
     with right:
         if session.upload is None:

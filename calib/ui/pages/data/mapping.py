@@ -92,7 +92,8 @@ def columns(mapped: Mapped) -> None:
     with third:
         _scores(mapped, kind)
     more = set(mapping.changed()) - {"outcome", "score", "models", "slices", *LABEL_ROLES}
-    with st.expander("More columns and conversions", expanded=bool(more)):
+    # The columns of a log are not guessed, so they need no look.
+    with st.expander("More columns and conversions", expanded=bool(more) and not mapped.table.log):
         _more(mapped)
 
 

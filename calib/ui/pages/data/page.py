@@ -75,7 +75,8 @@ def answers(upload: Upload) -> None:
         {str(name).capitalize(): value for name, value in row.items()} for row in upload.answers
     ]
     counts = {name: tables.whole_numbers() for name in ("Rows", "Scored", "Without confidence")}
-    tables.table("answers", rows, "What was read of the logs, by task and model.", counts)
+    alt = "What was read of the logs, by task and model."
+    st.dataframe(rows, hide_index=True, key="answers", column_config=counts, alt=alt)
     st.caption(f"Format: {plain(upload.table.log)}. {SOURCES}")
 
 

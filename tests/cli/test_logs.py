@@ -1,0 +1,55 @@
+"""Commands on evaluation logs, with the options that a log needs."""
+
+import pytest
+
+from calib.reports import Report
+from calib.reports.render.reproduction import library_call
+from tests.loading.logs import archive, inspect_json, members, sample, stated
+from tests.pages.test_logs import samples
+
+
+@pytest.fixture
+def log(tmp_path):
+    answers = [*samples(0), stated(300, 0.4, "P")]
+    for answer in answers:
+        answer["scores"]["other"] = {"value": 0.25}
+    path = tmp_path / "run.eval"
+    path.write_bytes(archive(members(answers)))
+    return path
+
+
+def test_check_names_the_options_that_a_log_needs(run, log):
+    done = run("check", log, "--max-ks", "0.9")
+    assert done.status == 2
+    assert "--scorer match or --scorer other" in done.err
+    done = run("check", log, "--scorer", "match", "--max-ks", "0.9")
+    assert done.status == 2
+    assert "--correct-from 1 or --correct-from 0.5" in done.err
+    answered = ("--scorer", "match", "--correct-from", "0.5")
+    done = run("check", log, *answered, "--max-ks", "0.9")
+    assert done.status == 0
+    assert "outcome: correct, score: confidence, positive: right" in done.err
+    assert run("check", log, *answered, "--max-ks", "0.001").status == 1
+
+
+def test_a_report_of_a_log_has_the_command_that_makes_it_again(run, log, tmp_path):
+    path = tmp_path / "report.json"
+    options = ("--scorer", "match", "--correct-from", "1")
+    assert run("report", log, *options, "-o", path).status == 0
+    report = Report.open(path)
+    assert report.analysis.has_answers
+    call = library_call(report)
+    assert "scorer='match'" in call
+    assert "correct_from=1.0" in call
+    again = tmp_path / "again.json"
+    assert run("report", log, "--settings", path, "-o", again).status == 0
+    assert Report.open(again).analysis.data.fingerprint == report.analysis.data.fingerprint
+    assert run("verify", path).status == 0
+
+
+def test_a_log_without_confidence_is_refused_with_what_it_gives(run, tmp_path):
+    path = tmp_path / "run.json"
+    path.write_bytes(inspect_json([sample(k, "CI"[k % 4 == 0]) for k in range(40)]))
+    done = run("check", path, "--max-ks", "0.9")
+    assert done.status == 2
+    assert "40 answers, 75.0% right (95% CI 59.8% to 85.8%)" in done.err
