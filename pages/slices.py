@@ -1,5 +1,5 @@
 """Slices and time."""
 
-from calib.ui.pages import slices
+from calib.ui.pages.slices import page
 
-slices.page()
+page.page()

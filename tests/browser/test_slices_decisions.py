@@ -75,6 +75,39 @@ def fill(page: Page, key: str, value: str) -> None:
     settle(page)
 
 
+@rare
+def test_a_segment_is_searched_and_added_to_the_slices(page: Page, tmp_path):
+    """The journey of who asks where the scores fail: one click to search, one to look closer."""
+    rng = np.random.default_rng(0)
+    n = 4000
+    score = rng.random(n)
+    device, region = rng.choice(["phone", "web"], n), rng.choice(["north", "south", "west"], n)
+    fails = (device == "phone") & (region == "north")
+    outcome = rng.random(n) < np.where(fails, score**2, score)
+    columns = zip(outcome, score, device, region, strict=True)
+    lines = [f"{int(y)},{s:.6f},{where},{what}" for y, s, what, where in columns]
+    path = tmp_path / "devices.csv"
+    path.write_text("outcome,score,region,device\n" + "\n".join(lines))
+    visit(page, "/data")
+    upload(page, path)
+    go(page, "Slices")
+    by_key(page, "search_segments").get_by_role("button").click()
+    settle(page)
+    expect(page.get_by_role("heading", name="1 segment is miscalibrated")).to_be_visible()
+    row = page.get_by_role("row", name="device phone × region north").first
+    expect(row).to_contain_text("p < 0.001")
+    row.get_by_role("button", name="Add to slices").click()
+    settle(page)
+    for key, value in (("slice_by", "device"), ("cross", "region")):
+        expect(by_key(page, key).get_by_role("combobox")).to_have_value(value)
+    expect(by_key(page, "picked")).to_contain_text("device phone × region north")
+    expect(page.get_by_role("heading", name="of 6 slices")).to_be_visible()
+    by_key(page, "search_segments").get_by_role("button", name="Close search").click()
+    settle(page)
+    expect(page.get_by_role("heading", name="1 segment is miscalibrated")).to_have_count(0)
+    expect(by_key(page, "picked")).to_contain_text("device phone × region north")
+
+
 @pytest.mark.parametrize("name", ["naive_bayes", "logistic"])
 def test_the_browser_finds_the_costs_that_python_finds(page: Page, name: str):
     held_out = cross_fit(EXAMPLES[name].load(), Settings(methods=("isotonic",)))

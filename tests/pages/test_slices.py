@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 import calib
 from calib.ui.pages.decisions.page import take_cost
-from calib.ui.session import choices
+from calib.ui.session import choices, results, turns
 from tests.copied_tables import copied_tables, drawn_tables
 from tests.pages.test_pages import metric_tables
 
@@ -368,3 +369,88 @@ def test_slices_are_picked_by_their_names():
     names = {f"ink {values}" for values in ranges}
     assert set(app.multiselect(key="picked").options) == names
     assert set(app.selectbox(key="apart").options) == names
+
+
+def failing(n: int = 4000) -> pd.DataFrame:
+    """Scores that are too high on phones in the north, and columns that say nothing."""
+    rng = np.random.default_rng(0)
+    score = rng.random(n).round(4)
+    device, region = rng.choice(["phone", "web"], n), rng.choice(["north", "south", "west"], n)
+    fails = (device == "phone") & (region == "north")
+    outcome = (rng.random(n) < np.where(fails, score**2, score)) * 1
+    columns = {"device": device, "region": region, "age": rng.normal(40, 9, n).round(2)}
+    return pd.DataFrame({"outcome": outcome, "score": score, **columns})
+
+
+def searched(rows: pd.DataFrame, columns: list[str]) -> AppTest:
+    app = upload(rows, "data")
+    app.multiselect(key="map_slices").set_value(columns).run()
+    go(app, "slices")
+    app.button(key="search_segments").click().run()
+    assert not app.exception
+    return app
+
+
+def test_the_search_says_where_the_scores_fail():
+    rows = failing()
+    app = searched(rows, ["device", "region", "age"])
+    predictions = calib.load(
+        rows, outcome="outcome", score="score", slices=["device", "region", "age"]
+    )
+    expected = calib.find_segments(predictions)
+    assert expected.names == ("device phone × region north",)
+    assert expected.sentence in said(app).replace("\\", "")
+    (line,) = table(app, "segments").to_dict("records")
+    assert line["Segment"].startswith("device phone × region north")
+    assert line["Observed"].startswith(f"{expected.observed[0]:.1%}")
+    assert line["Log loss saved"].startswith(f"{expected.saved[0]:.4f}")
+    assert app.query_params["search"] == "1"
+    app.button(key="search_segments").click().run()
+    assert expected.sentence not in said(app).replace("\\", "")
+    assert "search" not in app.query_params
+
+
+def test_columns_that_are_not_searched_are_named():
+    rows = failing().assign(answer=lambda table: np.where(table["outcome"], "yes", "no"))
+    app = searched(rows, ["device", "region", "answer"])
+    assert "Not searched: answer: It reveals the outcome" in said(app).replace("\\", "")
+
+
+def test_a_search_that_takes_long_can_be_cancelled(monkeypatch):
+    def endless(*_, progress, **__):
+        progress(0.5, "Searching")
+        st.stop()
+
+    monkeypatch.setattr(results, "find_segments", endless)
+    monkeypatch.setattr(turns, "CANCEL_AFTER_SECONDS", -1.0)
+    app = searched(failing(), ["device", "region"])
+    # The rest of the page is there while the search works.
+    assert table(app, "slices")["Slice"].str.startswith("device phone").any()
+    app.button(key="cancel_segments").click().run()
+    assert not app.exception
+    assert "search" not in app.query_params
+    assert app.button(key="search_segments").label == "Search"
+
+
+def test_what_cannot_be_searched_is_said_and_the_page_stays(monkeypatch):
+    def refused(*_, **__):
+        raise ValueError("Two halves need at least 2 clusters, got 1.")
+
+    monkeypatch.setattr(results, "find_segments", refused)
+    app = searched(failing(), ["device", "region"])
+    assert [info.value for info in app.info] == ["Two halves need at least 2 clusters, got 1\\."]
+    assert table(app, "slices")["Slice"].str.startswith("device phone").any()
+
+
+def test_counts_have_no_search(tmp_path):
+    app = start("slices", ex="svm")
+    assert "search_segments" in [button.key for button in app.button]
+    counted = calib.aggregate(calib.load(made(), outcome="outcome", score="score", slices=["site"]))
+    counted.save(tmp_path / "counts.parquet")
+    app = start("data", m="platt")
+    path = tmp_path / "counts.parquet"
+    app.file_uploader[0].upload("counts.parquet", path.read_bytes(), "application/octet-stream")
+    app.run()
+    go(app, "slices")
+    assert "site south" in said(app)
+    assert "search_segments" not in [button.key for button in app.button]

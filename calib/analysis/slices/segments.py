@@ -27,7 +27,7 @@ from calib.data.views import BinaryView
 from calib.metrics.by_cluster import RANGE, widened_test
 from calib.metrics.cumulative import kuiper_error, kuiper_test
 from calib.metrics.proper import row_log_loss
-from calib.numerics.arrays import FloatArray, IntArray, arrays_of
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, arrays_of
 from calib.numerics.estimate import Estimate
 from calib.numerics.intervals import holm
 from calib.numerics.threads import single_thread
@@ -104,6 +104,16 @@ class Segments(GroupTable):
     confidence_level: float
 
     @property
+    def one_class(self) -> BoolArray:
+        """Segments for which no calibrator could be fitted: their searching rows have one class."""
+        return np.isnan(self.saved)
+
+    def saved_estimate(self, i: int) -> Estimate:
+        """Log loss per row that a calibrator of segment i saves, with its interval."""
+        values = self.saved[i], self.saved_low[i], self.saved_high[i]
+        return Estimate(*map(float, values))
+
+    @property
     def sentence(self) -> str:
         """The result in words."""
         if not self.n_searched:
@@ -117,7 +127,7 @@ class Segments(GroupTable):
         )
         if len(self) == 1:
             return f"1 segment is miscalibrated: {self.names[0]}, {numbers}"
-        return f"{len(self)} segments are miscalibrated, first {self.names[0]}: {numbers}"
+        return f"{len(self)} segments are miscalibrated, most of all {self.names[0]}: {numbers}"
 
     @property
     def remark(self) -> str:

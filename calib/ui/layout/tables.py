@@ -144,6 +144,7 @@ class Line:
     marked: bool = False
     hint: str = ""
     button: str = ""  # The table returns it if the button of the row is pressed.
+    button_label: str = ""  # If it is empty, the button gets the calibrator of that key.
 
 
 def lines_table(
@@ -190,7 +191,7 @@ def _cell(line: Line, i: int, n_text: int) -> str:
         return f"<td{_text(i, n_text)}>{value}{below}</td>"
     if line.button:
         # The names of some rows are too long for a button.
-        label = f"Get {CALIBRATORS[line.button].label}"
+        label = line.button_label or f"Get {CALIBRATORS[line.button].label}"
         about = f'name=row value="{escape(line.button)}"'
         below = f"<div>{below}<button type=button {about}>{escape(label)}</button></div>"
     hint = f' title="{escape(line.hint)}"' if line.hint else ""
@@ -203,14 +204,20 @@ def _text(i: int, n_text: int) -> str:
 
 def by_method(
     name: str, about: str, head: Sequence[tuple[str, str]], lines: Mapping[str, Sequence[Line]]
-) -> None:
-    """One table per method in tabs, because side by side they would be too wide."""
+) -> str | None:
+    """One table per method in tabs, because side by side they would be too wide.
+
+    Returns the row whose button was pressed.
+    """
+    pressed = None
     places = st.tabs([method_label(key) for key in lines])
     for (key, lines_of_method), place in zip(lines.items(), places, strict=True):
         n = min(MAX_TABLE_LINES, len(lines_of_method))
         with place:
             title = f"{about}, {method_label(key)}"
-            lines_table(f"lines_{n}_{name}_{key}", title, head, lines_of_method)
+            of_method = lines_table(f"lines_{n}_{name}_{key}", title, head, lines_of_method)
+        pressed = of_method or pressed
+    return pressed
 
 
 def column_help(column: Column) -> str:

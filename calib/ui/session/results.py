@@ -19,6 +19,7 @@ from calib.analysis.periods import (
 from calib.analysis.periods.table import timed_rows
 from calib.analysis.reproduction import Conventions, conventions_of
 from calib.analysis.slices import (
+    Segments,
     SliceCalibration,
     SlicedRows,
     SliceErrorRates,
@@ -28,6 +29,7 @@ from calib.analysis.slices import (
     Slicing,
     bin_rows,
     calibrate_slices,
+    find_segments,
     slice_error_rates,
     slice_gaps,
     slice_mix,
@@ -45,12 +47,13 @@ from calib.curves.bin_tests import BinTests, bin_tests
 from calib.curves.rate import RateCurve, RateKind, corp_curve, smooth_curve
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.curves.sensitivity import Sensitivity, ece_sensitivity
+from calib.data.progress import Progress
 from calib.data.views import BinaryView
 from calib.metrics import VariationalEstimate, variational_estimate
 from calib.metrics.by_class import Classwise
 from calib.numerics.arrays import IntArray
 from calib.ui.session.choices import CAPACITY, COST_FN, COST_FP, N_RANGES, UNIT, Chosen
-from calib.ui.session.memo import Keyed
+from calib.ui.session.memo import Keyed, Unkeyed
 from calib.ui.session.session import Session
 from calib.ui.session.state import Model
 
@@ -98,6 +101,19 @@ def slice_tests_of(
 def _slice_tests(held_out: CrossFitted, method: str, slicing: Slicing, at: float) -> SliceTests:
     view = held_out.row_view(method)
     return slice_tests(view, view.score, slicing, confidence_level=at)
+
+
+def segments(session: Session, model: Model, method: str, progress: Progress) -> Segments:
+    """The segments in which the scores of a method fail."""
+    return session.memo.heavy(
+        Unkeyed(find_segments, progress=progress),
+        model.rows,
+        held_out=model.analysis.held_out,
+        method=method,
+        n_ranges=session[N_RANGES],
+        confidence_level=session.settings.confidence_level,
+        seed=session.settings.seed,
+    )
 
 
 def error_rates(

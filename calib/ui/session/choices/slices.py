@@ -9,7 +9,7 @@ import streamlit as st
 
 from calib.analysis.periods.cutting import UNITS, Unit
 from calib.text import plain
-from calib.ui.session.choices.choice import Choice, Values, on, one_of, several, whole
+from calib.ui.session.choices.choice import Choice, Values, flag, on, one_of, several, whole
 
 MAX_SLICES = 1_000_000
 NONE, AUTOMATIC = "None", "Automatic"
@@ -80,6 +80,19 @@ APART = Choice[int](
     acts_on=on("Slices"),
     widget=partial(st.selectbox, index=None, placeholder="Choose a slice"),
     shown=lambda number: None if number < 0 else number,
+)
+
+SEARCH = Choice[bool](
+    key="search",
+    link="search",
+    default=False,
+    values=flag(),
+    label="Search",
+    help="Searches all columns and pairs of columns for segments in which the scores fail, and "
+    "confirms them on the other half of the rows.",
+    chip="Segments searched",
+    acts_on=on("Slices", when="has columns"),
+    widget=st.toggle,
 )
 
 TIME = Choice[str](

@@ -48,6 +48,7 @@ from calib.ui.controls import widgets
 from calib.ui.controls.widgets import control
 from calib.ui.layout import charts, frame, tables
 from calib.ui.layout.tables import Line
+from calib.ui.pages.slices import segments
 from calib.ui.session import choices, results, state
 from calib.ui.session.choices import method_label
 from calib.ui.session.session import Session
@@ -119,6 +120,8 @@ def page() -> None:
     models = frame.models(session)
     with below:
         shown = widgets.after_control(session, models[0].analysis)
+        if rows.columns and rows.has_rows:
+            segments.button(session)
     if len(models) > 1:
         answer.empty()
     frame.show(session, models, partial(body, session, columns, time, shown, answer))
@@ -156,6 +159,7 @@ def body(
         first = results.slice_tests_of(session, cut, shown[:1])["uncalibrated"]
     place.markdown(f"## {plain(miscalibrated(first, columns))}")
     unknown_columns(session, model.rows)
+    searched = segments.place(session) if model.rows.has_rows else None
     with st.spinner("Computing slices"):
         gaps = results.gaps(session, cut, shown)
         tests = results.slice_tests_of(session, cut, shown)
@@ -177,6 +181,10 @@ def body(
         show_periods(session, model, time, shown)
     else:
         st.caption(NO_TIME)
+    if searched is not None:
+        # The search can take long, so the rest of the page is drawn first.
+        with searched:
+            segments.section(session, model, shown)
 
 
 def unknown_columns(session: Session, rows: Data) -> None:
