@@ -226,6 +226,12 @@ def test_views_of_a_matrix():
     assert found[0].description.startswith("MCE averaged over all classes with 12 uniform bins")
     second = calib.conventions(predictions, f"{error:.7f}", calib.Settings(view="class:1"))
     assert second[0].differences[0] == "predicted class instead of class 1"
+    views = {"class:1": "class 1", "top:2": "the class ranked 2", "top:1": "the predicted class"}
+    for view, words in (views | {"within:2": "the 2 classes ranked first"}).items():
+        rows = predictions.view(view)
+        gap = abs(rows.score.mean() - rows.outcome.mean())
+        matches = calib.conventions(predictions, f"{gap:.7f}", calib.Settings(view=view))
+        assert any(f"ECE of {words} with" in one.description for one in matches), view
     loss = -np.log(scores[np.arange(600), label]).mean()
     assert calib.conventions(predictions, f"{loss:.6f}")[0].description == "Multiclass log loss"
 

@@ -162,6 +162,8 @@ def _words(view: str, matrix: ScoreMatrix | None) -> str:
     kind, _, index = view.partition(":")
     if matrix is None:
         return "positive class"
-    if view == "top:1":
-        return "predicted class"
-    return f"{'class' if kind == 'class' else kind.replace('within', 'within top')} {index}"
+    if kind == "class":
+        return f"class {index}"
+    if kind == "within":
+        return f"{index} classes ranked first"
+    return "predicted class" if index == "1" else f"class ranked {index}"

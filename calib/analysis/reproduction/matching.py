@@ -306,7 +306,10 @@ def _is_variant(label: str, labels: Sequence[str]) -> bool:
 
 
 def _whose(words: str) -> str:
-    return words if words.startswith("averaged") else f"of the {words}"
+    if words.startswith("averaged"):
+        return words
+    # A class with a number has no article.
+    return f"of {words}" if words[-1].isdigit() and "ranked" not in words else f"of the {words}"
 
 
 def _numbers(numbers: Sequence[int]) -> str:
