@@ -90,7 +90,8 @@ def plant(number: int) -> Planted:
     keys = [key for key in row_conventions.BY_KEY if not (is_mean and key in ORDERED)]
     if any(len(np.unique(score)) >= n / 4 for score, _ in problems):
         keys.remove("distinct")
-    key, norm = str(rng.choice(keys)), str(rng.choice(NORMS))
+    key = str(rng.choice(keys))
+    norm = str(rng.choice(NORMS[:3] if key == "hundreds_without_last" else NORMS))
     treatment = ""
     if key in RULES_OF_EDGES and scores == "positive class" and rng.random() < 0.5:
         treatment = "scores clipped to [0.01, 0.99]"

@@ -11,7 +11,14 @@ import numpy as np
 from calib.data.cells import ScoreCells
 from calib.data.views import BinaryView, ScoreMatrix
 from calib.metrics.binned import sweep_calibration_error
-from calib.metrics.binning_rules import OWN_QUANTILE, OWN_UNIFORM, RULES, Rule, SortedScores
+from calib.metrics.binning_rules import (
+    OWN_QUANTILE,
+    OWN_UNIFORM,
+    RULES,
+    SKIPS_LAST,
+    Rule,
+    SortedScores,
+)
 from calib.metrics.cumulative import ks_error, kuiper_error
 from calib.metrics.matrix import row_accuracy, row_brier, row_log_loss
 from calib.metrics.proper import brier_score, mean_log_loss
@@ -80,6 +87,9 @@ class Tried:
         if rule.kind in ("range", "quantile"):
             # One bin is the same for every rule.
             errors[np.array(numbers) == 1] = np.nan
+        if rule.key in SKIPS_LAST:
+            # Nobody uses a mistake of published codes in other norms than theirs.
+            errors[:, [NORMS.index("mean"), NORMS.index("debiased")]] = np.nan
         if problem.is_weighted:
             # The formula is for rows without weights.
             errors[:, NORMS.index("debiased")] = np.nan

@@ -25,7 +25,7 @@ def show(session: Session, model: state.Model) -> None:
     )
     with place:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-            control(session, choices.REPRODUCED, placeholder="0.174", max_chars=30, width=260)
+            control(session, choices.REPRODUCED, placeholder="0.174", width=260)
             method = st.selectbox(
                 "Scores of",
                 list(model.analysis.methods),

@@ -8,6 +8,7 @@ from urllib.parse import quote, unquote
 import streamlit as st
 
 from calib.analysis.reproduction import TypedNumber
+from calib.analysis.reproduction.typed_number import MAX_LENGTH
 from calib.curves.rate import RateKind
 from calib.figures.axes import AxisKind
 from calib.text import plain, significant, span
@@ -209,7 +210,8 @@ REPRODUCED = Choice[str](
     chip=lambda text: f"Reproduce {plain(text)}",
     acts_on=on("Reliability", "Compare"),
     widget=st.text_input,
-    taken=lambda text: text.strip(),
+    # No number that is read is longer.
+    taken=lambda text: text.strip()[: MAX_LENGTH + 1],
 )
 
 AUTO_BINS = Choice[bool](
