@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from calib.analysis.decisions import Costs, decide
+from calib.analysis.decisions import Costs, certify, decide
 from calib.crossfit.fitting import cross_fit
 from calib.crossfit.settings import Settings
+from calib.data.predictions import Predictions
 from calib.figures.live_decisions import decisions_data, script
 from calib.loading.examples import EXAMPLES
 from calib.text import number
@@ -286,3 +287,57 @@ def test_the_panels_stand_beside_the_changes_and_below_the_table(page: Page):
     assert forest["y"] >= table["y"] + table["height"]
     assert panels["x"] >= forest["x"] + forest["width"]
     assert abs(forest["y"] - panels["y"]) < 60
+
+
+@rare
+def test_a_person_asks_which_rows_need_no_look(page: Page, tmp_path):
+    rng = np.random.default_rng(0)
+    score = rng.beta(0.3, 0.3, 2000).round(6)
+    outcome = (rng.random(2000) < score).astype(int)
+    path = tmp_path / "answers.csv"
+    lines = [f"{y},{s}" for y, s in zip(outcome, score, strict=True)]
+    path.write_text("outcome,score\n" + "\n".join(lines))
+    rows = Predictions.from_arrays(outcome, score)
+    visit(page, "/data")
+    upload(page, path)
+    go(page, "Decisions")
+    said = page.locator(".certificate")
+    expect(said).to_have_text(certify(rows, 0.05, sides="both").sentence)
+    fill(page, "max_error", "10")
+    expected = certify(rows, 0.1, sides="both")
+    expect(said).to_have_text(expected.sentence)
+    chart = by_key(page, "chart_certified").locator("svg.plot").first
+    expect(chart).to_be_visible()
+    accepted = f"{expected.share_of(expected.above):.0%} accepted"
+    expect(chart.get_by_text(accepted)).to_be_visible()
+    by_key(page, "sides").get_by_text("Accept only").click()
+    settle(page)
+    choose(page, "certainty", "90%")
+    alone = certify(rows, 0.1, 0.9)
+    expect(said).to_have_text(alone.sentence)
+    assert all(part in page.url for part in ("err=0.1", "sure=0.9", "sides=above"))
+    # The settings stay when another page was visited.
+    go(page, "Slices")
+    go(page, "Decisions")
+    expect(said).to_have_text(alone.sentence)
+
+
+@rare
+def test_the_cost_chart_is_folded_below_net_benefit(page: Page):
+    page.set_viewport_size({"width": 1440, "height": 900})
+    visit(page, "/decisions")
+    cost = page.locator(".decisions svg.cost")
+    expect(cost).to_be_hidden()
+    page.locator(".decisions summary").click()
+    expect(cost).to_be_visible()
+    box, above = cost.bounding_box(), page.locator(".decisions svg.benefit").bounding_box()
+    assert box is not None
+    assert above is not None
+    assert box["y"] > above["y"] + above["height"]
+    # A hand moves the threshold of both.
+    page.mouse.click(box["x"] + 0.3 * box["width"], box["y"] + 100)
+    page.wait_for_url("**fn=*")
+    settle(page)
+    lines = [page.locator(f".decisions svg.{name} .probe") for name in ("cost", "benefit")]
+    assert len({line.get_attribute("x1") for line in lines}) == 1
+    expect(cost).to_be_visible()
