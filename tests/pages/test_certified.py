@@ -57,6 +57,12 @@ def test_the_top_label_of_a_matrix_is_accepted_only():
     assert app.segmented_control(key="sides").value == "above"
 
 
+def test_answers_are_accepted_only():
+    app = upload(frame().rename(columns={"outcome": "correct", "score": "confidence"}), "decisions")
+    assert app.segmented_control(key="sides").value == "above"
+    assert upload(frame(), "decisions").segmented_control(key="sides").value == "both"
+
+
 def frame(n: int = 600, **columns) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     score = rng.random(n).round(6)

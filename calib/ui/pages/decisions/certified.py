@@ -36,8 +36,9 @@ def section(session: Session, model: state.Model) -> None:
         key=state.key("certified_toolbar"),
     ):
         settings = session.settings
-        both = parse_view(settings.view)[0] == "class"
-        sides: Sides = session[choices.SIDES] or ("both" if both else "above")
+        # A confidence says that an answer is right; a low one does not say that it is wrong.
+        answers = parse_view(settings.view)[0] != "class" or model.analysis.data.has_answers
+        sides: Sides = session[choices.SIDES] or ("above" if answers else "both")
         control(session, choices.SIDES, value=sides)
         max_error = control(session, choices.MAX_ERROR)
         confidence = control(session, choices.CERTAINTY)

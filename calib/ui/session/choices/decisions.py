@@ -97,7 +97,7 @@ CERTAINTY = Choice[float](
 SIDES = Choice[Any](
     key="sides",
     link="sides",
-    default="",  # Without a choice the view decides: confidences are accepted, not rejected.
+    default="",  # Without a choice the data decide: confidences are accepted, not rejected.
     values=one_of("both", "above", name=SIDE_NAMES.__getitem__),
     label="Without a look",
     help="Both: rows above one threshold are accepted, and rows below another are rejected. Above: "
