@@ -106,3 +106,17 @@ def test_a_number_between_two_scores_is_between_them(one, other):
     low, high = min(one, other), max(one, other)
     between = decimal_between(low, high)
     assert low < between < high if between is not None else high - low < 1e-15
+
+
+@pytest.mark.parametrize("limit", [0.01, 0.05, 0.3])
+def test_the_end_of_a_long_sequence_is_that_of_exact_tests(limit):
+    """Most of its tests are decided by a bound of their p-value."""
+    rng = np.random.default_rng(0)
+    error = np.linspace(0, 3 * limit, 60_000)
+    errors, rows = (rng.random(60_000) < error).cumsum(), np.arange(1, 60_001)
+    exact = binom.cdf(errors, rows, limit) <= 0.05
+    first = first_tested_count(60_000, limit, 0.05)
+    passed = certified_range(errors, rows, limit, 0.05, first)
+    assert passed.start == first - 1
+    assert passed.stop == passed.start + np.argmin(exact[passed.start :])
+    assert len(passed) > 20_000
