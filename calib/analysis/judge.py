@@ -122,6 +122,20 @@ class JudgeResult:
         return Estimate(self.mean, *self.interval)
 
     @property
+    def headline(self) -> str:
+        """The finding without its interval, for a heading."""
+        if not self.supported:
+            return "No pass rate: the labels do not cover the judge's scores."
+        if self.few_labels:
+            return f"Too few to tell: {plural(self.n_labels, 'gold label')}."
+        said, plain = f"{percent(self.mean)} of the rows pass.", percent(self.plain_mean)
+        low, high = self.interval
+        if low <= self.plain_mean <= high:
+            return f"{said} The judge's mean of {plain} is not significantly different."
+        side = "high" if self.plain_mean > high else "low"
+        return f"{said} The judge's mean of {plain} is too {side}."
+
+    @property
     def sentence(self) -> str:
         """The finding."""
         if not self.supported:

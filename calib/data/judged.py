@@ -15,7 +15,7 @@ from calib.data.predictions import Predictions
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False)
 class JudgedRows(Locked):
     """Scores of a judge for all rows, and gold labels for some of them.
 

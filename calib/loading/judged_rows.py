@@ -19,6 +19,7 @@ from calib.loading.file_options import FileFormat, option
 from calib.loading.name_patterns import plain_name
 from calib.loading.problems import InputError, refuse
 from calib.loading.reading.reader import Source, read
+from calib.loading.table import Table
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.text import count, joined, listed, plural, quoted, significant
 
@@ -114,7 +115,7 @@ def _table(data: Judged, column: str) -> tuple[pd.DataFrame, str]:
     if isinstance(data, Predictions):
         return _of_predictions(data, column), data.name
     # Lists, arrays and series hold scores or labels. Tables and texts are read as files.
-    if isinstance(data, str | bytes | pd.DataFrame) or hasattr(data, "__fspath__"):
+    if isinstance(data, str | bytes | pd.DataFrame | Table) or hasattr(data, "__fspath__"):
         table = read(data, given=FileFormat())
         return table.frame, table.name
     if not isinstance(data, Sequence | np.ndarray | pd.Series) and (
@@ -142,7 +143,7 @@ def _of_predictions(data: Predictions, column: str) -> pd.DataFrame:
 
 def _gold_table(gold: Judged, n_rows: int) -> pd.DataFrame:
     frame, _ = _table(gold, GOLD)
-    is_array = not isinstance(gold, str | bytes | pd.DataFrame) and list(frame) == [GOLD]
+    is_array = not isinstance(gold, str | bytes | pd.DataFrame | Table) and list(frame) == [GOLD]
     if is_array and len(frame) != n_rows:
         raise refuse(
             "unmatched",
@@ -220,7 +221,7 @@ def _score_column(frame: pd.DataFrame, taken: set[str | None]) -> str:
         raise refuse(
             "no-score",
             f"No column looks like a judge's score among {listed(list(frame.columns), 5)}. Name "
-            "it: score=...",
+            "the column of the judge's scores (`score`).",
         )
     return column
 
@@ -233,8 +234,8 @@ def _outcome_column(frame: pd.DataFrame, taken: set[str | None]) -> str:
     if column is None:
         raise refuse(
             "no-gold",
-            f"No column looks like gold labels among {listed(list(frame.columns), 5)}. Name it: "
-            "outcome=...",
+            f"No column looks like gold labels among {listed(list(frame.columns), 5)}. Name the "
+            "column of the gold labels (`outcome`).",
         )
     return column
 
@@ -296,7 +297,7 @@ def _by_position(frame: pd.DataFrame, labels: FloatArray) -> FloatArray:
             "unmatched",
             f"The tables have no id column in common, and {plural(len(labels), 'gold row')} cannot "
             f"be matched to {plural(len(frame), 'judged row')} by position. Add a column that "
-            "identifies each row to both, and name it: row_id=...",
+            "identifies each row to both, and name it (`row_id`).",
         )
     return labels
 
@@ -337,7 +338,7 @@ def _passes(column: pd.Series, positive: str | None) -> FloatArray:
         raise refuse(
             "unclear-labels",
             f"Column {quoted(column.name)} has the labels {listed(labels.names, 5)}. Two are "
-            "needed, and which of them passes must be clear: positive=...",
+            "needed, and which of them passes must be clear: name it (`positive`).",
         )
     return np.append(passes, np.nan)[labels.codes]
 
@@ -368,7 +369,7 @@ def _scores(column: pd.Series, columns: JudgedColumns) -> FloatArray:
             "scale",
             f"The scores in {quoted(column.name)} go from {significant(least, 4)} to "
             f"{significant(most, 4)}, outside {low:g} to {high:g}. State the lowest and the "
-            "highest possible score: scale=(1, 5), for example.",
+            "highest possible score (`scale`), such as 1 and 5.",
         )
     return values
 
@@ -381,7 +382,8 @@ def _answers(column: pd.Series, columns: JudgedColumns) -> FloatArray:
         raise refuse(
             "not-scores",
             f"Column {quoted(column.name)} holds neither numbers nor answers such as pass and "
-            f"fail, but {listed(shown.names, 3)}. Name the column of the judge's scores: score=...",
+            f"fail, but {listed(shown.names, 3)}. Name the column of the judge's scores "
+            "(`score`).",
         ) from None
 
 

@@ -99,7 +99,7 @@ def test_ratings_need_their_scale():
 
 def test_labels_whose_meaning_is_not_clear_are_asked():
     gold = GOLD.assign(human_label=["A", "B"])
-    assert "positive=..." in refused("unclear-labels", gold=gold)
+    assert "name it (`positive`)" in refused("unclear-labels", gold=gold)
     np.testing.assert_array_equal(
         rows(gold=gold, positive="b", outcome="human_label").outcome, [1, np.nan, np.nan, 0]
     )

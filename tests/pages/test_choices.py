@@ -64,7 +64,9 @@ OTHERWISE = {"view", "models", "classes", "bin_of"}
 CHANGED = {
     key: value for key, value in ANY_CHANGE.items() if key not in OTHERWISE
 } | SHOWN_BY_THESE_ROWS
-SHOWING = [title for title in PAGES if title not in ("Data", "Classes", "Gallery", "Methods")]
+SHOWING = [
+    title for title in PAGES if title not in ("Data", "Classes", "Judge", "Gallery", "Methods")
+]
 
 
 def rows() -> bytes:

@@ -154,6 +154,37 @@ def uploader(session: Session, place: Place, label: str, prefix: str = "") -> No
     st.rerun()
 
 
+def table_uploader(session: Session, key: str, label: str) -> Table | tuple[Problem, ...] | None:
+    """A drop zone of one table: what was dropped, or why it cannot be read."""
+    with st.container(key=key):
+        dropped = st.file_uploader(
+            label, key=f"{key}_{session.n_reads}", max_upload_size=MAX_BYTES // 2**20
+        )
+    if dropped is None:
+        return None
+    cancel = Cancel("cancel_reading", _cancel)
+
+    def progress(_share: float, _text: str) -> None:
+        cancel.after_a_while()
+
+    files = [(dropped.name, dropped.getvalue())]
+    try:
+        with st.spinner("Reading the file"):
+            _, tables = _read(files, GUESSED_FORMAT, progress)
+        if not tables:
+            raise refuse("counts-and-rows", COUNTS_ALONE)
+        return combined(tables)[0]
+    except InputError as refused:
+        return refused.problems
+    except Exception:
+        log.exception("A file could not be read")
+        return (UNREADABLE,)
+    finally:
+        cancel.withdraw()
+        remove_files([dropped])
+        session.n_reads += 1
+
+
 def _asks(session: Session) -> bool:
     """Whether a dropped file cannot be shown before a question is answered on the Data page."""
     if session.waits:

@@ -237,9 +237,12 @@ def example_menu(session: Session, key: str = "example_menu") -> None:
     )
 
 
-def toolbar() -> DeltaGenerator:
-    """A line of controls, which stands directly above what they change."""
-    return st.container(horizontal=True, vertical_alignment="bottom", key="toolbar", gap="medium")
+def toolbar(key: str = "toolbar") -> DeltaGenerator:
+    """A line of controls, which stands directly above what they change.
+
+    A second line of a page has another key.
+    """
+    return st.container(horizontal=True, vertical_alignment="bottom", key=key, gap="medium")
 
 
 def later() -> DeltaGenerator:

@@ -15,7 +15,11 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "Slices": "pages/slices.py",
     },
     "Calibrate": {"Functions": "pages/functions.py", "Compare": "pages/compare.py"},
-    "Decide and share": {"Decisions": "pages/decisions.py", "Reports": "pages/reports.py"},
+    "Decide and share": {
+        "Decisions": "pages/decisions.py",
+        "Judge": "pages/judge.py",
+        "Reports": "pages/reports.py",
+    },
     "Learn": {"Gallery": "pages/gallery.py", "Methods": "pages/methods.py"},
     "Data": {"Data": "pages/data.py"},
 }
@@ -25,8 +29,8 @@ PAGES: Mapping[str, str] = {
 # The navigation shows these only for data with more than two classes.
 MATRIX_PAGES = ("Classes",)
 # These pages can be shown while the data of a link are missing.
-WITHOUT_DATA = ("Reports", "Gallery", "Methods")
+WITHOUT_DATA = ("Judge", "Reports", "Gallery", "Methods")
 # These pages are the same in every view of a matrix.
-WITHOUT_VIEW = ("Data", "Classes", "Gallery", "Methods")
+WITHOUT_VIEW = ("Data", "Classes", "Judge", "Gallery", "Methods")
 # On the other pages a changed choice has no effect.
-WITH_ANALYSIS = tuple(page for page in PAGES if page not in ("Data", "Gallery", "Methods"))
+WITH_ANALYSIS = tuple(page for page in PAGES if page not in ("Data", "Judge", "Gallery", "Methods"))

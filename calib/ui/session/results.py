@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from calib.analysis import Analysis, LiveAnalysis
+from calib.analysis import Analysis, LiveAnalysis, analyze
 from calib.analysis.decisions import Costs, DecisionTable, decide
 from calib.analysis.periods import (
     PeriodChange,
@@ -45,8 +45,9 @@ from calib.crossfit.matrix_views import replicate_view
 from calib.crossfit.settings import Settings, Strategy
 from calib.curves.bin_tests import BinTests, bin_tests
 from calib.curves.rate import RateCurve, RateKind, corp_curve, smooth_curve
-from calib.curves.reliability import ReliabilityCurve, reliability_curve
+from calib.curves.reliability import FEW_ROWS, ReliabilityCurve, reliability_curve
 from calib.curves.sensitivity import Sensitivity, ece_sensitivity
+from calib.data.judged import JudgedRows
 from calib.data.progress import Progress
 from calib.data.views import BinaryView
 from calib.metrics import VariationalEstimate, variational_estimate
@@ -59,6 +60,18 @@ from calib.ui.session.state import Model
 
 # A slice gets fewer bins than all rows if its bins would be smaller than this.
 MIN_ROWS_PER_BIN = 50
+MIN_JUDGED_BINS = 4
+
+
+def judged_analysis(session: Session, rows: JudgedRows) -> LiveAnalysis:
+    """The judge's scores on the labelled rows, in bins that have enough of them."""
+    return session.memo.heavy(_judged_analysis, rows)
+
+
+def _judged_analysis(rows: JudgedRows) -> LiveAnalysis:
+    gold = rows.gold()
+    n_bins = min(max(len(gold) // FEW_ROWS, MIN_JUDGED_BINS), Settings().n_bins)
+    return analyze(gold, {"n_bins": n_bins})
 
 
 def sliced(session: Session, model: Model, columns: tuple[str, ...]) -> SlicedRows:

@@ -21,6 +21,7 @@ from calib.loading.examples import EXAMPLES
 from calib.reports.contents.structure import Declared
 from calib.ui.session.choices import CHOICES, MODELS, VIEW, Chosen
 from calib.ui.session.choices.choice import Choice
+from calib.ui.session.judging import Judging
 from calib.ui.session.links import FINGERPRINT_SHOWN, Link, LinkedData, decode, encode
 from calib.ui.session.memo import Memo
 from calib.ui.session.serving import of_server
@@ -31,7 +32,9 @@ from calib.ui.session.upload import Connected, Upload
 T = TypeVar("T")
 SESSION = "calib"
 # After a reload the new session takes these fields from the old one.
-RESUMED_FIELDS = ("upload", "recent", "draft", "unseen", "title", "author", "note", "memo")
+RESUMED_FIELDS = (
+    *("upload", "recent", "draft", "unseen", "title", "author", "note", "memo", "judging"),
+)
 FIRST_EXAMPLE = next(iter(EXAMPLES))
 # Recent files stay in memory, so only a few of moderate size are kept.
 MAX_RECENT_FILES = 4
@@ -95,6 +98,7 @@ class Session:
     draft: Connected | None = None  # The table of a source whose columns are being mapped.
     # A table that was not counted, and the problems; without a problem it was cancelled.
     refused_scan: tuple[Connected, tuple[Problem, ...]] | None = None
+    judging: Judging = field(default_factory=Judging)  # The tables and choices of the page Judge.
     changed_since: str = ""  # A sentence about what a refresh of the source has changed.
     # The last result of each model, by fingerprint. The next analysis reuses what did not change.
     latest: dict[str, LiveAnalysis] = field(default_factory=dict)

@@ -1,0 +1,365 @@
+"""Judge: can a judge's scores replace gold labels, and which share of the rows passes?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from html import escape
+from typing import Any
+
+import streamlit as st
+
+from calib.analysis.judge import JudgeResult, judge_rows
+from calib.data.judged import JudgedRows
+from calib.figures import answer
+from calib.figures.summary import summary_chart
+from calib.figures.words import undrawn
+from calib.loading import Table
+from calib.loading.judged_example import judged_example
+from calib.numerics.estimate import Estimate
+from calib.text import (
+    count,
+    interval,
+    level,
+    number,
+    percent,
+    percent_with_interval,
+    plain,
+    plural,
+    sentence,
+)
+from calib.ui.controls import uploaders, widgets
+from calib.ui.controls.widgets import ask
+from calib.ui.layout import charts, frame, tables
+from calib.ui.layout.tables import Line
+from calib.ui.session.judging import Judging
+from calib.ui.session.results import judged_analysis
+from calib.ui.session.session import Session
+
+MAX_DISAGREEMENTS = 500
+NO_COLUMN = "–"
+RANDOM_SAMPLE = (
+    "The labelled rows must be a random sample of the judged rows, or one that is spread over the "
+    "scores as the rows to label next are."
+)
+READING = f"""
+- **Pass rate**: a line is fitted to the labelled rows, label against score. Its mean over the
+  scores of all rows corrects the judge's own mean. {RANDOM_SAMPLE}
+- **Kappa** is agreement beyond chance. A judge that gives the commoner answer to every row has
+  kappa 0, however often it agrees.
+- **Labels saved**: how many more labels would be needed without the judge, for an interval as
+  short. It depends on the correlation of score and label, and is often small.
+- **PPI++** is [prediction-powered inference](https://arxiv.org/abs/2311.01453) as ppi-python has
+  it. With few labels its interval is too short.
+"""
+HEAD = {
+    "Estimate": "",
+    "Pass rate": "Share of the rows that pass, with its interval.",
+    "Labels": "Gold labels that it uses.",
+    "Rows": "Judged rows that it uses.",
+}
+ROLES: Mapping[str, str] = {
+    "score": "Judge's score",
+    "outcome": "Gold label",
+    "row_id": "Row id",
+    "model": "Model",
+    "group": "Cluster",
+}
+
+
+def page() -> None:
+    session = frame.begin("Judge")
+    results = analysed(session)
+    shown = chosen_result(session, results)
+    if shown is None:
+        st.markdown("## Drop a judge's scores and gold labels")
+    else:
+        with st.container(key="answer_judge"):
+            st.html(section(shown, is_example=session.judging.judged is None))
+    data_line(session)
+    for problem in session.judging.problems:
+        st.error(problem.sentence)
+    if shown is None:
+        return
+    for note in shown.notes:
+        st.caption(f":material/info: {sentence(note)}")
+    evidence(session, shown, results)
+    disagreements(shown)
+    frame.reading(READING, "the numbers of this page")
+
+
+def analysed(session: Session) -> dict[str, JudgeResult]:
+    """The results by judge or model; those without enough labels are left out, and said."""
+    judging = session.judging
+    parts = judging.rows if judging.judged is not None else {"example": judged_example()}
+    results: dict[str, JudgeResult] = {}
+    for name, rows in parts.items():
+        try:
+            results[name] = session.memo(judge_rows, rows)
+        except ValueError as error:
+            st.warning(f"**{plain(name)}**: {sentence(str(error))}")
+    return results
+
+
+def chosen_result(session: Session, results: Mapping[str, JudgeResult]) -> JudgeResult | None:
+    name = session.judging.shown
+    return results.get(name) or next(iter(results.values()), None)
+
+
+def section(result: JudgeResult, *, is_example: bool) -> str:
+    """The finding, and three numbers, as HTML."""
+    example = '<p><span class="pill">Example, not your data</span></p>' if is_example else ""
+    said = [f"{count(result.n_labels)} of {plural(result.n_rows, 'judged row')} have a gold label."]
+    if not result.supported or result.few_labels:
+        said.insert(0, result.sentence)
+    return (
+        f'<section class="answer"><div>{example}<h2>{escape(result.headline)}</h2>'
+        f'<p class="lead">{escape(" ".join(said))}</p></div>'
+        f"<dl>{''.join(tiles(result))}</dl></section>"
+    )
+
+
+def tiles(result: JudgeResult) -> list[str]:
+    at = level(result.confidence_level)
+    kappa = Estimate(result.kappa, *result.kappa_interval)
+    needed = count(result.n_labels + result.labels_saved)
+    low, high = (percent(end) for end in result.interval)
+    shown = (
+        (
+            "Debiased pass rate",
+            percent(result.mean),
+            f"{at} CI {low} to {high}" if result.supported else "not supported",
+            "Mean of the line that was fitted to the labelled rows, over all judged rows.",
+        ),
+        (
+            "Agreement with the labels",
+            percent(result.agreement),
+            f"constant answer {percent(result.constant_accuracy)} · kappa "
+            f"{number(kappa.value, 2)} ({interval(kappa, 2)})",
+            "The constant answer is the commoner label for every row.",
+        ),
+        (
+            "Labels saved",
+            count(result.labels_saved) if result.supported else NO_COLUMN,
+            f"{count(result.n_labels)} labels instead of {needed}",
+            "More labels would be needed without the judge, for an interval as short.",
+        ),
+    )
+    return [
+        f'<div title="{escape(about)}"><dt>{escape(label)}</dt><dd>{escape(value)}'
+        f"<small>{escape(below)}</small></dd></div>"
+        for label, value, below, about in shown
+    ]
+
+
+def data_line(session: Session) -> None:
+    """The drop zones of both tables, and what their columns mean."""
+    judging = session.judging
+    with st.container(key="judge_tables"):
+        left, right = st.columns(2, gap="medium")
+        with left:
+            receive(
+                session, "data_file_judged", "Judged rows: an id and the judge's score", gold=False
+            )
+        with right:
+            receive(session, "data_file_gold", "Gold labels: the id and the label", gold=True)
+    if judging.judged is None:
+        return
+    with widgets.toolbar():
+        for role, label in ROLES.items():
+            column_control(session, role, label, judging.judged)
+        st.button("Show the example", key="judge_example", on_click=show_example, args=(session,))
+
+
+def receive(session: Session, key: str, label: str, *, gold: bool) -> None:
+    dropped = uploaders.table_uploader(session, key, label)
+    if isinstance(dropped, Table):
+        session.judging = session.judging.with_table(dropped, gold=gold)
+        st.rerun()
+    for problem in dropped or ():
+        st.error(f"Not read: {problem.sentence}")
+
+
+def show_example(session: Session) -> None:
+    session.judging = Judging()
+
+
+def column_control(session: Session, role: str, label: str, judged: Table) -> None:
+    judging = session.judging
+    if role == "score":
+        judges_control(session, label, judged)
+        return
+    table = judging.gold if role == "outcome" and judging.gold is not None else judged
+    value = getattr(judging.columns, role)
+
+    def change(column: Any) -> None:
+        session.judging = session.judging.having(**{role: None if column == NO_COLUMN else column})
+
+    automatic = role in ("outcome", "row_id")
+    ask(
+        st.selectbox,
+        f"judge_{role}",
+        value or NO_COLUMN,
+        change,
+        label=label,
+        options=[NO_COLUMN, *table.columns],
+        format_func=lambda name: "Automatic" if automatic and name == NO_COLUMN else name,
+    )
+
+
+def judges_control(session: Session, label: str, judged: Table) -> None:
+    """Several score columns are several judges."""
+
+    def change(columns: list[str]) -> None:
+        session.judging = session.judging.having(score=tuple(columns) or None)
+
+    ask(
+        st.multiselect,
+        "judge_score",
+        list(session.judging.columns.scores),
+        change,
+        label=label,
+        options=judged.columns,
+        placeholder="Automatic",
+    )
+
+
+def evidence(session: Session, shown: JudgeResult, results: Mapping[str, JudgeResult]) -> None:
+    with st.container(key="evidence_judge"):
+        left, right = st.columns([5, 7], gap="large")
+    with left:
+        reliability(session, shown.rows)
+    with right:
+        if len(results) > 1:
+            side_by_side(session, shown, results)
+        st.markdown("### Pass rate with and without the judge")
+        estimates(shown)
+        st.caption(support_sentence(shown))
+        next_labels(session, shown)
+
+
+def reliability(session: Session, rows: JudgedRows) -> None:
+    """The judge's scores on the labelled rows, before and after the recommended calibrator."""
+    try:
+        with st.spinner("Analysing the labelled rows"):
+            analysis = judged_analysis(session, rows)
+    except ValueError as error:
+        st.info(f"No reliability diagram: {sentence(str(error))}")
+        return
+    st.markdown("### The judge's scores on the labelled rows")
+    if reason := undrawn(analysis.uncalibrated.reliability):
+        st.info(reason)
+    else:
+        charts.drawing(answer.summary(analysis), "judge_summary", summary_chart(analysis))
+    st.caption(plain(f"{analysis.verdict.sentence} {analysis.recommendation.sentence}"))
+
+
+def estimates(result: JudgeResult) -> None:
+    labels, rows = count(result.n_labels), count(result.n_rows)
+    lines = [
+        Line([("Debiased",), (percent_with_interval(result.estimate),), (labels,), (rows,)]),
+        Line([("Labels alone",), (percent_with_interval(result.labels_mean),), (labels,), ("0",)]),
+        Line([("PPI++",), (percent_with_interval(result.ppi),), (labels,), (rows,)]),
+        Line([("Judge's mean",), (percent(result.plain_mean),), ("0",), (rows,)]),
+    ]
+    tables.lines_table("lines_4_judge", "Pass rate", list(HEAD.items()), lines)
+
+
+def support_sentence(result: JudgeResult) -> str:
+    low, high = (number(end, 2) for end in result.labelled_range)
+    return (
+        f"Support: labelled scores are from {low} to {high}; "
+        f"{percent(result.share_outside)} of all judged scores are outside."
+    )
+
+
+def side_by_side(session: Session, shown: JudgeResult, results: Mapping[str, JudgeResult]) -> None:
+    """All judges or models, and which of them the page shows."""
+    names = list(results)
+    st.markdown("### Judges and models")
+    ask(
+        st.selectbox,
+        "judge_shown",
+        next(name for name, result in results.items() if result is shown),
+        partial(change, session, "shown"),
+        label="Shown on this page",
+        options=names,
+    )
+    head = [("Name", ""), ("Pass rate", ""), ("Kappa", ""), ("Labels", ""), ("Labels saved", "")]
+    lines = [
+        Line(
+            [
+                (name,),
+                (percent_with_interval(one.estimate),),
+                (number(one.kappa, 2),),
+                (count(one.n_labels),),
+                (count(one.labels_saved),),
+            ],
+            marked=one is shown,
+        )
+        for name, one in results.items()
+    ]
+    tables.lines_table(f"lines_{len(lines)}_judges", "Judges and models", head, lines)
+
+
+def disagreements(result: JudgeResult) -> None:
+    listed = result.disagreements
+    st.markdown(f"### {plural(len(listed), 'disagreement')}")
+    if not len(listed):
+        st.caption("The judge's answer is the gold label on every labelled row.")
+        return
+    st.dataframe(
+        listed.head(MAX_DISAGREEMENTS),
+        hide_index=True,
+        key="judge_disagreements",
+        column_config={"score": st.column_config.NumberColumn("score", format="%.2f")},
+        alt="Labelled rows on which judge and label differ, the most confident first.",
+    )
+    first = f", the first {MAX_DISAGREEMENTS}" if len(listed) > MAX_DISAGREEMENTS else ""
+    st.caption(f"Labelled rows on which judge and label differ{first}, the most confident first.")
+
+
+def next_labels(session: Session, result: JudgeResult) -> None:
+    st.markdown("### Label more rows")
+    with widgets.toolbar("judge_labels"):
+        number_field(session, "next_rows", "Rows to label next", 1, 10_000, 10)
+        content = partial(csv_of_next_rows, result, session.judging.next_rows)
+        widgets.download("Download them", content, "label-next.csv", "judge_next")
+        number_field(session, "points", "Width, in points", 1, 100, 1)
+        st.markdown(width_sentence(result, session.judging.points))
+    st.caption(
+        "Drawn at random from ranges of score, so that all labels together are spread as the rows "
+        "are. The judge's score is left out, so that it does not sway the person who labels."
+    )
+
+
+def number_field(session: Session, name: str, label: str, least: int, most: int, step: int) -> None:
+    limits = {"min_value": least, "max_value": most, "step": step}
+    value = getattr(session.judging, name)
+    ask(
+        st.number_input,
+        f"judge_{name}",
+        value,
+        partial(change, session, name),
+        label=label,
+        **limits,
+    )
+
+
+def change(session: Session, name: str, value: Any) -> None:
+    session.judging = replace(session.judging, **{name: value})
+
+
+def csv_of_next_rows(result: JudgeResult, n: int) -> bytes:
+    return result.next_rows(n).to_csv(index=False).encode()
+
+
+def width_sentence(result: JudgeResult, points: int) -> str:
+    needed = result.labels_for(points / 100.0)
+    if needed is None:
+        return f"Labels of all rows are not enough for {points} points: judge more rows."
+    if needed <= result.n_labels:
+        return f"**{plural(needed, 'label')}** are enough for {points} points."
+    more = count(needed - result.n_labels)
+    return f"**{plural(needed, 'label')}** in total for {points} points, {more} more than now."

@@ -1,0 +1,45 @@
+"""Judging: the tables that a person dropped on the page Judge, and their meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from calib.data.judged import JudgedRows
+from calib.loading import InputError, Problem, Table
+from calib.loading.judged_rows import JudgedColumns, read_judged
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """Without a table of judged rows the example is shown.
+
+    `rows` are by judge or model. They are empty while `problems` say what a person must repair.
+    """
+
+    judged: Table | None = None
+    gold: Table | None = None
+    columns: JudgedColumns = field(default_factory=JudgedColumns)
+    rows: Mapping[str, JudgedRows] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+    shown: str = ""  # The judge or model that the page shows; the first if there is no such one.
+    next_rows: int = 50
+    points: int = 5  # The wanted width of the interval, in percentage points.
+
+    def with_table(self, table: Table, *, gold: bool) -> Judging:
+        """With another table. The meaning of columns is guessed again."""
+        changed = replace(self, gold=table) if gold else replace(self, judged=table)
+        return replace(changed, columns=JudgedColumns())._read()
+
+    def having(self, **columns: object) -> Judging:
+        """With another meaning of columns."""
+        return replace(self, columns=replace(self.columns, **columns))._read()  # type: ignore[arg-type]
+
+    def _read(self) -> Judging:
+        if self.judged is None:
+            return replace(self, rows={}, problems=())
+        try:
+            rows = read_judged(self.judged, self.gold, self.columns)
+        except InputError as error:
+            return replace(self, rows={}, problems=error.problems)
+        return replace(self, rows=rows, problems=())

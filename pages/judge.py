@@ -1,0 +1,5 @@
+"""Judge."""
+
+from calib.ui.pages import judge
+
+judge.page()
