@@ -14,8 +14,9 @@ from calib.numerics.arrays import FloatArray
 from calib.text import count, level, percent, plural, significant
 
 WIDTH, HEIGHT, LEFT = 560, 260, 58
-# The axis ends at this many times the highest allowed error, so that the crossing is seen.
-MAX_LIMITS = 3.0
+# The axis ends at this many times the highest allowed error, so that the crossing is seen. If
+# nothing is certified, it ends at least at this many times the lowest bound.
+MAX_LIMITS, ROOM = 3.0, 1.5
 SHADE = 0.1
 SUBJECTS = {
     "above": Subject("above", "Accepted", MethodStyle(ADVISED, "solid", "circle")),
@@ -42,7 +43,11 @@ def certified_error_chart(certificate: Certificate) -> Chart:
     >>> calib.plot.certified_error(certificate).layout.yaxis.title.text
     'Error rate'
     """
-    top = min(1.0, MAX_LIMITS * certificate.max_error)
+    top = MAX_LIMITS * certificate.max_error
+    if not certificate.share:
+        # Sides that err far too often are drawn at least where their bounds are lowest.
+        top = max(top, ROOM * max(float(side.curve_bound.min()) for side in certificate.sides))
+    top = min(1.0, top)
     both = certificate.below is not None
     limit = [certificate.max_error] * 2
     name = f"Highest error {significant(100.0 * certificate.max_error)}%"

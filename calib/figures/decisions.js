@@ -2,7 +2,7 @@
 // moves the threshold, and with it the ratio of the costs. Python joins it to the explorer's files.
 
 // On a wide page the table stands beside the chart, which has this share of the width.
-const COST_HEIGHT = 340, PANEL_GAP = 32, TWO_PANELS = 720, CHART_SHARE = 0.6, LABEL_GAP = 16;
+const COST_HEIGHT = 340, PANEL_GAP = 32, TWO_PANELS = 720, CHART_SHARE = 0.6, LABEL_GAP = 16, LABEL_WIDTH = 60;
 // The handle at the top of the threshold line, with two grooves.
 const GRIP = "M-8 -8h16v16h-16zM-2.5 -4v8M2.5 -4v8";
 const SAME_THRESHOLD = "Compare the lines at your threshold only: elsewhere the same threshold means other decisions.";
@@ -208,7 +208,9 @@ class Decisions {
         panel.all.setAttribute("d", line(panel.pairs(thresholds, all)));
         panel.none.setAttribute("d", line([[panel.x(0), panel.y(0)], [panel.x(1), panel.y(0)]]));
         const middle = all.findLastIndex(value => value > 0.3 * rate);
-        panel.say("Flag all", panel.x(thresholds[middle]) - 8, panel.y(all[middle]) + 12, "end");
+        // If positives are rare, the line is at the left end, where its name stands on the other side.
+        const end = panel.x(thresholds[middle]), side = end < LEFT + LABEL_WIDTH ? 1 : -1;
+        panel.say("Flag all", end + 8 * side, panel.y(all[middle]) + 12, side < 0 ? "end" : "start");
         panel.say("Flag none", panel.x(0.02), panel.y(0) + 15, "start");
         for (const method of this.methods) method.benefitLine.setAttribute("d", line(panel.pairs(thresholds, method.benefit)));
     }

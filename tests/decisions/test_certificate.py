@@ -232,3 +232,16 @@ def test_no_test_rows_are_refused():
     rows = confidences(50).view()
     with pytest.raises(ValueError, match="There must be rows to test, got none"):
         certify_rows(rows.rows(np.zeros(50, dtype=bool)), 0.05, 0.95)
+
+
+def test_rare_positives_are_all_rejected_whatever_their_scores():
+    rng = np.random.default_rng(0)
+    rows = Predictions.from_arrays(rng.random(2000) < 0.005, rng.random(2000))
+    made = certify(rows, sides="both")
+    assert made.decides_all_alike
+    assert made.sentence == (
+        "Nobody needs to look: all 2,000 rows can be rejected, at most 5% errors, with 95% "
+        "confidence."
+    )
+    assert (made.threshold, made.lower_threshold, made.share) == (None, 1.0, 1.0)
+    assert not certify(two_sided(), 0.1, sides="both").decides_all_alike

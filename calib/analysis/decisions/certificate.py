@@ -137,6 +137,11 @@ class Certificate:
         """Share of the tested rows that need no look, on both sides together."""
         return sum(side.n_rows for side in self.sides) / self.n_rows if self.n_rows else 0.0
 
+    @property
+    def decides_all_alike(self) -> bool:
+        """Whether all rows are accepted, or all rejected, so that their scores do not matter."""
+        return any(side.n_rows == self.n_rows > 0 for side in self.sides)
+
     def share_of(self, side: CertifiedSide) -> float:
         """Share of the tested rows that one side decides."""
         return side.n_rows / self.n_rows if self.n_rows else 0.0
@@ -149,10 +154,11 @@ class Certificate:
             return self._why_none()
         bound = f"at most {_rate(self.max_error)} errors"
         confidence = f"with {level(self.confidence)} confidence"
+        if self.decides_all_alike:
+            act = f" can be {DONE[certified[0].side]}" if self.below is not None else ""
+            rows = f"all {plural(self.n_rows, 'row')}{act}"
+            return f"Nobody needs to look: {rows}, {bound}, {confidence}."
         if self.below is None:
-            if self.above.n_rows == self.n_rows:
-                rows = f"all {plural(self.n_rows, 'row')}"
-                return f"Nobody needs to look: {rows}, {bound}, {confidence}."
             where = f"Above {_score(self.above.threshold)} nobody needs to look"
             return f"{where}: {percent(self.share, 0)} of the rows, {bound}, {confidence}."
         acts = [f"{ACTS[side.side]} {_score(side.threshold)}" for side in certified]
@@ -183,6 +189,7 @@ class Certificate:
 
 
 ACTS = {"above": "accept above", "below": "reject below"}
+DONE = {"above": "accepted", "below": "rejected"}
 ENDS = {"above": "above", "below": "below"}
 EXTREMES = {"above": "highest", "below": "lowest"}
 

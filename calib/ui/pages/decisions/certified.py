@@ -23,6 +23,7 @@ READING = (
     "first and of every later test up to the dot is at most the highest error. Calibrators that "
     "keep the order of the scores decide the same rows."
 )
+ALL_ALIKE = "Errors of all rows together are rarer than the limit. Enter a lower one."
 NAMES = {"above": "Accepted", "below": "Rejected"}
 
 
@@ -59,6 +60,8 @@ def section(session: Session, model: state.Model) -> None:
     with charts.beside(certified_error_chart(made), "chart_certified", (5, 4), widths=CHART_WIDTHS):
         table(made)
         # If no side is certified, the sentence has these reasons.
+        if made.decides_all_alike:
+            st.caption(ALL_ALIKE)
         for side in made.sides:
             if made.share and side.why_not:
                 st.caption(plain(f"{NAMES[side.side]} none: {side.why_not}."))
