@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from calib.calibrators import CALIBRATORS
-from calib.crossfit.estimates import MethodMetrics, mean_estimate, metric_table, simplest
+from calib.crossfit.estimates import MethodMetrics, mean_estimate, metric_table
 from calib.crossfit.matrix import MatrixFits, fit_matrix
 from calib.crossfit.matrix_views import replicate_view
 from calib.crossfit.settings import Settings, default_methods
@@ -25,6 +25,9 @@ from calib.uncertainty.replicates import Errors
 
 # Papers report both ECEs with 15 bins. A fixed number needs no new matrix when a slider moves.
 N_BINS = 15
+# A log-likelihood that is better by at most this many nats may be so by chance. Methods of more
+# classes have more parameters, so chance moves theirs by more.
+CLEAR_GAIN, CLEAR_GAIN_PER_CLASS = 2.0, 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,8 +100,7 @@ class MulticlassComparison:
     best : str
         Key of the method with the lowest log loss.
     recommended : str
-        Key of the simplest method that lowers the log loss significantly and is not significantly
-        worse than the best. If no method lowers it, "uncalibrated".
+        Key of the simplest method that is nearly as good as the best, see `choose_for_classes`.
     notes : tuple of str
         Limitations of the comparison: methods that failed or were left out, unseen classes.
     n_bins : int
@@ -225,13 +227,40 @@ def compare(
     return LiveMulticlassComparison(
         results=results,
         best=best,
-        recommended=simplest(*log_losses(results)),
+        recommended=choose_for_classes(
+            {key: result.metrics["log_loss"].value for key, result in results.items()},
+            held_out.top_label.cells().in_effective_rows().total_weight,
+            len(held_out.class_names),
+        ),
         notes=(*unseen, *held_out.failures.values()),
         n_bins=N_BINS,
         confidence_level=settings.confidence_level,
         held_out=held_out,
         scored=scored,
     )
+
+
+def choose_for_classes(losses: Mapping[str, float], n_rows: float, n_classes: int) -> str:
+    """The simplest method whose held-out log-likelihood is nearly that of the best.
+
+    `losses` are mean log losses of `n_rows` effective rows. A difference of at most 2 nats plus
+    half a nat per class counts as none. No simpler or other rule that was tried has a clearly lower
+    mean regret (`python -m benchmarks quality_classes`).
+
+    >>> losses = {"uncalibrated": 0.6, "temperature": 0.503, "matrix": 0.5}
+    >>> [choose_for_classes(losses, n, 4) for n in (40.0, 1000.0, 2000.0)]
+    ['uncalibrated', 'temperature', 'matrix']
+    """
+    return simplest_within((CLEAR_GAIN + CLEAR_GAIN_PER_CLASS * n_classes) / n_rows, losses)
+
+
+def simplest_within(margin: float, losses: Mapping[str, float]) -> str:
+    """The simplest method whose loss is at most the margin above the lowest.
+
+    Among equally simple methods the loss decides.
+    """
+    near = [key for key in losses if losses[key] <= min(losses.values()) + margin]
+    return min(near, key=lambda key: (CALIBRATORS[key].simplicity, losses[key]))
 
 
 def _score(held_out: MatrixFits, key: str) -> Scored:
@@ -310,7 +339,7 @@ def _unseen_note(unseen: tuple[int, ...], names: tuple[str, ...]) -> tuple[str, 
 def log_losses(
     results: Mapping[str, MulticlassResult],
 ) -> tuple[dict[str, Estimate], dict[str, Estimate], dict[str, Estimate]]:
-    """The arguments of `simplest`: log losses, differences to the best, and changes, by key."""
+    """Log losses, differences to the best, and changes, by key."""
     return (
         {key: result.metrics["log_loss"] for key, result in results.items()},
         {key: result.to_best for key, result in results.items()},

@@ -10,7 +10,7 @@ from sklearn.model_selection import PredefinedSplit
 from calib.calibrators import multiclass_calibrator
 from calib.crossfit.fitting import cross_fit, cross_fit_scores
 from calib.crossfit.matrix import fit_matrix
-from calib.crossfit.matrix_comparison import compare, compare_multiclass
+from calib.crossfit.matrix_comparison import choose_for_classes, compare, compare_multiclass
 from calib.crossfit.settings import Settings
 from calib.data.counted import CountedRows
 from calib.data.predictions import Predictions
@@ -82,6 +82,12 @@ def test_the_simplest_of_the_good_is_recommended(compared):
     # The log-odds are twice as large as they should be, which one parameter repairs.
     assert compared.recommended == "temperature"
     assert compared.results["uncalibrated"].to_best.low > 0.0
+
+
+def test_a_more_complex_method_must_gain_two_nats_and_half_a_nat_per_class():
+    for gain, chosen in ((3.99, "temperature"), (4.01, "vector")):
+        losses = {"uncalibrated": 0.6, "temperature": 0.5, "vector": 0.5 - gain / 1000.0}
+        assert choose_for_classes(losses, 1000.0, 4) == chosen
 
 
 @pytest.mark.parametrize("view", ["class:2", "top:1", "top:3", "within:2"])
