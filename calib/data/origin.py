@@ -8,6 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from calib.data.strict_json import added
+
 Transform = Literal["none", "percent", "tenths", "logit", "clip", "softmax", "normalize"]
 # These conversions read a whole row of class scores.
 ROW_TRANSFORMS = ("softmax", "normalize")
@@ -87,10 +89,10 @@ class Origin:
     encoding: str = ""
     decimal: str = ""
     # Evaluation logs have several scorers or filters, or scores and confidences of several scales.
-    scorer: str = ""
-    filter: str = ""
-    correct_from: float | None = None
-    percent_above_1: bool = False
+    scorer: str = added("")
+    filter: str = added("")
+    correct_from: float | None = added(None)
+    percent_above_1: bool = added(False)
     # Guesses are arguments that were not given, with the values that were guessed.
     guesses: tuple[str, ...] = field(default=(), compare=False)
     # Reports keep the names of guessed arguments, so that a reader sees what nobody stated.

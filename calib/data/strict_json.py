@@ -14,6 +14,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import numpy as np
 
 LARGEST = 2**63 - 1
+# The metadata of fields that were added after files without them were saved.
+ADDED = "added"
 NAMES = {
     list: "a list",
     dict: "an object",
@@ -110,6 +112,20 @@ class Reader:
 
     def unlike(self, expected: str, data: Any, where: str) -> ValueError:
         return self.error(f"{where} must be {expected}, got {short(data)}.")
+
+
+def added(default: Any) -> Any:
+    """A field that earlier files lack.
+
+    It is not written while it has its default, so an earlier file that is read and written again
+    has the same bytes, and its seal stays valid.
+    """
+    return dataclasses.field(default=default, metadata={ADDED: True})
+
+
+def is_written(entry: dataclasses.Field[Any], value: Any) -> bool:
+    """Whether a field with this value is an entry of a file."""
+    return entry.init and not (ADDED in entry.metadata and value == entry.default)
 
 
 # Type hints are text, which would be compiled at each call without the cache.

@@ -8,6 +8,7 @@ import pytest
 from typing_extensions import TypeAliasType
 
 from calib.curves.functions import CalibrationFunction, LambdaPath
+from calib.data.origin import Origin
 from calib.numerics.arrays import FloatArray
 from calib.reports.contents.codec import ReportError, decode, encode
 
@@ -39,6 +40,7 @@ DATA = {
     "rings": [1, 2],
     "height": None,
 }
+ADDED_TO_ORIGIN = ("scorer", "filter", "correct_from", "percent_above_1")
 
 
 def test_dataclasses_become_strict_json():
@@ -55,6 +57,14 @@ def test_json_becomes_the_dataclass_again():
 
 def test_what_has_a_default_may_be_missing():
     assert decode(Tree, {k: v for k, v in DATA.items() if k != "height"}).height is None
+
+
+def test_an_added_field_is_written_unless_it_has_its_default():
+    # The default of `correct_from` is None, so 0 is a score that somebody stated.
+    for given in ({}, {"correct_from": 0.0}, {"scorer": "exact", "percent_above_1": True}):
+        data = encode(Origin(**given))
+        assert {name: data[name] for name in ADDED_TO_ORIGIN if name in data} == given
+        assert decode(Origin, data) == Origin(**given)
 
 
 def test_arrays_keep_nine_digits_and_single_numbers_all():

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib.data.aggregate import Aggregate
-from calib.data.strict_json import Reader
+from calib.data.strict_json import Reader, is_written
 
 Result = TypeVar("Result")
 
@@ -39,7 +39,8 @@ def encode(value: Any) -> Any:
     if hasattr(value, "to_json"):
         return value.to_json()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init}
+        entries = ((entry, getattr(value, entry.name)) for entry in dataclasses.fields(value))
+        return {entry.name: encode(item) for entry, item in entries if is_written(entry, item)}
     if isinstance(value, Mapping):
         return {key: encode(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
