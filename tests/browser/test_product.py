@@ -41,6 +41,7 @@ OF_THESE_DATA = {
     "to": "0.8",
     "hide": "intervals",
     "cols": "log_loss.auc",
+    "num": "0.174",
 }
 # Auto overrides the number of bins, a capacity the costs; periods need dates; models and classes
 # need data of several.
