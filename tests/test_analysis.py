@@ -189,7 +189,8 @@ def _columns(rows):
 
 def test_the_table_has_one_row_a_method_and_intervals_where_they_exist(analysis):
     table = analysis.table()
-    assert list(table.index) == ["uncalibrated", "platt", "logistic", "isotonic", "beta", "spline"]
+    methods = ["uncalibrated", "platt", "logistic", "isotonic", "beta", "spline", "stack"]
+    assert list(table.index) == methods
     assert {"log_loss_low", "log_loss_high", "log_loss_diff", "log_loss_diff_low"} <= set(table)
     for name in ("ece_uniform", "ece_quantile", "mce", "ks_error", "slope", "auc"):
         assert (table[f"{name}_low"] <= table[name]).all(), name

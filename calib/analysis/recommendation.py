@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.calibrators import CALIBRATORS
-from calib.crossfit.estimates import simplest
 from calib.data.cells import ScoreCells
 from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray
@@ -16,7 +15,11 @@ from calib.numerics.binning import equal_weights
 from calib.numerics.estimate import Estimate
 from calib.text import decimals, interval, level, number, plural, signed
 
-FEW_OF_A_CLASS = 100
+# With fewer effective rows of an outcome, a calibrator is only recommended if tests reject
+# calibration.
+FEW_OF_AN_OUTCOME = 100
+# With fewer than this nothing is recommended.
+LEAST_OF_AN_OUTCOME = 30
 # If rows with a score of exactly 0 or 1 that were wrong cause at least this share of the variance
 # of a change of log loss, its interval depends on how log loss clips such scores.
 MIN_DRIVING_SHARE = 0.5
@@ -44,8 +47,8 @@ class Recommendation:
     reasons: tuple[str, ...]
 
 
-def too_few(cells: ScoreCells, outcomes: tuple[str, str]) -> str:
-    """The rarer outcome and its number of rows, if these are fewer than 100 effective rows.
+def too_few(cells: ScoreCells, outcomes: tuple[str, str], enough: int = FEW_OF_AN_OUTCOME) -> str:
+    """The rarer outcome and its number of rows, if these are fewer than `enough` effective rows.
 
     Rows are counted as independent rows of equal weight [Kish], because repeated rows add no
     information.
@@ -56,7 +59,7 @@ def too_few(cells: ScoreCells, outcomes: tuple[str, str]) -> str:
     effective /= max(1.0, cells.design_effect)
     rarer = int(effective.argmin())
     count = round(float(effective[rarer]))
-    if count >= FEW_OF_A_CLASS:
+    if count >= enough:
         return ""
     name = outcomes[rarer].removesuffix("s") if count == 1 else outcomes[rarer]
     same = cells.design_effect < 1.0 + 1e-9 and equal_weights(cells)
@@ -64,6 +67,7 @@ def too_few(cells: ScoreCells, outcomes: tuple[str, str]) -> str:
 
 
 def recommend(
+    chosen: str,
     losses: Mapping[str, Estimate],
     to_best: Mapping[str, Estimate],
     changes: Mapping[str, Estimate],
@@ -71,34 +75,54 @@ def recommend(
     outcomes: tuple[str, str] = ("positives", "negatives"),
     loss: str = "held-out log loss",
     level: float = 0.95,
+    *,
+    tests_reject: bool = True,
 ) -> Recommendation:
-    """The simplest method that lowers the log loss and is not significantly worse than the best.
+    """State the recommendation of the chosen method with its evidence.
 
-    `losses`, `to_best` and `changes` are those of `simplest`, `cells` those of the uncalibrated
-    scores, and `outcomes` the names of positive and negative rows.
+    `losses`, `to_best` and `changes` are the loss of each method, the loss minus that of the best
+    one, and minus that of the uncalibrated scores, both paired. `cells` are those of the
+    uncalibrated scores, and `outcomes` the names of positive and negative rows. With fewer than 30
+    rows of an outcome nothing is recommended; with fewer than 100, only a calibrator of scores that
+    tests reject.
     """
-    if few := too_few(cells, outcomes):
-        reason = f"Only {few}; at least {FEW_OF_A_CLASS} are needed."
+    few = too_few(cells, outcomes)
+    if few and (
+        not tests_reject
+        or chosen == "uncalibrated"
+        or too_few(cells, outcomes, LEAST_OF_AN_OUTCOME)
+    ):
+        enough = LEAST_OF_AN_OUTCOME if tests_reject else FEW_OF_AN_OUTCOME
+        reason = f"Only {few}; at least {enough} are needed."
+        if chosen == "uncalibrated" and tests_reject:
+            reason = f"Only {few}, and no calibrator lowers {loss}."
         return Recommendation("", "Not enough data to recommend a calibrator.", (reason,))
     if set(losses) <= {"uncalibrated"}:
         return Recommendation("", "No calibrator was compared.", ())
     best = min(losses, key=lambda key: losses[key].value)
-    chosen = simplest(losses, to_best, changes)
     best_name, chosen_name = CALIBRATORS[best].label, CALIBRATORS[chosen].label
     lowest = f"Lowest {loss}: {best_name}, {number(losses[best].value)}."
+    difference = interval_text(to_best[chosen], level)
     if chosen == best:
         reasons = [lowest, *_runner_up(losses, to_best, best, level)]
-    elif changes[best].high >= 0.0:
+    elif chosen == "uncalibrated":
         gain = interval_text(changes[best], level)
-        reasons = [lowest, f"Its gain is not significant ({gain})."]
+        small = "not significant" if changes[best].high >= 0.0 else "small"
+        reasons = [lowest, f"Its gain is {small} ({gain})."]
+    elif CALIBRATORS[chosen].simplicity > CALIBRATORS[best].simplicity:
+        reasons = [
+            f"{chosen_name} minus {best_name}: {difference}. With few rows the method with the "
+            f"lowest loss is often best by chance, and {chosen_name} is a mean of several methods."
+        ]
     elif _is_same(to_best[chosen]):
         reasons = [f"{best_name} has the same loss, and {chosen_name} is simpler."]
     else:
-        difference = interval_text(to_best[chosen], level)
         reasons = [
-            f"{chosen_name} minus {best_name}: {difference}. They are not significantly different, "
-            f"and {chosen_name} is simpler."
+            f"{chosen_name} minus {best_name}: {difference}. The difference is small, and "
+            f"{chosen_name} is simpler."
         ]
+    if few:
+        reasons.insert(0, f"Few rows: only {few}.")
     sentence = advice_sentence(chosen, losses, changes[chosen], loss, level)
     return Recommendation(chosen, sentence, tuple(reasons))
 
@@ -134,7 +158,7 @@ def advice_sentence(
 ) -> str:
     """The recommendation of a method in one sentence; `change` is from the uncalibrated scores."""
     if chosen == "uncalibrated":
-        return f"Keep the uncalibrated scores: no calibrator lowers {loss} significantly."
+        return f"Keep the uncalibrated scores: no calibrator clearly lowers {loss}."
     digits = _digits(change)
     return (
         f"Recommended: {CALIBRATORS[chosen].name}. {loss.capitalize()} "

@@ -17,10 +17,12 @@ from calib.analysis.method_results import (
 from calib.analysis.miscalibration import view_words
 from calib.analysis.recommendation import Recommendation, driven_by_certain_rows, recommend
 from calib.analysis.summary import names_of, summarize, table_columns, warnings_of
+from calib.analysis.verdict import SIGNIFICANCE, adjusted
 from calib.analysis.verdicts import verdict_after, verdict_before
+from calib.calibrators.stack import Stack
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.epsilon import rows_outside
-from calib.crossfit.estimates import losses
+from calib.crossfit.estimates import choose, losses
 from calib.crossfit.fitting import cross_fit
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, compare, log_losses
 from calib.crossfit.settings import Settings, default_settings, with_view
@@ -199,7 +201,17 @@ def _recommendation(
     to_best = differences_from_best(held_out, level)
     changes = {key: method.differences["log_loss"] for key, method in methods.items()}
     cells = held_out.cells["uncalibrated"]
-    advice = recommend(log_losses, to_best, changes, cells, level=level)
+    p_values = adjusted(methods["uncalibrated"].all_tests).values()
+    reject, stack = any(p < SIGNIFICANCE for p in p_values), held_out.calibrators.get("stack")
+    chosen = choose(
+        log_losses,
+        cells.in_effective_rows().total_weight,
+        stack.weights_ if isinstance(stack, Stack) else {},
+        tests_reject=reject,
+    )
+    advice = recommend(
+        chosen, log_losses, to_best, changes, cells, level=level, tests_reject=reject
+    )
     if advice.method == "":
         return advice
     changed = best if advice.method == "uncalibrated" else advice.method
@@ -212,6 +224,7 @@ def _recommendation_of_matrix(
     compared: LiveMulticlassComparison, settings: Settings
 ) -> Recommendation:
     return recommend(
+        compared.recommended,
         *log_losses(compared.results),
         compared.held_out.top_label.cells(),
         view_words("top:1").outcomes,

@@ -198,7 +198,7 @@ def judge(
         reject = "a test rejects" if n == 1 else f"{n} tests reject"
         sentence = (
             f"Inconclusive: {reject} calibration ({kind_words}; {evidence}), but no calibrator "
-            f"lowers the {words.loss} significantly."
+            f"clearly lowers the {words.loss}."
         )
         return Verdict(kind, sentence, "inconclusive", p_adjusted)
     sentence = f"Not calibrated: {kind_words}. {finding} ({evidence})"
@@ -232,7 +232,7 @@ def _without_rejection(
     if method not in ("", "uncalibrated"):
         sentence = (
             "Inconclusive: no test rejects calibration, but "
-            f"{CALIBRATORS[method].label} lowers the {words.loss} significantly."
+            f"{CALIBRATORS[method].label} clearly lowers the {words.loss}."
         )
     elif rarer := too_few(cells, words.outcomes):
         few = f"{rarer} {'is' if rarer.startswith('1 ') else 'are'} too few"

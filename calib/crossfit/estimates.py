@@ -17,6 +17,13 @@ from calib.numerics.clusters import cluster_effect, unit_sums
 from calib.numerics.estimate import Estimate
 from calib.numerics.intervals import mean_interval, normal_quantile
 
+# A log-likelihood that is better by at most this many nats may be so by chance.
+CLEAR_GAIN = 2.0
+# With fewer effective rows the best of several methods is often best by chance.
+MANY_ROWS = 2000
+# A member with this share of a stack predicts as well as the stack, and is simpler.
+MAIN_WEIGHT = 0.8
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MethodMetrics:
@@ -81,6 +88,39 @@ LOSSES: Mapping[str, Callable[..., FloatArray]] = {
 def losses(held_out: CrossFitted, key: str) -> dict[str, FloatArray]:
     rows = held_out.view(key)
     return {name: loss(rows.outcome, rows.score) for name, loss in LOSSES.items()}
+
+
+def choose(
+    losses: Mapping[str, Estimate],
+    n_rows: float,
+    weights: Mapping[str, float],
+    *,
+    tests_reject: bool,
+) -> str:
+    """The recommended method, by held-out log losses per row of `n_rows` effective rows.
+
+    From 2,000 rows on, it is the simplest method whose log-likelihood is within 2 nats of the best
+    one's. With fewer rows the best of several methods is often best by chance. Then the scores are
+    kept if the stack gains at most 2 nats, or nothing where tests reject calibration; otherwise it
+    is the stack, or its member with at least 80% of its `weights`. Without a stack the rule for
+    many rows holds. `python -m benchmarks quality` compares the rule with every single method.
+
+    >>> losses = {"uncalibrated": Estimate(0.6), "beta": Estimate(0.5004), "stack": Estimate(0.5)}
+    >>> mixed = {"beta": 0.6, "spline": 0.4}
+    >>> [choose(losses, n, mixed, tests_reject=True) for n in (3000.0, 1000.0)]
+    ['beta', 'stack']
+    >>> choose(losses, 1000.0, {"beta": 0.9, "spline": 0.1}, tests_reject=True)
+    'beta'
+    """
+    loss = {key: n_rows * estimate.value for key, estimate in losses.items()}
+    if n_rows >= MANY_ROWS or "stack" not in loss:
+        near = [key for key in loss if loss[key] <= min(loss.values()) + CLEAR_GAIN]
+        # Among equally simple methods (Platt and logistic have two parameters) the loss decides.
+        return min(near, key=lambda key: (CALIBRATORS[key].simplicity, loss[key]))
+    if loss["uncalibrated"] - loss["stack"] <= (0.0 if tests_reject else CLEAR_GAIN):
+        return "uncalibrated"
+    main = [key for key in losses if weights.get(key, 0.0) >= MAIN_WEIGHT and key != "uncalibrated"]
+    return main[0] if main else "stack"
 
 
 def simplest(

@@ -17,7 +17,7 @@ Strategy = Literal["quantile", "uniform"]
 Band = Literal["per_bin", "simultaneous"]
 # The splitters of scikit-learn accept no larger seed.
 MAX_SEED = 2**32 - 1
-DEFAULT_METHODS = ("uncalibrated", "platt", "logistic", "isotonic", "beta", "spline")
+DEFAULT_METHODS = ("uncalibrated", "platt", "logistic", "isotonic", "beta", "spline", "stack")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from calib.crossfit.settings import Settings
 from calib.curves.rate import corp_curve, smooth_curve
 from calib.data.predictions import Predictions
 from calib.figures.reliability import reliability_chart
-from calib.figures.theme import METHOD_STYLES
+from calib.figures.theme import style_of
 from calib.text import probability
 
 
@@ -173,7 +173,7 @@ def test_methods_keep_their_look_and_order(analysis, trace):
     drawn = [t.uid for t in figure.data if t.uid.startswith("dots")]
     assert drawn == ["dots uncalibrated", "dots beta", "dots platt"]
     for key in ("beta", "platt"):
-        dots, style = trace(figure, f"dots {key}"), METHOD_STYLES[key]
+        dots, style = trace(figure, f"dots {key}"), style_of(key, analysis.recommendation.method)
         assert (dots.marker.color, dots.line.dash) == (style.color, style.dash)
 
 

@@ -557,7 +557,7 @@ def test_compare_opens_with_the_recommended_method_and_how_many_tie_with_it():
         f"{n_tied} tied methods."
     )
     assert "Chance level: what a calibrated model with this many rows shows" in said(app)
-    assert "the simplest (fewest fitted parameters) is recommended" in said(app)
+    assert "the simplest method that is about as good as the best" in said(app)
     # The title of the chart says it, and no heading repeats it.
     assert "Change in log loss" not in said(app)
 

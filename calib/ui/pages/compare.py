@@ -13,6 +13,7 @@ from calib.analysis.model_comparison import ModelComparison
 from calib.analysis.recommendation import interval_text
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.clipping import Clipping, compare_clipping
+from calib.crossfit.estimates import MANY_ROWS
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, MulticlassComparison
 from calib.curves.reliability import FEW_ROWS
 from calib.figures.before_after import before_after_panel
@@ -59,8 +60,8 @@ TABLE = "Held-out rows, lowest log loss first. Small: {} confidence intervals. â
 LOWER = "Lower is better for log loss, ECE and KS error."
 # By the label of a column, what is said of it below the table.
 COLUMN_NOTES = {
-    DIFFERENCE: "Of the methods tied with the best, the simplest (fewest fitted parameters) is "
-    "recommended.",
+    DIFFERENCE: "Recommended is the simplest method that is about as good as the best; below "
+    f"{MANY_ROWS:,} rows the stack, or the method that is most of it.",
     CHANCE_LEVEL: f"{CHANCE_LEVEL}: what a calibrated model with this many rows shows on average. "
     "An error above it can be chance if its interval includes 0.",
 }
@@ -152,6 +153,9 @@ def finding(analysis: Analysis, to_best: Mapping[str, Estimate]) -> str:
     advised = analysis.recommendation.method
     if advised in ("", "uncalibrated"):
         return analysis.recommendation.sentence
+    results = analysis.multiclass.results if analysis.multiclass else analysis.methods
+    if results[advised].differences["log_loss"].high >= 0.0:
+        return f"{method_label(advised)} lowers log loss, but not significantly."
     lead = f"{method_label(advised)} lowers log loss significantly"
     tied = [key for key in analysis.ranked if to_best[key].low <= 0.0]
     if advised not in tied or len(analysis.ranked) == 2:
