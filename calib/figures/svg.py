@@ -177,6 +177,8 @@ def _ticks(axis: PanelAxis, ends: tuple[float, float]) -> list[tuple[float, str]
     rough = (high - low) / (axis.nticks or 6)
     unit = 10.0 ** math.floor(math.log10(rough))
     step = next(k * unit for k in (1, 2, 5, 10) if k * unit >= rough * (1 - 1e-9))
+    if axis.type == "log":
+        step = max(step, 1.0)  # Labels are whole powers of ten.
     digits = max(0, -math.floor(math.log10(step) + 1e-9))
     numbers = [i * step for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
     if axis.type == "log":

@@ -230,7 +230,7 @@ def test_every_method_has_its_numbers_in_total():
     app = go(start(), "reliability")
     head, *lines = table_of(app, "All methods")
     assert lines[0][0] == "Uncalibrated"
-    assert len(lines) == 6
+    assert len(lines) == 7
     rows = EXAMPLES["naive_bayes"].load().view()
     ratio = f"{rows.outcome.sum() / rows.score.sum():.3f}"
     assert lines[0][1].startswith(f"{ratio}<small>891 of 833.1")

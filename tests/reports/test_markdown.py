@@ -15,9 +15,9 @@ def tokens(text):
 
 
 def test_the_numbers_are_in_tables(report, analysis):
-    rows = [line for line in report.markdown().splitlines() if line.startswith("| Isotonic |")]
+    rows = [line for line in report.markdown().splitlines() if "Isotonic" in line]
     value = analysis.methods["isotonic"].metrics["log_loss"].value
-    assert f"| {value:.4f} (" in rows[0]
+    assert any(f"| {value:.4f} (" in row for row in rows)
 
 
 @pytest.mark.parametrize("kind", ["report", "hostile_report"])

@@ -58,7 +58,7 @@ def test_scores_alone_are_shown_without_a_comparison():
 
 
 def test_where_nothing_is_recommended_the_best_is_shown():
-    report = made(80, methods=("platt",))
+    report = made(40, methods=("platt",))
     assert report.analysis.recommendation.method == ""
     captions = [block.caption for block in section(report, "Bins").blocks]
     assert [caption.split(":")[0] for caption in captions] == ["Uncalibrated", "Platt"]
