@@ -152,7 +152,7 @@ def _sklearn_sigmoid(rows: BinaryView) -> Function:
     return _SigmoidCalibration().fit(rows.score, rows.outcome, rows.weight).predict
 
 
-# Of these, splinecalib and venn-abers take no weights, and none takes groups.
+# The peers splinecalib and venn-abers take no weights, and no peer takes groups.
 PEERS: Mapping[str, tuple[str, Callable[[BinaryView], Function]]] = {
     "splinecalib 0.0.13": ("splinecalib", _splinecalib),
     "betacal 1.1.0": ("betacal", _betacal),
@@ -179,7 +179,7 @@ def sample(population: str, n: int, number: int) -> dict[str, float | str]:
     with single_thread():
         try:
             analysis = analyze(predictions, {"seed": number})
-        except ValueError:  # Of 200 rows of rare events none or one may be positive.
+        except ValueError:  # A sample of rare events may have no or one positive row.
             excess = dict.fromkeys(DEFAULT_METHODS, shape.excess(lambda score: score))
             return result | excess | {"recommended": "", "recommendation": excess["uncalibrated"]}
         calibrators = analysis.held_out.calibrators

@@ -18,8 +18,9 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 import pandas as pd
 
+from calib.crossfit.estimates import simplest_within
 from calib.crossfit.matrix import fit_matrix
-from calib.crossfit.matrix_comparison import choose_for_classes, simplest_within
+from calib.crossfit.matrix_comparison import choose_for_classes
 from calib.crossfit.settings import FAST_METHODS, MAX_SIZES, Settings
 from calib.data.predictions import Predictions
 from calib.metrics.matrix import ROW_METRICS

@@ -114,28 +114,17 @@ def choose(
     """
     loss = {key: n_rows * estimate.value for key, estimate in losses.items()}
     if n_rows >= MANY_ROWS or "stack" not in loss:
-        near = [key for key in loss if loss[key] <= min(loss.values()) + CLEAR_GAIN]
-        # Among equally simple methods (Platt and logistic have two parameters) the loss decides.
-        return min(near, key=lambda key: (CALIBRATORS[key].simplicity, loss[key]))
+        return simplest_within(CLEAR_GAIN, loss)
     if loss["uncalibrated"] - loss["stack"] <= (0.0 if tests_reject else CLEAR_GAIN):
         return "uncalibrated"
     main = [key for key in losses if weights.get(key, 0.0) >= MAIN_WEIGHT and key != "uncalibrated"]
     return main[0] if main else "stack"
 
 
-def simplest(
-    losses: Mapping[str, Estimate], to_best: Mapping[str, Estimate], changes: Mapping[str, Estimate]
-) -> str:
-    """The simplest method that lowers the loss, and is not worse than the best, significantly.
+def simplest_within(margin: float, losses: Mapping[str, float]) -> str:
+    """The simplest method whose loss is at most the margin above the lowest.
 
-    If none lowers it: "uncalibrated". `to_best` and `changes` are the loss of each method minus
-    that of the best one and minus that of the uncalibrated scores, both paired.
+    Among equally simple methods (Platt and logistic have two parameters) the loss decides.
     """
-    gaining = [key for key, change in changes.items() if change.high < 0.0]
-    if not gaining:
-        return "uncalibrated"
-    best = min(losses, key=lambda key: losses[key].value)
-    as_good = [key for key in gaining if key == best or to_best[key].low <= 0.0]
-    # If the gain of the best method is uncertain, no gaining method may be as good as the best.
-    # Among equally simple methods (Platt and logistic have two parameters) the loss decides.
-    return min(as_good or gaining, key=lambda k: (CALIBRATORS[k].simplicity, losses[k].value))
+    near = [key for key in losses if losses[key] <= min(losses.values()) + margin]
+    return min(near, key=lambda key: (CALIBRATORS[key].simplicity, losses[key]))

@@ -9,7 +9,13 @@ import numpy as np
 import pandas as pd
 
 from calib.calibrators import CALIBRATORS
-from calib.crossfit.estimates import MethodMetrics, mean_estimate, metric_table
+from calib.crossfit.estimates import (
+    CLEAR_GAIN,
+    MethodMetrics,
+    mean_estimate,
+    metric_table,
+    simplest_within,
+)
 from calib.crossfit.matrix import MatrixFits, fit_matrix
 from calib.crossfit.matrix_views import replicate_view
 from calib.crossfit.settings import Settings, default_methods
@@ -27,7 +33,7 @@ from calib.uncertainty.replicates import Errors
 N_BINS = 15
 # A log-likelihood that is better by at most this many nats may be so by chance. Methods of more
 # classes have more parameters, so chance moves theirs by more.
-CLEAR_GAIN, CLEAR_GAIN_PER_CLASS = 2.0, 0.5
+CLEAR_GAIN_PER_CLASS = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -252,15 +258,6 @@ def choose_for_classes(losses: Mapping[str, float], n_rows: float, n_classes: in
     ['uncalibrated', 'temperature', 'matrix']
     """
     return simplest_within((CLEAR_GAIN + CLEAR_GAIN_PER_CLASS * n_classes) / n_rows, losses)
-
-
-def simplest_within(margin: float, losses: Mapping[str, float]) -> str:
-    """The simplest method whose loss is at most the margin above the lowest.
-
-    Among equally simple methods the loss decides.
-    """
-    near = [key for key in losses if losses[key] <= min(losses.values()) + margin]
-    return min(near, key=lambda key: (CALIBRATORS[key].simplicity, losses[key]))
 
 
 def _score(held_out: MatrixFits, key: str) -> Scored:
