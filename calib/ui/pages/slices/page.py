@@ -117,12 +117,11 @@ def page() -> None:
         if time and rows.holds_dates(time):
             control(session, choices.UNIT)
         below = widgets.later()
-        if rows.columns and rows.has_rows:
-            with below:
-                segments.button(session)
     models = frame.models(session)
     with below:
         shown = widgets.after_control(session, models[0].analysis)
+        if rows.columns and rows.has_rows:
+            segments.button(session)
     if len(models) > 1:
         answer.empty()
     frame.show(session, models, partial(body, session, columns, time, shown, answer))
