@@ -259,7 +259,7 @@ def calibrators_table(analysis: Analysis) -> str:
 def _full_name(key: str, label: str) -> str:
     """The name that distinguishes a method from one of a similar name. A phone shows its start."""
     full = CALIBRATORS[key].full_label if key in CALIBRATORS else ""
-    if not full:
-        return escape(label)
-    name, _, which = full.partition(" (")
+    name, bracket, which = (full or label).partition(" (")
+    if not bracket:
+        return escape(name)
     return f"{escape(name)}<span> ({escape(which)}</span>"
