@@ -39,14 +39,48 @@ def test_what_is_calibrated_passes():
 )
 def test_every_limit_that_is_broken_is_named(limit, sentence):
     with pytest.raises(AssertionError, match=sentence):
-        assert_calibrated(Y, P, **limit)
+        assert_calibrated(Y, P, **limit, strict_point=True)
+
+
+def test_a_maximum_is_exceeded_where_the_interval_of_the_check_begins():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.05, 0.95, 500)
+    y = rng.random(500) < p**1.5
+    found = calib.analyze(calib.Predictions.from_arrays(y, p), {"methods": ()}).uncalibrated
+    log_loss = found.metrics["log_loss"]
+    assert_calibrated(y, p, max_log_loss=log_loss.low)
+    with pytest.raises(AssertionError, match="is significantly above"):
+        assert_calibrated(y, p, max_log_loss=log_loss.low * (1 - 1e-9))
+    # Resamples of these intervals are drawn without folds, so their ends differ slightly.
+    for limit, name in (("max_ks", "ks_error"), ("max_ece", "ece_quantile")):
+        estimate = found.metrics[name]
+        assert 0.0 < estimate.low < estimate.value
+        assert_calibrated(y, p, **{limit: (estimate.low + estimate.value) / 2})
+        with pytest.raises(AssertionError, match=r"\(95% CI .* is significantly above"):
+            assert_calibrated(y, p, **{limit: estimate.low - 0.1 * estimate.value})
+
+
+def test_chance_fails_no_test_of_calibrated_scores():
+    rng = np.random.default_rng(1)
+    p = rng.uniform(0.05, 0.95, 100)
+    y = rng.random(100) < p
+    assert calib.metrics.ks_error(y, p) > 0.01
+    assert_calibrated(y, p, max_ks=0.01, max_ece=0.01)
+    with pytest.raises(AssertionError):
+        assert_calibrated(y, p, max_ks=0.01, strict_point=True)
+
+
+def test_rows_of_one_class_have_limits_too():
+    assert_calibrated([0, 0, 0], [0.01, 0.02, 0.03], max_ks=0.05, max_ece=0.05, max_log_loss=0.1)
+    with pytest.raises(AssertionError):
+        assert_calibrated([1] * 50, [0.01] * 50, max_ks=0.05)
 
 
 def test_weights_count():
     y, p = [0, 1, 0, 0] + [1] * 4, [0.25] * 4 + [0.5] * 4
     assert_calibrated(y, p, [1] * 4 + [1e-9] * 4, max_ks=0.001)
     with pytest.raises(AssertionError, match=r"KS error 0\.25"):
-        assert_calibrated(y, p, max_ks=0.001)
+        assert_calibrated(y, p, max_ks=0.001, strict_point=True)
 
 
 @pytest.mark.parametrize("limit", [{}, {"max_ks": -1}, {"max_ks": float("nan")}])

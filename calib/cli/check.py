@@ -9,17 +9,18 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from calib.analysis import LiveAnalysis, analyze
+from calib.analysis.limits import LIMITS, Finding
 from calib.analysis.verdicts import verdict_after
 from calib.calibrators import CALIBRATORS
-from calib.cli import certified, judge, options
+from calib.cli import against, certified, judge, options
 from calib.cli.predictions import predictions_of
 from calib.cli.streams import tell, writing
-from calib.reports.contents.limits import LIMITS, Finding
 
 EXAMPLES = """examples:
   calib check predictions.parquet --outcome y --score p --max-ks 0.02
   calib check cal.csv --test test.csv --outcome y --score p --method spline \\
       --max-ks 0.02 --min-p 0.01 --junit calibration.xml
+  calib check april.parquet --outcome y --score p --against march.json
   calib check predictions.parquet --outcome y --score p --certify-error 0.05
   calib check judged.csv --gold gold.csv --min-kappa 0.4 --max-width 0.1
 
@@ -45,8 +46,18 @@ def add(commands: options.Commands) -> None:
     )
     options.add_data(parser)
     options.add_settings(parser, leave_out=("methods",))
-    limits = parser.add_argument_group("limits", "At least one must be given.")
+    limits = parser.add_argument_group(
+        "limits",
+        "At least one must be given. A maximum is exceeded if the interval of the value lies above "
+        "it.",
+    )
     options.add_limits(limits)
+    limits.add_argument(
+        "--strict-point",
+        action="store_true",
+        help="a maximum is exceeded if the value itself is above it",
+    )
+    against.add_option(limits)
     certified.add_limits(limits)
     limits.add_argument(
         "--method",
@@ -78,21 +89,26 @@ def add(commands: options.Commands) -> None:
 def run(given: argparse.Namespace) -> int:
     bounds, certifies = options.limits_of(given), certified.is_limited(given)
     if given.min_kappa is not None or given.max_width is not None:
-        return _check_judge(given, [*bounds, *["certify_error"] * certifies])
-    if not (bounds or certifies):
+        others = ["certify_error"] * certifies + ["against"] * (given.against is not None)
+        return _check_judge(given, [*bounds, *others])
+    if not (bounds or certifies or given.against):
         names = ", ".join(options.option_of(limit.argument) for limit in LIMITS)
-        names += ", --certify-error, --min-kappa, --max-width"
+        names += ", --against, --certify-error, --min-kappa, --max-width"
         raise ValueError(f"check must be given at least one of {names}, got none.")
     predictions = predictions_of(given)
     settings = options.settings_of(given, predictions, methods=(given.method,))
     analysis = analyze(predictions, settings, progress=options.progress_of(given))
     if given.method not in analysis.methods:
         raise ValueError(" ".join(analysis.warnings))
-    findings: list[Finding | certified.CertifiedFinding] = [
-        limit.finding(analysis, given.method, bounds[limit.argument])
+    findings: list[Finding | against.Worsening | certified.CertifiedFinding] = [
+        limit.finding(
+            analysis, given.method, bounds[limit.argument], strict_point=given.strict_point
+        )
         for limit in LIMITS
         if limit.argument in bounds
     ]
+    if given.against is not None:
+        findings += against.findings(given.against, analysis, given.method)
     if certifies:
         share = certified.finding(given, analysis, predictions)
         findings.append(share)

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from calib.analysis.judge import JudgeComparison, JudgeResult
+from calib.analysis.limits import Finding
 from calib.cli import options
 from calib.cli.streams import tell, writing
 from calib.judging import compare_judges
 from calib.loading.judged_rows import JudgedColumns
 from calib.numerics.estimate import Estimate
-from calib.reports.contents.limits import Finding
 from calib.text import count, percent, percent_with_interval, plural, quoted, with_interval
 
 EXAMPLES = """examples:

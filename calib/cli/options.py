@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 import shtab
 
 from calib.analysis.decisions import Costs
+from calib.analysis.limits import LIMITS, Limit
 from calib.analysis.periods import UNITS
 from calib.cli.streams import piped, tell
 from calib.crossfit.settings import Settings, default_settings
@@ -26,7 +27,6 @@ from calib.data.base import Data
 from calib.data.progress import Progress, no_progress
 from calib.loading.loader import LoadOptions, ModelOptions
 from calib.reports import Parts, Report, ReportError
-from calib.reports.contents.limits import LIMITS, Limit
 from calib.text import level
 
 # These options differ from the names of their arguments.

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 import calib
-from calib.reports.contents.limits import Finding
+from calib.analysis.limits import Finding
+from calib.reports import Report
 
 READ_AS = "outcome: y, score: p, positive: yes, slices: half (guessed)\n"
 
@@ -58,6 +59,7 @@ def test_the_tests_of_the_checked_calibrator_are_said(run, folder, tmp_path):
 @pytest.mark.parametrize("limit", ["max_ks", "max_ece", "max_log_loss", "min_p"])
 def test_the_status_turns_where_the_number_of_the_library_lies(run, folder, method, key, limit):
     command = ("check", folder / "scores.csv", "--outcome", "y", "--score", "p", "--method", key)
+    command += ("--strict-point",)
     statuses = {
         factor: run(*command, *limits(method(key), **{limit: factor})).status
         for factor in (1 - 1e-9, 1.0, 1 + 1e-9)
@@ -66,12 +68,95 @@ def test_the_status_turns_where_the_number_of_the_library_lies(run, folder, meth
     assert list(statuses.values()) == expected
 
 
+@pytest.mark.parametrize(
+    ("limit", "metric"),
+    [("max-ks", "ks_error"), ("max-ece", "ece_quantile"), ("max-log-loss", "log_loss")],
+)
+def test_a_maximum_is_exceeded_where_the_interval_begins(run, folder, method, limit, metric):
+    estimate = method("uncalibrated").metrics[metric]
+    assert 0.0 < estimate.low < estimate.value
+    statuses, lines = [], []
+    for bound in (estimate.low * (1 - 1e-9), estimate.low, estimate.value):
+        done = run("check", folder / "scores.csv", f"--{limit}", repr(bound))
+        statuses.append(done.status)
+        lines.append(done.out)
+    assert statuses == [1, 0, 0]
+    assert "is significantly above" in lines[0]
+    assert "is above" in lines[1]
+    assert "but not significantly (Uncalibrated" in lines[1]
+    assert "is at most" in lines[2]
+    assert all(f"(95% CI {estimate.low:.3g}"[:12] in line for line in lines)
+
+
+def saved_report(path, shift, seed=0, n=2000, **settings):
+    """A file of rows whose log-odds are off by `shift`, and its report."""
+    rng = np.random.default_rng(seed)
+    score = rng.uniform(0.05, 0.95, n)
+    odds = np.exp(shift) * score / (1.0 - score)
+    outcome = (rng.random(n) < odds / (1.0 + odds)).astype(int)
+    pd.DataFrame({"y": outcome, "p": score}).to_csv(path.with_suffix(".csv"), index=False)
+    analysis = calib.analyze(calib.load(path.with_suffix(".csv")), calib.Settings(**settings))
+    Report.from_analysis(analysis).save(path)
+    return analysis
+
+
+def test_a_significant_worsening_fails(run, tmp_path):
+    march = saved_report(tmp_path / "march.json", 0.0, 0, methods=())
+    worse = saved_report(tmp_path / "worse.json", 1.5, 1, methods=())
+    saved_report(tmp_path / "same.json", 0.0, 2, methods=())
+    junit = tmp_path / "out.xml"
+    options = ("--against", tmp_path / "march.json", "--junit", junit)
+    done = run("check", tmp_path / "worse.csv", *options)
+    assert done.status == 1
+    # The rule of the log loss is that of two independent samples (Zou and Donner 2008).
+    before, after = (one.uncalibrated.metrics["log_loss"] for one in (march, worse))
+    low = after.value - before.value
+    low -= math.hypot(after.value - after.low, before.high - before.value)
+    assert low > 0.0
+    assert f"95% CI {low:.4g} to " in done.out
+    before, after = (one.uncalibrated.metrics["ks_error"] for one in (march, worse))
+    assert after.low > before.high
+    assert "KS error is significantly higher than in march.json" in done.out
+    cases = ElementTree.parse(junit).iter("testcase")
+    assert [case.get("name") for case in cases] == [
+        "Log loss not significantly above march.json",
+        "KS error not significantly above march.json",
+    ]
+    same = run("check", tmp_path / "same.csv", *options)
+    assert same.status == 0
+    assert "Log loss is not significantly higher than in march.json (" in same.out
+    assert "they overlap, or the error is lower)" in same.out
+    # An improvement is no worsening.
+    back = run("check", tmp_path / "march.csv", "--against", tmp_path / "worse.json")
+    assert back.status == 0
+
+
+def test_reports_that_cannot_be_compared_are_refused(run, tmp_path):
+    saved_report(tmp_path / "march.json", 0.0, methods=())
+    command = ("check", tmp_path / "march.csv", "--against")
+    done = run(*command, tmp_path / "march.json")
+    assert done.status == 0
+    assert "note: march.json is a report of the same rows" in done.err
+    for options, sentence in (
+        (("--method", "platt"), "march.json has no scores of platt, only of uncalibrated."),
+        (("--level", 0.9), "march.json has 95% intervals and this check 90% ones."),
+    ):
+        done = run(*command, tmp_path / "march.json", *options)
+        assert (done.status, done.out) == (2, "")
+        assert sentence in done.err
+    assert run(*command, tmp_path / "march.csv").status == 2
+    assert run(*command, tmp_path / "none.json").status == 2
+    judged = run(*command, tmp_path / "march.json", "--min-kappa", 0.5)
+    assert judged.status == 2
+    assert "got --against too" in judged.err
+
+
 def test_one_line_says_what_was_kept(run, folder, method, texts):
     done = run("check", folder / "scores.csv", *limits(method("uncalibrated"), max_ks=2, min_p=0.5))
     assert done.status == 0
     assert done.err == READ_AS + found_by_tests(folder)
     value = method("uncalibrated").metrics["ks_error"].value
-    assert done.out.startswith(f"pass: KS error {value:.6g} is at most ")
+    assert done.out.startswith(f"pass: KS error {value:.6g} (95% CI ")
     texts.shown(done.out)
     assert done.out.endswith(" (Uncalibrated, 600 rows)\n")
     assert done.out.count("\n") == 1
@@ -101,7 +186,7 @@ def test_the_bins_of_the_settings_are_those_of_the_limit(run, folder):
     analysis = calib.analyze(calib.load(folder / "scores.csv"), settings)
     value = analysis.uncalibrated.metrics["ece_uniform"].value
     options = ("--strategy", "uniform", "--bins", "7", "--max-ece", value * (1 - 1e-9))
-    done = run("check", folder / "scores.csv", *options)
+    done = run("check", folder / "scores.csv", *options, "--strict-point")
     assert done.status == 1
     assert "ECE, 7 uniform bins" in done.out
 
@@ -111,7 +196,7 @@ def test_test_rows_are_what_is_checked(run, folder):
     value = calib.analyze(data).methods["platt"].metrics["ks_error"].value
     command = ("check", folder / "scores.csv", "--test", folder / "more.csv", "--method", "platt")
     assert run(*command, "--max-ks", value).status == 0
-    done = run(*command, "--max-ks", value * (1 - 1e-9))
+    done = run(*command, "--max-ks", value * (1 - 1e-9), "--strict-point")
     assert done.status == 1
     assert done.out.endswith("(Platt, 400 rows)\n")
 

@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from calib.analysis import Analysis, MethodResult
+from calib.analysis.limits import LIMITS
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.matrix_comparison import MulticlassComparison
 from calib.crossfit.settings import Settings
@@ -15,7 +16,6 @@ from calib.metrics import matrix_metrics
 from calib.metrics.matrix import ROW_METRICS as OVERALL
 from calib.numerics.arrays import arrays_of
 from calib.reports.contents.codec import ReportError
-from calib.reports.contents.limits import LIMITS
 from calib.reports.contents.structure import Contents, DecisionPart, Parts, SlicePart, moment
 
 

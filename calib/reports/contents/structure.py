@@ -135,7 +135,7 @@ class Contents:
     reviewer, sign_off : str
         Who reviewed the report, and who signed it off and when, as written by the author.
     limits : mapping of str to float
-        Limits that were set, by the names of `calib.reports.contents.limits.LIMITS`.
+        Limits that were set, by the names of `calib.analysis.limits.LIMITS`.
     """
 
     schema_version: int

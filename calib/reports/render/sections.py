@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from calib.analysis import Column, MethodResult
+from calib.analysis.limits import LIMITS
 from calib.analysis.summary import is_error
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.calibrators import CALIBRATORS
@@ -17,7 +18,6 @@ from calib.figures.words import KS
 from calib.metrics import matrix_metrics
 from calib.metrics.matrix import ROW_METRICS
 from calib.reports.contents.evidence import CLUSTERS
-from calib.reports.contents.limits import LIMITS
 from calib.reports.contents.structure import Contents, shown_methods
 from calib.reports.render import appendix, slices_periods_decisions
 from calib.reports.render.blocks import (
