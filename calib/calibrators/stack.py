@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Self
 
 import numpy as np
 from scipy.optimize import minimize
@@ -86,8 +88,24 @@ class Stack(Calibrator):
         self.members = members
         self.epsilon = epsilon
 
+    def fit_cells(
+        self, cells: ScoreCells, fitted: Mapping[str, Calibrator] = MappingProxyType({})
+    ) -> Self:
+        """Fit the calibrator on rows that were counted into cells.
+
+        `fitted` are calibrators of the same cells, with the same epsilon. Members that are among
+        them are not fitted again.
+        """
+        self._fitted = fitted
+        try:
+            return super().fit_cells(cells)
+        finally:
+            del self._fitted
+
     def _fit(self, cells: ScoreCells) -> None:
-        members = [self._member(key).fit_cells(cells) for key in self.members]
+        members = [
+            self._fitted.get(key) or self._member(key).fit_cells(cells) for key in self.members
+        ]
         few = _fewer(cells)
         left_out = [np.concatenate(member.left_out(few)) for member in members]
         none = np.zeros(len(few))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from calib.calibrators import Calibrator
+from calib.calibrators.stack import Stack
 from calib.calibrators.uncalibrated import Uncalibrated
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.folds import cells_outside_folds, n_positive, split_into_folds
@@ -224,4 +225,12 @@ def _count(rows: BinaryView, scores: Mapping[str, FloatArray]) -> dict[str, Scor
 def _fit_all(
     cells: ScoreCells, methods: tuple[str, ...], settings: Settings
 ) -> tuple[dict[str, Calibrator], dict[str, str]]:
-    return fit_all(methods, lambda key: create(key, settings).fit_cells(cells), matrix=False)
+    fitted: dict[str, Calibrator] = {}
+
+    def fit(key: str) -> Calibrator:
+        made = create(key, settings)
+        if isinstance(made, Stack):
+            return made.fit_cells(cells, fitted)
+        return fitted.setdefault(key, made.fit_cells(cells))
+
+    return fit_all(methods, fit, matrix=False)

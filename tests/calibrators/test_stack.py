@@ -123,3 +123,13 @@ def test_it_is_never_far_worse_than_its_best_member():
 
         best = min(loss(member) for member in fitted.members_.values())
         assert loss(fitted) <= best + 3e-3
+
+
+def test_members_that_are_fitted_already_are_not_fitted_again():
+    score, y = drawn(800)
+    cells = ScoreCells.from_arrays(y, score)
+    keys = ("uncalibrated", "platt", "logistic", "spline", "venn_abers")
+    fitted = {key: calibrator(key).fit_cells(cells) for key in keys}
+    shared, alone = Stack().fit_cells(cells, fitted), Stack().fit_cells(cells)
+    assert all(shared.members_[key] is fitted[key] for key in shared.weights_)
+    assert shared.weights_ == alone.weights_
