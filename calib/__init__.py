@@ -28,6 +28,7 @@ if _typing.TYPE_CHECKING:
     from calib.analysis.decisions.certificate import certify
     from calib.analysis.from_model import from_estimator, from_predictions
     from calib.analysis.model_comparison import compare_models
+    from calib.analysis.monitor.replay import monitor
     from calib.analysis.reproduction import conventions
     from calib.analysis.scored_rows import calibrated_scores
     from calib.analysis.slices.segments import find_segments
@@ -57,6 +58,7 @@ _NAMES = {
     "calib.analysis.decisions.certificate": ("certify",),
     "calib.analysis.from_model": ("from_estimator", "from_predictions"),
     "calib.analysis.model_comparison": ("compare_models",),
+    "calib.analysis.monitor.replay": ("monitor",),
     "calib.analysis.periods": ("periods",),
     "calib.analysis.slices": ("slices",),
     "calib.analysis.slices.segments": ("find_segments",),

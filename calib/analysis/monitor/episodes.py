@@ -1,0 +1,135 @@
+"""From evidence to alarms: one per episode, closed by recovery or by a new calibrator."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calib.numerics.arrays import FloatArray
+from calib.numerics.monitoring import (
+    change_day,
+    e_process,
+    first_at_least,
+    log_recovery,
+    shiryaev_roberts,
+    start_weighted,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """One alarm. All dates are days of predictions, except `raised`.
+
+    Attributes
+    ----------
+    day : date
+        The day whose rows raised the alarm.
+    raised : date
+        The day on which these rows were mature, so that the alarm could be seen.
+    since, since_low, since_high : date
+        The most likely first day of the change, and the first and last day of its confidence set.
+    closed : date or None
+        The day whose rows closed the alarm, or the first day of the new calibrator; None if it is
+        open.
+    closed_by : {"", "recovery", "new calibrator"}
+    """
+
+    day: date
+    raised: date
+    since: date
+    since_low: date
+    since_high: date
+    closed: date | None = None
+    closed_by: Literal["", "recovery", "new calibrator"] = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class History:
+    """The evidence after each mature day, in natural logarithms, and the alarms in order.
+
+    `start` is the position of the first day of the calibrator that is in use.
+    """
+
+    mixture: FloatArray
+    shiryaev_roberts: FloatArray
+    e_process: FloatArray
+    episodes: tuple[Episode, ...]
+    start: int
+
+
+def history(
+    increments: FloatArray,
+    days: NDArray[np.datetime64],
+    resets: Sequence[np.datetime64],
+    horizon: int,
+    alpha: float,
+) -> History:
+    """Follow the evidence over the mature days.
+
+    Evidence starts anew with a new calibrator, and after a recovery. An alarm stays until then.
+    """
+    n = len(days)
+    waiting = [reset for reset in resets if not n or reset > days[-1]]
+    starts = sorted({0, *(int(np.searchsorted(days, reset)) for reset in resets)} - {n}) or [0]
+    lines = np.zeros((3, n))
+    episodes: list[Episode] = []
+    for first, end in zip(starts, [*starts[1:], n], strict=True):
+        closes_with = days[end] if end < n else None
+        while first < end:
+            part = increments[first:end]
+            stop, episode = _first_episode(part, days[first:end], horizon, alpha)
+            if episode is not None:
+                if episode.closed is None and closes_with is not None:
+                    episode = _closed_by_calibrator(episode, closes_with)
+                episodes.append(episode)
+            seen = part[:stop]
+            lines[:, first : first + stop] = (
+                start_weighted(seen),
+                shiryaev_roberts(seen),
+                e_process(seen),
+            )
+            first += stop
+    # If no row of the newest calibrator is mature, its evidence has not begun.
+    last = n if waiting else starts[-1]
+    if waiting and episodes and episodes[-1].closed is None:
+        episodes[-1] = _closed_by_calibrator(episodes[-1], min(waiting))
+    return History(lines[0], lines[1], lines[2], tuple(episodes), last)
+
+
+def _first_episode(
+    increments: FloatArray, days: NDArray[np.datetime64], horizon: int, alpha: float
+) -> tuple[int, Episode | None]:
+    """The number of days until the first episode is closed, or all days; and the episode."""
+    n = len(days)
+    alarm = first_at_least(start_weighted(increments), 1.0 / alpha)
+    if alarm is None:
+        return n, None
+    change = change_day(increments[: alarm + 1], alpha)
+    inside = np.flatnonzero(change.inside)
+    day: list[date] = days.astype(object).tolist()
+    recovery = first_at_least(log_recovery(increments[alarm + 1 :], change.bet), 1.0 / alpha)
+    closed = None if recovery is None else alarm + 1 + recovery
+    return n if closed is None else closed + 1, Episode(
+        day=day[alarm],
+        raised=day[alarm] + timedelta(horizon),
+        since=day[change.day],
+        since_low=day[inside[0]],
+        since_high=day[inside[-1]],
+        closed=None if closed is None else day[closed],
+        closed_by="" if closed is None else "recovery",
+    )
+
+
+def _closed_by_calibrator(episode: Episode, day: np.datetime64) -> Episode:
+    return replace(episode, closed=day.astype(object), closed_by="new calibrator")
+
+
+def log10(natural: FloatArray) -> FloatArray:
+    """Logarithms to base 10, for axes that people read."""
+    return natural / math.log(10.0)

@@ -1,0 +1,123 @@
+"""A data set with a time column, as if it had been monitored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from calib.analysis.monitor.days import ALL_ROWS
+from calib.analysis.monitor.result import Monitored
+from calib.analysis.monitor.rules import THREE_YEARS, monitored
+from calib.data.base import Data
+from calib.data.predictions import Predictions
+from calib.data.slicing import slice_by
+from calib.data.views import BinaryView
+from calib.numerics.binning import equal_weights
+from calib.text import listed
+
+
+def monitor(
+    predictions: Data,
+    *,
+    time: str,
+    horizon: int = 0,
+    slices: str | None = None,
+    today: Any = None,
+    alpha: float = 0.05,
+    reset: Sequence[Any] = (),
+    looks: int = THREE_YEARS,
+    view: str = "class:1",
+) -> Monitored:
+    """Monitor a data set with a time column, as if someone had looked at it every day.
+
+    All outcomes are used as if they were final at the horizon. A data set does not say when each
+    outcome arrived, so rows that were chosen because their outcome is known mislead.
+
+    Parameters
+    ----------
+    predictions : Predictions or Aggregate
+        Rows of equal weight without clusters. Rows without a time are left out.
+    time : str
+        Name of the column with the date of each prediction.
+    horizon : int
+        Days after which an outcome is final.
+    slices : str, optional
+        Name of the column whose slices are tested too. Needs rows.
+    today : date, optional
+        The last complete day. Default: the last day of the data plus the horizon, so that all rows
+        are tested.
+    alpha, reset, looks
+        See `calib.analysis.monitor.rules.monitored`.
+    view : str
+        The scores and outcomes that are tested.
+
+    Raises
+    ------
+    ValueError
+        If the column is unknown or has no dates, or the rows have clusters or unequal weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import calib
+    >>> rng = np.random.default_rng(0)
+    >>> day = np.datetime64("2026-01-01") + np.arange(40_000) // 200
+    >>> p = rng.beta(1, 3, 40_000)
+    >>> odds = p / (1 - p) * np.where(day < np.datetime64("2026-05-01"), 1.0, 1.5)
+    >>> y = rng.random(40_000) < odds / (1 + odds)
+    >>> data = calib.Predictions.from_arrays(y, p, columns={"day": day})
+    >>> result = calib.monitor(data, time="day", horizon=30)
+    >>> result.state, str(result.since_low), str(result.since_high)
+    ('alarm', '2026-04-05', '2026-05-03')
+    """
+    if time not in predictions.columns:
+        raise ValueError(
+            f"time must be one of the columns ({listed(list(predictions.columns)) or 'none'}), "
+            f"got {time!r}."
+        )
+    values, rows = predictions.timed(time, view)
+    if values.dtype.kind != "M":
+        raise ValueError(
+            f"time must be a column of dates, got {time!r}. Convert it to dates first."
+        )
+    _refuse(rows)
+    dated = ~np.isnat(values)
+    number = np.round(rows.counts).astype(np.float64)
+    every = pd.DataFrame(
+        {
+            "day": values.astype("datetime64[D]").astype("datetime64[s]"),
+            "slice": ALL_ROWS,
+            "score": rows.score,
+            "positive": np.where(rows.outcome, number, 0.0),
+            "negative": np.where(rows.outcome, 0.0, number),
+            "missing": 0,
+            "late": 0,
+        }
+    )
+    parts = [every]
+    if slices is not None:
+        if not isinstance(predictions, Predictions):
+            raise ValueError("slices need rows, got counts. Leave the slices out.")
+        cut = slice_by(predictions.columns, [slices])
+        parts.append(every.assign(slice=np.array(cut.names, dtype=object)[cut.codes]))
+    frame = pd.concat([part[dated] for part in parts], ignore_index=True)
+    if today is None:
+        last = frame["day"].max() if len(frame) else pd.Timestamp(0)
+        today = last + pd.Timedelta(days=horizon)
+    return monitored(frame, horizon=horizon, today=today, alpha=alpha, reset=reset, looks=looks)
+
+
+def _refuse(rows: BinaryView) -> None:
+    if rows.group is not None:
+        raise ValueError(
+            "Rows must be independent, got rows in clusters. Keep one row per cluster, or leave "
+            "the cluster column out if the rows are independent."
+        )
+    if not equal_weights(rows.cells()):
+        raise ValueError(
+            "Rows must have equal weights, because a bet on a weighted row has no mean of 1. Leave "
+            "the weights out to monitor the rows as they are."
+        )

@@ -1,0 +1,208 @@
+"""The state of a monitor, and what to do about it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+import pandas as pd
+
+from calib.analysis.monitor.episodes import Episode
+from calib.numerics.estimate import Estimate
+from calib.text import (
+    MONTHS,
+    count,
+    decimals,
+    percent,
+    percents,
+    plural,
+    quoted,
+    signed,
+    with_interval,
+)
+
+State = Literal["calm", "alarm", "too early"]
+# A missing share below this is not worth a sentence.
+MIN_MISSING_SHARE = 0.005
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class Monitored:
+    """The state of a monitor on a day, the evidence behind it, and what to do.
+
+    Attributes
+    ----------
+    state : {"calm", "alarm", "too early"}
+        Too early: no alarm, and fewer than ten positives or negatives are expected among the tested
+        rows.
+    alpha : float
+        Probability of a false alarm over the whole life of a calibrator.
+    horizon : int
+        Age in days at which rows are tested.
+    today : date
+        The last complete day.
+    threshold : float
+        The evidence that raises an alarm, log10(1 / alpha).
+    faster_threshold : float
+        That of the Shiryaev-Roberts line, log10(looks / alpha).
+    looks : int
+        Number of daily looks that the Shiryaev-Roberts line is made for.
+    episodes : tuple of Episode
+        All alarms, in order. At most the last is open.
+    evidence : DataFrame
+        One row per day: day, log10 of the evidence (mixture, shiryaev_roberts, e_process), mature,
+        rows, positive, mean_score, missing, late. Evidence of days that are not mature is NaN.
+    periods : DataFrame
+        One row per period of mature days: period, first_day, last_day, rows, positive, mean_score,
+        observed, difference (observed minus mean score), band_low, band_high (95% band of the
+        difference if calibrated), outside.
+    ranges : DataFrame
+        The same numbers by tenths of the score (low, high), since the change, or for the calibrator
+        in use.
+    slices : DataFrame
+        slice, state, log10_evidence, rows, mean_score, observed, difference.
+    cost : Estimate
+        Log loss per row, in nats, that recalibrating would have saved since the change, or in the
+        last 90 tested days without an alarm; see `calib.analysis.monitor.savings`.
+    n_rows, n_immature, n_missing, n_late : int
+        Tested rows, rows with an outcome that are too young, and mature rows whose outcome is
+        missing, or arrived after the horizon.
+    """
+
+    state: State
+    alpha: float
+    horizon: int
+    today: date
+    threshold: float
+    faster_threshold: float
+    looks: int
+    episodes: tuple[Episode, ...]
+    evidence: pd.DataFrame
+    periods: pd.DataFrame
+    ranges: pd.DataFrame
+    slices: pd.DataFrame
+    cost: Estimate
+    n_rows: int
+    n_immature: int
+    n_missing: int
+    n_late: int
+
+    @property
+    def episode(self) -> Episode | None:
+        """The open alarm, or None."""
+        last = self.episodes[-1] if self.episodes else None
+        return last if last is not None and last.closed is None else None
+
+    @property
+    def since(self) -> date | None:
+        """The most likely first day of predictions of the open change, or None without an alarm."""
+        return self.episode.since if self.episode else None
+
+    @property
+    def since_low(self) -> date | None:
+        """The first day of the change's confidence set, or None without an alarm."""
+        return self.episode.since_low if self.episode else None
+
+    @property
+    def since_high(self) -> date | None:
+        """The last day of the change's confidence set, or None without an alarm."""
+        return self.episode.since_high if self.episode else None
+
+    @property
+    def missing_share(self) -> float:
+        """Share of the mature rows whose outcome is missing or late; NaN without rows."""
+        total = self.n_rows + self.n_missing + self.n_late
+        return (self.n_missing + self.n_late) / total if total else math.nan
+
+    @property
+    def wrong_slices(self) -> tuple[str, ...]:
+        """Slices with an alarm, the one with the most evidence first."""
+        wrong = self.slices[self.slices["state"] == "alarm"]
+        ordered = wrong.sort_values(["log10_evidence", "slice"], ascending=[False, True])
+        return tuple(ordered["slice"])
+
+    @property
+    def advice(self) -> str:
+        """What to do: "leave", "recalibrate" or "look at slice X".
+
+        A slice is named if at most half of the slices with rows have an alarm. Recalibrating is
+        advised after an alarm, if it would have saved log loss.
+        """
+        wrong = self.wrong_slices
+        if wrong and 2 * len(wrong) <= int((self.slices["rows"] > 0).sum()):
+            return f"look at slice {wrong[0]}"
+        return "recalibrate" if self.state == "alarm" and self.cost.value > 0.0 else "leave"
+
+    @property
+    def sentence(self) -> str:
+        """The state in one or two sentences."""
+        tested = plural(self.n_rows, "row")
+        if self.episode is not None:
+            return " ".join([self._changed(self.episode), *self._of_slices(), *self._saved()])
+        if self.state == "too early":
+            wait = f"Rows are tested {plural(self.horizon, 'day')} after the prediction."
+            return f"Too early to tell: {tested} tested, {count(self.n_immature)} too young. {wait}"
+        days = int((self.evidence["mature"] & (self.evidence["rows"] > 0)).sum())
+        calm = f"No evidence of miscalibration in {plural(days, 'day')} ({tested})."
+        return " ".join([calm, *self._of_slices()])
+
+    def _changed(self, episode: Episode) -> str:
+        low, high = _day(episode.since_low), _day(episode.since_high)
+        about = f"Miscalibrated since about {_day(episode.since)}"
+        when = about if low == high else f"{about} ({low} to {high})"
+        rows = self.ranges["rows"]
+        predicted = float((self.ranges["mean_score"] * rows).sum() / rows.sum())
+        positive = float(self.ranges["positive"].sum() / rows.sum())
+        mean, observed = percents(predicted, positive, distinct=False)
+        return f"{when}: predictions since then average {mean}, and {observed} were positive."
+
+    def _of_slices(self) -> list[str]:
+        wrong = self.wrong_slices
+        if not wrong:
+            return []
+        row = self.slices[self.slices["slice"] == wrong[0]].iloc[0]
+        mean, observed = percents(row["mean_score"], row["observed"])
+        of_all = f"{count(len(wrong))} of {plural(len(self.slices), 'slice')}"
+        are = "is" if len(wrong) == 1 else "are"
+        return [
+            f"{of_all} {are} miscalibrated, first {quoted(wrong[0])}: mean prediction {mean}, "
+            f"observed {observed}."
+        ]
+
+    def _saved(self) -> list[str]:
+        cost = self.cost
+        if not math.isfinite(cost.value):
+            return []
+        digits = decimals(cost)
+        if cost.value <= 0.0:
+            change = signed(-cost.value, digits)
+            return [f"Recalibrating would not have lowered the log loss ({change} nats per row)."]
+        return [f"Recalibrating would have saved {with_interval(cost, digits)} nats per row."]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the result assumes of rows that are not tested; one sentence each."""
+        notes = []
+        if self.missing_share >= MIN_MISSING_SHARE:
+            share = percent(self.missing_share)
+            notes.append(f"Missing outcomes {share}: the monitor assumes they are like the others.")
+        if self.n_late:
+            late = plural(self.n_late, "outcome")
+            horizon = plural(self.horizon, "day")
+            notes.append(f"{late} arrived after the horizon of {horizon} and are not used.")
+        if self.n_immature:
+            young = plural(self.n_immature, "row")
+            notes.append(
+                f"{young} with an outcome are younger than the horizon and not tested yet."
+            )
+        return tuple(notes)
+
+    def frame(self) -> pd.DataFrame:
+        """The evidence: one row per day."""
+        return self.evidence.copy()
+
+
+def _day(day: date) -> str:
+    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"

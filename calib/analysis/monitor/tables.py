@@ -1,0 +1,182 @@
+"""Tables of a monitor: evidence by day, calibration by period, by slice and by score range."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from calib.analysis.monitor.days import Counts
+from calib.analysis.monitor.episodes import History, log10
+from calib.analysis.periods.cutting import cut_periods
+from calib.numerics.arrays import BoolArray, FloatArray
+from calib.numerics.binning import bin_between
+from calib.numerics.cells import Cells
+from calib.numerics.monitoring import BETS, e_benjamini_hochberg, log_increments, start_weighted
+from calib.numerics.poisson_binomial import calibrated_rate_interval
+
+# Fewer expected positives or negatives are too early for a calm word: no error of ordinary size
+# could have been seen.
+MIN_EXPECTED = 10.0
+SCORE_RANGES = np.linspace(0.0, 1.0, 11)
+BAND = ("period", "first_day", "last_day")
+
+
+def increments_of(counts: Counts, names: Sequence[str]) -> FloatArray:
+    """Increments of each slice on each mature day, shape (days, slices, bets)."""
+    numbers = {name: position for position, name in enumerate(names)}
+    code = np.array([numbers.get(name, -1) for name in counts.names], dtype=np.int64)
+    number = code[counts.slice] if len(counts.slice) else counts.slice
+    chosen = (number >= 0) & (counts.day < counts.n_mature)
+    n = len(names)
+    place = counts.day[chosen] * n + number[chosen]
+    score, positive, negative = (
+        values[chosen] for values in (counts.score, counts.positive, counts.negative)
+    )
+    increments = log_increments(place, score, positive, negative, counts.n_mature * n)
+    return increments.reshape(counts.n_mature, n, len(BETS))
+
+
+def evidence_table(counts: Counts, past: History) -> pd.DataFrame:
+    """One row per day: evidence as log10, rows, and whether the day is mature."""
+    days, n, mature = counts.days, len(counts.days), counts.n_mature
+
+    def line(values: FloatArray) -> FloatArray:
+        return np.append(log10(values), np.full(n - mature, np.nan))
+
+    return pd.DataFrame(
+        {
+            "day": days.astype("datetime64[s]"),
+            "mixture": line(past.mixture),
+            "shiryaev_roberts": line(past.shiryaev_roberts),
+            "e_process": line(past.e_process),
+            "mature": np.arange(n) < mature,
+            "rows": counts.by_day(counts.rows),
+            "positive": counts.by_day(counts.positive),
+            "mean_score": _share(counts.by_day(counts.rows * counts.score), counts),
+            "missing": counts.by_day(counts.missing),
+            "late": counts.by_day(counts.late),
+        }
+    )
+
+
+def _share(sums: FloatArray, counts: Counts) -> FloatArray:
+    rows = counts.by_day(counts.rows)
+    return np.divide(sums, rows, out=np.full(len(rows), np.nan), where=rows > 0.0)
+
+
+def period_table(counts: Counts, confidence_level: float = 0.95) -> pd.DataFrame:
+    """Observed minus predicted in each period of the mature days, with its band under calibration.
+
+    The band holds the difference of a calibrated period with this probability. Its quantiles are
+    those of the number of positives given the scores (Poisson binomial).
+    """
+    mature = counts.from_to(0, counts.n_mature)
+    rows = mature.by_day(mature.rows)[: counts.n_mature]
+    with_rows = np.flatnonzero(rows > 0.0)
+    if not len(with_rows):
+        return _differences([], [], confidence_level).assign(**{name: [] for name in BAND})
+    days = counts.days[with_rows]
+    cut = cut_periods(days, count=rows[with_rows])
+    period_of_day = np.full(len(counts.days), -1, dtype=np.int64)
+    period_of_day[with_rows] = cut.codes
+    code = period_of_day[mature.day]
+    parts = [_cells(mature, code == number) for number in range(len(cut))]
+    ends = [days[cut.codes == number][[0, -1]] for number in range(len(cut))]
+    table = _differences(list(cut.names), parts, confidence_level, "period")
+    table.insert(1, "first_day", [end[0].astype("datetime64[s]") for end in ends])
+    table.insert(2, "last_day", [end[1].astype("datetime64[s]") for end in ends])
+    return table
+
+
+def range_table(counts: Counts, first: int, confidence_level: float = 0.95) -> pd.DataFrame:
+    """Observed minus predicted by tenths of the score, on the mature days from a position on."""
+    mature = counts.from_to(first, counts.n_mature)
+    number = np.clip(np.searchsorted(SCORE_RANGES, mature.score, side="right") - 1, 0, 9)
+    present = np.unique(number[mature.rows > 0.0])
+    parts = [_cells(mature, number == position) for position in present]
+    table = _differences(list(range(len(parts))), parts, confidence_level).drop(columns="name")
+    table.insert(0, "low", SCORE_RANGES[present])
+    table.insert(1, "high", SCORE_RANGES[present + 1])
+    return table
+
+
+def _cells(counts: Counts, chosen: BoolArray) -> Cells:
+    """The cells of some days together, by distinct score."""
+    score, at = np.unique(counts.score[chosen], return_inverse=True)
+    rows, positive = (
+        np.bincount(at, values[chosen], minlength=len(score)).astype(np.float64)
+        for values in (counts.rows, counts.positive)
+    )
+    kept = rows > 0.0
+    score, rows, positive = score[kept], rows[kept], positive[kept]
+    return Cells(score, rows, rows, positive, rows, positive)
+
+
+def _differences(
+    names: Sequence[object], parts: Sequence[Cells], confidence_level: float, column: str = "name"
+) -> pd.DataFrame:
+    bounds = [_band(part, confidence_level) for part in parts]
+    mean = np.array([part.mean_score for part in parts], dtype=np.float64)
+    observed = np.array([part.base_rate for part in parts], dtype=np.float64)
+    low, high = (np.array([bound[end] for bound in bounds], dtype=np.float64) for end in (0, 1))
+    difference = observed - mean
+    return pd.DataFrame(
+        {
+            column: names,
+            "rows": [part.n_rows for part in parts],
+            "positive": [part.total_positive for part in parts],
+            "mean_score": mean,
+            "observed": observed,
+            "difference": difference,
+            "band_low": low - mean,
+            "band_high": high - mean,
+            # Bounds are quotients of whole numbers, so an observed rate on them may round apart.
+            "outside": (observed < low - 1e-12) | (observed > high + 1e-12),
+        }
+    )
+
+
+def _band(cells: Cells, confidence_level: float) -> tuple[float, float]:
+    low, high = calibrated_rate_interval(
+        cells, bin_between(cells, np.array([0.0, 1.0])), confidence_level
+    )
+    return float(low[0]), float(high[0])
+
+
+def slice_table(counts: Counts, first: int, alpha: float) -> pd.DataFrame:
+    """The state of each slice, by e-BH on the evidence of the days of this calibrator."""
+    names = counts.slice_names
+    increments = increments_of(counts, names)[first:]
+    evidence = start_weighted(increments)
+    last = evidence[-1] if len(evidence) else np.full(len(names), np.nan)
+    parts = [counts.of_slice(name).from_to(first, counts.n_mature) for name in names]
+    rows = np.array([part.rows.sum() for part in parts], dtype=np.float64)
+    last = np.where(rows > 0.0, last, np.nan)
+    wrong = e_benjamini_hochberg(last, alpha)
+    early = np.array([too_early(part) for part in parts], dtype=np.bool_)
+    mean, observed = (
+        np.divide(sums, rows, out=np.full(len(rows), np.nan), where=rows > 0.0)
+        for sums in (
+            np.array([(part.rows * part.score).sum() for part in parts], dtype=np.float64),
+            np.array([part.positive.sum() for part in parts], dtype=np.float64),
+        )
+    )
+    return pd.DataFrame(
+        {
+            "slice": list(names),
+            "state": np.where(wrong, "alarm", np.where(early, "too early", "calm")).astype(object),
+            "log10_evidence": log10(last),
+            "rows": rows,
+            "mean_score": mean,
+            "observed": observed,
+            "difference": observed - mean,
+        }
+    )
+
+
+def too_early(part: Counts) -> bool:
+    """Whether the tested rows are too few for an error of ordinary size to be seen."""
+    expected = float((part.rows * part.score).sum())
+    return min(expected, float(part.rows.sum()) - expected) < MIN_EXPECTED

@@ -1,0 +1,288 @@
+"""The rules of a monitor: maturity, alarms, episodes, slices, savings and words."""
+
+import math
+from datetime import date
+
+import numpy as np
+import pandas as pd
+import pytest
+from pandas.testing import assert_frame_equal
+
+import calib
+from calib.analysis.monitor import Monitored, monitored
+from calib.numerics.monitoring import log_increments, start_weighted
+
+START = pd.Timestamp("2025-01-01")
+FRAMES = ("evidence", "periods", "ranges", "slices")
+
+
+def drawn(shift, n_days=200, per_day=200, seed=0, name=""):
+    """Rows whose true log-odds are those of the score plus a shift by day."""
+    rng = np.random.default_rng(seed)
+    day = np.repeat(np.arange(n_days), per_day)
+    score = rng.beta(1, 3, len(day)).round(3).clip(0.001, 0.999)
+    odds = score / (1 - score) * np.exp(np.broadcast_to(shift, n_days)[day])
+    positive = (rng.random(len(day)) < odds / (1 + odds)).astype(float)
+    return pd.DataFrame(
+        {
+            "day": START + pd.to_timedelta(day, "D"),
+            "slice": name,
+            "score": score,
+            "positive": positive,
+            "negative": 1 - positive,
+            "missing": 0.0,
+            "late": 0.0,
+        }
+    )
+
+
+def after(position):
+    return START + pd.Timedelta(days=position)
+
+
+def same(one: Monitored, other: Monitored):
+    for name in FRAMES:
+        assert_frame_equal(getattr(one, name), getattr(other, name), check_exact=True)
+    assert one.sentence == other.sentence
+    assert one.episodes == other.episodes
+
+
+CHANGED = np.where(np.arange(200) < 120, 0.0, 0.5)
+
+
+def test_calibrated_scores_are_calm():
+    result = monitored(drawn(0.0), horizon=30, today=after(229))
+    assert (result.state, result.since, result.advice) == ("calm", None, "leave")
+    assert result.sentence == "No evidence of miscalibration in 200 days (40,000 rows)."
+    assert result.notes == ()
+    assert result.n_immature == 0
+
+
+def test_a_change_raises_one_alarm_with_its_day():
+    result = monitored(drawn(CHANGED), horizon=30, today=after(229))
+    assert result.state == "alarm"
+    assert len(result.episodes) == 1
+    changed = after(120).date()
+    assert result.since_low <= changed <= result.since_high
+    assert abs((result.since - changed).days) <= 3
+    assert result.episode.raised == result.episode.day + pd.Timedelta(days=30)
+    assert result.advice == "recalibrate"
+    assert result.cost.low > 0.0
+    assert result.sentence.startswith("Miscalibrated since about ")
+    assert result.frame().equals(result.evidence)
+
+
+def test_the_evidence_is_that_of_the_formulas():
+    days = drawn(0.0, 40)
+    day = ((days["day"] - START).dt.days).to_numpy()
+    counts = (days[name].to_numpy() for name in ("score", "positive", "negative"))
+    expected = start_weighted(log_increments(day, *counts, 40)) / math.log(10)
+    result = monitored(days, horizon=0, today=after(39))
+    np.testing.assert_allclose(result.evidence["mixture"], expected, atol=1e-9)
+    assert result.threshold == pytest.approx(math.log10(20))
+
+
+def test_the_order_of_rows_does_not_matter_and_entries_add_up():
+    days = drawn(CHANGED)
+    first = monitored(days, horizon=30, today=after(229))
+    same(first, monitored(days, horizon=30, today=after(229)))
+    same(first, monitored(days.sample(frac=1, random_state=3), horizon=30, today=after(229)))
+    keys = ["day", "slice", "score"]
+    summed = monitored(days.groupby(keys, as_index=False).sum(), horizon=30, today=after(229))
+    np.testing.assert_allclose(summed.evidence["mixture"], first.evidence["mixture"], atol=1e-9)
+    assert summed.episodes == first.episodes
+
+
+def test_rows_are_tested_from_the_horizon_on_and_not_before():
+    days = drawn(CHANGED)
+    result = monitored(days, horizon=30, today=after(150))
+    assert result.evidence["mature"].sum() == 121
+    assert result.n_immature == 200 * 79
+    assert result.evidence["mixture"].notna().sum() == 121
+    # Younger rows have no effect on what is tested.
+    old = monitored(days[days["day"] <= after(120)], horizon=30, today=after(150))
+    mature = result.evidence["mature"]
+    assert_frame_equal(result.evidence[mature], old.evidence)
+    assert old.state == result.state
+
+
+def test_later_looks_change_no_earlier_evidence():
+    days = drawn(CHANGED)
+    early = monitored(days, horizon=30, today=after(180)).evidence
+    late = monitored(days, horizon=30, today=after(229)).evidence
+    mature = early["mature"]
+    assert_frame_equal(early[mature], late[mature.to_numpy()])
+
+
+def test_missing_and_late_outcomes_are_counted_and_not_used():
+    days = drawn(0.0)
+    more = days.assign(positive=0.0, negative=0.0, missing=1.0).iloc[::8]
+    late = days.assign(positive=0.0, negative=0.0, late=1.0).iloc[1::80]
+    result = monitored(pd.concat([days, more, late]), horizon=30, today=after(229))
+    plain = monitored(days, horizon=30, today=after(229))
+    np.testing.assert_allclose(result.evidence["mixture"], plain.evidence["mixture"], atol=1e-9)
+    assert (result.n_missing, result.n_late, result.n_rows) == (5000, 500, 40_000)
+    assert result.missing_share == pytest.approx(5500 / 45_500)
+    assert result.notes == (
+        "Missing outcomes 12.1%: the monitor assumes they are like the others.",
+        "500 outcomes arrived after the horizon of 30 days and are not used.",
+    )
+
+
+def test_a_recovery_closes_the_alarm():
+    shift = np.where((np.arange(200) >= 60) & (np.arange(200) < 100), 0.6, 0.0)
+    result = monitored(drawn(shift), horizon=0, today=after(199))
+    assert result.state == "calm"
+    assert result.since is None
+    (episode,) = result.episodes
+    assert episode.closed_by == "recovery"
+    assert after(100).date() <= episode.closed <= after(110).date()
+
+
+def test_a_new_calibrator_closes_the_alarm_and_starts_anew():
+    shift = np.where((np.arange(200) >= 60) & (np.arange(200) < 100), 0.6, 0.0)
+    days = drawn(shift)
+    result = monitored(days, horizon=0, today=after(199), reset=[after(100)])
+    assert [(e.closed, e.closed_by) for e in result.episodes] == [
+        (after(100).date(), "new calibrator")
+    ]
+    assert result.state == "calm"
+    alone = monitored(days[days["day"] >= after(100)], horizon=0, today=after(199))
+    np.testing.assert_allclose(result.evidence["mixture"][100:], alone.evidence["mixture"])
+
+
+def test_a_calibrator_without_mature_rows_is_too_early():
+    result = monitored(drawn(CHANGED), horizon=10, today=after(205), reset=[after(198)])
+    assert result.state == "too early"
+    assert result.episodes[0].closed_by == "new calibrator"
+    assert math.isnan(result.cost.value)
+
+
+def test_few_rows_are_too_early():
+    result = monitored(drawn(0.0, 2, 10), horizon=30, today=after(40))
+    assert result.state == "too early"
+    assert result.sentence == (
+        "Too early to tell: 20 rows tested, 0 too young. "
+        "Rows are tested 30 days after the prediction."
+    )
+
+
+def test_nothing_is_too_early():
+    empty = drawn(0.0, 1, 1).iloc[:0]
+    for days in (empty, drawn(0.0)):
+        result = monitored(days, horizon=30, today="2024-12-31")
+        assert (result.state, result.n_rows, len(result.periods)) == ("too early", 0, 0)
+        assert math.isnan(result.cost.value)
+
+
+def test_one_wrong_slice_is_named():
+    parts = [drawn(CHANGED if k == 3 else 0.0, per_day=50, seed=k, name=f"s{k}") for k in range(8)]
+    result = monitored(pd.concat(parts), horizon=0, today=after(199))
+    assert result.wrong_slices == ("s3",)
+    assert result.advice == "look at slice s3"
+    assert "1 of 8 slices is miscalibrated, first `s3`" in result.sentence
+    # Without an entry of all rows, the slices together are all rows.
+    assert result.n_rows == 8 * 50 * 200
+    total = pd.concat([*parts, *(part.assign(slice="") for part in parts)])
+    with_total = monitored(total, horizon=0, today=after(199))
+    assert with_total.n_rows == result.n_rows
+    assert_frame_equal(with_total.slices, result.slices)
+    np.testing.assert_allclose(with_total.evidence["mixture"], result.evidence["mixture"])
+
+
+def test_certain_scores_and_one_class():
+    days = drawn(0.0)
+    certain = days.assign(score=1.0, positive=1.0, negative=0.0)
+    assert monitored(certain, horizon=0, today=after(199)).state == "too early"
+    wrong = monitored(certain.assign(positive=0.0, negative=1.0), horizon=0, today=after(199))
+    assert wrong.state == "alarm"
+    assert wrong.since == START.date()
+    assert np.isfinite(wrong.evidence["mixture"]).all()
+
+
+def test_the_band_of_a_period_is_that_of_a_binomial_number():
+    days = drawn(0.0, 10, 1).assign(score=0.5, positive=[1.0] * 9 + [0.0])
+    days["negative"] = 1 - days["positive"]
+    table = monitored(days, horizon=0, today=after(9)).periods
+    # Ten fair coins show 2 to 8 heads with probability 1 - 2 (1 + 10) / 1024 = 97.9%.
+    assert table["band_low"].tolist() == pytest.approx([-0.3])
+    assert table["band_high"].tolist() == pytest.approx([0.3])
+    assert table["difference"].tolist() == pytest.approx([0.4])
+    assert table["outside"].tolist() == [True]
+
+
+def test_savings_are_those_of_the_fit_before_each_day():
+    # On the second day the fit has seen 100 rows of score 0.5, of which 80 were positive.
+    days = drawn(0.0, 2, 1).assign(score=0.5, positive=80.0, negative=20.0)
+    result = monitored(days, horizon=0, today=after(1))
+    shifts = np.linspace(0.0, 2.0, 200_001)
+    posterior = 80 * shifts - 100 * np.log1p(np.exp(shifts)) - shifts**2 / 2
+    shift = shifts[posterior.argmax()]
+    saved = 100 * math.log(2) + 80 * shift - 100 * math.log1p(math.exp(shift))
+    assert result.cost.value == pytest.approx(saved / 200, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"horizon": -1}, "horizon must be at least 0 days, got -1"),
+        ({"alpha": 1.0}, "alpha must fulfil 0 < alpha < 1, got 1.0"),
+        ({"looks": 0}, "looks must be at least 1, got 0"),
+    ],
+)
+def test_arguments_out_of_range_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        monitored(drawn(0.0, 2), **{"horizon": 0, "today": after(2), **change})
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("score", 1.5, "score must fulfil"),
+        ("score", np.nan, "score must fulfil"),
+        ("positive", 0.5, "positive must hold whole numbers"),
+        ("late", -1.0, "late must hold whole numbers"),
+        ("day", pd.NaT, "day must be a date in every row"),
+    ],
+)
+def test_frames_with_impossible_values_are_refused(column, value, message):
+    with pytest.raises(ValueError, match=message):
+        monitored(drawn(0.0, 2).assign(**{column: value}), horizon=0, today=after(2))
+    with pytest.raises(ValueError, match=f"; `{column}` is missing"):
+        monitored(drawn(0.0, 2).drop(columns=column), horizon=0, today=after(2))
+
+
+def rows(**more):
+    days = drawn(CHANGED)
+    columns = {"day": days["day"].to_numpy(), "half": np.arange(len(days)) % 2}
+    return calib.Predictions.from_arrays(days["positive"], days["score"], columns=columns, **more)
+
+
+def test_a_data_set_with_a_time_column_is_replayed():
+    result = calib.monitor(rows(), time="day", horizon=30, slices="half")
+    direct = monitored(drawn(CHANGED), horizon=30, today=after(229))
+    assert_frame_equal(result.evidence, direct.evidence)
+    assert result.slices["slice"].tolist() == ["0", "1"]
+    assert result.slices["state"].tolist() == ["alarm", "alarm"]
+    assert result.today == date(2025, 8, 18)
+
+
+def test_counts_are_replayed_like_rows():
+    counted = calib.aggregate(rows(time_name="day"))
+    result = calib.monitor(counted, time="day", horizon=30)
+    plain = calib.monitor(rows(), time="day", horizon=30)
+    np.testing.assert_allclose(result.evidence["mixture"], plain.evidence["mixture"], atol=1e-9)
+    with pytest.raises(ValueError, match="slices need rows"):
+        calib.monitor(counted, time="day", slices="half")
+
+
+def test_clusters_weights_and_columns_without_dates_are_refused():
+    n = len(drawn(CHANGED))
+    with pytest.raises(ValueError, match="got rows in clusters"):
+        calib.monitor(rows(group=np.arange(n) // 2), time="day")
+    with pytest.raises(ValueError, match="equal weights"):
+        calib.monitor(rows(sample_weight=np.arange(1.0, n + 1)), time="day")
+    with pytest.raises(ValueError, match="must be a column of dates"):
+        calib.monitor(rows(), time="half")
+    with pytest.raises(ValueError, match="must be one of the columns"):
+        calib.monitor(rows(), time="week")
