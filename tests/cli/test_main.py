@@ -294,8 +294,11 @@ def commands(text: str) -> list[str]:
     ],
 )
 def test_the_examples_of_help_and_pages_run(source, run, folder, carried, tmp_path, monkeypatch):
-    for name in ("predictions.parquet", "cal.csv", "test.csv", "scores.csv"):
-        file = {"predictions.parquet": "scores.parquet", "test.csv": "more.csv"}.get(name)
+    parquet = dict.fromkeys(
+        ("predictions.parquet", "march.parquet", "april.parquet"), "scores.parquet"
+    )
+    for name in (*parquet, "cal.csv", "test.csv", "scores.csv"):
+        file = (parquet | {"test.csv": "more.csv"}).get(name)
         kind = "percent.csv" if name == "scores.csv" else "scores.csv"
         (tmp_path / name).write_bytes((folder / (file or kind)).read_bytes())
     (tmp_path / "predictions").mkdir()
