@@ -8,12 +8,16 @@ from calib.store.entries import Change, Deletion, Entry, moment_words
 from calib.store.errors import StoreError, place
 from calib.store.integrity import Verification
 from calib.store.location import database_url
+from calib.store.monitors import Monitor, MonitorEntry, Monitors
 from calib.store.store import Store
 
 __all__ = [
     "Change",
     "Deletion",
     "Entry",
+    "Monitor",
+    "MonitorEntry",
+    "Monitors",
     "Store",
     "StoreError",
     "Verification",

@@ -10,7 +10,15 @@ from sqlalchemy import Connection, Engine, func, insert, inspect, select
 from calib.store.engine import writing
 from calib.store.entries import now
 from calib.store.errors import StoreError
-from calib.store.tables import REFUSED_CHANGES, metadata, schema, titles
+from calib.store.tables import (
+    REFUSED_CHANGES,
+    metadata,
+    monitor_days,
+    monitor_entries,
+    monitors,
+    schema,
+    titles,
+)
 
 # A step turns the tables of one schema into those of the next. The first is that of schema 1. A
 # step that was released is never edited: a change is a new step, and is made in `tables.py` too.
@@ -21,7 +29,12 @@ def _with_titles(connection: Connection) -> None:
     titles.create(connection)
 
 
-STEPS: tuple[Step, ...] = (_with_titles,)
+def _with_monitors(connection: Connection) -> None:
+    for table in (monitors, monitor_entries, monitor_days):
+        table.create(connection)
+
+
+STEPS: tuple[Step, ...] = (_with_titles, _with_monitors)
 
 # Processes that migrate wait for each other with this number, which only has to be the same in all.
 LOCK = int.from_bytes(b"calib")

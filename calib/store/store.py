@@ -34,6 +34,7 @@ from calib.store.errors import (
 from calib.store.integrity import Verification, check_database, readable_entries
 from calib.store.location import Reserve, checked_url, database_url, make_folder
 from calib.store.migrations import migrate
+from calib.store.monitors import Monitors
 from calib.store.tables import (
     LISTED,
     NOT_DELETED,
@@ -127,6 +128,11 @@ class Store:
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Store:
         """The store that CALIB_DATABASE_URL or CALIB_HOME names. Default: in the user's folder."""
         return cls(database_url(environ))
+
+    @property
+    def monitors(self) -> Monitors:
+        """The monitors in the same database."""
+        return Monitors(self._reading, self._writing)
 
     def close(self) -> None:
         """Close all connections."""

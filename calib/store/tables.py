@@ -56,6 +56,30 @@ owners = _table("owners", "report_id", "owner", _of_report())
 # The title that lists show, if it was changed. A report and its own title never change.
 titles = _table("titles", "report_id", "title searched", _of_report())
 changes = _table("changes", "report_id moment change", "title person")
+monitors = _table("monitors", "name", "created horizon columns")
+# Entries of a monitor never change. A correction is an entry too.
+monitor_entries = sa.Table(
+    "calib_monitor_entries",
+    metadata,
+    sa.Column("monitor", sa.Text, sa.ForeignKey(monitors.c.name), primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    *(
+        sa.Column(name, sa.Text, nullable=False)
+        for name in ("kind", "fingerprint", "source", "added", "person")
+    ),
+)
+# Counts of one day from one entry, see `calib.data.day_counts`.
+monitor_days = sa.Table(
+    "calib_monitor_days",
+    metadata,
+    sa.Column("monitor", sa.Text, primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("day", sa.Text, primary_key=True),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+    sa.ForeignKeyConstraint(
+        ["monitor", "number"], [monitor_entries.c.monitor, monitor_entries.c.number]
+    ),
+)
 schema = sa.Table(
     "calib_schema",
     metadata,

@@ -4,6 +4,7 @@ A line of standard input says what is asked, as JSON:
 
     ["together", URL, REPORT, WRITERS, SAVES]
     ["killed", URL, REPORT, ROUNDS, SECONDS]
+    ["added", URL, ROUNDS, SECONDS]
     ["nobody", CODE]
 
 Every confirmed save is one line: the id and the title; the last line is "done" and how many
@@ -22,6 +23,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
+from calib.data.day_counts import DayCounts
 from calib.reports import Report
 from calib.store import Store
 from calib.store.engine import make_engine
@@ -79,6 +83,36 @@ def killed(url: str, path: str, rounds: int, longest: float) -> int:
     return survivors
 
 
+def add_days(url: str, out: int) -> None:
+    """Add one day after the other, and name each that was new, as long as the process lives."""
+    with Store(url) as store:
+        for number in range(sys.maxsize):
+            counts = counts_of_day(number)
+            earlier = store.monitors.add("m", counts, fingerprint=str(number), horizon=30, by="x")
+            if earlier is None:
+                os.write(out, f"{number}\n".encode())
+
+
+def counts_of_day(number: int) -> DayCounts:
+    """A day of rows that follow from its number."""
+    rng = np.random.default_rng(number)
+    day = np.full(200, np.datetime64("2023-01-01") + number)
+    return DayCounts.of_rows(day, rng.random(200), rng.integers(0, 3, 200), {})
+
+
+def added(url: str, rounds: int, longest: float) -> int:
+    """Processes that add the same days, two at once, each killed after some time."""
+    make_engine(checked_url(url), 1.0)
+    chance, survivors = random.Random(0), 0
+    for _ in range(rounds):
+        children = [fork(lambda: add_days(url, 1)) for _ in range(2)]
+        time.sleep(chance.uniform(0.0, longest))
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+            survivors += os.WTERMSIG(os.waitpid(child, 0)[1]) != signal.SIGKILL
+    return survivors
+
+
 def opened(url: str, path: str) -> Report:
     # This imports the driver without connecting.
     make_engine(checked_url(url), 1.0)
@@ -102,5 +136,6 @@ def nobody(code: str) -> int:
 if __name__ == "__main__":
     for line in sys.stdin:
         mode, *given = json.loads(line)
-        failed = {"together": together, "killed": killed, "nobody": nobody}[mode](*given)
+        modes = {"together": together, "killed": killed, "added": added, "nobody": nobody}
+        failed = modes[mode](*given)
         print("done", failed, flush=True)

@@ -1,0 +1,295 @@
+"""Monitors: counts of predictions by day, which are only ever added to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from calib.data.day_counts import DayCounts
+from calib.store.entries import READERS, now, plain
+from calib.store.errors import DamagedError, StoreError
+from calib.store.tables import log, monitor_days, monitor_entries, monitors
+
+MAX_NAME_LENGTH = 60
+ROWS, CORRECTION, CALIBRATOR = "rows", "correction", "calibrator"
+INSERT: Mapping[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+Opens = Callable[[], AbstractContextManager[sa.Connection]]
+
+
+@dataclass(frozen=True, slots=True)
+class MonitorEntry:
+    """Something that was added to a monitor.
+
+    Attributes
+    ----------
+    number : int
+        Numbers of a monitor's entries increase.
+    kind : str
+        "rows"; "correction", whose counts replace those of earlier entries for its days; or
+        "calibrator", from whose day on the scores are those of a new calibrator.
+    fingerprint : str
+        That of the rows; of a new calibrator, its first day.
+    name : str
+        Name of the file.
+    moment : datetime or None
+        When it was added.
+    person : str
+    """
+
+    number: int
+    kind: str
+    fingerprint: str
+    name: str
+    moment: datetime | None
+    person: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Monitor:
+    """A monitor and what was added to it; the counts are those that corrections left.
+
+    Attributes
+    ----------
+    name : str
+    horizon : int
+        Days after which the outcome of a row is regarded as final.
+    columns : mapping of str to str or list of str
+        Arguments that say how its files are read.
+    entries : tuple of MonitorEntry
+    counts : DayCounts or None
+        None if there are none.
+    """
+
+    name: str
+    horizon: int
+    columns: Mapping[str, Any]
+    entries: tuple[MonitorEntry, ...]
+    counts: DayCounts | None
+
+    @property
+    def new_calibrators(self) -> tuple[date, ...]:
+        """The first days of new calibrators, in order."""
+        days = {e.fingerprint for e in self.entries if e.kind == CALIBRATOR}
+        return tuple(sorted(map(date.fromisoformat, days)))
+
+
+class Monitors:
+    """The monitors of a store, as `Store.monitors`. Every method is one transaction."""
+
+    def __init__(self, reading: Opens, writing: Opens) -> None:
+        self._reading, self._writing = reading, writing
+
+    def add(
+        self,
+        name: str,
+        counts: DayCounts,
+        *,
+        fingerprint: str,
+        horizon: int | None = None,
+        columns: Mapping[str, Any] | None = None,
+        source: str = "",
+        by: str,
+        correct: bool = False,
+    ) -> MonitorEntry | None:
+        """Add counts, if rows with this fingerprint do not count already.
+
+        Parameters
+        ----------
+        fingerprint : str
+            That of the rows.
+        horizon : int, optional
+            Days. Needed for the first rows of a monitor, and then always the same.
+        columns : mapping, optional
+            How the file was read.
+        source : str
+            Name of the file.
+        by : str
+            Who adds it, for the log.
+        correct : bool
+            If True, the counts of earlier entries for the days of these rows no longer count.
+
+        Returns
+        -------
+        MonitorEntry or None
+            The earlier entry if these rows were added before, and then nothing is changed.
+
+        Raises
+        ------
+        StoreError
+            If the monitor exists with another horizon or other columns, or the database fails.
+        """
+        key = _checked_name(name)
+        contents = counts.by_day()
+        with self._writing() as connection:
+            _begin(connection, key, horizon, columns)
+            entries, effective = _entries(connection, key), _effective(connection, key)
+            kind = CORRECTION if correct else ROWS
+            for entry in entries:
+                days = {day for day, number in effective if number == entry.number}
+                if entry.fingerprint == fingerprint and days == set(contents):
+                    return entry
+            line = _insert(connection, key, entries, kind, fingerprint, source, by)
+            rows = [
+                {"monitor": key, "number": line, "day": day, "content": content}
+                for day, content in contents.items()
+            ]
+            connection.execute(sa.insert(monitor_days), rows)
+        return None
+
+    def add_calibrator(self, name: str, first_day: date, *, by: str) -> None:
+        """Note the day from which on the scores are those of a new calibrator."""
+        key = _checked_name(name)
+        with self._writing() as connection:
+            _lock(connection, key)
+            entries = _entries(connection, key)
+            day = first_day.isoformat()
+            if not any(e.kind == CALIBRATOR and e.fingerprint == day for e in entries):
+                _insert(connection, key, entries, CALIBRATOR, day, "", by)
+
+    def settings(self, name: str) -> tuple[int, dict[str, Any]] | None:
+        """The horizon and the columns of a monitor, or None if there is none of this name."""
+        key = _checked_name(name)
+        with self._reading() as connection:
+            query = sa.select(monitors).where(monitors.c.name == key)
+            line = connection.execute(query).first()
+        return None if line is None else (_horizon(line), json.loads(line.columns))
+
+    def open(self, name: str) -> Monitor:
+        """A monitor with its counts. Raises StoreError if there is none of this name."""
+        key = _checked_name(name)
+        with self._reading() as connection:
+            line = _line(connection, key)
+            table = monitor_days.c
+            query = sa.select(table.day, table.number, table.content)
+            query = query.where(table.monitor == key)
+            effective = set(_effective(connection, key))
+            entries = _entries(connection, key)
+            rows = connection.execute(query).all()
+        stored = [row for row in rows if (row.day, row.number) in effective]
+        try:
+            days = sorted(stored, key=lambda row: (row.day, row.number))
+            parts = [DayCounts.of_bytes(row.day, row.content) for row in days]
+        except (ValueError, TypeError) as error:
+            raise DamagedError(f"The monitor {name!r} cannot be read: {error}") from error
+        counts = DayCounts.sum(parts) if parts else None
+        return Monitor(key, _horizon(line), json.loads(line.columns), entries, counts)
+
+    def names(self) -> tuple[str, ...]:
+        """The names of all monitors, in alphabetical order."""
+        with self._reading() as connection:
+            return tuple(sorted(connection.scalars(sa.select(monitors.c.name))))
+
+    def remove(self, name: str, *, by: str) -> None:
+        """Remove a monitor and all its counts; only the log of the reports keeps its name."""
+        key = _checked_name(name)
+        with self._writing() as connection:
+            _lock(connection, key)
+            for column in (monitor_days.c.monitor, monitor_entries.c.monitor, monitors.c.name):
+                connection.execute(sa.delete(column.table).where(column == key))
+            log(connection, f"monitor {key}", "monitor removed", key, plain(by))
+
+
+def _checked_name(name: str) -> str:
+    key = " ".join(plain(name).split())
+    if not 0 < len(key) <= MAX_NAME_LENGTH:
+        raise StoreError(f"The name of a monitor must have 1 to 60 characters, got {name[:99]!r}.")
+    return key
+
+
+def _begin(
+    connection: sa.Connection, key: str, horizon: int | None, columns: Mapping[str, Any] | None
+) -> None:
+    """Create the monitor if it is new; otherwise check that it is read in the same way."""
+    if horizon is not None:
+        line = {"name": key, "created": now(), "horizon": str(horizon)}
+        line["columns"] = json.dumps(columns or {}, sort_keys=True)
+        # Two writers may create it at once.
+        new = INSERT[connection.dialect.name](monitors).values(line)
+        connection.execute(new.on_conflict_do_nothing())
+    stored = _lock(connection, key)
+    if horizon is not None and _horizon(stored) != horizon:
+        raise StoreError(
+            f"The monitor {key!r} has a horizon of {stored.horizon} days, got {horizon}. Another "
+            "horizon needs another monitor."
+        )
+    if columns is not None and json.loads(stored.columns) != dict(columns):
+        raise StoreError(
+            f"The monitor {key!r} reads its files by {stored.columns}, got "
+            f"{json.dumps(columns, sort_keys=True)}. Other columns need another monitor."
+        )
+
+
+def _lock(connection: sa.Connection, key: str) -> Any:
+    """The row of a monitor, which others cannot add to until this transaction ends."""
+    return _line(connection, key, lock=True)
+
+
+def _line(connection: sa.Connection, key: str, *, lock: bool = False) -> Any:
+    query = sa.select(monitors).where(monitors.c.name == key)
+    line = connection.execute(query.with_for_update() if lock else query).first()
+    if line is None:
+        raise StoreError(
+            f"There is no monitor {key!r}. `calib monitor add` with --horizon creates it."
+        )
+    return line
+
+
+def _horizon(line: Any) -> int:
+    try:
+        return int(line.horizon)
+    except ValueError as error:
+        raise DamagedError(f"The monitor {line.name!r} is damaged: its horizon.") from error
+
+
+def _entries(connection: sa.Connection, key: str) -> tuple[MonitorEntry, ...]:
+    table = monitor_entries.c
+    query = sa.select(monitor_entries).where(table.monitor == key).order_by(table.number)
+    return tuple(
+        MonitorEntry(
+            row.number,
+            row.kind,
+            row.fingerprint,
+            row.source,
+            READERS["moment"](row.added),
+            row.person,
+        )
+        for row in connection.execute(query)
+    )
+
+
+def _effective(connection: sa.Connection, key: str) -> list[tuple[str, int]]:
+    """Days and entries that count: of a day, those from its last correction on."""
+    days, entries = monitor_days.c, monitor_entries.c
+    joined = monitor_days.join(
+        monitor_entries, (days.monitor == entries.monitor) & (days.number == entries.number)
+    )
+    query = sa.select(days.day, days.number, entries.kind).select_from(joined)
+    rows = connection.execute(query.where(days.monitor == key)).all()
+    first: dict[str, int] = {}
+    for day, number, kind in rows:
+        if kind == CORRECTION:
+            first[day] = max(first.get(day, number), number)
+    return [(day, number) for day, number, _ in rows if number >= first.get(day, number)]
+
+
+def _insert(
+    connection: sa.Connection,
+    key: str,
+    entries: tuple[MonitorEntry, ...],
+    kind: str,
+    fingerprint: str,
+    source: str,
+    by: str,
+) -> int:
+    number = max((entry.number for entry in entries), default=0) + 1
+    texts = {"kind": kind, "fingerprint": fingerprint, "source": plain(source), "added": now()}
+    line = {"monitor": key, "number": number, "person": plain(by)} | texts
+    connection.execute(sa.insert(monitor_entries).values(line))
+    return number

@@ -1,0 +1,107 @@
+"""Counts by day, slice and score: against counts by pandas, in any order, added up and kept."""
+
+import zlib
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import logit
+
+from calib.data.day_counts import EDGES, KINDS, N_CELLS, DayCounts
+
+
+def rows(n: int = 5000, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "day": np.datetime64("2026-03-01") + rng.integers(0, 3, n),
+            "score": np.where(rng.random(n) < 0.01, rng.integers(0, 2, n), rng.beta(1, 6, n)),
+            "kind": rng.integers(0, 4, n),
+            "region": rng.integers(0, 3, n),
+        }
+    )
+
+
+def counted(frame: pd.DataFrame) -> DayCounts:
+    slices = {"region": (frame["region"].to_numpy(), ["north", "south", "west"])}
+    day, score, kind = (frame[name].to_numpy() for name in ("day", "score", "kind"))
+    return DayCounts.of_rows(day.astype("datetime64[D]"), score, kind, slices)
+
+
+def test_counts_are_those_of_pandas():
+    frame = rows()
+    made = counted(frame).frame()
+    for number, kind in enumerate(KINDS):
+        expected = frame[frame["kind"] == number].groupby("day").size()
+        whole = made[made["slice"] == ""].groupby("day")[kind].sum()
+        np.testing.assert_array_equal(whole, expected)
+    south = frame[(frame["region"] == 1) & (frame["kind"] == 1)]
+    assert made[made["slice"] == "region=south"]["positive"].sum() == len(south)
+    assert counted(frame).totals() == {
+        kind: int((frame["kind"] == number).sum()) for number, kind in enumerate(KINDS)
+    }
+
+
+def test_the_mean_score_of_rows_in_time_is_kept():
+    frame = rows()
+    made = counted(frame).frame()
+    whole = made[made["slice"] == ""]
+    in_time = frame[frame["kind"] < 2]
+    total = (whole["score"] * (whole["positive"] + whole["negative"])).sum()
+    assert total == pytest.approx(in_time["score"].sum(), rel=1e-6)
+    # Cells of exactly 0 and 1 are kept apart.
+    for certain in (0.0, 1.0):
+        expected = (in_time["score"] == certain).sum()
+        assert whole[whole["score"] == certain][["positive", "negative"]].sum().sum() == expected
+
+
+def test_cells_are_a_tenth_in_log_odds():
+    inner = EDGES[1:-1]
+    np.testing.assert_allclose(np.diff(logit(inner)), 0.1, rtol=1e-6)
+    assert logit(inner[[0, -1]]) == pytest.approx([-10.0, 10.0])
+    assert N_CELLS == 200 + 4
+
+
+def test_the_order_of_rows_makes_no_difference():
+    frame = rows()
+    shuffled = frame.sample(frac=1.0, random_state=1)
+    assert counted(shuffled).by_day() == counted(frame).by_day()
+
+
+def test_days_are_kept_and_opened():
+    made = counted(rows())
+    opened = DayCounts.sum([DayCounts.of_bytes(*day) for day in made.by_day().items()])
+    pd.testing.assert_frame_equal(opened.frame(), made.frame())
+
+
+def test_parts_of_a_day_are_added_up():
+    frame = rows()
+    parts = [counted(frame[frame["region"] == number]) for number in range(3)]
+    made, whole = DayCounts.sum(parts), counted(frame)
+    assert made.totals() == whole.totals()
+    pd.testing.assert_frame_equal(
+        made.frame().drop(columns="score").astype({"slice": str}),
+        whole.frame().drop(columns="score").astype({"slice": str}),
+    )
+    np.testing.assert_allclose(made.frame()["score"], whole.frame()["score"], atol=1e-6)
+
+
+CONTENT = counted(rows(50)).by_day()["2026-03-01"]
+TEXT = zlib.decompress(CONTENT)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        CONTENT[:-1],
+        zlib.compress(TEXT[:-1]),
+        zlib.compress(b"[]\n" + TEXT.partition(b"\n")[2]),
+        zlib.compress(b"{}"),
+        zlib.compress(b"\xff\n"),
+        zlib.compress(b"0" * 100_000_000),
+    ],
+)
+def test_damaged_days_are_refused(content):
+    with pytest.raises(ValueError, match="The counts of 2026-03-01 are damaged"):
+        DayCounts.of_bytes("2026-03-01", content)
