@@ -71,8 +71,8 @@ def test_a_constant_confidence_is_calibrated_and_does_not_rank():
 def test_the_sentence_has_the_accuracy_before_and_after():
     cells = ScoreCells.from_arrays([0, 1, 0, 1, 1], [0.1, 0.4, 0.5, 0.8, 0.9])
     assert ranking(cells, of_answers=False).sentence == (
-        "AUC 0.83. If the least confident 20% of rows are left to people, 75% of the rest are "
-        "right instead of 60%"
+        "AUC 0.83. If people decide the least confident 20%, 75% of the rest are right instead of "
+        "60%"
     )
 
 

@@ -11,6 +11,7 @@ from calib.ui.session.choices import CHOICES, LINK_NAMES
 from calib.ui.session.page_list import GROUPS, MATRIX_PAGES, PAGES
 from tests.browser.actions import go, open_menu
 from tests.browser.harness import by_key, open_static, settle, visit
+from tests.browser.screenshots import full_height
 from tests.choices import ANY_CHANGE
 from tests.rare import common_first, rare
 
@@ -89,7 +90,9 @@ def test_the_first_ten_seconds_answer_the_question(page: Page, width: int, heigh
 
 
 def test_the_answer_has_its_evidence_and_what_to_do(page: Page):
+    page.set_viewport_size({"width": 1440, "height": 900})
     visit(page)
+    assert full_height(page) <= 900
     in_menu = GROUPS["Learn"]
     links = by_key(page, "navigation").get_by_role("link").all_inner_texts()
     assert links == [label for label in LABELS if label not in in_menu]
