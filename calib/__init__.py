@@ -27,6 +27,7 @@ if _typing.TYPE_CHECKING:
     from calib.analysis import Analysis, LiveAnalysis, decisions, periods, slices
     from calib.analysis.decisions.certificate import certify
     from calib.analysis.from_model import from_estimator, from_predictions
+    from calib.analysis.judge import JudgeResult
     from calib.analysis.model_comparison import compare_models
     from calib.analysis.monitor.replay import monitor
     from calib.analysis.reproduction import conventions
@@ -160,12 +161,13 @@ def analyze(
     return analysis.analyze(predictions, settings, earlier=earlier, progress=progress)
 
 
-def report(analysis: "Analysis") -> "Report":
-    """Make a report of an analysis, which can be saved as .html, .json or .md.
+def report(analysis: "Analysis | JudgeResult") -> "Report":
+    """Make a report of an analysis or of a judge, which can be saved as .html, .json or .md.
 
     Parameters
     ----------
-    analysis : Analysis
+    analysis : Analysis or JudgeResult
+        Result of `calib.analyze` or of `calib.judge`.
 
     Returns
     -------
@@ -175,7 +177,8 @@ def report(analysis: "Analysis") -> "Report":
     Raises
     ------
     ValueError
-        If there are fewer than 10 rows, or the analysis was read from a report.
+        If there are fewer than 10 rows (of a judge: labels), all labels of a judge are alike, or
+        the analysis was read from a report.
 
     Examples
     --------
@@ -188,6 +191,9 @@ def report(analysis: "Analysis") -> "Report":
     ('calibrated', True)
     """
     # Reports draw with Plotly, and `analyze` must not need it.
+    from calib.analysis.judge import JudgeResult
     from calib.reports import Report
 
+    if isinstance(analysis, JudgeResult):
+        return Report.from_judge(analysis)
     return Report.from_analysis(analysis)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import pandas as pd
 
+from calib.analysis.analysis import LiveAnalysis
+from calib.analysis.run import analyze
+from calib.crossfit.settings import Settings
+from calib.curves.reliability import FEW_ROWS
 from calib.data.judged import JudgedRows
-from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.arrays import FloatArray, IntArray, Locked, arrays_of
 from calib.numerics.debiased_mean import (
     DebiasedMean,
     debiased_mean,
@@ -31,18 +35,21 @@ MAX_SHARE_OUTSIDE = 0.05
 # they are farther from the labelled range than this share of its length.
 RANGE_MARGIN = 0.05
 N_STRATA = 10
+MIN_BINS = 4
 # Two-sided normal quantile of p = 0.01: the labelled scores differ from those of a random sample.
 MAX_SHIFT = 2.576
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class JudgeResult:
-    """What gold labels say about a judge, and about the rows that it scored.
+class JudgeNumbers:
+    """What gold labels say about a judge, without the rows.
 
     All rates are shares of rows, in [0, 1]. An interval is a pair of bounds.
 
     Attributes
     ----------
+    name : str
+        Name of the judge, or of the judged rows.
     mean : float
         Debiased pass rate: the mean over all rows of a line that was fitted to the labelled rows.
         NaN if it is not supported.
@@ -73,20 +80,13 @@ class JudgeResult:
         Whether less than 5% of the judged scores are outside the labelled range.
     share_outside : float
         Share of the judged scores that are outside, by more than a twentieth of its length.
-    labelled_range : tuple of float
-        Lowest and highest labelled score.
+    labelled_range, score_range : tuple of float
+        Lowest and highest labelled score, and those of all scores.
     n_rows, n_labels : int
-    disagreements : DataFrame
-        Labelled rows on which the judge's answer is not the label, the most confident first.
-        Columns: those of the rows, score, gold.
     threshold, confidence_level : float
-    seed : int
-        Seed of the rows to label next.
-    rows : JudgedRows
-    fit : DebiasedMean
-        The line and the parts of its variance.
     """
 
+    name: str
     mean: float
     interval: tuple[float, float]
     plain_mean: float
@@ -102,14 +102,11 @@ class JudgeResult:
     supported: bool
     share_outside: float
     labelled_range: tuple[float, float]
+    score_range: tuple[float, float]
     n_rows: int
     n_labels: int
-    disagreements: pd.DataFrame
     threshold: float
     confidence_level: float
-    seed: int
-    rows: JudgedRows
-    fit: DebiasedMean
 
     @property
     def few_labels(self) -> bool:
@@ -153,16 +150,92 @@ class JudgeResult:
         return said
 
     def _unsupported(self) -> str:
-        score, (low, high) = self.rows.score, self.labelled_range
-        below = float(score.min()) if score.min() < low else None
-        above = float(score.max()) if score.max() > high else None
-        parts = [span(below, low)] if below is not None else []
-        parts += [span(high, above)] if above is not None else []
+        (low, high), (lowest, highest) = self.labelled_range, self.score_range
+        parts = [span(lowest, low)] if lowest < low else []
+        parts += [span(high, highest)] if highest > high else []
         return (
             f"No pass rate: {percent(self.share_outside)} of the judged scores are outside the "
             f"labelled range, {span(low, high)}. Label rows with scores of "
             f"{' and of '.join(parts)} next."
         )
+
+    @property
+    def n_disagreements(self) -> int:
+        """Labelled rows on which the judge's answer is not the label."""
+        return round((1.0 - self.agreement) * self.n_labels)
+
+    def frame(self) -> pd.DataFrame:
+        """One row of all numbers. Columns: n_rows, n_labels, mean, mean_low, mean_high, ..."""
+        row: dict[str, object] = {"n_rows": self.n_rows, "n_labels": self.n_labels}
+        row |= self.estimate.with_bounds("mean")
+        row |= {"plain_mean": self.plain_mean}
+        row |= self.labels_mean.with_bounds("labels_mean") | self.ppi.with_bounds("ppi")
+        row |= {"labels_saved": self.labels_saved}
+        row |= Estimate(self.agreement, *self.agreement_interval).with_bounds("agreement")
+        row |= Estimate(self.kappa, *self.kappa_interval).with_bounds("kappa")
+        row |= {
+            "base_rate": self.base_rate,
+            "constant_accuracy": self.constant_accuracy,
+            "supported": self.supported,
+            "share_outside": self.share_outside,
+        }
+        return pd.DataFrame([row], index=pd.Index([self.name], name="judge"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedRanges(Locked):
+    """Judged rows and their labels by range of score, from the lowest to the highest.
+
+    Attributes
+    ----------
+    low, high : ndarray of shape (k,)
+        Lowest and highest score of the range.
+    rows, labels, passing : ndarray of shape (k,)
+        Rows, those with a gold label, and those whose label is pass.
+    disagreements : ndarray of shape (k,)
+        Labelled rows on which the judge's answer is not the label.
+    labels_next : ndarray of shape (k,)
+        How many of the rows to label next lie in the range.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    rows: IntArray
+    labels: IntArray
+    passing: IntArray
+    disagreements: IntArray
+    labels_next: IntArray
+
+    def frame(self) -> pd.DataFrame:
+        """One row per range, with a column per attribute."""
+        return pd.DataFrame(arrays_of(self))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgeResult(JudgeNumbers):
+    """The numbers of `JudgeNumbers`, and the rows that they are about.
+
+    Attributes
+    ----------
+    disagreements : DataFrame
+        Labelled rows on which the judge's answer is not the label, the most confident first.
+        Columns: those of the rows, score, gold.
+    seed : int
+        Seed of the rows to label next.
+    rows : JudgedRows
+    fit : DebiasedMean
+        The line and the parts of its variance.
+    """
+
+    disagreements: pd.DataFrame
+    seed: int
+    rows: JudgedRows
+    fit: DebiasedMean
+
+    @property
+    def numbers(self) -> JudgeNumbers:
+        """The numbers alone."""
+        return JudgeNumbers(**{one.name: getattr(self, one.name) for one in fields(JudgeNumbers)})
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -254,22 +327,37 @@ class JudgeResult:
         hidden = ["score", *self.rows.judge_columns]
         return _listed(self.rows, chosen).drop(columns=hidden).assign(gold="")
 
-    def frame(self) -> pd.DataFrame:
-        """One row of all numbers. Columns: n_rows, n_labels, mean, mean_low, mean_high, ..."""
-        row: dict[str, object] = {"n_rows": self.n_rows, "n_labels": self.n_labels}
-        row |= self.estimate.with_bounds("mean")
-        row |= {"plain_mean": self.plain_mean}
-        row |= self.labels_mean.with_bounds("labels_mean") | self.ppi.with_bounds("ppi")
-        row |= {"labels_saved": self.labels_saved}
-        row |= Estimate(self.agreement, *self.agreement_interval).with_bounds("agreement")
-        row |= Estimate(self.kappa, *self.kappa_interval).with_bounds("kappa")
-        row |= {
-            "base_rate": self.base_rate,
-            "constant_accuracy": self.constant_accuracy,
-            "supported": self.supported,
-            "share_outside": self.share_outside,
-        }
-        return pd.DataFrame([row], index=pd.Index([self.rows.name], name="judge"))
+    def by_score(self, n: int = 50) -> JudgedRanges:
+        """Count rows, labels and disagreements in 10 ranges of score with equally many rows.
+
+        Parameters
+        ----------
+        n : int
+            Number of rows to label next, of which `labels_next` is the part of each range.
+
+        Returns
+        -------
+        JudgedRanges
+            Fewer ranges if many scores are equal.
+        """
+        rows = self.rows
+        stratum = _strata(rows.score)
+        order = np.argsort(stratum, kind="stable")
+        starts = np.flatnonzero(np.diff(stratum[order], prepend=-1))
+        passed = rows.outcome == 1.0
+        wrong = rows.labelled & ((rows.score >= self.threshold) != passed)
+        size = np.bincount(stratum)
+        labels = np.bincount(stratum[rows.labelled], minlength=len(size))
+        room = size - labels
+        return JudgedRanges(
+            low=np.minimum.reduceat(rows.score[order], starts),
+            high=np.maximum.reduceat(rows.score[order], starts),
+            rows=size,
+            labels=labels,
+            passing=np.bincount(stratum[passed], minlength=len(size)),
+            disagreements=np.bincount(stratum[wrong], minlength=len(size)),
+            labels_next=_shares(size, labels, room, min(n, int(room.sum()))),
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -335,6 +423,7 @@ def judge_rows(
     unknown = Estimate(math.nan)
     mean = fit.estimate if supported else unknown
     return JudgeResult(
+        name=rows.name,
         mean=mean.value,
         interval=(mean.low, mean.high),
         plain_mean=float(rows.score.mean()),
@@ -350,6 +439,7 @@ def judge_rows(
         supported=supported,
         share_outside=float(outside.mean()),
         labelled_range=(lowest, highest),
+        score_range=(float(rows.score.min()), float(rows.score.max())),
         n_rows=len(rows),
         n_labels=len(label),
         disagreements=_disagreements(rows, threshold),
@@ -359,6 +449,22 @@ def judge_rows(
         rows=rows,
         fit=fit,
     )
+
+
+def gold_analysis(
+    rows: JudgedRows, *, confidence_level: float = 0.95, seed: int = 0
+) -> LiveAnalysis:
+    """Analyse the judge's scores on the labelled rows, in bins that have enough of them.
+
+    Raises
+    ------
+    ValueError
+        If all labels are alike, or there are too few.
+    """
+    gold = rows.gold()
+    n_bins = min(max(len(gold) // FEW_ROWS, MIN_BINS), Settings().n_bins)
+    chosen = {"n_bins": n_bins, "confidence_level": confidence_level, "seed": seed}
+    return analyze(gold, chosen)
 
 
 def _prediction_powered(rows: JudgedRows, confidence_level: float) -> Estimate:

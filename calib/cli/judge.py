@@ -70,13 +70,14 @@ def add(commands: options.Commands) -> None:
     made.add_argument("--json", action="store_true", help="print JSON")
 
 
-def add_gold(group: argparse._ActionsContainer) -> None:
-    group.add_argument(
-        "--gold",
-        metavar="FILE",
-        help="gold labels, matched by an id column, or by position; if not given, a column of the "
-        "judged rows that is blank for rows without a label",
-    )
+GOLD_MEANING = (
+    "gold labels, matched by an id column, or by position; if not given, a column of the judged "
+    "rows that is blank for rows without a label"
+)
+
+
+def add_gold(group: argparse._ActionsContainer, meaning: str = GOLD_MEANING) -> None:
+    group.add_argument("--gold", metavar="FILE", help=meaning)
 
 
 def add_own_columns(group: argparse._ActionsContainer) -> None:

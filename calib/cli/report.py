@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from calib.analysis import Analysis, analyze
 from calib.analysis.decisions import Costs
-from calib.cli import options
+from calib.cli import judge, options
 from calib.cli.predictions import predictions_of
 from calib.cli.streams import save_each
 from calib.data.base import Data
@@ -18,6 +18,7 @@ from calib.reports import Declared, Parts, Report, parts_of
 from calib.reports.contents.evidence import GRADES
 from calib.reports.render.archive import archive, table_files
 from calib.reports.render.files import write_whole
+from calib.text import quoted
 
 EXAMPLES = """examples:
   calib report predictions.parquet --outcome y --score p -o report.html
@@ -28,6 +29,7 @@ EXAMPLES = """examples:
       -o report.html -o tables.zip
   calib report predictions.parquet --outcome y --score p --grade exact --sign key.pem \\
       -o report.json
+  calib report judged.csv --gold gold.csv -o judge.html
   calib report predictions/ --sample 200000 --outcome y --score p -o report.html
 """
 
@@ -68,6 +70,17 @@ def add(commands: options.Commands) -> None:
         "ten rows; calib verify counts what they cannot show. exact: every distinct score with its "
         "outcomes, readable in the file; numbers agree to the last bit (default: %(default)s)",
     )
+    judged = parser.add_argument_group(
+        "judge",
+        "With gold labels, the rows are those that a judge scored, and the report begins with "
+        "their pass rate. Of the settings, only the level and the seed are used.",
+    )
+    judge.add_gold(
+        judged,
+        "gold labels of a judge's scores, matched by an id column, or by "
+        "position; it may be the same file",
+    )
+    judge.add_own_columns(judged)
     limits = parser.add_argument_group(
         "limits", "The record of the report says whether they are met."
     )
@@ -83,20 +96,14 @@ def add(commands: options.Commands) -> None:
 def run(given: argparse.Namespace) -> int:
     if given.images:
         _check_images(given.output)
-    predictions, costs = predictions_of(given), options.costs_of(given)
-    analysis = analyze(
-        predictions, options.settings_of(given, predictions), progress=options.progress_of(given)
-    )
-    report = Report.from_analysis(
-        analysis,
-        parts=_parts(given, predictions, analysis, costs) if given.parts else None,
-        **options.words_of(given),
-        reviewer=given.reviewer,
-        sign_off=given.sign_off,
-        limits=options.limits_of(given),
-        held_out_declared=given.held_out,
-        grade=given.grade,
-    )
+    words = options.words_of(given) | {
+        "reviewer": given.reviewer,
+        "sign_off": given.sign_off,
+        "limits": options.limits_of(given),
+        "held_out_declared": given.held_out,
+        "grade": given.grade,
+    }
+    report = _of_predictions(given, words) if given.gold is None else _of_judge(given, words)
     report = report.signed(given.sign) if given.sign else report
 
     def save(path: Path) -> None:
@@ -110,6 +117,24 @@ def run(given: argparse.Namespace) -> int:
 
     save_each(given.output, save)
     return 0
+
+
+def _of_predictions(given: argparse.Namespace, words: Mapping[str, Any]) -> Report:
+    predictions, costs = predictions_of(given), options.costs_of(given)
+    analysis = analyze(
+        predictions, options.settings_of(given, predictions), progress=options.progress_of(given)
+    )
+    parts = _parts(given, predictions, analysis, costs) if given.parts else None
+    return Report.from_analysis(analysis, parts=parts, **words)
+
+
+def _of_judge(given: argparse.Namespace, words: Mapping[str, Any]) -> Report:
+    results = judge.compared(given, given.predictions).results
+    if len(results) > 1:
+        names = ", ".join(map(quoted, results))
+        raise ValueError(f"A report has one judge and one model, got {names}. Name one --score.")
+    (result,) = results.values()
+    return Report.from_judge(result, **words)
 
 
 def _parts(

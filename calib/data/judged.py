@@ -36,6 +36,8 @@ class JudgedRows(Locked):
         Name of the judged rows.
     notes : tuple of str
         Sentences about how the rows were read.
+    read_with : mapping of str to str
+        Arguments of `calib.judge` that name the columns that were read.
     """
 
     score: FloatArray
@@ -45,6 +47,7 @@ class JudgedRows(Locked):
     judge_columns: tuple[str, ...] = ()
     name: str = "judge"
     notes: tuple[str, ...] = ()
+    read_with: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def from_arrays(
@@ -57,6 +60,7 @@ class JudgedRows(Locked):
         judge_columns: tuple[str, ...] = (),
         name: str = "judge",
         notes: tuple[str, ...] = (),
+        read_with: Mapping[str, str] | None = None,
     ) -> JudgedRows:
         """Check arrays and make judged rows of them.
 
@@ -83,7 +87,8 @@ class JudgedRows(Locked):
         for column, values in optional.items():
             if values is not None:
                 check_same_length(**{"judged": scores, column: values})
-        return cls(scores, labels, codes, extra, judge_columns, name, notes)
+        read_with = dict(read_with or {})
+        return cls(scores, labels, codes, extra, judge_columns, name, notes, read_with)
 
     def __len__(self) -> int:
         return len(self.score)

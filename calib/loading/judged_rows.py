@@ -106,6 +106,7 @@ def read_judged(
             judge_columns=tuple(written),
             name=part,
             notes=(*notes, *_left_out(rows & ~usable, outcome)),
+            read_with=_read_with(columns, score),
         )
     return results
 
@@ -253,6 +254,12 @@ def _guess_notes(
     if gold is not None and columns.row_id is None and list(gold) != [GOLD]:
         said.append("The labels are matched to the judged rows by position.")
     return tuple(said)
+
+
+def _read_with(columns: JudgedColumns, score: str) -> dict[str, str]:
+    """The columns of one judge by their arguments."""
+    names = {role: getattr(columns, role) for role in ("outcome", "row_id", "group", "positive")}
+    return {role: name for role, name in ({"score": score} | names).items() if name is not None}
 
 
 def _in_order(frame: pd.DataFrame, columns: JudgedColumns, taken: set[str | None]) -> list[str]:

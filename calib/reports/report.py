@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from calib.analysis import Analysis, LiveAnalysis
+from calib.analysis.judge import JudgeResult, gold_analysis
 from calib.crossfit.settings import Settings
 from calib.data import __version__, strict_json
 from calib.data.views import default_view
@@ -19,6 +20,7 @@ from calib.reports.contents.codec import SCHEMA_VERSION, ReportError, decode, en
 from calib.reports.contents.consistency import check_contents
 from calib.reports.contents.disclosure import aggregated
 from calib.reports.contents.evidence import Grade
+from calib.reports.contents.judged import judge_part, why_no_report
 from calib.reports.contents.structure import Contents, Declared, Parts, Seal
 from calib.reports.proof.collecting import evidence_of
 from calib.reports.proof.recomputing import recomputed_parts
@@ -148,6 +150,39 @@ class Report(Contents, Printable):
         # The report is read back from its JSON, so that a fresh report equals an opened one.
         data = encode(made)
         return cls._read(data)._sealed(counts=data["evidence"])
+
+    @classmethod
+    def from_judge(cls, result: JudgeResult, **words: Any) -> Report:
+        """Make a report of a judge: its pass rate, and the calibration of its scores.
+
+        The analysis of the report is of the labelled rows. Lists of rows are not part of it.
+
+        Parameters
+        ----------
+        result : JudgeResult
+            Result of `calib.judge`.
+        **words
+            Other arguments of `from_analysis`, except `parts`.
+
+        Raises
+        ------
+        ValueError
+            If fewer than ten rows have a label, or all labels are alike.
+
+        Examples
+        --------
+        >>> from calib.analysis.judge import judge_rows
+        >>> from calib.loading.judged_example import judged_example
+        >>> result = judge_rows(judged_example())
+        >>> report = Report.from_judge(result, title="Judge, March")
+        >>> report.parts.judge.numbers.sentence == result.sentence
+        True
+        """
+        if reason := why_no_report(result):
+            raise ValueError(reason)
+        level, seed = result.confidence_level, result.seed
+        analysis = gold_analysis(result.rows, confidence_level=level, seed=seed)
+        return cls.from_analysis(analysis, parts=Parts(judge=judge_part(result)), **words)
 
     def _sealed(self, key: Ed25519PrivateKey | None = None, *, counts: Any = None) -> Report:
         """The same report with a seal. `counts` is its evidence in JSON, if that was made."""

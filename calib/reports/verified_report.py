@@ -33,6 +33,7 @@ COMPARED_PLACES = re.compile(r"schema_version$|contains$|settings_changed\[")
 RECOMPUTED_PLACES = ("analysis.", "parts.")
 # The names of values that are not verified are found by a pattern of their place.
 UNVERIFIED_KINDS = {
+    r"^parts\.judge": "numbers of the judge",
     r"\.function\.": "fitted calibrators",
     r"\.histogram": "histograms",
     r"\.recalibrated": "smooth rates",

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import calib
+from calib.reports import Report
 
 
 @pytest.fixture(scope="module")
@@ -154,3 +155,25 @@ def test_limits_of_judges_and_of_predictions_are_not_mixed(run, files):
     done = run("check", files[0], "--gold", files[1], "--min-kappa", 0.1, "--max-ks", 0.1)
     assert done.status == 2
     assert "A judge has the limits --min-kappa and --max-width, got --max-ks too." in done.err
+
+
+def test_a_report_of_a_judge(run, files, result, tmp_path):
+    place = tmp_path / "judge.json"
+    command = ("report", files[0], "--gold", files[1], "-o", place, "--title", "March")
+    done = run(*command, "-o", tmp_path / "judge.html", "--score", "judge_score")
+    assert done.status == 0
+    report = Report.open(place)
+    assert report.heading == "March"
+    assert report.parts.judge.numbers.interval == pytest.approx(result.interval)
+    assert run("verify", place).status == 0
+    run(*command, "--score", "judge_score", "--level", 0.9)
+    wider = Report.open(place).parts.judge.numbers
+    assert wider.confidence_level == 0.9
+    assert wider.interval[0] > result.interval[0]
+
+
+def test_a_report_has_one_judge(run, files, tmp_path):
+    scores = ("--score", "judge_score", "--score", "other")
+    done = run("report", files[0], "--gold", files[1], *scores, "-o", tmp_path / "x.json")
+    assert done.status == 2
+    assert "A report has one judge and one model, got `judge_score`, `other`." in done.err

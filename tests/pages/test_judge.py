@@ -12,6 +12,7 @@ import calib
 from calib.analysis.judge import judge_rows
 from calib.loading.judged_example import judged_example
 from calib.ui.session.page_list import PAGES
+from calib.ui.session.results import judge_report
 from tests.pages.test_hostile import bare, trap
 from tests.pages.test_pages import answers, headings, key_numbers, said, start
 
@@ -67,6 +68,7 @@ def test_it_opens_on_an_example_that_is_said_to_be_one():
         "The judge's scores on the labelled rows",
         "Pass rate with and without the judge",
         "Label more rows",
+        "Report",
         f"{len(result.disagreements)} disagreements",
     ]
     shown = app.dataframe[-1].value
@@ -187,6 +189,23 @@ def test_the_rows_to_label_next():
     written = pd.read_csv(io.BytesIO(csv_of_next_rows(result, 30)))
     assert list(written.columns) == ["row", "id", "question", "gold"]
     assert len(written) == 30
+
+
+def test_the_report_is_that_of_the_library():
+    app, (judged, gold) = opened(), tables()
+    drop(drop(app, "judged", judged, "judged.csv"), "gold", gold)
+    labels = [one.proto.label for one in app.get("download_button")]
+    assert labels[-4:] == ["HTML", "JSON", "Markdown", "Tables (CSV)"]
+    rows = app.session_state["calib"].judging.rows["judged"]
+    report = judge_report(app.session_state["calib"], rows)
+    assert report.parts.judge.numbers.sentence == calib.judge(judged, gold).sentence
+
+
+def test_labels_that_are_all_alike_have_no_report():
+    app, (judged, gold) = opened(), tables()
+    drop(drop(app, "judged", judged), "gold", gold[gold["label"] == "pass"])
+    assert "needs labels of both kinds" in said(app)
+    assert "HTML" not in [one.proto.label for one in app.get("download_button")]
 
 
 def test_names_of_the_tables_are_no_markdown():

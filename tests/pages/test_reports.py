@@ -18,7 +18,8 @@ from calib.reports import Report, compare_reports, parts_of
 from calib.reports.contents.settings_file import SavedSettings
 from calib.reports.render.reproduction import command_line, library_call
 from calib.store import Store
-from calib.ui.pages.reports.sharing import IMAGES, file_stem, who_can_open
+from calib.ui.controls.report_files import file_stem
+from calib.ui.pages.reports.sharing import IMAGES, who_can_open
 from tests.pages.test_pages import ROOT, button, go, metric_tables, said, start, upload
 from tests.reports.kept import KEPT
 

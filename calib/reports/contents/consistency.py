@@ -16,7 +16,14 @@ from calib.metrics import matrix_metrics
 from calib.metrics.matrix import ROW_METRICS as OVERALL
 from calib.numerics.arrays import arrays_of
 from calib.reports.contents.codec import ReportError
-from calib.reports.contents.structure import Contents, DecisionPart, Parts, SlicePart, moment
+from calib.reports.contents.structure import (
+    Contents,
+    DecisionPart,
+    JudgePart,
+    Parts,
+    SlicePart,
+    moment,
+)
 
 
 def check_contents(contents: Contents) -> None:
@@ -39,6 +46,8 @@ def _problems(contents: Contents) -> Iterator[str]:
     yield from _check_limits(contents)
     if contents.parts is not None:
         yield from _check_parts(contents.parts, contents.analysis.methods)
+        if contents.parts.judge is not None:
+            yield from _check_judge(contents.parts.judge, contents.analysis.data.n_rows)
     for key in contents.analysis.methods:
         if not len(contents.evidence.table(key)[1]):
             yield f"evidence.methods must hold the scores of {key!r:.60}, got none."
@@ -108,6 +117,18 @@ def _check_parts(parts: Parts, methods: Iterable[str]) -> Iterator[str]:
         yield from _check_tables("parts.periods.tables", parts.periods.tables, methods)
     if parts.decisions is not None:
         yield from _check_decisions(parts.decisions, methods)
+
+
+def _check_judge(part: JudgePart, n_rows: int) -> Iterator[str]:
+    yield from _check_lengths("parts.judge.ranges", part.ranges)
+    if (part.ranges.labels < 1).any():
+        yield "parts.judge.ranges must have labels each, got none."
+    for place, labels in {
+        "numbers.n_labels": part.numbers.n_labels,
+        "ranges.labels": int(part.ranges.labels.sum()),
+    }.items():
+        if labels != n_rows:
+            yield f"parts.judge.{place} must be the {n_rows} rows of the analysis, got {labels}."
 
 
 def _check_decisions(part: DecisionPart, methods: Iterable[str]) -> Iterator[str]:

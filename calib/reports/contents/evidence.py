@@ -23,6 +23,10 @@ CLUSTERS = (
     "Rows come in clusters. Fits, intervals, tests, bands and the verdict depend on which rows "
     "belong together, and need the rows."
 )
+JUDGE = (
+    "The pass rate uses the scores of all judged rows, of which the counts have only the labelled "
+    "ones."
+)
 MATRIX = (
     "The calibrators use all classes of a row together. Their fits, the metrics of all classes, "
     "intervals, tests and the verdict need the rows."

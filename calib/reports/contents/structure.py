@@ -12,9 +12,11 @@ from typing import Literal
 
 from calib.analysis import Analysis, MethodResult
 from calib.analysis.decisions import CostCurves, DecisionTable, NetBenefit
+from calib.analysis.judge import JudgedRanges, JudgeNumbers
 from calib.analysis.periods import PeriodTable
 from calib.analysis.slices import SliceGaps, SliceTests
 from calib.calibrators import CALIBRATORS
+from calib.data.strict_json import added
 from calib.reports.contents.evidence import Evidence
 
 Declared = Literal["unknown", "yes", "no"]
@@ -59,8 +61,19 @@ class DecisionPart:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class JudgePart:
+    """A judge's scores against gold labels. The report's analysis is of the labelled rows."""
+
+    numbers: JudgeNumbers
+    ranges: JudgedRanges  # Each has at least ten labels.
+    # The arguments of `calib.judge` that name the columns.
+    read_with: Mapping[str, str]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Parts:
-    """Slices, periods and decisions in a report. `parts_of` makes it.
+    """Slices, periods and decisions in a report, or a judge. `parts_of` makes it.
 
     Attributes
     ----------
@@ -75,6 +88,7 @@ class Parts:
     decisions : DecisionPart or None
     notes : tuple of str
         Reasons why a requested part is missing.
+    judge : JudgePart or None
     """
 
     slices: tuple[SlicePart, ...] = ()
@@ -84,6 +98,7 @@ class Parts:
     periods: PeriodPart | None = None
     decisions: DecisionPart | None = None
     notes: tuple[str, ...] = ()
+    judge: JudgePart | None = added(None)
 
     @property
     def slice_columns(self) -> Sequence[tuple[str, ...]]:
@@ -160,7 +175,8 @@ class Contents:
     @property
     def heading(self) -> str:
         """The title, or a default if there is none."""
-        return self.title or f"Calibration of {self.analysis.data.name}"
+        what = "Pass rate" if self.parts and self.parts.judge else "Calibration"
+        return self.title or f"{what} of {self.analysis.data.name}"
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -25,7 +25,16 @@ from calib.reports.contents.disclosure import (
     merged_periods,
     merged_slices,
 )
-from calib.reports.contents.evidence import CLUSTERS, GRADES, MATRIX, SLICE, TIME, Evidence, Grade
+from calib.reports.contents.evidence import (
+    CLUSTERS,
+    GRADES,
+    JUDGE,
+    MATRIX,
+    SLICE,
+    TIME,
+    Evidence,
+    Grade,
+)
 from calib.reports.contents.structure import Parts, shown_methods
 from calib.reports.proof.guarding import guarded_cells, guarded_table
 
@@ -56,7 +65,7 @@ def evidence_of(analysis: LiveAnalysis, parts: Parts | None, grade: Grade) -> Ev
     if grade not in GRADES:
         raise ValueError(f"grade must be 'guarded' or 'exact', got {grade!r}.")
     guarded = grade == "guarded"
-    needs = [*_needs_rows(analysis)]
+    needs = [*_needs_rows(analysis, parts)]
     counted: list[tuple[Strata, CellTable]] = []
     parts_counted: list[Part] = []
 
@@ -92,7 +101,9 @@ def _digest(analysis: LiveAnalysis) -> str:
     return digest.hexdigest()
 
 
-def _needs_rows(analysis: LiveAnalysis) -> Iterator[str]:
+def _needs_rows(analysis: LiveAnalysis, parts: Parts | None) -> Iterator[str]:
+    if parts is not None and parts.judge is not None:
+        yield JUDGE
     if analysis.multiclass is not None:
         yield MATRIX
     elif analysis.held_out.rows.group is not None:

@@ -29,6 +29,7 @@ UNCOUNTED_PLACES = re.compile(
     r"(analysis\.(warnings|data\.(origin|name|score_name|outcome_name|set_aside)))"
     r"|parts\.(notes|unit|n_ranges|time|slices\[\d+\]\.n_(merged|left_out)|periods\.column)"
     r"|parts\.periods\.tables\.\w+\.(unit|position)"
+    r"|parts\.judge"
 )
 ROUNDING = 1e-9
 

@@ -207,6 +207,10 @@ def verification(report: Contents) -> Section:
 
 
 def reproduction(report: Contents) -> Section:
+    if report.parts is not None and report.parts.judge is not None:
+        text = "Name the files of the judged rows and of the labels; without a second file, None."
+        code = Code(library_call(report))
+        return Section("How to reproduce this", (Paragraph(text), code))
     command = (
         f"Or, from the command line, with the settings of this report in {FILE_NAME} (its JSON "
         "file serves as well):"

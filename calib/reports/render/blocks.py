@@ -10,7 +10,8 @@ from html import escape as in_html
 from typing import Any
 
 from calib.analysis import Analysis
-from calib.figures import Chart, answer
+from calib.analysis.judge import JudgeNumbers
+from calib.figures import Chart, answer, judged
 from calib.figures.summary import summary_chart
 from calib.figures.svg import to_svg
 from calib.figures.words import undrawn
@@ -21,6 +22,7 @@ SPECIAL = re.compile(r"[\\`*_{}\[\]<>|~&$!#@^]|:(?=//)|(?<=www)\.", re.IGNORECAS
 BLANK = r"\_\_\_\_\_\_\_\_"
 # These make a heading, a list, a rule or a quotation at the beginning of a line.
 LEADING = re.compile(r"^(\d*)([-+=.)])(?=\s|[-=]|$)")
+JUDGED_SCORES = "The judge's scores on the labelled rows:"
 
 
 def in_markdown(text: str) -> str:
@@ -237,6 +239,8 @@ class Answer:
     analysis: Analysis
     is_example: bool
     caveat: str
+    # The report of a judge begins with its pass rate. The analysis is of the labelled rows.
+    judge: JudgeNumbers | None = None
 
     @property
     def chart(self) -> Chart | None:
@@ -254,8 +258,13 @@ class Answer:
     def html(self) -> str:
         drawn = Paragraph(self.undrawn).html() if self.undrawn else answer.summary(self.analysis)
         plainly = answer.in_plain_words(self.analysis)
+        judge = heading = ""
+        if self.judge is not None:
+            judge = f'<section id="judge">{judged.section(self.judge)}</section>'
+            heading = f'<p class="eyebrow">{in_html(JUDGED_SCORES)}</p>'
+        finding = answer.section(self.analysis, is_example=self.is_example)
         return (
-            f'<section id="verdict">{answer.section(self.analysis, is_example=self.is_example)}'
+            f'{judge}<section id="verdict">{heading}{finding}'
             f'<div class="evidence"><div>{drawn}</div><div>{answer.recommended(self.analysis)}'
             f"{Paragraph(plainly).html() if plainly else ''}"
             f'<p class="reasons">{in_html(self.reasons)}</p>'
@@ -270,12 +279,22 @@ class Answer:
         details = (plainly, self.reasons, self.caveat, self.undrawn)
         return "\n\n".join(
             [
+                *(self._judge_markdown(self.judge) if self.judge else ()),
                 "## Verdict",
+                *([in_markdown(JUDGED_SCORES)] if self.judge else []),
                 *(Paragraph(sentence, lead=True).markdown() for sentence in sentences),
                 *map(in_markdown, filter(None, details)),
                 *([Drawing(self.chart).markdown()] if self.chart else []),
             ]
         )
+
+    @staticmethod
+    def _judge_markdown(numbers: JudgeNumbers) -> tuple[str, ...]:
+        facts = tuple(
+            (label, f"{value} ({below})") for label, value, below, _ in judged.key_numbers(numbers)
+        )
+        first = (Paragraph(numbers.headline, lead=True), Paragraph(judged.lead(numbers)))
+        return "## Judge", *(block.markdown() for block in (*first, Facts(facts)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,13 +13,15 @@ from calib.reports.contents.settings_file import (
     SavedSettings,
     is_recorded,
 )
-from calib.reports.contents.structure import Contents, Parts
+from calib.reports.contents.structure import Contents, JudgePart, Parts
 
 MAX_LINE_LENGTH = 88
 
 
 def library_call(report: Contents) -> str:
     """Python code that makes the report again."""
+    if report.parts is not None and report.parts.judge is not None:
+        return _judge_call(report, report.parts.judge)
     parts, saved = report.parts, SavedSettings.of(report)
     settings = {name: getattr(saved.settings, name) for name in report.settings_changed}
     costs, made = ["from calib.analysis.decisions import Costs"], []
@@ -40,6 +42,29 @@ def library_call(report: Contents) -> str:
             "analysis = calib.analyze(predictions, settings)",
             *made,
             _call("report = Report.from_analysis", given, _words(saved) | _limits(report)),
+            'report.save("report.html")',
+        ]
+    )
+
+
+def _judge_call(report: Contents, part: JudgePart) -> str:
+    numbers = part.numbers
+    chosen: dict[str, Any] = dict(part.read_with)
+    defaults = {"threshold": 0.5, "confidence_level": 0.95}
+    chosen |= {
+        name: getattr(numbers, name)
+        for name, value in defaults.items()
+        if getattr(numbers, name) != value
+    }
+    words = _words(SavedSettings.of(report))
+    return "\n".join(
+        [
+            "import calib",
+            "from calib.reports import Report",
+            "",
+            f'judged, gold = "...", "..."  # the judged rows called {numbers.name!r}, and labels',
+            _call("result = calib.judge", ("judged", "gold"), chosen),
+            _call("report = Report.from_judge", ("result",), words),
             'report.save("report.html")',
         ]
     )

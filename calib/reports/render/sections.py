@@ -19,7 +19,7 @@ from calib.metrics import matrix_metrics
 from calib.metrics.matrix import ROW_METRICS
 from calib.reports.contents.evidence import CLUSTERS
 from calib.reports.contents.structure import Contents, shown_methods
-from calib.reports.render import appendix, slices_periods_decisions
+from calib.reports.render import appendix, judged, slices_periods_decisions
 from calib.reports.render.blocks import (
     Answer,
     Block,
@@ -66,7 +66,13 @@ def answer(report: Contents) -> Answer:
     """The first screen, which is also the first half of the first printed page."""
     analysis = report.analysis
     origin = analysis.data.origin
-    return Answer(analysis, bool(origin and origin.example), caveat(report))
+    judge = report.parts.judge if report.parts else None
+    return Answer(
+        analysis,
+        bool(origin and origin.example),
+        caveat(report),
+        judge=judge.numbers if judge else None,
+    )
 
 
 def record(report: Contents) -> Section:
@@ -288,6 +294,7 @@ def _test_table(report: Contents) -> Table:
 
 
 SECTIONS: tuple[Callable[[Contents], Section | None], ...] = (
+    judged.judge,
     record,
     whole_matrix,
     comparison,

@@ -5,47 +5,39 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from html import escape
 from typing import Any
 
 import streamlit as st
 
 from calib.analysis.judge import JudgeResult, judge_rows
 from calib.data.judged import JudgedRows
-from calib.figures import answer
+from calib.figures import answer, judged
 from calib.figures.summary import summary_chart
 from calib.figures.words import undrawn
 from calib.loading import Table
 from calib.loading.judged_example import judged_example
-from calib.numerics.estimate import Estimate
+from calib.reports.contents.judged import why_no_report
 from calib.text import (
     count,
-    interval,
-    level,
     number,
-    percent,
     percent_with_interval,
     plain,
     plural,
     sentence,
 )
-from calib.ui.controls import uploaders, widgets
+from calib.ui.controls import report_files, uploaders, widgets
 from calib.ui.controls.widgets import ask
 from calib.ui.layout import charts, frame, tables
 from calib.ui.layout.tables import Line
 from calib.ui.session.judging import Judging
-from calib.ui.session.results import judged_analysis
+from calib.ui.session.results import judge_report, judged_analysis
 from calib.ui.session.session import Session
 
 MAX_DISAGREEMENTS = 500
 NO_COLUMN = "–"
-RANDOM_SAMPLE = (
-    "The labelled rows must be a random sample of the judged rows, or one that is spread over the "
-    "scores as the rows to label next are."
-)
 READING = f"""
 - **Pass rate**: a line is fitted to the labelled rows, label against score. Its mean over the
-  scores of all rows corrects the judge's own mean. {RANDOM_SAMPLE}
+  scores of all rows corrects the judge's own mean. {judged.RANDOM_SAMPLE}
 - **Kappa** is agreement beyond chance. A judge that gives the commoner answer to every row has
   kappa 0, however often it agrees.
 - **Labels saved**: how many more labels would be needed without the judge, for an interval as
@@ -53,12 +45,6 @@ READING = f"""
 - **PPI++** is [prediction-powered inference](https://arxiv.org/abs/2311.01453) as ppi-python has
   it. With few labels its interval is too short.
 """
-HEAD = {
-    "Estimate": "",
-    "Pass rate": "Share of the rows that pass, with its interval.",
-    "Labels": "Gold labels that it uses.",
-    "Rows": "Judged rows that it uses.",
-}
 ROLES: Mapping[str, str] = {
     "score": "Judge's score",
     "outcome": "Gold label",
@@ -76,7 +62,7 @@ def page() -> None:
         st.markdown("## Drop a judge's scores and gold labels")
     else:
         with st.container(key="answer_judge"):
-            st.html(section(shown, is_example=session.judging.judged is None))
+            st.html(judged.section(shown, is_example=session.judging.judged is None))
     data_line(session)
     for problem in session.judging.problems:
         st.error(problem.sentence)
@@ -105,52 +91,6 @@ def analysed(session: Session) -> dict[str, JudgeResult]:
 def chosen_result(session: Session, results: Mapping[str, JudgeResult]) -> JudgeResult | None:
     name = session.judging.shown
     return results.get(name) or next(iter(results.values()), None)
-
-
-def section(result: JudgeResult, *, is_example: bool) -> str:
-    """The finding, and three numbers, as HTML."""
-    example = '<p><span class="pill">Example, not your data</span></p>' if is_example else ""
-    said = [f"{count(result.n_labels)} of {plural(result.n_rows, 'judged row')} have a gold label."]
-    if not result.supported or result.few_labels:
-        said.insert(0, result.sentence)
-    return (
-        f'<section class="answer"><div>{example}<h2>{escape(result.headline)}</h2>'
-        f'<p class="lead">{escape(" ".join(said))}</p></div>'
-        f"<dl>{''.join(tiles(result))}</dl></section>"
-    )
-
-
-def tiles(result: JudgeResult) -> list[str]:
-    at = level(result.confidence_level)
-    kappa = Estimate(result.kappa, *result.kappa_interval)
-    needed = count(result.n_labels + result.labels_saved)
-    low, high = (percent(end) for end in result.interval)
-    shown = (
-        (
-            "Debiased pass rate",
-            percent(result.mean),
-            f"{at} CI {low} to {high}" if result.supported else "not supported",
-            "Mean of the line that was fitted to the labelled rows, over all judged rows.",
-        ),
-        (
-            "Agreement with the labels",
-            percent(result.agreement),
-            f"constant answer {percent(result.constant_accuracy)} · kappa "
-            f"{number(kappa.value, 2)} ({interval(kappa, 2)})",
-            "The constant answer is the commoner label for every row.",
-        ),
-        (
-            "Labels saved",
-            count(result.labels_saved) if result.supported else NO_COLUMN,
-            f"{count(result.n_labels)} labels instead of {needed}",
-            "More labels would be needed without the judge, for an interval as short.",
-        ),
-    )
-    return [
-        f'<div title="{escape(about)}"><dt>{escape(label)}</dt><dd>{escape(value)}'
-        f"<small>{escape(below)}</small></dd></div>"
-        for label, value, below, about in shown
-    ]
 
 
 def data_line(session: Session) -> None:
@@ -185,12 +125,12 @@ def show_example(session: Session) -> None:
     session.judging = Judging()
 
 
-def column_control(session: Session, role: str, label: str, judged: Table) -> None:
+def column_control(session: Session, role: str, label: str, rows: Table) -> None:
     judging = session.judging
     if role == "score":
-        judges_control(session, label, judged)
+        judges_control(session, label, rows)
         return
-    table = judging.gold if role == "outcome" and judging.gold is not None else judged
+    table = judging.gold if role == "outcome" and judging.gold is not None else rows
     value = getattr(judging.columns, role)
 
     def change(column: Any) -> None:
@@ -208,7 +148,7 @@ def column_control(session: Session, role: str, label: str, judged: Table) -> No
     )
 
 
-def judges_control(session: Session, label: str, judged: Table) -> None:
+def judges_control(session: Session, label: str, rows: Table) -> None:
     """Several score columns are several judges."""
 
     def change(columns: list[str]) -> None:
@@ -220,7 +160,7 @@ def judges_control(session: Session, label: str, judged: Table) -> None:
         list(session.judging.columns.scores),
         change,
         label=label,
-        options=judged.columns,
+        options=rows.columns,
         placeholder="Automatic",
     )
 
@@ -235,8 +175,9 @@ def evidence(session: Session, shown: JudgeResult, results: Mapping[str, JudgeRe
             side_by_side(session, shown, results)
         st.markdown("### Pass rate with and without the judge")
         estimates(shown)
-        st.caption(support_sentence(shown))
+        st.caption(judged.support(shown))
         next_labels(session, shown)
+        report(session, shown)
 
 
 def reliability(session: Session, rows: JudgedRows) -> None:
@@ -256,22 +197,9 @@ def reliability(session: Session, rows: JudgedRows) -> None:
 
 
 def estimates(result: JudgeResult) -> None:
-    labels, rows = count(result.n_labels), count(result.n_rows)
-    lines = [
-        Line([("Debiased",), (percent_with_interval(result.estimate),), (labels,), (rows,)]),
-        Line([("Labels alone",), (percent_with_interval(result.labels_mean),), (labels,), ("0",)]),
-        Line([("PPI++",), (percent_with_interval(result.ppi),), (labels,), (rows,)]),
-        Line([("Judge's mean",), (percent(result.plain_mean),), ("0",), (rows,)]),
-    ]
-    tables.lines_table("lines_4_judge", "Pass rate", list(HEAD.items()), lines)
-
-
-def support_sentence(result: JudgeResult) -> str:
-    low, high = (number(end, 2) for end in result.labelled_range)
-    return (
-        f"Support: labelled scores are from {low} to {high}; "
-        f"{percent(result.share_outside)} of all judged scores are outside."
-    )
+    lines = [Line([(cell,) for cell in cells]) for cells in judged.estimates(result)]
+    head = list(judged.ESTIMATE_HEAD.items())
+    tables.lines_table("lines_4_judge", "Pass rate", head, lines)
 
 
 def side_by_side(session: Session, shown: JudgeResult, results: Mapping[str, JudgeResult]) -> None:
@@ -331,6 +259,20 @@ def next_labels(session: Session, result: JudgeResult) -> None:
     st.caption(
         "Drawn at random from ranges of score, so that all labels together are spread as the rows "
         "are. The judge's score is left out, so that it does not sway the person who labels."
+    )
+
+
+def report(session: Session, result: JudgeResult) -> None:
+    """The result as files, for a team."""
+    st.markdown("### Report")
+    if reason := why_no_report(result):
+        st.caption(plain(reason))
+        return
+    make = partial(judge_report, session, result.rows)
+    report_files.downloads(make, result.name)
+    st.caption(
+        "With the numbers of this page and the calibration of the judge's scores. A report has no "
+        "rows, so it counts disagreements and rows to label next by range of score."
     )
 
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from calib.analysis import Analysis, LiveAnalysis, analyze
+from calib.analysis import Analysis, LiveAnalysis
 from calib.analysis.decisions import Costs, DecisionTable, decide
+from calib.analysis.judge import gold_analysis, judge_rows
 from calib.analysis.periods import (
     PeriodChange,
     Periods,
@@ -45,7 +46,7 @@ from calib.crossfit.matrix_views import replicate_view
 from calib.crossfit.settings import Settings, Strategy
 from calib.curves.bin_tests import BinTests, bin_tests
 from calib.curves.rate import RateCurve, RateKind, corp_curve, smooth_curve
-from calib.curves.reliability import FEW_ROWS, ReliabilityCurve, reliability_curve
+from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.curves.sensitivity import Sensitivity, ece_sensitivity
 from calib.data.judged import JudgedRows
 from calib.data.progress import Progress
@@ -53,6 +54,7 @@ from calib.data.views import BinaryView
 from calib.metrics import VariationalEstimate, variational_estimate
 from calib.metrics.by_class import Classwise
 from calib.numerics.arrays import IntArray
+from calib.reports import Report
 from calib.ui.session.choices import CAPACITY, COST_FN, COST_FP, N_RANGES, UNIT, Chosen
 from calib.ui.session.memo import Keyed, Unkeyed
 from calib.ui.session.session import Session
@@ -60,18 +62,19 @@ from calib.ui.session.state import Model
 
 # A slice gets fewer bins than all rows if its bins would be smaller than this.
 MIN_ROWS_PER_BIN = 50
-MIN_JUDGED_BINS = 4
 
 
 def judged_analysis(session: Session, rows: JudgedRows) -> LiveAnalysis:
     """The judge's scores on the labelled rows, in bins that have enough of them."""
-    return session.memo.heavy(_judged_analysis, rows)
+    return session.memo.heavy(gold_analysis, rows)
 
 
-def _judged_analysis(rows: JudgedRows) -> LiveAnalysis:
-    gold = rows.gold()
-    n_bins = min(max(len(gold) // FEW_ROWS, MIN_JUDGED_BINS), Settings().n_bins)
-    return analyze(gold, {"n_bins": n_bins})
+def judge_report(session: Session, rows: JudgedRows) -> Report:
+    return session.memo.heavy(_judge_report, rows)
+
+
+def _judge_report(rows: JudgedRows) -> Report:
+    return Report.from_judge(judge_rows(rows))
 
 
 def sliced(session: Session, model: Model, columns: tuple[str, ...]) -> SlicedRows:

@@ -7,9 +7,10 @@ from functools import partial
 
 import streamlit as st
 
-from calib.figures import answer
+from calib.figures import answer, judged
 from calib.reports import Report
 from calib.reports.render.blocks import (
+    JUDGED_SCORES,
     Answer,
     Attachment,
     Beside,
@@ -24,6 +25,7 @@ from calib.reports.render.blocks import (
 )
 from calib.store import Entry, Store, StoreError
 from calib.text import plain
+from calib.ui.controls import report_files
 from calib.ui.controls.widgets import download
 from calib.ui.layout import charts, tables
 from calib.ui.pages.reports import entry_acts, report_comparison, sharing
@@ -74,7 +76,7 @@ def page(session: Session, store: Store | None) -> None:
         if entry is not None:
             with st.popover("Link", icon=":material/link:"):
                 sharing.link(entry.id)
-        sharing.downloads(lambda: report, report.analysis.data.name)
+        report_files.downloads(lambda: report, report.analysis.data.name)
         with st.popover("Compare", icon=":material/compare_arrows:", key="compare_with"):
             report_comparison.offer(session, store)
         _count_again(session, report)
@@ -137,6 +139,9 @@ def _show_document(document: ReportDocument) -> None:
 
 def _show_answer(shown: Answer) -> None:
     analysis = shown.analysis
+    if shown.judge is not None:
+        st.html(judged.section(shown.judge))
+        st.caption(JUDGED_SCORES)
     st.html(answer.section(analysis, is_example=shown.is_example))
     with st.container(key="evidence"):
         left, right = st.columns([2, 3], gap="large")

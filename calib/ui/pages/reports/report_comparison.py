@@ -7,6 +7,7 @@ import streamlit as st
 from calib.reports import Report, ReportComparison, compare_reports
 from calib.store import Store, moment_words
 from calib.text import plain
+from calib.ui.controls import report_files
 from calib.ui.controls.widgets import ask, download
 from calib.ui.pages.reports import sharing
 from calib.ui.session.page_list import PAGES
@@ -85,6 +86,6 @@ def together(session: Session, *reports: Report) -> ReportComparison:
 
 def _take(comparison: ReportComparison) -> None:
     with st.container(horizontal=True, width="content"):
-        for label, method, suffix, mime in sharing.WORDS:
+        for label, method, suffix, mime in report_files.WORDS:
             make, name = getattr(comparison, method), f"comparison.{suffix}"
             download(label, make, name, f"download_comparison_{suffix}", mime=mime)

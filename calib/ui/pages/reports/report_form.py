@@ -14,6 +14,7 @@ from calib.reports import Declared, Grade, Report, parts_of
 from calib.reports.contents.disclosure import check_rows
 from calib.store import Store, StoreError
 from calib.text import plain
+from calib.ui.controls import report_files
 from calib.ui.controls.widgets import ask, field
 from calib.ui.layout import frame
 from calib.ui.pages.reports import sharing
@@ -74,7 +75,7 @@ def form(session: Session, store: Store | None) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", key="make_report"):
         if store is not None and saves:
             _saving(session, store, make)
-        sharing.downloads(make, model.analysis.data.name)
+        report_files.downloads(make, model.analysis.data.name)
     if store is not None and not saves:
         st.caption("This server is read-only: it shows reports, and none can be saved.")
     _saved(session)

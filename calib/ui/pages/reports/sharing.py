@@ -1,10 +1,7 @@
-"""Sharing a report: its files, saving it once, and its address."""
+"""Sharing a report: saving it once, its address, and opening its file."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from functools import partial
 from urllib.parse import urlsplit
 
 import streamlit as st
@@ -12,7 +9,7 @@ import streamlit as st
 from calib.reports import Report
 from calib.store import Store
 from calib.text import plain
-from calib.ui.controls.widgets import copy_link, download
+from calib.ui.controls.widgets import copy_link
 from calib.ui.session import identity
 from calib.ui.session.session import Session
 from calib.ui.session.team_reports import REPORT
@@ -26,19 +23,10 @@ LOCAL_LINK = (
 )
 SHARED_LINK = "Everyone who can open this app can open this link."
 MAX_MB = 20
-# Operating systems accept file names of 255 bytes.
-MAX_STEM_CHARACTERS = 60
 IMAGES = (
     "To save a chart as PNG or SVG, point at it and use the buttons at its upper right: your "
     "browser makes the image."
 )
-# Each file has a label, a method of the report, a suffix and a type.
-WORDS = (
-    ("HTML", "html", "html", "text/html"),
-    ("JSON", "json", "json", "application/json"),
-    ("Markdown", "markdown", "md", "text/markdown"),
-)
-FILES = (*WORDS, ("Tables (CSV)", "tables", "zip", "application/zip"))
 
 
 def save(session: Session, store: Store, report: Report, tags: str) -> str:
@@ -67,28 +55,6 @@ def link(report_id: str) -> None:
 
 def who_can_open(url: str) -> str:
     return LOCAL_LINK if urlsplit(url).hostname in (*LOCAL_HOSTS, None) else SHARED_LINK
-
-
-def downloads(make: Callable[[], Report], data_name: str) -> None:
-    """Buttons for the files of a report. The report and its file are made after a click."""
-
-    def content(method: str) -> str | bytes:
-        made: str | bytes = getattr(make(), method)()
-        return made
-
-    with st.container(horizontal=True, key="downloads", width="content"):
-        for label, method, suffix, mime in FILES:
-            name = f"{file_stem(data_name)}-calibration-report.{suffix}"
-            download(label, partial(content, method), name, f"download_{method}", mime=mime)
-
-
-def file_stem(data_name: str) -> str:
-    """The name of data as part of a file's name.
-
-    >>> file_stem("loans 2026/03.csv")
-    'loans_2026_03.csv'
-    """
-    return re.sub(r"[^\w.-]+", "_", data_name)[:MAX_STEM_CHARACTERS]
 
 
 def uploader(session: Session, label: str, key: str) -> tuple[Report, str] | None:
