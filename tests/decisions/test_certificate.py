@@ -23,15 +23,21 @@ def two_sided(n=2000, seed=0) -> Predictions:
 
 
 def expected_range(score, outcome, limit, alpha, first):
-    """Lowest accepted score by a loop over the distinct scores, from the highest; None if none."""
-    lowest = None
+    """Lowest accepted score by a loop over the distinct scores, from the highest; None if none.
+
+    A fifth of the level waits at half of the rows.
+    """
+    lowest, level, waiting = None, 0.8 * alpha, 0.2 * alpha
     for threshold in np.unique(score)[::-1]:
         accepted = score >= threshold
         if accepted.sum() < first:
             continue
-        if binom.cdf((accepted & (outcome == 0)).sum(), accepted.sum(), limit) > alpha:
-            break
-        lowest = threshold
+        if waiting and accepted.sum() >= len(score) // 2:
+            level, waiting = level + waiting, 0.0
+        if binom.cdf((accepted & (outcome == 0)).sum(), accepted.sum(), limit) > level:
+            level = 0.0
+        else:
+            lowest = threshold
     return lowest
 
 
@@ -94,13 +100,27 @@ def test_too_few_rows_say_how_many_are_needed():
 def test_too_many_errors_say_how_many_there_may_be():
     rng = np.random.default_rng(3)
     made = certify(Predictions.from_arrays(rng.random(1000) < 0.5, rng.random(1000)))
-    top, allowed = made.above, made.above.most_errors
-    assert (top.first_rows, made.threshold) == (177, None)
-    assert binom.cdf(allowed, 177, 0.05) <= 0.05 < binom.cdf(allowed + 1, 177, 0.05)
+    early, late = made.above.first_tests
+    assert (early.n_rows, late.n_rows, made.threshold) == (177, 500, None)
+    for test, level in ((early, 0.04), (late, 0.01)):
+        passes = binom.cdf(test.most_errors + np.arange(2), test.n_rows, 0.05) <= level
+        assert list(passes) == [True, False]
     assert made.sentence == (
         "No threshold is certified for at most 5% errors with 95% confidence: of the 177 rows with "
-        f"the highest scores {top.first_errors} are errors, and at most 3 may be."
+        f"the highest scores {early.n_errors} are errors (at most 3 may be), and of the 500 rows "
+        f"with the highest scores {late.n_errors} are errors (at most 13 may be)."
     )
+
+
+def test_half_of_the_rows_may_pass_where_the_surest_rows_do_not():
+    score = np.linspace(1.0, 0.0, 1001)[:-1]
+    outcome = np.ones(1000, dtype=int)
+    outcome[np.arange(0, 200, 8)] = 0
+    made = certify(Predictions.from_arrays(outcome, score), 0.1)
+    early, late = made.above.first_tests
+    assert (early.n_rows, early.n_errors, late.n_rows, late.n_errors) == (87, 11, 500, 25)
+    assert early.n_errors > early.most_errors
+    assert (made.share, made.above.first_rows) == (1.0, 500)
 
 
 def test_59_rows_of_one_score_and_outcome_are_all_decided():
@@ -205,7 +225,9 @@ def test_the_curve_has_the_bound_of_every_share():
         accepted = rows.scores >= line.threshold
         errors = (accepted & (rows.outcome == 0)).sum()
         assert (accepted.sum(), errors) == (line.rows, line.errors)
-        bound = beta.ppf(0.95, errors + 1, accepted.sum() - errors)
+        # The sequence passes all tests up to half of the rows, and has the whole level from there.
+        level = 0.96 if line.rows < 500 else 0.95
+        bound = beta.ppf(level, errors + 1, accepted.sum() - errors)
         assert line.bound == pytest.approx(bound, rel=1e-12)
     certified = frame[frame["certified"]]
     assert (certified["bound"] <= 0.1).all()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
@@ -16,10 +16,10 @@ from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray, IntArray, Locked
 from calib.numerics.binning import equal_weights
 from calib.numerics.certified_error import (
-    certified_range,
+    Certified,
+    certified,
     decimal_between,
     error_bound,
-    first_tested_count,
     most_errors,
     smallest_passing_count,
 )
@@ -27,6 +27,14 @@ from calib.text import count, joined, level, percent, plural, significant
 
 Sides = Literal["above", "both"]
 MAX_POINTS = 400  # A curve has about as many points as a chart has pixels.
+
+
+class FirstTest(NamedTuple):
+    """The first test of a sequence: rows, errors, and the most errors that would have passed."""
+
+    n_rows: int
+    n_errors: int
+    most_errors: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,16 +50,18 @@ class CertifiedSide(Locked):
         It lies between two distinct scores. None if no threshold is certified.
     n_rows, n_errors : int
         Decided rows, and the errors among them; 0 without a threshold.
-    first_rows, first_errors, most_errors : int
-        Rows and errors at the first threshold that was tested, and the largest number of errors
-        that would have passed. The rows are 0 if there are too few for a test.
+    first_rows : int
+        Rows at the strictest threshold that is certified, or else at the first that was tested; 0
+        if there are too few for a test.
+    first_tests : tuple of FirstTest
+        The first test of each sequence, see `calib.numerics.certified_error.certified`.
     curve_threshold : ndarray of shape (g,)
         Lowest score that a threshold accepts (above), or highest score that it rejects (below), the
         strictest first.
     curve_rows, curve_errors : ndarray of shape (g,)
         Rows that each of these thresholds decides, and errors among them.
     curve_bound : ndarray of shape (g,)
-        Upper confidence bound of the error rate at each threshold, see
+        Upper confidence bound of the error rate at each threshold, at the level of its test, see
         `calib.numerics.certified_error.error_bound`.
     """
 
@@ -60,8 +70,7 @@ class CertifiedSide(Locked):
     n_rows: int
     n_errors: int
     first_rows: int
-    first_errors: int
-    most_errors: int
+    first_tests: tuple[FirstTest, ...]
     curve_threshold: FloatArray
     curve_rows: IntArray
     curve_errors: IntArray
@@ -75,13 +84,15 @@ class CertifiedSide(Locked):
 
     @property
     def why_not(self) -> str:
-        """Why the first test failed, without a full stop; "" with a threshold or too few rows."""
-        if self.threshold is not None or not self.first_rows:
+        """Why the first tests failed, without a full stop; "" with a threshold or too few rows."""
+        if self.threshold is not None or not self.first_tests:
             return ""
-        rows = f"of the {count(self.first_rows)} rows with the {EXTREMES[self.side]} scores"
-        were = "is an error" if self.first_errors == 1 else "are errors"
-        most = count(self.most_errors)
-        return f"{rows} {count(self.first_errors)} {were}, and at most {most} may be"
+        return ", and ".join(
+            f"of the {count(test.n_rows)} rows with the {EXTREMES[self.side]} scores "
+            f"{count(test.n_errors)} {'is an error' if test.n_errors == 1 else 'are errors'} "
+            f"(at most {count(test.most_errors)} may be)"
+            for test in self.first_tests
+        )
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
@@ -149,25 +160,27 @@ class Certificate:
     @property
     def sentence(self) -> str:
         """The result, or why nothing is certified."""
-        certified = [side for side in self.sides if side.threshold is not None]
-        if not certified:
+        certified_sides = [side for side in self.sides if side.threshold is not None]
+        if not certified_sides:
             return self._why_none()
         bound = f"at most {_rate(self.max_error)} errors"
         confidence = f"with {level(self.confidence)} confidence"
         if self.decides_all_alike:
-            act = f" can be {DONE[certified[0].side]}" if self.below is not None else ""
+            act = f" can be {DONE[certified_sides[0].side]}" if self.below is not None else ""
             rows = f"all {plural(self.n_rows, 'row')}{act}"
             return f"Nobody needs to look: {rows}, {bound}, {confidence}."
         if self.below is None:
             where = f"Above {_score(self.above.threshold)} nobody needs to look"
             return f"{where}: {percent(self.share, 0)} of the rows, {bound}, {confidence}."
-        acts = [f"{ACTS[side.side]} {_score(side.threshold)}" for side in certified]
-        shares = [f"{percent(self.share_of(side), 0)} {ENDS[side.side]}" for side in certified]
+        acts = [f"{ACTS[side.side]} {_score(side.threshold)}" for side in certified_sides]
+        shares = [
+            f"{percent(self.share_of(side), 0)} {ENDS[side.side]}" for side in certified_sides
+        ]
         rest = "look at the rest" if self.share < 1.0 else "nobody needs to look"
         act = ", ".join([*acts, rest]).capitalize()
         of_each = f" ({joined(shares)})" if len(shares) > 1 else ""
         decided = f"{percent(self.share, 0)} of the rows need no look{of_each}"
-        per_side = " on each side" if len(certified) > 1 else ""
+        per_side = " on each side" if len(certified_sides) > 1 else ""
         return f"{act}: {decided}, {bound}{per_side}, {confidence}."
 
     def _why_none(self) -> str:
@@ -232,7 +245,8 @@ def certify(
 
     Thresholds are tested from the strictest to looser ones by exact binomial tests, until one
     fails. With probability `confidence`, at most `max_error` of new rows beyond the threshold are
-    errors. The first test is at three times the smallest number of rows that can pass.
+    errors. The first test is at three times the smallest number of rows that can pass. A second
+    sequence, with a fifth of the level, starts at half of the rows.
 
     The uncalibrated scores are tested, because no calibrator was fitted to them: those of the test
     rows, if the data name them. A calibrator that keeps the order of the scores decides the same
@@ -275,11 +289,11 @@ def certify(
     >>> import numpy as np
     >>> from calib.data.predictions import Predictions
     >>> rng = np.random.default_rng(0)
-    >>> confidence = rng.beta(4, 1, 1000)
-    >>> correct = rng.random(1000) < confidence
+    >>> confidence = rng.beta(4, 1, 2000)
+    >>> correct = rng.random(2000) < confidence
     >>> certificate = certify(Predictions.from_arrays(correct, confidence), max_error=0.1)
     >>> certificate.threshold, certificate.share
-    (0.8298, 0.546)
+    (0.8298, 0.542)
     """
     view = view or predictions.default_view
     rows, spread = _entries(predictions, view)
@@ -392,9 +406,9 @@ class _Tested:
     side: Literal["above", "below"]
     rows: IntArray
     errors: IntArray
+    tests: Certified
     passed: range
     max_error: float
-    alpha: float
 
     @classmethod
     def of(
@@ -406,17 +420,20 @@ class _Tested:
         alpha: float,
     ) -> _Tested:
         rows, errors = np.cumsum(counts), np.cumsum(wrong)
-        first = first_tested_count(int(rows[-1]), max_error, alpha)
-        passed = certified_range(errors, rows, max_error, alpha, first)
-        return cls(side, rows, errors, passed, max_error, alpha)
+        tests = certified(errors, rows, max_error, alpha)
+        return cls(side, rows, errors, tests, tests.passed, max_error)
 
     def result(self, low: FloatArray, high: FloatArray) -> CertifiedSide:
         """The loosest threshold that passed, and the curve of all."""
         above, passed = self.side == "above", self.passed
         start, last = passed.start, passed.stop - 1
-        tested = start < len(self.rows)
-        first_rows = int(self.rows[start]) if tested else 0
-        n_rows = int(self.rows[-1])
+        level, n_rows = self.tests.level, int(self.rows[-1])
+        first_tests = tuple(
+            FirstTest(n, int(self.errors[at]), most_errors(n, self.max_error, float(level[at])))
+            for at in self.tests.starts
+            if at < len(self.rows)
+            for n in [int(self.rows[at])]
+        )
         # Equal steps of the share; the first and the last threshold that passed are added.
         points = np.searchsorted(self.rows, np.linspace(1, n_rows, MAX_POINTS))
         kept = np.unique(np.append(points, [start, last] if passed else []).astype(np.int64))
@@ -425,13 +442,12 @@ class _Tested:
             threshold=_threshold(last, low, high, above=above) if passed else None,
             n_rows=int(self.rows[last]) if passed else 0,
             n_errors=int(self.errors[last]) if passed else 0,
-            first_rows=first_rows,
-            first_errors=int(self.errors[start]) if tested else 0,
-            most_errors=most_errors(first_rows, self.max_error, self.alpha) if tested else 0,
+            first_rows=int(self.rows[start]) if start < len(self.rows) else 0,
+            first_tests=first_tests,
             curve_threshold=low[::-1][kept] if above else high[kept],
             curve_rows=self.rows[kept],
             curve_errors=self.errors[kept],
-            curve_bound=error_bound(self.errors[kept], self.rows[kept], self.alpha),
+            curve_bound=error_bound(self.errors[kept], self.rows[kept], level[kept]),
         )
 
 
