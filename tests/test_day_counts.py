@@ -86,6 +86,38 @@ def test_parts_of_a_day_are_added_up():
     np.testing.assert_allclose(made.frame()["score"], whole.frame()["score"], atol=1e-6)
 
 
+def test_entries_stand_for_rows():
+    frame = rows()
+    frame["score"] = frame["score"].round(2)
+    entries = frame.groupby(["day", "score", "kind"]).size().reset_index(name="rows")
+    columns = (entries[name].to_numpy() for name in ("score", "kind"))
+    day, number = entries["day"].to_numpy().astype("datetime64[D]"), entries["rows"].to_numpy()
+    made = DayCounts.of_rows(day, *columns, {}, number).frame()
+    expected = counted(frame).frame()
+    expected = expected[expected["slice"] == ""].reset_index(drop=True)
+    plain = {"slice": str}
+    pd.testing.assert_frame_equal(made.astype(plain), expected.astype(plain))
+
+
+def test_rows_without_outcomes_stay_rows():
+    made = counted(rows())
+    without = made.without_outcomes()
+    assert without.rows_by_day() == made.rows_by_day()
+    totals = without.totals()
+    assert (totals["positive"], totals["negative"]) == (0, 0)
+    assert totals["late"] == made.totals()["late"]
+    expected = rows().groupby("day").size()
+    assert made.rows_by_day() == {day.date(): n for day, n in expected.items()}
+
+
+def test_too_many_rows_for_a_cell_are_refused():
+    day, one = np.full(1, np.datetime64("2026-03-01")), np.ones(1, dtype=np.int64)
+    most = DayCounts.of_rows(day, np.full(1, 0.5), one, {}, np.full(1, 2**32 - 1))
+    assert DayCounts.of_bytes(*next(iter(most.by_day().items()))).n_rows == 2**32 - 1
+    with pytest.raises(ValueError, match="A day can have 4,294,967,295 rows"):
+        DayCounts.sum([most, DayCounts.of_rows(day, np.full(1, 0.5), one, {})]).by_day()
+
+
 CONTENT = counted(rows(50)).by_day()["2026-03-01"]
 TEXT = zlib.decompress(CONTENT)
 

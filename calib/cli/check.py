@@ -162,7 +162,10 @@ def _tested(analysis: LiveAnalysis, method: str) -> str:
 
 
 def write_junit(
-    path: Path, cases: Sequence[tuple[str, str, str]], properties: Mapping[str, str] | None = None
+    path: Path,
+    cases: Sequence[tuple[str, str, str]],
+    properties: Mapping[str, str] | None = None,
+    suite: str = SUITE,
 ) -> None:
     """JUnit XML of cases: name, "system-out", "failure" or "error", and its sentence.
 
@@ -171,15 +174,15 @@ def write_junit(
     kinds = [kind for _, kind, _ in cases]
     failures, errors = kinds.count("failure"), kinds.count("error")
     counts = {"tests": len(cases), "failures": failures, "errors": errors}
-    attributes = {"name": SUITE} | {name: str(count) for name, count in counts.items()}
+    attributes = {"name": suite} | {name: str(count) for name, count in counts.items()}
     suites = ElementTree.Element("testsuites", attributes)
-    suite = ElementTree.SubElement(suites, "testsuite", attributes)
+    only = ElementTree.SubElement(suites, "testsuite", attributes)
     if properties:
-        listed = ElementTree.SubElement(suite, "properties")
+        listed = ElementTree.SubElement(only, "properties")
         for name, value in properties.items():
             ElementTree.SubElement(listed, "property", name=name, value=_clean(value))
     for rule, kind, sentence in cases:
-        case = ElementTree.SubElement(suite, "testcase", classname=SUITE, name=rule)
+        case = ElementTree.SubElement(only, "testcase", classname=suite, name=rule)
         words = {} if kind == "system-out" else {"message": _clean(sentence)}
         ElementTree.SubElement(case, kind, words).text = _clean(sentence)
     ElementTree.indent(suites)

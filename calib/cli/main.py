@@ -11,7 +11,7 @@ from contextlib import suppress
 import shtab
 
 import calib
-from calib.cli import check, compare, export, judge, report, reports, scan, serve, verify
+from calib.cli import check, compare, export, judge, monitor, report, reports, scan, serve, verify
 from calib.cli.options import check_outputs, complete_files, standard_input
 from calib.cli.settings_file import add_saved, options_given
 from calib.cli.streams import discard, prepare, tell
@@ -22,6 +22,7 @@ DESCRIPTION = """Can these probabilities be trusted? Without a command, the dash
   calib report predictions.parquet --outcome y --score p -o report.html
   calib check predictions.parquet --outcome y --score p --max-ks 0.02
   calib judge judged.csv --gold gold.csv
+  calib monitor check --name churn
   calib compare march.json april.json -o comparison.html
   calib scan predictions/ --outcome y --score p --slice region -o cells.parquet
   calib sql --dialect snowflake --table scores --outcome y --score p
@@ -43,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--version", action="version", version=f"calib {calib.__version__}")
     shtab.add_argument_to(made, help="print a script that completes commands and options")
     commands = made.add_subparsers(metavar="COMMAND")
-    for module in (report, check, judge, compare, scan, export, reports, verify, serve):
+    for module in (report, check, judge, monitor, compare, scan, export, reports, verify, serve):
         module.add(commands)
     complete_files(made)
     return made

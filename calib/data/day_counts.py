@@ -6,7 +6,8 @@ import itertools
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ ALL_ROWS = ""  # The name of the slice of all rows.
 KINDS = ("negative", "positive", "missing", "late")
 COLUMNS = ("slice", "cell", "place", *KINDS)
 KEPT = dict(zip(COLUMNS, ("<u2", "u1", "<u2", *["<u4"] * len(KINDS)), strict=True))
+MAX_COUNT = 2**32 - 1
 MAX_BYTES = 64_000_000  # A damaged day must not fill the memory.
 
 
@@ -70,6 +72,7 @@ class DayCounts(Locked):
         score: FloatArray,
         kind: IntArray,
         slices: Mapping[str, tuple[IntArray, Sequence[str]]],
+        rows: IntArray | None = None,
     ) -> DayCounts:
         """Count rows.
 
@@ -81,6 +84,8 @@ class DayCounts(Locked):
             Position in `KINDS`.
         slices : mapping of str to (ndarray of int, names)
             By column, the slice of each row as a position in the names of its slices.
+        rows : ndarray of int, shape (n,), optional
+            Number of rows that each entry stands for, at least 1. Default: 1.
         """
         cell = np.searchsorted(EDGES, score, side="right")
         width = HIGH[cell] - LOW[cell]
@@ -88,7 +93,7 @@ class DayCounts(Locked):
         place = np.rint(part * PLACES)
         whole = (np.zeros(len(score), dtype=np.int64), (ALL_ROWS,))
         cells = [
-            _count(day, code, cell, place, kind, tuple(names))
+            _count(day, code, cell, place, kind, tuple(names), rows)
             for code, names in (whole, *_with_column_names(slices))
         ]
         names, joined = _joined(cells)
@@ -119,12 +124,26 @@ class DayCounts(Locked):
         """Number of rows."""
         return sum(self.totals().values())
 
+    def rows_by_day(self) -> dict[date, int]:
+        """Rows of each day, with any outcome or none."""
+        days, at = np.unique(self.day, return_inverse=True)
+        whole = self.slice == self.names.index(ALL_ROWS)
+        rows = sum((getattr(self, kind) for kind in KINDS), np.zeros_like(self.missing))
+        sums = np.bincount(at, rows * whole).astype(np.int64)
+        return dict(zip(days.astype(object).tolist(), sums.tolist(), strict=True))
+
     def totals(self) -> dict[str, int]:
         """Rows by outcome."""
         if ALL_ROWS not in self.names:
             return dict.fromkeys(KINDS, 0)
         whole = self.slice == self.names.index(ALL_ROWS)
         return {kind: int(getattr(self, kind)[whole].sum()) for kind in KINDS}
+
+    def without_outcomes(self) -> DayCounts:
+        """The same rows, all without an outcome."""
+        none = np.zeros_like(self.missing)
+        missing = self.missing + self.positive + self.negative
+        return replace(self, missing=missing, positive=none, negative=none)
 
     def frame(self) -> pd.DataFrame:
         """One row per cell: day, slice, score (the mean), positive, negative, missing and late."""
@@ -146,6 +165,8 @@ class DayCounts(Locked):
     def _bytes(self, first: int, last: int) -> bytes:
         used, code = np.unique(self.slice[first:last], return_inverse=True)
         columns = {name: getattr(self, name)[first:last] for name in COLUMNS} | {"slice": code}
+        if max(columns[kind].max() for kind in KINDS) > MAX_COUNT:
+            raise ValueError(f"A day can have {MAX_COUNT:,} rows with about the same score.")
         head = json.dumps([self.names[number] for number in used]).encode() + b"\n"
         return zlib.compress(
             head + b"".join(columns[name].astype(kind).tobytes() for name, kind in KEPT.items())
@@ -202,16 +223,20 @@ def _count(
     place: FloatArray,
     kind: IntArray,
     names: tuple[str, ...],
+    rows: IntArray | None,
 ) -> DayCounts:
     number = day.astype("datetime64[D]").astype(np.int64)
     at, key = pd.factorize((number * len(names) + code) * N_CELLS + cell)
     n = len(key)
-    counts = np.bincount(at * len(KINDS) + kind, minlength=n * len(KINDS)).reshape(n, len(KINDS))
-    in_time = kind < 2
-    rows = counts[:, :2].sum(axis=1)
-    timely = np.bincount(at[in_time], place[in_time], minlength=n)
-    every = np.bincount(at, place, minlength=n)
-    mean = np.where(rows > 0, timely / np.maximum(rows, 1), every / counts.sum(axis=1))
+    sums = np.bincount(at * len(KINDS) + kind, rows, minlength=n * len(KINDS))
+    counts = sums.reshape(n, len(KINDS)).astype(np.int64)
+    in_time, total = kind < 2, place if rows is None else place * rows
+    timely_rows = counts[:, :2].sum(axis=1)
+    timely = np.bincount(at[in_time], total[in_time], minlength=n)
+    every = np.bincount(at, total, minlength=n)
+    mean = np.where(
+        timely_rows > 0, timely / np.maximum(timely_rows, 1), every / counts.sum(axis=1)
+    )
     rest, cells = np.divmod(np.asarray(key, dtype=np.int64), N_CELLS)
     days, slices = np.divmod(rest, len(names))
     return DayCounts(

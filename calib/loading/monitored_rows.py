@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from calib.data.aggregate import Aggregate
 from calib.data.day_counts import KINDS, DayCounts
 from calib.loading.columns import as_labels, as_numbers, as_outcome
 from calib.loading.dates import as_times
@@ -20,9 +22,10 @@ from calib.loading.problems import refuse
 from calib.loading.reading.reader import Source, read
 from calib.loading.table import Table
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
-from calib.text import listed, plural, quoted
+from calib.text import count, listed, plural, quoted
 
 MAX_SLICES = 50  # A column with more values is a quantity or an id, and not a slice.
+FIRST_DAY, AFTER_LAST_DAY = np.datetime64("1970-01-01"), np.datetime64("2200-01-01")
 # Labels of which the second is positive if none is named.
 LABELS = (("0", "1"), ("false", "true"), ("no", "yes"))
 MISSING, LATE = KINDS.index("missing"), KINDS.index("late")
@@ -57,12 +60,15 @@ class Days:
     columns : DayColumns
         How the file was read, with its labels.
     name : str
+    set_aside : mapping of str to int
+        Rows that were not counted, by reason. Only counts have some; their days are not known.
     """
 
     counts: DayCounts
     fingerprint: str
     columns: DayColumns
     name: str
+    set_aside: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def first(self) -> date:
@@ -77,14 +83,16 @@ class Days:
         return day
 
 
-def read_days(data: Source, columns: DayColumns, horizon: int) -> Days:
-    """Read and count rows. A row without an outcome counts as missing.
+def read_days(data: Source | Aggregate, columns: DayColumns, horizon: int) -> Days:
+    """Read and count rows, or counts by day. A row without an outcome counts as missing.
 
     Raises
     ------
     InputError
         If a column is not named, does not exist, or cannot be read.
     """
+    if isinstance(data, Aggregate):
+        return _counted_days(data, columns)
     table = read(data, given=FileFormat())
     _check_columns(table, columns)
     frame = table.frame
@@ -109,6 +117,51 @@ def read_days(data: Source, columns: DayColumns, horizon: int) -> Days:
     return Days(counts, fingerprint, replace(columns, **labels), table.name)
 
 
+def _counted_days(counted: Aggregate, columns: DayColumns) -> Days:
+    """Days of counts of rows that all have an outcome."""
+    if len(counted.models) > 1:
+        models = listed(counted.models, 5)
+        raise refuse(
+            "models",
+            f"{quoted(counted.name)} counts several models ({models}). Scan one at a time.",
+        )
+    if counted.weighted:
+        raise refuse("weights", f"{quoted(counted.name)} has weights. Scan without --weight.")
+    if counted.time_kind != "M":
+        raise refuse("times", f"{quoted(counted.name)} has no counts by day: scan with --time.")
+    if columns.slices or columns.arrived:
+        column = [*columns.slices, columns.arrived][0]
+        raise refuse("rows", f"Counts do not say {quoted(str(column))} by day. Give rows instead.")
+    labels = [name for name in counted.class_names if name != counted.positive_name]
+    stated = DayColumns(
+        outcome=counted.outcome_name,
+        score=counted.score_name,
+        time=counted.time_name,
+        positive=counted.positive_name,
+        negative=labels[0] if len(labels) == 1 else None,
+    )
+    for name in (one.name for one in fields(DayColumns)):
+        wanted, there = getattr(columns, name), getattr(stated, name)
+        if wanted and wanted != there:
+            raise refuse(
+                "other-columns",
+                f"{quoted(counted.name)} was counted with {quoted(str(there))} as its "
+                f"{name}, not {quoted(str(wanted))}.",
+            )
+    day, rows = counted.timed(counted.time_name, counted.view_key)
+    if rows.group is not None:
+        raise refuse(
+            "clusters",
+            f"{quoted(counted.name)} has rows in clusters, but the alarm is for independent rows. "
+            "Scan one row per cluster, without --group.",
+        )
+    _check_dates(day, counted.time_name, "counts")
+    counts = DayCounts.of_rows(
+        day, rows.score, rows.outcome.astype(np.int64), {}, np.rint(rows.counts).astype(np.int64)
+    )
+    return Days(counts, counted.fingerprint, stated, counted.name, counted.set_aside)
+
+
 def _check_columns(table: Table, columns: DayColumns) -> None:
     needed = {"outcome": columns.outcome, "score": columns.score, "time": columns.time}
     for role, column in needed.items():
@@ -128,6 +181,11 @@ def _outcomes(column: pd.Series, columns: DayColumns) -> tuple[IntArray, dict[st
     names = labels.names
     positive, negative = columns.positive, columns.negative
     if positive is None:
+        if not names:
+            raise refuse(
+                "labels",
+                f"Column {name} is empty. Name both labels: --positive and --negative.",
+            )
         pairs = [pair for pair in LABELS if {name.casefold() for name in names} <= set(pair)]
         if not pairs:
             there = listed(names, 5)
@@ -145,15 +203,18 @@ def _outcomes(column: pd.Series, columns: DayColumns) -> tuple[IntArray, dict[st
             "negative. Name both labels: --positive and --negative; leave cells without an outcome "
             "empty.",
         )
+    if zero is None and negative is None:
+        raise refuse(
+            "labels",
+            f"Column {name} has {listed(names, 5) or 'no label'}. Name the label of negative rows "
+            "too: --negative LABEL.",
+        )
     lookup = np.full(len(names) + 1, -1)
     for place, value in ((one, 1), (zero, 0)):
         if place is not None:
             lookup[place] = value
     negative = names[zero] if zero is not None and negative is None else negative
-    made: dict[str, Any] = {"positive": positive} | (
-        {} if negative is None else {"negative": negative}
-    )
-    return lookup[labels.codes], made
+    return lookup[labels.codes], {"positive": positive, "negative": negative}
 
 
 def _scores(table: Table, name: str) -> FloatArray:
@@ -175,15 +236,20 @@ def _times(table: Table, name: str) -> NDArray[Any]:
         raise refuse(
             "times", f"Column {quoted(name)} must hold dates or times, such as 2026-03-01 09:05."
         )
-    wrong = np.flatnonzero(np.isnat(values))
+    _check_dates(values, name, "rows", table)
+    return values
+
+
+def _check_dates(values: NDArray[Any], name: str, of: str, table: Table | None = None) -> None:
+    """Refuse rows without a date, or with one that cannot be that of a prediction."""
+    wrong = np.flatnonzero(~((values >= FIRST_DAY) & (values < AFTER_LAST_DAY)))
     if len(wrong):
+        first = f", first row {table.number(int(wrong[0]))}" if table is not None else ""
         raise refuse(
             "times",
-            f"Column {quoted(name)} must hold a date in every row, but "
-            f"{plural(len(wrong), 'row')} {'has' if len(wrong) == 1 else 'have'} none, first row "
-            f"{table.number(int(wrong[0]))}.",
+            f"Column {quoted(name)} must hold a date from 1970 to 2199 in all {of}, but "
+            f"{count(len(wrong))} {'has' if len(wrong) == 1 else 'have'} none{first}.",
         )
-    return values
 
 
 def _is_late(
@@ -204,7 +270,8 @@ def _is_late(
     if unknown:
         raise refuse(
             "no-arrival",
-            f"Column {quoted(name)} is empty in {plural(unknown, 'row')} with an outcome.",
+            f"Column {quoted(name)} is empty in {plural(unknown, 'row')} with an outcome. Fill in "
+            "when each outcome arrived.",
         )
     return np.asarray(arrived - made > np.timedelta64(horizon, "D"))
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -18,7 +18,7 @@ from calib.store.errors import DamagedError, StoreError
 from calib.store.tables import log, monitor_days, monitor_entries, monitors
 
 MAX_NAME_LENGTH = 60
-ROWS, CORRECTION, CALIBRATOR = "rows", "correction", "calibrator"
+ROWS, CORRECTION, CALIBRATOR, ALERT = "rows", "correction", "calibrator", "alert"
 INSERT: Mapping[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 Opens = Callable[[], AbstractContextManager[sa.Connection]]
 
@@ -32,10 +32,11 @@ class MonitorEntry:
     number : int
         Numbers of a monitor's entries increase.
     kind : str
-        "rows"; "correction", whose counts replace those of earlier entries for its days; or
-        "calibrator", from whose day on the scores are those of a new calibrator.
+        "rows"; "correction", whose counts replace those of earlier entries for its days;
+        "calibrator", from whose day on the scores are those of a new calibrator; or "alert", a
+        message about an alarm that was sent.
     fingerprint : str
-        That of the rows; of a new calibrator, its first day.
+        That of the rows; of a new calibrator, its first day; of an alert, which alarm it was about.
     name : str
         Name of the file.
     moment : datetime or None
@@ -64,7 +65,11 @@ class Monitor:
         Arguments that say how its files are read.
     entries : tuple of MonitorEntry
     counts : DayCounts or None
-        None if there are none.
+        None if there are none. Rows of `waiting` days have no outcome here.
+    waiting : tuple of date
+        Days that are older than the horizon now, but were younger when they were added, and had
+        rows without an outcome then. Outcomes that arrived first are not like the others, so none
+        of them is used until all rows of the day are added again as a correction.
     """
 
     name: str
@@ -72,6 +77,12 @@ class Monitor:
     columns: Mapping[str, Any]
     entries: tuple[MonitorEntry, ...]
     counts: DayCounts | None
+    waiting: tuple[date, ...]
+
+    @property
+    def alerts(self) -> frozenset[str]:
+        """The alarms about which a message was sent."""
+        return frozenset(entry.fingerprint for entry in self.entries if entry.kind == ALERT)
 
     @property
     def new_calibrators(self) -> tuple[date, ...]:
@@ -118,7 +129,9 @@ class Monitors:
         Returns
         -------
         MonitorEntry or None
-            The earlier entry if these rows were added before, and then nothing is changed.
+            The earlier entry if these rows were added before, and then nothing is changed. The same
+            rows are a correction if other rows of their days count too, or if a day was younger
+            than the horizon when they were added.
 
         Raises
         ------
@@ -128,12 +141,16 @@ class Monitors:
         key = _checked_name(name)
         contents = counts.by_day()
         with self._writing() as connection:
-            _begin(connection, key, horizon, columns)
+            needed = _horizon(_begin(connection, key, horizon, columns))
             entries, effective = _entries(connection, key), _effective(connection, key)
             kind = CORRECTION if correct else ROWS
             for entry in entries:
                 days = {day for day, number in effective if number == entry.number}
-                if entry.fingerprint == fingerprint and days == set(contents):
+                if entry.fingerprint != fingerprint or days != set(contents):
+                    continue
+                others = {day for day, number in effective if number != entry.number}
+                overdue = any(_is_overdue(day, entry, needed) for day in days)
+                if not correct or not (overdue or days & others):
                     return entry
             line = _insert(connection, key, entries, kind, fingerprint, source, by)
             rows = [
@@ -145,13 +162,19 @@ class Monitors:
 
     def add_calibrator(self, name: str, first_day: date, *, by: str) -> None:
         """Note the day from which on the scores are those of a new calibrator."""
+        self._note(name, CALIBRATOR, first_day.isoformat(), by)
+
+    def add_alert(self, name: str, alarm: str, *, by: str) -> None:
+        """Note that a message about an alarm was sent."""
+        self._note(name, ALERT, alarm, by)
+
+    def _note(self, name: str, kind: str, what: str, by: str) -> None:
         key = _checked_name(name)
         with self._writing() as connection:
             _lock(connection, key)
             entries = _entries(connection, key)
-            day = first_day.isoformat()
-            if not any(e.kind == CALIBRATOR and e.fingerprint == day for e in entries):
-                _insert(connection, key, entries, CALIBRATOR, day, "", by)
+            if not any(e.kind == kind and e.fingerprint == what for e in entries):
+                _insert(connection, key, entries, kind, what, "", by)
 
     def settings(self, name: str) -> tuple[int, dict[str, Any]] | None:
         """The horizon and the columns of a monitor, or None if there is none of this name."""
@@ -161,14 +184,18 @@ class Monitors:
             line = connection.execute(query).first()
         return None if line is None else (_horizon(line), json.loads(line.columns))
 
-    def open(self, name: str) -> Monitor:
-        """A monitor with its counts. Raises StoreError if there is none of this name."""
+    def open(self, name: str, *, first: date = date.min, last: date = date.max) -> Monitor:
+        """A monitor with its counts from a first to a last day.
+
+        Raises StoreError if there is no monitor of this name.
+        """
         key = _checked_name(name)
         with self._reading() as connection:
             line = _line(connection, key)
             table = monitor_days.c
             query = sa.select(table.day, table.number, table.content)
             query = query.where(table.monitor == key)
+            query = query.where(table.day.between(first.isoformat(), last.isoformat()))
             effective = set(_effective(connection, key))
             entries = _entries(connection, key)
             rows = connection.execute(query).all()
@@ -176,10 +203,22 @@ class Monitors:
         try:
             days = sorted(stored, key=lambda row: (row.day, row.number))
             parts = [DayCounts.of_bytes(row.day, row.content) for row in days]
+            waiting = _waiting(days, parts, entries, _horizon(line))
         except (ValueError, TypeError) as error:
             raise DamagedError(f"The monitor {name!r} cannot be read: {error}") from error
-        counts = DayCounts.sum(parts) if parts else None
-        return Monitor(key, _horizon(line), json.loads(line.columns), entries, counts)
+        used = [
+            part.without_outcomes() if waits else part
+            for part, waits in zip(parts, waiting, strict=True)
+        ]
+        names = sorted({row.day for row, waits in zip(days, waiting, strict=True) if waits})
+        return Monitor(
+            key,
+            _horizon(line),
+            json.loads(line.columns),
+            entries,
+            DayCounts.sum(used) if used else None,
+            tuple(map(date.fromisoformat, names)),
+        )
 
     def names(self) -> tuple[str, ...]:
         """The names of all monitors, in alphabetical order."""
@@ -205,7 +244,7 @@ def _checked_name(name: str) -> str:
 
 def _begin(
     connection: sa.Connection, key: str, horizon: int | None, columns: Mapping[str, Any] | None
-) -> None:
+) -> Any:
     """Create the monitor if it is new; otherwise check that it is read in the same way."""
     if horizon is not None:
         line = {"name": key, "created": now(), "horizon": str(horizon)}
@@ -219,11 +258,36 @@ def _begin(
             f"The monitor {key!r} has a horizon of {stored.horizon} days, got {horizon}. Another "
             "horizon needs another monitor."
         )
-    if columns is not None and json.loads(stored.columns) != dict(columns):
-        raise StoreError(
-            f"The monitor {key!r} reads its files by {stored.columns}, got "
-            f"{json.dumps(columns, sort_keys=True)}. Other columns need another monitor."
-        )
+    before = json.loads(stored.columns)
+    for name, value in (columns or {}).items():
+        if before.get(name) != value:
+            raise StoreError(
+                f"The monitor {key!r} has {_words(before.get(name))} as its {name}, got "
+                f"{_words(value)}. Other columns or labels need another monitor."
+            )
+    return stored
+
+
+def _words(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False) if value else "nothing"
+
+
+def _is_overdue(day: str, entry: MonitorEntry, horizon: int) -> bool:
+    """Whether a day is as old as the horizon now, but was not when the entry was added."""
+    final = date.fromisoformat(day) + timedelta(days=horizon + 1)
+    added = entry.moment.date() if entry.moment else final
+    return added < final <= datetime.now(UTC).date()
+
+
+def _waiting(
+    days: Sequence[Any], parts: Sequence[DayCounts], entries: Sequence[MonitorEntry], horizon: int
+) -> list[bool]:
+    """Whether the counts of each day were added while its outcomes were still arriving."""
+    by_number = {entry.number: entry for entry in entries}
+    return [
+        bool(part.missing.any()) and _is_overdue(row.day, by_number[row.number], horizon)
+        for row, part in zip(days, parts, strict=True)
+    ]
 
 
 def _lock(connection: sa.Connection, key: str) -> Any:

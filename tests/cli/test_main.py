@@ -270,7 +270,7 @@ def commands(text: str) -> list[str]:
     """Command lines of a page or a help text."""
     joined = text.replace("\\\n", " ")
     return re.findall(
-        r"^\s*(?:\$ )?calib ((?:report|check|judge|compare|export|verify|pool) .*)$",
+        r"^\s*(?:\$ )?calib ((?:report|check|judge|monitor|compare|export|verify|pool) .*)$",
         joined,
         re.MULTILINE,
     )
@@ -282,6 +282,7 @@ def commands(text: str) -> list[str]:
         "report",
         "check",
         "judge",
+        "monitor",
         "compare",
         "export",
         "verify",
@@ -289,7 +290,7 @@ def commands(text: str) -> list[str]:
         "README.md",
         *(
             f"docs/{page}.md"
-            for page in ("index", "share", "gate", "judge", "production", "reports")
+            for page in ("index", "share", "gate", "judge", "monitoring", "production", "reports")
         ),
     ],
 )
@@ -310,7 +311,12 @@ def test_the_examples_of_help_and_pages_run(source, run, folder, carried, tmp_pa
     judged, gold = judged_tables()
     judged.to_csv(tmp_path / "judged.csv", index=False)
     gold.to_csv(tmp_path / "gold.csv", index=False)
+    for name, day in (("day.parquet", "2026-03-01"), ("next.parquet", "2026-03-02")):
+        rows = pd.read_csv(folder / "scores.csv")
+        rows = rows.assign(predicted_at=day, region="north", known_at=day)
+        rows.to_parquet(tmp_path / name)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CALIB_HOME", str(tmp_path / "home"))
     # One method is enough, because the test is of the commands.
     monkeypatch.setattr("calib.cli.options.default_settings", one_method)
     is_page = source.endswith(".md")

@@ -57,6 +57,15 @@ def test_a_correction_is_a_new_entry_for_its_days_only(store):
     assert [entry.number for entry in store.monitors.open("churn").entries] == [1, 2, 3, 4, 5]
 
 
+def test_rows_that_came_on_top_can_be_made_the_only_ones(store):
+    add(store, counts(0.1, 0.2), "a")
+    add(store, counts(0.3), "b")
+    assert positives(store) == 3
+    assert add(store, counts(0.3), "b", correct=True) is None
+    assert positives(store) == 1
+    assert add(store, counts(0.3), "b", correct=True).number == 3
+
+
 def test_entries_are_never_changed(store):
     add(store, counts(0.1), "a")
     query = text("SELECT * FROM calib_monitor_days WHERE number = 1")
@@ -73,7 +82,7 @@ def test_the_horizon_and_the_columns_stay(store, texts):
     assert store.monitors.settings("other") is None
     with pytest.raises(StoreError, match="has a horizon of 30 days, got 7"):
         add(store, counts(0.2), "b", horizon=7)
-    with pytest.raises(StoreError, match="Other columns need another monitor"):
+    with pytest.raises(StoreError, match='has "p" as its score, got "q"'):
         add(store, counts(0.2), "b", columns={"score": "q"})
     assert positives(store) == 1
     with pytest.raises(StoreError, match="There is no monitor 'other'"):
@@ -100,6 +109,67 @@ def test_new_calibrators_are_days(store):
     monitor = store.monitors.open("churn")
     assert monitor.new_calibrators == (date(2026, 3, 1), date(2026, 4, 1))
     assert positives(store) == 1
+
+
+def test_outcomes_of_days_that_were_added_too_early_wait_for_a_correction(store):
+    both = np.full(3, DAY), np.array([0.1, 0.2, 0.3]), np.array([1, 0, 2])
+    early, final = DayCounts.of_rows(*both, {}), counts(0.5, day=DAY + 1)
+    add(store, early, "a")
+    add(store, final, "b")
+    added = text("UPDATE calib_monitor_entries SET added = :added")
+
+    def set_added(moment: str) -> None:
+        with store._engine.begin() as connection:
+            connection.execute(added, {"added": moment})
+
+    # On 1 April, all rows of 1 March are older than 30 days.
+    set_added("2026-04-01T00:00:00.000000+00:00")
+    assert store.monitors.open("churn").waiting == ()
+    set_added("2026-03-31T23:59:59.000000+00:00")
+    monitor = store.monitors.open("churn")
+    # The second day has all its outcomes, so it can be used.
+    assert monitor.waiting == (date(2026, 3, 1),)
+    totals = {"negative": 0, "positive": 1, "missing": 3, "late": 0}
+    assert monitor.counts.totals() == totals
+    # The same rows count once, but they can say that their outcomes are final.
+    assert add(store, early, "a").number == 1
+    assert add(store, early, "a", correct=True) is None
+    monitor = store.monitors.open("churn")
+    assert (monitor.waiting, len(monitor.entries)) == ((), 3)
+    assert monitor.counts.totals() == {"negative": 1, "positive": 2, "missing": 1, "late": 0}
+    assert add(store, early, "a", correct=True).number == 3
+
+
+def test_a_monitor_is_opened_for_some_days(store):
+    for number in range(4):
+        add(store, counts(0.1, day=DAY + number), str(number))
+    monitor = store.monitors.open("churn", first=date(2026, 3, 2), last=date(2026, 3, 3))
+    assert monitor.counts.rows_by_day() == {date(2026, 3, 2): 1, date(2026, 3, 3): 1}
+    assert len(monitor.entries) == 4
+
+
+def test_alerts_are_noted_once(store):
+    add(store, counts(0.1), "a")
+    assert store.monitors.open("churn").alerts == frozenset()
+    for alarm in ("opened 2026-03-01", "opened 2026-03-01", "closed 2026-03-01"):
+        store.monitors.add_alert("churn", alarm, by="Ada")
+    monitor = store.monitors.open("churn")
+    assert monitor.alerts == {"opened 2026-03-01", "closed 2026-03-01"}
+    assert len(monitor.entries) == 3
+    assert positives(store) == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["'; DROP TABLE calib_monitors; --", "a\x1b[31m\u202eb", "%_\\", "日本"]
+)
+def test_any_name_is_a_name(store, name):
+    made = counts(0.1)
+    store.monitors.add(name, made, fingerprint="a", horizon=1, source=name, by=name)
+    store.monitors.add("other", made, fingerprint="a", horizon=1, by="Ada")
+    assert len(store.monitors.names()) == 2
+    assert store.monitors.open(name).counts.n_rows == 1
+    store.monitors.remove(name, by=name)
+    assert store.monitors.names() == ("other",)
 
 
 def test_damaged_counts_are_a_sentence(store):
