@@ -10,8 +10,9 @@ from functools import partial
 from typing import get_args
 
 from calib.analysis import LiveAnalysis
-from calib.analysis.decisions import Certificate, certify
+from calib.analysis.decisions import Certificate, ErrorLimit, certify
 from calib.analysis.decisions.certificate import Sides, certify_rows
+from calib.crossfit.settings import Settings
 from calib.data.base import Data
 from calib.text import percent, significant
 
@@ -48,19 +49,19 @@ class CertifiedFinding:
         return f"certified share {share} is below {percent(self.min_share)}: {said}"
 
 
-def add_limits(group: argparse._ActionsContainer) -> None:
+def add_certificate(group: argparse._ActionsContainer, meaning: str) -> None:
+    """The options of an `ErrorLimit`."""
     group.add_argument(
         "--certify-error",
         type=partial(_share, lambda value: 0.0 < value < 1.0),
         metavar="RATE",
-        help="highest error rate of rows that nobody looks at, such as 0.05: some share of the "
-        "rows must be certified for it, with the confidence level of the settings",
+        help=f"highest error rate of rows that nobody looks at, such as 0.05{meaning}",
     )
     group.add_argument(
-        "--min-share",
-        type=partial(_share, lambda value: 0.0 <= value <= 1.0),
-        metavar="SHARE",
-        help="minimum share of rows that --certify-error certifies (default: any)",
+        "--certify-confidence",
+        type=partial(_share, lambda value: 0.0 < value < 1.0),
+        metavar="NUMBER",
+        help="probability that the certificate is right (default: the level of the settings)",
     )
     group.add_argument(
         "--certify-sides",
@@ -68,6 +69,24 @@ def add_limits(group: argparse._ActionsContainer) -> None:
         default="above",
         help="accept rows above a threshold (the default), or also reject rows below another",
     )
+
+
+def add_limits(group: argparse._ActionsContainer) -> None:
+    add_certificate(group, ": some share of the rows must be certified for it")
+    group.add_argument(
+        "--min-share",
+        type=partial(_share, lambda value: 0.0 <= value <= 1.0),
+        metavar="SHARE",
+        help="minimum share of rows that --certify-error certifies (default: any)",
+    )
+
+
+def error_limit(given: argparse.Namespace, settings: Settings) -> ErrorLimit | None:
+    """What is to be certified, if anything."""
+    if given.certify_error is None:
+        return None
+    confidence = given.certify_confidence or settings.confidence_level
+    return ErrorLimit(given.certify_error, confidence, given.certify_sides)
 
 
 def _share(allows: Callable[[float], bool], text: str) -> float:
@@ -89,8 +108,9 @@ def is_limited(given: argparse.Namespace) -> bool:
 
 def finding(given: argparse.Namespace, analysis: LiveAnalysis, rows: Data) -> CertifiedFinding:
     """Certify the scores of the checked method, if no calibrator was fitted on their rows."""
-    settings, sides = analysis.settings, given.certify_sides
-    limits = (given.certify_error, settings.confidence_level)
+    settings, limit = analysis.settings, error_limit(given, analysis.settings)
+    assert limit is not None
+    limits, sides = (limit.max_error, limit.confidence), limit.sides
     if given.method == "uncalibrated":
         made = certify(rows, *limits, sides=sides, view=settings.view, seed=settings.seed)
     elif analysis.held_out.protocol == "folds":

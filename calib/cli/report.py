@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 from calib.analysis import Analysis, analyze
 from calib.analysis.decisions import Costs
-from calib.cli import judge, options
+from calib.cli import certified, judge, options
 from calib.cli.predictions import predictions_of
 from calib.cli.streams import save_each
 from calib.data.base import Data
@@ -69,6 +69,10 @@ def add(commands: options.Commands) -> None:
         help="counts in the report, from which it can be recomputed. guarded: cells of at least "
         "ten rows; calib verify counts what they cannot show. exact: every distinct score with its "
         "outcomes, readable in the file; numbers agree to the last bit (default: %(default)s)",
+    )
+    certified.add_certificate(
+        parser.add_argument_group("certified threshold"),
+        ": the decisions then say which rows need no look",
     )
     judged = parser.add_argument_group(
         "judge",
@@ -156,6 +160,7 @@ def _parts(
         time=time,
         unit=given.unit,
         costs=costs,
+        error_limit=certified.error_limit(given, analysis.settings),
     )
 
 

@@ -108,4 +108,8 @@ def _other_options(saved: SavedSettings) -> dict[str, Any]:
     if parts.costs is not None:
         options |= {"cost_fp": parts.costs.false_positive, "cost_fn": parts.costs.false_negative}
         options |= {"capacity": parts.costs.capacity}
+    if parts.error_limit is not None:
+        limit = parts.error_limit
+        options |= {"certify_error": limit.max_error, "certify_sides": limit.sides}
+        options |= {"certify_confidence": limit.confidence}
     return options

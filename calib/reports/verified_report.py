@@ -39,7 +39,7 @@ UNVERIFIED_KINDS = {
     r"\.recalibrated": "smooth rates",
     r"\.(low|high|\w+_low|\w+_high)(\[\d+\])?$": "ends of intervals and bands",
     r"noise_floor$|resolution$|null_half_width$": "chance levels and resolutions",
-    r"^parts\.decisions": "decisions",
+    r"^parts\.(decisions|certificate)": "decisions",
     r"\.multiclass\.": "results of all classes",
     r"\.tests\.|\.ks\.|p_value|\.z\[": "tests",
     r"\.(metrics|differences)\.": "metrics and differences",

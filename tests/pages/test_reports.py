@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 import calib
-from calib.analysis.decisions import Costs
+from calib.analysis.decisions import Costs, ErrorLimit
 from calib.cli import main
 from calib.reports import Report, compare_reports, parts_of
 from calib.reports.contents.settings_file import SavedSettings
@@ -116,7 +116,8 @@ def test_the_settings_of_the_pages_go_into_all_three_alike(store, tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text(rows())
     link = {"bins": "9", "by": "uniform", "m": "platt", "fn": "4", "cross": "date", "slice": "site"}
-    app = go(upload(start(**link, unit="week", ranges="3"), path.read_bytes()), "reports")
+    link |= {"unit": "week", "ranges": "3", "err": "0.4", "sure": "0.9"}
+    app = go(upload(start(**link), path.read_bytes()), "reports")
     save(app)
     page = undated(store.open(store.list()[0].id))
 
@@ -130,10 +131,13 @@ def test_the_settings_of_the_pages_go_into_all_three_alike(store, tmp_path):
         n_ranges=3,
         unit="week",
         costs=Costs(false_negative=4),
+        error_limit=ErrorLimit(0.4, 0.9, "both"),
     )
+    assert parts.certificate.share
     assert page == undated(Report.from_analysis(analysis, parts=parts))
 
     options = "--bins 9 --strategy uniform --methods platt --cost-fn 4 --unit week --ranges 3"
+    options += " --certify-error 0.4 --certify-confidence 0.9 --certify-sides both"
     command = ["report", str(path), *options.split(), "--cross", "site", "date"]
     assert main([*command, "-o", str(tmp_path / "r.json")]) == 0
     assert page == undated(Report.open(tmp_path / "r.json"))

@@ -1,6 +1,6 @@
 """Decisions that are based on scores, and their cost before and after calibration."""
 
-from calib.analysis.decisions.certificate import Certificate, CertifiedSide, certify
+from calib.analysis.decisions.certificate import Certificate, CertifiedSide, ErrorLimit, certify
 from calib.analysis.decisions.curves import CostCurves, NetBenefit, cost_curves, net_benefit
 from calib.analysis.decisions.decide import Costs, Decision, DecisionTable, decide
 from calib.analysis.decisions.positives import (
@@ -16,6 +16,7 @@ __all__ = [
     "Costs",
     "Decision",
     "DecisionTable",
+    "ErrorLimit",
     "ExpectedCounts",
     "NetBenefit",
     "certify",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -29,12 +29,22 @@ Sides = Literal["above", "both"]
 MAX_POINTS = 400  # A curve has about as many points as a chart has pixels.
 
 
-class FirstTest(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class FirstTest:
     """The first test of a sequence: rows, errors, and the most errors that would have passed."""
 
     n_rows: int
     n_errors: int
     most_errors: int
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorLimit:
+    """An error rate to certify: the arguments of `certify` of the same names."""
+
+    max_error: float = 0.05
+    confidence: float = 0.95
+    sides: Sides = "above"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,6 +137,13 @@ class Certificate:
     def sides(self) -> tuple[CertifiedSide, ...]:
         """The sides that were tested."""
         return (self.above,) if self.below is None else (self.above, self.below)
+
+    @property
+    def limit(self) -> ErrorLimit:
+        """What was asked for."""
+        return ErrorLimit(
+            self.max_error, self.confidence, "above" if self.below is None else "both"
+        )
 
     @property
     def level_of_sides(self) -> float:

@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from calib.analysis import Analysis, MethodResult
+from calib.analysis.decisions import Certificate
 from calib.analysis.limits import LIMITS
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.matrix_comparison import MulticlassComparison
@@ -117,6 +118,8 @@ def _check_parts(parts: Parts, methods: Iterable[str]) -> Iterator[str]:
         yield from _check_tables("parts.periods.tables", parts.periods.tables, methods)
     if parts.decisions is not None:
         yield from _check_decisions(parts.decisions, methods)
+    if parts.certificate is not None:
+        yield from _check_certificate(parts.certificate)
 
 
 def _check_judge(part: JudgePart, n_rows: int) -> Iterator[str]:
@@ -129,6 +132,18 @@ def _check_judge(part: JudgePart, n_rows: int) -> Iterator[str]:
     }.items():
         if labels != n_rows:
             yield f"parts.judge.{place} must be the {n_rows} rows of the analysis, got {labels}."
+
+
+def _check_certificate(certificate: Certificate) -> Iterator[str]:
+    for side, name in zip(certificate.sides, ("above", "below"), strict=False):
+        where = f"parts.certificate.{name}"
+        if side.side != name:
+            yield f"{where}.side must be {name!r}, got {side.side!r}."
+        if len({len(values) for values in arrays_of(side).values()}) > 1:
+            yield f"{where} must hold lists of one length."
+        least = 0 if side.threshold is None else 1
+        if not least <= side.n_rows <= certificate.n_rows:
+            yield f"{where}.n_rows must be rows of the certificate, got {side.n_rows}."
 
 
 def _check_decisions(part: DecisionPart, methods: Iterable[str]) -> Iterator[str]:

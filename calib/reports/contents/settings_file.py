@@ -9,10 +9,11 @@ import json
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from calib.analysis.decisions import Costs
+from calib.analysis.decisions import Costs, ErrorLimit
 from calib.analysis.periods.cutting import Unit
 from calib.crossfit.settings import Settings
 from calib.data.origin import Origin
+from calib.data.strict_json import added
 from calib.loading.reading.reader import stem
 from calib.reports.contents.codec import ReportError, decode, encode
 from calib.reports.contents.evidence import Grade
@@ -31,6 +32,7 @@ class PartSettings:
     time: str = ""
     unit: Unit | None = None
     costs: Costs | None = None
+    error_limit: ErrorLimit | None = added(None)
 
     @classmethod
     def of(cls, parts: Parts) -> PartSettings:
@@ -40,6 +42,7 @@ class PartSettings:
             time=parts.time,
             unit=parts.unit or None,  # type: ignore[arg-type]  # `parts_of` checked it
             costs=parts.decisions.table.costs if parts.decisions else None,
+            error_limit=parts.certificate.limit if parts.certificate else None,
         )
 
 

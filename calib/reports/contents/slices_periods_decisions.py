@@ -10,9 +10,13 @@ import numpy as np
 
 from calib.analysis import Analysis, LiveAnalysis
 from calib.analysis.decisions import (
+    Certificate,
+    CertifiedSide,
     Costs,
     Decision,
     DecisionTable,
+    ErrorLimit,
+    certify,
     cost_curves,
     decide,
     net_benefit,
@@ -20,6 +24,7 @@ from calib.analysis.decisions import (
 from calib.analysis.periods import period_table, timed_rows
 from calib.analysis.periods.cutting import Unit
 from calib.analysis.slices import SliceGaps, SliceTests, slice_gaps, slice_tests, sliced_rows
+from calib.crossfit.settings import Settings
 from calib.data.base import Data
 from calib.numerics.arrays import FloatArray, IntArray, arrays_of
 from calib.numerics.estimate import Estimate
@@ -53,6 +58,7 @@ def parts_of(
     time: str | None = None,
     unit: Unit | None = None,
     costs: Costs | None = None,
+    error_limit: ErrorLimit | None = None,
 ) -> Parts:
     """Compute slices, periods and decisions of an analysis for a report.
 
@@ -77,6 +83,8 @@ def parts_of(
         Length of the periods, see `calib.periods.cut_periods`.
     costs : Costs, optional
         Costs of decisions. Default: the report has no decisions.
+    error_limit : ErrorLimit, optional
+        Error rate to certify, see `calib.certify`. Default: the report has no certificate.
 
     Raises
     ------
@@ -106,6 +114,7 @@ def parts_of(
     if slices is None:
         slices = [(name,) for name in predictions.columns if name != time]
     periods, notes = _periods(predictions, analysis, time, unit)
+    certificate, reasons = _certified(predictions, analysis.settings, error_limit)
     return Parts(
         slices=tuple(_slices(predictions, analysis, names, n_ranges) for names in slices),
         n_ranges=n_ranges,
@@ -113,7 +122,8 @@ def parts_of(
         unit=unit or "",
         periods=periods,
         decisions=decision_part(analysis, costs) if costs else None,
-        notes=notes,
+        notes=(*notes, *reasons),
+        certificate=certificate,
     )
 
 
@@ -184,6 +194,58 @@ def decision_part(analysis: LiveAnalysis, costs: Costs) -> DecisionPart:
         benefit=replace(benefit, benefit={key: benefit.benefit[key] for key in shown}),
         left_out=left_out,
     )
+
+
+def _certified(
+    data: Data, settings: Settings, limit: ErrorLimit | None
+) -> tuple[Certificate | None, tuple[str, ...]]:
+    """The certificate, or why there is none."""
+    if limit is None:
+        return None, ()
+    try:
+        certificate = certificate_part(data, settings, limit)
+    except ValueError as error:
+        return None, (f"There is no certified threshold: {error}",)
+    if certificate is None:
+        few = "its thresholds divide off fewer than ten rows."
+        return None, (f"There is no certified threshold in this report: {few}",)
+    return certificate, ()
+
+
+def certificate_part(data: Data, settings: Settings, limit: ErrorLimit) -> Certificate | None:
+    """A certificate without the other thresholds; None if it shows fewer than ten rows."""
+    made = certify(
+        data,
+        limit.max_error,
+        limit.confidence,
+        sides=limit.sides,
+        view=settings.view,
+        seed=settings.seed,
+    )
+    shown = [rows for side in made.sides for rows in _shown_rows(side)]
+    shown += [made.n_rows - rows for rows in shown]
+    shown.append(made.n_rows - sum(side.n_rows for side in made.sides))
+    if any(0 < rows < MIN_ROWS for rows in shown):
+        return None
+    below = made.below and _at_threshold(made.below)
+    return replace(made, above=_at_threshold(made.above), below=below)
+
+
+def _shown_rows(side: CertifiedSide) -> list[int]:
+    """Numbers of rows whose errors are shown: the decided ones, or those of the first tests."""
+    if side.threshold is not None:
+        return [side.n_rows]
+    return [test.n_rows for test in side.first_tests]
+
+
+def _at_threshold(side: CertifiedSide) -> CertifiedSide:
+    """The same side with at most one point, because neighbouring points show single rows."""
+    at = side.curve_rows == side.n_rows
+    tests = side.first_tests if side.threshold is None else ()
+    curves: dict[str, Any] = {name: values[at] for name, values in arrays_of(side).items()}
+    # The lowest accepted score is that of a row.
+    curves["curve_threshold"] = np.full(at.sum(), side.threshold or np.nan)
+    return replace(side, first_rows=side.n_rows, first_tests=tests, **curves)
 
 
 def _is_few(flagged: FloatArray, rows: FloatArray) -> bool:

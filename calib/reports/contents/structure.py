@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from calib.analysis import Analysis, MethodResult
-from calib.analysis.decisions import CostCurves, DecisionTable, NetBenefit
+from calib.analysis.decisions import Certificate, CostCurves, DecisionTable, NetBenefit
 from calib.analysis.judge import JudgedRanges, JudgeNumbers
 from calib.analysis.periods import PeriodTable
 from calib.analysis.slices import SliceGaps, SliceTests
@@ -89,6 +89,8 @@ class Parts:
     notes : tuple of str
         Reasons why a requested part is missing.
     judge : JudgePart or None
+    certificate : Certificate or None
+        Its curves have only the certified thresholds.
     """
 
     slices: tuple[SlicePart, ...] = ()
@@ -99,6 +101,7 @@ class Parts:
     decisions: DecisionPart | None = None
     notes: tuple[str, ...] = ()
     judge: JudgePart | None = added(None)
+    certificate: Certificate | None = added(None)
 
     @property
     def slice_columns(self) -> Sequence[tuple[str, ...]]:

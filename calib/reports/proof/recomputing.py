@@ -18,7 +18,7 @@ from calib.numerics.cell_table import CellTable
 from calib.reports.contents.codec import encode
 from calib.reports.contents.disclosure import aggregated
 from calib.reports.contents.evidence import SLICE, TIME, Evidence
-from calib.reports.contents.slices_periods_decisions import decision_part
+from calib.reports.contents.slices_periods_decisions import certificate_part, decision_part
 from calib.reports.contents.structure import Contents, Parts, PeriodPart, SlicePart
 from calib.reports.proof.collecting import entry_table
 
@@ -66,6 +66,10 @@ def recomputed(report: Contents, evidence: Evidence, analysis: LiveAnalysis) -> 
     if parts is not None and parts.decisions is not None:
         costs = parts.decisions.table.costs
         parts = replace(parts, decisions=decision_part(analysis, costs))
+    if parts is not None and parts.certificate is not None:
+        limit, settings = parts.certificate.limit, report.analysis.settings
+        certificate = certificate_part(evidence.cells, settings, limit)
+        parts = replace(parts, certificate=certificate)
     return {"analysis": encode(aggregated(analysis)), "parts": encode(parts)}
 
 

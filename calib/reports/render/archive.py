@@ -67,6 +67,8 @@ def _parts(parts: Parts) -> dict[str, pd.DataFrame]:
         frames["decisions"] = parts.decisions.table.frame()
         frames["costs"] = parts.decisions.cost.frame()
         frames["net_benefit"] = parts.decisions.benefit.frame()
+    if parts.certificate is not None:
+        frames["certified"] = parts.certificate.frame()
     if parts.judge is not None:
         frames["judge"] = parts.judge.numbers.frame()
         frames["judge_ranges"] = parts.judge.ranges.frame()

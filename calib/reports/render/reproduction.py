@@ -24,7 +24,9 @@ def library_call(report: Contents) -> str:
         return _judge_call(report, report.parts.judge)
     parts, saved = report.parts, SavedSettings.of(report)
     settings = {name: getattr(saved.settings, name) for name in report.settings_changed}
-    costs, made = ["from calib.analysis.decisions import Costs"], []
+    made = []
+    imported = ["Costs"] if parts and parts.decisions else []
+    imported += ["ErrorLimit"] if parts and parts.certificate else []
     if parts:
         chosen = _part_arguments(saved.origin, parts)
         made = [_call("parts = parts_of", ("predictions", "analysis"), chosen)]
@@ -32,7 +34,7 @@ def library_call(report: Contents) -> str:
     return "\n".join(
         [
             "import calib",
-            *(costs if parts and parts.decisions else []),
+            *([f"from calib.analysis.decisions import {', '.join(imported)}"] if imported else []),
             "from calib.reports import Report, parts_of",
             "",
             *_reading(report, saved),
@@ -133,7 +135,11 @@ def _part_arguments(origin: Origin, parts: Parts) -> dict[str, Any]:
         arguments["time"] = parts.time
     if parts.unit:
         arguments["unit"] = parts.unit
-    return arguments | ({"costs": parts.decisions.table.costs} if parts.decisions else {})
+    if parts.decisions:
+        arguments["costs"] = parts.decisions.table.costs
+    if parts.certificate:
+        arguments["error_limit"] = parts.certificate.limit
+    return arguments
 
 
 def command_line(report: Contents) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from calib.analysis.decisions import Decision, DecisionTable
+from calib.analysis.decisions import Certificate, Decision, DecisionTable
 from calib.analysis.periods import PeriodTable
 from calib.analysis.slices import SliceGaps, SliceTests
 from calib.analysis.verdict import SIGNIFICANCE
+from calib.figures.certified_error import NAMES, table_head, table_row
 from calib.figures.decisions import cost_chart, net_benefit_chart
 from calib.figures.periods import period_chart
 from calib.figures.slice_words import miscalibrated, strongest, with_gaps
@@ -177,8 +178,31 @@ def _period(first: PeriodTable, tables: Mapping[str, PeriodTable], i: int) -> tu
 
 def decisions(report: Contents) -> Section | None:
     part = report.parts.decisions if report.parts else None
-    if part is None:
-        return None
+    certificate = report.parts.certificate if report.parts else None
+    blocks = [*(_costs(report, part) if part else ()), *(_certified(certificate))]
+    return Section("Decisions", tuple(blocks)) if blocks else None
+
+
+def _certified(certificate: Certificate | None) -> tuple[Block, ...]:
+    """Which rows nobody needs to look at."""
+    if certificate is None:
+        return ()
+    rows = tuple(row(*table_row(certificate, side)) for side in certificate.sides)
+    caption = (
+        f"{certificate.tested_on} At most {significant(100.0 * certificate.max_error)}% errors "
+        f"are certified with {level(certificate.confidence)} confidence."
+    )
+    table = Table(caption, tuple(table_head(certificate)), rows)
+    # If no side is certified, the sentence has these reasons.
+    reasons = (
+        Paragraph(f"{NAMES[side.side]}: none, because {side.why_not}.")
+        for side in certificate.sides
+        if certificate.share and side.why_not
+    )
+    return Paragraph(certificate.sentence, lead=True), table, *reasons
+
+
+def _costs(report: Contents, part: DecisionPart) -> list[Block]:
     table = part.table
     shown = [key for key in part.cost.cost if key in table.methods]
     at = None if table.costs.capacity else table.costs.threshold
@@ -191,7 +215,7 @@ def decisions(report: Contents) -> Section | None:
     if table.methods:
         blocks.append(_decision_table(report, table))
     blocks += [Paragraph(text) for text in _left_out(report, part)]
-    return Section("Decisions", tuple(blocks))
+    return blocks
 
 
 def _rule(table: DecisionTable) -> str:

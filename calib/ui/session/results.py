@@ -8,7 +8,15 @@ from dataclasses import replace
 import numpy as np
 
 from calib.analysis import Analysis, LiveAnalysis
-from calib.analysis.decisions import Costs, DecisionTable, decide
+from calib.analysis.decisions import (
+    Certificate,
+    Costs,
+    DecisionTable,
+    ErrorLimit,
+    certify,
+    decide,
+)
+from calib.analysis.decisions.certificate import Sides
 from calib.analysis.judge import gold_analysis, judge_rows
 from calib.analysis.periods import (
     PeriodChange,
@@ -50,12 +58,22 @@ from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.curves.sensitivity import Sensitivity, ece_sensitivity
 from calib.data.judged import JudgedRows
 from calib.data.progress import Progress
-from calib.data.views import BinaryView
+from calib.data.views import BinaryView, parse_view
 from calib.metrics import VariationalEstimate, variational_estimate
 from calib.metrics.by_class import Classwise
 from calib.numerics.arrays import IntArray
 from calib.reports import Report
-from calib.ui.session.choices import CAPACITY, COST_FN, COST_FP, N_RANGES, UNIT, Chosen
+from calib.ui.session.choices import (
+    CAPACITY,
+    CERTAINTY,
+    COST_FN,
+    COST_FP,
+    MAX_ERROR,
+    N_RANGES,
+    SIDES,
+    UNIT,
+    Chosen,
+)
 from calib.ui.session.memo import Keyed, Unkeyed
 from calib.ui.session.session import Session
 from calib.ui.session.state import Model
@@ -220,6 +238,27 @@ def costs(chosen: Chosen) -> Costs:
 def decisions(session: Session, analysis: LiveAnalysis) -> DecisionTable:
     chosen, at = costs(session.chosen), session.settings.confidence_level
     return session.memo.heavy(decide, analysis.held_out, chosen, confidence_level=at)
+
+
+def error_limit(session: Session, model: Model) -> ErrorLimit:
+    """What is certified. Without a choice the data decide which sides."""
+    # A confidence says that an answer is right; a low one does not say that it is wrong.
+    answers = parse_view(session.settings.view)[0] != "class" or model.analysis.data.has_answers
+    sides: Sides = session[SIDES] or ("above" if answers else "both")
+    return ErrorLimit(session[MAX_ERROR], session[CERTAINTY], sides)
+
+
+def certificate(session: Session, model: Model) -> Certificate:
+    limit, settings = error_limit(session, model), session.settings
+    return session.memo(
+        certify,
+        model.rows,
+        limit.max_error,
+        limit.confidence,
+        sides=limit.sides,
+        view=settings.view,
+        seed=settings.seed,
+    )
 
 
 def range_curve(

@@ -19,7 +19,17 @@ from calib.ui.controls.widgets import ask, field
 from calib.ui.layout import frame
 from calib.ui.pages.reports import sharing
 from calib.ui.session import identity, results, state
-from calib.ui.session.choices import CROSS, N_RANGES, SLICE_BY, TIME, UNIT, Chosen
+from calib.ui.session.choices import (
+    CERTAINTY,
+    CROSS,
+    MAX_ERROR,
+    N_RANGES,
+    SIDES,
+    SLICE_BY,
+    TIME,
+    UNIT,
+    Chosen,
+)
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session
 from calib.ui.session.source_links import Query
@@ -117,6 +127,7 @@ def report_of(session: Session, model: state.Model) -> Report:
     # The scores of the examples are out of fold.
     declared = session.unseen if session.upload else "yes"
     costs = results.costs(session.chosen)
+    asked = any(session[one] != one.default for one in (MAX_ERROR, CERTAINTY, SIDES))
     made = session.memo.heavy(
         _report,
         rows,
@@ -131,6 +142,7 @@ def report_of(session: Session, model: state.Model) -> Report:
         time=time,
         unit=unit or None,
         costs=None if costs == results.costs(Chosen()) else costs,
+        error_limit=results.error_limit(session, model) if asked else None,
     )
     browser = session.team_reports
     return made.edited(
