@@ -6,7 +6,7 @@ const LEFT = 56, RIGHT = 14, TOP = 10, BOTTOM = 44, HISTOGRAM = 72;
 const HEADING_LINE = 18, LETTER = 6.3, LABEL_HEIGHT = 15, SYMBOL_WIDTH = 14;
 const WIDE = 820, LEAST_SIDE = 380, WIDEST_SHARE = 0.58, HISTOGRAM_BINS = 50;
 // The height of everything of the left column besides the plot, and that of the panel on the right.
-const BELOW_DIAGRAM = HISTOGRAM + TOP + BOTTOM - LEFT - RIGHT + TOP + 6, READOUTS = 240, READOUT_OF_METHOD = 45, LEAST_DIFFERENCE = 200;
+const BELOW_DIAGRAM = HISTOGRAM + TOP + BOTTOM - LEFT - RIGHT + TOP + 6, READOUTS = 244, READOUT_OF_METHOD = 63, LEAST_DIFFERENCE = 200;
 const BINS = { least: 2, most: 100 };
 const LOGIT_TICKS = [
     ...Array.from({ length: 9 }, (_, i) => 10 ** (i - 9)), 0.5,
@@ -26,7 +26,8 @@ const points = x => minus(`${x > 0 ? "+" : ""}${(100 * x).toFixed(1)}`);
 const tail = distance => (distance > 0 ? Math.min(Math.max(3, 1 - Math.floor(Math.log10(distance))), 12) : 3);
 // With all its decimals, so that numbers below each other line up.
 const aligned = p => `${(100 * p).toFixed(Math.max(1, tail(Math.min(p, 1 - p)) - 2))}%`;
-const whole = n => Math.round(n).toLocaleString("en-US");
+const thousands = new Intl.NumberFormat("en-US");
+const whole = n => thousands.format(Math.round(n));
 
 function element(name, attributes = {}, parent = null, text = "") {
     const made = document.createElement(name);
@@ -427,6 +428,7 @@ class Explorer {
         this.cells = new Map();
         this.edit = 0;
         this.score = null;
+        this.fit();
         this.update(data);
         new ResizeObserver(() => this.resize()).observe(this.root);
         window.addEventListener("resize", () => this.resize());
@@ -458,6 +460,9 @@ class Explorer {
         this.from = this.numberInput(ends, "Scores from", () => this.typed(), 0);
         this.to = this.numberInput(ends, "to", () => this.typed(), 100);
         this.said = element("div", { class: "said" }, box);
+        // From step to step the sentences have more or fewer lines. Their place only grows, because
+        // otherwise the whole page below would move, and be painted again, with every step.
+        new ResizeObserver(() => { this.said.style.minHeight = `${this.said.offsetHeight}px`; }).observe(this.said);
         this.probeRow = element("div", { class: "row" }, box);
         this.probeAt = this.numberInput(this.probeRow, "Calibrated values at score", () => {
             this.probe(this.probeAt.value === "" ? null : typedScore(this.probeAt));
@@ -482,7 +487,7 @@ class Explorer {
         const full = toolButton(bar, "Full screen", "", () => (this.isFull ? document.exitFullscreen() : this.root.requestFullscreen()));
         this.root.addEventListener("fullscreenchange", () => {
             full.textContent = this.isFull ? "Exit full screen" : "Full screen";
-            this.paint();
+            this.fit();
         });
     }
 
@@ -559,9 +564,12 @@ class Explorer {
     }
 
     choose(changed, released) {
+        const before = JSON.stringify(this.chosen);
         this.chosen = { ...this.chosen, ...changed };
         this.edit += 1;
         if ("range" in changed && Object.keys(changed).length === 1) this.paintRange();
+        // Letting go of a control repeats its last value, which is painted already.
+        else if (JSON.stringify(this.chosen) === before) this.controls.show(this.chosen);
         else this.paint();
         clearTimeout(this.telling);
         if (released) this.telling = setTimeout(() => this.tell({ edit: this.edit, ...this.chosen }), TELL_AFTER);
@@ -575,13 +583,18 @@ class Explorer {
         if (!this.root.clientWidth) return;
         // The address bar of a phone changes the height while a page is scrolled.
         const taller = this.width >= WIDE && window.innerHeight !== this.height;
-        if (taller || this.root.clientWidth !== this.width) this.paint();
+        if (taller || this.root.clientWidth !== this.width) this.fit();
+    }
+
+    // Only here are sizes read: the browser would have to lay out the page for it in every step.
+    fit() {
+        this.width = this.root.clientWidth || 700;
+        this.height = window.innerHeight;
+        if (this.data) this.paint();
     }
 
     // Axes are drawn again only if their sizes or kinds have changed.
     paint() {
-        this.width = this.root.clientWidth || 700;
-        this.height = window.innerHeight;
         this.controls.show(this.chosen);
         for (const [key, drawn] of this.drawn) {
             if (!this.shown.includes(key)) {
@@ -593,6 +606,9 @@ class Explorer {
         this.binned = binned;
         this.worsts = new Map([...binned].map(([key, bins]) => [key, worstBin(bins)]));
         this.paintFrames(binned);
+        const place = [this.width, ...this.shown].join();
+        if (place !== this.saidAt) this.said.style.minHeight = "";
+        this.saidAt = place;
         binned.forEach((bins, key) => this.drawn.get(key).drawBins(this.panels.diagram, bins, this.intervalsOf(key, bins), this.data));
         this.paintBand(binned);
         this.paintLines();

@@ -427,6 +427,22 @@ def test_the_last_of_200_fast_clicks_wins_and_nothing_scrolls(
     assert main.evaluate("main => main.scrollTop") == 40
 
 
+def test_the_page_below_stays_where_it_is_while_the_bins_change(page: Page):
+    visit(page, "/reliability")
+    slider, section = explorer(page).get_by_role("slider"), explorer(page)
+    lines = explorer(page).locator(".said p")
+    slider.focus()
+    heights, texts = [], []
+    for _ in range(30):
+        page.keyboard.press("ArrowRight")
+        page.evaluate(TWO_FRAMES)
+        heights.append(size_of(section)["height"])
+        texts.append(sum(size_of(lines.nth(i))["height"] for i in range(2)))
+    # The sentences have more lines in some steps than in others; their place only grows.
+    assert len(set(texts)) > 1
+    assert heights == sorted(heights)
+
+
 def test_the_panel_beside_the_diagram_is_never_empty(page: Page):
     visit(page, "/reliability")
     curve = calib.analyze(EXAMPLE).uncalibrated.reliability
