@@ -128,7 +128,7 @@ class DayCounts(Locked):
         """Rows of each day, with any outcome or none."""
         days, at = np.unique(self.day, return_inverse=True)
         whole = self.slice == self.names.index(ALL_ROWS)
-        rows = sum((getattr(self, kind) for kind in KINDS), np.zeros_like(self.missing))
+        rows = sum((getattr(self, kind) for kind in KINDS), np.zeros(len(at), dtype=np.int64))
         sums = np.bincount(at, rows * whole).astype(np.int64)
         return dict(zip(days.astype(object).tolist(), sums.tolist(), strict=True))
 
@@ -141,8 +141,8 @@ class DayCounts(Locked):
 
     def without_outcomes(self) -> DayCounts:
         """The same rows, all without an outcome."""
-        none = np.zeros_like(self.missing)
-        missing = self.missing + self.positive + self.negative
+        none = np.zeros(len(self.missing), dtype=np.int64)
+        missing = none + self.missing + self.positive + self.negative
         return replace(self, missing=missing, positive=none, negative=none)
 
     def frame(self) -> pd.DataFrame:
@@ -174,7 +174,11 @@ class DayCounts(Locked):
 
     @classmethod
     def of_bytes(cls, day: str, content: bytes) -> DayCounts:
-        """The counts of a day, from `by_day`. ValueError if they are damaged."""
+        """The counts of a day, from `by_day`. ValueError if they are damaged.
+
+        The arrays are the bytes themselves, in narrow types: years of them are opened in half the
+        time, and `sum` widens them all at once.
+        """
         opened = zlib.decompressobj()
         try:
             text = opened.decompress(content, MAX_BYTES)
@@ -183,7 +187,7 @@ class DayCounts(Locked):
             n = len(body) // sum(np.dtype(kind).itemsize for kind in KEPT.values())
             columns, start = {}, 0
             for name, kind in KEPT.items():
-                columns[name] = np.frombuffer(body, kind, n, start).astype(np.int64)
+                columns[name] = np.frombuffer(body, kind, n, start)
                 start += n * np.dtype(kind).itemsize
             days = np.full(n, np.datetime64(day, "D"))
         except (zlib.error, ValueError) as error:
@@ -203,7 +207,10 @@ def _joined(parts: Sequence[DayCounts]) -> tuple[tuple[str, ...], dict[str, Any]
         new = np.array([code[name] for name in part.names], dtype=np.int64)
         for name, values in columns.items():
             values.append(new[part.slice] if name == "slice" else getattr(part, name))
-    return names, {name: np.concatenate(values) for name, values in columns.items()}
+    return names, {
+        name: np.concatenate(values, dtype=None if name == "day" else np.int64)
+        for name, values in columns.items()
+    }
 
 
 def _with_column_names(
