@@ -225,6 +225,16 @@ class Monitors:
         with self._reading() as connection:
             return tuple(sorted(connection.scalars(sa.select(monitors.c.name))))
 
+    def problems(self) -> tuple[str, ...]:
+        """A sentence for each monitor that cannot be opened."""
+        sentences = []
+        for name in self.names():
+            try:
+                self.open(name)
+            except StoreError as error:
+                sentences.append(str(error))
+        return tuple(sentences)
+
     def remove(self, name: str, *, by: str) -> None:
         """Remove a monitor and all its counts; only the log of the reports keeps its name."""
         key = _checked_name(name)

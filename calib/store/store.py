@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -338,9 +339,10 @@ class Store:
         return self._deletions(select(deletions))
 
     def verify(self) -> Verification:
-        """Check the whole database, and open every report."""
+        """Check the whole database, and open every report and every monitor."""
         with self._reading() as connection:
-            return check_database(connection)
+            made = check_database(connection)
+        return replace(made, problems=(*made.problems, *self.monitors.problems()))
 
     def export(self, folder: str | Path) -> Verification:
         """Write all reports to a folder as ID.json. Reports that cannot be opened are listed."""

@@ -83,10 +83,10 @@ def killed(url: str, path: str, rounds: int, longest: float) -> int:
     return survivors
 
 
-def add_days(url: str, out: int) -> None:
+def add_days(url: str, first: int, out: int) -> None:
     """Add one day after the other, and name each that was new, as long as the process lives."""
     with Store(url) as store:
-        for number in range(sys.maxsize):
+        for number in range(first, sys.maxsize):
             counts = counts_of_day(number)
             earlier = store.monitors.add("m", counts, fingerprint=str(number), horizon=30, by="x")
             if earlier is None:
@@ -103,13 +103,25 @@ def counts_of_day(number: int) -> DayCounts:
 def added(url: str, rounds: int, longest: float) -> int:
     """Processes that add the same days, two at once, each killed after some time."""
     make_engine(checked_url(url), 1.0)
-    chance, survivors = random.Random(0), 0
-    for _ in range(rounds):
-        children = [fork(lambda: add_days(url, 1)) for _ in range(2)]
+    chance, survivors, n_added = random.Random(0), 0, 0
+    for number in range(rounds):
+        read_end, write_end = os.pipe()
+        # The last days are there already, so that they are added again.
+        start = max(n_added - 3, 0)
+        children = [
+            fork(lambda start=start, end=write_end: add_days(url, start, end)) for _ in range(2)
+        ]
+        os.close(write_end)
+        # Every other pair is killed while it starts, and the others after they added a day.
+        first = os.read(read_end, 1) if number % 2 else b""
         time.sleep(chance.uniform(0.0, longest))
         for child in children:
             os.kill(child, signal.SIGKILL)
             survivors += os.WTERMSIG(os.waitpid(child, 0)[1]) != signal.SIGKILL
+        with open(read_end, "rb") as rest:
+            lines = first + rest.read()
+        n_added += lines.count(b"\n")
+        sys.stdout.buffer.write(lines)
     return survivors
 
 

@@ -178,6 +178,8 @@ def test_damaged_counts_are_a_sentence(store):
         connection.execute(text("UPDATE calib_monitor_days SET content = :x"), {"x": b"\x00"})
     with pytest.raises(StoreError, match=r"'churn' cannot be read: The counts of 2026-03-01 are"):
         store.monitors.open("churn")
+    (problem,) = store.verify().problems
+    assert "'churn' cannot be read" in problem
 
 
 def test_writers_at_once_add_each_day_once(url):
@@ -199,7 +201,7 @@ def test_killed_writers_lose_and_double_nothing(
     times: int, url: str, other_processes: Callable[..., str]
 ):
     confirmed = [int(line) for line in other_processes("added", url, times, 0.2).split()]
-    assert confirmed
+    assert len(confirmed) >= times // 2
     assert len(set(confirmed)) == len(confirmed)
     with Store(url) as store:
         monitor = store.monitors.open("m")
