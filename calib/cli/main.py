@@ -109,5 +109,6 @@ def _refused(given: argparse.Namespace, sentence: str) -> int:
         # The result of an earlier run must not stay. If this file cannot be written, the sentence
         # may already say so.
         with suppress(OSError):
-            check.write_junit(given.junit, [("input", "error", sentence)])
+            suite = getattr(given, "suite", check.SUITE)
+            check.write_junit(given.junit, [("input", "error", sentence)], suite=suite)
     return BAD_INPUT

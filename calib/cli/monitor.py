@@ -70,6 +70,7 @@ def add(commands: Commands) -> None:
         "check", help="exit with status 1 if an alarm is open", allow_abbrev=False
     )
     _add_outputs(checking)
+    checking.set_defaults(suite=SUITE)
     resetting = acts.add_parser(
         "reset", help="start the evidence anew for a new calibrator", allow_abbrev=False
     )
@@ -292,7 +293,7 @@ def _check(monitors: Monitors, given: argparse.Namespace) -> int:
             case = (f"{monitor.name} is calibrated", kind, result.sentence)
             write_junit(given.junit, [case], facts, suite=SUITE)
     if given.json:
-        print(json.dumps(contents, ensure_ascii=False, indent=2))
+        print(json.dumps(contents, indent=2))
     else:
         print(f"{'fail' if failed else 'pass'}: {result.sentence} ({_printable(monitor.name)})")
     if given.webhook is not None:

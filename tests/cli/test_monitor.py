@@ -216,7 +216,9 @@ def test_a_check_writes_json_and_junit(run, churn):
     assert failure.text == made["sentence"]
     # The result of an earlier run must not stay.
     assert run("monitor", "check", "--name", "other", "--junit", place).status == 2
-    (problem,) = ElementTree.parse(place).getroot().iter("error")
+    suite = ElementTree.parse(place).getroot()
+    (problem,) = suite.iter("error")
+    assert suite.get("name") == "calib monitor check"
     assert problem.text.startswith("There is no monitor 'other'.")
 
 
@@ -260,6 +262,44 @@ def test_list_and_show_and_remove(run, churn):
     empty = run("monitor", "list")
     assert (empty.status, empty.out) == (0, "")
     assert empty.err == "There are no monitors. `calib monitor add` makes one.\n"
+
+
+@pytest.mark.parametrize("end", ["cut", "swapped", "text", "empty"])
+def test_a_damaged_file_adds_nothing(run, churn, end):
+    place = churn / "damaged.parquet"
+    frame("2026-04-01", 5).to_parquet(place)
+    content = place.read_bytes()
+    damaged = {
+        "cut": content[: len(content) // 2],
+        "swapped": content[: len(content) // 3] + bytes(99) + content[len(content) // 3 + 99 :],
+        "text": b"\x00\xff\x1b[31m" * 99,
+        "empty": b"",
+    }
+    place.write_bytes(damaged[end])
+    done = run("monitor", "add", "--name", "churn", place)
+    assert (done.status, done.out, len(opened().entries)) == (2, "", 1)
+    assert done.err.startswith("calib: ")
+
+
+def test_hostile_names_do_not_steer_the_terminal(run, home):
+    rows = frame("2026-01-01", 40, 0.8)
+    hostile = "<b>\x1b[31m\u202e`|\n"
+    rows = rows.rename(columns={"p": "p\x1b[2J", "region": "=cmd()\x07"})
+    rows["=cmd()\x07"] = hostile
+    place = home / "a\x1b[31m.parquet"
+    rows.to_parquet(place)
+    columns = ("--outcome", "y", "--score", "p\x1b[2J", "--time", "predicted_at")
+    more = ("--horizon", "30", "--slice", "=cmd()\x07", "--by", hostile)
+    outputs = [run("monitor", "add", "--name", hostile, place, *columns, *more)]
+    assert outputs[0].status == 0
+    for act in (("show",), ("check", *TODAY), ("check", *TODAY, "--json"), ("remove",)):
+        outputs.append(run("monitor", act[0], "--name", hostile, *act[1:]))
+        assert outputs[-1].status in (0, 1)
+    outputs.append(run("monitor", "check", "--name", hostile))
+    assert outputs[-1].status == 2
+    for done in outputs:
+        plain = done.out + done.err
+        assert all(letter.isprintable() or letter in "\n\t" for letter in plain), plain
 
 
 def test_a_damaged_monitor_does_not_hide_the_others(run, churn):
