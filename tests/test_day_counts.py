@@ -5,7 +5,7 @@ import zlib
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import logit
+from scipy.special import expit, logit
 
 from calib.data.day_counts import EDGES, KINDS, N_CELLS, DayCounts
 
@@ -116,6 +116,20 @@ def test_too_many_rows_for_a_cell_are_refused():
     assert DayCounts.of_bytes(*next(iter(most.by_day().items()))).n_rows == 2**32 - 1
     with pytest.raises(ValueError, match="A day can have 4,294,967,295 rows"):
         DayCounts.sum([most, DayCounts.of_rows(day, np.full(1, 0.5), one, {})]).by_day()
+
+
+def test_three_years_of_twenty_slices_fit_into_50_megabytes():
+    """Scores in all cells: log-odds spread evenly, with as many rows in every slice."""
+    rng = np.random.default_rng(0)
+    n = 400_000
+    score = expit(rng.uniform(-10.0, 10.0, n))
+    slices = {"region": (rng.integers(0, 20, n), [f"region {i}" for i in range(20)])}
+    kind = np.where(rng.random(n) < 0.1, rng.integers(2, 4, n), rng.random(n) < score)
+    day = np.full(n, np.datetime64("2026-03-01"))
+    made = DayCounts.of_rows(day, score, kind.astype(np.int64), slices)
+    assert len(made.day) == 200 * 21
+    (content,) = made.by_day().values()
+    assert 3 * 366 * len(content) < 50e6
 
 
 CONTENT = counted(rows(50)).by_day()["2026-03-01"]

@@ -1,10 +1,15 @@
 """Rows of days: what counts as missing or late, and what is refused in which words."""
 
+import contextlib
+
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import calib
+from calib.data.day_counts import DayCounts
 from calib.loading import InputError
 from calib.loading.monitored_rows import DayColumns, read_days
 
@@ -115,6 +120,38 @@ def test_what_cannot_be_counted_is_refused_in_words(case, texts):
     with pytest.raises(InputError) as refused:
         days(frame, **more)
     texts(str(refused.value))
+
+
+SCORES = st.one_of(st.floats(0.0, 1.0), st.sampled_from([0, 1, "0.5", "50%", None, "x", 1.5]))
+CELLS = st.one_of(
+    st.none(), st.booleans(), st.integers(-2, 2), st.floats(), st.text(max_size=3), st.just("50%")
+)
+TIMES = st.one_of(
+    st.dates().map(str), st.datetimes(), st.sampled_from(["2026-03-01", "2026-03-01T09:00Z", 0, ""])
+)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([0, 1, 1.0, "", None]), SCORES, TIMES, CELLS), min_size=1),
+    st.booleans(),
+)
+def test_any_rows_are_counted_or_refused(cells, arrived):
+    table = pd.DataFrame(cells, columns=["y", "p", "at", "region"], dtype=object)
+    more = {"slices": ("region",)} | ({"arrived": "at"} if arrived else {})
+    with contextlib.suppress(InputError):
+        made = days(table, positive="1", negative="0", **more).counts
+        assert made.n_rows == len(cells)
+        assert made.frame()["score"].between(0.0, 1.0).all()
+        kept = [DayCounts.of_bytes(*day) for day in made.by_day().items()]
+        pd.testing.assert_frame_equal(DayCounts.sum(kept).frame(), made.frame())
+    for columns in (
+        {},
+        {"outcome": "region", "positive": "1"},
+        {"score": "region"},
+        {"time": "region"},
+    ):
+        with contextlib.suppress(InputError):
+            days(table, **columns)
 
 
 def data(n: int = 400) -> pd.DataFrame:
