@@ -26,6 +26,7 @@ from calib.figures.decisions import cost_chart, net_benefit_chart
 from calib.figures.difference import difference_chart, matrix_difference_chart
 from calib.figures.functions import compact_logit_chart, functions_chart
 from calib.figures.losses import clipping_chart, epsilon_chart, lambda_path_chart
+from calib.figures.monitoring import monitor_chart
 from calib.figures.periods import period_chart
 from calib.figures.reliability import overlay_chart, reliability_chart
 from calib.figures.sensitivity import sensitivity_chart
@@ -46,6 +47,7 @@ __all__ = [
     "functions",
     "lambda_path",
     "matrix_differences",
+    "monitor",
     "net_benefit",
     "overlay",
     "periods",
@@ -86,6 +88,7 @@ epsilon = _figure(epsilon_chart)
 functions = _figure(functions_chart)
 lambda_path = _figure(lambda_path_chart)
 matrix_differences = _figure(matrix_difference_chart)
+monitor = _figure(monitor_chart)
 net_benefit = _figure(net_benefit_chart)
 overlay = _figure(overlay_chart)
 periods = _figure(period_chart)

@@ -10,7 +10,7 @@ import html
 import math
 import re
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime
 
 from calib.numerics.estimate import Estimate
 
@@ -34,6 +34,7 @@ ACTIVE = re.compile(
     r"(?<=:)(?=//)|(?<=:)(?=[\w+/-]+:)|(?<=www)(?=\.)|(?<=[\w.+-])(?=@)|(?<=[<~>-])(?=[->=]+(\s|$))",
     re.IGNORECASE,
 )
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 CODE = re.compile(r"(`[^`]+`)")
 # If a number is not zero, its text has a digit other than 0 before the power of ten.
 SIZE = re.compile(r"[^e]*[1-9∞]")
@@ -246,8 +247,32 @@ def span(low: float, high: float) -> str:
     return between(low, high, min(more, MAX_DECIMALS))
 
 
-def moment(date: datetime) -> str:
-    return f"{date.day} {MONTHS[date.month - 1]} {date.year}, {date:%H:%M} UTC"
+def moment(time: datetime) -> str:
+    return f"{day_words(time)}, {time:%H:%M} UTC"
+
+
+def day_words(day: date) -> str:
+    """A day in words.
+
+    >>> day_words(date(2026, 5, 1))
+    '1 May 2026'
+    """
+    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
+
+
+def factor(exponent: float) -> str:
+    """A power of ten that is given by its exponent, such as evidence.
+
+    >>> factor(-0.301), factor(2.0), factor(12.4), factor(float("nan"))
+    ('0.50', '100', '10¹²', '–')
+    """
+    if math.isnan(exponent):
+        return UNKNOWN
+    if exponent >= 6.0:
+        return f"10{str(math.floor(exponent)).translate(SUPERSCRIPT)}"
+    if exponent >= 1.0:
+        return count(10.0**exponent)
+    return number(10.0**exponent, 2) if exponent >= -2.0 else "< 0.01"
 
 
 def quoted(value: object, longest: int = MAX_QUOTE_LENGTH) -> str:

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 from calib.curves.reliability import ReliabilityCurve
 from calib.figures.theme import TICK_SIZE
 from calib.numerics.arrays import FloatArray
+from calib.text import SUPERSCRIPT
 
 AxisKind = Literal["linear", "logit"]
 TAIL_TICKS = tuple(10.0**-k for k in range(1, 10))
-SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # Plotly's format of ticks that are percentages.
 PERCENT_TICKS = "~%"
 # More labels would overlap on a phone.

@@ -38,6 +38,9 @@ __all__ = ["EXAMPLES", "Example"]
 N_FOLDS = 5
 EVENT_WEIGHT = 40.0
 BOOSTING_ROUNDS = (1, 3, 10, 30, 100)
+CHURN_FIRST_DAY, CHURN_CHANGE = np.datetime64("2025-09-01"), np.datetime64("2026-05-01")
+CHURN_DAYS, CHURN_ROWS_PER_DAY = 365, 100
+CHURN_SHIFT = 0.7  # Log-odds: about 14 percentage points of prepaid customers.
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +233,26 @@ def _rounds() -> dict[str, Predictions]:
         )
         for number, score in scores.items()
     }
+
+
+@_example(
+    "churn",
+    "Churn by day (changes in May)",
+    "A model predicts every day which customers leave within 30 days. The rows are simulated. From "
+    "1 May on, prepaid customers leave more often than predicted, after a competitor's offer. Open "
+    "Monitor to see when this could be known, and Slices for each plan.",
+)
+def _churn() -> Predictions:
+    rng = np.random.default_rng(5)
+    day = CHURN_FIRST_DAY + np.repeat(np.arange(CHURN_DAYS), CHURN_ROWS_PER_DAY)
+    plan = rng.choice(["yearly", "monthly", "prepaid"], len(day), p=[0.2, 0.4, 0.4])
+    usual = np.select([plan == "yearly", plan == "monthly"], [-2.6, -1.7], -1.2)
+    log_odds = usual + rng.normal(0.0, 0.8, len(day))
+    after = (plan == "prepaid") & (day >= CHURN_CHANGE)
+    left = rng.random(len(day)) < sigmoid(log_odds + np.where(after, CHURN_SHIFT, 0.0))
+    device = rng.choice(["android", "ios", "web"], len(day), p=[0.5, 0.3, 0.2])
+    columns = {"plan": plan, "device": device, "predicted_at": day}
+    return Predictions.from_arrays(left, sigmoid(log_odds).round(4), columns=columns)
 
 
 @_example(

@@ -40,7 +40,7 @@ SPLIT_NAMES = (r"splits?|subset|partition|sets?|data_?set|part|sample_type", "fo
 FOLD_NAMES = (r"((cv|k)_?)?folds?(_?(id|no|nr|number|index))?",)
 TIME_NAMES = (
     r"(valid_?)?(date|time|datetime)|timestamp|ts|.*_(date|time|at)",
-    r"year|month|season|period",
+    r"day|week|year|month|season|period",
 )
 # These ids are of single rows. Any other name that ends in "_id" may be shared by many rows.
 OWN_IDS = r"(row|case|sample|record|obs|observation|example|instance|prediction)?_?id|uuid|guid"

@@ -11,6 +11,7 @@ from calib.analysis import Analysis, analyze
 from calib.analysis.decisions import Costs, cost_curves, decide, net_benefit
 from calib.analysis.decisions.certificate import certify_rows
 from calib.analysis.model_comparison import ModelComparison, ModelScores
+from calib.analysis.monitor import Monitored, monitor
 from calib.analysis.periods import PeriodTable, cut_periods, period_table
 from calib.analysis.slices import SliceGaps, Slicing, slice_gaps
 from calib.crossfit.clipping import compare_clipping
@@ -31,6 +32,7 @@ from calib.figures.decisions import cost_chart, net_benefit_chart
 from calib.figures.difference import matrix_difference_chart
 from calib.figures.functions import functions_chart
 from calib.figures.losses import clipping_chart, epsilon_chart, lambda_path_chart
+from calib.figures.monitoring import monitor_chart
 from calib.figures.periods import period_chart
 from calib.figures.reliability import overlay_chart, reliability_chart
 from calib.figures.sensitivity import sensitivity_chart
@@ -74,6 +76,19 @@ def periods(analysis: Analysis, first: str = "2019") -> dict[str, PeriodTable]:
     year[(year == "2023") & (np.arange(n) < n - 20)] = "2022"
     cut = cut_periods(year)
     return {key: period_table(held_out.rows, held_out.scores[key], cut) for key in METHODS}
+
+
+@cache
+def watched(horizon: int = 20, n_days: int = 200, shift: float = 0.3) -> Monitored:
+    """40 rows per day, in two slices; from day 100 on more rows of the second are positive."""
+    rng = np.random.default_rng(3)
+    day = np.datetime64("2026-01-01") + np.repeat(np.arange(n_days), 40)
+    part = np.array(["a", "b"])[np.arange(len(day)) % 2]
+    score = rng.uniform(0.1, 0.6, len(day))
+    late = (day >= np.datetime64("2026-04-11")) & (part == "b")
+    positive = rng.random(len(day)) < score + np.where(late, shift, 0.0)
+    rows = Predictions.from_arrays(positive, score, columns={"day": day, "part": part})
+    return monitor(rows, time="day", horizon=horizon, slices="part", today=day[-1])
 
 
 def cost(analysis: Analysis, costs: Costs = COSTS) -> Chart:
@@ -193,6 +208,11 @@ SAMPLES: dict[str, tuple[Callable[[Analysis], Chart], ...]] = {
     "slice_chart": (lambda a: slice_chart(gaps(a)),),
     "overlay_chart": (lambda a: overlay_chart(curves(a)),),
     "period_chart": (lambda a: period_chart(periods(a)),),
+    "monitor_chart": (
+        lambda _: monitor_chart(watched()),
+        lambda _: monitor_chart(watched(), "b"),
+        lambda _: monitor_chart(watched(horizon=200, n_days=100)),
+    ),
     "cost_chart": (cost,),
     "certified_error_chart": (certified, lambda a: certified(a, "both", 0.1)),
     "net_benefit_chart": (benefit,),

@@ -60,13 +60,16 @@ BEFORE: dict[str, Any] = {
     "time": "date",
     "n_bins": 2,
 }
-# Other data show these: a matrix, several models, an inspected bin.
-OTHERWISE = {"view", "models", "classes", "bin_of"}
+# Other data show these: a matrix, several models, an inspected bin. The last two change only
+# Monitor, which has no chips.
+OTHERWISE = {"view", "models", "classes", "bin_of", "horizon", "watched"}
 CHANGED = {
     key: value for key, value in ANY_CHANGE.items() if key not in OTHERWISE
 } | SHOWN_BY_THESE_ROWS
 SHOWING = [
-    title for title in PAGES if title not in ("Data", "Classes", "Judge", "Gallery", "Methods")
+    title
+    for title in PAGES
+    if title not in ("Data", "Classes", "Judge", "Monitor", "Gallery", "Methods")
 ]
 
 

@@ -16,7 +16,10 @@ from calib.data.predictions import Predictions
 from calib.data.slicing import slice_by
 from calib.data.views import BinaryView
 from calib.numerics.binning import equal_weights
-from calib.text import listed
+from calib.text import count, listed, quoted
+
+# Evidence of every slice on every day is kept, which takes memory in proportion to their number.
+MAX_SLICES = 500
 
 
 def monitor(
@@ -57,7 +60,8 @@ def monitor(
     Raises
     ------
     ValueError
-        If the column is unknown or has no dates, or the rows have clusters or unequal weights.
+        If the column is unknown or has no dates, the rows have clusters or unequal weights, or
+        there are more than 500 slices.
 
     Examples
     --------
@@ -102,6 +106,11 @@ def monitor(
         if not isinstance(predictions, Predictions):
             raise ValueError("slices need rows, got counts. Leave the slices out.")
         cut = slice_by(predictions.columns, [slices])
+        if len(cut) > MAX_SLICES:
+            raise ValueError(
+                f"At most {MAX_SLICES} slices can be tested, got {count(len(cut))} of "
+                f"{quoted(slices)}. Choose a column with fewer values."
+            )
         parts.append(every.assign(slice=np.array(cut.names, dtype=object)[cut.codes]))
     frame = pd.concat([part[dated] for part in parts], ignore_index=True)
     if today is None:

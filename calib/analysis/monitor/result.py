@@ -12,8 +12,8 @@ import pandas as pd
 from calib.analysis.monitor.episodes import Episode
 from calib.numerics.estimate import Estimate
 from calib.text import (
-    MONTHS,
     count,
+    day_words,
     decimals,
     percent,
     percents,
@@ -63,6 +63,12 @@ class Monitored:
         in use.
     slices : DataFrame
         slice, state, log10_evidence, rows, mean_score, observed, difference.
+    slice_periods : DataFrame
+        One row per slice and period: slice, the columns of `periods`, and the state and
+        log10_evidence of the slice after the period. The state is "" before the first row that the
+        calibrator in use scored.
+    slice_ranges : DataFrame
+        The columns of `ranges`, and slice.
     cost : Estimate
         Log loss per row, in nats, that recalibrating would have saved since the change, or in the
         last 90 tested days without an alarm; see `calib.analysis.monitor.savings`.
@@ -83,6 +89,8 @@ class Monitored:
     periods: pd.DataFrame
     ranges: pd.DataFrame
     slices: pd.DataFrame
+    slice_periods: pd.DataFrame
+    slice_ranges: pd.DataFrame
     cost: Estimate
     n_rows: int
     n_immature: int
@@ -136,27 +144,47 @@ class Monitored:
         return "recalibrate" if self.state == "alarm" and self.cost.value > 0.0 else "leave"
 
     @property
+    def headline(self) -> str:
+        """The state in one sentence, for a heading."""
+        if self.episode is not None:
+            return f"Miscalibrated since about {day_words(self.episode.since)}."
+        if self.state == "too early":
+            tested, young = plural(self.n_rows, "row"), count(self.n_immature)
+            return f"Too early to tell: {tested} tested, {young} too young."
+        days = int((self.evidence["mature"] & (self.evidence["rows"] > 0)).sum())
+        tested = f"{plural(days, 'day')} ({plural(self.n_rows, 'row')})"
+        return f"No evidence of miscalibration in {tested}."
+
+    @property
+    def details(self) -> str:
+        """What stands below the heading: the mean error, and the slices; empty if there is none."""
+        if self.episode is not None:
+            means = self._means()
+            return " ".join([f"{means[0].upper()}{means[1:]}.", *self._of_slices()])
+        return self._otherwise()
+
+    @property
     def sentence(self) -> str:
         """The state in one or two sentences."""
-        tested = plural(self.n_rows, "row")
-        if self.episode is not None:
-            return " ".join([self._changed(self.episode), *self._of_slices(), *self._saved()])
-        if self.state == "too early":
-            wait = f"Rows are tested {plural(self.horizon, 'day')} after the prediction."
-            return f"Too early to tell: {tested} tested, {count(self.n_immature)} too young. {wait}"
-        days = int((self.evidence["mature"] & (self.evidence["rows"] > 0)).sum())
-        calm = f"No evidence of miscalibration in {plural(days, 'day')} ({tested})."
-        return " ".join([calm, *self._of_slices()])
-
-    def _changed(self, episode: Episode) -> str:
-        low, high = _day(episode.since_low), _day(episode.since_high)
-        about = f"Miscalibrated since about {_day(episode.since)}"
+        if self.episode is None:
+            return f"{self.headline} {self._otherwise()}".strip()
+        low, high = day_words(self.episode.since_low), day_words(self.episode.since_high)
+        about = self.headline.removesuffix(".")
         when = about if low == high else f"{about} ({low} to {high})"
+        return " ".join([f"{when}: {self._means()}.", *self._of_slices(), *self._saved()])
+
+    def _otherwise(self) -> str:
+        """What follows the state without an alarm."""
+        if self.state == "too early":
+            return f"Rows are tested {plural(self.horizon, 'day')} after the prediction."
+        return " ".join(self._of_slices())
+
+    def _means(self) -> str:
         rows = self.ranges["rows"]
         predicted = float((self.ranges["mean_score"] * rows).sum() / rows.sum())
         positive = float(self.ranges["positive"].sum() / rows.sum())
         mean, observed = percents(predicted, positive, distinct=False)
-        return f"{when}: predictions since then average {mean}, and {observed} were positive."
+        return f"predictions since then average {mean}, and {observed} were positive"
 
     def _of_slices(self) -> list[str]:
         wrong = self.wrong_slices
@@ -199,10 +227,19 @@ class Monitored:
             )
         return tuple(notes)
 
+    def periods_of(self, name: str = "") -> pd.DataFrame:
+        """The periods in which a slice has rows; "" is all rows."""
+        return _with_rows(self.slice_periods, name) if name else self.periods
+
+    def ranges_of(self, name: str = "") -> pd.DataFrame:
+        """The score ranges in which a slice has rows; "" is all rows."""
+        return _with_rows(self.slice_ranges, name) if name else self.ranges
+
     def frame(self) -> pd.DataFrame:
         """The evidence: one row per day."""
         return self.evidence.copy()
 
 
-def _day(day: date) -> str:
-    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
+def _with_rows(of_slices: pd.DataFrame, name: str) -> pd.DataFrame:
+    chosen = of_slices[(of_slices["slice"] == name) & (of_slices["rows"] > 0)]
+    return chosen.drop(columns="slice").reset_index(drop=True)

@@ -18,6 +18,9 @@ from calib.analysis.monitor.tables import (
     evidence_table,
     period_table,
     range_table,
+    slice_evidence,
+    slice_period_table,
+    slice_range_table,
     slice_table,
     too_early,
 )
@@ -108,6 +111,7 @@ def monitored(
         since = int(np.searchsorted(counts.days, np.datetime64(open_episode.since, "D")))
     calm_from = max(past.start, n - CALM_DAYS)
     early = too_early(every.from_to(past.start, n))
+    of_slices = slice_evidence(counts, past.start)
     return Monitored(
         state="alarm" if open_episode else "too early" if early else "calm",
         alpha=alpha,
@@ -120,7 +124,9 @@ def monitored(
         evidence=evidence_table(every, past),
         periods=period_table(every),
         ranges=range_table(every, since),
-        slices=slice_table(counts, past.start, alpha),
+        slices=slice_table(counts, of_slices, past.start, alpha),
+        slice_periods=slice_period_table(counts, of_slices, past.start, alpha),
+        slice_ranges=slice_range_table(counts, since),
         cost=savings(every, since if open_episode else calm_from, n),
         n_rows=int(mature.rows.sum()),
         n_immature=int(every.rows.sum() - mature.rows.sum()),

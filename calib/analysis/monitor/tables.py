@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from calib.analysis.monitor.days import Counts
 from calib.analysis.monitor.episodes import History, log10
 from calib.analysis.periods.cutting import cut_periods
-from calib.numerics.arrays import BoolArray, FloatArray
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.binning import bin_between
 from calib.numerics.cells import Cells
 from calib.numerics.monitoring import BETS, e_benjamini_hochberg, log_increments, start_weighted
@@ -72,21 +74,42 @@ def period_table(counts: Counts, confidence_level: float = 0.95) -> pd.DataFrame
     The band holds the difference of a calibrated period with this probability. Its quantiles are
     those of the number of positives given the scores (Poisson binomial).
     """
-    mature = counts.from_to(0, counts.n_mature)
-    rows = mature.by_day(mature.rows)[: counts.n_mature]
+    cut = _periods(counts)
+    if cut is None:
+        return _differences([], [], confidence_level).assign(**{name: [] for name in BAND})
+    return _of_periods(counts, cut, confidence_level)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Periods:
+    """Periods, and the period of each day, or -1."""
+
+    names: tuple[str, ...]
+    of_day: IntArray
+    last: IntArray  # The position of the last day of each that has rows.
+    ends: Mapping[str, NDArray[np.datetime64]]  # The first and the last day of each.
+
+
+def _periods(counts: Counts) -> _Periods | None:
+    """The periods of the mature days that have rows; None without such a day."""
+    rows = counts.by_day(counts.rows)[: counts.n_mature]
     with_rows = np.flatnonzero(rows > 0.0)
     if not len(with_rows):
-        return _differences([], [], confidence_level).assign(**{name: [] for name in BAND})
-    days = counts.days[with_rows]
-    cut = cut_periods(days, count=rows[with_rows])
-    period_of_day = np.full(len(counts.days), -1, dtype=np.int64)
-    period_of_day[with_rows] = cut.codes
-    code = period_of_day[mature.day]
-    parts = [_cells(mature, code == number) for number in range(len(cut))]
-    ends = [days[cut.codes == number][[0, -1]] for number in range(len(cut))]
+        return None
+    cut = cut_periods(counts.days[with_rows], count=rows[with_rows])
+    of_day = np.full(len(counts.days), -1, dtype=np.int64)
+    of_day[with_rows] = cut.codes
+    first, last = np.array([with_rows[cut.codes == i][[0, -1]] for i in range(len(cut))]).T
+    ends = [counts.days[end].astype("datetime64[s]") for end in (first, last)]
+    return _Periods(cut.names, of_day, last, dict(zip(BAND[1:], ends, strict=True)))
+
+
+def _of_periods(counts: Counts, cut: _Periods, confidence_level: float = 0.95) -> pd.DataFrame:
+    code = cut.of_day[counts.day]
+    parts = [_cells(counts, code == number) for number in range(len(cut.names))]
     table = _differences(list(cut.names), parts, confidence_level, "period")
-    table.insert(1, "first_day", [end[0].astype("datetime64[s]") for end in ends])
-    table.insert(2, "last_day", [end[1].astype("datetime64[s]") for end in ends])
+    for place, (end, days) in enumerate(cut.ends.items(), 1):
+        table.insert(place, end, days)
     return table
 
 
@@ -145,28 +168,33 @@ def _band(cells: Cells, confidence_level: float) -> tuple[float, float]:
     return float(low[0]), float(high[0])
 
 
-def slice_table(counts: Counts, first: int, alpha: float) -> pd.DataFrame:
+def slice_evidence(counts: Counts, first: int) -> FloatArray:
+    """Log evidence of each slice after each mature day from a position on, (days, slices)."""
+    return start_weighted(increments_of(counts, counts.slice_names)[first:])
+
+
+def slice_table(counts: Counts, evidence: FloatArray, first: int, alpha: float) -> pd.DataFrame:
     """The state of each slice, by e-BH on the evidence of the days of this calibrator."""
     names = counts.slice_names
-    increments = increments_of(counts, names)[first:]
-    evidence = start_weighted(increments)
     last = evidence[-1] if len(evidence) else np.full(len(names), np.nan)
     parts = [counts.of_slice(name).from_to(first, counts.n_mature) for name in names]
-    rows = np.array([part.rows.sum() for part in parts], dtype=np.float64)
+    rows, expected, positive = (
+        (
+            np.array([sums.sum() for sums in column], dtype=np.float64)
+            for column in zip(*([p.rows, p.rows * p.score, p.positive] for p in parts), strict=True)
+        )
+        if parts
+        else np.zeros((3, 0))
+    )
     last = np.where(rows > 0.0, last, np.nan)
-    wrong = e_benjamini_hochberg(last, alpha)
-    early = np.array([too_early(part) for part in parts], dtype=np.bool_)
     mean, observed = (
         np.divide(sums, rows, out=np.full(len(rows), np.nan), where=rows > 0.0)
-        for sums in (
-            np.array([(part.rows * part.score).sum() for part in parts], dtype=np.float64),
-            np.array([part.positive.sum() for part in parts], dtype=np.float64),
-        )
+        for sums in (expected, positive)
     )
     return pd.DataFrame(
         {
             "slice": list(names),
-            "state": np.where(wrong, "alarm", np.where(early, "too early", "calm")).astype(object),
+            "state": _states(last, rows, expected, alpha),
             "log10_evidence": log10(last),
             "rows": rows,
             "mean_score": mean,
@@ -174,6 +202,54 @@ def slice_table(counts: Counts, first: int, alpha: float) -> pd.DataFrame:
             "difference": observed - mean,
         }
     )
+
+
+def slice_period_table(
+    counts: Counts, evidence: FloatArray, first: int, alpha: float
+) -> pd.DataFrame:
+    """Calibration of each slice in each period of all rows, and its state after the period.
+
+    Before the first row that the calibrator in use scored, a slice has no state.
+    """
+    names, cut = counts.slice_names, _periods(counts.all_rows())
+    if cut is None or not names:
+        return period_table(counts.from_to(0, 0)).assign(slice=[], state=[], log10_evidence=[])
+    parts = [counts.of_slice(name) for name in names]
+    table = pd.concat([_of_periods(part, cut) for part in parts], ignore_index=True)
+    # The evidence of the calibrator in use begins at its first day.
+    in_use = [part.from_to(first, counts.n_mature) for part in parts]
+    sums = [(part.by_day(part.rows), part.by_day(part.rows * part.score)) for part in in_use]
+    rows, expected = np.cumsum(np.array(sums), axis=2)[:, :, cut.last].swapaxes(0, 1)
+    begun = (cut.last >= first) & (rows > 0.0)
+    last = np.full(rows.shape, np.nan)
+    if len(evidence):
+        last = np.where(begun, evidence[np.maximum(cut.last - first, 0)].T, np.nan)
+    states = [_states(*after, alpha) for after in zip(last.T, rows.T, expected.T, strict=True)]
+    table.insert(0, "slice", np.repeat(np.array(names, dtype=object), len(cut.names)))
+    table["state"] = np.where(begun, np.array(states).T, "").ravel().astype(object)
+    table["log10_evidence"] = log10(last).ravel()
+    return table
+
+
+def slice_range_table(counts: Counts, first: int) -> pd.DataFrame:
+    """Observed minus predicted by tenths of the score, as `range_table` has it, of each slice."""
+    tables = [
+        range_table(counts.of_slice(name), first).assign(slice=name) for name in counts.slice_names
+    ]
+    return (
+        pd.concat(tables, ignore_index=True)
+        if tables
+        else range_table(counts.from_to(0, 0), 0).assign(slice=[])
+    )
+
+
+def _states(
+    evidence: FloatArray, rows: FloatArray, expected: FloatArray, alpha: float
+) -> NDArray[np.object_]:
+    """The state of each slice, from its evidence, its rows, and the expected positives."""
+    wrong = e_benjamini_hochberg(evidence, alpha)
+    early = np.minimum(expected, rows - expected) < MIN_EXPECTED
+    return np.where(wrong, "alarm", np.where(early, "too early", "calm")).astype(object)
 
 
 def too_early(part: Counts) -> bool:

@@ -13,8 +13,8 @@ GROUP_WIDTHS_REM = {
     "": 5.1875,
     "Diagnose": 13.625,
     "Calibrate": 9.6875,
-    "Decide and share": 9.5,
-    "Learn": 5.25,
+    "Decide and share": 16.0,
+    "Learn": 4.5,
     "Data": 3.5,
 }
 
@@ -24,6 +24,12 @@ def css() -> str:
         f".st-key-pages_{key_of(name)} {{ min-width: {GROUP_WIDTHS_REM[name]}rem; }}\n"
         for name in GROUPS
     )
+    # In a window that is not wide, links are closer and smaller, as the style sheet has it.
+    closer = ""
+    for name, width in GROUP_WIDTHS_REM.items():
+        rem = round(0.93 * width - 0.25 * len(GROUPS[name]), 3)
+        closer += f".st-key-pages_{key_of(name)} {{ min-width: {rem}rem; }}\n"
+    labels += f"@media (min-width: 1271px) and (max-width: 1400px) {{\n{closer}}}\n"
     # The place of a table that arrives late is kept free.
     heights = "".join(
         f"[class*=st-key-rows_{n}_] {{ min-height: {4.75 + 4 * n}rem; }}\n"

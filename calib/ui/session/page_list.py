@@ -18,6 +18,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Decide and share": {
         "Decisions": "pages/decisions.py",
         "Judge": "pages/judge.py",
+        "Monitor": "pages/monitor.py",
         "Reports": "pages/reports.py",
     },
     "Learn": {"Gallery": "pages/gallery.py", "Methods": "pages/methods.py"},
@@ -33,4 +34,6 @@ WITHOUT_DATA = ("Judge", "Reports", "Gallery", "Methods")
 # These pages are the same in every view of a matrix.
 WITHOUT_VIEW = ("Data", "Classes", "Judge", "Gallery", "Methods")
 # On the other pages a changed choice has no effect.
-WITH_ANALYSIS = tuple(page for page in PAGES if page not in ("Data", "Judge", "Gallery", "Methods"))
+WITH_ANALYSIS = tuple(
+    page for page in PAGES if page not in ("Data", "Judge", "Monitor", "Gallery", "Methods")
+)

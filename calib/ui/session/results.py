@@ -18,6 +18,7 @@ from calib.analysis.decisions import (
 )
 from calib.analysis.decisions.certificate import Sides
 from calib.analysis.judge import gold_analysis, judge_rows
+from calib.analysis.monitor import Monitored, monitor
 from calib.analysis.periods import (
     PeriodChange,
     Periods,
@@ -56,6 +57,7 @@ from calib.curves.bin_tests import BinTests, bin_tests
 from calib.curves.rate import RateCurve, RateKind, corp_curve, smooth_curve
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.curves.sensitivity import Sensitivity, ece_sensitivity
+from calib.data.base import Data
 from calib.data.judged import JudgedRows
 from calib.data.progress import Progress
 from calib.data.views import BinaryView, parse_view
@@ -93,6 +95,20 @@ def judge_report(session: Session, rows: JudgedRows) -> Report:
 
 def _judge_report(rows: JudgedRows) -> Report:
     return Report.from_judge(judge_rows(rows))
+
+
+def monitored(session: Session, rows: Data, time: str, horizon: int, column: str) -> Monitored:
+    """Rows as if they had been monitored until the last day that they have."""
+    view = session.settings.view
+    return session.memo.heavy(_monitored, rows, time, horizon, column, view)
+
+
+def _monitored(rows: Data, time: str, horizon: int, column: str, view: str) -> Monitored:
+    days = rows.timed(time, view)[0]
+    dated = days[~np.isnat(days)]
+    # The rows of the last days are the youngest ones, and are not tested before the horizon.
+    today = dated.max() if len(dated) else None
+    return monitor(rows, time=time, horizon=horizon, slices=column or None, today=today, view=view)
 
 
 def sliced(session: Session, model: Model, columns: tuple[str, ...]) -> SlicedRows:

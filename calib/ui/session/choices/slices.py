@@ -27,9 +27,10 @@ SLICE_BY = Choice[str](
     values=Values(str, name=_column),
     label="Slice by",
     chip=lambda name: f"Slice by {plain(name)}",
-    acts_on=on("Slices", "Reports", when="has columns") | on("Reliability", when="in a bin"),
+    acts_on=on("Slices", "Monitor", "Reports", when="has columns")
+    | on("Reliability", when="in a bin"),
     widget=COLUMN,
-    forgets=("picked", "apart"),
+    forgets=("picked", "apart", "watched"),
 )
 
 CROSS = Choice[str](
@@ -103,7 +104,7 @@ TIME = Choice[str](
     label="Time column",
     help="Dates, seasons, or any column whose order is that of time.",
     chip=lambda name: f"Time: {plain(name)}",
-    acts_on=on("Slices", "Reports", when="has columns"),
+    acts_on=on("Slices", "Monitor", "Reports", when="has columns"),
     widget=partial(COLUMN, index=None),
     shown=lambda name: name or None,
 )

@@ -1,0 +1,384 @@
+"""A monitor: evidence by day, differences by period and the states of slices, on one time axis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+
+import numpy as np
+import pandas as pd
+
+from calib.analysis.monitor import Monitored
+from calib.figures.axes import PanelAxis, padded, power
+from calib.figures.chart import TITLE_ROW, TOP, Chart, chart, draw
+from calib.figures.layers import Layer, Line, Marker, Note, area, reference
+from calib.figures.panels import Panels, stacked
+from calib.figures.theme import DOUBT, FRAME, GREY, RIM, faded
+from calib.numerics.arrays import FloatArray
+from calib.text import (
+    MONTHS,
+    count,
+    escaped,
+    percent,
+    plural,
+    points,
+    quoted,
+    shortened,
+    significant,
+)
+
+# These are pixels.
+WIDTH, EVIDENCE_HEIGHT, PERIOD_HEIGHT, SLICE_HEIGHT, GAP = 640, 170, 120, 20, 34
+SLICE_LINE, HATCH_GAP = 10, 7
+# Evidence beyond these powers of ten would press the threshold to an edge of the panel.
+LOWEST, HIGHEST = -4.0, 6.0
+# The band of a period with a smaller share of the median rows may leave the panel.
+MIN_SHARE_OF_MEDIAN = 0.25
+MAX_SLICES, MAX_TICKS = 12, 5
+BAND = ("band_low", "band_high")
+CHANGE = faded(DOUBT, 0.2)
+HATCH = Line(FRAME, 1)
+# Colours of states, the first one at the bottom of the legend.
+STATES: Mapping[str, tuple[str, str]] = {
+    "alarm": ("Alarm", DOUBT),
+    "calm": ("Calm", FRAME),
+    "too early": ("Too early", faded(GREY, 0.25)),
+}
+
+
+@chart
+def monitor_chart(result: Monitored, of: str = "") -> Chart:
+    """Evidence of miscalibration by day, the mean error by period, and the state of each slice.
+
+    The evidence is drawn in orange while an alarm is open. The shaded days are those on which the
+    change may have begun; the hatched days are not tested yet.
+
+    Parameters
+    ----------
+    result : Monitored
+        Result of `calib.monitor`.
+    of : str
+        The slice whose mean errors are drawn. The default is all rows.
+
+    Examples
+    --------
+    >>> import calib, numpy as np
+    >>> day = np.datetime64("2026-01-01") + np.repeat(np.arange(60), 20)
+    >>> rows = calib.Predictions.from_arrays([0, 1] * 600, [0.3, 0.6] * 600, columns={"day": day})
+    >>> figure = calib.plot.monitor(calib.monitor(rows, time="day"))
+    >>> figure.layout.annotations[0].text
+    'Evidence against calibration'
+    """
+    days = _Days(result)
+    slices = _shown_slices(result)
+    periods = result.periods_of(of)
+    upward = [_evidence_range(result), _difference_range(periods)]
+    panels = _panels(days, upward, slices, of)
+    layers = [*_hatched(days, upward), *_change(result, days, upward)]
+    layers += [*_evidence(result, days), *_differences(periods, days)]
+    layers += _strips(result, days, slices)
+    notes = [_threshold_note(result)]
+    return draw(
+        "monitor",
+        panels,
+        layers,
+        _alt(result, of),
+        title="Calibration over time",
+        details=_details(result),
+        of=(of,) if of else (),
+        top=TOP + TITLE_ROW,
+        left=_left(slices),
+        notes=notes,
+    )
+
+
+class _Days:
+    """Positions of days: their distance from the first one."""
+
+    def __init__(self, result: Monitored) -> None:
+        self.all = result.evidence["day"].to_numpy().astype("datetime64[D]")
+        self.first = self.all[0] if len(self.all) else np.datetime64(result.today, "D")
+        self.tested = result.evidence["mature"].to_numpy()
+        last = self.all[-1] if len(self.all) else self.first
+        self.last = float((last - self.first).astype(int))
+
+    def at(self, days: object) -> FloatArray:
+        """The positions of days."""
+        values = np.asarray(days, dtype="datetime64[D]")
+        return np.asarray((values - self.first).astype(np.float64))
+
+    def of(self, day: date) -> float:
+        """The position of a day."""
+        return float(self.at(np.datetime64(day, "D")))
+
+    @property
+    def untested(self) -> tuple[float, float] | None:
+        """The ends of the days that are too young; None without such days."""
+        young = self.at(self.all[~self.tested])
+        return (float(young[0]) - 0.5, self.last + 0.5) if len(young) else None
+
+    @property
+    def axis(self) -> PanelAxis:
+        """The time axis, with a label per month, or per day if there are few."""
+        ticks = self._ticks()
+        names = (self.first + np.arange(int(self.last) + 1)).astype(str).tolist()
+        return PanelAxis(
+            "Day of the prediction",
+            range=padded([0.0, self.last], margin=0.01, least=0.5),
+            tickvals=list(ticks),
+            ticktext=list(ticks.values()),
+            names=dict(enumerate(names)),
+        )
+
+    def _ticks(self) -> dict[float, str]:
+        end = self.first + np.timedelta64(int(self.last), "D")
+        months = np.arange(self.first.astype("datetime64[M]") + 1, end.astype("datetime64[M]") + 1)
+        if len(months) < 3:
+            step = max(1, round(self.last / (MAX_TICKS - 1)))
+            days = self.first + np.arange(0, int(self.last) + 1, step)
+            return {float(self.at(day)): _short_day(day) for day in days}
+        step = -(-len(months) // MAX_TICKS)
+        shown = months[::step]
+        return {float(self.at(month)): _month(month) for month in shown}
+
+
+def _short_day(day: np.datetime64) -> str:
+    when = day.astype(object)
+    return f"{when.day} {MONTHS[when.month - 1][:3]}"
+
+
+def _month(month: np.datetime64) -> str:
+    when = month.astype(object)
+    return f"{MONTHS[when.month - 1][:3]} {when.year}"
+
+
+def _shown_slices(result: Monitored) -> list[str]:
+    """The slices with the most evidence, in the order of their names."""
+    table = result.slices
+    ordered = table.sort_values(["log10_evidence", "slice"], ascending=[False, True])
+    return sorted(ordered["slice"][:MAX_SLICES], key=list(table["slice"]).index)
+
+
+def _left(slices: Sequence[str]) -> int:
+    """Pixels for the names of slices beside their strips."""
+    return max(54, *(min(7 * len(shortened(name)) + 16, 120) for name in slices), 0)
+
+
+def _panels(days: _Days, upward: Sequence[list[float]], slices: Sequence[str], of: str) -> Panels:
+    low, high = upward[0]
+    powers = list(range(int(np.ceil(low)), int(high) + 1))
+    powers = powers[:: max(1, -(-len(powers) // 5))]
+    evidence = PanelAxis(
+        range=upward[0], tickvals=[float(k) for k in powers], ticktext=[_factor(k) for k in powers]
+    )
+    difference = PanelAxis(range=upward[1], nticks=4, tickformat="~g")
+    axes = [(evidence, EVIDENCE_HEIGHT), (difference, PERIOD_HEIGHT)]
+    titles = ["Evidence against calibration", "Observed minus predicted, in points"]
+    if of:
+        titles[1] += f": {escaped(shortened(of))}"
+    if slices:
+        labels = [escaped(shortened(name)) for name in slices]
+        strip = PanelAxis(
+            range=[len(slices) - 0.5, -0.5],
+            tickvals=list(range(len(slices))),
+            ticktext=[f"<b>{x}</b>" if s == of else x for s, x in zip(slices, labels, strict=True)],
+            names=dict(enumerate(map(escaped, slices))),
+            fixedrange=True,
+        )
+        axes.append((strip, SLICE_HEIGHT * len(slices)))
+        titles.append("State of each slice after each period")
+    panels = stacked(days.axis, axes, WIDTH, GAP)
+    return replace(panels, titles=dict(zip(panels.names, titles, strict=True)))
+
+
+def _factor(k: int) -> str:
+    return significant(10.0**k) if abs(k) <= 3 else power(10.0**k)
+
+
+def _evidence_range(result: Monitored) -> list[float]:
+    values = result.evidence["mixture"].to_numpy(dtype=np.float64)
+    values = values[np.isfinite(values)]
+    low = float(np.clip(values.min(initial=-0.5), LOWEST, -0.5))
+    high = float(np.clip(values.max(initial=0.0) + 0.3, result.threshold + 0.9, HIGHEST))
+    return [low - 0.1, high]
+
+
+def _difference_range(periods: pd.DataFrame) -> list[float]:
+    rows = periods["rows"].to_numpy(np.float64)
+    usual = rows >= MIN_SHARE_OF_MEDIAN * np.median(rows) if len(rows) else rows > 0.0
+    bands = [100.0 * periods[name].to_numpy(np.float64)[usual] for name in BAND]
+    return padded(
+        0.0, 100.0 * periods["difference"].to_numpy(np.float64), *bands, margin=0.1, least=5.0
+    )
+
+
+def _evidence(result: Monitored, days: _Days) -> list[Layer]:
+    """The evidence by day, in orange while an alarm is open, and a marker for each alarm."""
+    tested = days.tested
+    at, value = days.at(days.all[tested]), result.evidence["mixture"].to_numpy(np.float64)[tested]
+    layers = [Layer("evidence", at, value, name="Evidence", line=Line(GREY, 2.25))]
+    for number, episode in enumerate(result.episodes):
+        start = days.of(episode.day)
+        end = np.inf if episode.closed is None else days.of(episode.closed)
+        inside = (at >= start) & (at <= end)
+        text = f"Alarm on {episode.raised}, from the rows of {episode.day}"
+        layers += [
+            Layer(
+                f"alarm {number}", at[inside], value[inside], name="Alarm", line=Line(DOUBT, 2.25)
+            ),
+            Layer(
+                f"raised {number}",
+                at[inside][:1],
+                value[inside][:1],
+                name="Alarm raised",
+                marker=Marker(DOUBT, symbol="diamond", size=11, line=Line(RIM, 1)),
+                hovertext=[text],
+                hover="%{hovertext}<extra></extra>",
+            ),
+        ]
+    ends = days.axis.range
+    assert ends is not None
+    threshold = Layer(
+        "threshold",
+        ends,
+        [result.threshold] * 2,
+        name="Alarm threshold",
+        line=reference(1.5, "dash"),
+    )
+    return [threshold, *layers]
+
+
+def _threshold_note(result: Monitored) -> Note:
+    one_in = count(1.0 / result.alpha)
+    words = f"Alarm: 1 in {one_in} over the whole life"
+    return Note(0.0, result.threshold, words, "left", up=10.0)
+
+
+def _differences(periods: pd.DataFrame, days: _Days) -> list[Layer]:
+    """Observed minus predicted of each period, on the band of a calibrated one."""
+    first, last = (days.at(periods[name]) for name in ("first_day", "last_day"))
+    edges = np.column_stack([first - 0.5, last + 0.5]).ravel()
+    low, high = (100.0 * np.repeat(periods[name].to_numpy(np.float64), 2) for name in BAND)
+    layers = []
+    if len(periods):
+        band = area("band", edges, low, high, name="95% band if calibrated", legend=True)
+        layers.append(replace(band, panel=1))
+    layers.append(
+        Layer("zero", [-0.5, days.last + 0.5], [0.0, 0.0], panel=1, line=reference(1.0, "dot"))
+    )
+    for outside, color, name in ((False, GREY, "Inside"), (True, DOUBT, "Outside")):
+        chosen = periods[periods["outside"] == outside]
+        if len(chosen):
+            layers.append(_dots(chosen, days, color, name))
+    return layers
+
+
+def _dots(rows: pd.DataFrame, days: _Days, color: str, name: str) -> Layer:
+    middle = (days.at(rows["first_day"]) + days.at(rows["last_day"])) / 2.0
+    return Layer(
+        name.lower(),
+        middle,
+        100.0 * rows["difference"].to_numpy(np.float64),
+        panel=1,
+        name=name,
+        marker=Marker(color, symbol="circle", size=9, line=Line(RIM, 1)),
+        hovertext=[_describe(row) for _, row in rows.iterrows()],
+        hover="%{hovertext}<extra></extra>",
+    )
+
+
+def _describe(row: pd.Series) -> str:
+    return (
+        f"{escaped(str(row['period']))}: {points(row['difference'])} points<br>"
+        f"{count(row['rows'])} rows, {count(row['positive'])} positive<br>"
+        f"predicted {percent(row['mean_score'])}, observed {percent(row['observed'])}"
+    )
+
+
+def _change(result: Monitored, days: _Days, upward: Sequence[list[float]]) -> list[Layer]:
+    """The days on which the open change may have begun."""
+    episode = result.episode
+    if episode is None:
+        return []
+    ends = np.array([days.of(episode.since_low) - 0.5, days.of(episode.since_high) + 0.5])
+    return [
+        replace(
+            area(
+                f"change {panel}",
+                ends,
+                np.full(2, low),
+                np.full(2, high),
+                color=CHANGE,
+                name="Change began",
+                legend=panel == 0,
+            ),
+            panel=panel,
+        )
+        for panel, (low, high) in enumerate(upward)
+    ]
+
+
+def _hatched(days: _Days, upward: Sequence[list[float]]) -> list[Layer]:
+    """Lines across the days that are not tested yet."""
+    if days.untested is None:
+        return []
+    left, right = days.untested
+    by_pixel = (days.last + 1.0) / WIDTH
+    layers = []
+    for panel, ((low, high), pixels) in enumerate(
+        zip(upward, (EVIDENCE_HEIGHT, PERIOD_HEIGHT), strict=True)
+    ):
+        across = pixels * by_pixel  # A line that rises over the whole panel is as long as this.
+        start = np.arange(left - across, right, HATCH_GAP * by_pixel)
+        ends = np.stack([np.maximum(start, left), np.minimum(start + across, right)])
+        heights = low + (ends - start) / across * (high - low)
+        # A line ends at each None.
+        x, y = (
+            [value for pair in part.T.tolist() for value in (*pair, None)]
+            for part in (ends, heights)
+        )
+        layers.append(Layer(f"untested {panel}", x, y, panel=panel, line=HATCH))
+    return layers
+
+
+def _strips(result: Monitored, days: _Days, slices: Sequence[str]) -> list[Layer]:
+    """A line per slice and stretch of periods with one state."""
+    layers, in_legend = [], set[str]()
+    for place, name in enumerate(slices):
+        rows = result.slice_periods[result.slice_periods["slice"] == name]
+        state = rows["state"].to_numpy(dtype=object)
+        starts = np.flatnonzero(np.append(True, state[1:] != state[:-1])[: len(state)])
+        for start, stop in zip(starts, np.append(starts, len(state))[1:], strict=True):
+            if not state[start]:
+                continue
+            label, color = STATES[state[start]]
+            first, last = rows["first_day"].iloc[start], rows["last_day"].iloc[stop - 1]
+            layers.append(
+                Layer(
+                    f"slice {place} {start}",
+                    [float(days.at(first)) - 0.5, float(days.at(last)) + 0.5],
+                    [place, place],
+                    panel=2,
+                    name=label,
+                    line=Line(color, SLICE_LINE),
+                    legend=label not in in_legend,
+                    group=label,
+                )
+            )
+            in_legend.add(label)
+    return layers
+
+
+def _details(result: Monitored) -> str:
+    parts = [f"{plural(result.n_rows, 'row')} tested"]
+    if result.n_immature:
+        parts.append(f"hatched: the last {plural(result.horizon, 'day')}, not tested yet")
+    return " · ".join(parts)
+
+
+def _alt(result: Monitored, of: str) -> str:
+    outside, n = int(result.periods["outside"].sum()), len(result.periods)
+    periods = f"{outside} of {plural(n, 'period')} are outside the band of a calibrated model"
+    shown = f" The mean errors are those of the slice {quoted(of)}." if of else ""
+    return f"{result.headline} {periods}.{shown}"

@@ -1,0 +1,326 @@
+"""Monitor: are the scores still calibrated, since when are they not, and what is to be done?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import streamlit as st
+
+from calib.analysis.monitor import Monitored
+from calib.data.base import Data
+from calib.figures.monitoring import monitor_chart
+from calib.numerics.estimate import Estimate
+from calib.text import (
+    count,
+    day_words,
+    decimals,
+    factor,
+    interval,
+    level,
+    number,
+    percent,
+    plain,
+    points,
+    quoted,
+    sentence,
+    significant,
+    span,
+)
+from calib.ui.controls import widgets
+from calib.ui.controls.widgets import ask, control
+from calib.ui.layout import charts, frame, tables
+from calib.ui.layout.tables import Line
+from calib.ui.session import choices, results, state
+from calib.ui.session.page_list import PAGES
+from calib.ui.session.session import Session
+
+EXAMPLE, EXAMPLE_HORIZON = "churn", 30
+# These are pixels. A chart over time needs the whole width.
+WIDTHS = (340, 460, 600, 760, 940, 1260)
+NO_VALUE = "–"
+NO_DATES = (
+    "A monitor needs the day of each prediction. Choose a column of dates under **Time** on the "
+    "Data page (**More columns and conversions**), or look at an example with dates."
+)
+STATE_WORDS = {
+    "alarm": ("Alarm", "red"),
+    "calm": ("Calm", "green"),
+    "too early": ("Too early", "orange"),
+}
+READING = """
+- **Evidence against calibration** multiplies what each day says against the scores. A calibrated
+  model reaches 20 with a probability of 1 in 20 at most, however long and often you look. Evidence
+  beyond the panel is still an alarm.
+- **Shaded**: the days on which the change may have begun (95% confidence).
+- **Hatched**: rows younger than the horizon. They are not tested, because outcomes that are known
+  early, such as churn, would look too frequent.
+- **Dots** in the lower panel: observed minus predicted rate of a period. Orange dots are outside
+  the 95% band of a calibrated model. One in twenty is outside by chance, so a single one is no
+  alarm.
+- **Slices**: of the slices with an alarm, at most 1 in 20 is calibrated, on average.
+"""
+ASSUMPTIONS = (
+    "Rows are independent given the past. Outcomes are final at the horizon. Missing outcomes are "
+    "like the others. The alarm then is false with a probability of 1 in 20 at most, over the "
+    "whole life of the calibrator."
+)
+COUNTS = [
+    ("Rows", ""),
+    ("Positive", ""),
+    ("Predicted", "Mean score."),
+    ("Observed", "Share of positive rows."),
+    ("Difference (points)", "Observed minus predicted, with the 95% band of a calibrated model."),
+]
+
+
+def page() -> None:
+    session = frame.begin("Monitor")
+    rows = frame.predictions(session)
+    # A container is drawn only if something is in it, and the place must be kept free.
+    answer = st.container(key="monitored").html("<div></div>")
+    dates = [name for name in rows.columns if rows.holds_dates(name)]
+    if not dates:
+        answer.markdown("## These data have no column of dates")
+        st.markdown(NO_DATES)
+        other_data(session)
+        return
+    with widgets.toolbar():
+        model_control(session)
+        time = time_control(session, dates)
+        horizon = horizon_control(session)
+        column = column_control(session, rows, dates)
+        shown = widgets.later()
+    result = monitored(session, rows, time, horizon, column)
+    if isinstance(result, str):
+        answer.markdown("## These rows cannot be monitored")
+        st.markdown(plain(result))
+        other_data(session)
+        return
+    with shown:
+        of = slice_control(session, result)
+    with answer:
+        st.html(section(result, is_example=session.upload is None))
+    charts.chart(monitor_chart(result, of), "chart_monitor", widths=WIDTHS)
+    for note in result.notes:
+        st.caption(f":material/info: {note}")
+    left, right = st.columns(2, gap="large")
+    with left:
+        ranges_table(result, of)
+    with right:
+        slices_table(result, column)
+    with st.expander("Periods in numbers"):
+        periods_table(result, of)
+    with st.expander("What the alarm assumes"):
+        st.markdown(ASSUMPTIONS)
+    frame.reading(READING)
+
+
+def monitored(
+    session: Session, rows: Data, time: str, horizon: int, column: str
+) -> Monitored | str:
+    """The monitor of these rows, or the reason why there is none."""
+    try:
+        with st.spinner("Replaying the days"):
+            return results.monitored(session, rows, time, horizon, column)
+    except ValueError as error:
+        reason = sentence(str(error))
+    if column:
+        # The rows may be tested, although their slices cannot be.
+        try:
+            whole = results.monitored(session, rows, time, horizon, "")
+        except ValueError:
+            return reason
+        st.caption(f":material/info: No slices: {plain(reason)}")
+        return whole
+    return reason
+
+
+def other_data(session: Session) -> None:
+    """What a person may do whose data cannot be monitored."""
+    with st.container(horizontal=True):
+        st.button(
+            "Open the example",
+            key="monitor_example",
+            type="primary",
+            on_click=session.choose_example,
+            args=(EXAMPLE,),
+        )
+        st.page_link(PAGES["Data"], label="Go to Data", query_params=session.link())
+
+
+def model_control(session: Session) -> None:
+    names = list(state.models(session))
+    if len(names) < 2:
+        return
+
+    def change(name: str) -> None:
+        session.change(choices.MODELS, (name,))
+
+    first = next(iter(state.shown_models(session)))
+    ask(st.selectbox, "monitored_model", first, change, label="Model", options=names)
+
+
+def time_control(session: Session, dates: Sequence[str]) -> str:
+    wanted = session[choices.TIME] or (session.upload.mapping.time if session.upload else None)
+    chosen = wanted if wanted in dates else dates[0]
+    return control(session, choices.TIME, dates, value=chosen)
+
+
+def horizon_control(session: Session) -> int:
+    is_example = session.upload is None and session.example == EXAMPLE
+    usual = EXAMPLE_HORIZON if is_example else 0
+    chosen = session[choices.HORIZON]
+    value = usual if chosen is None else chosen
+    control(session, choices.HORIZON, value=value)
+    return value
+
+
+def column_control(session: Session, rows: Data, dates: Sequence[str]) -> str:
+    names = [name for name in rows.columns if name not in dates] if rows.has_rows else []
+    if not names:
+        return ""
+    wanted = session[choices.SLICE_BY]
+    return control(session, choices.SLICE_BY, names, value=wanted if wanted in names else names[0])
+
+
+def slice_control(session: Session, result: Monitored) -> str:
+    """Choose the slice whose numbers are shown; "" is all rows."""
+    names = list(result.slices["slice"])
+    if not names:
+        return ""
+    chosen = session[choices.WATCHED]
+    value = chosen if chosen in names else ""
+    return control(session, choices.WATCHED, ["", *names], value=value)
+
+
+def section(result: Monitored, *, is_example: bool) -> str:
+    """The finding, what to do, and three numbers, as HTML."""
+    label = "Example, not your data" if is_example else "As if monitored every day"
+    lead = f'<p class="lead">{escape(result.details)}</p>' if result.details else ""
+    return (
+        f'<section class="answer"><div><p><span class="pill">{label}</span></p>'
+        f"<h2>{escape(result.headline)}</h2>{lead}"
+        f'<p class="advice"><b>Advice:</b> {escape(advice(result))}</p></div>'
+        f"<dl>{''.join(tiles(result))}</dl></section>"
+    )
+
+
+def tiles(result: Monitored) -> list[str]:
+    """State, since when, and cost."""
+    words, _ = STATE_WORDS[result.state]
+    episode = result.episode
+    if episode is None:
+        alarm = significant(10.0**result.threshold)
+        below = f"alarm at evidence of {alarm}" if result.state == "calm" else "too few outcomes"
+        since, when = NO_VALUE, "no alarm"
+    else:
+        below = f"raised {day_words(episode.raised)}"
+        since = day_words(episode.since)
+        first, last = day_words(episode.since_low), day_words(episode.since_high)
+        when = f"{level(1.0 - result.alpha)}: {first} to {last}"
+    shown = (
+        ("State", words, below, "One false alarm in twenty at most, over the whole life."),
+        ("Since", since, when, "Most likely first day of the change."),
+        ("Cost now", *cost_words(result.cost), "Log loss that recalibrating would have saved."),
+    )
+    return [
+        f'<div title="{escape(about)}"><dt>{escape(name)}</dt><dd>{escape(value)}'
+        f"<small>{escape(small)}</small></dd></div>"
+        for name, value, small, about in shown
+    ]
+
+
+def cost_words(cost: Estimate) -> tuple[str, str]:
+    """What recalibrating would have saved, in a large and a small print."""
+    if not cost.value > 0.0:
+        return "None", "recalibrating would not have helped"
+    digits = decimals(cost)
+    bounds = interval(cost, digits)
+    return number(cost.value, digits), f"nats per row{f', {bounds}' if bounds else ''}"
+
+
+def advice(result: Monitored) -> str:
+    """What to do, and what recalibrating would have gained."""
+    what, wrong = result.advice, result.wrong_slices
+    words = {
+        "leave": "keep the scores.",
+        "recalibrate": "recalibrate.",
+    }.get(what) or f"look at slice {quoted(wrong[0])} first."
+    if what == "leave" and result.state == "too early":
+        words = "wait."
+    cost, digits = result.cost, decimals(result.cost)
+    if not cost.value > 0.0:
+        return words
+    when = "since the change" if result.episode is not None else "in the last 90 tested days"
+    bounds = f" ({interval(cost, digits)})" if interval(cost, digits) else ""
+    saved = f"{number(cost.value, digits)}{bounds} nats of log loss per row {when}"
+    return f"{words} Recalibrating would have saved {saved}."
+
+
+def ranges_table(result: Monitored, of: str) -> None:
+    when = "since the change" if result.episode is not None else "of all tested rows"
+    st.markdown(f"### Score ranges {when}{slice_suffix(of)}")
+    table = result.ranges_of(of)
+    lines = [
+        Line([(span(row.low, row.high),), *counts(row)], marked=bool(row.outside))
+        for row in table.itertuples()
+    ]
+    key = f"lines_{min(len(lines), tables.MAX_TABLE_LINES)}_periods_ranges"
+    tables.lines_table(key, "Score ranges", [("Scores", ""), *COUNTS], lines, exact=table)
+
+
+def slices_table(result: Monitored, column: str) -> None:
+    if not len(result.slices):
+        return
+    st.markdown(f"### Slices by {plain(column)}" if column else "### Slices")
+    head = [
+        ("Slice", ""),
+        ("State", ""),
+        *COUNTS[2:4],
+        ("Difference (points)", ""),
+        ("Evidence", ""),
+    ]
+    lines = [
+        Line(
+            [
+                (row.slice, f"{count(row.rows)} rows"),
+                (STATE_WORDS[row.state][0],),
+                (percent(row.mean_score),),
+                (percent(row.observed),),
+                (points(row.difference),),
+                (factor(row.log10_evidence),),
+            ],
+            marked=row.state == "alarm",
+        )
+        for row in result.slices.itertuples()
+    ]
+    key = f"lines_{min(len(lines), tables.MAX_TABLE_LINES)}_slices_monitor"
+    tables.lines_table(key, "Slices", head, lines, n_text=2, exact=result.slices)
+
+
+def periods_table(result: Monitored, of: str) -> None:
+    table = result.periods_of(of)
+    lines = [
+        Line([(row.period,), *counts(row)], marked=bool(row.outside)) for row in table.itertuples()
+    ]
+    key = f"lines_{min(len(lines), tables.MAX_TABLE_LINES)}_periods_monitor"
+    tables.lines_table(
+        key, f"Periods{slice_suffix(of)}", [("Period", ""), *COUNTS], lines, exact=table
+    )
+
+
+def counts(row: Any) -> list[tuple[str, ...]]:
+    band = f"{points(row.band_low)} to {points(row.band_high)}"
+    return [
+        (count(row.rows),),
+        (count(row.positive),),
+        (percent(row.mean_score),),
+        (percent(row.observed),),
+        (points(row.difference), band),
+    ]
+
+
+def slice_suffix(of: str) -> str:
+    return f": {plain(of)}" if of else ""

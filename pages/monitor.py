@@ -1,0 +1,5 @@
+"""Monitor."""
+
+from calib.ui.pages import monitor
+
+monitor.page()
