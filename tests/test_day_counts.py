@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit, logit
 
+from calib.analysis.monitor import monitored
 from calib.data.day_counts import EDGES, KINDS, N_CELLS, DayCounts
 
 
@@ -116,6 +117,24 @@ def test_too_many_rows_for_a_cell_are_refused():
     assert DayCounts.of_bytes(*next(iter(most.by_day().items()))).n_rows == 2**32 - 1
     with pytest.raises(ValueError, match="A day can have 4,294,967,295 rows"):
         DayCounts.sum([most, DayCounts.of_rows(day, np.full(1, 0.5), one, {})]).by_day()
+
+
+def test_a_monitor_finds_in_cells_what_it_finds_in_rows():
+    rng = np.random.default_rng(1)
+    n = 200 * 180
+    score, number = rng.beta(1, 6, n), np.arange(n) // 200
+    positive = rng.random(n) < expit(logit(score) + np.where(number < 90, 0.0, 0.4))
+    day = np.datetime64("2026-01-01") + number
+    kind = positive.astype(np.int64)
+    columns = {"day": day, "slice": "", "score": score, "positive": kind, "negative": 1 - kind}
+    plain = pd.DataFrame(columns | {"missing": 0, "late": 0})
+    cells = DayCounts.of_rows(day, score, kind, {}).frame()
+    expected, made = (monitored(frame, horizon=0, today="2026-12-31") for frame in (plain, cells))
+    # An alarm needs evidence of 1.3.
+    for name in ("mixture", "shiryaev_roberts", "e_process"):
+        np.testing.assert_allclose(made.evidence[name], expected.evidence[name], atol=0.05)
+    assert made.episodes == expected.episodes
+    assert len(made.episodes) == 1
 
 
 def test_three_years_of_twenty_slices_fit_into_50_megabytes():
