@@ -94,6 +94,8 @@ def add_own_columns(group: argparse._ActionsContainer) -> None:
 
 def compared(given: argparse.Namespace, judged: str) -> JudgeComparison:
     """The results of the judges and models that the options name."""
+    if more := getattr(given, "more_logs", ()):
+        raise ValueError(f"The rows of a judge are one file, got {1 + len(more)}.")
     given_columns = {one.name: getattr(given, one.name, None) for one in fields(JudgedColumns)}
     columns = {name: value for name, value in given_columns.items() if value is not None}
     columns["scale"] = tuple(given.scale)

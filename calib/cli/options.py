@@ -183,6 +183,12 @@ def add_data(parser: argparse.ArgumentParser) -> None:
         help="CSV, TSV, JSON Lines, Parquet, Arrow, NumPy (.npz), or an evaluation log; or - for "
         "standard input; or a built-in example, as example:KEY",
     )
+    parser.add_argument(
+        "more_logs",
+        nargs="*",
+        metavar="FILE",
+        help="further evaluation logs, which become slices by task and model",
+    )
     note = "What is not named is guessed, as in calib.load."
     _add(parser.add_argument_group("data", note), DATA)
     large = "For rows that do not fit in memory: a file, folder, glob or DuckDB database. All "

@@ -38,6 +38,8 @@ def predictions_of(given: argparse.Namespace) -> Data:
 
 def _predictions(given: argparse.Namespace) -> Data:
     arguments = load_arguments(given)
+    if given.more_logs:
+        return _logs(given, arguments)
     if (sampled := _sampled(given, arguments)) is not None:
         return sampled
     if given.predictions.startswith(EXAMPLE):
@@ -49,6 +51,18 @@ def _predictions(given: argparse.Namespace) -> Data:
     try:
         with _doubts_printed():
             return load(given.predictions, **arguments)
+    except InputError as error:
+        raise with_options(error) from None
+
+
+def _logs(given: argparse.Namespace, arguments: dict[str, Any]) -> Predictions:
+    """Several evaluation logs. Other files are not read together."""
+    files = [given.predictions, *given.more_logs]
+    if given.sample is not None:
+        raise ValueError(f"--sample draws rows of one file, got {len(files)}.")
+    try:
+        with _doubts_printed():
+            return load(files, **arguments)
     except InputError as error:
         raise with_options(error) from None
 

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from calib.data.strict_json import added
 
-Transform = Literal["none", "percent", "tenths", "logit", "clip", "softmax", "normalize"]
+Transform = Literal["none", "percent", "tenths", "logit", "exp", "clip", "softmax", "normalize"]
 # These conversions read a whole row of class scores.
 ROW_TRANSFORMS = ("softmax", "normalize")
 # These fields are no arguments of `calib.load`, or have another name there.
 NO_ARGUMENTS = {
-    *("file", "example", "guesses", "sampled", "sampled_of", "sample_key", "seed"),
+    *("file", "log_files", "example", "guesses", "sampled", "sampled_of", "sample_key", "seed"),
     *("repeated_rows", "repeated_ids", "guessed"),
 }
 # These arguments say how text is written or which rows are left out, and not what a column means.
@@ -93,6 +93,8 @@ class Origin:
     filter: str = added("")
     correct_from: float | None = added(None)
     percent_above_1: bool = added(False)
+    # Several evaluation logs are read together.
+    log_files: tuple[str, ...] = added(())
     # Guesses are arguments that were not given, with the values that were guessed.
     guesses: tuple[str, ...] = field(default=(), compare=False)
     # Reports keep the names of guessed arguments, so that a reader sees what nobody stated.

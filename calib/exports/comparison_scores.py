@@ -24,9 +24,10 @@ CERTAIN_LOGITS = (-800.0, 800.0)
 def scores_to_test(form: Form, conversion: Conversion, knots: FloatArray) -> FloatArray:
     """Every knot and both its neighbours, the ends of the floats, and 200 random scores."""
     drawn = np.random.default_rng(SEED).random(N_RANDOM)
-    if conversion.transform == "logit":
-        # Engines round a sigmoid differently, so a score cannot be put exactly on a knot.
-        return np.concatenate([CERTAIN_LOGITS, conversion.undone(drawn.clip(*UNCERTAIN_RANGE))])
+    if conversion.transform in ("logit", "exp"):
+        # Engines round these differently, so a score cannot be put exactly on a knot.
+        ends = np.minimum(CERTAIN_LOGITS, conversion.limits[1])
+        return np.concatenate([ends, conversion.undone(drawn.clip(*UNCERTAIN_RANGE))])
     bends = np.unique(np.concatenate([knots, bends_of(form)]))
     bends = bends[np.linspace(0, len(bends) - 1, min(len(bends), MAX_KNOTS)).astype(np.int64)]
     beside = [np.nextafter(bends, -1.0), bends, np.nextafter(bends, 2.0)]

@@ -19,6 +19,7 @@ TRANSFORM_WORDS = {
     "percent": "divided by 100",
     "tenths": "divided by 10",
     "logit": "log-odds, of which the sigmoid is taken",
+    "exp": "logarithms of probabilities, of which the exponential is taken",
     "clip": "clipped to [0, 1]",
     "softmax": "logits, of which the softmax is taken",
     "normalize": "divided by their sum",
@@ -44,6 +45,8 @@ class Conversion:
             return (0.0, MAX_FLOAT)
         if self.transform in ("logit", "clip", "softmax"):
             return (-MAX_FLOAT, MAX_FLOAT)
+        if self.transform == "exp":
+            return (-MAX_FLOAT, 0.0)
         return (0.0, float(DIVISORS.get(self.transform, 1)))
 
     @property
@@ -61,6 +64,8 @@ class Conversion:
             s = s / DIVISORS[self.transform]
         elif self.transform == "logit":
             s = do.sigmoid(s, MAX_FLOAT)
+        elif self.transform == "exp":
+            s = do.exp(s)
         elif self.transform == "clip":
             s = do.clip(s, 0.0, 1.0)
         return do.let("s", 1 - s if self.swap else s)[0]
@@ -76,6 +81,6 @@ class Conversion:
         p = 1.0 - probabilities if self.swap else probabilities
         if self.transform == "logit":
             return log_odds(clip_certain(p))
-        if self.transform == "softmax":
+        if self.transform in ("exp", "softmax"):
             return np.log(clip_certain(p))
         return p * DIVISORS.get(self.transform, 1)

@@ -17,7 +17,7 @@ SCORE_NAMES = (
     r"(y_?)?(prob|proba|probs|probability)|y_?(score|hat)|p_?hat|scores?|p",
     r"(y_?)?(pred|prediction|predicted|predict)|confidence|conf|forecast",
     r"(prob|proba|score|p|pred)_?(1|yes|true|pos|positive)|pos_prob",
-    r".*(prob|confidence|likelihood|forecast).*",
+    r".*(prob|confidence|likelihood|forecast|logp|log_p).*",
     r".*(score|pred|risk|logit).*|p_.*",
 )
 PREDICTED_NAMES = (r"(y_?)?pred(icted|iction)?s?(_(label|class))?|(top_?1|label_pred|class_pred)",)
@@ -102,6 +102,18 @@ def is_bound(column: str) -> bool:
     words = [word.rstrip("0123456789") for word in name.split("_")]
     ends = {words[0], *[word for word in words if word][-1:]}
     return bool(ends & BOUND_WORDS) or re.fullmatch(QUANTILE, name) is not None
+
+
+LOGARITHM = r"(.*_)?log_?(p|probs?|probabilit(y|ies)|lik|likelihoods?)(_.*)?"
+
+
+def is_logarithm(column: str) -> bool:
+    """Whether a column holds logarithms of probabilities, by its name.
+
+    >>> [is_logarithm(name) for name in ("logprob", "answer_log_prob", "log_p", "p", "logit")]
+    [True, True, True, False, False]
+    """
+    return re.fullmatch(LOGARITHM, plain_name(column)) is not None
 
 
 def plain_name(column: str) -> str:

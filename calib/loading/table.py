@@ -45,6 +45,8 @@ class Table:
     log : str
         Format of the evaluation log, whose columns are those of `calib.loading.logs`; "" for any
         other table.
+    log_files : tuple of str
+        Names of the files, if the table is of several evaluation logs.
     judged : bool
         Whether "right" and "wrong" of a log only repeat the judge's score.
     """
@@ -61,6 +63,7 @@ class Table:
     commas: bool = False
     tests: Table | None = None
     log: str = ""
+    log_files: tuple[str, ...] = ()
     judged: bool = False
 
     def __len__(self) -> int:

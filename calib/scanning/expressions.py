@@ -51,6 +51,8 @@ def probability(mapping: ColumnMapping, *, rounded: bool = False) -> nw.Expr:
         # The exponential of a positive number can overflow.
         size = nw.when(score < 0.0).then(score).otherwise(-score).exp()
         score = nw.when(score < 0.0).then(size / (1.0 + size)).otherwise(1.0 / (1.0 + size))
+    elif mapping.transform == "exp":
+        score = score.exp()
     elif mapping.transform == "clip":
         score = nw.when(score.is_finite()).then(score.clip(0.0, 1.0)).otherwise(score)
     elif mapping.transform in DIVISORS:

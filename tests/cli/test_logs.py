@@ -2,8 +2,9 @@
 
 import pytest
 
+import calib
 from calib.reports import Report
-from calib.reports.render.reproduction import library_call
+from calib.reports.render.reproduction import command_line, library_call
 from tests.loading.logs import archive, inspect_json, members, sample, stated
 from tests.pages.test_logs import samples
 
@@ -53,3 +54,29 @@ def test_a_log_without_confidence_is_refused_with_what_it_gives(run, tmp_path):
     done = run("check", path, "--max-ks", "0.9")
     assert done.status == 2
     assert "40 answers, 75.0% right (95% CI 59.8% to 85.8%)" in done.err
+
+
+def test_several_logs_are_read_together(run, tmp_path):
+    paths = [tmp_path / "one.eval", tmp_path / "two.eval"]
+    for seed, path in enumerate(paths):
+        path.write_bytes(archive(members(samples(seed))))
+    expected = calib.load(paths)
+    place = tmp_path / "report.json"
+    assert run("report", *paths, "-o", place).status == 0
+    report = Report.open(place)
+    assert report.analysis.data.fingerprint == expected.fingerprint
+    assert "calib.load(\n    ['one.eval', 'two.eval']," in library_call(report)
+    assert command_line(report).startswith("calib report one.eval two.eval --settings")
+    again = tmp_path / "again.json"
+    assert run("report", *paths, "--settings", place, "-o", again).status == 0
+    assert Report.open(again).analysis.data.fingerprint == expected.fingerprint
+    assert run("check", *paths, "--max-ks", "0.9").status == 0
+
+
+def test_only_logs_are_read_together(run, tmp_path, log):
+    table = tmp_path / "rows.csv"
+    table.write_text("y,p\n1,0.5\n0,0.2\n")
+    for files in ((table, table), (log, table)):
+        assert run("check", *files, "--max-ks", "0.9").status == 2
+    judged = run("check", table, table, "--gold", table, "--min-kappa", "0.1")
+    assert "The rows of a judge are one file, got 2." in judged.err

@@ -93,6 +93,8 @@ CONVERSIONS = {
     ("tenths", False): lambda p: 10.0 * p,
     ("logit", False): lambda p: np.log(p / (1.0 - p)),
     ("logit", True): lambda p: np.log((1.0 - p) / p),
+    ("exp", False): np.log,
+    ("exp", True): lambda p: np.log(1.0 - p),
     ("clip", False): lambda p: p,
 }
 

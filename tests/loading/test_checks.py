@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
+import calib
 from calib.loading import ColumnMapping, InputWarning, Problem, assess, guess, load, read
 from calib.loading.checking.inspection import checklist_of, examine
 from calib.loading.table import Table
@@ -40,6 +41,11 @@ CASES: dict[str, tuple[Table, str, str]] = {
     "percentages": (table(p=100 * P), "percent", "Divide by 100"),
     "ratings": (table(p=np.ceil(10 * P)), "ratings", "Divide by 10"),
     "log-odds": (table(p=LOGIT), "logit", "Apply the sigmoid"),
+    "logarithms": (
+        read(pd.DataFrame({"y": Y, "answer_logprob": np.log(P)})),
+        "logarithms",
+        "Apply the exponential",
+    ),
     "a little outside": (table(p=1.08 * P - 0.04), "slightly-outside", "Clip to [0, 1]"),
     "missing outcome": (table(y=with_cell(Y, 4, None)), "missing", "Leave these rows out"),
     "missing score": (table(p=with_cell(P, 4, np.nan)), "missing", "Leave these rows out"),
@@ -91,6 +97,41 @@ def test_found_and_gone_after_its_repair(case: str) -> None:
     after = inspect(found, problem.repair)
     assert code not in {one.code for one in after}
     assert not [one for one in after if one.severity == "error"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+@pytest.mark.parametrize("name", ["logprob", "log_prob", "logp", "Log-Probability"])
+def test_logarithms_of_probabilities_are_asked_about_and_converted(name: str, kind: str) -> None:
+    frame = pd.DataFrame({"correct": Y, name: np.log(P)})
+    text = (
+        frame.to_csv(index=False) if kind == "csv" else frame.to_json(orient="records", lines=True)
+    )
+    with pytest.raises(calib.InputError, match=r"logarithms of probabilities.*transform='exp'"):
+        calib.load(text.encode())
+    converted = calib.load(text.encode(), transform="exp")
+    np.testing.assert_allclose(converted.scores, P, rtol=1e-9)
+    assert "transform: exp" in converted.read_as
+
+
+def test_scores_that_are_never_above_0_are_logarithms_or_log_odds() -> None:
+    found = table(p=np.log(P))
+    (problem,) = (one for one in inspect(found, guess(found)) if one.severity == "error")
+    arguments = [choice.arguments for choice in problem.choices]
+    assert arguments == [{"transform": "exp"}, {"transform": "logit"}]
+
+
+def test_probabilities_with_the_name_of_logarithms_are_said_to_be_read_so() -> None:
+    found = read(pd.DataFrame({"y": Y, "logprob": P}))
+    assert "no-logarithms" in codes(found, guess(found))
+
+
+def test_a_logarithm_may_be_infinite_or_rounded_but_not_above_0() -> None:
+    logarithm = np.log(P)
+    logarithm[:2] = -np.inf, 1e-9
+    scores = calib.load(pd.DataFrame({"y": Y, "p": logarithm}), transform="exp").scores
+    assert scores[:2].tolist() == [0.0, 1.0]
+    with pytest.raises(calib.InputError, match="The transform 'exp' does not fit"):
+        calib.load(pd.DataFrame({"y": Y, "p": logarithm + 0.5}), transform="exp")
 
 
 def test_of_the_labels_1_and_2_either_may_be_positive() -> None:

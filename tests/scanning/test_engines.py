@@ -189,6 +189,7 @@ def test_many_clusters_become_random_groups_of_whole_clusters(
 def test_transforms_are_those_of_load(small: pd.DataFrame) -> None:
     score = small["score"].clip(0.01, 0.99)
     forms = {"percent": 100.0 * score, "tenths": 10.0 * score, "logit": np.log(score / (1 - score))}
+    forms["exp"] = np.log(score)
     forms["clip"] = 1.2 * score - 0.1
     for transform, values in forms.items():
         rows = small.assign(score=values)[["outcome", "score"]]

@@ -154,6 +154,7 @@ def origin_of(rows: Rows) -> Origin:
             arguments[f"{name}s"] = arguments.pop(name)
     guesses = guesses_of(rows)
     return Origin(
+        log_files=rows.table.log_files,
         file=table.file,
         test="" if table.tests is None else table.tests.file,
         guesses=tuple(map(str, guesses)),

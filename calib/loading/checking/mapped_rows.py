@@ -142,7 +142,8 @@ def map_rows(table: Table, mapping: ColumnMapping) -> Rows:
     outcome = _outcome(frame, mapping, labels, classes)
     reasons = _unknown_outcomes(frame, mapping, labels, outcome, unknown)
     for numbers in raw.values():
-        _add(reasons, "score", numbers, infinite=mapping.transform not in ("logit", "softmax"))
+        infinite = mapping.transform not in ("logit", "exp", "softmax")
+        _add(reasons, "score", numbers, infinite=infinite)
     if raw_scores.ndim == 2:
         _add_matrix(reasons, raw_scores, score if mapping.transform == "softmax" else None)
     if weight is not None:
@@ -350,6 +351,10 @@ def transformed(values: NDArray[np.floating], transform: Transform) -> NDArray[n
             return _by_row(values, transform)
     divisor = DIVISORS.get(transform)
     scaled = values if divisor is None else values / divisor
+    if transform == "exp":
+        # Numbers far above 0 are no logarithms of probabilities, and are refused later.
+        with np.errstate(over="ignore"):
+            scaled = np.exp(np.asarray(values, dtype=np.float64))
     if scaled.size and scaled.min() >= 0.0 and scaled.max() <= 1.0:
         return scaled
     near = (scaled >= -ROUNDING_TOLERANCE) & (scaled <= 1.0 + ROUNDING_TOLERANCE)

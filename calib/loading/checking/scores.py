@@ -18,6 +18,7 @@ from calib.loading.checking.rows import LEAVE_OUT, parts
 from calib.loading.columns import Labels
 from calib.loading.file_options import ColumnMapping, Transform
 from calib.loading.guessing.class_columns import Classes, rows_sum, shortened
+from calib.loading.name_patterns import is_logarithm
 from calib.loading.problems import Choice, Problem, error, question, warning
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, chunks
 from calib.text import joined, listed, number, percent, plural, quoted, significant
@@ -37,6 +38,11 @@ CONVERSIONS: dict[str, tuple[Transform, str, str]] = {
         "They look like log-odds or raw decision scores: the sigmoid turns log-odds into "
         "probabilities; for raw scores it is a first approximation.",
     ),
+    "logarithms": (
+        "exp",
+        "Apply the exponential",
+        "They look like logarithms of probabilities, of which the exponential is the probability.",
+    ),
     "ratings": (
         "tenths",
         "Divide by 10",
@@ -46,6 +52,8 @@ CONVERSIONS: dict[str, tuple[Transform, str, str]] = {
     "percent": ("percent", "Divide by 100", ""),
     "logits": ("softmax", "Apply the softmax", ": the softmax turns them into probabilities."),
 }
+# A logarithm of a probability of 1 may be rounded to a number just above 0.
+LOGARITHM_TOLERANCE = 1e-6
 # With a lower AUC, reversed scores or labels are likelier than a bad model. Closer to 0.5 the model
 # may only be weak.
 LOW_AUC = 0.4
@@ -65,6 +73,8 @@ def score_problems(rows: Rows) -> Iterator[Problem]:
     elif low == high:
         yield constant(rows.mapping, low)
     else:
+        if rows.mapping.transform == "none" and is_logarithm(str(rows.mapping.score)):
+            yield no_logarithms(rows.mapping)
         yield from _labels_only(rows, score)
         reversed_scores = list(_swapped(rows, score))
         yield from reversed_scores
@@ -91,8 +101,13 @@ def outside_problem(
         f"Column {quoted(mapping.score)} has {plural(n, 'value')} outside [0, 1] ({ends}){where}. "
     )
     near = low >= -OUTSIDE_TOLERANCE and high <= 1.0 + OUTSIDE_TOLERANCE
-    if problem := _transformed_or_near(mapping, lead, near=near):
+    logarithms = high <= LOGARITHM_TOLERANCE and is_logarithm(str(mapping.score))
+    if problem := _transformed_or_near(mapping, lead, near=near and not logarithms):
         return problem
+    if logarithms:
+        return _converted(mapping, "logarithms", lead)
+    if high <= 0.0:
+        return _which_logarithms(lead)
     if low < 0.0:
         return _converted(mapping, "logit", lead)
     if high > 100.0:
@@ -106,6 +121,16 @@ def outside_problem(
     # Scores of at most 10 could also be odds or ratings.
     text = "If they are percentages, divide them by 100; else choose another column."
     return _converted(mapping, "percent", lead + text)
+
+
+def _which_logarithms(lead: str) -> Problem:
+    """Ask how scores that are never above 0 become probabilities."""
+    choices = (
+        Choice("Logarithms of probabilities: apply the exponential", {"transform": "exp"}),
+        Choice("Log-odds: apply the sigmoid", {"transform": "logit"}),
+    )
+    text = "None is above 0: they may be logarithms of probabilities, or log-odds. Which is it?"
+    return error("which-logarithms", lead + text, choices=choices)
 
 
 def _transformed_or_near(mapping: ColumnMapping, lead: str, *, near: bool) -> Problem | None:
@@ -136,6 +161,15 @@ def _labels_only(rows: Rows, score: FloatArray) -> Iterator[Problem]:
         return
     copy = bool((rows.of_usable(rows.outcome) == score).all())
     yield labels_only(rows.mapping, copy=copy)
+
+
+def no_logarithms(mapping: ColumnMapping) -> Problem:
+    """Warn that scores are probabilities although their name says that they are logarithms."""
+    return warning(
+        "no-logarithms",
+        f"Column {quoted(mapping.score)} has the name of logarithms of probabilities, but its "
+        "values lie in [0, 1]. They are read as probabilities.",
+    )
 
 
 def labels_only(mapping: ColumnMapping, *, copy: bool) -> Problem:

@@ -62,12 +62,15 @@ def combined(tables: Sequence[Table]) -> list[Table]:
     for column in ("task", "model", "source", "correct"):
         frame[column] = frame[column].astype("category")
     notes = [note for log in logs for note in log.notes]
+    names = [log.file for log in logs]
     table = replace(
         logs[0],
         frame=frame,
         name=_short([log.name for log in logs]),
         file=_short([log.file or log.name for log in logs]),
         log=joined(list(dict.fromkeys(log.log for log in logs))),
+        # Logs without the name of a file cannot be read again by their names.
+        log_files=tuple(names) if len(names) > 1 and all(names) else (),
         judged=any(log.judged for log in logs),
     )
     return [replace(table, notes=(*notes, *_problems(table)))]

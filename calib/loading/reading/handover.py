@@ -77,6 +77,7 @@ def read_back(path: Path) -> Read:
         "frame": frame.set_axis(names, axis=1),
         "notes": tuple(_problem(note) for note in about["notes"]),
         "guesses": tuple(Guess(**guess) for guess in about["guesses"]),
+        "log_files": tuple(about["log_files"]),
         "format": FileFormat(**about["format"]),
     }
     return Table(**about)

@@ -26,7 +26,17 @@ from calib.reports.render.blocks import (
     row,
 )
 from calib.reports.render.reproduction import command_line, library_call
-from calib.text import count, formula, level, percent, probability, signed, significant, span
+from calib.text import (
+    count,
+    formula,
+    joined,
+    level,
+    percent,
+    probability,
+    signed,
+    significant,
+    span,
+)
 
 MAX_PRINTED_KNOTS = 24
 GRADE_MEANINGS = {
@@ -241,8 +251,8 @@ def _where_to_run(report: Contents) -> str:
         return "The data come with calib."
     if not origin.file:
         return "The rows were a table in memory: use that table instead of the file."
-    files = f"{origin.file} and {origin.test} are" if origin.test else f"{origin.file} is"
-    return f"Run this where {files}."
+    files = [*(origin.log_files or (origin.file,)), *([origin.test] if origin.test else [])]
+    return f"Run this where {joined(files)} {'are' if len(files) > 1 else 'is'}."
 
 
 def _more_columns(report: Contents) -> str:

@@ -78,7 +78,7 @@ def _reading(report: Contents, saved: SavedSettings) -> list[str]:
         made = f"calib.examples.EXAMPLES[{origin.example!r}]"
         chosen = f".load_models()[{origin.model_value!r}]" if origin.model_value else ".load()"
         return [f"predictions = {made}{chosen}"]
-    file = repr(origin.file)
+    file = repr(list(origin.log_files) or origin.file)
     first = []
     if not origin.file:
         file, first = "file", [f'file = "..."  # the data called {data.name!r}']
@@ -147,10 +147,15 @@ def command_line(report: Contents) -> str:
     origin = SavedSettings.of(report).origin
     place = f"example:{origin.example}" if origin.example else "FILE"
     if origin.file and not origin.example:
-        # Without ./, a dash at its beginning would make it an option, and a colon an example.
-        is_plain = origin.file[:1] != "-" and ":" not in origin.file
-        place = shlex.quote(origin.file if is_plain else f"./{origin.file}")
+        place = " ".join(map(_as_argument, origin.log_files or (origin.file,)))
     limits = "".join(
         f" --{name.replace('_', '-')} {bound!r}" for name, bound in report.limits.items()
     )
     return f"calib report {place} --settings {FILE_NAME}{limits} -o report.html"
+
+
+def _as_argument(file: str) -> str:
+    """The name of a file in a shell."""
+    # Without ./, a dash at its beginning would make it an option, and a colon an example.
+    is_plain = file[:1] != "-" and ":" not in file
+    return shlex.quote(file if is_plain else f"./{file}")

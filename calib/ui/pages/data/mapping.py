@@ -25,6 +25,7 @@ TRANSFORMS: dict[Transform, str] = {
     "percent": "Percentages (divide by 100)",
     "tenths": "Ratings from 0 to 10 (divide by 10)",
     "logit": "Log-odds or raw scores (apply the sigmoid)",
+    "exp": "Logarithms of probabilities (apply the exponential)",
     "clip": "Rounded probabilities (clip to 0 and 1)",
 }
 CLASS_TRANSFORMS: dict[Transform, str] = {
