@@ -307,20 +307,13 @@ def as_json(monitor: Monitor, result: Monitored) -> dict[str, Any]:
     days = {name: getattr(result, name) for name in ("today", "since", "since_low", "since_high")}
     days["raised"] = result.episode.raised if result.episode else None
     names = ("state", "sentence", "advice", "alpha", "horizon", "n_rows", "n_immature")
-    notes = list(result.notes)
-    if monitor.waiting:
-        first = monitor.waiting[0]
-        notes.append(
-            f"{plural(len(monitor.waiting), 'day')}, first {first}, had open outcomes when they "
-            f"were added, and are not tested. Add all their rows again with --correct."
-        )
     return {
         "monitor": monitor.name,
         **{name: getattr(result, name) for name in (*names, "n_missing", "n_late")},
         **{name: None if day is None else day.isoformat() for name, day in days.items()},
         "wrong_slices": list(result.wrong_slices),
         "cost": {end: value if math.isfinite(value) else None for end, value in cost.items()},
-        "notes": notes,
+        "notes": [*result.notes, *monitor.notes],
     }
 
 
@@ -367,9 +360,10 @@ def _list(monitors: Monitors) -> None:
 
 def _show(monitor: Monitor) -> None:
     print(f"{_printable(monitor.name)}: {_summary(monitor)}")
+    stored = {field.name: monitor.columns.get(field.name) for field in fields(DayColumns)}
     columns = [
         f"{name} {listed(value if isinstance(value, list) else [value])}"
-        for name, value in monitor.columns.items()
+        for name, value in stored.items()
         if value
     ]
     print(f"columns: {_printable(joined(columns))}")

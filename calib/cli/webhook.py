@@ -61,7 +61,7 @@ def post(url: str, contents: Mapping[str, Any], seconds: float = MAX_SECONDS) ->
         except (OSError, ValueError, HTTPException) as error:
             reason = getattr(error, "reason", error)
             if not isinstance(reason, TimeoutError):
-                outcome[0] = f"cannot be reached: {reason}"
+                outcome[0] = f"cannot be reached: {getattr(reason, 'strerror', None) or reason}"
 
     # The time-out of a socket begins anew with every byte, so the whole exchange is limited here.
     thread = threading.Thread(target=send, daemon=True)

@@ -16,6 +16,7 @@ from calib.data.day_counts import DayCounts
 from calib.store.entries import READERS, now, plain
 from calib.store.errors import DamagedError, StoreError
 from calib.store.tables import log, monitor_days, monitor_entries, monitors
+from calib.text import plural
 
 MAX_NAME_LENGTH = 60
 ROWS, CORRECTION, CALIBRATOR, ALERT = "rows", "correction", "calibrator", "alert"
@@ -78,6 +79,16 @@ class Monitor:
     entries: tuple[MonitorEntry, ...]
     counts: DayCounts | None
     waiting: tuple[date, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is not tested because of how it was added; one sentence each."""
+        if not self.waiting:
+            return ()
+        return (
+            f"{plural(len(self.waiting), 'day')}, first {self.waiting[0]}, had open outcomes when "
+            "they were added, and are not tested. Add all their rows again with --correct.",
+        )
 
     @property
     def alerts(self) -> frozenset[str]:

@@ -247,7 +247,7 @@ def test_list_and_show_and_remove(run, churn):
     first, columns, *entries = run("monitor", "show", "--name", "churn").out.splitlines()
     assert first == f"churn: {summary}"
     assert columns == (
-        "columns: negative `0`, outcome `y`, positive `1`, score `p` and time `predicted_at`"
+        "columns: outcome `y`, score `p`, time `predicted_at`, positive `1` and negative `0`"
     )
     cells = [line.split("\t") for line in entries]
     assert [cell[:1] + cell[2:3] + cell[4:] for cell in cells] == [
@@ -393,7 +393,7 @@ def test_nobody_listening_does_not_change_the_status(run, churn):
         port = server.getsockname()[1]
     done = checked(run, f"http://127.0.0.1:{port}/")
     assert done.status == 1
-    assert "note: The webhook cannot be reached: " in done.err
+    assert "note: The webhook cannot be reached: Connection refused.\n" in done.err
 
 
 def test_a_slow_server_is_left_after_some_time():
