@@ -72,3 +72,17 @@ def test_a_matrix_and_the_error_of_the_last_exam():
     said = text_of(typed(app, "0.000"))
     assert "Humanity's Last Exam" in said
     assert "The code leaves out its last bin, which has 150 of 150 rows" in said
+
+
+def test_of_several_models_one_is_chosen():
+    app = go(start(ex="rounds"), "compare")
+    models = calib.examples.EXAMPLES["rounds"].load_models()
+    first, last = next(iter(models)), list(models)[-1]
+    assert app.selectbox(key="reproduced_model").options == [first, last]
+    ece = calib.analyze(models[last], {"methods": ()}).table()["ece_quantile"].iloc[0]
+    typed(app, f"{ece:.7f}")
+    app.selectbox(key="reproduced_model").set_value(last).run()
+    assert not app.exception
+    found = calib.conventions(models[last], f"{ece:.7f}")
+    assert len(found)
+    assert found.sentence in text_of(app)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from calib.analysis.reproduction import Conventions, Match, TypedNumber
@@ -17,8 +19,8 @@ ABOUT = "Conventions that give the number"
 ABBREVIATIONS = "RMSCE: root mean square of the gaps. MCE: largest gap."
 
 
-def show(session: Session, model: state.Model) -> None:
-    """Draw the field, and what gives the number once there is one."""
+def show(session: Session, *models: state.Model) -> None:
+    """Draw the field, and what gives the number once there is one. Of several, one is chosen."""
     text = session[choices.REPRODUCED]
     place = st.expander(
         "Reproduce a number", expanded=bool(text), key=state.key("reproduce_a_number")
@@ -26,6 +28,7 @@ def show(session: Session, model: state.Model) -> None:
     with place:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             control(session, choices.REPRODUCED, placeholder="0.174", width=260)
+            model = _chosen(models)
             method = st.selectbox(
                 "Scores of",
                 list(model.analysis.methods),
@@ -35,6 +38,15 @@ def show(session: Session, model: state.Model) -> None:
             )
         if text:
             _answer(session, model, method, text)
+
+
+def _chosen(models: Sequence[state.Model]) -> state.Model:
+    """The model whose scores are tried, which a person chooses if there are several."""
+    if len(models) == 1:
+        return models[0]
+    by_name = {model.name: model for model in models}
+    name = st.selectbox("Model", list(by_name), key="reproduced_model", width=260)
+    return by_name.get(name, models[0])
 
 
 def _answer(session: Session, model: state.Model, method: str, text: str) -> None:

@@ -307,6 +307,7 @@ def compare_models(session: Session, models: Sequence[state.Model]) -> None:
                 st.markdown(f"**{plain(model.name)}**: {said}")
     widgets.why_shown(models[0].analysis, (BEFORE, method))
     st.caption("To compare the calibrators of a model, choose it alone under **Models**.")
+    reproduce_number.show(session, *models)
 
 
 def models_finding(comparison: ModelComparison, method: str) -> str:
