@@ -273,7 +273,10 @@ def _is_late(
             f"Column {quoted(name)} is empty in {plural(unknown, 'row')} with an outcome. Fill in "
             "when each outcome arrived.",
         )
-    return np.asarray(arrived - made > np.timedelta64(horizon, "D"))
+    # All rows of a day have the same deadline, so that a file without a column of arrivals, made
+    # when that is over, has the same outcomes.
+    age = arrived.astype("datetime64[D]") - made.astype("datetime64[D]")
+    return np.asarray(age > np.timedelta64(horizon, "D"))
 
 
 def _slices(frame: pd.DataFrame, column: str) -> tuple[IntArray, list[str]]:

@@ -38,7 +38,8 @@ def test_rows_without_an_outcome_are_missing():
 
 
 def test_outcomes_after_the_horizon_are_late():
-    arrived = ["2026-03-08 08:00", "2026-03-09 00:00", None, "2026-03-09", "2026-03-10 00:01"]
+    # The deadline of a day's rows is the end of the day a week later.
+    arrived = ["2026-03-08 23:59", "2026-03-09 00:00", None, "2026-03-09", "2026-03-11 00:01"]
     made = days(rows(known=arrived), 7, arrived="known")
     assert made.counts.totals() == {"negative": 0, "positive": 2, "missing": 1, "late": 2}
     # An outcome that is still empty is missing, not late.
