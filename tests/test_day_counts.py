@@ -163,6 +163,8 @@ TEXT = zlib.decompress(CONTENT)
         zlib.compress(TEXT[:-1]),
         zlib.compress(b"[]\n" + TEXT.partition(b"\n")[2]),
         zlib.compress(b"{}"),
+        zlib.compress(b"1\n" + TEXT.partition(b"\n")[2]),
+        zlib.compress(b"[" * 100_000 + b"\n"),
         zlib.compress(b"\xff\n"),
         zlib.compress(b"0" * 100_000_000),
     ],

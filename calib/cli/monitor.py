@@ -227,7 +227,7 @@ def _days(given: argparse.Namespace, stored: Mapping[str, Any], horizon: int) ->
 def _notes(monitors: Monitors, given: argparse.Namespace, days: Days, *, is_new: bool) -> list[str]:
     """What the person who adds rows should know; one sentence each."""
     notes, columns = [], days.columns
-    monitor = monitors.open(given.name, first=days.first, last=days.last)
+    monitor = monitors.open(given.name, between=(days.first, days.last))
     age = plural(monitor.horizon, "day")
     if is_new:
         notes.append(

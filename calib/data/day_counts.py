@@ -190,7 +190,7 @@ class DayCounts(Locked):
                 columns[name] = np.frombuffer(body, kind, n, start)
                 start += n * np.dtype(kind).itemsize
             days = np.full(n, np.datetime64(day, "D"))
-        except (zlib.error, ValueError) as error:
+        except (zlib.error, ValueError, TypeError, RecursionError) as error:
             raise ValueError(f"The counts of {day:.20} are damaged.") from error
         whole = start == len(body) and opened.eof and n > 0
         if not whole or columns["cell"].max() >= N_CELLS or columns["slice"].max() >= len(names):

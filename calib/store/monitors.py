@@ -71,6 +71,8 @@ class Monitor:
         Days that are older than the horizon now, but were younger when they were added, and had
         rows without an outcome then. Outcomes that arrived first are not like the others, so none
         of them is used until all rows of the day are added again as a correction.
+    new_calibrators : tuple of date
+        The first days of new calibrators, in order.
     """
 
     name: str
@@ -79,6 +81,7 @@ class Monitor:
     entries: tuple[MonitorEntry, ...]
     counts: DayCounts | None
     waiting: tuple[date, ...]
+    new_calibrators: tuple[date, ...]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -94,12 +97,6 @@ class Monitor:
     def alerts(self) -> frozenset[str]:
         """The alarms about which a message was sent."""
         return frozenset(entry.fingerprint for entry in self.entries if entry.kind == ALERT)
-
-    @property
-    def new_calibrators(self) -> tuple[date, ...]:
-        """The first days of new calibrators, in order."""
-        days = {e.fingerprint for e in self.entries if e.kind == CALIBRATOR}
-        return tuple(sorted(map(date.fromisoformat, days)))
 
 
 class Monitors:
@@ -193,10 +190,10 @@ class Monitors:
         with self._reading() as connection:
             query = sa.select(monitors).where(monitors.c.name == key)
             line = connection.execute(query).first()
-        return None if line is None else (_horizon(line), json.loads(line.columns))
+        return None if line is None else (_horizon(line), _columns(line))
 
-    def open(self, name: str, *, first: date = date.min, last: date = date.max) -> Monitor:
-        """A monitor with its counts from a first to a last day.
+    def open(self, name: str, *, between: tuple[date, date] | None = None) -> Monitor:
+        """A monitor with its counts, or with those from a first to a last day.
 
         Raises StoreError if there is no monitor of this name.
         """
@@ -206,30 +203,34 @@ class Monitors:
             table = monitor_days.c
             query = sa.select(table.day, table.number, table.content)
             query = query.where(table.monitor == key)
-            query = query.where(table.day.between(first.isoformat(), last.isoformat()))
+            if between is not None:
+                first, last = (day.isoformat() for day in between)
+                query = query.where(table.day.between(first, last))
             effective = set(_effective(connection, key))
             entries = _entries(connection, key)
             rows = connection.execute(query).all()
         stored = [row for row in rows if (row.day, row.number) in effective]
+        days = sorted(stored, key=lambda row: (row.day, row.number))
+        horizon, columns = _horizon(line), _columns(line)
         try:
-            days = sorted(stored, key=lambda row: (row.day, row.number))
             parts = [DayCounts.of_bytes(row.day, row.content) for row in days]
-            waiting = _waiting(days, parts, entries, _horizon(line))
+            waiting = _waiting(days, parts, entries, horizon)
+            used = [
+                part.without_outcomes() if waits else part
+                for part, waits in zip(parts, waiting, strict=True)
+            ]
+            names = {row.day for row, waits in zip(days, waiting, strict=True) if waits}
+            return Monitor(
+                key,
+                horizon,
+                columns,
+                entries,
+                DayCounts.sum(used) if used else None,
+                tuple(sorted(map(date.fromisoformat, names))),
+                tuple(sorted({date.fromisoformat(day) for day in _new_calibrators(entries)})),
+            )
         except (ValueError, TypeError) as error:
             raise DamagedError(f"The monitor {name!r} cannot be read: {error}") from error
-        used = [
-            part.without_outcomes() if waits else part
-            for part, waits in zip(parts, waiting, strict=True)
-        ]
-        names = sorted({row.day for row, waits in zip(days, waiting, strict=True) if waits})
-        return Monitor(
-            key,
-            _horizon(line),
-            json.loads(line.columns),
-            entries,
-            DayCounts.sum(used) if used else None,
-            tuple(map(date.fromisoformat, names)),
-        )
 
     def names(self) -> tuple[str, ...]:
         """The names of all monitors, in alphabetical order."""
@@ -279,7 +280,7 @@ def _begin(
             f"The monitor {key!r} has a horizon of {stored.horizon} days, got {horizon}. Another "
             "horizon needs another monitor."
         )
-    before = json.loads(stored.columns)
+    before = _columns(stored)
     for name, value in (columns or {}).items():
         if before.get(name) != value:
             raise StoreError(
@@ -331,6 +332,17 @@ def _horizon(line: Any) -> int:
         return int(line.horizon)
     except ValueError as error:
         raise DamagedError(f"The monitor {line.name!r} is damaged: its horizon.") from error
+
+
+def _columns(line: Any) -> dict[str, Any]:
+    try:
+        return dict(json.loads(line.columns))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise DamagedError(f"The monitor {line.name!r} is damaged: its columns.") from error
+
+
+def _new_calibrators(entries: Sequence[MonitorEntry]) -> list[str]:
+    return [entry.fingerprint for entry in entries if entry.kind == CALIBRATOR]
 
 
 def _entries(connection: sa.Connection, key: str) -> tuple[MonitorEntry, ...]:

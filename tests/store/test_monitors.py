@@ -143,7 +143,7 @@ def test_outcomes_of_days_that_were_added_too_early_wait_for_a_correction(store)
 def test_a_monitor_is_opened_for_some_days(store):
     for number in range(4):
         add(store, counts(0.1, day=DAY + number), str(number))
-    monitor = store.monitors.open("churn", first=date(2026, 3, 2), last=date(2026, 3, 3))
+    monitor = store.monitors.open("churn", between=(date(2026, 3, 2), date(2026, 3, 3)))
     assert monitor.counts.rows_by_day() == {date(2026, 3, 2): 1, date(2026, 3, 3): 1}
     assert len(monitor.entries) == 4
 
@@ -180,6 +180,34 @@ def test_damaged_counts_are_a_sentence(store):
         store.monitors.open("churn")
     (problem,) = store.verify().problems
     assert "'churn' cannot be read" in problem
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE calib_monitors SET horizon = 'x'",
+        "UPDATE calib_monitors SET columns = 'x'",
+        "UPDATE calib_monitors SET columns = '[1]'",
+        "UPDATE calib_monitor_days SET day = 'x'",
+        "UPDATE calib_monitor_entries SET fingerprint = 'x'",
+    ],
+)
+def test_a_damaged_monitor_is_a_sentence(store, damage):
+    add(store, counts(0.1), "a")
+    store.monitors.add_calibrator("churn", date(2026, 4, 1), by="Ada")
+    with store._engine.begin() as connection:
+        connection.execute(text(damage))
+    with pytest.raises(StoreError, match=r"The monitor 'churn' (is damaged|cannot be read): "):
+        store.monitors.open("churn")
+    assert len(store.verify().problems) == 1
+
+
+def test_a_damaged_moment_does_not_hide_the_counts(store):
+    add(store, counts(0.1, kind=2), "a")
+    with store._engine.begin() as connection:
+        connection.execute(text("UPDATE calib_monitor_entries SET added = 'x'"))
+    monitor = store.monitors.open("churn")
+    assert (monitor.entries[0].moment, monitor.waiting) == (None, ())
 
 
 def test_writers_at_once_add_each_day_once(url):
