@@ -272,7 +272,7 @@ def factor(exponent: float) -> str:
         return f"10{str(math.floor(exponent)).translate(SUPERSCRIPT)}"
     if exponent >= 1.0:
         return count(10.0**exponent)
-    return number(10.0**exponent, 2) if exponent >= -2.0 else "< 0.01"
+    return number(10.0**exponent, 2) if exponent >= -2.0 else "below 0.01"
 
 
 def quoted(value: object, longest: int = MAX_QUOTE_LENGTH) -> str:

@@ -68,7 +68,7 @@ def monitor_chart(result: Monitored, of: str = "") -> Chart:
     >>> rows = calib.Predictions.from_arrays([0, 1] * 600, [0.3, 0.6] * 600, columns={"day": day})
     >>> figure = calib.plot.monitor(calib.monitor(rows, time="day"))
     >>> figure.layout.annotations[0].text
-    'Evidence against calibration'
+    'Evidence against calibration (below 1: none)'
     """
     days = _Days(result)
     slices = _shown_slices(result)
@@ -76,7 +76,7 @@ def monitor_chart(result: Monitored, of: str = "") -> Chart:
     upward = [_evidence_range(result), _difference_range(periods)]
     panels = _panels(days, upward, slices, of)
     layers = [*_hatched(days, upward), *_change(result, days, upward)]
-    layers += [*_evidence(result, days), *_differences(periods, days)]
+    layers += [*_evidence(result, days), *_differences(result, periods, days)]
     layers += _strips(result, days, slices)
     notes = [_threshold_note(result)]
     return draw(
@@ -172,9 +172,9 @@ def _panels(days: _Days, upward: Sequence[list[float]], slices: Sequence[str], o
     evidence = PanelAxis(
         range=upward[0], tickvals=[float(k) for k in powers], ticktext=[_factor(k) for k in powers]
     )
-    difference = PanelAxis(range=upward[1], nticks=4, tickformat="~g")
+    difference = PanelAxis(range=upward[1], nticks=5, tickformat="~g")
     axes = [(evidence, EVIDENCE_HEIGHT), (difference, PERIOD_HEIGHT)]
-    titles = ["Evidence against calibration", "Observed minus predicted, in points"]
+    titles = ["Evidence against calibration (below 1: none)", "Observed minus predicted, in points"]
     if of:
         titles[1] += f": {escaped(shortened(of))}"
     if slices:
@@ -255,7 +255,7 @@ def _threshold_note(result: Monitored) -> Note:
     return Note(0.0, result.threshold, words, "left", up=10.0)
 
 
-def _differences(periods: pd.DataFrame, days: _Days) -> list[Layer]:
+def _differences(result: Monitored, periods: pd.DataFrame, days: _Days) -> list[Layer]:
     """Observed minus predicted of each period, on the band of a calibrated one."""
     first, last = (days.at(periods[name]) for name in ("first_day", "last_day"))
     edges = np.column_stack([first - 0.5, last + 0.5]).ravel()
@@ -267,11 +267,25 @@ def _differences(periods: pd.DataFrame, days: _Days) -> list[Layer]:
     layers.append(
         Layer("zero", [-0.5, days.last + 0.5], [0.0, 0.0], panel=1, line=reference(1.0, "dot"))
     )
-    for outside, color, name in ((False, GREY, "Inside"), (True, DOUBT, "Outside")):
-        chosen = periods[periods["outside"] == outside]
+    alarming = periods["outside"] & _in_alarm(result, periods)
+    for of_alarm, color, name in ((False, GREY, "Difference"), (True, DOUBT, "During an alarm")):
+        chosen = periods[alarming == of_alarm]
         if len(chosen):
             layers.append(_dots(chosen, days, color, name))
     return layers
+
+
+def _in_alarm(result: Monitored, periods: pd.DataFrame) -> pd.Series:
+    """Periods of a change that raised an alarm. Without one, a dot is outside by chance."""
+    if "state" in periods:
+        return periods["state"] == "alarm"
+    inside = pd.Series(False, index=periods.index)
+    for episode in result.episodes:
+        changed = periods["last_day"] >= pd.Timestamp(episode.since_low)
+        if episode.closed is not None:
+            changed &= periods["first_day"] <= pd.Timestamp(episode.closed)
+        inside |= changed
+    return inside
 
 
 def _dots(rows: pd.DataFrame, days: _Days, color: str, name: str) -> Layer:

@@ -15,11 +15,13 @@ from calib.text import (
     count,
     day_words,
     decimals,
+    factor,
     percent,
     percents,
     plural,
     quoted,
     signed,
+    significant,
     with_interval,
 )
 
@@ -152,22 +154,33 @@ class Monitored:
             tested, young = plural(self.n_rows, "row"), count(self.n_immature)
             return f"Too early to tell: {tested} tested, {young} too young."
         days = int((self.evidence["mature"] & (self.evidence["rows"] > 0)).sum())
-        tested = f"{plural(days, 'day')} ({plural(self.n_rows, 'row')})"
-        return f"No evidence of miscalibration in {tested}."
+        return f"No evidence of miscalibration in {plural(days, 'day')}."
 
     @property
     def details(self) -> str:
-        """What stands below the heading: the mean error, and the slices; empty if there is none."""
+        """What stands below the heading: the mean error or the evidence, and the slices."""
+        parts = [self._otherwise()] if self.state == "too early" else []
         if self.episode is not None:
             means = self._means()
-            return " ".join([f"{means[0].upper()}{means[1:]}.", *self._of_slices()])
-        return self._otherwise()
+            parts = [f"{means[0].upper()}{means[1:]}."]
+        elif self.state == "calm":
+            last = self.evidence["mixture"][self.evidence["mature"]].iloc[-1]
+            alarm = significant(1.0 / self.alpha)
+            tested = f"{plural(self.n_rows, 'row')} tested."
+            parts = [tested, f"The evidence is {factor(last)}; an alarm needs {alarm}."]
+        if self.wrong_slices:
+            wrong, every = count(len(self.wrong_slices)), plural(len(self.slices), "slice")
+            parts.append(f"{wrong} of {every} {'has' if wrong == '1' else 'have'} an alarm.")
+        return " ".join(parts)
 
     @property
     def sentence(self) -> str:
         """The state in one or two sentences."""
         if self.episode is None:
-            return f"{self.headline} {self._otherwise()}".strip()
+            head = self.headline
+            if self.state == "calm":
+                head = f"{head.removesuffix('.')} ({plural(self.n_rows, 'row')})."
+            return f"{head} {self._otherwise()}".strip()
         low, high = day_words(self.episode.since_low), day_words(self.episode.since_high)
         about = self.headline.removesuffix(".")
         when = about if low == high else f"{about} ({low} to {high})"

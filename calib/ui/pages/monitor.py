@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from datetime import date
 from html import escape
 from typing import Any
 
@@ -18,9 +20,9 @@ from calib.text import (
     decimals,
     factor,
     interval,
-    level,
     number,
     percent,
+    percents,
     plain,
     points,
     quoted,
@@ -56,9 +58,10 @@ READING = """
 - **Shaded**: the days on which the change may have begun (95% confidence).
 - **Hatched**: rows younger than the horizon. They are not tested, because outcomes that are known
   early, such as churn, would look too frequent.
-- **Dots** in the lower panel: observed minus predicted rate of a period. Orange dots are outside
-  the 95% band of a calibrated model. One in twenty is outside by chance, so a single one is no
-  alarm.
+- **Dots**: observed minus predicted rate of a period, on the 95% band of a calibrated model. One
+  in twenty is outside by chance, so a dot is orange only if there is an alarm, too.
+- **Cost**: log loss that a calibrator would have saved. Each day is scored by a calibrator that was
+  fitted to the days before it.
 - **Slices**: of the slices with an alarm, at most 1 in 20 is calibrated, on average.
 """
 ASSUMPTIONS = (
@@ -79,7 +82,8 @@ def page() -> None:
     session = frame.begin("Monitor")
     rows = frame.predictions(session)
     # A container is drawn only if something is in it, and the place must be kept free.
-    answer = st.container(key="monitored").html("<div></div>")
+    with st.container(key="monitored"):
+        answer, advised = st.html("<div></div>"), st.html("<div></div>")
     dates = [name for name in rows.columns if rows.holds_dates(name)]
     if not dates:
         answer.markdown("## These data have no column of dates")
@@ -100,8 +104,8 @@ def page() -> None:
         return
     with shown:
         of = slice_control(session, result)
-    with answer:
-        st.html(section(result, is_example=session.upload is None))
+    answer.html(section(result, is_example=session.upload is None))
+    advised.markdown(advice(result))
     charts.chart(monitor_chart(result, of), "chart_monitor", widths=WIDTHS)
     for note in result.notes:
         st.caption(f":material/info: {note}")
@@ -196,13 +200,12 @@ def slice_control(session: Session, result: Monitored) -> str:
 
 
 def section(result: Monitored, *, is_example: bool) -> str:
-    """The finding, what to do, and three numbers, as HTML."""
+    """The finding and three numbers, as HTML."""
     label = "Example, not your data" if is_example else "As if monitored every day"
     lead = f'<p class="lead">{escape(result.details)}</p>' if result.details else ""
     return (
         f'<section class="answer"><div><p><span class="pill">{label}</span></p>'
-        f"<h2>{escape(result.headline)}</h2>{lead}"
-        f'<p class="advice"><b>Advice:</b> {escape(advice(result))}</p></div>'
+        f"<h2>{escape(result.headline)}</h2>{lead}</div>"
         f"<dl>{''.join(tiles(result))}</dl></section>"
     )
 
@@ -218,11 +221,10 @@ def tiles(result: Monitored) -> list[str]:
     else:
         below = f"raised {day_words(episode.raised)}"
         since = day_words(episode.since)
-        first, last = day_words(episode.since_low), day_words(episode.since_high)
-        when = f"{level(1.0 - result.alpha)}: {first} to {last}"
+        when = days_between(episode.since_low, episode.since_high)
     shown = (
         ("State", words, below, "One false alarm in twenty at most, over the whole life."),
-        ("Since", since, when, "Most likely first day of the change."),
+        ("Since", since, when, "Most likely first day of the change, and its 95% confidence set."),
         ("Cost now", *cost_words(result.cost), "Log loss that recalibrating would have saved."),
     )
     return [
@@ -232,31 +234,43 @@ def tiles(result: Monitored) -> list[str]:
     ]
 
 
+def days_between(first: date, last: date) -> str:
+    """The year is written once if both days have it."""
+    start = day_words(first)
+    same = first.year == last.year
+    return f"{start.removesuffix(f' {first.year}') if same else start} to {day_words(last)}"
+
+
 def cost_words(cost: Estimate) -> tuple[str, str]:
     """What recalibrating would have saved, in a large and a small print."""
     if not cost.value > 0.0:
-        return "None", "recalibrating would not have helped"
+        return NO_VALUE, "recalibrating saves nothing"
     digits = decimals(cost)
     bounds = interval(cost, digits)
     return number(cost.value, digits), f"nats per row{f', {bounds}' if bounds else ''}"
 
 
 def advice(result: Monitored) -> str:
-    """What to do, and what recalibrating would have gained."""
-    what, wrong = result.advice, result.wrong_slices
-    words = {
-        "leave": "keep the scores.",
-        "recalibrate": "recalibrate.",
-    }.get(what) or f"look at slice {quoted(wrong[0])} first."
-    if what == "leave" and result.state == "too early":
-        words = "wait."
+    """What to do, and what recalibrating would have gained, as Markdown."""
+    what = result.advice
+    if what == "recalibrate":
+        words = "**Recalibrate.**"
+    elif what == "leave":
+        words = "**Wait.**" if result.state == "too early" else "**Keep the scores.**"
+    else:
+        row = result.slices[result.slices["slice"] == result.wrong_slices[0]].iloc[0]
+        mean, observed = percents(row["mean_score"], row["observed"])
+        # A quotation is code in Markdown, so nothing in it is read.
+        name = quoted(row["slice"])
+        words = f"**Look at slice {name} first**: predicted {mean}, observed {observed}."
     cost, digits = result.cost, decimals(result.cost)
-    if not cost.value > 0.0:
+    if math.isnan(cost.value):
         return words
+    if not cost.value > 0.0:
+        return f"{words} Recalibrating would not have lowered the log loss."
     when = "since the change" if result.episode is not None else "in the last 90 tested days"
-    bounds = f" ({interval(cost, digits)})" if interval(cost, digits) else ""
-    saved = f"{number(cost.value, digits)}{bounds} nats of log loss per row {when}"
-    return f"{words} Recalibrating would have saved {saved}."
+    saved = number(cost.value, digits)
+    return f"{words} Recalibrating would have saved {saved} nats of log loss per row {when}."
 
 
 def ranges_table(result: Monitored, of: str) -> None:
