@@ -7,6 +7,7 @@ assumption, and names the version with which it was checked.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -50,8 +51,23 @@ LOAD_LATER = """(function later() {
   const script = document.createElement("link");
   Object.assign(script, { rel: "modulepreload", href: "./%s" });
   const drawn = document.querySelector("[data-test-script-state=notRunning] .st-key-navigation");
-  drawn ? requestIdleCallback(() => document.head.append(script)) : setTimeout(later, 250);
+  const waits = !drawn || document.querySelector("[data-testid=stSkeleton]");
+  setTimeout(waits ? later : () => requestIdleCallback(() => document.head.append(script)), 500);
 })();"""
+
+# Other elements have scripts of their own too, which import others. A browser asks for them one
+# after the other, when the first element of each kind has arrived; named in the document, they are
+# loaded while it waits for the server. These are the kinds of which the first page consists.
+ELEMENT_SCRIPTS = (
+    "Html",
+    "PageLink",
+    "BidiComponent",
+    "DownloadButton",
+    "Button",
+    "FileUploader",
+)
+IMPORTED = re.compile(r"""from\s*["']\./([\w.-]+\.js)["']""")
+PRELOAD = '<link rel="modulepreload" crossorigin fetchpriority="low" href="./%s">'
 
 
 def browser_token(cookies: Mapping[str, str]) -> str:
@@ -134,8 +150,9 @@ def styled_document(document: bytes, css: str, pages: Collection[str]) -> bytes:
     """
     scripts = SERVER_ADDRESS % json.dumps(list(pages)) + LOAD_LATER % chart_script()
     script = f"<script>{scripts}</script>".encode()
-    document = document.replace(BODY_END, f"<style>{css}</style>".encode() + BODY_END)
-    return document.replace(HEAD, HEAD + script, 1)
+    early = "".join(PRELOAD % path for path in element_scripts() if path.encode() not in document)
+    end = f"<style>{css}</style>{early}".encode()
+    return document.replace(BODY_END, end + BODY_END).replace(HEAD, HEAD + script, 1)
 
 
 @cache
@@ -144,6 +161,22 @@ def chart_script() -> str:
     folder = Path(st.__file__).parent / "static"
     (path,) = folder.glob(CHART_SCRIPT)
     return path.relative_to(folder).as_posix()
+
+
+@cache
+def element_scripts() -> tuple[str, ...]:
+    """The addresses of the scripts of some elements, with all that they import."""
+    static = Path(st.__file__).parent / "static"
+    waiting = [path for name in ELEMENT_SCRIPTS for path in static.glob(f"static/js/{name}.*.js")]
+    scripts: dict[str, None] = {}
+    while waiting:
+        path = waiting.pop()
+        address = path.relative_to(static).as_posix()
+        if address not in scripts:
+            scripts[address] = None
+            imports = IMPORTED.findall(path.read_text(encoding="utf-8"))
+            waiting += [path.with_name(name) for name in imports]
+    return tuple(sorted(scripts))
 
 
 def options_of_environment(environ: Mapping[str, str]) -> dict[str, Any]:

@@ -7,8 +7,10 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from calib.crossfit.settings import DEFAULT_METHODS
+from calib.loading.examples import EXAMPLES
 from calib.ui.session.choices import CHOICES, LINK_NAMES
 from calib.ui.session.page_list import GROUPS, MATRIX_PAGES, PAGES
+from calib.ui.session.session import FIRST_EXAMPLE
 from tests.browser.actions import go, open_menu
 from tests.browser.harness import by_key, open_static, settle, visit
 from tests.browser.screenshots import full_height
@@ -80,13 +82,26 @@ def test_the_first_ten_seconds_answer_the_question(page: Page, width: int, heigh
     assert by_key(page, "answer").inner_text().startswith("Example, not your data✕ Not calibrated")
     purpose = page.get_by_text("Can your probabilities be trusted?")
     drop = page.get_by_test_id("stFileUploaderDropzone")
-    example = by_key(page, "example_menu").get_by_role("combobox")
+    example = page.get_by_role("button", name="Or look at an example")
     seen = [found.bounding_box() for found in (name, purpose, drop, example, verdict)]
     tops = [box["y"] for box in seen]
     if width < 640:
         assert tops == sorted(tops)
     assert all(box["y"] + box["height"] <= height for box in seen)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_another_example_is_chosen_on_the_first_visit(page: Page):
+    visit(page)
+    page.get_by_role("button", name="Or look at an example").click()
+    choices = page.get_by_role("radio")
+    expect(choices).to_have_count(len(EXAMPLES))
+    expect(choices.nth(list(EXAMPLES).index(FIRST_EXAMPLE))).to_be_checked()
+    page.get_by_text(EXAMPLES["svm"].title, exact=True).click()
+    settle(page)
+    assert "ex=svm" in page.url
+    expect(page.get_by_role("heading", level=2)).to_be_visible()
+    expect(by_key(page, "landing")).to_have_count(0)
 
 
 def test_the_answer_has_its_evidence_and_what_to_do(page: Page):

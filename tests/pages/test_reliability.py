@@ -254,7 +254,7 @@ def test_auto_follows_the_data_and_the_slider_shows_its_choice():
     cells = EXAMPLES["naive_bayes"].load().view().cells()
     assert app.slider(key="n_bins").value == increasing_bins(cells, "uniform")
     go(app, "")
-    app.selectbox(key="example_menu").set_value("svm").run()
+    app.radio(key="example_list").set_value("svm").run()
     go(app, "reliability")
     svm = EXAMPLES["svm"].load().view().cells()
     assert app.slider(key="n_bins").value == increasing_bins(svm, "uniform")

@@ -192,6 +192,21 @@ def test_the_script_of_charts_has_one_file_that_is_loaded_with_the_first_chart()
     assert any(f"import(`./{Path(path).name}`)" in text for text in texts)
 
 
+@assumption("static/static/js, and the names of the scripts of elements")
+def test_the_scripts_of_elements_have_one_file_each_that_is_named_in_the_document() -> None:
+    document = (FOLDER / "static" / "index.html").read_bytes()
+    styled = private.styled_document(document, "", []).decode()
+    texts = [file.read_text(encoding="utf-8") for file in (FOLDER / "static").rglob("*.js")]
+    scripts = {path: Path(path).name for path in private.element_scripts()}
+    for kind in private.ELEMENT_SCRIPTS:
+        (name,) = [name for name in scripts.values() if name.startswith(f"{kind}.")]
+        assert any(f"import(`./{name}`)" in text for text in texts)
+    for path, name in scripts.items():
+        assert (FOLDER / "static" / path).is_file()
+        # Streamlit's document has some of them already.
+        assert styled.count(name) == 1
+
+
 @assumption("ConfigOption in config_option.py and get_config_options in config.py")
 def test_options_name_their_variable_and_type() -> None:
     environ = {

@@ -237,6 +237,26 @@ def example_menu(session: Session, key: str = "example_menu") -> None:
     )
 
 
+def example_list(session: Session) -> None:
+    """The examples in a menu whose widget is drawn when it is opened.
+
+    The select box alone needs 160 kB of scripts, for which a first visit would wait.
+    """
+    key = "example_list"
+    assign_again(key)
+    with st.popover("Or look at an example", key="examples"):
+        ask(
+            st.radio,
+            key,
+            session.example if session.upload is None else None,
+            session.choose_example,
+            label="Examples",
+            label_visibility="collapsed",
+            options=list(EXAMPLES),
+            format_func=lambda key: EXAMPLES[key].title,
+        )
+
+
 def toolbar(key: str = "toolbar") -> DeltaGenerator:
     """A line of controls, which stands directly above what they change.
 

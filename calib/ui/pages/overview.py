@@ -42,7 +42,7 @@ def landing(session: Session) -> None:
     with drop:
         uploaders.uploader(session, "data", "Drop your predictions: CSV, Parquet or NumPy")
     with menu:
-        widgets.example_menu(session)
+        widgets.example_list(session)
 
 
 def body(session: Session, model: state.Model) -> None:
