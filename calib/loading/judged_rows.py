@@ -84,7 +84,7 @@ def read_judged(
     labels = None if gold is None else _gold_table(gold, len(frame))
     columns, guessed = _guessed(columns, frame, labels)
     outcome = _outcomes(frame, labels, columns)
-    notes = _guess_notes(columns, guessed, labels)
+    notes = (*_guess_notes(columns, guessed, labels), *_weight_notes(frame, columns))
     taken = {*columns.scores, columns.outcome}
     kept = {column: frame[column].to_numpy() for column in _in_order(frame, columns, taken)}
     written = [
@@ -260,6 +260,15 @@ def _read_with(columns: JudgedColumns, score: str) -> dict[str, str]:
     """The columns of one judge by their arguments."""
     names = {role: getattr(columns, role) for role in ("outcome", "row_id", "group", "positive")}
     return {role: name for role, name in ({"score": score} | names).items() if name is not None}
+
+
+def _weight_notes(frame: pd.DataFrame, columns: JudgedColumns) -> tuple[str, ...]:
+    """A sentence if a column has the name of weights: they are not supported."""
+    taken = {*columns.scores, columns.outcome, columns.row_id, columns.model, columns.group}
+    weight = _by_name(frame, taken, names.WEIGHT_NAMES)
+    if weight is None:
+        return ()
+    return (f"Weights are not supported: {quoted(weight)} is not used, and each row counts once.",)
 
 
 def _in_order(frame: pd.DataFrame, columns: JudgedColumns, taken: set[str | None]) -> list[str]:

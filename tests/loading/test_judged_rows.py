@@ -153,6 +153,16 @@ def test_columns_that_do_not_exist_or_are_not_clear_are_refused():
     refused("no-scores", JUDGED.assign(judge_score=np.nan))
 
 
+def test_a_column_of_weights_is_said_not_to_be_used():
+    frame = pd.DataFrame({"score": [0.2, 0.7], "gold": [0, 1], "weight": [1.0, 2.0]})
+    (rows,) = read_judged(frame, None, JudgedColumns()).values()
+    assert rows.notes[-1] == (
+        "Weights are not supported: `weight` is not used, and each row counts once."
+    )
+    (named,) = read_judged(frame, None, JudgedColumns(group="weight")).values()
+    assert "Weights" not in " ".join(named.notes)
+
+
 def test_weights_and_matrices_are_refused():
     refused("weights", Predictions.from_arrays([0, 1], [0.2, 0.7], [1.0, 2.0]), [0, 1])
     refused("matrix", Predictions.from_arrays([0, 2], np.full((2, 4), 0.25)), [0, 1])

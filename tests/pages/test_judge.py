@@ -182,6 +182,21 @@ def test_the_number_of_labels_for_a_width(points, words):
     assert words in said(app)
 
 
+def test_the_settings_are_in_the_link():
+    app = opened()
+    app.number_input(key="judge_points").set_value(20).run()
+    app.number_input(key="judge_next_rows").set_value(80).run()
+    assert {name: app.query_params[name] for name in ("points", "next")} == {
+        "points": "20",
+        "next": "80",
+    }
+    again = start(points="20", next="80")
+    again.switch_page(PAGES["Judge"]).run()
+    assert again.number_input(key="judge_points").value == 20
+    assert again.number_input(key="judge_next_rows").value == 80
+    assert "are enough for 20 points" in said(again)
+
+
 def test_the_rows_to_label_next():
     from calib.ui.pages.judge import csv_of_next_rows
 

@@ -29,6 +29,7 @@ from calib.ui.controls import report_files, uploaders, widgets
 from calib.ui.controls.widgets import ask
 from calib.ui.layout import charts, frame, tables
 from calib.ui.layout.tables import Line
+from calib.ui.session import choices
 from calib.ui.session.judging import Judging
 from calib.ui.session.results import judge_report, judged_analysis
 from calib.ui.session.session import Session
@@ -251,11 +252,11 @@ def disagreements(result: JudgeResult) -> None:
 def next_labels(session: Session, result: JudgeResult) -> None:
     st.markdown("### Label more rows")
     with widgets.toolbar("judge_labels"):
-        number_field(session, "next_rows", "Rows to label next", 1, 10_000, 10)
-        content = partial(csv_of_next_rows, result, session.judging.next_rows)
+        n = widgets.control(session, choices.NEXT_ROWS)
+        content = partial(csv_of_next_rows, result, n)
         widgets.download("Download them", content, "label-next.csv", "judge_next")
-        number_field(session, "points", "Width, in points", 1, 100, 1)
-        st.markdown(width_sentence(result, session.judging.points))
+        points = widgets.control(session, choices.POINTS)
+        st.markdown(width_sentence(result, points))
     st.caption(
         "Drawn at random from ranges of score, so that all labels together are spread as the rows "
         "are. The judge's score is left out, so that it does not sway the person who labels."
@@ -273,19 +274,6 @@ def report(session: Session, result: JudgeResult) -> None:
     st.caption(
         "With the numbers of this page and the calibration of the judge's scores. A report has no "
         "rows, so it counts disagreements and rows to label next by range of score."
-    )
-
-
-def number_field(session: Session, name: str, label: str, least: int, most: int, step: int) -> None:
-    limits = {"min_value": least, "max_value": most, "step": step}
-    value = getattr(session.judging, name)
-    ask(
-        st.number_input,
-        f"judge_{name}",
-        value,
-        partial(change, session, name),
-        label=label,
-        **limits,
     )
 
 

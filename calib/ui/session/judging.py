@@ -23,8 +23,6 @@ class Judging:
     rows: Mapping[str, JudgedRows] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     shown: str = ""  # The judge or model that the page shows; the first if there is no such one.
-    next_rows: int = 50
-    points: int = 5  # The wanted width of the interval, in percentage points.
 
     def with_table(self, table: Table, *, gold: bool) -> Judging:
         """With another table. The meaning of columns is guessed again."""

@@ -15,6 +15,7 @@ from calib.ui.session.choices.slices import *  # noqa: F403
 # isort: split
 # Links and chips list the choices in the order of these imports.
 from calib.ui.session.choices.decisions import *  # noqa: F403
+from calib.ui.session.choices.judging import *  # noqa: F403
 from calib.ui.session.choices.monitoring import *  # noqa: F403
 
 T = TypeVar("T")

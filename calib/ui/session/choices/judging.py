@@ -1,0 +1,31 @@
+"""Choices of the page Judge: rows to label next, and the wanted width of the interval."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from calib.ui.session.choices.choice import Choice, on, whole
+
+NEXT_ROWS = Choice[int](
+    key="judge_next_rows",
+    link="next",
+    default=50,
+    values=whole(1, 10_000),
+    label="Rows to label next",
+    chip="{} rows to label next",
+    acts_on=on("Judge"),
+    widget=partial(st.number_input, step=10),
+)
+
+POINTS = Choice[int](
+    key="judge_points",
+    link="points",
+    default=5,
+    values=whole(1, 100),
+    label="Width, in points",
+    chip="Interval of {} points",
+    acts_on=on("Judge"),
+    widget=st.number_input,
+)
