@@ -4,6 +4,9 @@ In a real Chromium, and paired in one run with a bare page of one slider and one
 points: blocks of presses on the page's slider, which asks the server, on that of the explorer,
 which does not, and on that of the bare page take turns. Then the explorer's again, with the server
 200 ms away. The first page is timed until its answer can be read.
+
+Last, Overview and switches between pages of an example are compared with bare pages; with --pages
+nothing else is measured.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ import numpy as np
 import pandas as pd
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from benchmarks import _page_ratios
 from benchmarks._far_server import far
 from calib.ui.layout.charts import PAINT_SECONDS
 from tests.browser import chromium, harness
@@ -283,19 +287,31 @@ def _quarter(times: list[float]) -> float:
     return statistics.quantiles(times, n=4)[0]
 
 
+def ratios(browser: Browser, folder: Path) -> _page_ratios.Ratios:
+    """Pages of the first example against bare ones."""
+    labels = tuple(label for label in ("Reliability", *PAGES) if label != "Overview")
+    app, bare = folder / "pages.log", folder / "bare_pages.log"
+    with harness.serve(app) as own, harness.serve(bare, _page_ratios.BARE_APP) as other:
+        return _page_ratios.measure(browser, own, other, labels, go)
+
+
 def main() -> int:
     """Run the benchmark; return how many promises are missed."""
     executable = chromium.find() or sys.exit(chromium.MISSING)
+    only_pages = "--pages" in sys.argv[1:]
     bare_script = str(Path(__file__).with_name("_bare_page.py"))
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
         folder = Path(name)
         runs = folder / "runs.jsonl"
         browser = harness.launch(playwright, executable)
+        if only_pages:
+            return ratios(browser, folder).report()
         timed = harness.serve(folder / "app.log", "app.py", "benchmarks._timed_server", str(runs))
         with timed as app, harness.serve(folder / "bare.log", bare_script) as bare:
             measured = measure(browser, app, bare, rows(folder))
+        pages = ratios(browser, folder)
         browser.close()
-        return report(measured, server_times(runs))
+        return report(measured, server_times(runs)) + pages.report()
 
 
 if __name__ == "__main__":
