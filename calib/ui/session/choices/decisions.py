@@ -76,7 +76,7 @@ MAX_ERROR = Choice[float](
     label="Highest error, in %",
     help="Of the rows that are decided without a look, at most this share may be wrong.",
     chip=lambda share: f"At most {percent(share)} errors",
-    acts_on=on("Decisions"),
+    acts_on=on("Decisions", "Reports"),
     widget=COST,
     shown=lambda share: 100.0 * share,
     taken=lambda share: share / 100.0,
@@ -90,7 +90,7 @@ CERTAINTY = Choice[float](
     label="Confidence",
     help="Probability that the certificate is right. Two sides share what remains to 100%.",
     chip=lambda share: f"Certified with {level_words(share)}",
-    acts_on=on("Decisions"),
+    acts_on=on("Decisions", "Reports"),
     widget=st.selectbox,
 )
 
@@ -103,6 +103,6 @@ SIDES = Choice[Any](
     help="Both: rows above one threshold are accepted, and rows below another are rejected. Above: "
     "rows are accepted only.",
     chip=lambda sides: f"Decided: {SIDE_NAMES[sides].lower()}",
-    acts_on=on("Decisions"),
+    acts_on=on("Decisions", "Reports"),
     widget=SEGMENTED,
 )
