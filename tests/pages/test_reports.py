@@ -4,6 +4,7 @@ import json
 import shlex
 import sqlite3
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,9 @@ from streamlit.testing.v1 import AppTest
 
 import calib
 from calib.analysis.decisions import Costs, ErrorLimit
+from calib.analysis.judge import judge_rows
 from calib.cli import main
+from calib.loading.judged_example import judged_example
 from calib.reports import Report, compare_reports, parts_of
 from calib.reports.contents.settings_file import SavedSettings
 from calib.reports.render.reproduction import command_line, library_call
@@ -475,6 +478,16 @@ def test_a_broken_file_to_compare_with_is_told(store, report):
     app = drop(opened(report=store.save(report)), "other_file", b"{")
     assert "not valid JSON" in app.error[0].value
     assert "### Record" in said(app)
+
+
+def test_the_report_of_a_judge_begins_with_its_pass_rate(store):
+    result = judge_rows(judged_example())
+    app = drop(opened(), "report_file", Report.from_judge(result).json().encode())
+    assert not app.exception
+    answers = [one.proto.body for one in app.get("html") if 'class="answer"' in one.proto.body]
+    assert escape(result.headline) in answers[0]
+    assert "### Pass rate" in said(app)
+    assert f"{len(result.disagreements)} of {result.n_labels}" in tables(app)
 
 
 def test_a_file_is_opened_and_a_broken_one_is_told(report, texts):
