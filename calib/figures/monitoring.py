@@ -14,7 +14,7 @@ from calib.figures.axes import PanelAxis, padded, power
 from calib.figures.chart import TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.layers import Layer, Line, Marker, Note, area, reference
 from calib.figures.panels import Panels, stacked
-from calib.figures.theme import DOUBT, FRAME, GREY, RIM, faded
+from calib.figures.theme import ADVISED, DOUBT, FRAME, GREY, RIM, faded
 from calib.numerics.arrays import FloatArray
 from calib.text import (
     MONTHS,
@@ -35,7 +35,9 @@ SLICE_LINE, HATCH_GAP = 10, 7
 LOWEST, HIGHEST = -4.0, 6.0
 # The band of a period with a smaller share of the median rows may leave the panel.
 MIN_SHARE_OF_MEDIAN = 0.25
-MAX_SLICES, MAX_TICKS = 12, 5
+# On a phone, words need this share of the panel.
+MIN_NOTE_SHARE = 0.38
+MAX_SLICES, MAX_TICKS, MAX_NAME = 12, 5, 12
 BAND = ("band_low", "band_high")
 CHANGE = faded(DOUBT, 0.2)
 HATCH = Line(FRAME, 1)
@@ -48,7 +50,9 @@ STATES: Mapping[str, tuple[str, str]] = {
 
 
 @chart
-def monitor_chart(result: Monitored, of: str = "") -> Chart:
+def monitor_chart(
+    result: Monitored, of: str = "", *, new_calibrators: Sequence[date] = ()
+) -> Chart:
     """Evidence of miscalibration by day, the mean error by period, and the state of each slice.
 
     The evidence is drawn in orange while an alarm is open. The shaded days are those on which the
@@ -60,6 +64,8 @@ def monitor_chart(result: Monitored, of: str = "") -> Chart:
         Result of `calib.monitor`.
     of : str
         The slice whose mean errors are drawn. The default is all rows.
+    new_calibrators : sequence of date
+        First days of new calibrators.
 
     Examples
     --------
@@ -76,9 +82,10 @@ def monitor_chart(result: Monitored, of: str = "") -> Chart:
     upward = [_evidence_range(result), _difference_range(periods)]
     panels = _panels(days, upward, slices, of)
     layers = [*_hatched(days, upward), *_change(result, days, upward)]
+    layers += _calibrators(new_calibrators, days, upward)
     layers += [*_evidence(result, days), *_differences(result, periods, days)]
     layers += _strips(result, days, slices)
-    notes = [_threshold_note(result)]
+    notes = _notes(result, days, new_calibrators, upward[0][1])
     return draw(
         "monitor",
         panels,
@@ -140,7 +147,12 @@ class _Days:
             return {float(self.at(day)): _short_day(day) for day in days}
         step = -(-len(months) // MAX_TICKS)
         shown = months[::step]
-        return {float(self.at(month)): _month(month) for month in shown}
+        # A label has the year if the one before it has another.
+        years = ["", *(str(month)[:4] for month in shown[:-1])]
+        return {
+            float(self.at(month)): _month(month, year)
+            for month, year in zip(shown, years, strict=True)
+        }
 
 
 def _short_day(day: np.datetime64) -> str:
@@ -148,9 +160,10 @@ def _short_day(day: np.datetime64) -> str:
     return f"{when.day} {MONTHS[when.month - 1][:3]}"
 
 
-def _month(month: np.datetime64) -> str:
+def _month(month: np.datetime64, year: str) -> str:
     when = month.astype(object)
-    return f"{MONTHS[when.month - 1][:3]} {when.year}"
+    name = MONTHS[when.month - 1][:3]
+    return name if str(when.year) == year else f"{name} {when.year}"
 
 
 def _shown_slices(result: Monitored) -> list[str]:
@@ -162,7 +175,12 @@ def _shown_slices(result: Monitored) -> list[str]:
 
 def _left(slices: Sequence[str]) -> int:
     """Pixels for the names of slices beside their strips."""
-    return max(54, *(min(7 * len(shortened(name)) + 16, 120) for name in slices), 0)
+    return max(54, *(7 * len(_label(name)) + 16 for name in slices), 0)
+
+
+def _label(name: str) -> str:
+    """A name that leaves room for the strips on a phone."""
+    return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…"
 
 
 def _panels(days: _Days, upward: Sequence[list[float]], slices: Sequence[str], of: str) -> Panels:
@@ -178,7 +196,7 @@ def _panels(days: _Days, upward: Sequence[list[float]], slices: Sequence[str], o
     if of:
         titles[1] += f": {escaped(shortened(of))}"
     if slices:
-        labels = [escaped(shortened(name)) for name in slices]
+        labels = [escaped(_label(name)) for name in slices]
         strip = PanelAxis(
             range=[len(slices) - 0.5, -0.5],
             tickvals=list(range(len(slices))),
@@ -249,10 +267,27 @@ def _evidence(result: Monitored, days: _Days) -> list[Layer]:
     return [threshold, *layers]
 
 
-def _threshold_note(result: Monitored) -> Note:
+def _notes(
+    result: Monitored, days: _Days, new_calibrators: Sequence[date], top: float
+) -> list[Note]:
+    """Words at the threshold, and below the upper end of the first panel."""
     one_in = count(1.0 / result.alpha)
     words = f"Alarm: 1 in {one_in} over the whole life"
-    return Note(0.0, result.threshold, words, "left", up=10.0)
+    notes = [Note(0.0, result.threshold, words, "left", up=10.0)]
+    gap = 0.006 * (days.last + 1.0)
+    shown = [days.of(day) for day in new_calibrators if 0.0 <= days.of(day) <= days.last]
+    for at in shown[-1:]:
+        before = at > MIN_NOTE_SHARE * days.last
+        place = at - gap if before else at + gap
+        notes.append(Note(place, top, "New calibrator", "right" if before else "left", up=-24.0))
+    if result.episode is not None:
+        low, high = days.of(result.episode.since_low), days.of(result.episode.since_high)
+        # Evidence rises after a change, so the words stand before it, or else on its days.
+        end = (
+            low - gap if low > MIN_NOTE_SHARE * days.last else max(high, MIN_NOTE_SHARE * days.last)
+        )
+        notes.append(Note(end, top, "Change began", "right", up=-9.0))
+    return notes
 
 
 def _differences(result: Monitored, periods: pd.DataFrame, days: _Days) -> list[Layer]:
@@ -325,11 +360,29 @@ def _change(result: Monitored, days: _Days, upward: Sequence[list[float]]) -> li
                 np.full(2, high),
                 color=CHANGE,
                 name="Change began",
-                legend=panel == 0,
             ),
             panel=panel,
         )
         for panel, (low, high) in enumerate(upward)
+    ]
+
+
+def _calibrators(
+    first_days: Sequence[date], days: _Days, upward: Sequence[list[float]]
+) -> list[Layer]:
+    """A line at the first day of each new calibrator."""
+    return [
+        Layer(
+            f"calibrator {number} {panel}",
+            [days.of(day) - 0.5] * 2,
+            ends,
+            panel=panel,
+            name="New calibrator",
+            line=Line(ADVISED, 1.5, "dot"),
+        )
+        for number, day in enumerate(first_days)
+        if 0.0 <= days.of(day) <= days.last
+        for panel, ends in enumerate(upward)
     ]
 
 

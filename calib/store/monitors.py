@@ -53,7 +53,7 @@ class MonitorEntry:
     person: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Monitor:
     """A monitor and what was added to it; the counts are those that corrections left.
 

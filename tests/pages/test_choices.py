@@ -60,9 +60,9 @@ BEFORE: dict[str, Any] = {
     "time": "date",
     "n_bins": 2,
 }
-# Other data show these: a matrix, several models, an inspected bin. The last two change only
+# Other data show these: a matrix, several models, an inspected bin. The last three change only
 # Monitor, which has no chips.
-OTHERWISE = {"view", "models", "classes", "bin_of", "horizon", "watched"}
+OTHERWISE = {"view", "models", "classes", "bin_of", "horizon", "watched", "stored_monitor"}
 CHANGED = {
     key: value for key, value in ANY_CHANGE.items() if key not in OTHERWISE
 } | SHOWN_BY_THESE_ROWS

@@ -1,13 +1,18 @@
 """The page Monitor: its example, a person's own rows, and what it refuses."""
 
+import datetime as dt
+
 import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import calib
-from calib.analysis.monitor import Monitored
+from calib.analysis.monitor import Monitored, monitored
+from calib.data.day_counts import DayCounts
 from calib.loading.examples import EXAMPLES
+from calib.store import Store, StoreError, database_url
+from calib.ui.session import identity
 from tests.pages.test_hostile import bare, trap
 from tests.pages.test_pages import answers, go, headings, key_numbers, said, start, upload
 
@@ -129,7 +134,7 @@ def test_too_few_days():
     assert headings(app)[1] == "Too early to tell: 15 rows tested, 0 too young."
     app.number_input(key="horizon").set_value(30).run()
     assert headings(app)[1] == "Too early to tell: 0 rows tested, 15 too young."
-    assert "Wait." in said(app)
+    assert "Wait" in said(app)
     assert "hatched" in charts(app)[0]
 
 
@@ -180,3 +185,84 @@ def test_counts_have_no_slices(tmp_path):
     app = go(app, "monitor")
     assert headings(app)[1] == "No evidence of miscalibration in 60 days."
     assert "slice_by" not in [one.key for one in app.selectbox]
+
+
+def store_monitor(name: str, frame: pd.DataFrame, horizon: int = 10) -> Store:
+    code, places = pd.factorize(frame["place"], sort=True)
+    counts = DayCounts.of_rows(
+        frame["day"].to_numpy("datetime64[D]"),
+        frame["score"].to_numpy(),
+        frame["outcome"].to_numpy(),
+        {"place": (code, list(places))},
+    )
+    store = Store(database_url())
+    store.monitors.add(name, counts, fingerprint=name, horizon=horizon, by="a test")
+    return store
+
+
+@pytest.fixture
+def stored(tmp_path, monkeypatch):
+    """A store with a monitor that is wrong in the south from 2 April on."""
+    monkeypatch.setenv("CALIB_HOME", str(tmp_path))
+    frame = days(120, 100, place=["north", "south"] * 6000)
+    wrong = (frame["day"] >= "2026-04-02") & (frame["place"] == "south")
+    rng = np.random.default_rng(2)
+    frame.loc[wrong, "outcome"] = (rng.random(wrong.sum()) < frame["score"][wrong] + 0.2) * 1
+    return store_monitor("churn", frame)
+
+
+def test_a_stored_monitor_is_chosen_and_named_by_the_link(stored):
+    app = go(start(), "monitor")
+    assert headings(app)[1] == "These data have no column of dates"
+    app.selectbox(key="stored_monitor").set_value("churn").run()
+    monitor = stored.monitors.open("churn")
+    yesterday = dt.datetime.now(dt.UTC).date() - dt.timedelta(days=1)
+    result = monitored(monitor.counts.frame(), horizon=10, today=yesterday)
+    assert headings(app)[1] == result.headline
+    assert result.state == key_numbers(app)["State"].lower() == "alarm"
+    assert "Stored monitor, until" in answers(app)[0]
+    assert app.query_params["monitor"] == "churn"
+    assert "horizon" not in [one.key for one in app.number_input]
+    assert "Look at slice `place=south` first" in said(app)
+    app.selectbox(key="watched").set_value("place=south").run()
+    assert f"<td>{result.ranges_of('place=south')['rows'][0]:,.0f}</td>" in table(
+        app, "Score ranges"
+    )
+    again = go(start(monitor="churn"), "monitor")
+    assert headings(again)[1] == result.headline
+
+
+def test_a_link_to_a_stored_monitor_needs_no_file(stored):
+    app = go(start(data="c3018ed03540", name="x.csv", rows="500", monitor="churn"), "monitor")
+    assert headings(app)[1].startswith("Miscalibrated since about")
+
+
+def test_a_new_calibrator_closes_the_alarm_and_is_drawn(stored):
+    stored.monitors.add_calibrator("churn", dt.date(2026, 5, 1), by="a test")
+    app = go(start(monitor="churn"), "monitor")
+    assert "New calibrator" in charts(app)[0]
+    assert key_numbers(app)["Since"] != "2 April 2026"
+
+
+def test_a_stored_monitor_that_is_not_there_is_said(stored):
+    app = go(start(ex="churn", monitor=trap("gone")), "monitor")
+    assert "There is no stored monitor" in said(app)
+    assert headings(app)[1] == "Miscalibrated since about 1 May 2026."
+    assert not bare(app)
+
+
+def test_a_store_that_fails_leaves_the_data(monkeypatch):
+    def fail(*_args: object) -> None:
+        raise StoreError("No answer.")
+
+    monkeypatch.setattr("calib.ui.pages.monitor.opened_store", fail)
+    app = opened()
+    assert headings(app)[1] == "Miscalibrated since about 1 May 2026."
+    assert "stored_monitor" not in [one.key for one in app.selectbox]
+
+
+def test_stored_monitors_need_the_sign_in_where_one_is_configured(stored, monkeypatch):
+    monkeypatch.setattr(identity, "is_configured", lambda: True)
+    app = go(start(monitor="churn"), "monitor")
+    assert [one.label for one in app.button] == ["Sign in"]
+    assert not charts(app)

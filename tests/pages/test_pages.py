@@ -127,7 +127,7 @@ def button(app: AppTest, key: str):
 AWAITED = ("", *PAGES, "classes")
 
 
-@pytest.mark.parametrize("page", [*AWAITED, "gallery", "methods"])
+@pytest.mark.parametrize("page", [*AWAITED, "judge", "monitor", "gallery", "methods"])
 def test_nobody_sees_anything_without_signing_in(page, monkeypatch):
     monkeypatch.setattr(identity, "is_configured", lambda: True)
     app = AppTest.from_file(str(ROOT / (f"pages/{page}.py" if page else "app.py"))).run()
@@ -257,7 +257,7 @@ def test_a_file_that_raises_a_question_leads_from_the_first_page_to_data(data, a
 
 def test_every_page_has_one_h1_and_skips_no_heading():
     app = start(ex="digits", m="uncalibrated.platt.spline")
-    for page in ("", *PAGES, "classes", "gallery", "methods"):
+    for page in ("", *PAGES, "classes", "judge", "monitor", "gallery", "methods"):
         levels = heading_levels(go(app, page))
         assert levels[:2] == [1, 2], page
         assert levels.count(1) == 1, page

@@ -19,7 +19,7 @@ import pytest
 from calib.reports import Report
 from calib.store import Store, StoreError
 from calib.store.location import checked_url
-from calib.ui.pages.reports.report_list import STORE_TIMEOUT_SECONDS
+from calib.ui.session.team_store import STORE_TIMEOUT_SECONDS
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534

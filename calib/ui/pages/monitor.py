@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
 from html import escape
 from typing import Any
@@ -13,7 +13,7 @@ import streamlit as st
 from calib.analysis.monitor import Monitored
 from calib.data.base import Data
 from calib.figures.monitoring import monitor_chart
-from calib.numerics.estimate import Estimate
+from calib.store import Store, StoreError
 from calib.text import (
     count,
     day_words,
@@ -37,6 +37,7 @@ from calib.ui.layout.tables import Line
 from calib.ui.session import choices, results, state
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session
+from calib.ui.session.team_store import opened_monitor, opened_store
 
 EXAMPLE, EXAMPLE_HORIZON = "churn", 30
 # These are pixels. A chart over time needs the whole width.
@@ -46,6 +47,7 @@ NO_DATES = (
     "A monitor needs the day of each prediction. Choose a column of dates under **Time** on the "
     "Data page (**More columns and conversions**), or look at an example with dates."
 )
+TOO_EARLY = "**Wait** until ten positive and ten negative outcomes can be expected."
 STATE_WORDS = {
     "alarm": ("Alarm", "red"),
     "calm": ("Calm", "green"),
@@ -80,40 +82,44 @@ COUNTS = [
 
 def page() -> None:
     session = frame.begin("Monitor")
-    rows = frame.predictions(session)
+    store, names = stored_names()
+    stored, rows = session[choices.STORED_MONITOR], None
+    if stored not in names:
+        frame.source(session)
+        rows = frame.predictions(session)
     # A container is drawn only if something is in it, and the place must be kept free.
     with st.container(key="monitored"):
         answer, advised = st.html("<div></div>"), st.html("<div></div>")
-    dates = [name for name in rows.columns if rows.holds_dates(name)]
-    if not dates:
-        answer.markdown("## These data have no column of dates")
-        st.markdown(NO_DATES)
-        other_data(session)
-        return
     with widgets.toolbar():
-        model_control(session)
-        time = time_control(session, dates)
-        horizon = horizon_control(session)
-        column = column_control(session, rows, dates)
+        if names:
+            control(session, choices.STORED_MONITOR, ["", *names])
+        if rows is None:
+            assert store is not None  # It has the name of this monitor.
+            watched = of_store(session, store, stored)
+        else:
+            watched = of_data(session, rows)
         shown = widgets.later()
-    result = monitored(session, rows, time, horizon, column)
-    if isinstance(result, str):
-        answer.markdown("## These rows cannot be monitored")
-        st.markdown(plain(result))
+    if rows is not None and stored:
+        st.caption(f":material/info: There is no stored monitor {quoted(stored)}.")
+    if isinstance(watched, Refusal):
+        answer.markdown(f"## {watched.heading}")
+        st.markdown(watched.reason)
         other_data(session)
         return
+    result = watched.result
     with shown:
         of = slice_control(session, result)
-    answer.html(section(result, is_example=session.upload is None))
+    answer.html(section(result, watched.label))
     advised.markdown(advice(result))
-    charts.chart(monitor_chart(result, of), "chart_monitor", widths=WIDTHS)
-    for note in result.notes:
+    drawn = monitor_chart(result, of, new_calibrators=watched.new_calibrators)
+    charts.chart(drawn, "chart_monitor", widths=WIDTHS)
+    for note in (*watched.notes, *result.notes):
         st.caption(f":material/info: {note}")
     left, right = st.columns(2, gap="large")
     with left:
         ranges_table(result, of)
     with right:
-        slices_table(result, column)
+        slices_table(result, watched.column)
     with st.expander("Periods in numbers"):
         periods_table(result, of)
     with st.expander("What the alarm assumes"):
@@ -121,29 +127,71 @@ def page() -> None:
     frame.reading(READING)
 
 
-def monitored(
-    session: Session, rows: Data, time: str, horizon: int, column: str
-) -> Monitored | str:
-    """The monitor of these rows, or the reason why there is none."""
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What the page shows."""
+
+    result: Monitored
+    label: str  # It says what was monitored.
+    column: str = ""  # The column of the slices; a stored monitor has several.
+    notes: tuple[str, ...] = ()
+    new_calibrators: tuple[date, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why nothing is shown, as Markdown, and what to do."""
+
+    heading: str
+    reason: str
+
+
+def stored_names() -> tuple[Store | None, tuple[str, ...]]:
+    """The stored monitors. If the store cannot be read, there are none: Reports says why."""
     try:
-        with st.spinner("Replaying the days"):
-            return results.monitored(session, rows, time, horizon, column)
-    except ValueError as error:
-        reason = sentence(str(error))
-    if column:
-        # The rows may be tested, although their slices cannot be.
+        store = opened_store()
+        return store, store.monitors.names()
+    except StoreError:
+        return None, ()
+
+
+def of_store(session: Session, store: Store, name: str) -> Watched | Refusal:
+    try:
+        monitor = opened_monitor(store, name)
+        with st.spinner("Reading the days"):
+            result = results.stored_monitor(session, monitor)
+    except (StoreError, ValueError) as error:
+        return Refusal("This monitor cannot be shown", plain(sentence(str(error))))
+    label = f"Stored monitor, until {day_words(result.today)}"
+    return Watched(result, label, new_calibrators=monitor.new_calibrators)
+
+
+def of_data(session: Session, rows: Data) -> Watched | Refusal:
+    """The rows as if they had been monitored, with the controls that say how."""
+    dates = [name for name in rows.columns if rows.holds_dates(name)]
+    if not dates:
+        return Refusal("These data have no column of dates", NO_DATES)
+    model_control(session)
+    time = time_control(session, dates)
+    horizon = horizon_control(session)
+    column = column_control(session, rows, dates)
+    label = "Example, not your data" if session.upload is None else "As if monitored every day"
+    reason = ""
+    # The rows may be tested, although their slices cannot be.
+    for by in dict.fromkeys((column, "")):
         try:
-            whole = results.monitored(session, rows, time, horizon, "")
-        except ValueError:
-            return reason
-        st.caption(f":material/info: No slices: {plain(reason)}")
-        return whole
-    return reason
+            with st.spinner("Replaying the days"):
+                result = results.monitored(session, rows, time, horizon, by)
+        except ValueError as error:
+            reason = reason or plain(sentence(str(error)))
+        else:
+            return Watched(result, label, by, (f"No slices: {reason}",) if reason else ())
+    return Refusal("These rows cannot be monitored", reason)
 
 
 def other_data(session: Session) -> None:
     """What a person may do whose data cannot be monitored."""
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
             "Open the example",
             key="monitor_example",
@@ -199,12 +247,11 @@ def slice_control(session: Session, result: Monitored) -> str:
     return control(session, choices.WATCHED, ["", *names], value=value)
 
 
-def section(result: Monitored, *, is_example: bool) -> str:
+def section(result: Monitored, label: str) -> str:
     """The finding and three numbers, as HTML."""
-    label = "Example, not your data" if is_example else "As if monitored every day"
     lead = f'<p class="lead">{escape(result.details)}</p>' if result.details else ""
     return (
-        f'<section class="answer"><div><p><span class="pill">{label}</span></p>'
+        f'<section class="answer"><div><p><span class="pill">{escape(label)}</span></p>'
         f"<h2>{escape(result.headline)}</h2>{lead}</div>"
         f"<dl>{''.join(tiles(result))}</dl></section>"
     )
@@ -225,7 +272,7 @@ def tiles(result: Monitored) -> list[str]:
     shown = (
         ("State", words, below, "One false alarm in twenty at most, over the whole life."),
         ("Since", since, when, "Most likely first day of the change, and its 95% confidence set."),
-        ("Cost now", *cost_words(result.cost), "Log loss that recalibrating would have saved."),
+        ("Cost now", *cost_words(result), "Log loss that recalibrating would have saved."),
     )
     return [
         f'<div title="{escape(about)}"><dt>{escape(name)}</dt><dd>{escape(value)}'
@@ -241,8 +288,11 @@ def days_between(first: date, last: date) -> str:
     return f"{start.removesuffix(f' {first.year}') if same else start} to {day_words(last)}"
 
 
-def cost_words(cost: Estimate) -> tuple[str, str]:
+def cost_words(result: Monitored) -> tuple[str, str]:
     """What recalibrating would have saved, in a large and a small print."""
+    cost = result.cost
+    if result.state == "too early":
+        return NO_VALUE, "too few outcomes"
     if not cost.value > 0.0:
         return NO_VALUE, "recalibrating saves nothing"
     digits = decimals(cost)
@@ -252,25 +302,24 @@ def cost_words(cost: Estimate) -> tuple[str, str]:
 
 def advice(result: Monitored) -> str:
     """What to do, and what recalibrating would have gained, as Markdown."""
-    what = result.advice
-    if what == "recalibrate":
-        words = "**Recalibrate.**"
-    elif what == "leave":
-        words = "**Wait.**" if result.state == "too early" else "**Keep the scores.**"
-    else:
-        row = result.slices[result.slices["slice"] == result.wrong_slices[0]].iloc[0]
-        mean, observed = percents(row["mean_score"], row["observed"])
-        # A quotation is code in Markdown, so nothing in it is read.
-        name = quoted(row["slice"])
-        words = f"**Look at slice {name} first**: predicted {mean}, observed {observed}."
+    if result.state == "too early":
+        return TOO_EARLY
     cost, digits = result.cost, decimals(result.cost)
-    if math.isnan(cost.value):
-        return words
-    if not cost.value > 0.0:
-        return f"{words} Recalibrating would not have lowered the log loss."
     when = "since the change" if result.episode is not None else "in the last 90 tested days"
-    saved = number(cost.value, digits)
-    return f"{words} Recalibrating would have saved {saved} nats of log loss per row {when}."
+    saved = f"would have saved {number(cost.value, digits)} nats of log loss per row {when}."
+    if not cost.value > 0.0:
+        saved = "would not have lowered the log loss."
+    if result.advice == "recalibrate":
+        return f"**Recalibrate**: it {saved}"
+    if result.advice == "leave":
+        return f"**Keep the scores.** Recalibrating {saved}"
+    row = result.slices[result.slices["slice"] == result.wrong_slices[0]].iloc[0]
+    mean, observed = percents(row["mean_score"], row["observed"])
+    # A quotation is code in Markdown, so nothing in it is read.
+    return (
+        f"**Look at slice {quoted(row['slice'])} first**: predicted {mean}, observed {observed}. "
+        f"Recalibrating {saved}"
+    )
 
 
 def ranges_table(result: Monitored, of: str) -> None:

@@ -30,7 +30,7 @@ PAGES: Mapping[str, str] = {
 # The navigation shows these only for data with more than two classes.
 MATRIX_PAGES = ("Classes",)
 # These pages can be shown while the data of a link are missing.
-WITHOUT_DATA = ("Judge", "Reports", "Gallery", "Methods")
+WITHOUT_DATA = ("Judge", "Monitor", "Reports", "Gallery", "Methods")
 # These pages are the same in every view of a matrix.
 WITHOUT_VIEW = ("Data", "Classes", "Judge", "Gallery", "Methods")
 # On the other pages a changed choice has no effect.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from calib.analysis.decisions import (
 from calib.analysis.decisions.certificate import Sides
 from calib.analysis.judge import gold_analysis, judge_rows
 from calib.analysis.monitor import Monitored, monitor
+from calib.analysis.monitor import monitored as monitored_days
 from calib.analysis.periods import (
     PeriodChange,
     Periods,
@@ -65,6 +67,7 @@ from calib.metrics import VariationalEstimate, variational_estimate
 from calib.metrics.by_class import Classwise
 from calib.numerics.arrays import IntArray
 from calib.reports import Report
+from calib.store.monitors import Monitor
 from calib.ui.session.choices import (
     CAPACITY,
     CERTAINTY,
@@ -101,6 +104,22 @@ def monitored(session: Session, rows: Data, time: str, horizon: int, column: str
     """Rows as if they had been monitored until the last day that they have."""
     view = session.settings.view
     return session.memo.heavy(_monitored, rows, time, horizon, column, view)
+
+
+def stored_monitor(session: Session, monitor: Monitor) -> Monitored:
+    """A stored monitor until yesterday, the last day that is complete everywhere.
+
+    Raises ValueError if it has no rows.
+    """
+    today = datetime.now(UTC).date() - timedelta(days=1)
+    return session.memo.heavy(_stored_monitor, monitor, today)
+
+
+def _stored_monitor(monitor: Monitor, today: date) -> Monitored:
+    if monitor.counts is None:
+        raise ValueError(f"The monitor {monitor.name!r} has no rows.")
+    days, reset = monitor.counts.frame(), monitor.new_calibrators
+    return monitored_days(days, horizon=monitor.horizon, today=today, reset=reset)
 
 
 def _monitored(rows: Data, time: str, horizon: int, column: str, view: str) -> Monitored:

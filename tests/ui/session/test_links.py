@@ -42,6 +42,7 @@ OWN_VALUES = {
     "count_to": st.sampled_from([1.0, 0.75]),
     "reproduced": st.sampled_from(["", "0.174", "17.40%", "1e-3"]),
     "horizon": st.sampled_from([None, 0, 30, 3650]),
+    "stored_monitor": st.sampled_from(["", "churn"]),
     "watched": st.sampled_from(["", "prepaid", "a slice, with = & % ü"]),
     "models": st.lists(st.text(min_size=1), max_size=3, unique=True).map(tuple),
 }

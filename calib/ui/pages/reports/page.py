@@ -12,6 +12,7 @@ from calib.ui.layout import frame
 from calib.ui.pages.reports import opened_report, report_form, report_list
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session
+from calib.ui.session.team_store import opened_store
 
 
 def page() -> None:
@@ -19,7 +20,7 @@ def page() -> None:
     team_reports = session.team_reports
     store, trouble = None, ""
     try:
-        store = report_list.opened_store()
+        store = opened_store()
     except StoreError as error:
         trouble = str(error)
 

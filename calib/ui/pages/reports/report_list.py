@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import logging
-from datetime import timedelta
 from functools import partial
 
 import streamlit as st
 
 from calib.analysis.verdict import KIND_WORDS
-from calib.store import Deletion, Entry, Store, StoreError, database_url, moment_words, place
+from calib.store import Deletion, Entry, Store, StoreError, moment_words, place
 from calib.text import plain
 from calib.ui.controls.widgets import ask
 from calib.ui.layout import tables
@@ -19,37 +17,9 @@ from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session
 from calib.ui.session.team_reports import COMPARED, REPORT, TeamReports
 
-# A page must not wait long for a server that does not answer.
-STORE_TIMEOUT_SECONDS = 4.0
 REPORTS_PER_PAGE = 10
-SWEEP_INTERVAL = timedelta(days=1)
 MAX_LOG_LINES = 50
-log = logging.getLogger(__name__)
 FILTERS = {"tag": "Tag", "author": "Author", "verdict": "Verdict"}
-
-
-@st.cache_resource(show_spinner=False)
-def _opened(address: str) -> Store:
-    return Store(address, patience=STORE_TIMEOUT_SECONDS)
-
-
-def opened_store() -> Store:
-    """Raises StoreError if the store cannot be reached; the next run tries again."""
-    store = _opened(database_url().render_as_string(hide_password=False))
-    if not identity.is_read_only():
-        _swept(store)
-    return store
-
-
-@st.cache_resource(
-    ttl=SWEEP_INTERVAL, show_spinner=False, hash_funcs={Store: lambda store: str(store.url)}
-)
-def _swept(store: Store) -> None:
-    """Remove old deleted reports once per day, starting when reports are first listed."""
-    try:
-        store.sweep()
-    except StoreError:
-        log.warning("Deleted reports could not be removed", exc_info=True)
 
 
 def saved(session: Session, store: Store) -> None:

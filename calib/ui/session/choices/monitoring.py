@@ -8,7 +8,7 @@ from calib.text import plain
 from calib.ui.session.choices.choice import Choice, Values, on, whole
 
 MAX_HORIZON = 3650
-ALL_ROWS = "All rows"
+ALL_ROWS, DATA_IN_USE = "All rows", "Data in use"
 
 DAYS: Values[int | None] = Values(whole(0, MAX_HORIZON).read, bounds=(0, MAX_HORIZON))
 
@@ -22,6 +22,19 @@ HORIZON = Choice[int | None](
     chip="Horizon: {} days",
     acts_on=on("Monitor"),
     widget=st.number_input,
+)
+
+STORED_MONITOR = Choice[str](
+    key="stored_monitor",
+    link="monitor",
+    default="",  # The default is the data in use.
+    values=Values(str, name=lambda name: name or DATA_IN_USE),
+    label="Monitor",
+    help="Stored monitors are those that `calib monitor add` writes.",
+    chip=lambda name: f"Monitor {plain(name)}",
+    acts_on=on("Monitor"),
+    widget=st.selectbox,
+    forgets=("watched",),
 )
 
 WATCHED = Choice[str](

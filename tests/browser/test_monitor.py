@@ -1,0 +1,61 @@
+"""The page Monitor in a real browser: from the example to the counts of a slice, and refusals."""
+
+from playwright.sync_api import Page, expect
+
+import calib
+from calib.loading.examples import EXAMPLES
+from tests.browser.actions import go
+from tests.browser.harness import by_key, settle, visit
+from tests.rare import rare
+
+
+def finding(page: Page):
+    return page.locator(".answer h2")
+
+
+def choose(page: Page, key: str, option: str) -> None:
+    by_key(page, key).get_by_role("combobox").click()
+    page.get_by_role("option", name=option, exact=True).click()
+    settle(page)
+
+
+def test_from_data_without_dates_to_the_counts_of_a_slice(page):
+    visit(page, "/")
+    go(page, "Monitor")
+    expect(page.get_by_role("heading", name="These data have no column of dates")).to_be_visible()
+    by_key(page, "monitor_example").get_by_role("button").click()
+    expect(finding(page)).to_have_text("Miscalibrated since about 1 May 2026.")
+    rows = EXAMPLES["churn"].load()
+    last = rows.columns["predicted_at"].max()
+    result = calib.monitor(rows, time="predicted_at", horizon=30, slices="plan", today=last)
+    choose(page, "watched", "prepaid")
+    table = page.get_by_role("region", name="Score ranges").get_by_role("table")
+    first = result.ranges_of("prepaid").iloc[0]
+    cells = table.get_by_role("row").nth(1).get_by_role("cell")
+    expect(cells.nth(0)).to_have_text(f"{first['rows']:,.0f}")
+    expect(cells.nth(1)).to_have_text(f"{first['positive']:,.0f}")
+    expect(by_key(page, "chart_monitor").locator("svg.plot")).to_contain_text("in points: prepaid")
+    assert "watched=prepaid" in page.url
+
+
+@rare
+def test_the_headers_links_and_menus_are_apart(page):
+    for width in (1440, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        for address in ("/gallery?ex=digits", "/slices?ex=digits", "/methods", "/monitor?ex=churn"):
+            visit(page, address)
+            links = page.locator(".st-key-navigation").locator("a, button").all()
+            tools = by_key(page, "tools").bounding_box()
+            right = max(box["x"] + box["width"] for link in links if (box := link.bounding_box()))
+            assert right <= tools["x"] + 1, (width, address)
+
+
+@rare
+def test_a_period_is_described_under_the_pointer(page):
+    visit(page, "/monitor?ex=churn")
+    titles = by_key(page, "chart_monitor").locator("svg.plot circle title").all_text_contents()
+    assert any("2026-06" in title and "positive" in title for title in titles)
+    by_key(page, "chart_monitor").hover()
+    with page.expect_download() as saved:
+        by_key(page, "chart_monitor").get_by_role("button", name="Download as CSV").click()
+    assert saved.value.suggested_filename == "monitor.csv"
