@@ -67,6 +67,20 @@ def test_the_rare_event_is_as_rare_as_told() -> None:
     assert log_loss(y, repaired) < log_loss(y, p) - 0.3
 
 
+def test_churn_changes_on_the_first_of_may_for_prepaid_customers() -> None:
+    rows = EXAMPLES["churn"].load()
+    late = rows.columns["predicted_at"] >= np.datetime64("2026-05-01")
+    for plan in ("yearly", "monthly", "prepaid"):
+        for after in (False, True):
+            chosen = (rows.columns["plan"] == plan) & (late == after)
+            p = rows.scores[chosen]
+            error = rows.outcome[chosen].mean() - p.mean()
+            standard_error = np.sqrt((p * (1 - p)).sum()) / chosen.sum()
+            changed = after and plan == "prepaid"
+            assert (abs(error) > 10 * standard_error) == changed, (plan, after)
+            assert changed or abs(error) < 3 * standard_error, (plan, after)
+
+
 @pytest.mark.parametrize("key", list(WORKED))
 def test_worked_examples_have_the_printed_counts_and_error(key: str) -> None:
     predictions = EXAMPLES[key].load()

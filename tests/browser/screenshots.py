@@ -26,6 +26,7 @@ MORE = {
     "reliability-lines": "/reliability?line=corp.smooth&axis=logit&show=uncalibrated.beta&at=0.7",
     "slices-time": "/slices?slice=half&cross=side&ranges=3&time=ink&level=0.9",
     "refused": "/reliability?bins=9999&level=7&colour=red",
+    "monitor-alarm": "/monitor?ex=churn&watched=prepaid",
     "few-rows": "/compare?ex=ten_labels",
 }
 

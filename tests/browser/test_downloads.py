@@ -40,6 +40,7 @@ PAGES = {
     "/compare?ex=rounds": 1,
     "/classes?ex=digits": 10,
     "/decisions": 2,
+    "/monitor?ex=churn": 1,
 }
 
 

@@ -22,7 +22,7 @@ from tests.rare import common_first, rare
 WIDE, PHONE = (1280, 900), (380, 800)
 FILES = [page.removeprefix("pages/").removesuffix(".py") for page in PAGES.values()]
 # With chips and a notice, and with the data that a page needs or that fill it most.
-MORE = {"reliability": "?bins=20&colour=red", "classes": "?ex=digits"}
+MORE = {"reliability": "?bins=20&colour=red", "classes": "?ex=digits", "monitor": "?ex=churn"}
 PATHS = ["/" if name == "app" else f"/{name}{MORE.get(name, '')}" for name in FILES]
 PATHS += ["/compare?ex=digits", "/compare?ex=rounds"]
 RELIABILITY = "/reliability?bins=20&colour=red"

@@ -49,7 +49,7 @@ PAGES = [
     "/",
     *(f"/{page.lower()}" for page in EVERY_PAGE if page not in ("Overview", *MATRIX_PAGES)),
 ]
-PAGES += ["/compare?ex=digits", "/classes?ex=digits"]
+PAGES += ["/compare?ex=digits", "/classes?ex=digits", "/monitor?ex=churn"]
 
 
 @pytest.mark.parametrize(

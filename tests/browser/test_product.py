@@ -46,6 +46,8 @@ OF_THESE_DATA = {
     "hide": "intervals",
     "cols": "log_loss.auc",
     "num": "0.174",
+    "monitor": "churn",
+    "watched": "lower",
 }
 # Auto overrides the number of bins, a capacity the costs; periods need dates; models and classes
 # need data of several.
