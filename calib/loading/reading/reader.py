@@ -140,7 +140,7 @@ def _from_bytes(data: bytes, name: str, budget: Budget, given: FileFormat) -> Ta
     if recognising.is_archive(data):
         return recognising.read_archive(data, name, given, budget)
     content = unpack(data, budget)
-    if not content.strip():
+    if not content or content.isspace():
         raise refuse("empty", "The file is empty. Upload a table with a header and rows.")
     for magic, kind in OTHER_FORMATS.items():
         if content.startswith(magic):
