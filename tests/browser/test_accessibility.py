@@ -22,6 +22,7 @@ STREAMLIT = (
 )
 PATHS = [page.removeprefix("pages/").removesuffix(".py") for page in PAGES.values()]
 PATHS = ["" if path == "app" else path for path in PATHS]
+PATHS += ["monitor?ex=churn"]
 
 
 def violations(page: Page) -> list[str]:

@@ -13,7 +13,7 @@ from calib.analysis.monitor import Monitored, monitored
 from calib.numerics.monitoring import log_increments, start_weighted
 
 START = pd.Timestamp("2025-01-01")
-FRAMES = ("evidence", "periods", "ranges", "slices")
+FRAMES = ("evidence", "periods", "ranges", "slices", "slice_periods", "slice_ranges")
 
 
 def drawn(shift, n_days=200, per_day=200, seed=0, name=""):
@@ -173,6 +173,61 @@ def test_nothing_is_too_early():
         result = monitored(days, horizon=30, today="2024-12-31")
         assert (result.state, result.n_rows, len(result.periods)) == ("too early", 0, 0)
         assert math.isnan(result.cost.value)
+
+
+def test_slices_have_the_tables_that_their_rows_alone_have():
+    parts = {
+        name: drawn(CHANGED * (name == "b"), per_day=60, seed=ord(name), name=name)
+        for name in "abc"
+    }
+    together = monitored(pd.concat(parts.values()), horizon=10, today=after(199))
+    assert_frame_equal(together.periods_of(), together.periods)
+    assert_frame_equal(together.ranges_of(), together.ranges)
+    since = pd.Timestamp(together.since)
+    for name, rows in parts.items():
+        alone = monitored(rows.assign(slice=""), horizon=10, today=after(199))
+        periods = together.periods_of(name)
+        assert_frame_equal(periods.drop(columns=["state", "log10_evidence"]), alone.periods)
+        # The evidence after a period is that of its last day.
+        last = alone.evidence.set_index("day")["mixture"].loc[periods["last_day"]]
+        np.testing.assert_allclose(periods["log10_evidence"], last)
+        state = together.slices.set_index("slice").loc[name, "state"]
+        assert periods["state"].iloc[-1] == state == ("alarm" if name == "b" else "calm")
+        assert periods["state"].iloc[0] == "calm"
+        counted = rows[(rows["day"] >= since) & (rows["day"] <= after(189))]
+        tenth = np.minimum((counted["score"] * 10 + 1e-9).astype(int), 9)
+        ranges = together.ranges_of(name)
+        expected = counted.groupby(tenth)[["positive", "negative"]].sum()
+        np.testing.assert_array_equal(ranges["positive"], expected["positive"])
+        np.testing.assert_array_equal(ranges["rows"], expected.sum(axis=1))
+
+
+def test_slices_have_no_state_before_the_calibrator_in_use():
+    parts = pd.concat([drawn(0.0, per_day=50, seed=k, name=name) for k, name in enumerate("ab")])
+    late = (parts["slice"] == "b") & (parts["day"] < after(150))
+    result = monitored(parts[~late], horizon=0, today=after(199), reset=[after(100)])
+    table = result.slice_periods
+    blank = table[table["state"] == ""]
+    assert (blank[blank["slice"] == "a"]["last_day"] < after(100)).all()
+    assert (blank[blank["slice"] == "b"]["last_day"] < after(150)).all()
+    rest = table[table["state"] != ""]
+    assert (rest["last_day"] >= after(100)).all()
+    assert blank["log10_evidence"].isna().all()
+    assert rest["log10_evidence"].notna().all()
+    assert result.periods_of("b")["last_day"].min() >= after(150)
+
+
+def test_too_many_slices_are_refused_before_memory_is_taken():
+    rows = calib.Predictions.from_arrays(
+        [0, 1] * 600,
+        [0.3, 0.6] * 600,
+        columns={
+            "day": np.repeat(np.datetime64("2026-01-01"), 1200),
+            "who": [f"c{k}" for k in range(1200)],
+        },
+    )
+    with pytest.raises(ValueError, match="At most 500 slices can be tested, got 1,200 of `who`"):
+        calib.monitor(rows, time="day", slices="who")
 
 
 def test_one_wrong_slice_is_named():

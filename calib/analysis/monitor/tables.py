@@ -21,7 +21,8 @@ from calib.numerics.poisson_binomial import calibrated_rate_interval
 # Fewer expected positives or negatives are too early for a calm word: no error of ordinary size
 # could have been seen.
 MIN_EXPECTED = 10.0
-SCORE_RANGES = np.linspace(0.0, 1.0, 11)
+# Quotients are the decimals that scores have: the seventh number of a linspace is above 0.6.
+SCORE_RANGES = np.arange(11.0) / 10.0
 BAND = ("period", "first_day", "last_day")
 
 
@@ -106,8 +107,15 @@ def _periods(counts: Counts) -> _Periods | None:
 
 def _of_periods(counts: Counts, cut: _Periods, confidence_level: float = 0.95) -> pd.DataFrame:
     code = cut.of_day[counts.day]
-    parts = [_cells(counts, code == number) for number in range(len(cut.names))]
-    table = _differences(list(cut.names), parts, confidence_level, "period")
+    present = np.unique(code[(code >= 0) & (counts.rows > 0.0)])
+    parts = [_cells(counts, code == number) for number in present]
+    table = _differences([cut.names[i] for i in present], parts, confidence_level, "period")
+    if len(present) < len(cut.names):
+        # A slice may have no rows in a period. Its rates are not known there.
+        table = table.set_axis(present).reindex(range(len(cut.names)))
+        table["period"] = list(cut.names)
+        table[["rows", "positive"]] = table[["rows", "positive"]].fillna(0.0)
+        table["outside"] = table["outside"].eq(True)
     for place, (end, days) in enumerate(cut.ends.items(), 1):
         table.insert(place, end, days)
     return table
