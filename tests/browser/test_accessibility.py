@@ -8,7 +8,6 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 import calib
-from calib.ui.session.page_list import PAGES
 from tests.browser.harness import settle, visit
 from tests.rare import common_first, rare
 
@@ -20,9 +19,6 @@ STREAMLIT = (
     ("presentation-role-conflict", "stFileUploaderDropzone"),
     ("color-contrast", "Test rows, if they are in a second file"),
 )
-PATHS = [page.removeprefix("pages/").removesuffix(".py") for page in PAGES.values()]
-PATHS = ["" if path == "app" else path for path in PATHS]
-PATHS += ["monitor?ex=churn"]
 
 
 def violations(page: Page) -> list[str]:
