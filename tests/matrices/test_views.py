@@ -227,6 +227,20 @@ def test_the_order_of_the_rows_makes_no_difference(problem, kind, view):
         np.testing.assert_array_equal(one[next(by_row)], other[next(by_row)])
 
 
+def test_the_last_bit_of_the_scores_makes_no_difference(problem):
+    """Processors compute a softmax with other last bits. The folds must be the same."""
+    scores, label = problem
+    bit = np.random.default_rng(1).choice([-1e-16, 0.0, 1e-16], scores.shape)
+    settings = Settings(methods=("temperature", "isotonic"))
+    first, second = (
+        analyze(Predictions.from_arrays(label, one / one.sum(axis=1, keepdims=True)), settings)
+        for one in (scores, scores + bit)
+    )
+    for key in first.methods:
+        one, other = (result.multiclass.held_out.matrix(key) for result in (first, second))
+        np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-9)
+
+
 def test_copies_of_a_row_are_counted_once(problem):
     """The cost of a view grows with the distinct rows of a fold. All rows count in its numbers."""
     scores, label = (np.repeat(values[:100], 40, axis=0) for values in problem)
