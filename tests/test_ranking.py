@@ -68,6 +68,26 @@ def test_a_constant_confidence_is_calibrated_and_does_not_rank():
     assert "does not separate right from wrong (AUC 0.5)" in result.sentence
 
 
+@pytest.mark.parametrize("low", [0.25, 1.0 / 3.0])
+def test_equally_confident_scores_of_both_classes_are_not_constant(low):
+    # 1 - 1/3 and 2/3 differ in the last digit, and are one confidence all the same.
+    score = np.repeat([low, 2.0 / 3.0 if low > 0.3 else 0.75], 100)
+    outcome = np.concatenate([np.arange(100) < 20, np.arange(100) < 74]).astype(float)
+    result = ranking(ScoreCells.from_arrays(outcome, score), of_answers=False)
+    assert_allclose(result.auc, roc_auc_score(outcome, score))
+    assert not result.constant
+    assert result.equally_confident
+    assert result.accuracy_of_rest == pytest.approx(result.accuracy)
+    assert result.sentence == (
+        "AUC 0.77, but all rows are equally confident, so the scores do not show which of them "
+        "people should decide"
+    )
+    # The two scores are two confidences if the rows are answers that were given already.
+    answers = ranking(ScoreCells.from_arrays(outcome, score), of_answers=True)
+    assert not answers.equally_confident
+    assert answers.accuracy_of_rest > answers.accuracy
+
+
 def test_the_sentence_has_the_accuracy_before_and_after():
     cells = ScoreCells.from_arrays([0, 1, 0, 1, 1], [0.1, 0.4, 0.5, 0.8, 0.9])
     assert ranking(cells, of_answers=False).sentence == (

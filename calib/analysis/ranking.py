@@ -15,6 +15,7 @@ from calib.text import number, percent, percents
 
 # This share of the rows is left to people in the sentence.
 SHARE = 0.2
+CONFIDENCE_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,9 @@ class Ranking:
     accuracy, accuracy_of_rest : float
         Share of right decisions among all rows, and among those that are not left to people.
     constant : bool
-        Whether all rows have the same confidence.
+        Whether all rows have the same score.
+    equally_confident : bool
+        Whether all decisions have the same confidence, also if not all are for the same class.
     """
 
     auc: float
@@ -38,6 +41,7 @@ class Ranking:
     accuracy: float
     accuracy_of_rest: float
     constant: bool
+    equally_confident: bool
 
     @property
     def sentence(self) -> str:
@@ -48,6 +52,11 @@ class Ranking:
             return (
                 "all rows have the same score. Even if it is calibrated, it does not separate "
                 "right from wrong (AUC 0.5)"
+            )
+        if self.equally_confident:
+            return (
+                f"AUC {number(self.auc, 2)}, but all rows are equally confident, so the scores do "
+                "not show which of them people should decide"
             )
         before, after = percents(self.accuracy, self.accuracy_of_rest, digits=0)
         return (
@@ -66,13 +75,15 @@ def ranking(cells: ScoreCells, *, of_answers: bool, share: float = SHARE) -> Ran
 
     >>> cells = ScoreCells.from_arrays([0, 1, 0, 1, 1], [0.1, 0.4, 0.5, 0.8, 0.9])
     >>> ranking(cells, of_answers=False)
-    Ranking(auc=0.8333333333333334, share=0.2, accuracy=0.6, accuracy_of_rest=0.75, constant=False)
+    Ranking(auc=0.8333333333333334, share=0.2, accuracy=0.6, accuracy_of_rest=0.75, \
+constant=False, equally_confident=False)
     """
     positive, score = cells.score >= 0.5, cells.score
     confidence: FloatArray = score
     right: FloatArray = cells.positive
     if not of_answers:
-        confidence = np.where(positive, score, 1.0 - score)
+        # 2/3 and 1 - 1/3 differ in the last digit, but are the same confidence.
+        confidence = np.where(positive, score, 1.0 - score).round(CONFIDENCE_DIGITS)
         right = np.where(positive, cells.positive, cells.weight - cells.positive)
     levels, level = np.unique(confidence, return_inverse=True)
     weight = np.cumsum(np.bincount(level, cells.weight)[::-1])
@@ -86,7 +97,8 @@ def ranking(cells: ScoreCells, *, of_answers: bool, share: float = SHARE) -> Ran
         share=share,
         accuracy=float(n_right[-1]) / total,
         accuracy_of_rest=right_kept / kept,
-        constant=len(levels) < 2,
+        constant=len(score) < 2,
+        equally_confident=len(levels) < 2,
     )
 
 
