@@ -280,26 +280,83 @@ def test_openai_evals_are_joined_by_sample():
     assert frame["correct"].tolist() == ["right", "wrong"]
 
 
-def promptfoo(*, with_check):
-    parts = [{"pass": True, "score": 0.8, "assertion": {"type": "llm-rubric"}, "reason": "good"}]
-    if with_check:
-        parts.append({"pass": False, "score": 0, "assertion": {"type": "equals"}})
-    result = {
-        "success": not with_check,
-        "gradingResult": {"pass": True, "score": 0.8, "componentResults": parts},
-        "provider": {"id": "openai:x"},
-        "testIdx": 0,
-        "promptIdx": 0,
-    }
-    return json.dumps({"evalId": "e", "results": {"version": 3, "results": [result]}}).encode()
+def rubric(score, *, metric=None, value="is polite"):
+    assertion = {"type": "llm-rubric", "value": value} | ({"metric": metric} if metric else {})
+    return {"pass": score >= 0.5, "score": score, "assertion": assertion, "reason": "good"}
+
+
+def equals(*, passes):
+    return {"pass": passes, "score": float(passes), "assertion": {"type": "equals"}}
+
+
+def promptfoo(*tests, **more):
+    """An export with one result per list of checks."""
+    results = [
+        {
+            "success": all(part["pass"] for part in parts),
+            "gradingResult": {"pass": True, "score": 0.8, "componentResults": parts},
+            "provider": {"id": "openai:x"},
+            "testIdx": number,
+            "promptIdx": 0,
+        }
+        | more.get(f"test_{number}", {})
+        for number, parts in enumerate(tests)
+    ]
+    return json.dumps({"evalId": "e", "results": {"version": 3, "results": results}}).encode()
 
 
 def test_the_outcome_of_promptfoo_is_that_of_checks_without_a_judge():
-    frame = rows_of(promptfoo(with_check=True))
+    frame = rows_of(promptfoo([rubric(0.8), equals(passes=False)]))
     assert frame[["confidence", "correct", "model"]].to_numpy().tolist() == [
         [0.8, "wrong", "openai:x"]
     ]
-    assert refusal(promptfoo(with_check=False)).code == "judged"
+    assert refusal(promptfoo([rubric(0.8)])).code == "judged"
+
+
+def test_answers_that_only_a_judge_graded_are_left_out_and_counted():
+    checked = [[rubric(0.8), equals(passes=k % 2 == 0)] for k in range(4)]
+    table = read(promptfoo(*checked, [rubric(0.9)], [rubric(0.1)]), "p.json")
+    # Whether the judge's score is above its threshold would be the outcome of the last two.
+    assert table.frame["correct"].astype(object).fillna("").tolist() == [
+        *("right", "wrong", "right", "wrong", "", "")
+    ]
+    (note,) = table.notes
+    assert note.code == "only-judged"
+    assert "2 answers" in note.sentence
+    assert not table.judged
+
+
+def test_a_set_of_checks_with_a_judge_is_no_check_of_its_own():
+    # A set is listed before its members, without the type of a check.
+    members = [rubric(0.2), equals(passes=True)]
+    of_set = {"pass": False, "score": 0.6, "assertion": None, "componentResults": members}
+    frame = rows_of(promptfoo([of_set, *members]))
+    assert frame["correct"].tolist() == ["right"]
+    assert refusal(promptfoo([of_set, members[0]])).code == "judged"
+
+
+def test_errors_of_promptfoo_are_not_scored():
+    failed = {"success": False, "error": "API error: 429", "failureReason": 2}
+    data = promptfoo(
+        [rubric(0.8), equals(passes=True)],
+        [],
+        [rubric(0.7), equals(passes=False)],
+        test_1=failed | {"gradingResult": None},
+        # The reason why a check failed is an error too in promptfoo, but the answer was scored.
+        test_2={"success": False, "error": "Expected 7", "failureReason": 1},
+    )
+    table = read(data, "p.json")
+    assert table.frame["correct"].astype(object).fillna("").tolist() == ["right", "", "wrong"]
+    assert [note.code for note in table.notes] == ["errors"]
+
+
+def test_several_rubrics_without_a_name_are_asked_about():
+    data = promptfoo(*[[rubric(0.8), rubric(0.3), equals(passes=True)]] * 2)
+    problem = refusal(data)
+    assert problem.code == "which-scorer"
+    scorers = [choice.arguments["scorer"] for choice in problem.choices]
+    assert scorers == ["llm-rubric", "llm-rubric (2)"]
+    assert rows_of(data, scorer=scorers[1])["confidence"].tolist() == [0.3, 0.3]
 
 
 def test_hle_has_percentages_by_its_format():

@@ -19,8 +19,10 @@ from calib.loading.logs.rows import (
     TOKEN,
     Log,
     LogRow,
+    errors_note,
     name_of,
     number_of,
+    of_each_scorer,
     probability_of_log,
     text_of,
 )
@@ -100,7 +102,7 @@ class _Reader:
         """The log with the names of its header, and notes."""
         evaluation = as_object(header.get("eval"))
         self.log.task, self.log.model = (name_of(evaluation.get(k)) for k in ("task", "model"))
-        _only_named_scorers(self.log)
+        of_each_scorer(self.log)
         self._note_left_out()
         status = header.get("status", "started")
         if status != "success":
@@ -121,23 +123,10 @@ class _Reader:
             text = f"{plural(self.invalid, 'answer')} marked as invalid counted as not scored."
             self.log.notes.append(note("invalidated", text))
         if self.errors:
-            text = f"{plural(self.errors, 'answer')} ended with an error and counted as not scored."
-            self.log.notes.append(note("errors", text))
+            self.log.notes.append(errors_note(self.errors))
         if self.no_answer:
             text = f"{plural(self.no_answer, 'answer')} without a reply (N) counted as wrong."
             self.log.notes.append(note("no-answer", text))
-
-
-def _only_named_scorers(log: Log) -> None:
-    """Let answers without a score belong to each scorer, so that they are counted."""
-    scorers = [name for name in dict.fromkeys(row.scorer for row in log.rows) if name]
-    if not scorers:
-        return
-    log.rows = [
-        row if row.scorer else row._replace(scorer=scorer)
-        for row in log.rows
-        for scorer in (scorers if not row.scorer else [row.scorer])
-    ]
 
 
 def _epoch(value: Any) -> int:

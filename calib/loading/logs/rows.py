@@ -118,6 +118,24 @@ def probability_of_log(value: Any) -> float | None:
     return None if logarithm is None or logarithm > 1e-6 else math.exp(min(logarithm, 0.0))
 
 
+def of_each_scorer(log: Log) -> None:
+    """Let answers without a score belong to each scorer, so that they are counted."""
+    scorers = [name for name in dict.fromkeys(row.scorer for row in log.rows) if name]
+    if not scorers:
+        return
+    log.rows = [
+        row if row.scorer else row._replace(scorer=scorer)
+        for row in log.rows
+        for scorer in (scorers if not row.scorer else [row.scorer])
+    ]
+
+
+def errors_note(count: int) -> Problem:
+    """The note about answers that ended with an error."""
+    text = f"{plural(count, 'answer')} ended with an error and counted as not scored."
+    return note("errors", text)
+
+
 def to_table(log: Log, name: str, given: FileFormat) -> Table:
     """The rows of a log, for one filter and one scorer.
 
