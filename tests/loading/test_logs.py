@@ -359,15 +359,50 @@ def test_several_rubrics_without_a_name_are_asked_about():
     assert rows_of(data, scorer=scorers[1])["confidence"].tolist() == [0.3, 0.3]
 
 
-def test_hle_has_percentages_by_its_format():
-    def judged(correct, confidence):
-        answer = {"correct": correct, "confidence": confidence, "model_answer": "7"}
+def hle(*confidences):
+    def judged(number, confidence):
+        answer = {"correct": ("yes", "no")[number % 2], "model_answer": "7"}
+        if confidence is not None:
+            answer["confidence"] = confidence
         return {"model": "m", "response": "...", "judge_response": answer}
 
-    data = json.dumps({"q1": judged("yes", 90), "q2": judged("no", 1), "q3": {"model": "m"}})
-    frame = rows_of(data.encode(), "judged_m.json")
+    return json.dumps({f"q{k}": judged(k, c) for k, c in enumerate(confidences)}).encode()
+
+
+def test_hle_has_percentages_by_its_format():
+    data = json.dumps(json.loads(hle(90, 1)) | {"q3": {"model": "m"}}).encode()
+    frame = rows_of(data, "judged_m.json")
     assert frame["confidence"].fillna(-1.0).tolist() == [0.9, 0.01, -1.0]
     assert frame["correct"].astype(object).fillna("").tolist() == ["right", "wrong", ""]
+
+
+@pytest.mark.parametrize(
+    ("confidences", "expected"),
+    [
+        (("80%", "0.5%"), [0.8, 0.005]),
+        (("80%", 40, 1), [0.8, 0.4, 0.01]),
+        ((80, "40", None), [0.8, 0.4, -1.0]),
+        ((0.8, 0.4, 1), [0.8, 0.4, 1.0]),
+        (("80%", 0.4), [0.8, 0.4]),
+    ],
+)
+def test_confidences_of_hle_are_divided_once(confidences, expected):
+    frame = rows_of(hle(*confidences), "judged_m.json")
+    assert_allclose(frame["confidence"].fillna(-1.0), expected)
+
+
+def test_hle_with_confidences_of_at_most_1_says_how_they_were_read():
+    codes = [note.code for note in read(hle(0.8, 0.4), "judged_m.json").notes]
+    assert codes == ["at-most-1"]
+    assert not read(hle("80%", 90), "judged_m.json").notes
+
+
+def test_mixed_scales_of_hle_are_asked_about():
+    data = hle(80, 0.4, 1, 70)
+    problem = refusal(data)
+    assert problem.code == "mixed-scales"
+    frame = rows_of(data, **problem.choices[0].arguments)
+    assert_allclose(frame["confidence"], [0.8, 0.4, 1.0, 0.7])
 
 
 def test_every_eval_ever_has_no_confidence():

@@ -6,7 +6,7 @@ from typing import Any
 
 from calib.loading.logs.json_values import Document, as_object
 from calib.loading.logs.rows import NO_SOURCE, STATED, Log, LogRow, name_of, number_of, text_of
-from calib.loading.problems import note
+from calib.loading.problems import note, warning
 from calib.text import plural
 
 NAME = "HLE"
@@ -22,8 +22,44 @@ def recognises(paths: frozenset[str]) -> bool:
 def read(data: bytes) -> Log:
     """Read every judged question. Confidences are whole numbers from 0 to 100 in this format."""
     log, document = Log(NAME, task=NAME), Document(data)
+    are_plain = list[bool]()
     for question in document.members():
-        log.rows.append(_row(question, as_object(document.value())))
+        record = as_object(document.value())
+        stated = as_object(record.get("judge_response")).get("confidence")
+        are_plain.append(not str(stated).strip().endswith("%"))
+        log.rows.append(_row(question, record, number_of(stated)))
+    _scale(log, are_plain)
+    return log
+
+
+def _scale(log: Log, are_plain: list[bool]) -> None:
+    """Divide confidences without a percent sign by 100, unless they are not percentages.
+
+    If some are fractions and others are above 1, they stay as they are, so that a person is asked.
+    """
+    plain = [
+        row.confidence
+        for row, is_plain in zip(log.rows, are_plain, strict=True)
+        if is_plain and row.confidence is not None
+    ]
+    fractions = any(0.0 < confidence < 1.0 for confidence in plain)
+    if plain and max(plain) <= 1.0:
+        text = (
+            "No confidence is above 1, so they were read as probabilities, although this format "
+            "has percentages. If they are percentages, divide them by 100 (transform='percent')."
+        )
+        log.notes.append(warning("at-most-1", text))
+    elif not fractions:
+        log.rows = [
+            row._replace(confidence=row.confidence / FULL)
+            if is_plain and row.confidence is not None
+            else row
+            for row, is_plain in zip(log.rows, are_plain, strict=True)
+        ]
+        _note_full(log)
+
+
+def _note_full(log: Log) -> None:
     n_full = sum(row.confidence == 1.0 for row in log.rows)
     if n_full:
         text = (
@@ -31,16 +67,14 @@ def read(data: bytes) -> Log:
             "this format also writes 100 if the model stated none."
         )
         log.notes.append(note("full-confidence", text))
-    return log
 
 
-def _row(question: str, record: dict[str, Any]) -> LogRow:
+def _row(question: str, record: dict[str, Any], stated: float | None) -> LogRow:
     judged = as_object(record.get("judge_response"))
-    stated = number_of(judged.get("confidence"))
     return LogRow(
         sample=name_of(question),
         grade=VALUES.get(str(judged.get("correct", "")).casefold()),
-        confidence=None if stated is None else stated / FULL,
+        confidence=stated,
         source=NO_SOURCE if stated is None else STATED,
         model=name_of(record.get("model")),
         answer=text_of(judged.get("model_answer")),
