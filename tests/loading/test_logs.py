@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 import calib
 from calib.loading import FileFormat, InputError, read
 from calib.loading.logs import STATED, TOKEN, combined, read_logs, taken
-from calib.loading.logs.json_values import WINDOW_BYTES, Document, key_paths, records
+from calib.loading.logs.json_values import MAX_PATHS, WINDOW_BYTES, Document, key_paths, records
 from calib.loading.reading.apart import FileReader
 from calib.loading.reading.budget import Budget
 from tests.loading.logs import (
@@ -530,6 +530,34 @@ def test_numbers_at_the_end_of_a_window_are_whole():
     for blanks in range(WINDOW_BYTES - 8, WINDOW_BYTES + 2):
         document = Document(b" " * blanks + b"12.5e1 7")
         assert (document.value(), document.value(), document.peek()) == (125.0, 7, "")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        inspect_json(
+            SAMPLES,
+            eval={"task": "t", "dataset": {"ids": list(range(100_000))}, "model": "m"},
+        ),
+        inspect_json(
+            SAMPLES,
+            eval={"task": "t", "dataset": {"ids": ["x" * 2**19, 'y\\"']}, "model": "m"},
+        ),
+        json.dumps({"q0": {"response": "{" * 2**19} | json.loads(hle(90))["q0"]}).encode(),
+        json.dumps([{"text": "x" * 2**19} | lm_sample(0, [-1.0, -2.0], 0)]).encode(),
+        json.dumps({"config": "x" * 2**19} | json.loads(promptfoo([rubric(0.8)]))).encode(),
+    ],
+    ids=["numbers", "text", "HLE", "list", "promptfoo"],
+)
+def test_a_log_is_recognised_by_keys_wherever_they_are(data):
+    assert read(data, "run.json").log
+
+
+def test_keys_of_rows_are_looked_for_in_the_first_records_only():
+    rows = lines(*({"text": "x" * 2**17, f"key_{k}": k} for k in range(6)))
+    assert key_paths(rows) == {"text", *(f"key_{k}" for k in range(2))}
+    many = json.dumps({f"key_{k}": 0 for k in range(300_000)}).encode()
+    assert len(key_paths(many)) == MAX_PATHS + 1
 
 
 def test_key_paths_of_a_part_ignore_the_string_that_is_cut():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
 
 from calib.loading.logs.json_values import Document, as_list, as_object
@@ -10,7 +11,7 @@ from calib.loading.logs.rows import JUDGE, NO_SOURCE, Log, LogRow, name_of, numb
 NAME = "deepeval"
 
 
-def recognises(paths: frozenset[str]) -> bool:
+def recognises(paths: Set[str]) -> bool:
     """Whether these are keys of a test run."""
     return bool({"testCases", "test_cases"} & paths)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
 
 from calib.loading.logs.json_values import as_object, records
@@ -10,7 +11,7 @@ from calib.loading.logs.rows import Log, LogRow, name_of, number_of, text_of
 NAME = "Every Eval Ever"
 
 
-def recognises(paths: frozenset[str]) -> bool:
+def recognises(paths: Set[str]) -> bool:
     """Whether these are keys of a scored answer."""
     scored = {"evaluation.is_correct", "evaluation.score"} & paths
     return "sample_id" in paths and bool(scored)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
 
 from calib.loading.logs.json_values import Document, as_list, as_object, records
@@ -14,17 +15,17 @@ RUN = "run of HELM"
 SCORERS = ("exact_match", "quasi_exact_match")
 
 
-def recognises(paths: frozenset[str]) -> bool:
+def recognises(paths: Set[str]) -> bool:
     """Whether these are keys of the statistics per instance."""
     return {"instance_id", "stats"} <= paths
 
 
-def recognises_run(paths: frozenset[str]) -> bool:
+def recognises_run(paths: Set[str]) -> bool:
     """Whether these are keys of the description of a run, which names the model."""
     return {"adapter_spec", "scenario_spec"} <= paths
 
 
-def recognises_others(paths: frozenset[str]) -> bool:
+def recognises_others(paths: Set[str]) -> bool:
     """Whether these are keys of another file of a run, which has no scored answers."""
     return "request_states" in paths or {"name.name", "name.split", "count"} <= paths
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
 
 from calib.loading.logs.json_values import Document, as_object
@@ -14,7 +15,7 @@ VALUES = {"yes": 1.0, "no": 0.0}
 FULL = 100.0
 
 
-def recognises(paths: frozenset[str]) -> bool:
+def recognises(paths: Set[str]) -> bool:
     """Whether these are keys of a judged file."""
     return "*.judge_response" in paths
 

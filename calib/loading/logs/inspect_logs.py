@@ -7,7 +7,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 import pyarrow as pa
@@ -42,7 +42,7 @@ CONFIDENCE_KEYS = ("confidence", "conf", "verbalized_confidence", "p_true")
 ZSTANDARD, LOCAL_HEADER_BYTES, ENCRYPTED = 93, 30, 0x1
 
 
-def recognises(paths: frozenset[str]) -> bool:
+def recognises(paths: Set[str]) -> bool:
     """Whether these are keys of a log."""
     return {"eval.task", "eval.model"} <= paths
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Set
+from itertools import islice
 from typing import Any
 
 from calib.loading.problems import InputError, refuse
@@ -13,12 +14,16 @@ from calib.loading.problems import InputError, refuse
 WINDOW_BYTES = 2**22
 # A value that ends this near to the end of a window may go on after it: 12 may be 12.5.
 MARGIN = 16
-# The first bytes show the keys by which a format is recognised.
+# All keys of the first bytes are found. Later ones are looked for until a format is recognised.
 LOOK_BYTES = 2**18
-MAX_DEPTH = 5
+# A text with more distinct keys that are not deep, or more strings and brackets before the keys of
+# a format, is no log. Looking at them takes some seconds.
+MAX_DEPTH, MAX_PATHS, MAX_TOKENS = 4, 100_000, 5_000_000
 DECODER = json.JSONDecoder(strict=False)
 BLANKS = re.compile(r"[ \t\r\n]*")
-TOKEN = re.compile(r'"((?:[^"\\]|\\.)*)"|[{}\[\]:,]|"|[^\s"{}\[\]:,]+')
+# A string, perhaps with the colon that makes it a key, or a bracket, or a string that is cut. The
+# quantifiers do not go back, because a string can have millions of characters.
+TOKEN = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"(\s*:)?|[{}\[\]]|"', re.DOTALL)
 BYTE_ORDER_MARK = codecs.BOM_UTF8
 JSON_START = re.compile(rb'(\xef\xbb\xbf)?\s*(\{\s*"|\[\s*[\[{]|\{\s*\}|\[\s*\])')
 
@@ -145,40 +150,40 @@ def as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def key_paths(data: bytes) -> frozenset[str]:
-    """The paths of keys in the first bytes, for example "eval.task".
+def key_paths(data: bytes, enough: Callable[[Set[str]], bool] = lambda _: False) -> Set[str]:
+    """The paths of keys, for example "eval.task", in as much of a text as shows its format.
 
     An element of a list is "[]", but not one of the list that is the whole text. "*.judge_response"
-    is a key of any value of the outermost object.
+    is a key of any value of the outermost object. Beyond the first bytes, the search ends with the
+    record in which it is, or as soon as the paths are `enough`.
 
     >>> sorted(key_paths(b'{"eval": {"task": [{"id": 1}]}}'))
     ['*.task', '*.task.[].id', 'eval', 'eval.task', 'eval.task.[].id']
     """
-    text = data[:LOOK_BYTES].decode(errors="ignore").lstrip("\ufeff")
     paths, keys = set[str](), list[str]()
-    awaits_key = False
-    for token in TOKEN.finditer(text):
-        mark = token[0]
-        if mark == '"':
-            break  # The last string of the first bytes does not end in them.
-        if mark in "{[":
-            keys.append("[]" if mark == "[" else "")
-            awaits_key = mark == "{"
-        elif mark in "}]":
-            keys = keys[:-1]
-            awaits_key = False
-        elif mark == ",":
-            awaits_key = bool(keys) and keys[-1] != "[]"
-        elif awaits_key and token[1] is not None:
-            keys[-1] = token[1]
-            awaits_key = False
+    for token in islice(TOKEN.finditer(data), MAX_TOKENS):
+        mark, far = data[token.start()], token.start() >= LOOK_BYTES
+        if mark in b"{[":
+            keys.append("[]" if mark in b"[" else "")
+        elif mark in b"}]":
+            del keys[-1:]
+            if far and keys in ([], ["[]"]):
+                break
+        elif token.end() - token.start() == 1:
+            break  # The string is cut, so no key can follow.
+        elif token[2] and keys and keys[-1] != "[]":
+            keys[-1] = token[1].decode(errors="replace")
+            n_paths = len(paths)
             _add_path(paths, keys)
-    return frozenset(paths)
+            if len(paths) > n_paths and (len(paths) > MAX_PATHS or (far and enough(paths))):
+                break
+    return paths
 
 
 def _add_path(paths: set[str], keys: list[str]) -> None:
-    plain = keys[1:] if keys[0] == "[]" else keys
-    if len(plain) <= MAX_DEPTH:
+    first = keys[0] == "[]"
+    if len(keys) - first <= MAX_DEPTH:
+        plain = keys[first:]
         paths.add(".".join(plain))
         if len(plain) > 1:
             paths.add(".".join(["*", *plain[1:]]))

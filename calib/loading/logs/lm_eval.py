@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Set
 from typing import Any
 
 from calib.loading.logs.json_values import Document, as_list, as_object, records
@@ -18,12 +19,12 @@ FILE_NAME = re.compile(r"samples_(.+?)_\d{4}-\d{2}-\d{2}T.*")
 RESULT_KEYS = {"configs", "versions", "n-shot", "higher_is_better", "group_subtasks"}
 
 
-def recognises(paths: frozenset[str]) -> bool:
+def recognises(paths: Set[str]) -> bool:
     """Whether these are keys of a sample."""
     return "doc_id" in paths and bool({"filtered_resps", "resps"} & paths)
 
 
-def recognises_results(paths: frozenset[str]) -> bool:
+def recognises_results(paths: Set[str]) -> bool:
     """Whether these are keys of the results, which name the model."""
     return "results" in paths and bool(RESULT_KEYS & paths)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
 
 from calib.loading.logs.json_values import as_object, records
@@ -19,7 +20,7 @@ from calib.loading.problems import warning
 NAME = "OpenAI evals"
 
 
-def recognises(paths: frozenset[str]) -> bool:
+def recognises(paths: Set[str]) -> bool:
     """Whether these are keys of the first lines of a log."""
     return "spec.eval_name" in paths or {"run_id", "event_id", "sample_id", "type"} <= paths
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
 
 from calib.loading.logs.json_values import Document, as_list, as_object
@@ -34,7 +35,7 @@ ERROR_REASON = 2
 ONLY_JUDGED = "only judged"
 
 
-def recognises(paths: frozenset[str]) -> bool:
+def recognises(paths: Set[str]) -> bool:
     """Whether these are keys of an export."""
     return bool(
         {"results.results", "results.prompts"} & paths

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Set
 
 from calib.loading.file_options import FileFormat
 from calib.loading.logs import (
@@ -25,7 +25,7 @@ from calib.loading.reading.archives import DAMAGE
 from calib.loading.reading.budget import Budget
 from calib.loading.table import Table
 
-Paths = frozenset[str]
+Paths = Set[str]
 # The first format that recognises the keys reads the file. The arguments of each reader are the
 # bytes and the name of the file.
 FORMATS: tuple[tuple[Callable[[Paths], bool], Callable[[bytes, str], Log]], ...] = (
@@ -68,10 +68,9 @@ def read_json(data: bytes, name: str, given: FileFormat, budget: Budget) -> Tabl
 
 
 def _read(data: bytes, name: str, given: FileFormat, budget: Budget) -> Table:
-    paths = key_paths(data)
-    for recognises, reads in FORMATS:
-        if recognises(paths):
-            return to_table(reads(data, name), name, given)
+    paths = key_paths(data, lambda paths: _reader_of(paths) is not None)
+    if reads := _reader_of(paths):
+        return to_table(reads(data, name), name, given)
     if helm.recognises_others(paths):
         raise refuse(
             "other-file",
@@ -85,6 +84,11 @@ def _read(data: bytes, name: str, given: FileFormat, budget: Budget) -> Table:
             f"logs of {READABLE_LOGS}. Save other rows as CSV or JSON Lines.",
         )
     return records.read(data, name, budget)
+
+
+def _reader_of(paths: Paths) -> Callable[[bytes, str], Log] | None:
+    """The reader of the first format that has these keys."""
+    return next((reads for recognises, reads in FORMATS if recognises(paths)), None)
 
 
 def _are_rows(data: bytes, paths: Paths) -> bool:
