@@ -543,7 +543,7 @@ def test_numbers_at_the_end_of_a_window_are_whole():
             SAMPLES,
             eval={"task": "t", "dataset": {"ids": ["x" * 2**19, 'y\\"']}, "model": "m"},
         ),
-        json.dumps({"q0": {"response": "{" * 2**19} | json.loads(hle(90))["q0"]}).encode(),
+        hle(90).replace(b'"..."', b'"' + b"{" * 2**19 + b'"'),
         json.dumps([{"text": "x" * 2**19} | lm_sample(0, [-1.0, -2.0], 0)]).encode(),
         json.dumps({"config": "x" * 2**19} | json.loads(promptfoo([rubric(0.8)]))).encode(),
     ],
