@@ -43,6 +43,7 @@ def conventions_in(matches):
         ("0.9 %", 0.9, 1, True),
         (17.4, 17.4, 1, True),
         (17, 17.0, 0, True),
+        (np.int64(17), 17.0, 0, True),
         ("1", 1.0, 0, False),
         ("1.74e-1", 0.174, 3, False),
         ("0", 0.0, 0, False),
@@ -53,7 +54,9 @@ def test_digits_and_unit_of_a_typed_number(given, value, decimals, is_percent):
     assert (typed.value, typed.decimals, typed.is_percent) == (value, decimals, is_percent)
 
 
-@pytest.mark.parametrize("given", ["", "abc", "-0.1", "0,174", "1e999", "nan", "9" * 40, "٣", -1.0])
+@pytest.mark.parametrize(
+    "given", ["", "abc", "-0.1", "0,174", "1e999", "nan", "9" * 40, "٣", -1.0, True, None, [1]]
+)
 def test_what_is_no_number_is_refused(given):
     with pytest.raises(ValueError, match=r"value must be a number of at least 0 .* got"):
         TypedNumber.read(given)

@@ -294,6 +294,13 @@ def test_a_certified_share_is_a_limit(run, answers, tmp_path):
     assert expected.sentence[:-1] in case.find("failure").get("message")
 
 
+def test_a_confidence_that_would_be_written_as_100_percent_is_refused(run, answers):
+    command = ("check", answers, "--certify-error", 0.1, "--certify-confidence", 1.0 - 1e-13)
+    done = run(*command)
+    assert done.status == 2
+    assert "confidence must fulfil 0 < confidence <= 0.999999, got 0.9999999999999." in done.err
+
+
 def test_no_certified_threshold_fails(run, folder, answers):
     done = run("check", answers, "--certify-error", 0.001)
     assert done.status == 1

@@ -240,7 +240,8 @@ def test_the_curve_has_the_bound_of_every_share():
     [
         ({"max_error": 0.0}, "max_error must fulfil 0 < max_error < 1, got 0.0"),
         ({"max_error": float("nan")}, "max_error must fulfil"),
-        ({"confidence": 1.0}, "confidence must fulfil 0 < confidence < 1, got 1.0"),
+        ({"confidence": 1.0}, "confidence must fulfil 0 < confidence <= 0.999999, got 1.0"),
+        ({"confidence": 1.0 - 1e-13}, "confidence must fulfil 0 < confidence <= 0.999999, got"),
         ({"sides": "left"}, "sides must be one of above, both, got 'left'"),
         ({"view": "class:7"}, "view class:r must fulfil"),
     ],

@@ -372,6 +372,9 @@ def test_what_cannot_be_searched_is_refused():
         find_segments(data, held_out=held_out, method="beta")
     with pytest.raises(ValueError, match=r"min_rows must be at least 1, got 0"):
         find_segments(data, min_rows=0)
+    for level in (95, -1, 1.0):
+        with pytest.raises(ValueError, match=rf"confidence_level must fulfil .*, got {level}"):
+            find_segments(data, confidence_level=level)
     with pytest.raises(ValueError, match=r"n_ranges must be at least 2, got 1"):
         find_segments(data, n_ranges=1)
     with pytest.raises(ValueError, match=r"at least 2 clusters, got 1"):

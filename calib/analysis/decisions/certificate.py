@@ -26,6 +26,8 @@ from calib.numerics.certified_error import (
 from calib.text import count, joined, level, percent, plural, significant
 
 Sides = Literal["above", "both"]
+# A higher probability would be written as 100%, which no certificate reaches.
+MAX_CONFIDENCE = 0.999999
 MAX_POINTS = 400  # A curve has about as many points as a chart has pixels.
 
 
@@ -277,7 +279,7 @@ def certify(
     max_error : float
         Largest error rate, in (0, 1).
     confidence : float
-        Probability that the certificate is right, in (0, 1).
+        Probability that the certificate is right, in (0, 0.999999].
     sides : {"above", "both"}
         Above: rows above a threshold are accepted, and the negative ones are errors. Both: rows
         below a second threshold are also rejected, and the positive ones are errors. Each side is
@@ -333,9 +335,12 @@ def certify_rows(
     `CountedRows`. `scores` are their name in a sentence. `spread` has the ends of the cells if the
     scores are grouped.
     """
-    for name, value in (("max_error", max_error), ("confidence", confidence)):
-        if not 0.0 < value < 1.0:
-            raise ValueError(f"{name} must fulfil 0 < {name} < 1, got {value}.")
+    if not 0.0 < max_error < 1.0:
+        raise ValueError(f"max_error must fulfil 0 < max_error < 1, got {max_error}.")
+    if not 0.0 < confidence <= MAX_CONFIDENCE:
+        raise ValueError(
+            f"confidence must fulfil 0 < confidence <= {MAX_CONFIDENCE}, got {confidence}."
+        )
     if sides not in get_args(Sides):
         raise ValueError(f"sides must be one of {', '.join(get_args(Sides))}, got {sides!r}.")
     rows, spread, tested_on = _drawn(rows, spread, seed, scores)

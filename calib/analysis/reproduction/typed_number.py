@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Decimal
+from numbers import Integral, Real
 
 import numpy as np
 
@@ -46,14 +47,19 @@ class TypedNumber:
     @classmethod
     def read(cls, given: str | float) -> TypedNumber:
         """Read a number. Raises ValueError if it is not one, or is negative."""
-        text = str(given).strip() if isinstance(given, str) else repr(float(given))
+        if isinstance(given, str):
+            text = given.strip()
+        elif isinstance(given, Real) and not isinstance(given, bool):
+            text = repr(float(given))
+        else:
+            text = repr(given)
         match = NUMBER.fullmatch(text) if len(text) <= MAX_LENGTH else None
         if match is None:
             raise ValueError(
                 "value must be a number of at least 0 with a decimal point, such as 0.174 or "
                 f"17.4%, got {quoted(text)}."
             )
-        if isinstance(given, int):
+        if isinstance(given, Integral):
             text = str(given)
         exact = Decimal(NUMBER.sub(r"\1\2", text))
         last = int(exact.as_tuple().exponent)

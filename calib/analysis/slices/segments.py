@@ -29,7 +29,7 @@ from calib.metrics.cumulative import kuiper_error, kuiper_test
 from calib.metrics.proper import row_log_loss
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, arrays_of
 from calib.numerics.estimate import Estimate
-from calib.numerics.intervals import holm
+from calib.numerics.intervals import check_level, holm
 from calib.numerics.threads import single_thread
 from calib.text import p_value, percent, plural
 
@@ -196,8 +196,8 @@ def find_segments(
     Raises
     ------
     ValueError
-        If there are no rows, no column, or an unknown one; fewer than 2 clusters; or a method
-        that was not compared.
+        If there are no rows, no column, or an unknown one; fewer than 2 clusters; a method that
+        was not compared; or a level outside (0, 1).
 
     References
     ----------
@@ -219,6 +219,7 @@ def find_segments(
     >>> find_segments(rows).names
     ('device mobile × region north',)
     """
+    check_level(confidence_level)
     rows = _rows(predictions, held_out, method)
     assert isinstance(predictions, Predictions)
     if min_rows is not None and min_rows < 1:
