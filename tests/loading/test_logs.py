@@ -4,6 +4,7 @@ import json
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
@@ -425,6 +426,20 @@ def test_plain_json_records_are_a_table(listed):
     predictions = calib.load(data)
     assert_allclose(predictions.scores, [0.2, 0.3, 0.4, 0.5, 0.6, 0.7])
     assert predictions.outcome.tolist() == [1, 0, 1, 0, 1, 0]
+
+
+@pytest.mark.parametrize("as_csv", [False, True])
+def test_mixed_scales_of_plain_rows_are_not_divided_without_a_question(as_csv):
+    confidence = [0.2, 0.5, 0.9, 0.7, 20, 50, 90, 70]
+    values = [{"confidence": c, "correct": k % 2} for k, c in enumerate(confidence)]
+    data = pd.DataFrame(values).to_csv(index=False).encode() if as_csv else lines(*values)
+    problem = refusal(data)
+    assert problem.code == "mixed-scales"
+    assert problem.repair is None
+    assert "4 values between 0 and 1" in problem.sentence
+    assert "divide only the others by 100 in the file" in problem.sentence
+    # Numbers such as 0.5 can be percentages too.
+    assert calib.load(data, **problem.choices[0].arguments).scores.min() == 0.002
 
 
 def test_values_inside_records_become_columns():

@@ -86,15 +86,32 @@ def _outside(rows: Rows, low: float, high: float) -> Problem:
     outside = rows.usable & ((rows.score < 0.0) | (rows.score > 1.0))
     whole = bool((rows.score[rows.usable] % 1.0 == 0.0).all())
     where = f", first in {rows.where(outside)}"
-    return outside_problem(rows.mapping, int(outside.sum()), low, high, whole=whole, where=where)
+    n_fractions = int((rows.usable & (rows.score > 0.0) & (rows.score < 1.0)).sum())
+    return outside_problem(
+        rows.mapping,
+        int(outside.sum()),
+        low,
+        high,
+        whole=whole,
+        where=where,
+        n_fractions=n_fractions,
+    )
 
 
 def outside_problem(
-    mapping: ColumnMapping, n: int, low: float, high: float, *, whole: bool, where: str = ""
+    mapping: ColumnMapping,
+    n: int,
+    low: float,
+    high: float,
+    *,
+    whole: bool,
+    where: str = "",
+    n_fractions: int = 0,
 ) -> Problem:
     """Make the error about `n` scores outside [0, 1], and the conversion that repairs them.
 
-    `whole` says whether all scores are whole numbers.
+    `whole` says whether all scores are whole numbers, and `n_fractions` how many lie between 0 and
+    1, as far as that is known.
     """
     ends = f"from {significant(low, 4)} to {significant(high, 4)}"
     lead = (
@@ -115,12 +132,25 @@ def outside_problem(
         return error("not-probabilities", text)
     if high <= 10.0 and whole:
         return _converted(mapping, "ratings", lead)
+    if high > 10.0 and n_fractions:
+        return _mixed_scales(lead, n_fractions)
     if high > 10.0:
         text = lead + "They look like percentages: divide them by 100."
         return _converted(mapping, "percent", text)
     # Scores of at most 10 could also be odds or ratings.
     text = "If they are percentages, divide them by 100; else choose another column."
     return _converted(mapping, "percent", lead + text)
+
+
+def _mixed_scales(lead: str, n_fractions: int) -> Problem:
+    """Ask whether scores between 0 and 1 beside larger ones are percentages too."""
+    text = (
+        f"They look like percentages, and stand beside {plural(n_fractions, 'value')} between 0 "
+        "and 1. If all values are percentages, divide all by 100. If those between 0 and 1 are "
+        "probabilities already, divide only the others by 100 in the file, and read it again."
+    )
+    choice = Choice("All are percentages: divide by 100", {"transform": "percent"})
+    return error("mixed-scales", lead + text, choices=(choice,))
 
 
 def _which_logarithms(lead: str) -> Problem:
