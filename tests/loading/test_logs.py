@@ -155,6 +155,30 @@ def test_graded_scores_need_a_threshold():
     assert rows_of(data, correct_from=5.0)["correct"].tolist() == ["right", "wrong"]
 
 
+def test_a_list_of_scores_is_their_mean():
+    data = inspect_json([stated(1, 0.9, [1, 1]), stated(2, 0.4, ["C", "I"]), stated(3, 0.2, [0])])
+    assert refusal(data).code == "partly-right"
+    assert rows_of(data, correct_from=1.0)["correct"].tolist() == ["right", "wrong", "wrong"]
+
+
+def test_scores_that_cannot_be_read_are_counted_with_an_example():
+    unread = [stated(1, 0.9, "great"), stated(2, 0.4, ["C", "so-so"]), stated(3, 0.2, math.nan)]
+    table = read(inspect_json([*unread, stated(4, 0.5)]), "run.json")
+    assert table.frame["correct"].isna().tolist() == [True, True, True, False]
+    (note,) = table.notes
+    assert note.code == "unread-scores"
+    assert "2 scores of `match` cannot be read as right or wrong, such as `great`" in note.sentence
+
+
+@pytest.mark.parametrize("empty", [{}, {"confidence": 0.6}])
+def test_a_score_without_values_is_counted_as_not_scored(empty):
+    data = inspect_json([stated(1, 0.9, empty), stated(2, 0.4, {"correct": "C"})])
+    frame = rows_of(data)
+    assert frame["sample_id"].tolist() == ["1", "2"]
+    assert frame["correct"].astype(object).fillna("").tolist() == ["", "right"]
+    assert refusal(inspect_json([stated(1, 0.9, empty)])).code == "no-scores"
+
+
 def test_no_reply_counts_as_wrong_and_is_noted():
     table = read(inspect_json([stated(1, 0.9, "N")]), "run.json")
     assert table.frame["correct"].tolist() == ["wrong"]

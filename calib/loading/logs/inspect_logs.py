@@ -29,7 +29,7 @@ from calib.loading.logs.rows import (
 from calib.loading.problems import InputError, note, refuse, warning
 from calib.loading.reading.archives import DAMAGE, check_whole, in_pieces
 from calib.loading.reading.budget import Budget
-from calib.text import plural
+from calib.text import plural, quoted
 
 NAME = "Inspect"
 START, HEADER = "_journal/start.json", "header.json"
@@ -39,6 +39,7 @@ JOURNAL = re.compile(r"_journal/summaries/.+\.json")
 LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 WORDS = {"yes": 1.0, "true": 1.0, "correct": 1.0, "no": 0.0, "false": 0.0, "incorrect": 0.0}
 CONFIDENCE_KEYS = ("confidence", "conf", "verbalized_confidence", "p_true")
+MAX_EXAMPLE_LENGTH = 40
 ZSTANDARD, LOCAL_HEADER_BYTES, ENCRYPTED = 93, 30, 0x1
 
 
@@ -58,6 +59,8 @@ class _Reader:
     def __init__(self) -> None:
         self.log = Log(NAME)
         self.errors = self.invalid = self.no_answer = 0
+        self.unread = dict[str, list[str]]()
+        self.empty = list[tuple[str, dict[str, Any]]]()
 
     def add(self, sample: dict[str, Any]) -> None:
         """Add the rows of a sample, one per scorer."""
@@ -90,18 +93,35 @@ class _Reader:
         }
         value = score.get("value")
         self.no_answer += value == "N"
-        if isinstance(value, dict):
-            for key, part in value.items():
-                if key not in CONFIDENCE_KEYS:
-                    name = name_of(f"{scorer}.{key}")
-                    self.log.rows.append(LogRow(**about, grade=_grade(part), scorer=name))
-        else:
-            self.log.rows.append(LogRow(**about, grade=_grade(value), scorer=name_of(scorer)))
+        if not isinstance(value, dict):
+            self._add_row(name_of(scorer), value, about)
+            return
+        parts = {key: part for key, part in value.items() if key not in CONFIDENCE_KEYS}
+        for key, part in parts.items():
+            self._add_row(name_of(f"{scorer}.{key}"), part, about)
+        if not parts:
+            self.empty.append((scorer, about.copy()))
+
+    def _add_row(self, scorer: str, value: Any, about: dict[str, Any]) -> None:
+        grade = _grade(value)
+        # A score that is NaN or null was not given, whereas a text was.
+        if grade is None and isinstance(value, str | list | dict) and text_of(value).strip():
+            self.unread.setdefault(scorer, []).append(text_of(value, MAX_EXAMPLE_LENGTH))
+        self.log.rows.append(LogRow(**about, grade=grade, scorer=scorer))
+
+    def _add_empty(self) -> None:
+        """Count a score without any value as not scored by each of the scorer's parts."""
+        names = list(dict.fromkeys(row.scorer for row in self.log.rows))
+        for scorer, about in self.empty:
+            parts = [name for name in names if name.startswith(f"{scorer}.")]
+            for name in parts or [name_of(scorer)]:
+                self.log.rows.append(LogRow(**about, grade=None, scorer=name))
 
     def finished(self, header: dict[str, Any]) -> Log:
         """The log with the names of its header, and notes."""
         evaluation = as_object(header.get("eval"))
         self.log.task, self.log.model = (name_of(evaluation.get(k)) for k in ("task", "model"))
+        self._add_empty()
         of_each_scorer(self.log)
         self._note_left_out()
         status = header.get("status", "started")
@@ -124,6 +144,12 @@ class _Reader:
             self.log.notes.append(note("invalidated", text))
         if self.errors:
             self.log.notes.append(errors_note(self.errors))
+        for scorer, values in self.unread.items():
+            text = (
+                f"{plural(len(values), 'score')} of {quoted(scorer)} cannot be read as right or "
+                f"wrong, such as {quoted(values[0])}, and counted as not scored."
+            )
+            self.log.notes.append(warning("unread-scores", text))
         if self.no_answer:
             text = f"{plural(self.no_answer, 'answer')} without a reply (N) counted as wrong."
             self.log.notes.append(note("no-answer", text))
@@ -134,9 +160,15 @@ def _epoch(value: Any) -> int:
 
 
 def _grade(value: Any) -> float | None:
-    """The score of an answer as a number, or None if it was not scored or is not a number."""
+    """The score of an answer as a number, or None if it was not scored or is not a number.
+
+    The score of a list is the mean of its parts.
+    """
     if isinstance(value, bool):
         return float(value)
+    if isinstance(value, list):
+        parts = [grade for part in value if (grade := _grade(part)) is not None]
+        return sum(parts) / len(parts) if parts and len(parts) == len(value) else None
     if isinstance(value, str):
         text = value.strip()
         if text in LETTERS:
