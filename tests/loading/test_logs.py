@@ -218,6 +218,43 @@ def test_mutual_information_lists_the_likelihoods_twice():
     assert_allclose(mutual["confidence"], [1.0 / (1.0 + math.exp(-5.0))])
 
 
+def test_an_impossible_choice_has_no_share():
+    impossible, finite = lm_sample(0, [-1.0, -2.0, -math.inf], 0), lm_sample(1, [-1.0, -2.0], 0)
+    table = read(lines(impossible, finite), "s.jsonl")
+    assert impossible["filtered_resps"][2][0] == "-inf"
+    assert_allclose(table.frame["confidence"], [1.0 / (1.0 + math.exp(-1.0))] * 2)
+    assert not table.notes
+    every = lm_sample(0, [-math.inf, -math.inf], 0)
+    assert np.isnan(rows_of(lines(every), "s.jsonl")["confidence"]).all()
+
+
+def test_an_odd_number_of_likelihoods_with_mutual_information_is_refused():
+    record = lm_sample(7, [-1.0, -2.0, -5.0], 0)
+    record |= {"metrics": ["acc", "acc_mutual_info"], "acc_mutual_info": 1.0}
+    problem = refusal(lines(record), "s.jsonl")
+    assert problem.code == "odd-likelihoods"
+    assert "Sample `7` has 3 likelihoods" in problem.sentence
+
+
+def helm(number, **stats):
+    return {
+        "instance_id": f"id{number}",
+        "stats": [
+            {"name": {"name": name, "split": "test"}, "sum": value, "count": 1}
+            for name, value in stats.items()
+        ],
+    }
+
+
+def test_a_run_of_helm_without_exact_match_says_which_statistics_it_has():
+    data = json.dumps([helm(k, f1_score=0.5, max_prob=0.9) for k in range(4)]).encode()
+    problem = refusal(data)
+    assert problem.code == "no-exact-match"
+    assert "The statistics are `f1_score` and `max_prob`." in problem.sentence
+    mixed = json.dumps([helm(1, max_prob=0.9), helm(2, exact_match=1.0, max_prob=0.8)]).encode()
+    assert rows_of(mixed)["correct"].astype(object).fillna("").tolist() == ["", "right"]
+
+
 def test_several_filters_are_asked_about():
     record = lm_sample(0, [-1.0, -2.0], 0)
     data = lines(record, record | {"filter": "strict", "acc": 0.0})

@@ -6,9 +6,17 @@ from collections.abc import Set
 from typing import Any
 
 from calib.loading.logs.json_values import Document, as_list, as_object, records
-from calib.loading.logs.rows import NO_SOURCE, TOKEN, Log, LogRow, name_of, number_of
-from calib.loading.problems import note
-from calib.text import joined, plural, quoted
+from calib.loading.logs.rows import (
+    NO_SOURCE,
+    TOKEN,
+    Log,
+    LogRow,
+    name_of,
+    number_of,
+    of_each_scorer,
+)
+from calib.loading.problems import note, refuse
+from calib.text import joined, listed, plural, quoted
 
 NAME = "HELM"
 RUN = "run of HELM"
@@ -33,23 +41,33 @@ def recognises_others(paths: Set[str]) -> bool:
 def read(data: bytes) -> Log:
     """Read the statistics of each instance. The model is named by run_spec.json only."""
     log, splits, n_perturbed = Log(NAME), dict[str, int](), 0
+    names = dict[str, None]()
     for record in records(data):
         if record.get("perturbation"):
             n_perturbed += 1
             continue
         values, split = _values(as_list(record.get("stats")))
+        names |= dict.fromkeys(values)
         splits[split] = splits.get(split, 0) + 1
         confidence = number_of(values.get("max_prob"))
-        for scorer in (name for name in SCORERS if name in values) if values else ():
+        # An instance without these statistics is counted, but was not scored.
+        for scorer in [name for name in SCORERS if name in values] or [""][: len(values)]:
             log.rows.append(
                 LogRow(
                     sample=name_of(record.get("instance_id")),
-                    grade=number_of(values[scorer]),
+                    grade=number_of(values.get(scorer)),
                     confidence=confidence,
                     source=NO_SOURCE if confidence is None else TOKEN,
                     scorer=scorer,
                 )
             )
+    if names and not any(row.scorer for row in log.rows):
+        raise refuse(
+            "no-exact-match",
+            f"No instance of this run has {' or '.join(SCORERS)}, which say whether an answer is "
+            f"right. The statistics are {listed(list(names), 8)}.",
+        )
+    of_each_scorer(log)
     if n_perturbed:
         text = f"{plural(n_perturbed, 'row')} of perturbed instances were left out."
         log.notes.append(note("perturbed", text))

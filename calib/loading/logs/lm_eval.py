@@ -9,7 +9,8 @@ from typing import Any
 
 from calib.loading.logs.json_values import Document, as_list, as_object, records
 from calib.loading.logs.rows import NO_SOURCE, TOKEN, Log, LogRow, name_of, number_of, text_of
-from calib.loading.problems import note
+from calib.loading.problems import InputError, note, refuse
+from calib.text import quoted
 
 NAME = "lm-evaluation-harness"
 RESULTS = "results of lm-evaluation-harness"
@@ -81,9 +82,15 @@ def _grade(record: dict[str, Any], metric: str) -> float | None:
 def _logarithms(record: dict[str, Any]) -> list[float]:
     """The log-likelihood of each choice, or an empty list if the answer was generated."""
     pairs = as_list(record.get("filtered_resps"))
-    values = [number_of(pair[0]) for pair in pairs if isinstance(pair, list) and len(pair) == 2]
-    finite = [value for value in values if value is not None]
-    return finite if len(finite) == len(pairs) and len(finite) > 1 else []
+    values = [_logarithm(pair[0]) for pair in pairs if isinstance(pair, list) and len(pair) == 2]
+    there = [value for value in values if value is not None]
+    return there if len(there) == len(pairs) and len(there) > 1 else []
+
+
+def _logarithm(value: Any) -> float | None:
+    """A log-likelihood. That of a choice which is impossible is minus infinity."""
+    impossible = str(value).strip().casefold() in ("-inf", "-infinity")
+    return -math.inf if impossible else number_of(value)
 
 
 def _confidence(record: dict[str, Any], metric: str, logarithms: list[float]) -> float | None:
@@ -91,6 +98,8 @@ def _confidence(record: dict[str, Any], metric: str, logarithms: list[float]) ->
     # Tasks with mutual information list the likelihoods without the question after the others.
     mutual = "acc_mutual_info" in record or "acc_mutual_info" in as_list(record.get("metrics"))
     n_choices = len(logarithms) // 2 if mutual else len(logarithms)
+    if mutual and len(logarithms) % 2:
+        raise _odd(record, len(logarithms))
     if n_choices < 2:
         return None
     values = logarithms[:n_choices]
@@ -103,7 +112,18 @@ def _confidence(record: dict[str, Any], metric: str, logarithms: list[float]) ->
             return None
         values = [value / length for value, length in zip(values, lengths, strict=True)]
     largest = max(values)
+    if not math.isfinite(largest):
+        return None  # Every choice is impossible, or one has no likelihood to divide by.
     return 1.0 / sum(math.exp(value - largest) for value in values)
+
+
+def _odd(record: dict[str, Any], count: int) -> InputError:
+    return refuse(
+        "odd-likelihoods",
+        f"Sample {quoted(record.get('doc_id'))} has {count:,} likelihoods. With acc_mutual_info "
+        "each choice has two, with and without the question, so their number must be even. Run "
+        "the evaluation again, or remove this sample.",
+    )
 
 
 def _lengths(record: dict[str, Any], n_choices: int) -> list[int]:
