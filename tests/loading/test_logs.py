@@ -503,6 +503,36 @@ def test_mixed_scales_of_plain_rows_are_not_divided_without_a_question(as_csv):
     assert calib.load(data, **problem.choices[0].arguments).scores.min() == 0.002
 
 
+@pytest.mark.parametrize("between", [b"\n\n", b"\r\n", b" \n \r\n\t"])
+def test_blank_lines_between_records_are_skipped(between):
+    records = [json.dumps({"confidence": 0.2 + 0.1 * k, "correct": k % 2}).encode() for k in (1, 2)]
+    assert len(read(between.join(records), "r.jsonl")) == 2
+
+
+def test_one_record_is_a_table_of_one_row():
+    assert read(b'{"confidence": 0.9, "correct": true}\n', "r.jsonl").columns == (
+        "confidence",
+        "correct",
+    )
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        inspect_json(SAMPLES),
+        hle(90, 10),
+        promptfoo([rubric(0.8), equals(passes=True)]),
+        json.dumps({"testCases": []}).encode(),
+        json.dumps({"results": {"arc": {}}, "configs": {}}).encode(),
+        json.dumps({"adapter_spec": {"model": "m"}, "scenario_spec": {}, "name": "t"}).encode(),
+        json.dumps([{"confidence": 0.9, "correct": 1}]).encode(),
+    ],
+    ids=["Inspect", "HLE", "promptfoo", "deepeval", "results", "run", "list"],
+)
+def test_a_second_log_in_one_file_is_not_ignored(data):
+    assert refusal(data + b"\n" + data).code == "several-values"
+
+
 def test_values_inside_records_become_columns():
     rows = ({"id": k, "scores": {"p": 0.1 * k}, "y": k % 2, "tags": [1]} for k in range(4))
     table = read(lines(*rows), "r.jsonl")

@@ -26,6 +26,7 @@ def read(data: bytes) -> Log:
                 _add(log, as_object(document.value()), number)
         else:
             header[key] = document.value()
+    document.end()
     log.task = name_of(header.get("testFile") or header.get("identifier") or NAME)
     return log
 

@@ -91,7 +91,9 @@ def _values(stats: list[Any]) -> tuple[dict[str, Any], str]:
 
 def read_run(data: bytes) -> Log:
     """The task and the model of a run."""
-    run = as_object(Document(data).value())
+    document = Document(data)
+    run = as_object(document.value())
+    document.end()
     adapter = as_object(run.get("adapter_spec"))
     task = name_of(run.get("name")).split(",model=")[0]
     row = LogRow(sample="", grade=None, task=task)

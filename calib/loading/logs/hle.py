@@ -29,6 +29,7 @@ def read(data: bytes) -> Log:
         stated = as_object(record.get("judge_response")).get("confidence")
         are_plain.append(not str(stated).strip().endswith("%"))
         log.rows.append(_row(question, record, number_of(stated)))
+    document.end()
     _scale(log, are_plain)
     return log
 

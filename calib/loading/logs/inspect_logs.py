@@ -209,6 +209,7 @@ def read_json(data: bytes) -> Log:
                 reader.add(as_object(document.value()))
         else:
             header[key] = document.value()
+    document.end()
     return reader.finished(header)
 
 

@@ -102,6 +102,15 @@ class Document:
                 return
             self._expect(",")
 
+    def end(self) -> None:
+        """Refuse a text that goes on after its value, because the rest would be ignored."""
+        if self.peek():
+            raise refuse(
+                "several-values",
+                "The text goes on after the end of its first list or object, perhaps with another "
+                "log. Give each log in a file of its own.",
+            )
+
     def _takes(self, character: str) -> bool:
         if self.peek() != character:
             return False
@@ -119,6 +128,7 @@ def records(data: bytes) -> Iterator[dict[str, Any]]:
     if document.peek() == "[":
         for _ in document.elements():
             yield as_object(document.value())
+        document.end()
         return
     while document.peek():
         number += 1

@@ -154,6 +154,7 @@ def read_results(data: bytes) -> Log:
             model = name_of(value if key == "model_name" else _model_of(as_object(value)))
         elif key == "results":
             tasks = [name_of(task) for task in as_object(value)]
+    document.end()
     rows = [LogRow(sample="", grade=None, confidence=math.nan, task=task) for task in tasks]
     return Log(RESULTS, rows=rows, model=model)
 

@@ -54,6 +54,7 @@ def read(data: bytes) -> Log:
             _add_results(reader, document)
         else:
             document.value()
+    document.end()
     return reader.finished()
 
 

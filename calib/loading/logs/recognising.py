@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections.abc import Callable, Set
 
@@ -18,7 +19,7 @@ from calib.loading.logs import (
     promptfoo,
     records,
 )
-from calib.loading.logs.json_values import key_paths
+from calib.loading.logs.json_values import LOOK_BYTES, Document, as_object, key_paths
 from calib.loading.logs.rows import Log, to_table
 from calib.loading.problems import InputError, refuse
 from calib.loading.reading.archives import DAMAGE
@@ -40,6 +41,8 @@ FORMATS: tuple[tuple[Callable[[Paths], bool], Callable[[bytes, str], Log]], ...]
     (every_eval_ever.recognises, lambda data, _: every_eval_ever.read(data)),
     (lm_eval.recognises_results, lambda data, _: lm_eval.read_results(data)),
 )
+# Inside a list, a comma stands between two objects.
+NEXT_RECORD = re.compile(rb"\}[ \t\r]*+\n\s*+\{")
 READABLE_LOGS = (
     "Inspect, lm-evaluation-harness (samples), HELM (per_instance_stats.json), OpenAI evals, "
     "promptfoo, deepeval, Humanity's Last Exam and Every Eval Ever"
@@ -92,9 +95,17 @@ def _reader_of(paths: Paths) -> Callable[[bytes, str], Log] | None:
 
 
 def _are_rows(data: bytes, paths: Paths) -> bool:
-    """Whether the text is a list of objects, or several objects one after the other."""
+    """Whether the text is a list of objects, several objects on lines of their own, or one row."""
     start = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-    return bool(paths) and (start == b"[" or b"}\n{" in data or b"}\r\n{" in data)
+    return bool(paths) and (start == b"[" or bool(NEXT_RECORD.search(data)) or _is_row(data))
+
+
+def _is_row(data: bytes) -> bool:
+    """Whether the text is one short object of several single values."""
+    if len(data) > LOOK_BYTES:
+        return False
+    values = as_object(Document(data).value()).values()
+    return len(values) > 1 and not any(isinstance(value, list | dict) for value in values)
 
 
 def _guarded(read: Callable[[], Table]) -> Table:
