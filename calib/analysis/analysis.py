@@ -24,7 +24,7 @@ from calib.curves.cumulative import CumulativeCurve
 from calib.curves.functions import CalibrationFunction, CompactLogitCurve
 from calib.curves.reliability import ReliabilityCurve
 from calib.data.base import Data
-from calib.data.origin import Origin, read_as
+from calib.data.origin import CORRECT_NAMES, Origin, read_as
 from calib.metrics import TestResult
 from calib.metrics.base import Better
 from calib.numerics.arrays import FloatArray
@@ -36,7 +36,6 @@ MAX_DIGITS = 17
 REPR_WIDTH = 120
 # These columns are shown when an analysis is printed.
 # An outcome of one of these names is positive if an answer is right.
-CORRECT_NAMES = ("correct", "is_correct")
 PRINTED_COLUMNS = ("log_loss", "brier_score", "ece_quantile", "ks_error", "slope", "auc")
 
 

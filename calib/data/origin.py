@@ -32,6 +32,8 @@ TEXT_ARGUMENTS = {
     "correct_from",
     "percent_above_1",
 }
+# An outcome with one of these names says whether an answer is right.
+CORRECT_NAMES = ("correct", "is_correct")
 MAX_NAME_LENGTH = 40
 # If chance alone would give at least 10 differing pairs and there are none, the rows are copies.
 MIN_EXPECTED_PAIRS = 10.0

@@ -36,6 +36,8 @@ MODEL_NAMES = (
 MODEL_SCORE = r"(?P<word>(y_?)?(prob|proba|probability|score|pred|p))_.+"
 WEIGHT_NAMES = (r"(sample|case|row|obs|instance)?_?weights?|w|wt|wgt",)
 GROUP_NAMES = (r"groups?|clusters?|group_id|cluster_id",)
+# A question that was answered several times has the same id in several rows.
+QUESTION_IDS = (r"(sample|question|query|prompt|doc|item|example|instance|problem)_?id",)
 SPLIT_NAMES = (r"splits?|subset|partition|sets?|data_?set|part|sample_type", "fold")
 FOLD_NAMES = (r"((cv|k)_?)?folds?(_?(id|no|nr|number|index))?",)
 TIME_NAMES = (
@@ -114,6 +116,23 @@ def is_logarithm(column: str) -> bool:
     [True, True, True, False, False]
     """
     return re.fullmatch(LOGARITHM, plain_name(column)) is not None
+
+
+# Names that say what a column of confidences holds.
+SOURCES_OF_CONFIDENCE = {
+    r"(verbali[sz]ed|stated|self_reported)_.*": "stated by the model",
+    rf"{LOGARITHM}|p_true": "a token probability",
+}
+
+
+def source_of_confidence(column: str) -> str:
+    """What a column of confidences holds, by its name; "" if the name does not say it.
+
+    >>> [source_of_confidence(name) for name in ("verbalized_confidence", "p_true", "confidence")]
+    ['stated by the model', 'a token probability', '']
+    """
+    name = plain_name(column)
+    return next((s for p, s in SOURCES_OF_CONFIDENCE.items() if re.fullmatch(p, name)), "")
 
 
 def plain_name(column: str) -> str:

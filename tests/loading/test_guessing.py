@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from calib.loading import ColumnMapping, InputError, guess, load, read
+from calib.loading.checking.inspection import checklist_of, examine
 from tests.golden import Texts
 
 FILES = {
@@ -51,6 +52,50 @@ def test_top_label_confidence(shared: Path) -> None:
 def test_names_and_contents(columns: dict[str, list[object]], outcome: str, score: str) -> None:
     mapping = guess(read(pd.DataFrame(columns)))
     assert (mapping.outcome, mapping.score) == (outcome, score)
+
+
+def answers(column: str, **more: list[object]) -> pd.DataFrame:
+    """Three questions, each answered twice."""
+    ids = ["q1", "q2", "q3"] * 2
+    confidence = [0.2, 0.7, 0.9, 0.4, 0.6, 0.8]
+    rows = {column: ids, "confidence": confidence, "correct": [0, 1] * 3}
+    return pd.DataFrame(rows | more)
+
+
+@pytest.mark.parametrize("column", ["sample_id", "question_id", "doc_id"])
+def test_questions_that_were_answered_several_times_are_clusters(column: str) -> None:
+    frame = answers(column)
+    mapping = guess(read(frame))
+    assert mapping.group == column
+    assert "group" in mapping.guessed
+    predictions = load(frame)
+    assert predictions.group is not None
+    assert predictions.group.tolist() == [0, 1, 2] * 2
+    # Ids of single rows are no clusters, and only answers are asked for more than once.
+    assert guess(read(frame.head(3))).group is None
+    assert guess(read(frame.rename(columns={"correct": "y"}))).group is None
+
+
+def test_questions_that_every_model_answered_once_are_no_clusters() -> None:
+    models: list[object] = ["a"] * 3 + ["b"] * 3
+    table = read(answers("sample_id", model=models))
+    assert guess(table, ColumnMapping(model="model"), models=True).group is None
+    # Rows that are read as rows of one model are not independent.
+    assert guess(table).group == "sample_id"
+
+
+@pytest.mark.parametrize(
+    ("column", "source"),
+    [("verbalized_confidence", "stated by the model"), ("p_true", "a token probability")],
+)
+def test_the_source_of_a_confidence_is_told_if_its_name_shows_it(column: str, source: str) -> None:
+    table = read(answers("sample_id").rename(columns={"confidence": column}))
+    mapping = guess(table)
+    assert mapping.score == column
+    checklist = checklist_of(examine(table, mapping)[1])
+    assert f"Source of the confidence: {source}, by the name of the column." in checklist
+    plain = read(answers("sample_id"))
+    assert not any("Source" in text for text in checklist_of(examine(plain, guess(plain))[1]))
 
 
 @pytest.mark.parametrize(

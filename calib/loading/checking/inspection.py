@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from calib.data.class_names import label_key
+from calib.data.origin import CORRECT_NAMES
 from calib.loading.checking.mapped_rows import Rows, map_rows
 from calib.loading.checking.outcomes import outcome_problems
 from calib.loading.checking.rows import row_problems
@@ -17,7 +18,7 @@ from calib.loading.checking.scores import matrix_problems, score_problems
 from calib.loading.columns import as_numbers
 from calib.loading.file_options import ROW_TRANSFORMS, ColumnMapping
 from calib.loading.guessing.class_columns import MAX_PROFILED, shortened
-from calib.loading.name_patterns import plain_name
+from calib.loading.name_patterns import plain_name, source_of_confidence
 from calib.loading.problems import Choice, Problem, error, ignoring, note
 from calib.loading.table import Table
 from calib.text import listed, number, percent, plural, quoted
@@ -267,6 +268,9 @@ def _outcome_and_score(rows: Rows) -> Iterator[str]:
     if score.min() >= 0.0 and score.max() <= 1.0:
         columns = quoted(shortened(mapping.score_columns))
         yield f"Scores {columns} from {number(score.min())} to {number(score.max())}."
+    source = source_of_confidence(str(mapping.score))
+    if source and str(mapping.outcome).casefold() in CORRECT_NAMES:
+        yield f"Source of the confidence: {source}, by the name of the column."
 
 
 def _roles(rows: Rows) -> Iterator[str]:

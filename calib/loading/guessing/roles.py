@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from calib.data.origin import CORRECT_NAMES
 from calib.loading import name_patterns as names
 from calib.loading.columns import Labels, as_classes, as_labels, as_numbers, as_outcome
 from calib.loading.file_options import ColumnMapping
@@ -151,6 +152,7 @@ def _with_roles(guesser: Guesser, mapping: ColumnMapping) -> ColumnMapping:
         predicted = guesser.take_by_name(names.PREDICTED_NAMES, outcome_like)
     weight = mapping.weight or guesser.take_by_name(names.WEIGHT_NAMES, lambda p: p.numeric)
     group = mapping.group or guesser.take_by_name(names.GROUP_NAMES, lambda p: p.distinct > 2)
+    group = group or _repeated_questions(guesser, mapping)
     split, test_value = _split(guesser, mapping)
     no_fold = mapping.fold is not None or split is not None
     return replace(
@@ -165,6 +167,20 @@ def _with_roles(guesser: Guesser, mapping: ColumnMapping) -> ColumnMapping:
         or guesser.take_by_name(names.TIME_NAMES, lambda p: p.distinct > 1 and not p.fractional),
         slices=mapping.slices or _slices(guesser),
     )
+
+
+def _repeated_questions(guesser: Guesser, mapping: ColumnMapping) -> str | None:
+    """The ids of questions that one model answered several times, as in evaluation logs."""
+    if str(mapping.outcome).casefold() not in CORRECT_NAMES:
+        return None
+    column = guesser.find_by_name(names.QUESTION_IDS, lambda profile: profile.distinct > 2)
+    if column is None:
+        return None
+    codes = {"id": as_labels(guesser.frame[column]).codes}
+    if mapping.model in guesser.frame:
+        codes["model"] = as_labels(guesser.frame[mapping.model]).codes
+    repeated = bool(pd.DataFrame(codes)[codes["id"] >= 0].duplicated().any())
+    return guesser.take(column) if repeated else None
 
 
 def _split(guesser: Guesser, mapping: ColumnMapping) -> tuple[str | None, str | None]:
