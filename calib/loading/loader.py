@@ -32,6 +32,7 @@ ISSUED_WARNINGS = {
     *("duplicate-columns", "other-scores", "two-classes"),
     *("dates", "date-order", "not-times"),
     *("left-out", "sources", "unfinished", "no-model", "no-scorer", "no-filter"),
+    *("at-most-1", "unread-scores"),
 }
 P = ParamSpec("P")
 Data = TypeVar("Data")

@@ -165,9 +165,9 @@ def test_scores_that_cannot_be_read_are_counted_with_an_example():
     unread = [stated(1, 0.9, "great"), stated(2, 0.4, ["C", "so-so"]), stated(3, 0.2, math.nan)]
     table = read(inspect_json([*unread, stated(4, 0.5)]), "run.json")
     assert table.frame["correct"].isna().tolist() == [True, True, True, False]
-    (note,) = table.notes
-    assert note.code == "unread-scores"
-    assert "2 scores of `match` cannot be read as right or wrong, such as `great`" in note.sentence
+    assert [note.code for note in table.notes] == ["unread-scores"]
+    with pytest.warns(calib.loading.InputWarning, match=r"2 scores of `match` .* such as `great`"):
+        calib.load(inspect_json([*unread, *(stated(k, 0.5, "CI"[k % 2]) for k in range(4, 8))]))
 
 
 @pytest.mark.parametrize("empty", [{}, {"confidence": 0.6}])
@@ -454,8 +454,8 @@ def test_confidences_of_hle_are_divided_once(confidences, expected):
 
 
 def test_hle_with_confidences_of_at_most_1_says_how_they_were_read():
-    codes = [note.code for note in read(hle(0.8, 0.4), "judged_m.json").notes]
-    assert codes == ["at-most-1"]
+    with pytest.warns(calib.loading.InputWarning, match="No confidence is above 1"):
+        calib.load(hle(0.8, 0.4, 0.7, 0.6), name="judged_m.json")
     assert not read(hle("80%", 90), "judged_m.json").notes
 
 
