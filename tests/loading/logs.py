@@ -9,6 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
+
+import calib
+from calib.loading import FileFormat, InputError, read
+from calib.loading.logs import combined
 
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "logs"
 HEADER = {
@@ -103,3 +108,58 @@ def lm_sample(doc: int, likelihoods: list[float], target: int, **more: Any) -> d
         "metrics": ["acc"],
         "acc": float(best == target),
     } | more
+
+
+def rows_of(data, name="run.eval", **options):
+    return combined([read(data, name, given=FileFormat(**options))])[0].frame
+
+
+def refusal(data, name="run.json", **options):
+    with pytest.raises(InputError) as refused:
+        calib.load(data, name=name, **options)
+    return refused.value.problems[0]
+
+
+def helm(number, **stats):
+    return {
+        "instance_id": f"id{number}",
+        "stats": [
+            {"name": {"name": name, "split": "test"}, "sum": value, "count": 1}
+            for name, value in stats.items()
+        ],
+    }
+
+
+def rubric(score, *, metric=None, value="is polite"):
+    assertion = {"type": "llm-rubric", "value": value} | ({"metric": metric} if metric else {})
+    return {"pass": score >= 0.5, "score": score, "assertion": assertion, "reason": "good"}
+
+
+def equals(*, passes):
+    return {"pass": passes, "score": float(passes), "assertion": {"type": "equals"}}
+
+
+def promptfoo(*tests, **more):
+    """An export with one result per list of checks."""
+    results = [
+        {
+            "success": all(part["pass"] for part in parts),
+            "gradingResult": {"pass": True, "score": 0.8, "componentResults": parts},
+            "provider": {"id": "openai:x"},
+            "testIdx": number,
+            "promptIdx": 0,
+        }
+        | more.get(f"test_{number}", {})
+        for number, parts in enumerate(tests)
+    ]
+    return json.dumps({"evalId": "e", "results": {"version": 3, "results": results}}).encode()
+
+
+def hle(*confidences):
+    def judged(number, confidence):
+        answer = {"correct": ("yes", "no")[number % 2], "model_answer": "7"}
+        if confidence is not None:
+            answer["confidence"] = confidence
+        return {"model": "m", "response": "...", "judge_response": answer}
+
+    return json.dumps({f"q{k}": judged(k, c) for k, c in enumerate(confidences)}).encode()
