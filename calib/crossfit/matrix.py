@@ -216,7 +216,7 @@ def _sorted(predictions: Predictions) -> tuple[ScoreMatrix, IntArray]:
     """The rows in their original order, and their positions in an order independent of it."""
     scores, fold, test = predictions.score_matrix, predictions.fold, predictions.test
     split = None if test is None else test.astype(np.int64)
-    # Words depend on the last bit of each score, which a processor may round in its own way. So they
+    # Words depend on the last bit of each score, which processors round in their own ways. So they
     # only order rows whose first scores are equal, and folds are the same on every processor.
     columns = (scores[:, 0], row_words(scores), predictions.weight, fold, split)
     order, codes = canonical_order(columns, predictions.outcome, predictions.group)
