@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -166,35 +167,44 @@ def upper_steps(
     (array([0, 1]), array([0.5, 1. ]))
     """
     rates = np.diff(y[ends]) / np.diff(x[ends])
-    steps = [
-        _block_steps(x, y, int(ends[b]), ends[b + 1 :], rates[b + 1 :], added)
-        for b in range(len(rates))
-    ]
-    first = np.concatenate([*(places for places, _ in steps), [len(x) - 1]])
-    value = np.concatenate([*(values for _, values in steps), [1.0]])
+    own_end = np.repeat(ends[1:], np.diff(ends))
+    slopes = (y[own_end] + 1.0 - y[:-1]) / (x[own_end] + added - x[:-1])
+    highest = np.empty_like(slopes)
+    for start, end in pairwise(ends.tolist()):
+        np.maximum.accumulate(slopes[start:end], out=highest[start:end])
+    places = np.flatnonzero(slopes >= highest)
+    value = slopes[places]
+    bounds = np.searchsorted(places, ends)
+    # Few blocks reach the rate of the next one, so only these are visited one by one.
+    for b in np.flatnonzero(highest[ends[1:-1] - 1] > rates[1:]).tolist():
+        part = slice(bounds[b], bounds[b + 1])
+        _pool_further(x, y, places[part], value[part], ends[b + 2 :], rates[b + 1 :], added)
+    first, value = np.append(places, len(x) - 1), np.append(value, 1.0)
     # Equal fits may differ in the last digit, because each slope is rounded separately.
     value = np.minimum(np.maximum.accumulate(value), 1.0)
     rises = np.concatenate([[True], value[1:] > value[:-1]])
     return first[rises], value[rises]
 
 
-def _block_steps(
-    x: FloatArray, y: FloatArray, start: int, ends: Places, rates: FloatArray, added: float
-) -> tuple[Places, FloatArray]:
-    """Steps within one block; `ends` begins with its own end, `rates` with that of the next."""
+def _pool_further(
+    x: FloatArray,
+    y: FloatArray,
+    places: Places,
+    value: FloatArray,
+    ends: Places,
+    rates: FloatArray,
+    added: float,
+) -> None:
+    """Change the values of one block's places in place, as further blocks are pooled.
 
-    def slope(places: Places | slice, end: int) -> FloatArray:
-        return (y[end] + 1.0 - y[places]) / (x[end] + added - x[places])
-
-    slopes = slope(slice(start, ends[0]), ends[0])
-    record = np.flatnonzero(slopes >= np.maximum.accumulate(slopes))
-    value, places = slopes[record], record + start
-    for end, rate in zip(ends[1:], rates, strict=True):
+    `ends` and `rates` are those of the blocks after it.
+    """
+    for end, rate in zip(ends, rates, strict=True):
         pooled = int(np.searchsorted(value, rate, side="right"))
         if pooled == len(value):
             break
-        value[pooled:] = np.maximum.accumulate(slope(places, end))[pooled:]
-    return places, value
+        slopes = (y[end] + 1.0 - y[places]) / (x[end] + added - x[places])
+        value[pooled:] = np.maximum.accumulate(slopes)[pooled:]
 
 
 # A rate is the ratio of sums of weights, whose rounding depends on the processor.
