@@ -95,6 +95,7 @@ class Spline(Calibrator):
             self._fit_constant(cells, x)
             return
         knots, self._spline, problem = penalized_spline(x, cells)
+        self._penalty = problem.penalty
         path = choose_smoothness(problem, length)
         self.knots_ = cells.score[knots]
         self.lambdas_, self.cv_losses_, self.degrees_ = path.lambdas, path.losses, path.degrees
@@ -121,8 +122,7 @@ class Spline(Calibrator):
         if not len(self.lambdas_):
             return f, f
         row = cells.weight_sq / cells.weight
-        rough = self._spline.curvature()
-        problem = PenalizedLogistic(basis, cells.weight, cells.positive, rough, row)
+        problem = PenalizedLogistic(basis, cells.weight, cells.positive, self._penalty, row)
         fit = LogisticFit(self.lambda_, self.coefficients_, f, self.n_iter_)
         negative, positive, _ = left_out(problem, fit)
         return negative, positive

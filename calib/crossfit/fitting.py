@@ -196,16 +196,16 @@ def _resolutions(
     if spread is None or counted.cell is None:
         return {}
     positions, cell = spread.part(source), counted.cell[source]
-    low, high = (np.zeros(int(cell.max()) + 1) for _ in range(2))
-    low[cell], high[cell] = positions.low, positions.high
+    ends = np.zeros((2, int(cell.max()) + 1))
+    ends[:, cell] = positions.low, positions.high
     place = cell
     if rows.fold is not None:
-        place = np.unique(rows.fold, return_inverse=True)[1] * len(low) + cell
+        place = np.unique(rows.fold, return_inverse=True)[1] * ends.shape[1] + cell
 
     def bounds(key: str) -> dict[str, float]:
-        first, last = (
-            np.concatenate([one.predict(at) for one in fitted[key]])[place] for at in (low, high)
-        )
+        # One call for both ends, because every call makes the pieces of a spline anew.
+        at_ends = [one.predict(ends.ravel()).reshape(ends.shape) for one in fitted[key]]
+        first, last = np.concatenate(at_ends, axis=1)[:, place]
         scored = replace(rows, score=scores[key])
         return resolutions(scored, cells[key], (first, last), positions.middle, positions.aside)
 
