@@ -52,7 +52,7 @@ class Stack(Calibrator):
     Parameters
     ----------
     members : sequence of str, default ("uncalibrated", "platt", "logistic", "spline", "venn_abers")
-        Keys of calibrators that can leave a row out: these, and "beta".
+        Different keys of calibrators that can leave a row out: these, and "beta".
     epsilon : float or None, default None
         Epsilon of the compact logit of splines, see `Spline`.
 
@@ -103,6 +103,7 @@ class Stack(Calibrator):
             del self._fitted
 
     def _fit(self, cells: ScoreCells) -> None:
+        _check_members(self.members)
         members = [
             self._fitted.get(key) or self._member(key).fit_cells(cells) for key in self.members
         ]
@@ -135,6 +136,24 @@ class Stack(Calibrator):
         order = sorted(self.weights_, key=lambda key: -self.weights_[key])
         parts = [f"{percent(self.weights_[key], 0)} {CALIBRATORS[key].label}" for key in order]
         return f"{joined(parts)} on the log-odds"
+
+
+def _check_members(keys: Sequence[str]) -> None:
+    """Raise ValueError unless the keys are at least one, known, and all different."""
+    unknown = [key for key in keys if key not in CALIBRATORS]
+    repeated = [key for key in dict.fromkeys(keys) if list(keys).count(key) > 1]
+    if not keys:
+        problem = "members of Stack are empty"
+    elif unknown:
+        problem = f"{unknown[0]!r} is not a calibrator, so it cannot be a member of a stack"
+    elif repeated:
+        problem = f"members of Stack hold {repeated[0]!r} more than once"
+    else:
+        return
+    raise ValueError(
+        f"{problem}. Give different keys of calibrators, such as "
+        "members=('platt', 'logistic', 'spline')."
+    )
 
 
 def _fewer(cells: ScoreCells) -> ScoreCells:

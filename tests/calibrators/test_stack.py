@@ -111,6 +111,13 @@ def test_a_method_that_cannot_leave_rows_out_is_refused(texts):
         Stack(members=("uncalibrated", "histogram")).fit(score, y)
 
 
+@pytest.mark.parametrize("members", [(), ("platt", "platt"), ("platt", "plat"), "platt"])
+def test_members_must_be_different_known_calibrators(members, texts):
+    score, y = drawn(100)
+    with texts.raises(ValueError):
+        Stack(members=members).fit(score, y)
+
+
 def test_it_is_never_far_worse_than_its_best_member():
     for seed, slope in enumerate((0.4, 1.0, 2.0)):
         rng = np.random.default_rng([9, seed])
