@@ -478,6 +478,44 @@ def test_a_stack_that_is_not_the_best_is_explained(texts):
     texts(advice.reasons[0])
 
 
+def reasons_with_few_rows(chosen, weights, difference=0.001, **losses):
+    """The reasons of the method that is chosen of these losses, and 1,000 rows."""
+    losses = estimates(uncalibrated=0.6, **losses)
+    assert choose(losses, 1000.0, weights, tests_reject=True) == chosen
+    to_best = dict.fromkeys(losses, Estimate(difference, difference - 0.002, difference + 0.002))
+    changes = dict.fromkeys(losses, Estimate(-0.1, -0.12, -0.08))
+    return recommend(chosen, losses, to_best, changes, cells(same, n=1000)).reasons
+
+
+def test_the_main_member_of_a_stack_is_not_called_a_mean(texts):
+    losses = {"platt": 0.499, "spline": 0.5, "stack": 0.5}
+    (reason,) = reasons_with_few_rows("spline", {"spline": 0.9, "platt": 0.1}, **losses)
+    assert "mean of" not in reason
+    texts(reason)
+
+
+def test_the_main_member_of_the_best_stack_is_explained(texts):
+    losses = {"platt": 0.51, "spline": 0.5, "stack": 0.499}
+    (reason,) = reasons_with_few_rows("spline", {"spline": 0.9, "platt": 0.1}, **losses)
+    texts(reason)
+
+
+def test_an_equally_simple_method_is_not_called_simpler():
+    losses = {"platt": 0.499, "logistic": 0.5, "stack": 0.5}
+    (reason,) = reasons_with_few_rows("logistic", {"logistic": 0.9, "platt": 0.1}, **losses)
+    assert "simpler" not in reason
+    assert "Logistic has most of the weight in the stack." in reason
+
+
+def test_a_significant_gain_of_one_method_is_not_called_small(texts):
+    losses = estimates(uncalibrated=0.5, beta=0.45, stack=0.501)
+    assert choose(losses, 1000.0, {"beta": 0.5, "spline": 0.5}, tests_reject=True) == "uncalibrated"
+    changes = dict.fromkeys(losses, Estimate(-0.05, -0.07, -0.03))
+    advice = recommend("uncalibrated", losses, changes, changes, cells(same, n=1000))
+    assert "small" not in advice.reasons[1]
+    texts(advice.reasons[1])
+
+
 @pytest.mark.parametrize(
     "difference", [Estimate(0.0005, -0.001, 0.002), Estimate(0.0005, 0.0001, 0.0009)]
 )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.calibrators import CALIBRATORS
+from calib.crossfit.estimates import stack_decides
 from calib.data.cells import ScoreCells
 from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray
@@ -25,6 +26,7 @@ LEAST_OF_AN_OUTCOME = 30
 MIN_DRIVING_SHARE = 0.5
 # Smaller differences are not visible in any printed digit.
 MIN_VISIBLE_DIFFERENCE = 5e-9
+BEST_BY_CHANCE = "With few rows the method with the lowest loss is often best by chance"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,31 +102,48 @@ def recommend(
     if set(losses) <= {"uncalibrated"}:
         return Recommendation("", "No calibrator was compared.", ())
     best = min(losses, key=lambda key: losses[key].value)
-    best_name, chosen_name = CALIBRATORS[best].label, CALIBRATORS[chosen].label
-    lowest = f"Lowest {loss}: {best_name}, {number(losses[best].value)}."
-    difference = interval_text(to_best[chosen], level)
+    reasons = [f"Lowest {loss}: {CALIBRATORS[best].label}, {number(losses[best].value)}."]
+    by_stack = stack_decides(losses, cells.in_effective_rows().total_weight)
     if chosen == best:
-        reasons = [lowest, *_runner_up(losses, to_best, best, level)]
+        reasons += _runner_up(losses, to_best, best, level)
     elif chosen == "uncalibrated":
-        gain = interval_text(changes[best], level)
-        small = "not significant" if changes[best].high >= 0.0 else "small"
-        reasons = [lowest, f"Its gain is {small} ({gain})."]
-    elif CALIBRATORS[chosen].simplicity > CALIBRATORS[best].simplicity:
-        reasons = [
-            f"{chosen_name} minus {best_name}: {difference}. With few rows the method with the "
-            f"lowest loss is often best by chance, and {chosen_name} is a mean of several methods."
-        ]
-    elif _is_same(to_best[chosen]):
-        reasons = [f"{best_name} has the same loss, and {chosen_name} is simpler."]
+        reasons += [_why_kept(best, changes[best], level, by_stack=by_stack)]
     else:
-        reasons = [
-            f"{chosen_name} minus {best_name}: {difference}. The difference is small, and "
-            f"{chosen_name} is simpler."
-        ]
+        reasons = [_why_not_best(chosen, best, to_best[chosen], level, by_stack=by_stack)]
     if few:
         reasons.insert(0, f"Few rows: only {few}.")
     sentence = advice_sentence(chosen, losses, changes[chosen], loss, level)
     return Recommendation(chosen, sentence, tuple(reasons))
+
+
+def _why_kept(best: str, change: Estimate, level: float, *, by_stack: bool) -> str:
+    """Why the scores are kept, although the best method changes the loss by this."""
+    gain = interval_text(change, level)
+    if change.high >= 0.0:
+        return f"Its gain is not significant ({gain})."
+    if by_stack and best != "stack":
+        chance = f"{BEST_BY_CHANCE}, and the stack gains little or nothing."
+        return f"Its gain ({gain}) may be chance. {chance}"
+    return f"Its gain is small ({gain})."
+
+
+def _why_not_best(
+    chosen: str, best: str, difference: Estimate, level: float, *, by_stack: bool
+) -> str:
+    """Why a calibrator is recommended that is not the one with the lowest loss."""
+    chosen_name, best_name = CALIBRATORS[chosen].label, CALIBRATORS[best].label
+    simpler = CALIBRATORS[chosen].simplicity < CALIBRATORS[best].simplicity
+    and_simpler = f", and {chosen_name} is simpler" if simpler else ""
+    if _is_same(difference) and (simpler or not by_stack):
+        return f"{best_name} has the same loss{and_simpler}."
+    compared = f"{chosen_name} minus {best_name}: {interval_text(difference, level)}."
+    if not by_stack:
+        return f"{compared} The difference is small{and_simpler}."
+    if chosen == "stack":
+        return f"{compared} {BEST_BY_CHANCE}, and {chosen_name} is a mean of several methods."
+    if best == "stack":
+        return f"{compared} {chosen_name} is simpler, and has most of the weight in the stack."
+    return f"{compared} {BEST_BY_CHANCE}, and {chosen_name} has most of the weight in the stack."
 
 
 def driven_by_certain_rows(rows: BinaryView, change: FloatArray) -> tuple[str, ...]:

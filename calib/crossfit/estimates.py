@@ -113,12 +113,17 @@ def choose(
     'beta'
     """
     loss = {key: n_rows * estimate.value for key, estimate in losses.items()}
-    if n_rows >= MANY_ROWS or "stack" not in loss:
+    if not stack_decides(losses, n_rows):
         return simplest_within(CLEAR_GAIN, loss)
     if loss["uncalibrated"] - loss["stack"] <= (0.0 if tests_reject else CLEAR_GAIN):
         return "uncalibrated"
     main = [key for key in losses if weights.get(key, 0.0) >= MAIN_WEIGHT and key != "uncalibrated"]
     return main[0] if main else "stack"
+
+
+def stack_decides(losses: Mapping[str, Estimate], n_rows: float) -> bool:
+    """Whether `choose` follows its rule for few rows: keep the scores or take the stack."""
+    return n_rows < MANY_ROWS and "stack" in losses
 
 
 def simplest_within(margin: float, losses: Mapping[str, float]) -> str:
