@@ -1,7 +1,8 @@
 """Fitting 1,000,000 and 100,000 rows: CPU time of the packages of the field as a multiple of ours.
 
 Install the peers with ``pip install -r benchmarks/requirements.txt``; rows of missing ones are
-skipped. Each fit starts from the arrays of scores and outcomes. One thread.
+skipped. Each fit starts from the arrays of scores and outcomes. One thread. At the end a fit of the
+stack on cells is compared with one of the spline.
 """
 
 from __future__ import annotations
@@ -21,10 +22,15 @@ from sklearn.isotonic import IsotonicRegression
 
 from benchmarks._clock import cpu_seconds
 from calib.calibrators import calibrator
+from calib.data.counted import CountedRows
+from calib.data.views import BinaryView
 from calib.numerics.threads import single_thread
 
 SIZES = (1_000_000, 100_000)
 REPEATS = 5
+# A fit of the stack on cells may cost this multiple of the spline's.
+MAX_STACK_RATIO = 3.0
+KEYS_OF_PAIR, PAIRS = ("stack", "spline"), 15
 
 
 @dataclass(frozen=True)
@@ -93,9 +99,26 @@ def race(n_rows: int, at: int) -> int:
     return missed
 
 
+def stack_ratio() -> int:
+    """Print what a fit of the stack costs on the cells of 1,000,000 rows; return 1 if too much."""
+    scores, y = draw(SIZES[0])
+    cells = CountedRows.of_rows(BinaryView(y > 0, scores)).entries.cells()
+    pairs = [
+        [cpu_seconds(lambda key=key: calibrator(key).fit_cells(cells)) for key in KEYS_OF_PAIR]
+        for _ in range(PAIRS)
+    ]
+    stack, spline = np.median(pairs, axis=0)
+    ratio = float(np.median([one / other for one, other in pairs]))
+    print(
+        f"{len(cells):9,} cells, CPU ms of a fit: stack {1e3 * stack:.1f}, "
+        f"spline {1e3 * spline:.1f}, ratio {ratio:.2f}, at most {MAX_STACK_RATIO:g}"
+    )
+    return int(ratio > MAX_STACK_RATIO)
+
+
 def main() -> int:
     """Race at every size; return the number of targets that were missed."""
-    missed = sum(race(n_rows, at) for at, n_rows in enumerate(SIZES))
+    missed = sum(race(n_rows, at) for at, n_rows in enumerate(SIZES)) + stack_ratio()
     print(f"load of the machine {os.getloadavg()[0]:.1f}")
     return missed
 

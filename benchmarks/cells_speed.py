@@ -2,8 +2,9 @@
 
 ``python -m benchmarks.cells_speed --against PATH`` measures another checkout too, in the same run:
 ``git worktree add /tmp/parent 00648f5`` makes one of the last commit that read rows. Each piece of
-work has a process of its own. At the end calibrators fitted on cells are held against calibrators
-fitted on all rows.
+work has a process of its own. Then an analysis with the stack is compared with one without it. At
+the end calibrators fitted on cells are held against calibrators fitted on all rows. ``--stack``
+measures only the stack.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from scipy.special import expit
 
+from benchmarks._clock import cpu_seconds
+from calib import analyze
 from calib.calibrators import calibrator
-from calib.crossfit.settings import default_settings
+from calib.crossfit.settings import DEFAULT_METHODS, default_settings
 from calib.data.counted import CountedRows
 from calib.data.predictions import Predictions
 from calib.data.views import BinaryView
@@ -38,6 +41,8 @@ OURS = Path(__file__).parents[1]
 MAX_LOSS_CHANGE = 1e-6
 MAX_LOSS_CHANGES = {"isotonic": 5e-6}
 N_FITTED = 1_000_000
+# An analysis may cost this multiple of one without the stack.
+MAX_STACK_RATIO, PAIRS = 1.25, 15
 
 
 @dataclass(frozen=True)
@@ -138,6 +143,23 @@ def _line(work: Work, which: str, seconds: dict[str, float]) -> None:
     )
 
 
+def stack_ratio() -> int:
+    """Print the cost of an analysis with the stack against one without; return 1 if too much."""
+    rng = np.random.default_rng(0)
+    score, truth = smooth(N_FITTED, rng)
+    rows = Predictions.from_arrays(rng.random(N_FITTED) < truth, score)
+    methods = (DEFAULT_METHODS, tuple(key for key in DEFAULT_METHODS if key != "stack"))
+    pairs = [
+        [cpu_seconds(lambda keys=keys: analyze(rows, {"methods": keys})) for keys in methods]
+        for _ in range(1 + PAIRS)
+    ][1:]  # The first pair loads libraries.
+    ratio = float(np.median([one / other for one, other in pairs]))
+    seconds = ", ".join(f"{value:.2f}" for value in np.median(pairs, axis=0))
+    print(f"\nanalyze of {N_FITTED:,} rows with and without the stack: {seconds} CPU s, ", end="")
+    print(f"ratio {ratio:.2f}, at most {MAX_STACK_RATIO:g}")
+    return int(ratio > MAX_STACK_RATIO)
+
+
 def certificate() -> int:
     """Compare fits on cells with fits on rows; return how many differ by more than is certified."""
     missed = 0
@@ -166,11 +188,14 @@ def _drawn(
 
 
 def main() -> int:
-    """Print both tables; return how many goals are missed."""
+    """Print the tables; return how many goals are missed."""
     options = argparse.ArgumentParser()
     options.add_argument("--against", type=Path, help="another checkout of this project")
-    against = options.parse_known_args()[0].against
-    return costs(against) + certificate()
+    options.add_argument("--stack", action="store_true", help="only the cost of the stack")
+    chosen = options.parse_known_args()[0]
+    if chosen.stack:
+        return stack_ratio()
+    return costs(chosen.against) + stack_ratio() + certificate()
 
 
 if __name__ == "__main__":
