@@ -101,7 +101,7 @@ def structured(table, scaled, label):
 
 
 # The first four rows of mc3_600 by probmetrics 1.3.0 in float64, with its search run to a gradient
-# of 1e-10. As published, in float32, the search ends earlier: up to 3e-4 away.
+# of 1e-10.
 SEARCHED_ON = [
     [0.92743745, 0.05030051, 0.02226204],
     [0.00927037, 0.35555321, 0.63517642],
@@ -114,6 +114,8 @@ def test_structured(mc3, peers):
     scores, label = mc3
     fitted = multiclass_calibrator("structured").fit(scores, label)
     assert fitted.predict(scores[:4]) == pytest.approx(np.array(SEARCHED_ON), abs=1e-4)
+    # The published values cannot be compared to 1e-4: in float32 the search of probmetrics ends up
+    # to 3e-4 away from the minimum of its own objective, which is checked below.
     published = np.array(peers["probmetrics_sms", "probmetrics"]["values"])
     assert fitted.predict(scores[:21]) == pytest.approx(published, abs=3e-4)
     temperature = multiclass_calibrator("temperature").fit(scores, label)
