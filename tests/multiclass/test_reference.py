@@ -115,9 +115,9 @@ def test_structured(mc3, peers):
     fitted = multiclass_calibrator("structured").fit(scores, label)
     assert fitted.predict(scores[:4]) == pytest.approx(np.array(SEARCHED_ON), abs=1e-4)
     # The published values cannot be compared to 1e-4: in float32 the search of probmetrics ends up
-    # to 3e-4 away from the minimum of its own objective, which is checked below.
+    # to 1.9e-4 away from the minimum of its own objective, which is checked below.
     published = np.array(peers["probmetrics_sms", "probmetrics"]["values"])
-    assert fitted.predict(scores[:21]) == pytest.approx(published, abs=3e-4)
+    assert fitted.predict(scores[:21]) == pytest.approx(published, abs=2e-4)
     temperature = multiclass_calibrator("temperature").fit(scores, label)
     scaled = (600.0 * temperature.predict(scores) + 1.0 / 3.0) / 601.0
     ours = np.column_stack([fitted.weights_, fitted.intercepts_])
