@@ -4,6 +4,7 @@ Scores and outcomes are drawn anew 1,000 times for each shape of data and number
 is that of the population. The results are written to docs/uncertainty.md. Parts of it:
 
     python -m benchmarks.coverage --tables tests ranks --shapes clusters
+    python -m benchmarks.coverage --tables stack --rows 1000 --repetitions 150
 """
 
 from __future__ import annotations
@@ -151,6 +152,11 @@ def shown(sample: Sample) -> Iterator[Finding]:
     yield from _differences(sample, rows, SHOWN, "{}")
     test = np.arange(n) % (2 * PER_CLUSTER) >= PER_CLUSTER
     yield from _differences(sample, replace(rows, test=test), ("beta",), "{} on test rows")
+
+
+def stack(sample: Sample) -> Iterator[Finding]:
+    """The same of the stack of calibrators."""
+    yield from _differences(sample, sample.rows, ("stack",), "{}")
 
 
 def _differences(
@@ -379,6 +385,13 @@ TABLES = {
         high=100.0,
         most={200: 400, 2_000: 400, 20_000: 60},
     ),
+    "stack": Table(
+        "Differences of the stack to the uncalibrated scores: log loss (Brier)",
+        stack,
+        low=93.0,
+        high=100.0,
+        most={200: 400, 2_000: 400, 20_000: 60},
+    ),
     "values": Table(
         "A calibrator's value at the 10% (30%, 50%, 70%, 90%) quantile of the scores",
         values,
@@ -513,9 +526,11 @@ def misses(hits: pd.DataFrame, key: str) -> list[tuple[str, str, int, float]]:
     return missed
 
 
-def run(tables: Sequence[str], shapes: Sequence[Shape], repetitions: int) -> pd.DataFrame:
+def run(
+    tables: Sequence[str], shapes: Sequence[Shape], repetitions: int, rows: Sequence[int]
+) -> pd.DataFrame:
     """Simulate shapes with every number of rows, on two cores."""
-    jobs = [(shape.name, n) for n in reversed(N_ROWS) for shape in shapes]
+    jobs = [(shape.name, n) for n in reversed(rows) for shape in shapes]
     with ProcessPoolExecutor(2) as pool:
         part = partial(simulate, tables=tables, repetitions=repetitions)
         return pd.concat(pool.map(part, jobs), ignore_index=True)
@@ -528,7 +543,7 @@ def markdown(hits: pd.DataFrame, key: str) -> str:
     what = list(dict.fromkeys(w.split(":")[0] for w in rows["what"]))
     lines = [f"| data | rows | {' | '.join(what)} |", f"| --- |{' ---: |' * (len(what) + 1)}"]
     for shape in TABLES[key].shapes:
-        for n in N_ROWS:
+        for n in sorted(set(rows["n"])):
             here = rows[(rows["shape"] == shape.name) & (rows["n"] == n)]
             if len(here):
                 cells = (_cell(here, name, missed) for name in what)
@@ -576,13 +591,15 @@ def main(arguments: Sequence[str] = ()) -> int:
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
     parser.add_argument("--shapes", nargs="+", default=[""], help="how their names begin")
     parser.add_argument("--repetitions", type=int, default=REPETITIONS)
+    parser.add_argument("--rows", type=int, nargs="+", default=N_ROWS)
     chosen = parser.parse_args(arguments)
     wanted = dict.fromkeys(shape for key in chosen.tables for shape in TABLES[key].shapes)
     shapes = [shape for shape in wanted if shape.name.startswith(tuple(chosen.shapes))]
     start = time.perf_counter()
-    hits = run(chosen.tables, shapes, chosen.repetitions)
+    hits = run(chosen.tables, shapes, chosen.repetitions, chosen.rows)
     minutes = (time.perf_counter() - start) / 60.0
-    if chosen.repetitions == REPETITIONS and len(shapes) == len(wanted):
+    complete = chosen.repetitions == REPETITIONS and tuple(chosen.rows) == N_ROWS
+    if complete and len(shapes) == len(wanted):
         write(hits, chosen.tables, chosen.repetitions)
     else:
         for key in chosen.tables:
