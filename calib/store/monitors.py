@@ -137,9 +137,9 @@ class Monitors:
         Returns
         -------
         MonitorEntry or None
-            The earlier entry if these rows were added before, and then nothing is changed. The same
-            rows are a correction if other rows of their days count too, or if a day was younger
-            than the horizon when they were added.
+            The earlier entry if these rows were added before, and then nothing is changed, whatever
+            was corrected since. With `correct`, nothing is changed only if these rows alone count
+            for their days, and no day was younger than the horizon when they were added.
 
         Raises
         ------
@@ -150,17 +150,13 @@ class Monitors:
         contents = counts.by_day()
         with self._writing() as connection:
             needed = _horizon(_begin(connection, key, horizon, columns))
-            entries, effective = _entries(connection, key), _effective(connection, key)
+            earlier = _entries(connection, key, fingerprint, (ROWS, CORRECTION))
+            if correct:
+                earlier = _only_counted(connection, key, earlier, set(contents), needed)
+            if earlier:
+                return earlier[0]
             kind = CORRECTION if correct else ROWS
-            for entry in entries:
-                days = {day for day, number in effective if number == entry.number}
-                if entry.fingerprint != fingerprint or days != set(contents):
-                    continue
-                others = {day for day, number in effective if number != entry.number}
-                overdue = any(_is_overdue(day, entry, needed) for day in days)
-                if not correct or not (overdue or days & others):
-                    return entry
-            line = _insert(connection, key, entries, kind, fingerprint, source, by)
+            line = _insert(connection, key, kind, fingerprint, source, by)
             rows = [
                 {"monitor": key, "number": line, "day": day, "content": content}
                 for day, content in contents.items()
@@ -180,9 +176,8 @@ class Monitors:
         key = _checked_name(name)
         with self._writing() as connection:
             _lock(connection, key)
-            entries = _entries(connection, key)
-            if not any(e.kind == kind and e.fingerprint == what for e in entries):
-                _insert(connection, key, entries, kind, what, "", by)
+            if not _entries(connection, key, what, (kind,)):
+                _insert(connection, key, kind, what, "", by)
 
     def settings(self, name: str) -> tuple[int, dict[str, Any]] | None:
         """The horizon and the columns of a monitor, or None if there is none of this name."""
@@ -204,9 +199,8 @@ class Monitors:
             query = sa.select(table.day, table.number, table.content)
             query = query.where(table.monitor == key)
             if between is not None:
-                first, last = (day.isoformat() for day in between)
-                query = query.where(table.day.between(first, last))
-            effective = set(_effective(connection, key))
+                query = query.where(_between(table.day, between))
+            effective = set(_effective(connection, key, between))
             entries = _entries(connection, key)
             rows = connection.execute(query).all()
         stored = [row for row in rows if (row.day, row.number) in effective]
@@ -345,9 +339,14 @@ def _new_calibrators(entries: Sequence[MonitorEntry]) -> list[str]:
     return [entry.fingerprint for entry in entries if entry.kind == CALIBRATOR]
 
 
-def _entries(connection: sa.Connection, key: str) -> tuple[MonitorEntry, ...]:
+def _entries(
+    connection: sa.Connection, key: str, fingerprint: str | None = None, kinds: Sequence[str] = ()
+) -> tuple[MonitorEntry, ...]:
+    """The entries of a monitor in order, or those with a fingerprint and of some kinds."""
     table = monitor_entries.c
     query = sa.select(monitor_entries).where(table.monitor == key).order_by(table.number)
+    if fingerprint is not None:
+        query = query.where(table.fingerprint == fingerprint, table.kind.in_(kinds))
     return tuple(
         MonitorEntry(
             row.number,
@@ -361,14 +360,19 @@ def _entries(connection: sa.Connection, key: str) -> tuple[MonitorEntry, ...]:
     )
 
 
-def _effective(connection: sa.Connection, key: str) -> list[tuple[str, int]]:
+def _effective(
+    connection: sa.Connection, key: str, between: tuple[date, date] | None = None
+) -> list[tuple[str, int]]:
     """Days and entries that count: of a day, those from its last correction on."""
     days, entries = monitor_days.c, monitor_entries.c
     joined = monitor_days.join(
         monitor_entries, (days.monitor == entries.monitor) & (days.number == entries.number)
     )
     query = sa.select(days.day, days.number, entries.kind).select_from(joined)
-    rows = connection.execute(query.where(days.monitor == key)).all()
+    query = query.where(days.monitor == key)
+    if between is not None:
+        query = query.where(_between(days.day, between))
+    rows = connection.execute(query).all()
     first: dict[str, int] = {}
     for day, number, kind in rows:
         if kind == CORRECTION:
@@ -376,16 +380,40 @@ def _effective(connection: sa.Connection, key: str) -> list[tuple[str, int]]:
     return [(day, number) for day, number, _ in rows if number >= first.get(day, number)]
 
 
+def _between(day: sa.ColumnElement[str], ends: tuple[date, date]) -> sa.ColumnElement[bool]:
+    first, last = ends
+    return day.between(first.isoformat(), last.isoformat())
+
+
+def _only_counted(
+    connection: sa.Connection,
+    key: str,
+    entries: Sequence[MonitorEntry],
+    days: set[str],
+    horizon: int,
+) -> tuple[MonitorEntry, ...]:
+    """Those of some entries that alone count for some days, with outcomes that were final."""
+    ends = date.fromisoformat(min(days)), date.fromisoformat(max(days))
+    counted = {pair for pair in _effective(connection, key, ends) if pair[0] in days}
+    return tuple(
+        entry
+        for entry in entries
+        if counted == {(day, entry.number) for day in days}
+        and not any(_is_overdue(day, entry, horizon) for day in days)
+    )
+
+
 def _insert(
     connection: sa.Connection,
     key: str,
-    entries: tuple[MonitorEntry, ...],
     kind: str,
     fingerprint: str,
     source: str,
     by: str,
 ) -> int:
-    number = max((entry.number for entry in entries), default=0) + 1
+    table = monitor_entries.c
+    highest = sa.select(sa.func.max(table.number)).where(table.monitor == key)
+    number = int(connection.scalar(highest) or 0) + 1
     texts = {"kind": kind, "fingerprint": fingerprint, "source": plain(source), "added": now()}
     line = {"monitor": key, "number": number, "person": plain(by)} | texts
     connection.execute(sa.insert(monitor_entries).values(line))

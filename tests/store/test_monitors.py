@@ -57,6 +57,27 @@ def test_a_correction_is_a_new_entry_for_its_days_only(store):
     assert [entry.number for entry in store.monitors.open("churn").entries] == [1, 2, 3, 4, 5]
 
 
+def test_rows_count_once_also_after_a_correction_of_some_of_their_days(store):
+    both = DayCounts.sum([counts(0.1, 0.2), counts(0.5, day=DAY + 1)])
+    add(store, both, "a")
+    add(store, counts(0.1, 0.2, 0.3), "b", correct=True)
+    assert positives(store) == 4
+    assert add(store, both, "a").number == 1
+    assert add(store, counts(0.1, 0.2, 0.3), "b").number == 2
+    assert positives(store) == 4
+    # They can become the only ones again.
+    assert add(store, both, "a", correct=True) is None
+    assert positives(store) == 3
+    assert add(store, both, "a", correct=True).number == 3
+
+
+def test_an_entry_of_another_kind_is_not_taken_for_rows(store):
+    add(store, counts(0.1), "a")
+    store.monitors.add_calibrator("churn", date(2026, 4, 1), by="Ada")
+    assert add(store, counts(0.2), "2026-04-01") is None
+    assert positives(store) == 2
+
+
 def test_rows_that_came_on_top_can_be_made_the_only_ones(store):
     add(store, counts(0.1, 0.2), "a")
     add(store, counts(0.3), "b")
