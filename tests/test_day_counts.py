@@ -43,6 +43,14 @@ def test_counts_are_those_of_pandas():
     }
 
 
+def test_columns_with_an_equals_sign_share_no_slice():
+    one = np.ones(1, dtype=np.int64)
+    slices = {"a": (one - 1, ["b=c"]), "a=b": (one - 1, ["c"]), '"a=b"': (one - 1, ["c"])}
+    made = DayCounts.of_rows(np.full(1, np.datetime64("2026-03-01")), np.full(1, 0.5), one, slices)
+    assert len(made.names) == 4
+    assert made.frame()["positive"].tolist() == [1, 1, 1, 1]
+
+
 def test_the_mean_score_of_rows_in_time_is_kept():
     frame = rows()
     made = counted(frame).frame()

@@ -218,9 +218,14 @@ def _with_column_names(
 ) -> list[tuple[IntArray, tuple[str, ...]]]:
     """Slices whose names contain that of their column."""
     return [
-        (code, tuple(f"{column}={name}" for name in names))
+        (code, tuple(f"{_unambiguous(column)}={name}" for name in names))
         for column, (code, names) in slices.items()
     ]
+
+
+def _unambiguous(column: str) -> str:
+    """The name of a column, quoted if its end could be taken for the beginning of a slice."""
+    return json.dumps(column, ensure_ascii=False) if column[:1] == '"' or "=" in column else column
 
 
 def _count(

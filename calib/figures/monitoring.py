@@ -438,7 +438,8 @@ def _strips(result: Monitored, days: _Days, slices: Sequence[str]) -> list[Layer
 
 
 def _details(result: Monitored) -> str:
-    parts = [f"{plural(result.n_rows, 'row')} tested"]
+    tested = int(result.evidence["rows"][result.evidence["mature"]].sum())
+    parts = [f"{plural(tested, 'row')} tested"]
     if result.n_immature:
         parts.append(f"hatched: the last {plural(result.horizon, 'day')}, not tested yet")
     return " · ".join(parts)

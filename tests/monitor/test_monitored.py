@@ -47,6 +47,7 @@ def same(one: Monitored, other: Monitored):
     assert one.episodes == other.episodes
 
 
+OPPOSITE = {"high": 0.5, "low": -0.5}
 CHANGED = np.where(np.arange(200) < 120, 0.0, 0.5)
 
 
@@ -137,6 +138,57 @@ def test_a_recovery_closes_the_alarm():
     (episode,) = result.episodes
     assert episode.closed_by == "recovery"
     assert after(100).date() <= episode.closed <= after(110).date()
+
+
+def test_days_and_rows_are_those_since_the_evidence_began_anew():
+    shift = np.where((np.arange(200) >= 60) & (np.arange(200) < 100), 0.6, 0.0)
+    recovered = monitored(drawn(shift), horizon=0, today=after(199))
+    first = recovered.episodes[0].closed + pd.Timedelta(days=1)
+    left = (after(199).date() - first).days + 1
+    words = f"{first.day} {first:%B %Y}"
+    assert recovered.sentence == (
+        f"No evidence of miscalibration in {left} days since {words}, after a recovery "
+        f"({200 * left:,} rows)."
+    )
+    assert recovered.ranges["rows"].sum() == recovered.n_rows == 200 * left
+    renewed = monitored(drawn(shift), horizon=0, today=after(199), reset=[after(100)])
+    assert renewed.sentence == (
+        "No evidence of miscalibration in 100 days since 11 April 2025, with a new calibrator "
+        "(20,000 rows)."
+    )
+    waiting = monitored(drawn(CHANGED), horizon=10, today=after(205), reset=[after(198)])
+    assert waiting.headline == (
+        "Too early to tell since 18 July 2025, with a new calibrator: 0 rows tested, 400 too young."
+    )
+    # A recovery on the last day leaves nothing that was tested.
+    stopped = drawn(shift)
+    stopped = stopped[stopped["day"] < pd.Timestamp(first)]
+    assert monitored(stopped, horizon=0, today=after(199)).state == "too early"
+
+
+def test_the_other_lines_are_in_words():
+    result = monitored(drawn(CHANGED), horizon=0, today=after(199))
+    table = result.evidence
+    reached = table["day"][table["shiryaev_roberts"] >= math.log10(1095 / 0.05)].iloc[0]
+    assert result.faster_reached == reached.date()
+    assert f"was reached on {reached.day} May 2025." in result.other_lines
+    assert result.ever_wrong
+    calm = monitored(drawn(CHANGED), horizon=0, today=after(110))
+    assert (calm.faster_reached, calm.ever_wrong) == (None, False)
+    assert calm.other_lines == (
+        "The threshold of the faster line (Shiryaev-Roberts, for 1,095 daily looks) was not "
+        "reached. The plain e-process gives no evidence that the scores were ever wrong."
+    )
+    # A new calibrator has lines of its own.
+    renewed = monitored(drawn(CHANGED), horizon=0, today=after(199), reset=[after(195)])
+    assert renewed.faster_reached is None or renewed.faster_reached >= after(195).date()
+
+
+def test_slices_that_are_wrong_in_opposite_ways_are_not_left():
+    parts = [drawn(shift, seed=k, name=name) for k, (name, shift) in enumerate(OPPOSITE.items())]
+    result = monitored(pd.concat(parts), horizon=0, today=after(199))
+    assert (result.state, len(result.wrong_slices)) == ("calm", 2)
+    assert result.advice == f"look at slice {result.wrong_slices[0]}"
 
 
 def test_a_new_calibrator_closes_the_alarm_and_starts_anew():
@@ -320,6 +372,16 @@ def test_a_data_set_with_a_time_column_is_replayed():
     assert result.slices["slice"].tolist() == ["0", "1"]
     assert result.slices["state"].tolist() == ["alarm", "alarm"]
     assert result.today == date(2025, 8, 18)
+
+
+def test_rows_without_a_value_are_a_slice():
+    days = drawn(CHANGED)
+    names = np.where(np.arange(len(days)) % 2, "a", "")
+    columns = {"day": days["day"].to_numpy(), "place": names}
+    data = calib.Predictions.from_arrays(days["positive"], days["score"], columns=columns)
+    result = calib.monitor(data, time="day", slices="place")
+    assert result.slices["slice"].tolist() == ["(missing)", "a"]
+    assert result.n_rows == len(days)
 
 
 def test_counts_are_replayed_like_rows():

@@ -232,6 +232,23 @@ def test_a_stored_monitor_is_chosen_and_named_by_the_link(stored):
     assert headings(again)[1] == result.headline
 
 
+def test_what_a_stored_monitor_does_not_test_is_said(stored, monkeypatch):
+    monkeypatch.setattr("calib.store.monitors.Monitor.notes", ("Some days wait.",))
+    assert "Some days wait." in said(go(start(monitor="churn"), "monitor"))
+
+
+def test_the_advice_names_a_slice_if_slices_are_wrong_in_opposite_ways():
+    frame = days(40, 100, place=["north", "south"] * 2000)
+    rng = np.random.default_rng(4)
+    times = np.where(frame["place"] == "north", 1.6, 1.0 / 1.6)
+    odds = times * frame["score"] / (1.0 - frame["score"])
+    frame["outcome"] = (rng.random(len(frame)) < odds / (1.0 + odds)) * 1
+    app = uploaded(frame)
+    assert key_numbers(app)["State"] == "Calm"
+    assert "Keep the scores" not in said(app)
+    assert "Look at slice" in said(app)
+
+
 def test_a_link_to_a_stored_monitor_needs_no_file(stored):
     app = go(start(data="c3018ed03540", name="x.csv", rows="500", monitor="churn"), "monitor")
     assert headings(app)[1].startswith("Miscalibrated since about")
@@ -242,6 +259,7 @@ def test_a_new_calibrator_closes_the_alarm_and_is_drawn(stored):
     app = go(start(monitor="churn"), "monitor")
     assert "New calibrator" in charts(app)[0]
     assert key_numbers(app)["Since"] != "2 April 2026"
+    assert "### Score ranges since" in said(app)
 
 
 def test_a_stored_monitor_that_is_not_there_is_said(stored):

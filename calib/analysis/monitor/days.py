@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 
 import numpy as np
 import pandas as pd
@@ -93,6 +94,10 @@ class Counts(Locked):
     def of_slice(self, name: str) -> Counts:
         """The cells of one slice, on the same days."""
         return self._pick(np.asarray(self.slice == self.names.index(name)))
+
+    def position(self, day: date | None) -> int:
+        """The position of the first day from a day on; 0 without a day."""
+        return 0 if day is None else int(np.searchsorted(self.days, np.datetime64(day, "D")))
 
     def from_to(self, first: int, last: int) -> Counts:
         """The cells of the days from one position up to another, which is not included."""

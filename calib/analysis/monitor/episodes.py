@@ -21,6 +21,8 @@ from calib.numerics.monitoring import (
     start_weighted,
 )
 
+Restart = Literal["", "recovery", "new calibrator"]
+
 
 @dataclass(frozen=True, slots=True)
 class Episode:
@@ -36,7 +38,7 @@ class Episode:
         The most likely first day of the change, and the first and last day of its confidence set.
     closed : date or None
         The day whose rows closed the alarm, or the first day of the new calibrator; None if it is
-        open.
+        open. A new calibrator that came within the horizon has a first day before `raised`.
     closed_by : {"", "recovery", "new calibrator"}
     """
 
@@ -46,14 +48,16 @@ class Episode:
     since_low: date
     since_high: date
     closed: date | None = None
-    closed_by: Literal["", "recovery", "new calibrator"] = ""
+    closed_by: Restart = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class History:
     """The evidence after each mature day, in natural logarithms, and the alarms in order.
 
-    `start` is the position of the first day of the calibrator that is in use.
+    `start` is the position of the first day of the calibrator that is in use. `anew` is the first
+    day of the present evidence after a recovery or a new calibrator; None if it began with the
+    first day.
     """
 
     mixture: FloatArray
@@ -61,6 +65,8 @@ class History:
     e_process: FloatArray
     episodes: tuple[Episode, ...]
     start: int
+    anew: date | None
+    anew_by: Restart
 
 
 def history(
@@ -99,7 +105,19 @@ def history(
     last = n if waiting else starts[-1]
     if waiting and episodes and episodes[-1].closed is None:
         episodes[-1] = _closed_by_calibrator(episodes[-1], min(waiting))
-    return History(lines[0], lines[1], lines[2], tuple(episodes), last)
+    anew, by = _began_anew(episodes, resets)
+    return History(lines[0], lines[1], lines[2], tuple(episodes), last, anew, by)
+
+
+def _began_anew(
+    episodes: Sequence[Episode], resets: Sequence[np.datetime64]
+) -> tuple[date | None, Restart]:
+    """The first day of the present evidence, and why it is not the first day of all."""
+    calibrator: date | None = max(resets).astype(date) if len(resets) else None
+    closed = episodes[-1].closed if episodes and episodes[-1].closed_by == "recovery" else None
+    if closed is not None and (calibrator is None or calibrator <= closed):
+        return closed + timedelta(1), "recovery"
+    return calibrator, "" if calibrator is None else "new calibrator"
 
 
 def _first_episode(

@@ -13,7 +13,7 @@ from calib.analysis.monitor.result import Monitored
 from calib.analysis.monitor.rules import THREE_YEARS, monitored
 from calib.data.base import Data
 from calib.data.predictions import Predictions
-from calib.data.slicing import slice_by
+from calib.data.slicing import MISSING, slice_by
 from calib.data.views import BinaryView
 from calib.numerics.binning import equal_weights
 from calib.text import count, listed, quoted
@@ -111,7 +111,9 @@ def monitor(
                 f"At most {MAX_SLICES} slices can be tested, got {count(len(cut))} of "
                 f"{quoted(slices)}. Choose a column with fewer values."
             )
-        parts.append(every.assign(slice=np.array(cut.names, dtype=object)[cut.codes]))
+        # The empty name is that of all rows.
+        names = np.array([name or MISSING for name in cut.names], dtype=object)
+        parts.append(every.assign(slice=names[cut.codes]))
     frame = pd.concat([part[dated] for part in parts], ignore_index=True)
     if today is None:
         last = frame["day"].max() if len(frame) else pd.Timestamp(0)

@@ -9,7 +9,7 @@ from typing import Literal
 
 import pandas as pd
 
-from calib.analysis.monitor.episodes import Episode
+from calib.analysis.monitor.episodes import Episode, Restart
 from calib.numerics.estimate import Estimate
 from calib.text import (
     count,
@@ -61,8 +61,7 @@ class Monitored:
         observed, difference (observed minus mean score), band_low, band_high (95% band of the
         difference if calibrated), outside.
     ranges : DataFrame
-        The same numbers by tenths of the score (low, high), since the change, or for the calibrator
-        in use.
+        The same numbers by tenths of the score (low, high), since the change, or since `anew`.
     slices : DataFrame
         slice, state, log10_evidence, rows, mean_score, observed, difference.
     slice_periods : DataFrame
@@ -74,9 +73,13 @@ class Monitored:
     cost : Estimate
         Log loss per row, in nats, that recalibrating would have saved since the change, or in the
         last 90 tested days without an alarm; see `calib.analysis.monitor.savings`.
+    anew : date or None
+        The first day of the present evidence after a recovery or a new calibrator; None if it began
+        with the first day.
+    anew_by : {"", "recovery", "new calibrator"}
     n_rows, n_immature, n_missing, n_late : int
-        Tested rows, rows with an outcome that are too young, and mature rows whose outcome is
-        missing, or arrived after the horizon.
+        Since `anew`: tested rows, rows with an outcome that are too young, and mature rows whose
+        outcome is missing, or arrived after the horizon.
     """
 
     state: State
@@ -94,6 +97,8 @@ class Monitored:
     slice_periods: pd.DataFrame
     slice_ranges: pd.DataFrame
     cost: Estimate
+    anew: date | None
+    anew_by: Restart
     n_rows: int
     n_immature: int
     n_missing: int
@@ -137,13 +142,53 @@ class Monitored:
     def advice(self) -> str:
         """What to do: "leave", "recalibrate" or "look at slice X".
 
-        A slice is named if at most half of the slices with rows have an alarm. Recalibrating is
-        advised after an alarm, if it would have saved log loss.
+        Recalibrating is advised after an alarm, if it would have saved log loss. A slice with an
+        alarm is named instead if at most half of the slices with rows have one, or if recalibrating
+        all rows is not advised.
         """
         wrong = self.wrong_slices
-        if wrong and 2 * len(wrong) <= int((self.slices["rows"] > 0).sum()):
+        gains = self.state == "alarm" and self.cost.value > 0.0
+        if wrong and (not gains or 2 * len(wrong) <= int((self.slices["rows"] > 0).sum())):
             return f"look at slice {wrong[0]}"
-        return "recalibrate" if self.state == "alarm" and self.cost.value > 0.0 else "leave"
+        return "recalibrate" if gains else "leave"
+
+    @property
+    def beginning(self) -> str:
+        """When and why the evidence began anew, as the end of a clause; "" if it did not."""
+        if self.anew is None:
+            return ""
+        why = "after a recovery" if self.anew_by == "recovery" else "with a new calibrator"
+        return f" since {day_words(self.anew)}, {why}"
+
+    @property
+    def _present(self) -> pd.DataFrame:
+        """The tested days of the present evidence."""
+        tested = self.evidence[self.evidence["mature"]]
+        return tested if self.anew is None else tested[tested["day"] >= pd.Timestamp(self.anew)]
+
+    @property
+    def faster_reached(self) -> date | None:
+        """The first day of the present evidence on which Shiryaev-Roberts reached its threshold."""
+        table = self._present
+        reached = table["day"][table["shiryaev_roberts"] >= self.faster_threshold]
+        return reached.iloc[0].date() if len(reached) else None
+
+    @property
+    def ever_wrong(self) -> bool:
+        """Whether the plain e-process reached 1 / alpha on a day of the present evidence."""
+        return bool((self._present["e_process"] >= self.threshold).any())
+
+    @property
+    def other_lines(self) -> str:
+        """What the second line and the plain e-process find, in two sentences."""
+        reached = self.faster_reached
+        when = "not reached" if reached is None else f"reached on {day_words(reached)}"
+        no = "" if self.ever_wrong else "no "
+        return (
+            f"The threshold of the faster line (Shiryaev-Roberts, for {count(self.looks)} daily "
+            f"looks) was {when}. The plain e-process gives {no}evidence that the scores were ever "
+            f"wrong{self.beginning}."
+        )
 
     @property
     def headline(self) -> str:
@@ -152,9 +197,9 @@ class Monitored:
             return f"Miscalibrated since about {day_words(self.episode.since)}."
         if self.state == "too early":
             tested, young = plural(self.n_rows, "row"), count(self.n_immature)
-            return f"Too early to tell: {tested} tested, {young} too young."
-        days = int((self.evidence["mature"] & (self.evidence["rows"] > 0)).sum())
-        return f"No evidence of miscalibration in {plural(days, 'day')}."
+            return f"Too early to tell{self.beginning}: {tested} tested, {young} too young."
+        days = int((self._present["rows"] > 0).sum())
+        return f"No evidence of miscalibration in {plural(days, 'day')}{self.beginning}."
 
     @property
     def details(self) -> str:

@@ -51,7 +51,8 @@ def monitored(
     starts anew, and so does alpha.
 
     Slices are tested by e-BH on the same mixture: at most a share alpha of the slices with an alarm
-    is calibrated, on average, on any day of looking.
+    is calibrated, on average, on any day of looking. Slices have no episodes: the alarm of a slice
+    ends when its evidence is below the limit again, or with a new calibrator.
 
     Parameters
     ----------
@@ -106,11 +107,11 @@ def monitored(
     increments = log_increments(mature.day, mature.score, mature.positive, mature.negative, n)
     past = history(increments, counts.days[:n], new_calibrators, horizon, alpha)
     open_episode = past.episodes[-1] if past.episodes and past.episodes[-1].closed is None else None
-    since = past.start
-    if open_episode is not None:
-        since = int(np.searchsorted(counts.days, np.datetime64(open_episode.since, "D")))
-    calm_from = max(past.start, n - CALM_DAYS)
-    early = too_early(every.from_to(past.start, n))
+    anew = counts.position(past.anew)
+    since = anew if open_episode is None else counts.position(open_episode.since)
+    calm_from = max(anew, n - CALM_DAYS)
+    tested, young = every.from_to(anew, n), every.from_to(max(anew, n), len(counts.days))
+    early = too_early(tested)
     of_slices = slice_evidence(counts, past.start)
     return Monitored(
         state="alarm" if open_episode else "too early" if early else "calm",
@@ -128,8 +129,10 @@ def monitored(
         slice_periods=slice_period_table(counts, of_slices, past.start, alpha),
         slice_ranges=slice_range_table(counts, since),
         cost=savings(every, since if open_episode else calm_from, n),
-        n_rows=int(mature.rows.sum()),
-        n_immature=int(every.rows.sum() - mature.rows.sum()),
-        n_missing=int(mature.missing.sum()),
-        n_late=int(mature.late.sum()),
+        anew=past.anew,
+        anew_by=past.anew_by,
+        n_rows=int(tested.rows.sum()),
+        n_immature=int(young.rows.sum()),
+        n_missing=int(tested.missing.sum()),
+        n_late=int(tested.late.sum()),
     )

@@ -64,7 +64,8 @@ READING = """
   in twenty is outside by chance, so a dot is orange only if there is an alarm, too.
 - **Cost**: log loss that a calibrator would have saved. Each day is scored by a calibrator that was
   fitted to the days before it.
-- **Slices**: of the slices with an alarm, at most 1 in 20 is calibrated, on average.
+- **Slices**: of the slices with an alarm, at most 1 in 20 is calibrated, on average. The alarm of a
+  slice ends when its evidence is below the limit again, or with a new calibrator.
 """
 ASSUMPTIONS = (
     "Rows are independent given the past. Outcomes are final at the horizon. Missing outcomes are "
@@ -124,7 +125,7 @@ def page() -> None:
         periods_table(result, of)
     with st.expander("What the alarm assumes"):
         st.markdown(ASSUMPTIONS)
-    frame.reading(READING)
+    frame.reading(f"{READING}- **Other lines**: {result.other_lines}\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,7 @@ def of_store(session: Session, store: Store, name: str) -> Watched | Refusal:
     except (StoreError, ValueError) as error:
         return Refusal("This monitor cannot be shown", plain(sentence(str(error))))
     label = f"Stored monitor, until {day_words(result.today)}"
-    return Watched(result, label, new_calibrators=monitor.new_calibrators)
+    return Watched(result, label, notes=monitor.notes, new_calibrators=monitor.new_calibrators)
 
 
 def of_data(session: Session, rows: Data) -> Watched | Refusal:
@@ -302,7 +303,7 @@ def cost_words(result: Monitored) -> tuple[str, str]:
 
 def advice(result: Monitored) -> str:
     """What to do, and what recalibrating would have gained, as Markdown."""
-    if result.state == "too early":
+    if result.state == "too early" and not result.wrong_slices:
         return TOO_EARLY
     cost, digits = result.cost, decimals(result.cost)
     when = "since the change" if result.episode is not None else "in the last 90 tested days"
@@ -323,7 +324,9 @@ def advice(result: Monitored) -> str:
 
 
 def ranges_table(result: Monitored, of: str) -> None:
-    when = "since the change" if result.episode is not None else "of all tested rows"
+    when = result.beginning.strip() or "of all tested rows"
+    if result.episode is not None:
+        when = "since the change"
     st.markdown(f"### Score ranges {when}{slice_suffix(of)}")
     table = result.ranges_of(of)
     lines = [
