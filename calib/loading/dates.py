@@ -56,7 +56,7 @@ TIME_OF_DAY = re.compile(
     rf"(?P<zone>{ZONE})?(?:\s*\[[^\]]*\]|\s*\(?[a-z/_]+\)?)?(?=\s|$)"
 )
 CLOCK = r"\s+\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?$"
-ISO_ZONE = r"(\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)\s*(?:Z|[+-]\d{2}(?::?\d{2})?)$"
+ISO_ZONE = r"(\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)\s*(Z|[+-]\d{2}(?::?\d{2})?)$"
 NUMERIC = re.compile(r"(\d{1,4})(\s*[./\-\s]\s*)(\d{1,2})\s*[./\-\s]\s*(\d{1,4})\.?")
 MONTH_YEAR = re.compile(r"(\d{1,2})[./\-](\d{4})")
 YEAR_MONTH = re.compile(r"(\d{4})\s*[./\-m]\s*(\d{1,2})")
@@ -83,7 +83,7 @@ class Times:
     `values` is None if the cells are neither numbers nor dates, or if they are `unclear`: dates
     both with the day first and with the month first. `unread` are rows whose cell is neither
     missing nor a date, although others are dates. If the times are `zoned`, the values are the
-    local days and times in their zone.
+    local days and times in their zone, because they were not converted to UTC.
     """
 
     values: NDArray[np.generic] | None
@@ -92,15 +92,18 @@ class Times:
     zoned: bool = False
 
 
-def as_times(column: pd.Series, *, day_first: bool | None = None) -> Times:
+def as_times(column: pd.Series, *, day_first: bool | None = None, utc: bool = False) -> Times:
     """Read a column as dates, or as numbers such as years.
 
-    `day_first` says whether the day stands before the month if both are possible.
+    `day_first` says whether the day stands before the month if both are possible. With `utc`, times
+    with an offset are converted to UTC, but not those with the name of a zone.
     """
     none = np.empty(0, dtype=np.int64)
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         zoned = isinstance(column.dtype, pd.DatetimeTZDtype)
-        local = column.dt.tz_localize(None) if zoned else column
+        if zoned and utc:
+            column, zoned = column.dt.tz_convert("UTC"), False
+        local = column.dt.tz_localize(None) if column.dt.tz is not None else column
         return Times(local.to_numpy(dtype="datetime64[us]"), none, zoned=zoned)
     if pd.api.types.is_numeric_dtype(column.dtype):
         return Times(_days(column.to_numpy(dtype=np.float64, na_value=np.nan)), none)
@@ -116,7 +119,7 @@ def as_times(column: pd.Series, *, day_first: bool | None = None) -> Times:
     cells = pd.Series(distinct, dtype=str).str.strip().str.casefold()
     first_rows = np.unique(codes, return_index=True)[1]
     missing = cells.isin(MISSING_WORDS).to_numpy() | column.isna().to_numpy()[first_rows]
-    dates, unclear, zoned = _read_cells(cells, missing, day_first)
+    dates, unclear, zoned = _read_cells(cells, missing, day_first, utc)
     is_date = ~np.isnat(dates)
     if unclear or 2 * is_date.sum() < (~missing).sum() or not is_date.any():
         return Times(None, none, unclear=unclear)
@@ -124,12 +127,18 @@ def as_times(column: pd.Series, *, day_first: bool | None = None) -> Times:
 
 
 def _read_cells(
-    cells: pd.Series, missing: NDArray[np.bool_], day_first: bool | None
+    cells: pd.Series, missing: NDArray[np.bool_], day_first: bool | None, utc: bool
 ) -> tuple[NDArray[np.datetime64], bool, bool]:
-    """Dates of distinct cells, whether their order is unclear, and whether they have a zone."""
-    local = cells.str.upper().str.replace(ISO_ZONE, r"\1", regex=True)
-    zoned = bool((local.str.len() != cells.str.len()).any())
-    dates = pd.to_datetime(local, errors="coerce", format="ISO8601").to_numpy("datetime64[us]")
+    """Dates of distinct cells, whether their order is unclear, and whether they keep a zone."""
+    upper = cells.str.upper()
+    local = upper.str.replace(ISO_ZONE, r"\1", regex=True)
+    zoned = not utc and bool((local.str.len() != cells.str.len()).any())
+    if utc:
+        with_offset = upper.str.replace(ISO_ZONE, r"\1\2", regex=True)
+        moments = pd.to_datetime(with_offset, errors="coerce", format="ISO8601", utc=True)
+        dates = moments.dt.tz_localize(None).to_numpy("datetime64[us]")
+    else:
+        dates = pd.to_datetime(local, errors="coerce", format="ISO8601").to_numpy("datetime64[us]")
     other = np.flatnonzero(np.isnat(dates) & ~missing)
     if not len(other):
         return dates, False, zoned

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from calib.data.aggregate import Aggregate
 from calib.data.day_counts import KINDS, DayCounts
+from calib.data.slicing import MISSING as MISSING_SLICE
 from calib.loading.columns import as_labels, as_numbers, as_outcome
 from calib.loading.dates import as_times
 from calib.loading.file_options import FileFormat, option
@@ -43,6 +44,10 @@ class DayColumns:
         None,
         "Column of the time when the outcome arrived; outcomes that arrived later than the horizon "
         "count as late.",
+    )
+    group: str | None = option(
+        None,
+        "Column of clusters: rows of one cluster are not independent, and such rows are refused.",
     )
     positive: str | None = option(None, "The label of positive rows.", metavar="LABEL")
     negative: str | None = option(None, "The label of negative rows.", metavar="LABEL")
@@ -91,6 +96,12 @@ def read_days(data: Source | Aggregate, columns: DayColumns, horizon: int) -> Da
     InputError
         If a column is not named, does not exist, or cannot be read.
     """
+    if columns.group is not None:
+        raise refuse(
+            "clusters",
+            f"Column {quoted(columns.group)} has clusters, but the alarm is for independent rows. "
+            "Keep one row per cluster, and leave --group out.",
+        )
     if isinstance(data, Aggregate):
         return _counted_days(data, columns)
     table = read(data, given=FileFormat())
@@ -231,13 +242,25 @@ def _scores(table: Table, name: str) -> FloatArray:
 
 
 def _times(table: Table, name: str) -> NDArray[Any]:
-    values = as_times(table.frame[name]).values
+    values = _in_utc(table.frame[name])
     if values is None or values.dtype.kind != "M":
         raise refuse(
             "times", f"Column {quoted(name)} must hold dates or times, such as 2026-03-01 09:05."
         )
     _check_dates(values, name, "rows", table)
     return values
+
+
+def _in_utc(column: pd.Series) -> NDArray[Any] | None:
+    """Times in UTC, so that one moment has one day, however it is written."""
+    times = as_times(column, utc=True)
+    if times.zoned:
+        raise refuse(
+            "zones",
+            f"Column {quoted(str(column.name))} has times with the name of a zone. Write the "
+            "offset from UTC instead, such as 2026-03-01T09:05-05:00.",
+        )
+    return times.values
 
 
 def _check_dates(values: NDArray[Any], name: str, of: str, table: Table | None = None) -> None:
@@ -260,7 +283,7 @@ def _is_late(
     horizon: int,
 ) -> BoolArray:
     name = str(columns.arrived)
-    arrived = as_times(frame[name]).values
+    arrived = _in_utc(frame[name])
     # A column of empty cells has no times; no outcome arrived then.
     if frame[name].isna().all():
         arrived = np.full(len(frame), np.datetime64("NaT"))
@@ -276,6 +299,13 @@ def _is_late(
     # All rows of a day have the same deadline, so that a file without a column of arrivals, made
     # when that is over, has the same outcomes.
     age = arrived.astype("datetime64[D]") - made.astype("datetime64[D]")
+    wrong = int((age < np.timedelta64(0, "D"))[~without].sum())
+    if wrong:
+        raise refuse(
+            "arrived-before",
+            f"In {plural(wrong, 'row')} the outcome arrived (column {quoted(name)}) on a day "
+            f"before that of the prediction (column {quoted(str(columns.time))}). Correct them.",
+        )
     return np.asarray(age > np.timedelta64(horizon, "D"))
 
 
@@ -288,5 +318,5 @@ def _slices(frame: pd.DataFrame, column: str) -> tuple[IntArray, list[str]]:
             f"{MAX_SLICES} slices per column. Write ranges or groups into a column.",
         )
     if (labels.codes < 0).any():
-        return np.where(labels.codes < 0, len(labels), labels.codes), [*labels.names, "(empty)"]
+        return np.where(labels.codes < 0, len(labels), labels.codes), [*labels.names, MISSING_SLICE]
     return labels.codes, list(labels.names)

@@ -46,9 +46,21 @@ def test_outcomes_after_the_horizon_are_late():
     assert days(rows(known=["2026-09-01"] * 5), 7, arrived="known").counts.totals()["late"] == 4
 
 
+@pytest.mark.parametrize("aware", [False, True])
+def test_one_moment_has_one_day_however_it_is_written(aware):
+    local = ["2026-03-01T23:30:00-05:00", "2026-03-02T04:30:00Z", "2026-03-02 05:30 +0100"]
+    local += ["2026-03-02 04:30", "2026-03-01T18:30-10"]
+    made = days(rows(at=[pd.Timestamp(cell) for cell in local] if aware else local))
+    assert (str(made.first), str(made.last)) == ("2026-03-02", "2026-03-02")
+    west = pd.Series(pd.to_datetime(["2026-03-01 23:30"] * 5)).dt.tz_localize("US/Eastern")
+    assert str(days(rows(at=west)).first) == "2026-03-02"
+    arrived = days(rows(known=["2026-03-08T23:30-05:00"] * 5), 7, arrived="known")
+    assert arrived.counts.totals()["late"] == 2
+
+
 def test_slices_have_the_names_of_their_column():
     made = days(rows(), slices=("region",))
-    assert made.counts.names == ("", "region=(empty)", "region=north", "region=south")
+    assert made.counts.names == ("", "region=(missing)", "region=north", "region=south")
     frame = made.counts.frame()
     south = frame[frame["slice"] == "region=south"]
     assert south[["positive", "negative", "missing", "late"]].to_numpy().sum(axis=0).tolist() == [
@@ -110,6 +122,9 @@ REFUSED = {
     "after": (rows(at=YEARS), {}),
     "no arrival": (rows(known=[None, *FAR]), {"arrived": "known"}),
     "arrival": (rows(known=range(5)), {"arrived": "known"}),
+    "arrived before": (rows(known=["2026-03-02"] * 5), {"arrived": "known"}),
+    "clusters": (rows(), {"group": "region"}),
+    "zones": (rows(at=["2026-03-01 09:05 EST"] * 5), {}),
     "many slices": (PLANS, {"slices": ("region",)}),
     "no rows": (b"y,p,at\n", {}),
 }
