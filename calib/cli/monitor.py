@@ -158,6 +158,7 @@ def _act(store: Store, given: argparse.Namespace) -> int:
     if given.act == "add":
         _add(store.monitors, given)
     elif given.act == "reset":
+        _refuse_future(given.first_day, "The first day")
         store.monitors.add_calibrator(given.name, given.first_day, by=_person(given))
         print(f"{_printable(given.name)}: a new calibrator from {given.first_day} on")
     elif given.act == "remove":
@@ -179,8 +180,7 @@ def _add(monitors: Monitors, given: argparse.Namespace) -> None:
         )
     horizon = given.horizon if stored is None or given.horizon is not None else stored[0]
     days = _days(given, {} if stored is None else stored[1], horizon)
-    if days.last > datetime.now(UTC).date() + timedelta(days=1):
-        raise ValueError(f"The last day, {days.last}, is in the future.")
+    _refuse_future(days.last, "The last day")
     columns = asdict(days.columns) | {"slices": list(days.columns.slices)}
     if stored is not None:
         # Counts have an outcome in every row, so they need no column that says when it arrived.
@@ -203,6 +203,12 @@ def _add(monitors: Monitors, given: argparse.Namespace) -> None:
     for note in _notes(monitors, given, days, is_new=stored is None):
         tell(f"note: {note}")
     print(f"{name}: {'corrected' if given.correct else 'added'} {_counted(days)}")
+
+
+def _refuse_future(day: date, what: str) -> None:
+    # It may be tomorrow already in another time zone.
+    if day > datetime.now(UTC).date() + timedelta(days=1):
+        raise ValueError(f"{what}, {day}, is in the future.")
 
 
 def _days(given: argparse.Namespace, stored: Mapping[str, Any], horizon: int) -> Days:
@@ -306,11 +312,14 @@ def as_json(monitor: Monitor, result: Monitored) -> dict[str, Any]:
     cost = {end: getattr(result.cost, end) for end in ("value", "low", "high")}
     days = {name: getattr(result, name) for name in ("today", "since", "since_low", "since_high")}
     days["raised"] = result.episode.raised if result.episode else None
+    days |= {"anew": result.anew, "faster_reached": result.faster_reached}
     names = ("state", "sentence", "advice", "alpha", "horizon", "n_rows", "n_immature")
     return {
         "monitor": monitor.name,
         **{name: getattr(result, name) for name in (*names, "n_missing", "n_late")},
         **{name: None if day is None else day.isoformat() for name, day in days.items()},
+        "anew_by": result.anew_by,
+        "ever_wrong": result.ever_wrong,
         "wrong_slices": list(result.wrong_slices),
         "cost": {end: value if math.isfinite(value) else None for end, value in cost.items()},
         "notes": [*result.notes, *monitor.notes],
@@ -320,17 +329,18 @@ def as_json(monitor: Monitor, result: Monitored) -> dict[str, Any]:
 def _alert(
     monitors: Monitors, url: str, monitor: Monitor, result: Monitored, contents: dict[str, Any]
 ) -> None:
-    """Post that the last alarm opened or closed, if that was not posted yet."""
-    if not result.episodes:
-        return
-    last = result.episodes[-1]
-    alert = f"opened {last.day}" if last.closed is None else f"closed {last.day}"
+    """Post that the last alarm opened or closed, if that was not posted last.
+
+    Alarms are numbered, because rows that are added to tested days may change the day of an alarm.
+    """
+    number, last = len(result.episodes), monitor.last_alert
+    alert = f"{'closed' if result.episode is None else 'opened'} {number}"
     # Nobody needs to hear that an alarm closed of which nobody heard.
-    if alert in monitor.alerts or (last.closed and f"opened {last.day}" not in monitor.alerts):
+    if alert == last or (result.episode is None and not last.startswith("opened")):
         return
     text = result.sentence
-    if last.closed is not None:
-        text = f"The alarm of {last.raised} is closed by a {last.closed_by}. {text}"
+    if result.episode is None:
+        text = f"{_closing(result, last)} {text}"
     # Chat programs show the field "text".
     more = {"alert": alert.split()[0], "text": f"{monitor.name}: {text}"}
     if problem := post(url, contents | more):
@@ -342,6 +352,14 @@ def _alert(
         monitors.add_alert(monitor.name, alert, by="calib monitor check")
     except StoreError as error:
         tell(f"note: The next check will post again: {error}")
+
+
+def _closing(result: Monitored, opened: str) -> str:
+    """Why the alarm about which the last message was sent is no longer open."""
+    if opened != f"opened {len(result.episodes)}":
+        return "The alarm is withdrawn, because the rows that count now do not raise it."
+    episode = result.episodes[-1]
+    return f"The alarm of {episode.raised} is closed by a {episode.closed_by}."
 
 
 def _list(monitors: Monitors) -> None:

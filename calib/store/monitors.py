@@ -94,9 +94,9 @@ class Monitor:
         )
 
     @property
-    def alerts(self) -> frozenset[str]:
-        """The alarms about which a message was sent."""
-        return frozenset(entry.fingerprint for entry in self.entries if entry.kind == ALERT)
+    def last_alert(self) -> str:
+        """The alarm about which the last message was sent; "" if there was none."""
+        return _last_alert(self.entries)
 
 
 class Monitors:
@@ -166,18 +166,19 @@ class Monitors:
 
     def add_calibrator(self, name: str, first_day: date, *, by: str) -> None:
         """Note the day from which on the scores are those of a new calibrator."""
-        self._note(name, CALIBRATOR, first_day.isoformat(), by)
+        key, day = _checked_name(name), first_day.isoformat()
+        with self._writing() as connection:
+            _lock(connection, key)
+            if not _entries(connection, key, day, (CALIBRATOR,)):
+                _insert(connection, key, CALIBRATOR, day, "", by)
 
     def add_alert(self, name: str, alarm: str, *, by: str) -> None:
-        """Note that a message about an alarm was sent."""
-        self._note(name, ALERT, alarm, by)
-
-    def _note(self, name: str, kind: str, what: str, by: str) -> None:
+        """Note that a message about an alarm was sent, if the last message was about another."""
         key = _checked_name(name)
         with self._writing() as connection:
             _lock(connection, key)
-            if not _entries(connection, key, what, (kind,)):
-                _insert(connection, key, kind, what, "", by)
+            if _last_alert(_entries(connection, key)) != alarm:
+                _insert(connection, key, ALERT, alarm, "", by)
 
     def settings(self, name: str) -> tuple[int, dict[str, Any]] | None:
         """The horizon and the columns of a monitor, or None if there is none of this name."""
@@ -249,6 +250,11 @@ class Monitors:
             for column in (monitor_days.c.monitor, monitor_entries.c.monitor, monitors.c.name):
                 connection.execute(sa.delete(column.table).where(column == key))
             log(connection, f"monitor {key}", "monitor removed", key, plain(by))
+
+
+def _last_alert(entries: Sequence[MonitorEntry]) -> str:
+    alerts = [entry.fingerprint for entry in entries if entry.kind == ALERT]
+    return alerts[-1] if alerts else ""
 
 
 def _checked_name(name: str) -> str:

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from xml.etree import ElementTree
@@ -184,6 +184,12 @@ def test_counts_of_a_scan_are_added(run, home):
     assert "nothing was changed" in run("monitor", "add", *arguments).out
 
 
+def test_clusters_that_are_named_are_refused(run, home):
+    done = run("monitor", "add", "--name", "churn", home / "calm.csv", *FIRST, "--group", "region")
+    assert (done.status, done.out) == (2, "")
+    assert "Column `region` has clusters, but the alarm is for independent rows." in done.err
+
+
 def test_a_check_prints_one_sentence(run, churn):
     done = run("monitor", "check", "--name", "churn", *TODAY)
     assert (done.status, done.err) == (0, "")
@@ -209,6 +215,8 @@ def test_a_check_writes_json_and_junit(run, churn):
         *("2026-03-02", "2026-06-01", "recalibrate"),
     )
     assert made["n_rows"] == 18_000
+    assert (made["anew"], made["anew_by"], made["ever_wrong"]) == (None, "", True)
+    assert "2026-03-02" <= made["faster_reached"] <= "2026-03-05"
     assert made["cost"]["low"] < made["cost"]["value"] < made["cost"]["high"]
     suite = ElementTree.parse(place).getroot()
     assert (suite.get("name"), suite.get("failures")) == ("calib monitor check", "1")
@@ -231,6 +239,9 @@ def test_a_new_calibrator_starts_anew(run, churn):
     assert checked.status == 0
     assert checked.out.startswith("pass: No evidence of miscalibration")
     assert (opened().entries[-1].kind, opened().entries[-1].person) == ("calibrator", "Bo")
+    later = run("monitor", "reset", "--name", "churn", "--from", "2999-01-01")
+    assert (later.status, later.err) == (2, "calib: The first day, 2999-01-01, is in the future.\n")
+    assert opened().new_calibrators == (date(2026, 4, 1),)
     wrong = run("monitor", "reset", "--name", "churn", "--from", "april")
     assert (wrong.status, "must be a day such as 2026-03-01, got 'april'" in wrong.err) == (2, True)
 
@@ -367,6 +378,35 @@ def test_an_alarm_is_posted_once_when_it_opens_and_when_it_closes(run, churn, mo
             assert checked(run, url).status == 0
         assert [made["alert"] for _, made in posts] == ["opened", "closed"]
         assert "is closed by a new calibrator." in posts[1][1]["text"]
+
+
+def test_rows_that_move_the_day_of_an_alarm_are_no_other_alarm(run, churn):
+    run("monitor", "add", "--name", "churn", churn / "shifted.csv")
+    with receiving() as (url, posts):
+        assert checked(run, url).status == 1
+        day = json.loads(run("monitor", "check", "--name", "churn", *TODAY, "--json").out)["raised"]
+        calm = pd.concat([frame("2026-03-02", 3, -0.8, seed=s) for s in (7, 8)])
+        calm.to_csv(churn / "more.csv", index=False)
+        run("monitor", "add", "--name", "churn", churn / "more.csv")
+        moved = json.loads(run("monitor", "check", "--name", "churn", *TODAY, "--json").out)[
+            "raised"
+        ]
+        assert moved != day
+        assert checked(run, url).status == 1
+        assert [made["alert"] for _, made in posts] == ["opened"]
+
+
+def test_an_alarm_that_a_correction_withdraws_is_closed_and_may_open_again(run, churn):
+    run("monitor", "add", "--name", "churn", churn / "shifted.csv")
+    with receiving() as (url, posts):
+        checked(run, url)
+        frame("2026-03-02", 30, seed=1).to_csv(churn / "right.csv", index=False)
+        run("monitor", "add", "--name", "churn", churn / "right.csv", "--correct")
+        assert checked(run, url).status == 0
+        assert "The alarm is withdrawn" in posts[-1][1]["text"]
+        run("monitor", "add", "--name", "churn", churn / "shifted.csv", "--correct")
+        assert checked(run, url).status == 1
+        assert [made["alert"] for _, made in posts] == ["opened", "closed", "opened"]
 
 
 @pytest.mark.parametrize(
