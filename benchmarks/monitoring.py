@@ -16,9 +16,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from scipy.special import expit, logit
 from scipy.stats import norm
 
+from calib.analysis.monitor.days import Counts
+from calib.loading.monitored_rows import DayColumns, read_days
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.monitoring import (
     change_day,
@@ -34,17 +37,23 @@ QUANTILES = (np.arange(200) + 0.5) / 200
 RUNS_AT_ONCE = 100
 MEAN_DELAY_OF_POSITIVES = 7.0
 WINDOW = 30
+FIRST_DAY = np.datetime64("2026-01-01")
+COLUMNS = DayColumns(outcome="y", score="p", time="at", arrived="known", positive="1", negative="0")
 Truth = Callable[[FloatArray], FloatArray]
 
 
 @dataclass(frozen=True)
 class Population:
-    """Calibrated scores by their quantiles, the rows of each day, and when outcomes arrive."""
+    """Calibrated scores by their quantiles, the rows of each day, and when outcomes are tested.
+
+    With `tested` "at the horizon", rows have times of arrival, and `read_days` and the counts of a
+    monitor decide which are tested; with "on arrival", the days are those of the outcomes.
+    """
 
     name: str
     score: FloatArray
     seasonal: bool = False
-    by_arrival: bool = False
+    tested: str = ""
 
     def rows(self, rng: np.random.Generator) -> IntArray:
         """Number of rows of each day."""
@@ -56,19 +65,52 @@ class Population:
 
     def counts(self, rng: np.random.Generator, change: int = DAYS, truth: Truth | None = None):
         """Rows by day, outcome and score: shape (days, 2 k), negatives first."""
-        rows, k = self.rows(rng), len(self.score)
-        day = np.repeat(np.arange(DAYS), rows)
-        at = rng.integers(k, size=len(day))
-        chance = np.stack([self.score, self.score if truth is None else truth(self.score)])
-        positive = rng.random(len(day)) < chance[(day >= change).astype(int), at]
-        if self.by_arrival:
-            # Positives are known after a week on average, and negatives at the horizon.
-            wait = rng.exponential(MEAN_DELAY_OF_POSITIVES, len(day)).astype(int)
-            day = day + np.where(positive, np.minimum(wait, HORIZON), HORIZON)
+        k = len(self.score)
+        day, at, positive = self._drawn(rng, change, truth)
+        if self.tested == "on arrival":
+            day = _arrival(rng, day, positive)
             seen = day < DAYS
             day, at, positive = day[seen], at[seen], positive[seen]
         place = (day * 2 + positive) * k + at
         return np.bincount(place, minlength=DAYS * 2 * k).reshape(DAYS, 2 * k).astype(np.float64)
+
+    def _drawn(self, rng: np.random.Generator, change: int = DAYS, truth: Truth | None = None):
+        """The day, the position of the score and the outcome of each row."""
+        day = np.repeat(np.arange(DAYS), self.rows(rng))
+        at = rng.integers(len(self.score), size=len(day))
+        chance = np.stack([self.score, self.score if truth is None else truth(self.score)])
+        return day, at, rng.random(len(day)) < chance[(day >= change).astype(int), at]
+
+    def tested_counts(self, rng: np.random.Generator) -> Counts:
+        """The counts that a monitor tests on the last day, as read from rows with arrivals."""
+        day, at, positive = self._drawn(rng)
+        known = _arrival(rng, day, positive)
+        rows = pd.DataFrame(
+            {
+                "y": np.where(known < DAYS, positive.astype(float), np.nan),
+                "p": self.score[at],
+                "at": FIRST_DAY + day,
+                "known": FIRST_DAY + known,
+            }
+        )
+        read = read_days(rows, COLUMNS, HORIZON)
+        counts = Counts.of(read.counts.frame(), HORIZON, FIRST_DAY + DAYS - 1)
+        return counts.from_to(0, counts.n_mature)
+
+
+def _arrival(rng: np.random.Generator, day: IntArray, positive: np.ndarray) -> IntArray:
+    """Positives are known after a week on average, and negatives at the horizon."""
+    wait = rng.exponential(MEAN_DELAY_OF_POSITIVES, len(day)).astype(int)
+    return day + np.where(positive, np.minimum(wait, HORIZON), HORIZON)
+
+
+def sums_of(counts: Counts) -> FloatArray:
+    """Sums of each day over its rows: 16 bets, observed minus predicted, its variance."""
+    cells = counts.day, counts.score, counts.positive, counts.negative
+    p, rows = counts.score, counts.rows
+    residual = counts.by_day(counts.positive - rows * p)
+    variance = counts.by_day(rows * p * (1.0 - p))
+    return np.column_stack([log_increments(*cells, len(counts.days)), residual, variance])
 
 
 def normal(mean: float, spread: float) -> FloatArray:
@@ -91,8 +133,10 @@ POPULATIONS = (
     Population("ties: scores in steps of 5%", np.round(20.0 * normal(0.0, 1.0)) / 20.0),
     Population("rare: 1.7% positive", normal(-4.5, 1.0)),
     Population("seasonal volume, few rows on weekends", normal(0.0, 1.0), seasonal=True),
-    Population("positives known earlier, tested at the horizon", normal(-1.0, 1.0)),
-    Population("positives known earlier, tested on arrival", normal(-1.0, 1.0), by_arrival=True),
+    *(
+        Population(f"positives known earlier, tested {when}", normal(-1.0, 1.0), tested=when)
+        for when in ("at the horizon", "on arrival")
+    ),
 )
 WARNING = POPULATIONS[-1].name
 
@@ -142,6 +186,9 @@ def simulated(
         sums = []
         for run in range(start, min(start + RUNS_AT_ONCE, runs)):
             rng = np.random.default_rng([seed, run])
+            if population.tested == "at the horizon":
+                sums.append(sums_of(population.tested_counts(rng)))
+                continue
             if change is None:
                 counts = population.counts(rng)
             else:
