@@ -38,6 +38,18 @@ def test_from_data_without_dates_to_the_counts_of_a_slice(page):
     assert "watched=prepaid" in page.url
 
 
+def test_the_answer_fits_a_phone_in_the_dark(page):
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.emulate_media(color_scheme="dark")
+    visit(page, "/monitor?ex=churn")
+    expect(finding(page)).to_have_text("Miscalibrated since about 1 May 2026.")
+    expect(finding(page)).to_be_in_viewport()
+    main = page.get_by_test_id("stMain")
+    expect(page.get_by_test_id("stApp")).to_have_css("background-color", "rgb(20, 24, 29)")
+    assert main.evaluate("main => main.scrollWidth <= main.clientWidth")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
 @rare
 def test_the_headers_links_and_menus_are_apart(page):
     for width in (1440, 1280):
