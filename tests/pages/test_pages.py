@@ -485,7 +485,9 @@ def test_a_model_judged_on_its_training_rows_is_warned_of():
     app = upload(start(m="platt"), rows())
     app.radio(key="unseen").set_value("no").run()
     assert "optimistic" in app.warning[0].value
-    go(app, "compare")
+    for page in ("", "compare", "reliability"):
+        go(app, page)
+        assert "The model was trained on these rows" in app.warning[0].value, page
     go(app, "data")
     assert app.radio(key="unseen").value == "no"
 

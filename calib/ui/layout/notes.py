@@ -15,6 +15,11 @@ from calib.ui.controls import uploaders
 from calib.ui.session import state
 from calib.ui.session.session import Session
 
+TRAINED_ON = (
+    "The model was trained on these rows, so the results are optimistic, and a calibrator that is "
+    "fitted to them is wrong for new rows."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Note:
@@ -23,7 +28,12 @@ class Note:
 
 
 def show(session: Session, models: Sequence[state.Model]) -> None:
-    """Draw the first note, and the others in an expander."""
+    """Draw the first note, and the others in an expander.
+
+    A person's answer that the rows are training rows stands above all of them.
+    """
+    if session.unseen == "no":
+        st.warning(TRAINED_ON)
     notes = notes_of(session, models)
     for note in notes[:1]:
         _note(session, note, "note_0")

@@ -128,7 +128,10 @@ def costs_finding(session: Session, analysis: LiveAnalysis) -> str:
 
 
 def held_out_finding(session: Session) -> str:
-    """Ask what only a person knows about an uploaded file."""
+    """Ask what only a person knows about an uploaded file.
+
+    If the answer is that the model was trained on the rows, a note on every page says so.
+    """
     if session.upload is None or session.unseen != "unknown":
         return ""
     return "not confirmed that the model was not trained on these rows"
