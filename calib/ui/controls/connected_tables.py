@@ -30,7 +30,6 @@ def analyse(session: Session, connected: Connected) -> None:
     upload = _counted(session, connected)
     session.reset(MODELS)
     session.receive(upload)
-    session.unseen = "unknown"
     st.rerun()
 
 
@@ -117,6 +116,8 @@ def refresh(session: Session) -> None:
     assert upload.predictions is not None
     _analysed(session, upload.predictions)
     before, made = session.linked_upload(upload), _counted(session, upload.source)
+    if made.fingerprint == upload.fingerprint:
+        made = replace(made, unseen=upload.unseen)
     session.take(made)
     session.changed_since = _changes(session, before, made)
     st.rerun()

@@ -236,7 +236,6 @@ def receive(
             if session.upload is not None:
                 session.reset(MODELS)
             session.receive(upload)
-            session.unseen = "unknown"
         elif session.upload is not None:
             _, tables = _read(files, written, progress)
             if not tables:

@@ -32,9 +32,7 @@ from calib.ui.session.upload import Connected, Upload
 T = TypeVar("T")
 SESSION = "calib"
 # After a reload the new session takes these fields from the old one.
-RESUMED_FIELDS = (
-    *("upload", "recent", "draft", "unseen", "title", "author", "note", "memo", "judging"),
-)
+RESUMED_FIELDS = ("upload", "recent", "draft", "title", "author", "note", "memo", "judging")
 FIRST_EXAMPLE = next(iter(EXAMPLES))
 # Recent files stay in memory, so only a few of moderate size are kept.
 MAX_RECENT_FILES = 4
@@ -63,8 +61,6 @@ class Session:
     example: str = FIRST_EXAMPLE
     upload: Upload | None = None  # A person's own data.
     recent: tuple[Upload, ...] = ()  # Files of this session, the latest first.
-    # The answer to "Were these predictions made on rows the model was not trained on?".
-    unseen: Declared = "unknown"
     file_problems: tuple[Problem, ...] = ()  # The reasons why the last file could not be read.
     # Names and bytes of files that can be read in two ways, and their place, until a person
     # decides.
@@ -130,6 +126,20 @@ class Session:
             return source
         seen = Seen.of(upload.day, self.latest.get(rows.fingerprint))
         return replace(source, query=query, seen=seen)
+
+    @property
+    def unseen(self) -> Declared:
+        """Whether a person declared that the model was not trained on the shown rows."""
+        return "unknown" if self.upload is None else self.upload.unseen
+
+    @unseen.setter
+    def unseen(self, answer: Declared) -> None:
+        shown = self.upload
+        if shown is not None:
+            self.upload = replace(shown, unseen=answer)
+            # The file keeps its answer while another one is shown.
+            recent = (self.upload if one is shown else one for one in self.recent)
+            self.recent = tuple(recent)
 
     @property
     def waits(self) -> bool:
@@ -211,7 +221,7 @@ class Session:
             self.reset(VIEW)
 
     def choose_example(self, key: str) -> None:
-        self.example, self.upload, self.unseen, self.file_problems = key, None, "unknown", ()
+        self.example, self.upload, self.file_problems = key, None, ()
         self.awaited, self.offered, self.unread = LinkedData(), None, None
         self.reset(MODELS)
         # The classes of the view are those of the data that were shown.

@@ -26,6 +26,7 @@ from calib.ui.session.links import LinkedData
 from calib.ui.session.memo import Memo, Unkeyed
 from calib.ui.session.serving import of_server
 from calib.ui.session.session import MAX_SHOWN, SESSION, Session, linked_data, one_score_settings
+from calib.ui.session.upload import Upload
 from calib.ui.streamlit_private import browser_token
 
 READING = "Reading the columns"
@@ -150,8 +151,7 @@ def analysis(session: Session, rows: Data, progress: Progress = no_progress) -> 
     """The analysis of these rows under the session's settings; only what changed is computed."""
     latest = session.latest
     # Only sessions keep a person's own rows, so they are freed with them.
-    of_person = session.upload is not None and session.upload is not of_server()
-    kept = session.memo if of_person else memo_of_server()
+    kept = session.memo if _of_person(session.upload) else memo_of_server()
     work = Unkeyed(_fit, earlier=latest.get(rows.fingerprint), progress=progress)
     fitted = kept.heavy(work, rows, _fitting(session.settings))
     latest.pop(rows.fingerprint, None)
@@ -159,6 +159,15 @@ def analysis(session: Session, rows: Data, progress: Progress = no_progress) -> 
     while len(latest) > len(shown_models(session)):
         latest.pop(next(iter(latest)))
     return session.memo(Unkeyed(analyze, earlier=fitted), rows, session.settings)
+
+
+def _of_person(upload: Upload | None) -> bool:
+    """Whether the data are neither an example nor those of the operator."""
+    of_operator = of_server()
+    if upload is None or of_operator is None:
+        return upload is not None
+    # A person's answer about the rows makes another Upload, with the same models.
+    return upload.models is not of_operator.models
 
 
 def _fit(

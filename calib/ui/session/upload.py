@@ -29,6 +29,7 @@ from calib.loading.problems import error, refuse, warning
 from calib.loading.reading.budget import MAX_CELLS
 from calib.loading.reading.reader import stem
 from calib.loading.table import make_table
+from calib.reports.contents.structure import Declared
 from calib.text import plain, plural, quoted
 
 if TYPE_CHECKING:
@@ -144,6 +145,8 @@ class Upload:
     day: str = ""  # The day when the source was asked, in ISO 8601.
     # Evaluation logs have a table of what was read, by task and model.
     answers: tuple[Mapping[Hashable, object], ...] = ()
+    # The answer to "Was the model trained on these rows?": "yes" if they are held out.
+    unseen: Declared = "unknown"
 
     @classmethod
     def of(cls, *tables: Table, mapping: ColumnMapping | None = None) -> Upload:
@@ -247,7 +250,8 @@ class Upload:
         return short_list(self.counted or [table.file or table.name for table in self.tables])
 
     def mapped(self, mapping: ColumnMapping) -> Upload:
-        return Upload.of(*self.tables, mapping=mapping)
+        """The same rows with another mapping. Which rows they are stays declared."""
+        return replace(Upload.of(*self.tables, mapping=mapping), unseen=self.unseen)
 
     def is_of_files_of(self, other: Upload) -> bool:
         """Whether both were read from the same files, perhaps with another mapping."""

@@ -125,6 +125,25 @@ def test_an_example_replaces_an_upload_and_its_declaration():
     assert session.unseen == "unknown"
 
 
+def test_each_file_has_its_own_answer_on_whether_its_rows_are_held_out():
+    session, one, two = Session(), made(), made(201)
+    session.take(one)
+    session.unseen = "yes"
+    session.take(two)
+    assert session.unseen == "unknown"
+    session.unseen = "no"
+    # A file of the session is opened again as the menu of the data and the search do.
+    session.take(next(file for file in session.recent if file.table is one.table))
+    assert session.unseen == "yes"
+    assert [file.unseen for file in session.recent] == ["yes", "no"]
+    assert session.upload is session.recent[0]
+    session.take(session.upload.mapped(session.upload.mapping))
+    assert session.unseen == "yes"
+    # Test rows are other rows.
+    session.take(session.upload.with_test(made(50).table))
+    assert session.unseen == "unknown"
+
+
 def test_an_upload_keeps_its_table_for_another_mapping():
     upload = Upload.of(read("y,p\n" + "0,20\n1,80\n0,30.5\n1,99\n0,70\n" * 30))
     assert upload.predictions is None
