@@ -24,7 +24,7 @@ from calib.figures.summary import (
     summary_chart,
 )
 from calib.figures.svg import to_svg
-from calib.figures.words import on_average
+from calib.figures.words import on_average, without_band
 
 # Symbol and colour of an answer. The symbol has the same meaning as the colour.
 ANSWER_LOOKS = {
@@ -158,12 +158,13 @@ def summary(analysis: Analysis) -> str:
     title = "Observed frequency by predicted probability"
     if analysis.has_answers:
         title = "Accuracy by confidence"
+    no_band = without_band(curve)
     if result is not None and analysis.after is not None:
         after = f"<br>After: {escape(_after_words(analysis.after))}."
     return (
         f'<figure class="summary"><figcaption><b>{title}</b>'
         f'{n_bins}, {at} intervals. <span class="wide">Orange: error of the uncalibrated scores.'
-        f"</span>{after}</figcaption>"
+        f"</span>{after}{f'<br>{escape(no_band)}' if no_band else ''}</figcaption>"
         f'<div class="wide">{to_svg(summary_chart(analysis))}</div>'
         f'<div class="small">{pair}</div></figure>'
     )

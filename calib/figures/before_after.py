@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from calib.analysis import Analysis, MethodResult
@@ -12,7 +12,7 @@ from calib.figures.axes import LINEAR, Scale
 from calib.figures.chart import BOTTOM, LEFT, TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.layers import Layer, Subject, band, diagonal, dots, few_entry, subject
 from calib.figures.panels import Panel, SharedTitles, grid
-from calib.figures.words import axis_titles, binning, details, evidence, verdicts
+from calib.figures.words import axis_titles, binning, details, evidence, verdicts, without_band
 from calib.text import escaped, number, percent, shortened
 
 SIDE = 180
@@ -27,7 +27,9 @@ ENDS = (0.02, 0.1, 0.2, 0.5, 1.0)
 
 @chart
 def before_after_chart(analysis: Analysis, methods: Sequence[str], *, columns: int = 3) -> Chart:
-    """One reliability panel per method, with its consistency band and its KS error.
+    """One reliability panel per method, with its consistency band and its KS calibration error.
+
+    No band is drawn of fewer than 30 rows, or if its median width is above 0.5.
 
     Parameters
     ----------
@@ -56,16 +58,15 @@ def before_after_chart(analysis: Analysis, methods: Sequence[str], *, columns: i
         shared=True,
         shared_titles=SharedTitles("Mean predicted probability", "Observed frequency"),
     )
-    # The legend names the band and the diagonal of the first panel only.
     layers = [
         layer
         for i, result in enumerate(results)
-        for layer in _layers(subject(analysis, result), result.reliability, i, i == 0)
+        for layer in _layers(subject(analysis, result), result.reliability, i)
     ]
     return draw(
         "before and after",
         panels,
-        [*layers, *few_entry(result.reliability.few for result in results)],
+        [*_named_once(layers), *few_entry(result.reliability.few for result in results)],
         f"Reliability before and after calibration. {verdicts(analysis, methods)}",
         title="Before and after calibration",
         details=details(analysis, binning(analysis)),
@@ -87,7 +88,7 @@ def before_after_panel(analysis: Analysis, method: str, *, side: int = SIDE) -> 
     return draw(
         "before and after",
         grid([_panel(result, titles)], 1, side, side, shared=True),
-        _layers(subject(analysis, result), result.reliability, 0, legend=False),
+        _layers(subject(analysis, result), result.reliability, 0),
         f"Reliability of {result.label}: {evidence(result)}.",
         of=(analysis.data.name, method),
         view=method,
@@ -129,7 +130,7 @@ def class_panel(
     return draw(
         "class",
         grid([_titled(shortened(name), error, scale=scale)], 1, SIDE, SIDE, shared=True),
-        _layers(subject(analysis, method), curve, 0, legend=False, scale=scale),
+        _layers(subject(analysis, method), curve, 0, scale),
         f"Reliability of the score of class {name}: KS calibration error {error}.",
         of=(analysis.data.name, method, name),
         view=method,
@@ -160,14 +161,21 @@ def _titled(
     return Panel(across, upward, f"<b>{escaped(name)}</b><br>KS {ks_error}", square=True)
 
 
-def _layers(
-    of: Subject, curve: ReliabilityCurve, panel: int, legend: bool, scale: Scale = LINEAR
-) -> list[Layer]:
+def _named_once(layers: Sequence[Layer]) -> Iterator[Layer]:
+    """The same layers. The legend names the first of each group."""
+    groups = {""}
+    for layer in layers:
+        yield replace(layer, legend=layer.group not in groups)
+        groups.add(layer.group)
+
+
+def _layers(of: Subject, curve: ReliabilityCurve, panel: int, scale: Scale = LINEAR) -> list[Layer]:
     # Alone in its panel a method needs no dash.
     of = replace(of, style=replace(of.style, dash="solid"))
     layers = [
-        replace(band(curve, scale, legend=legend), group="band"),
-        replace(diagonal(scale, legend=legend), group="diagonal"),
+        replace(diagonal(scale, legend=False), group="diagonal"),
         dots(of, curve, scale),
     ]
+    if not without_band(curve):
+        layers.insert(0, replace(band(curve, scale, legend=False), group="band"))
     return [replace(layer, key=f"panel {panel} {layer.key}", panel=panel) for layer in layers]

@@ -18,7 +18,7 @@ from calib.figures.panels import stacked
 from calib.figures.reliability import histogram_layer
 from calib.figures.svg import interval_bar
 from calib.figures.theme import ADVISED, DOUBT, GREY, faded
-from calib.figures.words import axis_titles, verdicts
+from calib.figures.words import axis_titles, verdicts, without_band
 from calib.numerics.arrays import FloatArray
 from calib.text import escaped, level, percents, shortened
 
@@ -29,7 +29,8 @@ SIDE, GAP, HISTOGRAM = 380, 12, 36
 def summary_chart(analysis: Analysis) -> Chart:
     """Reliability before and after the recommended calibrator, with the error shaded.
 
-    Labels beside the lines name them, the bin with the largest error, and the consistency band.
+    Labels beside the lines name them, the bin with the largest error, and the consistency band. No
+    band is drawn of fewer than 30 rows, or if its median width is above 0.5.
     If no calibrator is recommended, the chart shows the uncalibrated scores alone.
 
     Parameters
@@ -49,7 +50,7 @@ def summary_chart(analysis: Analysis) -> Chart:
     raw = subject(analysis, before)
     layers = [
         replace(_error(before.reliability), key="error"),
-        replace(band(before.reliability, LINEAR, legend=False), line=Line(faded(GREY, 0.5), 1)),
+        *_band(before.reliability),
         diagonal(LINEAR, legend=False),
         _dots(raw, before.reliability),
     ]
@@ -105,6 +106,12 @@ def _unit(analysis: Analysis) -> str:
     return "Weight" if analysis.data.weighted else "Rows"
 
 
+def _band(curve: ReliabilityCurve) -> list[Layer]:
+    if without_band(curve):
+        return []
+    return [replace(band(curve, LINEAR, legend=False), line=Line(faded(GREY, 0.5), 1))]
+
+
 def _dots(of: Subject, curve: ReliabilityCurve) -> Layer:
     layer = dots(of, curve, LINEAR)
     marker = layer.marker and replace(layer.marker, size=9.0, sizemode=None, sizeref=None)
@@ -137,6 +144,8 @@ def _words(analysis: Analysis, after: MethodResult | None) -> Iterator[Words]:
         held_out = "out-of-fold" if analysis.data.protocol == "folds" else "on test rows"
         name = escaped(f"After {shortened(after.label)} calibration")
         yield Words((name, f"({held_out})"), _points(after.reliability), color=ADVISED)
+    if without_band(curve):
+        return
     edges = [
         np.column_stack([curve.mean_score, edge]) for edge in (curve.band_low, curve.band_high)
     ]
@@ -152,8 +161,10 @@ def _points(curve: ReliabilityCurve) -> FloatArray:
 def _drawn(curve: ReliabilityCurve) -> FloatArray:
     """Points on everything that is drawn of a curve: its line, intervals and band."""
     x = np.linspace(curve.mean_score[0], curve.mean_score[-1], 120)
-    edges = (curve.observed, curve.band_low, curve.band_high)
-    lines = [np.column_stack([x, np.interp(x, curve.mean_score, y)]) for y in edges]
+    edges = () if without_band(curve) else (curve.band_low, curve.band_high)
+    lines = [
+        np.column_stack([x, np.interp(x, curve.mean_score, y)]) for y in (curve.observed, *edges)
+    ]
     share = np.linspace(0.0, 1.0, 12)[:, None]
     height = curve.low + share * (curve.high - curve.low)
     bars = np.column_stack([np.tile(curve.mean_score, len(share)), height.ravel()])

@@ -129,5 +129,10 @@ def without_band(curve: ReliabilityCurve) -> str:
     )
 
 
+def band_sentence(curve: ReliabilityCurve) -> str:
+    """What the grey area of a diagram is, or why there is none."""
+    return without_band(curve) or f"Grey: {band_meaning(curve)}."
+
+
 def _band_width(curve: ReliabilityCurve) -> float:
     return float(np.median(curve.band_high - curve.band_low))

@@ -1,7 +1,8 @@
 import numpy as np
 
 from calib.figures.before_after import before_after_chart, before_after_panel
-from calib.figures.words import evidence
+from calib.figures.words import evidence, without_band
+from tests.figures.conftest import overconfident
 
 
 def test_one_panel_a_method_each_with_its_own_dots_and_band(analysis, trace):
@@ -51,3 +52,14 @@ def test_a_panel_alone_draws_what_it_draws_among_all(analysis, trace):
         np.testing.assert_array_equal(alone.y, trace(among, uid).y)
     assert not chart.figure.layout.showlegend
     assert chart.alt == f"Reliability of Beta: {evidence(analysis.methods['beta'])}."
+
+
+def test_a_band_that_shows_too_little_is_not_drawn():
+    few, wide = overconfident(28, n_bins=2), overconfident(60, n_bins=20)
+    for small, expected in ((few, 0), (wide, 0), (overconfident(60, n_bins=2), 1)):
+        assert bool(without_band(small.uncalibrated.reliability)) is (expected == 0)
+        alone = before_after_panel(small, "uncalibrated").figure
+        assert [one.uid for one in alone.data].count("panel 0 band") == expected
+        named = before_after_chart(small, ("uncalibrated", "beta")).figure
+        shown = [one.name for one in named.data if one.showlegend is not False]
+        assert shown.count("95% consistency band") == expected

@@ -21,7 +21,7 @@ from calib.figures.checkpoints import checkpoint_chart
 from calib.figures.difference import difference_chart, matrix_difference_chart
 from calib.figures.losses import clipping_chart
 from calib.figures.reliability import overlay_chart
-from calib.figures.words import band_meaning, undrawn
+from calib.figures.words import band_sentence, undrawn
 from calib.metrics import matrix_metrics
 from calib.numerics.estimate import Estimate
 from calib.text import (
@@ -66,7 +66,7 @@ COLUMN_NOTES = {
     "An error above it can be chance if its interval includes 0.",
 }
 PANELS = (
-    "Mean predicted probability (x) against observed frequency (y). Grey: {}. "
+    "Mean predicted probability (x) against observed frequency (y). {} "
     f"Hollow dots have fewer than {FEW_ROWS} rows."
 )
 DIFFERENCE = """
@@ -219,7 +219,7 @@ def panels(analysis: Analysis) -> None:
     if reason := undrawn(curve):
         st.info(reason)
         return
-    st.caption(PANELS.format(band_meaning(curve)))
+    st.caption(PANELS.format(band_sentence(curve)))
     with st.container(horizontal=True, key="before_after", gap=None):
         for key in analysis.ranked:
             drawn = before_after_panel(analysis, key)
