@@ -614,3 +614,19 @@ def test_the_line_of_the_file_says_what_its_columns_were_read_as():
     app = go(upload(start(m="platt"), rows()), "compare")
     line = next(each.value for each in app.caption if each.value.startswith("File: "))
     assert "outcome: outcome, score: score, positive: 1 (guessed)" in line.replace("\\", "")
+
+
+def findings_of(example: str) -> dict[str, str]:
+    """The lines below the recommendation, by their names."""
+    labels = [link.proto.label for link in start(ex=example).get("page_link")]
+    return dict(label[2:].split("**: ", 1) for label in labels if "**: " in label)
+
+
+def test_the_overview_says_whether_the_number_of_bins_matters():
+    lines = findings_of("naive_bayes")
+    assert list(lines) == ["Ranking", "Slices", "Reliability", "Decisions"]
+    assert lines["Reliability"] == "the conclusion is the same with 5 to 50 bins"
+    depends = findings_of("logistic")["Reliability"]
+    assert re.fullmatch(r"with \d+% of the numbers of bins, the ECE finds miscalibration", depends)
+    # Ten rows have no bins to speak of.
+    assert "Reliability" not in findings_of("ten_rows")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
@@ -9,6 +10,7 @@ import streamlit as st
 from calib import text
 from calib.analysis import Analysis, LiveAnalysis
 from calib.analysis.ranking import ranking_of
+from calib.curves.sensitivity import MAX_BINS, MIN_BINS
 from calib.figures import answer
 from calib.figures.summary import advised, summary_chart
 from calib.figures.words import undrawn
@@ -82,16 +84,21 @@ def recommendation(session: Session, model: state.Model) -> None:
 
 
 def findings(session: Session, model: state.Model) -> None:
-    """How well the scores rank the rows, and one finding of some pages, with links to them."""
-    lines = (
-        ("Ranking", "Decisions", ranking_finding(model.analysis)),
-        ("Slices", "Slices", slices_finding(session, model)),
-        ("Decisions", "Decisions", costs_finding(session, model.analysis)),
-        ("Data", "Data", held_out_finding(session)),
+    """How well the scores rank the rows, and one finding of some pages, with links to them.
+
+    Each is drawn once it is computed, below the answer that is already seen.
+    """
+    analysis = model.analysis
+    lines: tuple[tuple[str, str, Callable[[], str]], ...] = (
+        ("Ranking", "Decisions", partial(ranking_finding, analysis)),
+        ("Slices", "Slices", partial(slices_finding, session, model)),
+        ("Reliability", "Reliability", partial(bins_finding, session, analysis)),
+        ("Decisions", "Decisions", partial(costs_finding, session, analysis)),
+        ("Data", "Data", partial(held_out_finding, session)),
     )
     with st.container(key=state.key("findings")):
-        for name, page, sentence in lines:
-            if sentence:
+        for name, page, finding in lines:
+            if sentence := finding():
                 label = f"**{name}**: {text.plain(sentence)}"
                 st.page_link(PAGES[page], label=label, query_params=session.link())
 
@@ -113,6 +120,17 @@ def slices_finding(session: Session, model: state.Model) -> str:
     after = f", {counts[1]:,} after calibration" if len(counts) > 1 else ""
     total = len(tests["uncalibrated"].names)
     return f"{counts[0]:,} of {total:,} slices by the column {column} are miscalibrated{after}"
+
+
+def bins_finding(session: Session, analysis: LiveAnalysis) -> str:
+    """Whether the number of bins matters for the conclusion."""
+    if undrawn(analysis.uncalibrated.reliability):
+        return ""
+    by_bins = results.sensitivity(session, analysis, "uncalibrated")
+    if by_bins.flips:
+        share = text.percent(by_bins.share, 0)
+        return f"with {share} of the numbers of bins, the ECE finds miscalibration"
+    return f"the conclusion is the same with {MIN_BINS} to {MAX_BINS} bins"
 
 
 def costs_finding(session: Session, analysis: LiveAnalysis) -> str:

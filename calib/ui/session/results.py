@@ -393,7 +393,13 @@ def _rate_curve(
     return corp_curve(cells, confidence_level=level, random_state=seed, clusters=clusters)
 
 
-def sensitivity(held_out: CrossFitted, method: str, level: float) -> Sensitivity:
+def sensitivity(session: Session, analysis: LiveAnalysis, method: str) -> Sensitivity:
+    """Whether the ECE of a method finds miscalibration, by the number of bins."""
+    at = session.settings.confidence_level
+    return session.memo.heavy(_sensitivity, analysis.held_out, method, at)
+
+
+def _sensitivity(held_out: CrossFitted, method: str, level: float) -> Sensitivity:
     cells, replicates = held_out.cells[method], held_out.replicates[method]
     return ece_sensitivity(cells, replicates, confidence_level=level)
 

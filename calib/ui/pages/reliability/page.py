@@ -177,8 +177,7 @@ def reading(chosen: DiagramChoices, model: state.Model, shown: tuple[str, ...]) 
 
 
 def sensitivity(session: Session, model: state.Model, method: str) -> None:
-    held_out, level = model.analysis.held_out, model.analysis.settings.confidence_level
-    sensitivity = session.memo.heavy(results.sensitivity, held_out, method, level)
+    sensitivity = results.sensitivity(session, model.analysis, method)
     heading, evidence = how_to_read.sensitivity_words(model.analysis, sensitivity, method)
     st.markdown(f"### {heading}")
     strip = sensitivity_chart(model.analysis, sensitivity, method)
