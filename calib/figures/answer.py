@@ -9,6 +9,7 @@ from html import escape
 from importlib.resources import files
 
 import numpy as np
+import pandas as pd
 
 from calib import text
 from calib.analysis import Analysis, DataSummary
@@ -254,6 +255,21 @@ def calibrators_table(analysis: Analysis) -> str:
         f'<th scope="col">Calibrator</th><th scope="col">{loss}</th>'
         f'<th scope="col">Change, {at} CI (line: no change)</th></tr>'
         f"</thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def calibrators_frame(analysis: Analysis) -> pd.DataFrame:
+    """The numbers of that table, one row per calibrator."""
+    ranked = ranked_results(analysis)
+    return pd.DataFrame(
+        [
+            {
+                "calibrator": analysis.methods[key].label,
+                **ranked[key].metrics["log_loss"].with_bounds("log_loss"),
+                **ranked[key].differences["log_loss"].with_bounds("log_loss_change"),
+            }
+            for key in change_bars(analysis)
+        ]
     )
 
 

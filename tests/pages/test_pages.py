@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+import calib
 from calib.loading.examples import EXAMPLES
 from calib.ui.session import identity, state
 from tests.rare import common_first
@@ -118,6 +119,17 @@ def drawings(app: AppTest) -> list[str]:
     """The charts that are SVG, each at its smallest width."""
     found = [each.proto for each in app.get("bidi_component")]
     return [json.loads(e.json)[0][1] for e in found if e.component_name == "calib_drawing"]
+
+
+def copied(app: AppTest) -> dict[str, list[list[str]]]:
+    """The cells of each table that can be copied and saved, by the name of its file."""
+    found = [json.loads(each.proto.json) for each in app.get("bidi_component") if each.proto.json]
+    drawn = [data for data in found if isinstance(data, dict) and "markup" in data]
+    return {
+        data["name"]: [line.split("\t") for line in data["text"].split("\n")]
+        for data in drawn
+        if "name=csv" in data["markup"]
+    }
 
 
 def button(app: AppTest, key: str):
@@ -630,3 +642,21 @@ def test_the_overview_says_whether_the_number_of_bins_matters():
     assert re.fullmatch(r"with \d+% of the numbers of bins, the ECE finds miscalibration", depends)
     # Ten rows have no bins to speak of.
     assert "Reliability" not in findings_of("ten_rows")
+
+
+@pytest.mark.parametrize("page", ["", "functions"])
+def test_the_table_of_calibrators_can_be_copied_with_exact_numbers(page):
+    shown = go(start(m="uncalibrated.platt.beta"), page)
+    head, *lines = copied(shown)["calibrators"]
+    table = calib.analyze(
+        EXAMPLES["naive_bayes"].load(), {"methods": ("uncalibrated", "platt", "beta")}
+    ).table()
+    expected = sorted(table.loc[["platt", "beta"], "log_loss"])
+    losses = [float(line[head.index("log_loss")]) for line in lines if line[0] != "Uncalibrated"]
+    assert losses == expected
+
+
+def test_the_table_of_classes_can_be_copied():
+    head, *lines = copied(go(start(ex="digits", m="uncalibrated"), "classes"))["classes"]
+    assert len(lines) == 10
+    assert {"class", "ks_error", "ece"} <= set(head)

@@ -553,3 +553,16 @@ def test_what_a_saved_report_prints_makes_it_again(store, tmp_path, monkeypatch)
     command = shlex.split(command_line(saved))
     assert main([*command[1:-1], "report.json"]) == 0
     assert stated(Report.open("report.json")) == stated(saved)
+
+
+def test_the_chart_and_the_tables_of_an_opened_report_can_be_saved(store, report):
+    app = opened(report=store.save(report))
+    assert "csv_summary" in {
+        each.proto.id.rpartition("-")[2] for each in app.get("download_button")
+    }
+    grids = [one for kind in ("dataframe", "table") for one in app.get(kind)]
+    with_buttons = [
+        each for each in app.get("bidi_component") if "name=csv" in (each.proto.json or "")
+    ]
+    assert grids
+    assert len(with_buttons) > len(grids)

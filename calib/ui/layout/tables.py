@@ -12,9 +12,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from calib.analysis import Column, MethodResult
+from calib.analysis import Analysis, Column, MethodResult
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.matrix_comparison import MulticlassResult
+from calib.figures import answer
 from calib.numerics.estimate import Estimate
 from calib.text import interval, number, signed
 from calib.ui.session import state
@@ -58,6 +59,19 @@ def table(
     key = state.key(f"table_{name}")
     st.dataframe(rows, hide_index=True, key=key, column_config=formats, alt=alt)
     with_buttons(name, name, [list(rows[0]) if rows else [], *(row.values() for row in rows)])
+
+
+def calibrators(analysis: Analysis) -> None:
+    """Every calibrator with its log loss and the change, as Overview and a report show them."""
+    if markup := answer.calibrators_table(analysis):
+        rows = rows_of(answer.calibrators_frame(analysis))
+        with st.container(key=state.key("calibrators")):
+            with_buttons("calibrators", "calibrators", rows, markup)
+
+
+def rows_of(frame: pd.DataFrame) -> list[Iterable[object]]:
+    """A table as it is copied, the head first."""
+    return [list(frame), *frame.itertuples(index=False)]
 
 
 def with_buttons(
@@ -170,7 +184,7 @@ def lines_table(
         for line in lines
     )
     if exact is not None:
-        copied = [list(exact), *exact.itertuples(index=False)]
+        copied = rows_of(exact)
     else:
         copied = [[label for label, _ in head], *([*map(" ".join, line.cells)] for line in lines)]
     name = escape(state.table_name(about))

@@ -16,7 +16,7 @@ from calib.metrics.by_class import Classwise
 from calib.text import UNKNOWN, count, number, p_value, percent, plain, plural, signed
 from calib.ui.controls import widgets
 from calib.ui.controls.widgets import plain_name
-from calib.ui.layout import charts, frame
+from calib.ui.layout import charts, frame, tables
 from calib.ui.session import choices, results, state
 from calib.ui.session.choices import method_label
 from calib.ui.session.session import Session
@@ -169,6 +169,7 @@ def show(model: state.Model, table: Classwise) -> int | None:
         placeholder="–",
         alt="One row per class: rows, observed frequency, mean score, bias, KS error, ECE and p.",
     )
+    tables.with_buttons("classes", "classes", tables.rows_of(frame))
     rows = selected["selection"]["rows"]
     return int(table.index[rows[0]]) if rows else None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from html import escape
@@ -28,7 +28,7 @@ from calib.figures.losses import epsilon_chart, lambda_path_chart, with_path
 from calib.text import interval, joined, level, number, plain, significant
 from calib.ui.controls import use_calibrator, widgets
 from calib.ui.controls.widgets import control
-from calib.ui.layout import charts, frame, words
+from calib.ui.layout import charts, frame, tables, words
 from calib.ui.session import choices, state
 from calib.ui.session.choices import OVER_EPSILON, method_label
 from calib.ui.session.memo import Keyed
@@ -107,13 +107,28 @@ def parameters(session: Session, model: state.Model) -> None:
         titles += [] if session.is_matrix else ["Code"]
         head = "".join(f"<span>{title}</span>" for title in titles)
         st.html(f'<div class="parameters head" aria-hidden="true">{head}</div>')
-        for key in sorted(losses, key=lambda key: losses[key].value):
+        ranked = sorted(losses, key=lambda key: losses[key].value)
+        for key in ranked:
             with st.container(key=state.key(f"parameters_{key}")):
                 st.html(parameters_row(analysis, key))
                 # A matrix has curves of one view, but its calibrators for use map whole rows.
                 if not session.is_matrix:
                     use_calibrator.row_button(session, model, key)
+        tables.with_buttons("parameters", "calibrators", copied_parameters(analysis, ranked))
         frame.once("parameters", lambda: st.caption("s is the score. Log loss on held-out rows."))
+
+
+def copied_parameters(analysis: LiveAnalysis, ranked: Sequence[str]) -> list[Iterable[object]]:
+    lines = [
+        {
+            "calibrator": CALIBRATORS[key].name,
+            "parameters": analysis.held_out.calibrators[key].n_parameters(),
+            **analysis.methods[key].metrics["log_loss"].with_bounds("log_loss"),
+            "formula": words.formula(analysis.methods[key]),
+        }
+        for key in ranked
+    ]
+    return [lines[0], *(line.values() for line in lines)]
 
 
 def parameters_row(analysis: LiveAnalysis, key: str) -> str:

@@ -15,7 +15,7 @@ from calib.figures import answer
 from calib.figures.summary import advised, summary_chart
 from calib.figures.words import undrawn
 from calib.ui.controls import uploaders, use_calibrator, widgets
-from calib.ui.layout import charts, frame
+from calib.ui.layout import charts, frame, tables
 from calib.ui.session import results, state
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import FIRST_EXAMPLE, Session
@@ -74,8 +74,7 @@ def recommendation(session: Session, model: state.Model) -> None:
         st.markdown(answer.in_plain_words(analysis))
         evidence = text.plain(" ".join(answer.evidence(analysis)))
         st.caption(evidence, help=text.plain(analysis.after_sentence) or None)
-        if table := answer.calibrators_table(analysis):
-            charts.drawing(table, "calibrators")
+        tables.calibrators(analysis)
         with st.container(horizontal=True, vertical_alignment="center", key=state.key("steps")):
             link = session.link()
             use_calibrator.button(session, model)

@@ -149,13 +149,13 @@ def _show_answer(shown: Answer) -> None:
         if shown.undrawn:
             st.info(shown.undrawn)
         else:
-            charts.drawing(answer.summary(analysis), "summary")
+            charts.drawing(answer.summary(analysis), "summary", shown.chart)
     with right:
         st.html(answer.recommended(analysis))
         if plainly := answer.in_plain_words(analysis):
             st.markdown(plain(plainly))
         st.caption(plain(shown.reasons))
-        charts.drawing(answer.calibrators_table(analysis), "calibrators")
+        tables.calibrators(analysis)
         st.caption(plain(shown.caveat))
 
 
@@ -188,17 +188,6 @@ def _show(block: Block, key: str) -> None:
 
 def _show_table(block: Table, key: str) -> None:
     st.caption(plain(block.caption))
-    rows = [dict(zip(block.head, (value.text for value in row), strict=True)) for row in block.rows]
-    if block.n_text == len(block.head):
-        # Sentences need lines, which a grid of cells does not have.
-        with st.container(key=f"table_{key}"):
-            st.table(
-                [{plain(name): plain(text) for name, text in row.items()} for row in rows],
-                border="horizontal",
-                hide_index=True,
-                alt=block.caption,
-            )
-        return
     if any(value.detail for row in block.rows for value in row):
         tables.lines_table(
             f"report_{key}",
@@ -214,7 +203,20 @@ def _show_table(block: Table, key: str) -> None:
             n_text=block.n_text,
         )
         return
-    st.dataframe(rows, hide_index=True, height="content", key=f"table_{key}", alt=block.caption)
+    texts = [[value.text for value in row] for row in block.rows]
+    rows = [dict(zip(block.head, row, strict=True)) for row in texts]
+    if block.n_text == len(block.head):
+        # Sentences need lines, which a grid of cells does not have.
+        with st.container(key=f"table_{key}"):
+            st.table(
+                [{plain(name): plain(text) for name, text in row.items()} for row in rows],
+                border="horizontal",
+                hide_index=True,
+                alt=block.caption,
+            )
+    else:
+        st.dataframe(rows, hide_index=True, height="content", key=f"table_{key}", alt=block.caption)
+    tables.with_buttons(f"table_{key}", block.caption, [block.head, *texts])
 
 
 def _acts(session: Session, store: Store, report: Report, entry: Entry) -> None:
