@@ -11,6 +11,7 @@ import numpy as np
 from calib.analysis import Analysis, MethodResult
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.data.views import parse_view
+from calib.metrics import METRICS
 from calib.numerics.estimate import Estimate
 from calib.text import escaped, level, number, p_value, plural, shortened
 
@@ -19,8 +20,7 @@ MIN_DRAWN_ROWS, MAX_DRAWN_WIDTH = 10, 0.9
 # With fewer rows, or in a band that is wider than half of the axis, a band shows too little.
 MAX_BAND_WIDTH = 0.5
 
-# To credit analysts KS is a measure of discrimination, of which more is better.
-KS = "KS calibration error"
+KS = METRICS["ks_error"].label
 
 # One sentence on each layer of a reliability diagram, for tooltips and for the glossary.
 LAYER_MEANINGS: Mapping[str, str] = {

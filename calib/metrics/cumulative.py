@@ -32,8 +32,9 @@ def _range(difference: FloatArray) -> FloatArray:
     return np.asarray(np.ptp(difference, axis=0))
 
 
+# To credit analysts KS alone is a measure of discrimination, of which more is better.
 @error_metric(
-    "KS error",
+    "KS calibration error",
     meaning="Largest gap between observed and predicted positives up to any score, as a share of "
     "all rows.",
     convention="Evaluated between distinct scores: tied rows are never split.",

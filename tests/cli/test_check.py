@@ -116,11 +116,11 @@ def test_a_significant_worsening_fails(run, tmp_path):
     assert f"95% CI {low:.4g} to " in done.out
     before, after = (one.uncalibrated.metrics["ks_error"] for one in (march, worse))
     assert after.low > before.high
-    assert "KS error is significantly higher than in march.json" in done.out
+    assert "KS calibration error is significantly higher than in march.json" in done.out
     cases = ElementTree.parse(junit).iter("testcase")
     assert [case.get("name") for case in cases] == [
         "Log loss not significantly above march.json",
-        "KS error not significantly above march.json",
+        "KS calibration error not significantly above march.json",
     ]
     same = run("check", tmp_path / "same.csv", *options)
     assert same.status == 0
@@ -156,7 +156,7 @@ def test_one_line_says_what_was_kept(run, folder, method, texts):
     assert done.status == 0
     assert done.err == READ_AS + found_by_tests(folder)
     value = method("uncalibrated").metrics["ks_error"].value
-    assert done.out.startswith(f"pass: KS error {value:.6g} (95% CI ")
+    assert done.out.startswith(f"pass: KS calibration error {value:.6g} (95% CI ")
     texts.shown(done.out)
     assert done.out.endswith(" (Uncalibrated, 600 rows)\n")
     assert done.out.count("\n") == 1
@@ -170,7 +170,7 @@ def test_one_line_says_which_limits_broke_and_only_those(run, folder, method):
     )
     assert done.status == 1
     assert done.err == READ_AS + found_by_tests(folder)
-    assert done.out.startswith("fail: KS error ")
+    assert done.out.startswith("fail: KS calibration error ")
     calibrated = re.findall(
         r"; a calibrated model with this many rows shows ([0-9.]+) on average", done.out
     )

@@ -592,7 +592,17 @@ def test_columns_of_the_table_can_be_chosen():
     assert not app.exception
     (table,) = metric_tables(app)
     assert ">Calibration slope<" in table
-    assert ">KS error<" not in table
+    assert ">KS calibration error<" not in table
+
+
+def test_ks_is_always_called_a_calibration_error():
+    """To credit analysts KS alone is discrimination."""
+    app = go(start(m="uncalibrated.platt"), "compare")
+    (table,) = metric_tables(app)
+    assert ">KS calibration error<" in table
+    assert "KS error" not in table + said(app)
+    app = go(start(ex="digits", m="uncalibrated"), "classes")
+    assert "KS error" not in said(app)
 
 
 @pytest.mark.parametrize("answer", [0, 1])

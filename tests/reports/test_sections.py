@@ -128,7 +128,7 @@ def test_the_record_says_which_limits_are_met(analysis):
     assert limits() == "none were set"
     p = analysis.uncalibrated.ks.p_value
     met, exceeded = limits(max_ks=1.0, min_p=0.0), limits(max_ks=low / 2)
-    assert met.startswith(f"KS error {ks:.6g} (95% CI {low:.3g} to ")
+    assert met.startswith(f"KS calibration error {ks:.6g} (95% CI {low:.3g} to ")
     assert met.endswith(f" is at most 1. p of the KS test {p:.6g} is at least 0.")
     assert f" is significantly above {low / 2:.6g}; a calibrated model" in exceeded
     for bounds in ({"max_ks": 1.5}, {"max_brier": 0.1}):

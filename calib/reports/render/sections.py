@@ -261,8 +261,8 @@ def cumulative(report: Contents) -> Section:
     text = (
         "This curve needs no bins. It adds up observed minus predicted from the lowest score to "
         "the highest. Where it rises, predictions are too low; where it falls, they are too "
-        "high. Its largest distance from zero is the KS error. A calibrated model stays within "
-        "the band."
+        f"high. Its largest distance from zero is the {KS}. A calibrated model stays "
+        "within the band."
     )
     chart = cumulative_difference_chart(report.analysis, keys)
     return Section("Cumulative difference", (Paragraph(text), Drawing(chart), _test_table(report)))

@@ -97,7 +97,7 @@ def _slice_table(report: Contents, part: SlicePart) -> Table:
 def _slice_caption(part: SlicePart, gaps: SliceGaps, n_shown: int) -> str:
     caption = f"By {' and '.join(part.columns)}, strongest evidence first. "
     caption += f"Differences with their {level(gaps.confidence_level)} interval and p (Holm); "
-    caption += "slopes with KS error and p of the verdict's tests (Holm)."
+    caption += "slopes with KS calibration error and p of the verdict's tests (Holm)."
     n_slices = len(gaps) + part.n_left_out
     if n_shown < n_slices:
         caption += f" The first {n_shown} of {n_slices:,} slices."
@@ -131,7 +131,7 @@ def periods(report: Contents) -> Section | None:
         return None
     text = (
         "Each period is tested separately. A slope of 1 and an intercept of 0 mean calibrated. "
-        f"A star marks a KS error with p < {SIGNIFICANCE:g} after Holm's correction."
+        f"A star marks a KS calibration error with p < {SIGNIFICANCE:g} after Holm's correction."
     )
     return Section(
         "Over time",

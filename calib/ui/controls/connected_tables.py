@@ -159,7 +159,7 @@ def _changed_sums(before: Seen, now: Seen) -> Iterator[str]:
     yield f"Rows: {before.n_rows:,} before, {now.n_rows:,} now."
     yield f"Base rate: {percent(before.base_rate)} before, {percent(now.base_rate)} now."
     errors = [f"{number(seen.ks_error, 4)} ({p_value(seen.p)})" for seen in (before, now)]
-    yield f"KS error: {errors[0]} before, {errors[1]} now."
+    yield f"KS calibration error: {errors[0]} before, {errors[1]} now."
     if before.verdict == now.verdict:
         yield f"{now.verdict}, before and now."
     else:

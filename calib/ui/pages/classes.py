@@ -12,6 +12,7 @@ import streamlit as st
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.crossfit.matrix import MatrixFits
 from calib.figures.before_after import class_panel, highest_of
+from calib.figures.words import KS
 from calib.metrics.by_class import Classwise
 from calib.text import UNKNOWN, count, number, p_value, percent, plain, plural, signed
 from calib.ui.controls import widgets
@@ -29,7 +30,7 @@ COLUMNS: dict[str, Any] = {
     "class": st.column_config.TextColumn("Class", pinned=True),
     "n_rows": st.column_config.NumberColumn("Rows"),
     "ks_error": st.column_config.NumberColumn(
-        "KS error", help="Largest cumulative gap of the class's own score."
+        KS, help="Largest cumulative gap of the class's own score."
     ),
     "bias": st.column_config.NumberColumn(
         "Bias", help="Observed minus mean score. Blue: scores are too low, orange: too high."
@@ -55,8 +56,8 @@ CELL_TEXTS: dict[str, Callable[[float], str]] = {
 }
 # The classes with the largest KS errors are drawn; the table has all.
 MAX_DIAGRAMS = 12
-READING = """
-- Classes are sorted by **KS error**, worst first. Click a heading to sort. Select a row, or press
+READING = f"""
+- Classes are sorted by **{KS}**, worst first. Click a heading to sort. Select a row, or press
   Shift and Space on it, to open its class.
 - **p** is corrected for the number of classes and for the five tests of the shown view, as the
   verdict is. It is not computed for classes with fewer than 30
@@ -167,7 +168,7 @@ def show(model: state.Model, table: Classwise) -> int | None:
         on_select="rerun",
         selection_mode="single-row",
         placeholder="–",
-        alt="One row per class: rows, observed frequency, mean score, bias, KS error, ECE and p.",
+        alt=f"One row per class: rows, observed frequency, mean score, bias, {KS}, ECE and p.",
     )
     tables.with_buttons("classes", "classes", tables.rows_of(frame))
     rows = selected["selection"]["rows"]

@@ -21,7 +21,7 @@ from calib.figures.checkpoints import checkpoint_chart
 from calib.figures.difference import difference_chart, matrix_difference_chart
 from calib.figures.losses import clipping_chart
 from calib.figures.reliability import overlay_chart
-from calib.figures.words import band_sentence, undrawn
+from calib.figures.words import KS, band_sentence, undrawn
 from calib.metrics import matrix_metrics
 from calib.numerics.estimate import Estimate
 from calib.text import (
@@ -57,7 +57,7 @@ from calib.ui.session.memo import Keyed
 from calib.ui.session.session import Session
 
 TABLE = "Held-out rows, lowest log loss first. Small: {} confidence intervals. ★ Best in column."
-LOWER = "Lower is better for log loss, ECE and KS error."
+LOWER = f"Lower is better for log loss, ECE and {KS}."
 # By the label of a column, what is said of it below the table.
 COLUMN_NOTES = {
     DIFFERENCE: "Recommended is the simplest method that is about as good as the best; below "

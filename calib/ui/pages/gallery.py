@@ -100,7 +100,7 @@ ENTRIES = (
         "Reliability of a random forest before and after calibration, and its scores.",
     ),
     GalleryEntry(
-        "KS error: calibration without bins",
+        "KS calibration error: calibration without bins",
         "Gupta et al. 2021, [arXiv:2006.12800](https://arxiv.org/abs/2006.12800)",
         "The largest gap between the sums of predictions and of outcomes, over rows sorted by "
         "score. ResNet-110 on CIFAR-10 is overconfident at nearly all scores.",

@@ -31,9 +31,9 @@ INTERVALS = """
   uncalibrated scores plus the change.
 - **Slope**: profile likelihood, scaled by the sandwich variance. For AUC and slope, coverage stays
   nominal even with two or three positives.
-- **ECE, MCE, KS error**: chance can only increase them. The lower bound subtracts what chance alone
-  gives, and is above 0 only if calibrated scores would rarely have such an error. The upper bound
-  comes from resamples.
+- **ECE, MCE, KS calibration error**: chance can only increase them. The lower bound subtracts what
+  chance alone gives, and is above 0 only if calibrated scores would rarely have such an error. The
+  upper bound comes from resamples.
 - **Variational error**: normal, with 1 + 2/π times the variance of independent rows, because the
   folds share the signs of their calibrators.
 - **CORP line**: resamples, with Wilson's interval where a block has fewer than five rows of one

@@ -11,6 +11,7 @@ from calib.analysis.reproduction import TypedNumber
 from calib.analysis.reproduction.typed_number import MAX_LENGTH
 from calib.curves.rate import RateKind
 from calib.figures.axes import AxisKind
+from calib.metrics import METRICS
 from calib.text import plain, significant, span
 from calib.ui.session.choices.analysis import BINNED, METHOD, SEGMENTED, method_label
 from calib.ui.session.choices.choice import (
@@ -42,7 +43,7 @@ COLUMN_LABELS = {
     "ece_uniform": "ECE, uniform bins",
     "ece_quantile": "ECE, quantile bins",
     "mce": "MCE",
-    "ks_error": "KS error",
+    "ks_error": METRICS["ks_error"].label,
     "slope": "Calibration slope",
     "auc": "AUC",
     "auc_change": "Change in AUC",
