@@ -69,7 +69,7 @@ PANELS = (
     "Mean predicted probability (x) against observed frequency (y). {} "
     f"Hollow dots have fewer than {FEW_ROWS} rows."
 )
-DIFFERENCE = """
+CHANGES = """
 - **Left of zero** is better than the uncalibrated scores.
 - If the interval **includes zero**, the difference is inconclusive. Clipped intervals are given in
   full in the table.
@@ -208,7 +208,7 @@ def changes_and_panels(analysis: Analysis) -> None:
     with left:
         drawn = difference_chart(analysis, "log_loss")
         charts.chart(drawn, "chart_forest", widths=charts.ROWS_WIDTHS)
-        frame.reading(DIFFERENCE, "the changes")
+        frame.reading(CHANGES, "the changes")
     with right, st.container(key="held_out"):
         st.markdown("### Reliability on held-out rows")
         panels(analysis)
