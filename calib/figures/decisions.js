@@ -5,11 +5,10 @@
 const COST_HEIGHT = 340, PANEL_GAP = 32, TWO_PANELS = 720, CHART_SHARE = 0.6, LABEL_GAP = 16, LABEL_WIDTH = 60;
 // The handle at the top of the threshold line, with two grooves.
 const GRIP = "M-8 -8h16v16h-16zM-2.5 -4v8M2.5 -4v8";
-const SAME_THRESHOLD = "Compare the lines at your threshold only: elsewhere the same threshold means other decisions.";
+const SAME_THRESHOLD = "Compare the lines at your threshold only: elsewhere the same threshold means other decisions. Dots, chosen in hindsight, are optimistic and do not rank methods.";
 const STARTING_COSTS = "1 and 1 are starting values: enter your costs, or drag the line.";
 const DRAG = "Drag the line to try another threshold: the cost of a missed positive changes with it.";
 const COST_TITLE = "Cost per row at other thresholds, if your costs stay";
-const USEFUL = "Useful: not worse than flagging all rows or nobody.";
 const KEY_STEPS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 };
 
 const decoded = columns => Object.fromEntries(Object.entries(columns).map(([name, values]) => [name, decode(values)]));
@@ -49,9 +48,9 @@ export function csvOfCurves(methods, costs) {
 class ThresholdPanel extends Panel {
     constructor(parent, name, label, hint) {
         const figure = element("figure", {}, parent), title = element("figcaption", {}, figure);
-        element("p", { class: "hint" }, figure, hint);
+        const below = element("p", { class: "hint" }, figure, hint);
         super(figure, name, label);
-        this.title = title;
+        Object.assign(this, { title, hint: below });
         const clip = `clip-${Math.random().toString(36).slice(2)}`;
         this.cut = shape("rect", {}, shape("clipPath", { id: clip }, this.svg));
         this.marks.setAttribute("clip-path", `url(#${clip})`);
@@ -92,7 +91,7 @@ class Decisions {
         this.rule = element("p", { class: "rule" }, this.root);
         const figures = element("div", { class: "figures" }, this.root);
         const moves = "Threshold. Arrow keys move it.";
-        const benefit = new ThresholdPanel(figures, "benefit", moves, USEFUL);
+        const benefit = new ThresholdPanel(figures, "benefit", moves);
         const head = element("div", { class: "head" }, figures);
         this.table = element("table", {}, head);
         saveButtons(this.root, head, () => ({
@@ -124,7 +123,7 @@ class Decisions {
         this.paint();
     }
 
-    read({ methods, useful }) {
+    read({ methods, useful, worse }) {
         this.methods?.forEach(({ marks }) => marks.forEach(mark => mark.remove()));
         this.table.replaceChildren();
         this.head = element("tr", {}, element("thead", {}, this.table));
@@ -141,6 +140,7 @@ class Decisions {
             return { ...method, ...readMethod(method), cost, benefitLine: benefit, mark, cells, marks: [cost, benefit, mark] };
         });
         this.panels.benefit.title.textContent = useful;
+        this.panels.benefit.hint.textContent = worse;
     }
 
     get costs() {
@@ -164,6 +164,8 @@ class Decisions {
         }
         Object.values(this.panels).forEach(panel => panel.showProbe(this.threshold));
         this.paintTable();
+        // The sentences of the page are about the threshold that the server knows.
+        document.querySelector(`.st-key-${this.data.answer} .answer`)?.toggleAttribute("data-moving", this.stop !== this.data.stop);
     }
 
     paintCost(sizes) {

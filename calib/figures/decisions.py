@@ -14,7 +14,7 @@ from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import Layer, Subject, Values, method, reference
 from calib.figures.panels import Panels, one
 from calib.figures.theme import Dash
-from calib.numerics.arrays import FloatArray
+from calib.numerics.arrays import BoolArray, FloatArray
 from calib.text import number, percent, score_percent, significant
 
 WIDTH, HEIGHT, LEFT = 500, 300, 66
@@ -209,9 +209,7 @@ def useful_sentence(curves: NetBenefit, key: str) -> str:
     """The thresholds at which a method is not worse than flagging all rows or nobody."""
     label = CALIBRATORS[key].label
     whose = "Uncalibrated scores are" if key == "uncalibrated" else f"{label} is"
-    useful = curves.shortfall(key) == 0.0
-    # At a threshold of 0, every method flags all rows, which is not better than the next threshold.
-    useful[0] = useful[1]
+    useful = _useful(curves, key)
     if useful.all():
         return f"{whose} useful at all thresholds."
     if not useful.any():
@@ -229,3 +227,32 @@ def useful_sentence(curves: NetBenefit, key: str) -> str:
         where = f"only at thresholds from {low} to {high}"
     gaps = f", except {holes} of {at[-1] - at[0] + 1} tested" if holes else ""
     return f"{whose} useful {where}{gaps}."
+
+
+def worse_sentence(curves: NetBenefit, key: str) -> str:
+    """What is better than a method outside of the thresholds at which it is useful."""
+    at = np.flatnonzero(_useful(curves, key))
+    if not len(at):
+        return "Worse than flagging all rows or nobody at all thresholds."
+    all_is_better = curves.treat_all > 0.0
+    sides = []
+    for side, end, outside in (
+        ("above", at[-1], all_is_better[at[-1] + 1 :]),
+        ("below", at[0], all_is_better[: at[0]]),
+    ):
+        if len(outside):
+            blind = "all" if outside.all() else "all rows or nobody" if outside.any() else "nobody"
+            at_end = score_percent(curves.threshold[end])
+            sides.append(f"worse than flagging {blind} {side} {at_end}")
+    if not sides:
+        return "Useful: not worse than flagging all rows or nobody."
+    said = ", ".join(sides)
+    return f"{said[0].upper()}{said[1:]}."
+
+
+def _useful(curves: NetBenefit, key: str) -> BoolArray:
+    """Whether a method is not worse than flagging all rows or nobody, by threshold."""
+    useful = curves.shortfall(key) == 0.0
+    # At a threshold of 0, every method flags all rows, which is not better than the next threshold.
+    useful[0] = useful[1]
+    return useful

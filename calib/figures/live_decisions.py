@@ -16,7 +16,7 @@ from calib.analysis.decisions.curves import THRESHOLDS, cheapest_errors, error_s
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.figures import explorer
-from calib.figures.decisions import useful_sentence
+from calib.figures.decisions import useful_sentence, worse_sentence
 from calib.figures.theme import DASHES, SYMBOLS, style_of
 from calib.numerics.arrays import FloatArray
 
@@ -84,6 +84,7 @@ def decisions_data(
         "base_rate": benefit.base_rate,
         "rows": table.reference_rows,
         "useful": useful_sentence(benefit, methods[0]).removesuffix("."),
+        "worse": worse_sentence(benefit, methods[0]),
     }
     return {"of": sha256(repr(data).encode()).hexdigest()[:16], **data}
 

@@ -139,6 +139,8 @@ def test_a_hand_on_the_threshold_moves_costs_and_numbers_without_the_server(page
     expect(rule).to_contain_text(equal)
     missed = page.locator(".decisions tbody tr").first.locator("td").nth(1)
     expect(missed).to_have_text("104")
+    lead = page.locator(".answer .lead")
+    expect(lead).to_contain_text("miss 104 positives")
     box = panel.bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 100)
@@ -146,6 +148,8 @@ def test_a_hand_on_the_threshold_moves_costs_and_numbers_without_the_server(page
     page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 100, steps=5)
     expect(rule).not_to_contain_text("threshold of 50%")
     expect(missed).not_to_have_text("104")
+    # The sentences are about the threshold before; they return when the server has answered.
+    expect(lead).to_be_hidden()
     line, grip = panel.locator(".probe"), panel.locator(".grip")
     assert f"translate({line.get_attribute('x1')} " in (grip.get_attribute("transform") or "")
     # Until the hand lets go, the server and the address know nothing of it.
@@ -153,6 +157,8 @@ def test_a_hand_on_the_threshold_moves_costs_and_numbers_without_the_server(page
     page.mouse.up()
     page.wait_for_url("**fn=*")
     settle(page)
+    expect(lead).to_be_visible()
+    expect(lead).to_contain_text(f"miss {missed.inner_text()} positives")
     shown = rule.inner_text()
     answer = page.locator(".answer h2")
     # The server and the browser write the threshold in the same way.

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from calib.analysis.decisions import Costs, NetBenefit, cost_curves, decide, net_benefit
-from calib.figures.decisions import useful_sentence
+from calib.figures.decisions import useful_sentence, worse_sentence
 from tests.figures.drawn import COSTS, METHODS, benefit, cost
 
 
@@ -74,6 +74,24 @@ def falls_short(*thresholds: float, base_rate: float = 0.4) -> NetBenefit:
 def test_thresholds_at_which_flagging_blindly_is_not_better_are_said(thresholds, said):
     sentence = useful_sentence(falls_short(*thresholds), "uncalibrated")
     assert sentence == f"Uncalibrated scores are useful {said}"
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "said"),
+    [
+        ((), "Useful: not worse than flagging all rows or nobody."),
+        (GRID[GRID > 0], "Worse than flagging all rows or nobody at all thresholds."),
+        (GRID[GRID > 0.9], "Worse than flagging nobody above 90%."),
+        (GRID[GRID > 0.3], "Worse than flagging all rows or nobody above 30%."),
+        (GRID[(GRID > 0) & (GRID < 0.1)], "Worse than flagging all below 10%."),
+        (
+            GRID[(GRID > 0) & ((GRID < 0.1) | (GRID > 0.9))],
+            "Worse than flagging nobody above 90%, worse than flagging all below 10%.",
+        ),
+    ],
+)
+def test_what_is_better_at_the_other_thresholds_is_said(thresholds, said):
+    assert worse_sentence(falls_short(*thresholds), "uncalibrated") == said
 
 
 def test_the_alternative_text_says_where_scores_are_useful(analysis):

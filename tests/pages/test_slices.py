@@ -220,6 +220,20 @@ def test_only_what_the_cost_chart_draws_is_explained(named):
     assert "not rank methods" in said(app)
 
 
+def test_the_answer_says_first_what_is_decided_of_a_thousand_rows():
+    app = start("decisions", ex="naive_bayes")
+    lead = answer(app).split("class=lead>")[1]
+    assert lead.startswith(
+        "Of 1,000 rows you would flag 459 and miss 104 positives; after calibration 478 and 93: "
+        "a change of −1.7 wrong decisions (95% CI −8.9 to +5.4), not significant."
+    )
+    # The dots of the cost chart are explained beside them, where the chart is folded away.
+    assert "Dots of the cost chart" not in said(app)
+    assert live(app)["worse"] == (
+        "Worse than flagging nobody above 91.5%, worse than flagging all below 10.5%."
+    )
+
+
 def test_where_a_method_falls_below_flagging_all_or_none_is_said():
     app = with_static(start("decisions", ex="naive_bayes", after="isotonic"))
     curves = {

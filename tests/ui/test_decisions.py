@@ -8,8 +8,8 @@ from calib.analysis.decisions import Costs, Decision, DecisionTable, ExpectedCou
 from calib.numerics.estimate import Estimate
 from calib.text import between, signed
 from calib.ui.pages.decisions.page import (
-    cost_sentence,
     counts_sentence,
+    decision_sentence,
     flagged_sentence,
     headline,
     rule,
@@ -46,10 +46,10 @@ def decided(change: Estimate, costs: Costs | None = None) -> DecisionTable:
 def test_decisions_of_a_thousand_rows_before_and_after_calibration():
     table = decided(Estimate(-0.01, -0.02, 0.001))
     assert flagged_sentence(table, SHOWN, weighted=False) == (
-        "of 1,000 rows you flag 500 and miss 50 positives; calibrated 510 and 40."
+        "of 1,000 rows you would flag 500 and miss 50 positives; after calibration 510 and 40"
     )
     alone = headline(table, SHOWN[:1], weighted=False)
-    assert alone == "At 50%, of 1,000 rows you flag 500 and miss 50 positives."
+    assert alone == "At 50%, of 1,000 rows you would flag 500 and miss 50 positives."
     assert "1,000 rows, counted by weight, you" in flagged_sentence(table, SHOWN, weighted=True)
     by_capacity = replace(table, costs=Costs(1, 1, 0.5))
     said = headline(by_capacity, SHOWN, weighted=False)
@@ -59,14 +59,14 @@ def test_decisions_of_a_thousand_rows_before_and_after_calibration():
 def test_equal_numbers_are_said_once():
     table = replace(decided(Estimate(0.0)), methods=dict.fromkeys(SHOWN, BEFORE))
     said = flagged_sentence(table, SHOWN, weighted=False)
-    assert said.endswith("you flag 500 and miss 50 positives, before and after calibration.")
+    assert said.endswith("flag 500 and miss 50 positives, before and after calibration")
 
 
 def test_rare_positives_are_counted_in_more_rows():
     rare = replace(BEFORE, true_positives=9.0, false_negatives=1.0, true_negatives=1890.0)
     table = replace(decided(Estimate(0.0)), methods={"uncalibrated": rare})
     said = headline(table, SHOWN[:1], weighted=False)
-    assert said == "At 50%, of 10,000 rows you flag 545 and miss 5 positives."
+    assert said == "At 50%, of 10,000 rows you would flag 545 and miss 5 positives."
 
 
 @pytest.mark.parametrize(
@@ -81,17 +81,19 @@ def test_the_change_of_the_cost_is_said_with_its_interval(change, said):
     assert headline(decided(change), SHOWN, weighted=False) == f"At 50%, calibration {said}."
     size = signed(1000 * change.value, 1)
     bounds = between(1000 * change.low, 1000 * change.high, 1, sign=True)
-    assert cost_sentence(decided(change), SHOWN) == (
-        f"Wrong decisions change by {size} per 1,000 rows (95% CI {bounds})."
+    judged = "not significant" if "not" in said else "significant"
+    assert decision_sentence(decided(change), SHOWN, weighted=False) == (
+        "Of 1,000 rows you would flag 500 and miss 50 positives; after calibration 510 and 40: "
+        f"a change of {size} wrong decisions (95% CI {bounds}), {judged}."
     )
 
 
 def test_costs_that_are_not_equal_are_no_number_of_decisions():
     table = decided(Estimate(-0.01, -0.02, 0.001), Costs(1, 4))
-    assert cost_sentence(table, SHOWN[:1]) == "Cost of errors per 1,000 rows: 100.0."
-    assert cost_sentence(table, SHOWN) == (
-        "The cost of errors changes by −10.0 per 1,000 rows (95% CI −20.0 to +1.0)."
-    )
+    alone = decision_sentence(table, SHOWN[:1], weighted=False)
+    assert alone == "Cost of errors per 1,000 rows: 100.0."
+    said = decision_sentence(table, SHOWN, weighted=False)
+    assert said.endswith(": a change of −10.0 in cost (95% CI −20.0 to +1.0), not significant.")
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from calib.analysis.decisions import (
     Decision,
     DecisionTable,
     ExpectedCounts,
+    NetBenefit,
     cost_curves,
     expected_by_band,
     expected_counts,
@@ -49,11 +50,13 @@ from calib.ui.session.session import Session
 
 LIVE_KEY = "live_decisions"
 BY_COSTS, BY_CAPACITY = "Costs", "Capacity"
-# By the rule that decides: each explains what its chart draws.
+# By the rule that decides: each explains what its chart draws. The chart that follows a hand has
+# the dots of the cost chart explained beside them.
 DOTS = {
     "costs": "Dots of the cost chart, chosen in hindsight, are optimistic and do not rank methods.",
     "capacity": "Dots: as many rows are flagged as the capacity allows. Costs do not rank methods.",
 }
+NET_BENEFIT = "Net benefit: true positives minus false alarms times the odds of the threshold."
 CHARTS_READING = (
     "A calibrator that keeps the order of the scores reaches the same decisions at another "
     "threshold. In the decision curve, well calibrated scores are never worse than flagging all "
@@ -119,21 +122,16 @@ def body(
     benefit = session.memo(net_benefit, held_out)
     if follows:
         follow_hand(session, analysis, decided, shown)
-        captions = st.container()
+        st.caption(NET_BENEFIT, help=CHARTS_READING)
+        # The chart has the sentence about uncalibrated scores as its title.
+        useful_caption(benefit, shown[1:])
         static = st.expander("Charts to save or print", key="static_decisions", on_change="rerun")
         if static.open:
             with static:
                 static_charts(session, analysis, decided, shown)
     else:
         static_charts(session, analysis, decided, shown)
-        captions = st.container()
-    with captions:
-        dots = DOTS["costs" if costs.capacity is None else "capacity"]
-        frame.once("cost", lambda: st.caption(dots, help=CHARTS_READING))
-        # The chart that follows a hand has the first sentence as its title.
-        worse = [key for key in shown[1 if follows else 0 :] if benefit.shortfall(key).any()]
-        if worse:
-            st.caption(plain(" ".join(useful_sentence(benefit, key) for key in worse)))
+        useful_caption(benefit, shown)
 
     certified.section(session, model)
     st.markdown("### Decisions by method")
@@ -144,6 +142,13 @@ def body(
     everything = session.memo(expected_counts, held_out, methods=shown, confidence_level=at)
     bands_table([*bands, counts, everything], shown, at)
     frame.once("counts", lambda: st.caption(BANDS_SUM, help=BANDS_ROWS))
+
+
+def useful_caption(benefit: NetBenefit, methods: Sequence[str]) -> None:
+    """Say of methods that are worse than flagging all rows or nobody at which thresholds."""
+    worse = [key for key in methods if benefit.shortfall(key).any()]
+    if worse:
+        st.caption(plain(" ".join(useful_sentence(benefit, key) for key in worse)))
 
 
 def follow_hand(
@@ -158,7 +163,7 @@ def follow_hand(
     file = file_name("decisions", analysis.data.name)
     mount(
         key=LIVE_KEY,
-        data={**data, "file": file, "answered": sent.get("edit", 0)},
+        data={**data, "file": file, "answer": "decision", "answered": sent.get("edit", 0)},
         default={"sent": None},
         on_sent_change=partial(take_answer, LIVE_KEY, partial(take_cost, session)),
     )
@@ -188,6 +193,8 @@ def static_charts(
     with right:
         drawn = cost_chart(cost, decided, shown, recommended=recommended)
         charts.chart(drawn, "chart_cost")
+    dots = DOTS["costs" if costs.capacity is None else "capacity"]
+    frame.once("cost", lambda: st.caption(dots, help=CHARTS_READING))
 
 
 def answer(
@@ -206,13 +213,9 @@ def answer(
     counted = counts_sentence(counts, shown)
     if helps_counts_alone(decided, counts, shown):
         counted = f"Keep this decision; calibrate if you rely on counts. {counted}"
-    sentences = [cost_sentence(decided, shown), counted]
-    # The table beside the charts that follow a hand has these numbers.
-    if len(shown) > 1 and not follows:
-        said = flagged_sentence(decided, shown, weighted=weighted)
-        sentences.insert(0, said[0].upper() + said[1:])
     small = "" if follows else f"<small>{escape(rule(decided))}</small>"
-    head, lead = headline(decided, shown, weighted=weighted), " ".join(sentences)
+    head = headline(decided, shown, weighted=weighted)
+    lead = f"{decision_sentence(decided, shown, weighted=weighted)} {counted}"
     return answered(f"<h2>{escape(head)}</h2><p class=lead>{escape(lead)}</p>{small}")
 
 
@@ -237,7 +240,7 @@ def costs_control(session: Session) -> Costs:
     )
     if not by_costs:
         control(session, choices.CAPACITY)
-    control(session, choices.COST_FN, label="What does a missed positive cost?")
+    control(session, choices.COST_FN, label="What does a missed positive cost? (any unit)")
     control(session, choices.COST_FP, label="And a false alarm?")
     return costs(session.chosen)
 
@@ -267,7 +270,7 @@ def headline(decided: DecisionTable, shown: Sequence[str], *, weighted: bool) ->
         share = significant(100.0 * decided.costs.capacity)
         at = f"If the highest {share}% are flagged"
     if len(shown) < 2:
-        return f"{at}, {flagged_sentence(decided, shown, weighted=weighted)}"
+        return f"{at}, {flagged_sentence(decided, shown, weighted=weighted)}."
     if not changes_decisions(decided, shown):
         return f"{at}, calibration does not change your decisions significantly."
     better = "better" if decided.methods[shown[1]].change.high < 0.0 else "worse"
@@ -287,12 +290,12 @@ def flagged_sentence(decided: DecisionTable, shown: Sequence[str], *, weighted: 
     n_rows = decided.reference_rows
     before, *after = (_flagged_and_missed(decided.methods[key], n_rows) for key in shown)
     counted = ", counted by weight," if weighted else ""
-    lead = f"of {count(n_rows)} rows{counted} you flag {before[0]} and miss {before[1]}"
+    lead = f"of {count(n_rows)} rows{counted} you would flag {before[0]} and miss {before[1]}"
     positives = f"positive{'' if before[1] == '1' else 's'}"
-    calibrated = f"; calibrated {after[0][0]} and {after[0][1]}" if after else ""
+    calibrated = f"; after calibration {after[0][0]} and {after[0][1]}" if after else ""
     if after and after[0] == before:
         calibrated = ", before and after calibration"
-    return f"{lead} {positives}{calibrated}."
+    return f"{lead} {positives}{calibrated}"
 
 
 def _flagged_and_missed(decision: Decision, n_rows: int) -> tuple[str, str]:
@@ -314,20 +317,21 @@ def rule(decided: DecisionTable) -> str:
     return f"The threshold of {threshold} follows from your costs ({ratio}{default})."
 
 
-def cost_sentence(decided: DecisionTable, shown: Sequence[str]) -> str:
-    """The cost of the errors in a round number of rows, and how calibration changes it."""
+def decision_sentence(decided: DecisionTable, shown: Sequence[str], *, weighted: bool) -> str:
+    """How calibration changes the decisions and their cost; without it, what the errors cost."""
     costs, n_rows = decided.costs, decided.reference_rows
     equal = costs.false_positive == costs.false_negative == 1.0
     before, *after = (decided.methods[key] for key in shown)
-    rows = f"per {count(n_rows)} rows"
     if not after:
         spent = number(n_rows * before.cost.value, 1)
-        return f"{'Wrong decisions' if equal else 'Cost of errors'} {rows}: {spent}."
+        what = "Wrong decisions" if equal else "Cost of errors"
+        return f"{what} per {count(n_rows)} rows: {spent}."
     change = after[0].change.scaled(n_rows)
-    size = signed(change.value, 1)
-    what = "Wrong decisions change" if equal else "The cost of errors changes"
-    bounds = interval(change, 1, sign=True)
-    return f"{what} by {size} {rows} ({level(decided.confidence_level)} CI {bounds})."
+    size = f"{signed(change.value, 1)} {'wrong decisions' if equal else 'in cost'}"
+    bounds = f"{level(decided.confidence_level)} CI {interval(change, 1, sign=True)}"
+    judged = "significant" if changes_decisions(decided, shown) else "not significant"
+    flagged = flagged_sentence(decided, shown, weighted=weighted)
+    return f"{flagged[0].upper()}{flagged[1:]}: a change of {size} ({bounds}), {judged}."
 
 
 def table(decided: DecisionTable, *, weighted: bool) -> None:
