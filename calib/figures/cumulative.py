@@ -33,7 +33,11 @@ PREDICTED = Subject("Predicted", "Predicted", MethodStyle(GREY, "dash", ""))
 
 @chart
 def cumulative_chart(
-    analysis: Analysis, method: str = "uncalibrated", *, panels: Sequence[int] = ALL
+    analysis: Analysis,
+    method: str = "uncalibrated",
+    *,
+    panels: Sequence[int] = ALL,
+    recommended: str | None = None,
 ) -> Chart:
     """The four cumulative panels of Gupta et al., Figure 1.
 
@@ -48,6 +52,8 @@ def cumulative_chart(
         Key of the method.
     panels : sequence of int
         Positions of the panels to draw, 0 to 3. Default: all four.
+    recommended : str, optional
+        Key of the method that is blue. Default: the one that the analysis recommends.
 
     References
     ----------
@@ -73,7 +79,7 @@ def cumulative_chart(
         [
             layer
             for place, panel in enumerate(panels)
-            for layer in _layers(subject(analysis, result), result, panel, place)
+            for layer in _layers(subject(analysis, result, recommended), result, panel, place)
         ],
         f"Cumulative calibration, without bins: {names}. {sentence}",
         title=f"Cumulative panels: {escaped(result.label)}" if len(panels) > 1 else "",

@@ -26,7 +26,10 @@ MIN_LEFT_OUT = 0.1
 
 @chart
 def cumulative_difference_chart(
-    analysis: Analysis, methods: Sequence[str] = ("uncalibrated",)
+    analysis: Analysis,
+    methods: Sequence[str] = ("uncalibrated",),
+    *,
+    recommended: str | None = None,
 ) -> Chart:
     """Cumulative outcome minus cumulative score against the fractile, with the null band.
 
@@ -38,6 +41,8 @@ def cumulative_difference_chart(
     analysis : Analysis
     methods : sequence of str
         Keys of the methods. The band is that of the first.
+    recommended : str, optional
+        Key of the method that is blue. Default: the one that the analysis recommends.
 
     References
     ----------
@@ -60,10 +65,11 @@ def cumulative_difference_chart(
         area("band", *ends, name=name, legend=True),
         Layer("zero", [0.0, 1.0], [0.0, 0.0], line=reference()),
     ]
-    layers += [_curve(subject(analysis, result), result) for result in results]
+    subjects = [subject(analysis, result, recommended) for result in results]
+    layers += [_curve(of, result) for of, result in zip(subjects, results, strict=True)]
     layers += [
-        _extremes(subject(analysis, result), result, first=number == 0)
-        for number, result in enumerate(results)
+        _extremes(of, result, first=result is results[0])
+        for of, result in zip(subjects, results, strict=True)
     ]
     reached = [end for result in results for end in _ends(result)]
     upward_range = padded(-half, half, *reached, margin=0.12, least=1e-6)
@@ -83,7 +89,7 @@ def cumulative_difference_chart(
         details=details(analysis),
         of=(analysis.data.name,),
         left=LEFT,
-        arrows=[_arrow(subject(analysis, result), result) for result in results],
+        arrows=[_arrow(of, result) for of, result in zip(subjects, results, strict=True)],
     )
 
 

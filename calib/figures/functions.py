@@ -57,6 +57,7 @@ def functions_chart(
     axis: AxisKind = "linear",
     highlight_knots: bool = False,
     by_rule: Mapping[str, CalibrationFunction] | None = None,
+    recommended: str | None = None,
 ) -> Chart:
     """Calibration functions of methods, with the bins of the uncalibrated scores as dots.
 
@@ -73,6 +74,8 @@ def functions_chart(
         Whether to mark the knots of calibrators in a strip below the chart.
     by_rule : mapping of str to CalibrationFunction, optional
         Functions by method with the automatic epsilon, which are drawn in a faint colour.
+    recommended : str, optional
+        Key of the method that is blue. Default: the one that the analysis recommends.
 
     Raises
     ------
@@ -102,14 +105,16 @@ def functions_chart(
     layers = [diagonal(scale, "Identity", legend=not notes)]
     layers += [dots(observed, bins, scale, joined=False)]
     layers += [
-        _before(subject(analysis, r), before[r.key], scale) for r in results if r.key in before
+        _before(subject(analysis, r, recommended), before[r.key], scale)
+        for r in results
+        if r.key in before
     ]
     layers += [legend_entry(BY_RULE, marker=False)] if before else []
     advised = analysis.recommendation.method
     # The recommended curve is drawn last, so that no other covers it.
     for result in sorted(results, key=lambda result: result.key == advised):
         if result.key != "uncalibrated":
-            of = subject(analysis, result)
+            of = subject(analysis, result, recommended)
             line = of.line(3.0) if result.key == advised else of.line()
             if advised and result.key != advised:
                 line = replace(line, color=faded(of.style.color, 0.75))
@@ -119,7 +124,7 @@ def functions_chart(
     unit = "Weight" if analysis.data.weighted else "Rows"
     layers += [*leaders, histogram_layer(raw, heights, scale, unit, filled=True)]
     layers += [
-        _knots(subject(analysis, result), result.function.knots, row, scale)
+        _knots(subject(analysis, result, recommended), result.function.knots, row, scale)
         for row, result in enumerate(bent)
     ]
     layers += [legend_entry(observed, line=False), *few_entry([bins.few])]
@@ -245,12 +250,14 @@ def _knots(of: Subject, knots: FloatArray, row: int, scale: Scale) -> Layer:
 
 
 @chart
-def compact_logit_chart(analysis: Analysis) -> Chart:
+def compact_logit_chart(analysis: Analysis, *, recommended: str | None = None) -> Chart:
     """The compact logit at the epsilon in use, and the identity. Dotted lines mark epsilon.
 
     Parameters
     ----------
     analysis : Analysis
+    recommended : str, optional
+        Key of the method that is blue. Default: the one that the analysis recommends.
 
     References
     ----------
@@ -278,7 +285,7 @@ def compact_logit_chart(analysis: Analysis) -> Chart:
         used.score.astype(np.float32),
         used.transformed.astype(np.float32),
         name=f"ε = {significant(used.epsilon, 2)}",
-        line=Line(subject(analysis, "spline").style.color),
+        line=Line(subject(analysis, "spline", recommended).style.color),
         hover="score %{x:.4f}, transformed %{y:.4f}<extra></extra>",
         legend=True,
     )

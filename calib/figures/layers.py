@@ -119,9 +119,12 @@ def method(shown: MethodMetrics | str, recommended: str = "") -> Subject:
     return Subject(calibrator.key, escaped(calibrator.label), style)
 
 
-def subject(analysis: Analysis, shown: MethodMetrics | str) -> Subject:
-    """A method in the style that it has in all charts of an analysis."""
-    return method(shown, analysis.recommendation.method)
+def subject(
+    analysis: Analysis, shown: MethodMetrics | str, recommended: str | None = None
+) -> Subject:
+    """A method in the style that it has in all charts of an analysis, or of several together."""
+    advised = analysis.recommendation.method if recommended is None else recommended
+    return method(shown, advised)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -37,7 +37,7 @@ def with_path(analysis: Analysis) -> tuple[str, ...]:
 
 
 @chart
-def lambda_path_chart(analysis: Analysis, method: str) -> Chart:
+def lambda_path_chart(analysis: Analysis, method: str, *, recommended: str | None = None) -> Chart:
     """Cross-validated loss of one method by lambda. A large marker shows the lambda in use.
 
     Parameters
@@ -45,6 +45,8 @@ def lambda_path_chart(analysis: Analysis, method: str) -> Chart:
     analysis : Analysis
     method : str
         Key of a method with a lambda path.
+    recommended : str, optional
+        Key of the method that is blue. Default: the one that the analysis recommends.
 
     Raises
     ------
@@ -63,7 +65,8 @@ def lambda_path_chart(analysis: Analysis, method: str) -> Chart:
     path = result.function.path
     if path is None:
         raise ValueError(f"method must have a lambda path, got {method!r}.")
-    of, across = subject(analysis, result), log_axis("Penalty weight λ (smoother →)", path.lambdas)
+    of = subject(analysis, result, recommended)
+    across = log_axis("Penalty weight λ (smoother →)", path.lambdas)
     ends, at = _loss_range(path.losses), float(path.lambdas[path.chosen])
     name = f"In use: λ = {significant(at)}"
     layers = [Layer("in use", [at, at], ends, line=reference(1.25), name=name, legend=True)]
@@ -104,7 +107,9 @@ def _lambda_alt(result: MethodResult, path: LambdaPath) -> str:
 
 
 @chart
-def epsilon_chart(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> Chart:
+def epsilon_chart(
+    analysis: Analysis, curves: Sequence[EpsilonCurve], *, recommended: str | None = None
+) -> Chart:
     """Held-out log loss by epsilon. Large markers: the epsilon in use. Line: the automatic epsilon.
 
     Parameters
@@ -112,6 +117,8 @@ def epsilon_chart(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> Chart:
     analysis : Analysis
     curves : sequence of EpsilonCurve
         At least one curve of a method of the analysis.
+    recommended : str, optional
+        Key of the method that is blue. Default: the one that the analysis recommends.
     """
     drawn = [_with_use(analysis, curve) for curve in curves]
     ends = _loss_range(*(curve.log_loss for curve in drawn))
@@ -124,7 +131,7 @@ def epsilon_chart(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> Chart:
         replace(
             _path(
                 "log loss",
-                subject(analysis, curve.key),
+                subject(analysis, curve.key, recommended),
                 curve.epsilon,
                 curve.log_loss,
                 _position(curve, used.epsilon),

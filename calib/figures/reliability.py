@@ -55,6 +55,7 @@ def reliability_chart(
     histogram: bool = True,
     lines: Sequence[RateCurve] = (),
     ring: tuple[str, int] | None = None,
+    recommended: str | None = None,
 ) -> Chart:
     """Reliability diagram: observed frequency against mean predicted probability of each bin.
 
@@ -74,6 +75,8 @@ def reliability_chart(
         CORP and smooth curves, which are drawn with their bands. Dots are then not joined.
     ring : (str, int), optional
         Method and position of a bin to mark.
+    recommended : str, optional
+        Key of the method that is blue. Default: the one that the analysis recommends.
 
     Raises
     ------
@@ -99,8 +102,11 @@ def reliability_chart(
     scale = scale_for(axis, curves)
     layers = [band_layer(curves[0], scale)] if band and not without_band(curves[0]) else []
     layers += [diagonal(scale), *rate_layers(lines, scale)]
-    layers += [dots(subject(analysis, r), r.reliability, scale, joined=not lines) for r in results]
-    layers += [legend_entry(subject(analysis, result), line=not lines) for result in results]
+    subjects = [subject(analysis, result, recommended) for result in results]
+    layers += [
+        dots(of, curve, scale, joined=not lines) for of, curve in zip(subjects, curves, strict=True)
+    ]
+    layers += [legend_entry(of, line=not lines) for of in subjects]
     layers += few_entry(curve.few for curve in curves)
     if ring:
         layers.append(_ring(analysis.methods[ring[0]].reliability, ring[1], scale))
@@ -109,8 +115,8 @@ def reliability_chart(
     if histogram:
         unit = "Weight" if analysis.data.weighted else "Rows"
         layers += [
-            histogram_layer(subject(analysis, r), r.histogram, scale, unit, len(results) == 1)
-            for r in results
+            histogram_layer(of, result.histogram, scale, unit, len(results) == 1)
+            for of, result in zip(subjects, results, strict=True)
         ]
         highest = max(float(r.histogram.max()) for r in results)
         panels.append((count_axis(unit, highest, nticks=3), HISTOGRAM_HEIGHT))

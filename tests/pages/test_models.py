@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from calib.figures import METHOD_STYLES
+from calib.figures.theme import faded
 from calib.ui.session import turns
 from calib.ui.session.choices import MODELS
 from calib.ui.session.links import decode
@@ -39,6 +41,19 @@ def test_every_page_shows_two_models_side_by_side():
         # Compare shows all models in one table.
         if page not in ("data", "reports", "compare"):
             assert names(app) == ["round 1", "round 100"], page
+
+
+@pytest.mark.parametrize("page", ["reliability", "cumulative", "functions"])
+def test_a_method_has_one_style_in_all_models_of_a_page(page: str):
+    # Platt is recommended for the first model, and the stack for the last.
+    app = go(start(ex="rounds", show="uncalibrated.platt"), page)
+    drawn = [json.loads(e.proto.spec)["data"] for e in app.get("plotly_chart")]
+    named = [[trace for trace in traces if trace["name"] == "Platt"] for traces in drawn]
+    first, last = (json.dumps(traces) for traces in named if traces)
+    # Functions draws the methods that are not recommended paler.
+    color = METHOD_STYLES["platt"].color
+    for found in (first, last):
+        assert color in found or faded(color, 1.0).removesuffix("1.0)") in found
 
 
 def test_each_slow_model_has_a_button_that_cancels(monkeypatch):

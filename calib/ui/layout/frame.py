@@ -130,7 +130,8 @@ def show(session: Session, models: Sequence[state.Model], body: Body) -> None:
     if len(models) == 1:
         body(models[0])
         return
-    session.pending = Pending()
+    advised = {model.analysis.recommendation.method for model in models}
+    session.pending = Pending(advised.pop() if len(advised) == 1 else "")
     places = side_by_side.columns(len(models))
     for number, (model, place) in enumerate(zip(models, places, strict=True)):
         session.drawn = number

@@ -95,14 +95,16 @@ def _finding(analysis: Analysis, key: str) -> str:
 
 
 def drawings(analysis: Analysis, shown: Sequence[str]) -> None:
-    charts.chart(cumulative_difference_chart(analysis, shown), "chart_difference")
+    blue = state.recommended(analysis)
+    drawn = cumulative_difference_chart(analysis, shown, recommended=blue)
+    charts.chart(drawn, "chart_difference")
     frame.reading(CUMULATIVE)
     # A second method would repeat all four panels.
     first = shown[0]
     st.markdown(f"### Four panels: {plain(choices.method_label(first))}")
     with st.container(key=state.key("panels")):
         for panel in range(len(PANELS)):
-            drawn = cumulative_chart(analysis, first, panels=(panel,))
+            drawn = cumulative_chart(analysis, first, panels=(panel,), recommended=blue)
             charts.chart(drawn, f"chart_cumulative_{panel}")
     frame.once("panels", lambda: st.caption(PANELS_READING))
 

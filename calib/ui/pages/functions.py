@@ -91,6 +91,7 @@ def diagram(session: Session, analysis: LiveAnalysis) -> None:
         axis=axis or "linear",
         highlight_knots=session[choices.KNOTS],
         by_rule=automatic_calibrators(session, analysis),
+        recommended=state.recommended(analysis),
     )
     charts.chart(drawn, "chart_functions")
     rows = f"the {analysis.data.n_rows:,} test rows" if tested else "all rows"
@@ -171,7 +172,8 @@ def spline_settings(session: Session, analysis: LiveAnalysis) -> None:
 def smoothness(analysis: Analysis) -> None:
     for key in with_path(analysis):
         st.markdown(f"#### Smoothing (lambda) of {method_label(key)}")
-        charts.chart(lambda_path_chart(analysis, key), f"chart_lambda_{key}")
+        drawn = lambda_path_chart(analysis, key, recommended=state.recommended(analysis))
+        charts.chart(drawn, f"chart_lambda_{key}")
         path = analysis.methods[key].function.path
         if path is not None:
             st.caption(why_lambda(path))
@@ -194,7 +196,8 @@ def transform(session: Session, analysis: LiveAnalysis) -> None:
     # Models side by side share one epsilon.
     if session.drawn == 0:
         widgets.epsilon(session, analysis.compact_logit.rule)
-    charts.chart(compact_logit_chart(analysis), "chart_compact_logit")
+    drawn = compact_logit_chart(analysis, recommended=state.recommended(analysis))
+    charts.chart(drawn, "chart_compact_logit")
     frame.once("Lucena", lambda: st.caption(TRANSFORM))
 
 
@@ -227,7 +230,8 @@ def over_epsilon(session: Session, analysis: LiveAnalysis, options: tuple[str, .
 
     curves = [curve(session, analysis, key, progress) for key in chosen]
     with slot.container():
-        charts.chart(epsilon_chart(analysis, curves), "chart_epsilon")
+        drawn = epsilon_chart(analysis, curves, recommended=state.recommended(analysis))
+        charts.chart(drawn, "chart_epsilon")
         st.caption(f"{epsilon_matters(analysis, curves)} {EFFECT}")
 
 

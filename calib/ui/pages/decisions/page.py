@@ -182,7 +182,7 @@ def take_cost(session: Session, answer: Mapping[str, Any]) -> None:
 def static_charts(
     session: Session, analysis: LiveAnalysis, decided: DecisionTable, shown: tuple[str, ...]
 ) -> None:
-    recommended, costs = analysis.recommendation.method, decided.costs
+    recommended, costs = state.recommended(analysis), decided.costs
     cost = session.memo(cost_curves, analysis.held_out, costs)
     benefit = session.memo(net_benefit, analysis.held_out)
     threshold = costs.threshold if costs.capacity is None else None

@@ -237,8 +237,7 @@ def forest(
         st.warning(REVEALS_OUTCOME)
     picture, sentences = st.columns([3, 2], gap="large")
     with picture:
-        recommended = analysis.recommendation.method
-        drawn = slice_chart(gaps, recommended=recommended)
+        drawn = slice_chart(gaps, recommended=state.recommended(analysis))
         charts.chart(drawn, "chart_slices", widths=charts.ROWS_WIDTHS)
         if len(first) > MAX_IN_ORDER:
             st.caption(
@@ -426,7 +425,7 @@ def show_periods(
     st.markdown(f"### {plain(heading)}")
     for key, sentence in zip(methods[1:], others, strict=True):
         st.markdown(f"**{method_label(key)}**: {plain(sentence)}")
-    recommended = model.analysis.recommendation.method
+    recommended = state.recommended(model.analysis)
     drawn = period_chart(periods, changes["uncalibrated"], recommended=recommended)
     charts.chart(drawn, "chart_periods")
     parts = [f"{len(first)} periods of {plain(column)} ({UNIT_WORDS.get(first.unit, first.unit)})."]
