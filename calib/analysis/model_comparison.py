@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from calib.analysis import Analysis, Column, LiveAnalysis, analyze
+from calib.analysis import Analysis, Column, analyze
 from calib.crossfit.estimates import LOSSES, losses, mean_estimate
 from calib.crossfit.settings import Settings, with_view
 from calib.data.base import Data
 from calib.data.predictions import are_same_rows, rows_of
 from calib.data.progress import Progress, no_progress
+from calib.data.views import BinaryView
 from calib.metrics import matrix_metrics
 from calib.numerics.arrays import FloatArray
 from calib.numerics.estimate import Estimate, unpaired_difference
@@ -38,16 +39,17 @@ class ModelScores:
     metrics : mapping of str to mapping of str to Estimate
         Metrics by method and column.
     differences : mapping of str to mapping of str to Estimate
-        Differences from the first model with the same method, by method and column. Only for means
+        Differences from the best model with the same method, by method and column. Only for means
         over rows, such as the log loss.
-    paired : bool
-        Whether the rows are those of the first model. Differences are then paired by row.
+    paired : mapping of str to bool
+        Whether the rows are those of the best model with the same method, by method. Differences
+        are then paired by row.
     """
 
     n_rows: int
     metrics: ByMethod
     differences: ByMethod
-    paired: bool
+    paired: Mapping[str, bool]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,27 +78,33 @@ class ModelComparison:
     failures: Mapping[str, str]
     settings: Settings
 
-    @property
-    def reference(self) -> str:
-        """Name of the first model, from which differences are computed."""
-        return next(iter(self.models))
+    def best(self, method: str) -> str:
+        """Name of the model with the lowest log loss, from which differences are computed.
 
-    def pairing(self, name: str) -> str:
-        """How a model is compared with the first one: "paired" or "unpaired"."""
-        if name == self.reference:
+        Parameters
+        ----------
+        method : str
+            Key of the method with which all models are calibrated.
+        """
+        return _best({name: model.metrics for name, model in self.models.items()}, method)
+
+    def pairing(self, name: str, method: str) -> str:
+        """How a model is compared with the best one: "reference", "paired" or "unpaired"."""
+        if name == self.best(method):
             return "reference"
-        return "paired" if self.models[name].paired else "unpaired"
+        return "paired" if self.models[name].paired[method] else "unpaired"
 
     def frame(self) -> pd.DataFrame:
         """One row per model and method. Columns: metric, metric_low, metric_high, _diff, ...
 
-        The column `differences` is "paired" if the model scored the rows of the first one.
+        Differences are from the model with the lowest log loss with the same method. The column
+        `differences` is "paired" if the model scored the rows of that one.
         """
         rows = []
         for name, model in self.models.items():
             for method, metrics in model.metrics.items():
                 row: dict[str, object] = {"model": name, "method": method}
-                row["differences"] = self.pairing(name)
+                row["differences"] = self.pairing(name, method)
                 for key, estimate in metrics.items():
                     row |= estimate.columns(key)
                 for key, estimate in model.differences.get(method, {}).items():
@@ -107,12 +115,17 @@ class ModelComparison:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scored:
-    """The analysis of one model, its losses, and the variance from fitting its calibrators.
+    """The metrics of one model, its losses, and the variance from fitting its calibrators.
 
-    There is one loss per row, in the order of the rows. For counts there is one per entry.
+    There is one loss per row, in the order of the rows. For counts there is one per entry. The
+    analysis is not kept, because those of all models would need much memory.
     """
 
-    analysis: LiveAnalysis
+    source: Data
+    given_rows: BinaryView | None  # It is None if the model has only counts.
+    n_rows: int
+    columns: tuple[Column, ...]
+    metrics: ByMethod
     rows: Mapping[str, Mapping[str, FloatArray]]
     added_variance: Mapping[str, Mapping[str, float]]
 
@@ -160,29 +173,39 @@ def compare_models(
     ... }
     >>> found = compare_models(models, method="beta")
     >>> squared = found.models["2"]
-    >>> squared.paired, squared.differences["uncalibrated"]["log_loss"].low > 0.0, found.positions
-    (True, True, (1.0, 2.0))
+    >>> found.best("uncalibrated"), found.positions
+    ('1', (1.0, 2.0))
+    >>> squared.paired["beta"], squared.differences["uncalibrated"]["log_loss"].low > 0.0
+    (True, True)
     """
     models = _alike(models)
     first = next(iter(models.values()))
     chosen = method or ("temperature" if first.is_matrix else "spline")
     methods = tuple(dict.fromkeys((*UNFITTED_METHODS, chosen)))
     common = with_view(replace(settings or Settings(), methods=methods), first)
-    results: dict[str, ModelScores] = {}
+    scored: dict[str, _Scored] = {}
     failures: dict[str, str] = {}
-    reference: _Scored | None = None
     for number, (name, predictions) in enumerate(models.items()):
         try:
-            scored = _scored(predictions, common, _progress_of(progress, number, len(models), name))
+            report = _progress_of(progress, number, len(models), name)
+            scored[name] = _scored(predictions, common, report)
         except ValueError as error:
             failures[name] = str(error)
-            continue
-        reference = reference or scored
-        results[name] = _relative_to(scored, reference)
-    if reference is None:
+    if not scored:
         raise ValueError(f"No model can be analysed: {next(iter(failures.values()))}")
-    columns = _columns(reference.analysis)
+    columns = next(iter(scored.values())).columns
+    metrics = {name: one.metrics for name, one in scored.items()}
+    best = {method: scored[_best(metrics, method)] for method in methods}
+    results = {
+        name: _relative_to(one, best, common.confidence_level) for name, one in scored.items()
+    }
     return ModelComparison(methods, columns, results, numbers_of(list(results)), failures, common)
+
+
+def _best(metrics: Mapping[str, ByMethod], method: str) -> str:
+    """The name of the model with the lowest log loss of a method."""
+    losses = {name: of[method]["log_loss"].value for name, of in metrics.items()}
+    return min(losses, key=lambda name: losses[name])
 
 
 def _alike(models: Mapping[str, Data]) -> dict[str, Data]:
@@ -253,7 +276,20 @@ def _scored(predictions: Data, settings: Settings, progress: Progress) -> _Score
             key: {name: held_out.fold_variance(key, loss) for name, loss in LOSSES.items()}
             for key in analysis.methods
         }
-    return _Scored(analysis, rows, added)
+    columns = _columns(analysis)
+    results = analysis.methods if matrix is None else matrix.results
+    return _Scored(
+        source=analysis.source,
+        given_rows=held_out.counted.given,
+        n_rows=analysis.data.n_rows,
+        columns=columns,
+        metrics={
+            method: {column.key: result.metrics[column.key] for column in columns}
+            for method, result in results.items()
+        },
+        rows=rows,
+        added_variance=added,
+    )
 
 
 def _columns(analysis: Analysis) -> tuple[Column, ...]:
@@ -265,41 +301,34 @@ def _columns(analysis: Analysis) -> tuple[Column, ...]:
     return tuple(Column(key, one.label, one.meaning, better=one.better) for key, one in columns)
 
 
-def _metrics(analysis: Analysis) -> ByMethod:
-    matrix = analysis.multiclass
-    results = analysis.methods if matrix is None else matrix.results
-    return {key: result.metrics for key, result in results.items()}
-
-
-def _relative_to(scored: _Scored, reference: _Scored) -> ModelScores:
-    """The metrics of one model, and their differences from the first model."""
-    paired = are_same_rows(reference.analysis.source, scored.analysis.source)
-    metrics, keys = _metrics(scored.analysis), [c.key for c in _columns(scored.analysis)]
+def _relative_to(scored: _Scored, best: Mapping[str, _Scored], level: float) -> ModelScores:
+    """The metrics of one model, and their differences from the best model of each method."""
+    paired = {key: are_same_rows(of.source, scored.source) for key, of in best.items()}
     return ModelScores(
-        n_rows=scored.analysis.data.n_rows,
-        metrics={method: {key: of[key] for key in keys} for method, of in metrics.items()},
+        n_rows=scored.n_rows,
+        metrics=scored.metrics,
         differences={
-            method: _differences(scored, reference, method, paired=paired)
-            for method in scored.rows
-            if method in reference.rows
+            method: _differences(scored, of, method, level, paired=paired[method])
+            for method, of in best.items()
         },
         paired=paired,
     )
 
 
-def _differences(scored: _Scored, reference: _Scored, method: str, *, paired: bool) -> Estimates:
-    rows, others = scored.rows[method], reference.rows[method]
-    if scored is reference:
+def _differences(
+    scored: _Scored, best: _Scored, method: str, level: float, *, paired: bool
+) -> Estimates:
+    rows, others = scored.rows[method], best.rows[method]
+    if scored is best:
         return dict.fromkeys(rows, Estimate(0.0, 0.0, 0.0))
-    if not paired:
-        first, second = (_metrics(one.analysis)[method] for one in (reference, scored))
+    if not paired or scored.given_rows is None:
+        first, second = (one.metrics[method] for one in (best, scored))
         return {key: unpaired_difference(first[key], second[key]) for key in rows}
-    held_out, level = scored.analysis.held_out, scored.analysis.settings.confidence_level
     # Both models are fitted on the same rows. Adding the variances as if they were independent
     # makes the interval rather too wide than too narrow.
-    noise = [one.added_variance[method] for one in (scored, reference)]
+    noise = [one.added_variance[method] for one in (scored, best)]
     added = {key: sum(one[key] for one in noise) for key in rows}
     return {
-        key: mean_estimate(values - others[key], held_out.given_rows, level, added[key])
+        key: mean_estimate(values - others[key], scored.given_rows, level, added[key])
         for key, values in rows.items()
     }

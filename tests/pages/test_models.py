@@ -133,7 +133,9 @@ def test_two_models_are_compared_in_one_sentence_one_table_and_one_chart():
     assert size == pytest.approx(difference, abs=0.001)
     assert (low, high) == pytest.approx((difference - half, difference + half), rel=0.05)
     (table,) = metric_tables(app)
-    assert f"{(b - a).mean():+.4f}".replace("-", "−") in table
+    assert f"{abs((b - a).mean()):+.4f}" in table
+    assert "from the best" in table
+    assert table.count("best</td>") == 2
     (chart,) = app.get("plotly_chart")
     drawn = [trace for trace in json.loads(chart.proto.spec)["data"] if trace.get("error_y")]
     assert len({trace["marker"]["color"] for trace in drawn}) == 2

@@ -272,7 +272,7 @@ def metric_columns(
         if levels:
             made.append(MetricColumn(key, CHANCE_LEVEL, CHANCE_HELP, levels, key, {}))
         if key == "log_loss" and to_best:
-            tied = {method: _to_best(one, digits) for method, one in to_best.items()}
+            tied = {method: to_best_lines(one, digits) for method, one in to_best.items()}
             label = DIFFERENCE
             made.append(MetricColumn(key, label, BEST_HELP, tied, f"{key}_to_best", to_best))
         if key in results["uncalibrated"].differences:
@@ -297,7 +297,8 @@ def change_lines(change: Estimate, digits: int = 4, better: str = "lower") -> tu
     return (signed(change.value, digits), interval(change, 3, sign=True), direction(change, better))
 
 
-def _to_best(difference: Estimate, digits: int) -> tuple[str, ...]:
+def to_best_lines(difference: Estimate, digits: int) -> tuple[str, ...]:
+    """The difference of log loss from the best, its interval, and whether it is a tie."""
     if difference.value == difference.low == difference.high == 0.0:
         return ("best",)
     value, bounds, _ = change_lines(difference, digits)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import streamlit as st
 
@@ -32,7 +31,6 @@ from calib.text import (
     number,
     plain,
     plural,
-    shortened,
     signed,
     significant,
 )
@@ -44,12 +42,12 @@ from calib.ui.layout.tables import (
     Line,
     MetricColumn,
     best_of,
-    change_lines,
     column_help,
     lines_table,
     lower_first,
     metric_columns,
     metric_table,
+    to_best_lines,
 )
 from calib.ui.session import state
 from calib.ui.session.choices import method_label
@@ -90,6 +88,10 @@ CLIPPING = """
 MODELS_TABLE = (
     "Uncalibrated → calibrated, out-of-fold. Small: intervals and chance levels. "
     "★ Best of all models."
+)
+MODELS_BEST_HELP = (
+    "Log loss minus the lowest one, of the uncalibrated scores. Tied with the best: the interval "
+    "includes 0."
 )
 # Two models do not show a course.
 MIN_MODELS_IN_CHART = 3
@@ -317,19 +319,23 @@ def models_finding(comparison: ModelComparison, method: str) -> str:
     losses = _estimates(comparison, method, column)
     if not losses:
         return "no model could be analysed"
-    best = min(losses, key=lambda name: losses[name].value)
+    best = comparison.best(method)
+    to_best = {
+        name: comparison.models[name].differences[method][column.key]
+        for name in losses
+        if name != best
+    }
     if len(losses) != 2:
-        return f"{best} has the lowest {loss}, {number(losses[best].value)}"
-    second = next(name for name in comparison.models if name != comparison.reference)
-    change = comparison.models[second].differences[method][column.key]
+        tied = [name for name, difference in to_best.items() if difference.low <= 0.0]
+        also = f", tied with {joined(tied)}" if tied else ""
+        return f"{best} has the lowest {loss}, {number(losses[best].value)}{also}"
+    (change,) = to_best.values()
     at = comparison.settings.confidence_level
-    if change.low <= 0.0 <= change.high:
+    if change.low <= 0.0:
         return (
             f"{joined(list(losses))} are not significantly different in {loss} "
             f"({interval_text(change, at)})"
         )
-    if change.value < 0.0:
-        change = replace(change, value=-change.value, low=-change.high, high=-change.low)
     size, digits = number(change.value, decimals(change)), decimals(change)
     bounds = interval(change, digits)
     return f"{best} is better by {size} {loss} ({level(at)} CI {bounds})"
@@ -356,12 +362,11 @@ def _metrics(comparison: ModelComparison) -> None:
         )
         for name, model in comparison.models.items()
     ]
-    loss = comparison.columns[0].label
     head = [
         ("Model", ""),
         *((column.label, column_help(column)) for column in comparison.columns),
-        (f"{loss} minus {shortened(comparison.reference)}", "Of the uncalibrated scores."),
-        ("… after calibration", "The same difference of the calibrated scores."),
+        (DIFFERENCE, MODELS_BEST_HELP),
+        ("… after calibration", "The same difference of the calibrated scores, from their best."),
     ]
     exact = comparison.frame().reset_index()
     lines_table(f"rows_{len(lines)}_models", "Metrics of the models", head, lines, exact=exact)
@@ -395,15 +400,13 @@ def _changes(comparison: ModelComparison, name: str) -> Iterator[tuple[str, ...]
     column = comparison.columns[0]
     for method in (BEFORE, comparison.methods[-1]):
         change = comparison.models[name].differences.get(method, {}).get(column.key)
-        is_reference = name == comparison.reference
-        lines = () if change is None or is_reference else change_lines(change, column.digits)
-        yield lines
+        yield () if change is None else to_best_lines(change, column.digits)
 
 
 def _pairing(comparison: ModelComparison) -> str:
-    others = [name for name in comparison.models if name != comparison.reference]
-    paired = [name for name in others if comparison.models[name].paired]
-    if len(paired) == len(others):
+    pairing = [comparison.pairing(name, BEFORE) for name in comparison.models]
+    others, paired = len(pairing) - 1, pairing.count("paired")
+    if paired == others:
         return "All models scored the same rows, so differences are paired by row."
     if not paired:
         return (
@@ -411,6 +414,6 @@ def _pairing(comparison: ModelComparison) -> str:
             "unpaired. They would be narrower if all models had scored the same rows in one order."
         )
     return (
-        f"{len(paired)} of {len(others)} models scored the same rows as the first. Their "
+        f"{paired} of {others} models scored the same rows as the best. Their "
         "differences are paired by row; the intervals of the others are wider."
     )
