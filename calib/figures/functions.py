@@ -38,6 +38,7 @@ from calib.text import escaped, significant
 SIDE, SMALL_SIDE, GAP, KNOT_ROW_HEIGHT, HISTOGRAM_HEIGHT = 380, 300, 12, 9, 40
 # More labels would cover the curves; then a legend names them.
 MAX_LABELS = 5
+PALE_LINE = 0.55  # The opacity of curves beside the recommended one.
 # The part of a template that names the layer under the pointer.
 HOVER_NAME = "<extra>%{fullData.name}</extra>"
 Rows = Literal["test", "fitted"]
@@ -101,7 +102,10 @@ def functions_chart(
     before = by_rule or {}
     bent = [result for result in results if highlight_knots and len(result.function.knots)]
     labels = _labelled(analysis, methods)
-    notes, leaders = _labels(analysis, labels, scale) if len(labels) <= MAX_LABELS else ([], [])
+    colors = {r.key: subject(analysis, r, recommended).style.color for r in results}
+    notes, leaders = list[Note](), list[Layer]()
+    if len(labels) <= MAX_LABELS:
+        notes, leaders = _labels(analysis, labels, colors, scale)
     layers = [diagonal(scale, "Identity", legend=not notes)]
     layers += [dots(observed, bins, scale, joined=False)]
     layers += [
@@ -117,7 +121,7 @@ def functions_chart(
             of = subject(analysis, result, recommended)
             line = of.line(3.0) if result.key == advised else of.line()
             if advised and result.key != advised:
-                line = replace(line, color=faded(of.style.color, 0.75))
+                line = replace(line, color=faded(of.style.color, PALE_LINE))
             layer = _function("map", result.function, scale, line)
             layers.append(replace(layer, of=of, legend=not notes))
     raw, heights = subject(analysis, "uncalibrated"), analysis.uncalibrated.histogram
@@ -155,7 +159,10 @@ def _labelled(analysis: Analysis, methods: Sequence[str]) -> list[tuple[str, ...
 
 
 def _labels(
-    analysis: Analysis, labelled: Sequence[tuple[str, ...]], scale: Scale
+    analysis: Analysis,
+    labelled: Sequence[tuple[str, ...]],
+    colors: Mapping[str, str],
+    scale: Scale,
 ) -> tuple[list[Note], list[Layer]]:
     """Names beside the curves, and lines from them to the curves."""
 
@@ -180,7 +187,7 @@ def _labels(
         # A name stands where its curve is far from the others.
         clear = apart >= np.quantile(apart, 0.75)
         points = np.column_stack([at, heights[keys[0]]])[clear]
-        beside.append(_words(analysis, keys, points))
+        beside.append(_words(analysis, {key: colors[key] for key in keys}, points))
     notes, leaders = placed(beside, np.concatenate([*curves, *drawn]))
 
     def back(share: Any) -> Any:
@@ -192,13 +199,18 @@ def _labels(
     )
 
 
-def _words(analysis: Analysis, keys: Sequence[str], points: FloatArray) -> Words:
-    """The words beside a curve and those that nearly coincide with it."""
-    first, *others = (escaped(CALIBRATORS[key].name) for key in keys)
-    if keys[0] != analysis.recommendation.method:
-        return Words((first, *others), points, is_name=False)
-    near = [f"nearly the same: {', '.join(others)}"] if others else []
-    return Words((first, "recommended", *near), points)
+def _words(analysis: Analysis, colors: Mapping[str, str], points: FloatArray) -> Words:
+    """The names of curves that nearly coincide, each in the colour of its curve."""
+    lines = {escaped(CALIBRATORS[key].name): color for key, color in colors.items()}
+    first, *others = lines
+    if next(iter(colors)) != analysis.recommendation.method:
+        return Words(tuple(lines), points, is_name=False, colors=tuple(lines.values()))
+    near = ["nearly the same:"] if others else []
+    return Words(
+        (first, "recommended", *near, *others),
+        points,
+        colors=(lines[first], None, *(None for _ in near), *(lines[name] for name in others)),
+    )
 
 
 def _strip(n_rows: int) -> list[tuple[PanelAxis, int]]:

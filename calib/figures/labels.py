@@ -35,7 +35,7 @@ class Words:
     lines: tuple[str, ...]
     points: FloatArray  # Shape (n, 2).
     is_name: bool = True  # The first line of a name is bold.
-    color: str | None = None
+    colors: tuple[str | None, ...] = ()  # Lines after the last colour have that of text.
     panel: tuple[float, float] = (380.0, 380.0)  # The pixels of the panel.
 
     @property
@@ -56,8 +56,9 @@ class Words:
         x = left + width if at_right else left
         first = f"<b>{self.lines[0]}</b>" if self.is_name else self.lines[0]
         middle, above = bottom + self.size[1] / 2, LINE_HEIGHT * (len(self.lines) - 1) / 2
+        colors = [*self.colors, *[None] * len(self.lines)]
         return [
-            Note(x, middle, text, anchor, None if i else self.color, above - LINE_HEIGHT * i)
+            Note(x, middle, text, anchor, colors[i], above - LINE_HEIGHT * i)
             for i, text in enumerate((first, *self.lines[1:]))
         ]
 
@@ -81,10 +82,10 @@ def directly(layers: Sequence[Layer], panels: Panels) -> tuple[list[Layer], list
         lines = [at for layer, at in traces if _is_named(layer, entry)]
         if lines and len(lines[0]):
             others = np.concatenate([at for layer, at in traces if not _is_named(layer, entry)])
-            color = entry.of.style.color if entry.of else None
+            colors = (entry.of.style.color,) if entry.of else ()
             is_name = entry.of is not None and entry.fill is None
             points = lines[0][_clear(lines[0], others)]
-            beside.append(Words((entry.label,), points, is_name, color, pixels))
+            beside.append(Words((entry.label,), points, is_name, colors, pixels))
             labelled.append(entry)
     notes, leaders = placed(beside, np.concatenate([at for _, at in traces]))
     shown = [replace(one, legend=one.legend and one not in labelled) for one in layers]

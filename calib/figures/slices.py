@@ -152,7 +152,7 @@ def _names(
         Words(
             (of.name,),
             drawn[:, [0, -1]].reshape(-1, 2),
-            color=of.style.color,
+            colors=(of.style.color,),
             panel=(PHONE_PANEL_WIDTH, height),
         )
         for of, drawn in zip(subjects, bars, strict=True)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import scipy.special
 
-from calib.figures.functions import compact_logit_chart, functions_chart
+from calib.figures.functions import PALE_LINE, compact_logit_chart, functions_chart
+from calib.figures.theme import ADVISED, faded, style_of
 
 
 def test_maps_are_the_calibration_functions(analysis, trace):
@@ -72,11 +73,29 @@ def test_curves_have_their_names_beside_them(analysis, trace):
     assert strong.line.width > pale.line.width
     assert pale.line.color.startswith("rgba")
     assert list(chart.figure.data).index(strong) > list(chart.figure.data).index(pale)
+    assert float(pale.line.color.rsplit(",", 1)[1].rstrip(") ")) < 0.6
+    # Each name has the colour of its curve.
+    colors = {note.text: note.color for note in chart.notes}
+    assert colors["<b>Beta</b>"] == strong.line.color == ADVISED
+    for name, key in (("Isotonic", "isotonic"), ("Platt scaling (on scores)", "platt")):
+        assert faded(colors[name], PALE_LINE) == trace(chart.figure, f"map {key}").line.color
     low, high = chart.panels.axes["x"].range
     logit = functions_chart(advised, ("platt", "isotonic", "beta"), axis="logit")
     for drawn in (chart, logit):
         low, high = drawn.panels.axes["x"].range
         assert all(low <= note.x <= high and low <= note.y <= high for note in drawn.notes)
+
+
+def test_curves_that_nearly_coincide_have_a_line_of_words_each(analysis):
+    same = dataclasses.replace(analysis.methods["beta"], key="platt", label="Platt")
+    near = {**analysis.methods, "platt": same}
+    advice = dataclasses.replace(analysis.recommendation, method="beta")
+    chart = functions_chart(
+        dataclasses.replace(analysis, methods=near, recommendation=advice), ("platt", "beta")
+    )
+    colors = {note.text: note.color for note in chart.notes}
+    assert colors["nearly the same:"] is None
+    assert colors["Platt scaling (on scores)"] == style_of("platt", "beta").color
 
 
 def test_many_curves_have_a_legend(analysis):
