@@ -12,7 +12,7 @@ from calib.analysis.verdict import SIGNIFICANCE
 from calib.curves.reliability import FEW_ROWS
 from calib.data.strata import CROSSED
 from calib.figures.words import KS
-from calib.numerics.arrays import BoolArray, IntArray
+from calib.numerics.arrays import IntArray
 from calib.numerics.estimate import Estimate
 from calib.text import interval, level, number, p_value, percent, plural
 
@@ -54,12 +54,6 @@ def miscalibrated(tests: SliceTests, columns: Sequence[str]) -> str:
         f"{n_significant:,} of {plural(judged, 'slice')} show evidence of miscalibration, most "
         f"clearly {first}."
     )
-
-
-def clearest(tests: SliceTests) -> BoolArray:
-    """The slices with evidence of miscalibration; if all have, the one with the strongest."""
-    evidence = tests.significant(SIGNIFICANCE)
-    return np.arange(len(tests)) == tests.order[0] if evidence.all() else evidence
 
 
 def strongest(tests: SliceTests) -> str:

@@ -12,6 +12,7 @@ from calib.analysis.slices import SliceGaps
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.calibrators import CALIBRATORS
 from calib.curves.reliability import FEW_ROWS
+from calib.data.strata import CROSSED
 from calib.figures.axes import padded
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.labels import MAX_LINES, Words, placed
@@ -30,10 +31,11 @@ from calib.figures.layers import (
     whiskers,
 )
 from calib.figures.panels import PHONE_PANEL_WIDTH, forest
-from calib.figures.slice_words import MAX_IN_ORDER, in_reading_order
+from calib.figures.slice_words import MAX_IN_ORDER, in_reading_order, slice_names
 from calib.figures.theme import DOUBT, FRAME, faded, style_of
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.text import (
+    MAX_NAME_LENGTH,
     count,
     escaped,
     level,
@@ -91,7 +93,7 @@ def slice_chart(
     layers += [Layer("zero", [0.0, 0.0], whole, line=reference(1.25, dash=None))]
     for of, table, y in zip(subjects, gaps.values(), rows, strict=True):
         layers += _method(of, table, shown, y)
-    names = [shortened(first.names[i]) for i in shown]
+    names = _row_names(first, shown)
     labels = [
         f"<b>{escaped(name)}</b>" if bold else escaped(name)
         for name, bold in zip(names, marked, strict=True)
@@ -106,8 +108,12 @@ def slice_chart(
         ]
         notes, leaders = _names(subjects, bars, limits, len(shown), height)
         layers += leaders
-    parts = [plural(len(shown), "slice"), f"{level(first.confidence_level)} intervals"]
-    parts += [f"shaded: p &lt; {SIGNIFICANCE:g} (Holm)"] if marked.any() else []
+    columns = escaped(shortened(CROSSED.join(first.columns)))
+    parts = [
+        f"{plural(len(shown), 'slice')} of {columns}",
+        f"{level(first.confidence_level)} intervals",
+    ]
+    parts += [f"shaded: gap with p &lt; {SIGNIFICANCE:g} (Holm)"] if marked.any() else []
     title = "Observed − predicted (percentage points)"
     return draw(
         "slices",
@@ -119,6 +125,15 @@ def slice_chart(
         notes=notes,
         left=24 + round(6.8 * max(map(len, names))),
     )
+
+
+def _row_names(gaps: SliceGaps, shown: IntArray) -> list[str]:
+    """The names of slices, with that of their column if all fit beside the axis."""
+    values = [gaps.names[i] for i in shown]
+    names = slice_names(gaps.columns, values)
+    if all(len(name) <= MAX_NAME_LENGTH for name in names):
+        return names
+    return [shortened(value) for value in values]
 
 
 def _ticks(limits: list[float]) -> dict[float, str]:

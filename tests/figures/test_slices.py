@@ -18,7 +18,9 @@ def test_rows_are_gaps_with_their_intervals_in_the_order_of_their_values(analysi
     result = gaps(analysis)
     chart = slice_chart(result)
     axis = chart.figure.layout.yaxis
-    bold = [f"<b>{name}</b>" if flag else name for name, flag in marked(result)]
+    (column,) = result["uncalibrated"].columns
+    named = [(f"{column} {name}", flag) for name, flag in marked(result)]
+    bold = [f"<b>{name}</b>" if flag else name for name, flag in named]
     assert list(axis.ticktext) == bold
     assert axis.range[0] > axis.range[1]
     for key in METHODS:
@@ -95,8 +97,17 @@ def test_many_slices_are_sorted_by_evidence():
     names = slice_chart({"uncalibrated": gaps_of_many}).figure.layout.yaxis.ticktext
     assert len(names) == 24
     assert [name.strip("</b>") for name in names] == [
-        gaps_of_many.names[i] for i in gaps_of_many.order[:24]
+        f"a {gaps_of_many.names[i]}" for i in gaps_of_many.order[:24]
     ]
+
+
+def test_a_column_whose_name_does_not_fit_is_named_below_the_title():
+    rows = Predictions.from_arrays([0, 1] * 100, [0.3, 0.6] * 100).view()
+    cut = Slicing(("column with a long name",), ("north", "south"), np.tile([0, 1], 100))
+    chart = slice_chart({"uncalibrated": slice_gaps(rows, rows.score, cut)})
+    names = chart.figure.layout.yaxis.ticktext
+    assert [name.removeprefix("<b>").removesuffix("</b>") for name in names] == ["north", "south"]
+    assert chart.heading.details.startswith("2 slices of column with a long name · ")
 
 
 def test_only_the_strongest_are_drawn_where_there_are_many(analysis, trace):

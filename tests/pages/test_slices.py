@@ -83,10 +83,11 @@ def test_all_rows_have_the_numbers_of_the_analysis():
     assert first["KS calibration error"] == f"{result.ks.statistic:.4f}"
     slope = result.metrics["slope"]
     assert first["Slope"] == f"{slope.value:.2f} {slope.low:.2f} to {slope.high:.2f}"
-    # If all slices are miscalibrated, the one with the clearest evidence is marked.
     heading = "5 of 5 slices show evidence of miscalibration, most clearly ink 5.03 to 5.36."
     assert heading in said(app).replace("\\", "")
-    assert marked(app) == ["ink 5.03 to 5.36"]
+    # The table marks the slices that the heading counts.
+    ranges = ("up to 4.36", "4.36 to 4.73", "4.73 to 5.03", "5.03 to 5.36", "above 5.36")
+    assert marked(app) == [f"ink {values}" for values in ranges]
 
 
 def test_slices_that_are_too_extreme_on_both_sides_are_miscalibrated_without_a_gap():

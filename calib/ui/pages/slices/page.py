@@ -21,7 +21,6 @@ from calib.figures.periods import period_chart
 from calib.figures.reliability import overlay_chart
 from calib.figures.slice_words import (
     MAX_IN_ORDER,
-    clearest,
     in_reading_order,
     miscalibrated,
     slice_names,
@@ -81,6 +80,7 @@ TESTED = (
     "The smallest p-value of the tests of the verdict in the slice, after Holm's correction for "
     "the tests and for the slices."
 )
+MARKED = f"Marked: evidence of miscalibration, p < {SIGNIFICANCE:g} in the last column."
 REVEALS_OUTCOME = (
     "All rows of each slice have the same outcome, so this column reveals the outcome. It may have "
     "been recorded after the outcome; in that case it says nothing about the scores."
@@ -286,9 +286,11 @@ def slices_table(
             *(_slice_line(names[i], gaps[key], test, i, marked=bool(marked[i])) for i in shown),
         ]
         for key, test in tests.items()
-        for marked in [clearest(test)]
+        for marked in [test.significant(SIGNIFICANCE)]
     }
     tables.by_method("slices", "Slices", head, lines)
+    if any(test.significant(SIGNIFICANCE).any() for test in tests.values()):
+        st.caption(MARKED)
     if len(first) > MAX_LISTED:
         st.caption(f"The first {MAX_LISTED} of {len(first):,} slices.")
 
