@@ -85,7 +85,8 @@ def interval_bar(change: Estimate, ends: tuple[float, float], color: str) -> str
     bar = _stroke(f"M{low} 11H{high}", Line(color, 2)) if change.low <= change.high else ""
     words = escape(with_interval(change, sign=True))
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{BAR_WIDTH}" height="22" role="img" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{BAR_WIDTH}" height="22" '
+        f'viewBox="0 0 {BAR_WIDTH} 22" role="img" '
         f'aria-label="{words}"><title>{words}</title>'
         f'<path d="M{zero} 1V21" stroke="{GREY}" stroke-opacity="0.6"/>{bar}'
         f'<circle cx="{middle}" cy="11" r="4.5" fill="{color}"/></svg>'

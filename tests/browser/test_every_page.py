@@ -4,6 +4,7 @@ They change nothing that the app remembers. A test says in which theme it looks.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -273,6 +274,31 @@ def test_on_a_phone_panels_stand_two_by_two_and_are_square(shown: Page):
         assert panel["width"] == pytest.approx(panel["height"], abs=1)
         assert panel["width"] >= 120
         assert panel["right"] <= PHONE[0]
+
+
+@on([WIDE], ["/compare"], "/compare")
+def test_on_a_wide_page_no_panel_stands_alone(shown: Page):
+    panels = by_key(shown, "before_after").locator(".plot").evaluate_all(PANELS)
+    rows = Counter(round(panel["y"]) for panel in panels)
+    assert min(rows.values()) > 1
+    for panel in panels:
+        assert panel["width"] >= 110
+
+
+@on([PHONE], ["/"], "/")
+def test_on_a_phone_the_calibrators_with_the_line_of_no_change_fit(shown: Page):
+    table = shown.locator(".metric-table:has(.calibrators)")
+    assert table.evaluate("place => place.scrollWidth <= place.clientWidth")
+
+
+@on([WIDE], ["/compare?ex=digits"], "/compare?ex=digits")
+def test_the_controls_of_a_view_stand_on_one_line(shown: Page):
+    def middle(part: str) -> float:
+        box = by_key(shown, "view").locator(part).bounding_box()
+        return box["y"] + box["height"] / 2
+
+    field = middle("[data-testid=stNumberInputContainer]")
+    assert middle("[data-testid=stButtonGroup]") == pytest.approx(field, abs=1)
 
 
 @on([PHONE], ["/compare", "/compare?ex=digits"], "/compare")

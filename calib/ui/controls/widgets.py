@@ -325,7 +325,7 @@ def view(session: Session, rows: Data) -> None:
         "format_func": VIEW_KINDS.__getitem__,
     }
     look = {"label": "Class", "help": "Type to search.", "format_func": partial(plain_name, rows)}
-    with st.container(key="view", horizontal=True, vertical_alignment="bottom"):
+    with st.container(key="view", horizontal=True, vertical_alignment="center"):
         ask(choices.SEGMENTED, "view_kind", kind, change_kind, options=tuple(VIEW_KINDS), **words)
         if kind == "class":
             ask(st.selectbox, "view_class", index, change_index, options=range(n), **look)
