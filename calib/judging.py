@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from calib.analysis.judge import JudgeComparison, JudgeResult, judge_rows
-from calib.loading.judged_rows import Judged, JudgedColumns, read_judged
+from calib.loading.judged_columns import JudgedColumns
+from calib.loading.judged_rows import Judged, read_judged
 
 
 def judge(

@@ -15,7 +15,7 @@ from calib.analysis.limits import Finding
 from calib.cli import options
 from calib.cli.streams import tell, writing
 from calib.judging import compare_judges
-from calib.loading.judged_rows import JudgedColumns
+from calib.loading.judged_columns import JudgedColumns
 from calib.numerics.estimate import Estimate
 from calib.text import count, percent, percent_with_interval, plural, quoted, with_interval
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,7 +14,15 @@ from calib.data.judged import JudgedRows
 from calib.data.predictions import Predictions
 from calib.loading import name_patterns as names
 from calib.loading.columns import as_labels, as_numbers, as_outcome, label_text
-from calib.loading.file_options import FileFormat, option
+from calib.loading.file_options import FileFormat
+from calib.loading.judged_columns import (
+    GOLD,
+    SCORE,
+    JudgedColumns,
+    guess_notes,
+    guessed_columns,
+    weight_notes,
+)
 from calib.loading.name_patterns import plain_name
 from calib.loading.problems import InputError, refuse
 from calib.loading.reading.reader import Source, read
@@ -24,47 +31,6 @@ from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.text import count, joined, listed, plural, quoted, significant
 
 Judged: TypeAlias = Source | Predictions | ArrayLike
-SCORE, GOLD = "score", "gold"
-
-
-@dataclass(frozen=True, kw_only=True)
-class JudgedColumns:
-    """The meaning of the columns of judged rows; columns that are not named are guessed."""
-
-    score: str | Sequence[str] | None = option(
-        None,
-        "Column of the judge's score, or of its answer such as pass and fail; several columns are "
-        "several judges.",
-        many=True,
-    )
-    outcome: str | None = option(None, "Column of the gold labels.")
-    row_id: str | None = option(
-        None,
-        "Column that identifies each row, in both files. Without one the files must have the same "
-        "rows in the same order.",
-    )
-    model: str | None = option(None, "Column that names the model that answered each row.")
-    group: str | None = option(
-        None, "Column of cluster IDs, if rows are not independent: samples of one question."
-    )
-    positive: str | None = option(
-        None, "The label that passes, if it is not a word such as pass, yes or 1.", metavar="LABEL"
-    )
-    scale: tuple[float, float] = option(
-        (0.0, 1.0), "Lowest and highest possible score, such as 1 and 5.", metavar="NUMBER"
-    )
-
-    def __post_init__(self) -> None:
-        low, high = self.scale
-        if not low < high:
-            raise ValueError(f"scale must fulfil low < high, got {low} and {high}.")
-
-    @property
-    def scores(self) -> tuple[str, ...]:
-        """The score columns that were named."""
-        if self.score is None or isinstance(self.score, str):
-            return (self.score,) if self.score else ()
-        return tuple(self.score)
 
 
 def read_judged(
@@ -82,9 +48,9 @@ def read_judged(
     """
     frame, name = _table(judged, SCORE)
     labels = None if gold is None else _gold_table(gold, len(frame))
-    columns, guessed = _guessed(columns, frame, labels)
+    columns, guessed = guessed_columns(columns, frame, labels)
     outcome = _outcomes(frame, labels, columns)
-    notes = (*_guess_notes(columns, guessed, labels), *_weight_notes(frame, columns))
+    notes = (*guess_notes(columns, guessed, labels), *weight_notes(frame, columns))
     taken = {*columns.scores, columns.outcome}
     kept = {column: frame[column].to_numpy() for column in _in_order(frame, columns, taken)}
     written = [
@@ -154,121 +120,10 @@ def _gold_table(gold: Judged, n_rows: int) -> pd.DataFrame:
     return frame
 
 
-def _guessed(
-    columns: JudgedColumns, frame: pd.DataFrame, gold: pd.DataFrame | None
-) -> tuple[JudgedColumns, tuple[str, ...]]:
-    """The columns with those that were not named, and the names of the guessed roles."""
-    _check_named(columns, frame, gold)
-    guesses: dict[str, Any] = {}
-    if columns.row_id is None:
-        guesses["row_id"] = _id_column(frame, gold, columns)
-    if columns.outcome is None:
-        taken = {
-            *columns.scores,
-            columns.row_id,
-            guesses.get("row_id"),
-            columns.group,
-            columns.model,
-        }
-        guesses["outcome"] = _outcome_column(frame if gold is None else gold, taken)
-    if not columns.scores:
-        outcome = guesses.get("outcome", columns.outcome)
-        taken = {columns.row_id, guesses.get("row_id"), columns.group, columns.model}
-        guesses["score"] = _score_column(frame, taken | ({outcome} if gold is None else set()))
-    guesses = {role: column for role, column in guesses.items() if column is not None}
-    return replace(columns, **guesses), tuple(guesses)
-
-
-def _check_named(columns: JudgedColumns, frame: pd.DataFrame, gold: pd.DataFrame | None) -> None:
-    for column in (*columns.scores, columns.model, columns.group, columns.row_id):
-        if column is not None and column not in frame.columns:
-            raise _no_column(column, frame, "judged rows")
-    labels, what = (frame, "judged rows") if gold is None else (gold, "gold labels")
-    for column in (columns.outcome, columns.row_id):
-        if column is not None and column not in labels.columns:
-            raise _no_column(column, labels, what)
-
-
-def _no_column(column: str, frame: pd.DataFrame, what: str) -> InputError:
-    there = listed(list(frame.columns), 5)
-    return refuse("no-column", f"The {what} have no column {quoted(column)}. They have {there}.")
-
-
-def _by_name(frame: pd.DataFrame, taken: set[str | None], patterns: Sequence[str]) -> str | None:
-    for pattern in patterns:
-        for column in frame.columns:
-            if column not in taken and re.fullmatch(pattern, plain_name(str(column))):
-                return str(column)
-    return None
-
-
-def _id_column(
-    frame: pd.DataFrame, gold: pd.DataFrame | None, columns: JudgedColumns
-) -> str | None:
-    """A column with the name of an id, in both tables, which differs from row to row."""
-    for column in frame.columns:
-        is_id = re.fullmatch(names.ID_NAMES, plain_name(str(column)))
-        if not is_id or (gold is not None and column not in gold.columns):
-            continue
-        keys = [column] if columns.model in (None, column) else [column, columns.model]
-        if not frame.duplicated(keys).any():
-            return str(column)
-    return None
-
-
-def _score_column(frame: pd.DataFrame, taken: set[str | None]) -> str:
-    column = _by_name(frame, taken, (*names.JUDGE_NAMES, *names.SCORE_NAMES))
-    if column is None:
-        raise refuse(
-            "no-score",
-            f"No column looks like a judge's score among {listed(list(frame.columns), 5)}. Name "
-            "the column of the judge's scores (`score`).",
-        )
-    return column
-
-
-def _outcome_column(frame: pd.DataFrame, taken: set[str | None]) -> str:
-    column = _by_name(frame, taken, (*names.GOLD_NAMES, *names.OUTCOME_NAMES))
-    free = [str(one) for one in frame.columns if one not in taken]
-    if column is None and len(free) == 1:
-        column = free[0]
-    if column is None:
-        raise refuse(
-            "no-gold",
-            f"No column looks like gold labels among {listed(list(frame.columns), 5)}. Name the "
-            "column of the gold labels (`outcome`).",
-        )
-    return column
-
-
-def _guess_notes(
-    columns: JudgedColumns, guessed: tuple[str, ...], gold: pd.DataFrame | None
-) -> tuple[str, ...]:
-    meanings = {"score": "the judge's score", "outcome": "the gold label", "row_id": "the id"}
-    parts = []
-    for role, meaning in meanings.items():
-        column = getattr(columns, role)
-        if role in guessed and column not in (SCORE, GOLD):
-            parts.append(f"{quoted(column)} as {meaning}")
-    said = [f"Read {joined(parts)}."] if parts else []
-    if gold is not None and columns.row_id is None and list(gold) != [GOLD]:
-        said.append("The labels are matched to the judged rows by position.")
-    return tuple(said)
-
-
 def _read_with(columns: JudgedColumns, score: str) -> dict[str, str]:
     """The columns of one judge by their arguments."""
     names = {role: getattr(columns, role) for role in ("outcome", "row_id", "group", "positive")}
     return {role: name for role, name in ({"score": score} | names).items() if name is not None}
-
-
-def _weight_notes(frame: pd.DataFrame, columns: JudgedColumns) -> tuple[str, ...]:
-    """A sentence if a column has the name of weights: they are not supported."""
-    taken = {*columns.scores, columns.outcome, columns.row_id, columns.model, columns.group}
-    weight = _by_name(frame, taken, names.WEIGHT_NAMES)
-    if weight is None:
-        return ()
-    return (f"Weights are not supported: {quoted(weight)} is not used, and each row counts once.",)
 
 
 def _in_order(frame: pd.DataFrame, columns: JudgedColumns, taken: set[str | None]) -> list[str]:

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from calib import InputError, Predictions
-from calib.loading.judged_rows import JudgedColumns, read_judged
+from calib.loading.judged_columns import JudgedColumns
+from calib.loading.judged_rows import read_judged
 
 JUDGED = pd.DataFrame(
     {

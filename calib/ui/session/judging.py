@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from calib.data.judged import JudgedRows
 from calib.loading import InputError, Problem, Table
-from calib.loading.judged_rows import JudgedColumns, read_judged
+from calib.loading.judged_columns import JudgedColumns
+from calib.loading.judged_rows import read_judged
 
 
 @dataclass(frozen=True, slots=True)
