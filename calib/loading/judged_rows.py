@@ -46,9 +46,12 @@ def read_judged(
     InputError
         If a column cannot be guessed or read, or labels do not match the rows.
     """
-    frame, name = _table(judged, SCORE)
-    labels = None if gold is None else _gold_table(gold, len(frame))
+    table = _table(judged, SCORE)
+    frame, name = table.frame, table.name
+    gold_table = None if gold is None else _gold_table(gold, len(frame))
+    labels = None if gold_table is None else gold_table.frame
     columns, guessed = guessed_columns(columns, frame, labels)
+    _check_is_gold(gold_table or table, columns)
     outcome = _outcomes(frame, labels, columns)
     notes = (*guess_notes(columns, guessed, labels), *weight_notes(frame, columns))
     taken = {*columns.scores, columns.outcome}
@@ -77,25 +80,23 @@ def read_judged(
     return results
 
 
-def _table(data: Judged, column: str) -> tuple[pd.DataFrame, str]:
+def _table(data: Judged, column: str) -> Table:
     """A table of the data; an array becomes its only column."""
     if isinstance(data, Predictions):
-        return _of_predictions(data, column), data.name
+        return Table(_of_predictions(data, column), data.name)
     # Lists, arrays and series hold scores or labels. Tables and texts are read as files.
     if isinstance(data, str | bytes | pd.DataFrame | Table) or hasattr(data, "__fspath__"):
-        table = read(data, given=FileFormat())
-        return table.frame, table.name
+        return read(data, given=FileFormat())
     if not isinstance(data, Sequence | np.ndarray | pd.Series) and (
         hasattr(data, "__arrow_c_stream__") or hasattr(data, "frame")
     ):
-        table = read(data)
-        return table.frame, table.name
+        return read(data)
     values = np.asarray(data)
     if values.ndim != 1 or not len(values):
         raise ValueError(
             f"An array of scores or labels must have one dimension and rows, got {values.shape}."
         )
-    return pd.DataFrame({column: values}), "judge"
+    return Table(pd.DataFrame({column: values}), "judge")
 
 
 def _of_predictions(data: Predictions, column: str) -> pd.DataFrame:
@@ -108,8 +109,9 @@ def _of_predictions(data: Predictions, column: str) -> pd.DataFrame:
     return frame if data.group is None else frame.assign(group=data.group)
 
 
-def _gold_table(gold: Judged, n_rows: int) -> pd.DataFrame:
-    frame, _ = _table(gold, GOLD)
+def _gold_table(gold: Judged, n_rows: int) -> Table:
+    table = _table(gold, GOLD)
+    frame = table.frame
     is_array = not isinstance(gold, str | bytes | pd.DataFrame | Table) and list(frame) == [GOLD]
     if is_array and len(frame) != n_rows:
         raise refuse(
@@ -117,7 +119,18 @@ def _gold_table(gold: Judged, n_rows: int) -> pd.DataFrame:
             f"There are {plural(len(frame), 'label')} for {plural(n_rows, 'judged row')}. Give one "
             "label per row, missing for rows without one, or tables with an id column.",
         )
-    return frame
+    return table
+
+
+def _check_is_gold(table: Table, columns: JudgedColumns) -> None:
+    """Refuse the verdict of a judge in place of gold labels: it would agree with itself."""
+    if table.judged and columns.outcome == "correct":
+        raise refuse(
+            "judged",
+            f"{quoted(table.file or table.name)} says whether a judge's scores reached a threshold "
+            "(`correct`), and has no label that does not depend on the judge. Gold labels are "
+            "needed: let people label some of its rows, and give these labels as well (`gold`).",
+        )
 
 
 def _read_with(columns: JudgedColumns, score: str) -> dict[str, str]:

@@ -1,5 +1,7 @@
 """Judged rows and gold labels are matched right, or refused in words."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -188,3 +190,36 @@ def test_an_id_that_repeats_by_model_is_matched_with_the_model():
     np.testing.assert_array_equal(models["m"].outcome, [1, np.nan, np.nan, np.nan])
     np.testing.assert_array_equal(models["n"].outcome, [np.nan, np.nan, np.nan, 0])
     refused("repeated-id", judged, GOLD, model="model", row_id="id")
+
+
+def deepeval(scores, *, threshold=0.5, metrics=("Faithfulness",)):
+    """A test run of deepeval, whose success says only whether the judge's score is high enough."""
+    cases = [
+        {
+            "name": f"case {number}",
+            "input": "?",
+            "actualOutput": "!",
+            "metricsData": [
+                {"name": name, "score": score, "success": score > threshold} for name in metrics
+            ],
+        }
+        for number, score in enumerate(scores)
+    ]
+    return json.dumps({"testCases": cases}).encode()
+
+
+SCORES = [0.9, 0.2, 0.7, 0.4] * 20
+
+
+def test_the_verdict_of_a_judge_is_no_gold_label():
+    run = deepeval(SCORES)
+    for judged, gold, columns in (
+        (run, None, {}),
+        (run, None, {"outcome": "correct"}),
+        (SCORES, run, {}),
+    ):
+        text = refused("judged", judged, gold, **columns)
+        assert "Gold labels are needed" in text
+    # Labels of people are gold labels, whatever the log says.
+    labels = [int(score > 0.5) for score in SCORES]
+    np.testing.assert_array_equal(rows(run, labels).outcome, labels)
