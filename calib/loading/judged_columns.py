@@ -109,15 +109,24 @@ def _by_name(frame: pd.DataFrame, taken: set[str | None], patterns: Sequence[str
 def _id_column(
     frame: pd.DataFrame, gold: pd.DataFrame | None, columns: JudgedColumns
 ) -> str | None:
-    """A column with the name of an id, in both tables, which differs from row to row."""
-    for column in frame.columns:
-        is_id = re.fullmatch(names.ID_NAMES, plain_name(str(column)))
-        if not is_id or (gold is not None and column not in gold.columns):
-            continue
-        keys = [column] if columns.model in (None, column) else [column, columns.model]
-        if not frame.duplicated(keys).any():
-            return str(column)
-    return None
+    """A column with the name of an id, in both tables, which differs from row to row if one does.
+
+    If none does, labels cannot be matched by it. They are then refused, and not matched by
+    position, because the order of repeated ids may differ between the tables.
+    """
+    meant = {*columns.scores, columns.outcome, columns.model}
+    shared = [
+        str(column)
+        for column in frame.columns
+        if column not in meant
+        and re.fullmatch(names.ID_NAMES, plain_name(str(column)))
+        and (gold is None or column in gold.columns)
+    ]
+    model = [] if columns.model is None else [columns.model]
+    unique = [column for column in shared if not frame.duplicated([column, *model]).any()]
+    if unique or gold is None:
+        return next(iter(unique), None)
+    return next(iter(shared), None)
 
 
 def _score_column(frame: pd.DataFrame, taken: set[str | None]) -> str:

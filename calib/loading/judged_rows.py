@@ -30,6 +30,8 @@ from calib.loading.table import Table
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.text import count, joined, listed, plural, quoted, significant
 
+# Column of logs that asked the same question several times.
+EPOCH = "epoch"
 Judged: TypeAlias = Source | Predictions | ArrayLike
 
 
@@ -38,8 +40,8 @@ def read_judged(
 ) -> dict[str, JudgedRows]:
     """Judged rows by judge, by model, or by both ("model, judge").
 
-    Labels are matched to the judged rows by an id column that both have, or else by position. Rows
-    without a score are left out, and a note says how many.
+    Labels are matched to the judged rows by an id column that both have, or by position if they
+    have none. Rows without a score are left out, and a note says how many.
 
     Raises
     ------
@@ -153,14 +155,12 @@ def _outcomes(frame: pd.DataFrame, gold: pd.DataFrame | None, columns: JudgedCol
     labels = _passes(gold[columns.outcome], columns.positive)
     if columns.row_id is None:
         return _by_position(frame, labels)
-    keys = [columns.row_id]
-    if columns.model is not None and columns.model in gold.columns:
-        keys.append(columns.model)
+    keys = _key_columns(frame, gold, columns)
     wanted, there = (_keys(one, keys, what) for one, what in ((gold, "gold"), (frame, "judged")))
     # A blank label needs no judged row.
     wanted, labels = wanted[~np.isnan(labels)], labels[~np.isnan(labels)]
-    _check_unique(there, "judged rows", columns)
-    _check_unique(wanted, "gold labels", columns)
+    _check_unique(there, keys[0], "judged rows", _unique_keys(frame, keys, columns))
+    _check_unique(wanted, keys[0], "gold labels", "Give one label per row.")
     position = there.get_indexer(wanted)
     if (position < 0).any():
         absent = wanted[position < 0]
@@ -173,6 +173,19 @@ def _outcomes(frame: pd.DataFrame, gold: pd.DataFrame | None, columns: JudgedCol
     outcome = np.full(len(frame), np.nan)
     outcome[position] = labels
     return outcome
+
+
+def _key_columns(frame: pd.DataFrame, gold: pd.DataFrame, columns: JudgedColumns) -> list[str]:
+    """The columns that identify a row: its id, and the model and the epoch if both tables say it.
+
+    Logs repeat an id in each epoch.
+    """
+    assert columns.row_id is not None
+    keys = [columns.row_id]
+    if columns.model is not None and columns.model in gold.columns:
+        keys.append(columns.model)
+    in_both = EPOCH in frame.columns and EPOCH in gold.columns
+    return [*keys, EPOCH] if in_both and frame.duplicated(keys).any() else keys
 
 
 def _by_position(frame: pd.DataFrame, labels: FloatArray) -> FloatArray:
@@ -197,15 +210,25 @@ def _keys(frame: pd.DataFrame, columns: Sequence[str], what: str) -> pd.Index:
     return pd.Index(texts[0]) if len(texts) == 1 else pd.MultiIndex.from_arrays(texts)
 
 
-def _check_unique(keys: pd.Index, what: str, columns: JudgedColumns) -> None:
+def _check_unique(keys: pd.Index, column: str, what: str, repair: str) -> None:
     if keys.is_unique:
         return
     repeated = keys[keys.duplicated()][0]
     raise refuse(
         "repeated-id",
-        f"The id {_written(repeated)} is in more than one of the {what}. Name a column that "
-        "identifies each row" + (", or the column of the model." if columns.model is None else "."),
+        f"The id {_written(repeated)} is in more than one of the {what} (column {quoted(column)}). "
+        f"{repair} Labels of the same rows in the same order need no ids: leave their column out "
+        "of the gold labels.",
     )
+
+
+def _unique_keys(frame: pd.DataFrame, keys: Sequence[str], columns: JudgedColumns) -> str:
+    """What makes the keys of the judged rows unique, in a sentence."""
+    for column in (columns.model, EPOCH):
+        if column in frame.columns and column not in keys:
+            return f"Give the gold labels the column {quoted(column)} as well."
+    model = ", or the column of the model (`model`)" if columns.model is None else ""
+    return f"Name a column that identifies each row (`row_id`){model}."
 
 
 def _written(key: object) -> str:

@@ -144,6 +144,31 @@ def test_what_does_not_match_is_refused():
     )
 
 
+def test_ids_that_repeat_are_not_matched_by_position():
+    judged = pd.concat([JUDGED, JUDGED]).assign(epoch=[1] * 4 + [2] * 4)
+    gold = pd.DataFrame({"id": [*"abcd"] * 2, "label": [1, 0, 1, 0] * 2, "epoch": judged["epoch"]})
+    # The rows of the labels are in another order, which ids without an epoch do not show.
+    gold = gold.iloc[::-1]
+    read = rows(judged, gold)
+    np.testing.assert_array_equal(read.outcome, [1, 0, 1, 0] * 2)
+    text = refused("repeated-id", judged, gold.drop(columns="epoch"))
+    assert "The id `a` is in more than one of the judged rows (column `id`)" in text
+    assert "Give the gold labels the column `epoch` as well." in text
+    plain = judged.drop(columns="epoch")
+    assert "(`row_id`), or the column of the model" in refused("repeated-id", plain, gold)
+    assert "`id`" in refused("repeated-id", plain, gold.iloc[:3])
+    np.testing.assert_array_equal(rows(plain, gold[["label"]]).outcome, gold["label"])
+    named = judged.assign(model=["m"] * 4 + ["n"] * 4)
+    lacking = refused("repeated-id", named, gold.drop(columns="epoch"), model="model")
+    assert "Give the gold labels the column `model` as well." in lacking
+
+
+def test_the_id_that_differs_from_row_to_row_is_the_one_that_matches():
+    judged, gold = JUDGED.assign(user_id=["u", "u", "v", "v"]), GOLD.assign(user_id=["v", "u"])
+    judged = judged[["user_id", "id", "judge_score"]]
+    np.testing.assert_array_equal(rows(judged, gold).outcome, [1, np.nan, np.nan, 0])
+
+
 def test_columns_that_do_not_exist_or_are_not_clear_are_refused():
     assert "have no column `nil`" in refused("no-column", score="nil")
     assert "gold labels have no column `nil`" in refused("no-column", outcome="nil")
