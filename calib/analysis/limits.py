@@ -110,7 +110,12 @@ class Finding:
         'KS error 0.041 (95% CI 0.031 to 0.051) is significantly above 0.02'
         >>> Finding("KS error", 0.041, 0.02, at_most=True, noise_floor=0.0352).sentence[30:]
         'a calibrated model with this many rows shows 0.0352 on average'
+        >>> Finding("kappa", math.nan, 0.4, at_most=False).sentence
+        'kappa has no value, and must be at least 0.4'
         """
+        if math.isnan(self.value):
+            at = f"at {'most' if self.at_most else 'least'} {significant(self.bound, 6)}"
+            return f"{self.label} has no value, and must be {at}"
         sentence = f"{self.label} {self._shown(self.value, 6)}"
         has_interval = not math.isnan(self.low)
         if has_interval:

@@ -10,7 +10,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from calib.analysis.judge import JudgeComparison, JudgeResult
+from calib.analysis.judge import MIN_TELLING_LABELS, JudgeComparison, JudgeResult
 from calib.analysis.limits import Finding
 from calib.cli import options
 from calib.cli.streams import tell, writing
@@ -177,16 +177,32 @@ def _needed(width: float | None, needed: int | None) -> str:
 
 
 def findings(given: argparse.Namespace) -> list[Finding]:
-    """The limits of `check` for judges, and whether each judge meets them."""
+    """The limits of `check` for judges, and whether each judge meets them.
+
+    Too few labels tell nothing, so there is a limit for them too. A judge that cannot be analysed
+    meets no limit.
+    """
+    comparison = compared(given, given.predictions)
+    several = len(comparison.results) + len(comparison.failures) > 1
     made = []
-    results = compared(given, given.predictions).results
-    for name, result in results.items():
-        of = f" of {quoted(name)}" if len(results) > 1 else ""
+    for name, result in comparison.results.items():
         low, high = result.interval
-        if given.min_kappa is not None:
-            made.append(Finding(f"kappa{of}", result.kappa, given.min_kappa, at_most=False))
-        if given.max_width is not None:
-            label = f"width of the pass rate's interval{of}"
-            made.append(Finding(label, high - low, given.max_width, at_most=True))
+        of = f" of {quoted(name)}" if several else ""
+        made += _limited(given, of, result.kappa, high - low)
+        label = f"number of gold labels{of}"
+        made.append(Finding(label, result.n_labels, MIN_TELLING_LABELS, at_most=False))
         tell(f"judge: {result.sentence}")
+    for name in comparison.failures:
+        made += _limited(given, f" of {quoted(name)}", math.nan, math.nan)
+    return made
+
+
+def _limited(given: argparse.Namespace, of: str, kappa: float, width: float) -> list[Finding]:
+    """The numbers of a judge that have a limit. They are NaN if they are not known."""
+    made = []
+    if given.min_kappa is not None:
+        made.append(Finding(f"kappa{of}", kappa, given.min_kappa, at_most=False))
+    if given.max_width is not None:
+        label = f"width of the pass rate's interval{of}"
+        made.append(Finding(label, width, given.max_width, at_most=True))
     return made

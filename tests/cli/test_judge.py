@@ -139,8 +139,34 @@ def test_check_writes_junit_of_each_judge(run, files, tmp_path):
     cases = {case.get("name"): case[0].tag for case in ElementTree.parse(place).iter("testcase")}
     assert cases == {
         "kappa of `judge_score` at least 0.3": "system-out",
+        "number of gold labels of `judge_score` at least 50": "system-out",
         "kappa of `other` at least 0.3": "failure",
+        "number of gold labels of `other` at least 50": "system-out",
     }
+
+
+def test_too_few_labels_meet_no_limit(run, files, tmp_path):
+    gold = pd.read_csv(files[1])
+    for n_labels, status in ((49, 1), (50, 0)):
+        gold.head(n_labels).to_csv(tmp_path / "few.csv", index=False)
+        limits = ("--min-kappa", -1, "--max-width", 1, "--score", "judge_score")
+        done = run("check", files[0], "--gold", tmp_path / "few.csv", *limits)
+        assert done.status == status
+    gold.head(49).to_csv(tmp_path / "few.csv", index=False)
+    done = run("check", files[0], "--gold", tmp_path / "few.csv", *limits)
+    assert done.out == "fail: number of gold labels 49 is below 50\n"
+
+
+def test_a_model_that_cannot_be_analysed_meets_no_limit(run, files, tmp_path):
+    judged = pd.read_csv(files[0])
+    labelled = judged["id"].isin(pd.read_csv(files[1])["id"])
+    judged.assign(model=np.where(labelled, "seen", "unseen")).to_csv(tmp_path / "two.csv")
+    command = ("check", tmp_path / "two.csv", "--gold", files[1], "--model", "model")
+    done = run(*command, "--score", "judge_score", "--min-kappa", 0.1, "--junit", tmp_path / "x")
+    assert done.status == 1
+    assert done.out == "fail: kappa of `unseen` has no value, and must be at least 0.1\n"
+    assert "note: unseen cannot be analysed: At least 3 rows" in done.err
+    assert "kappa of `seen` at least 0.1" in (tmp_path / "x").read_text()
 
 
 def test_a_refused_pass_rate_has_no_width(run, files, tmp_path):
