@@ -88,7 +88,7 @@ def judge(
     columns = JudgedColumns(
         score=score, outcome=outcome, row_id=row_id, group=group, positive=positive, scale=scale
     )
-    (rows,) = read_judged(judged, gold, columns).values()
+    (rows,) = read_judged(judged, gold, columns).rows.values()
     return judge_rows(rows, threshold=threshold, confidence_level=confidence_level, seed=seed)
 
 
@@ -137,8 +137,8 @@ def compare_judges(
     {'small': 0.64, 'large': 1.0}
     """
     parts = read_judged(judged, gold, JudgedColumns(**columns))
-    results, failures = {}, {}
-    for name, rows in parts.items():
+    results, failures = {}, dict(parts.failures)
+    for name, rows in parts.rows.items():
         try:
             results[name] = judge_rows(
                 rows, threshold=threshold, confidence_level=confidence_level, seed=seed

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calib.data.judged import JudgedRows
 from calib.data.predictions import Predictions
@@ -35,10 +36,19 @@ EPOCH = "epoch"
 Judged: TypeAlias = Source | Predictions | ArrayLike
 
 
-def read_judged(
-    judged: Judged, gold: Judged | None, columns: JudgedColumns
-) -> dict[str, JudgedRows]:
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedParts:
     """Judged rows by judge, by model, or by both ("model, judge").
+
+    `failures` say why the others cannot be used.
+    """
+
+    rows: Mapping[str, JudgedRows] = field(default_factory=dict)
+    failures: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_judged(judged: Judged, gold: Judged | None, columns: JudgedColumns) -> JudgedParts:
+    """Read the rows of each judge and model.
 
     Labels are matched to the judged rows by an id column that both have, or by position if they
     have none. Rows without a score are left out, and a note says how many.
@@ -61,25 +71,29 @@ def read_judged(
     written = [
         c for c in kept if c != columns.row_id and re.fullmatch(names.JUDGE_WORDS, plain_name(c))
     ]
-    group = None if columns.group is None else frame[columns.group].to_numpy()
-    parts = _parts(frame, columns, name)
-    results = {}
-    for part, (score, rows) in parts.items():
-        values = _scores(frame[score], columns)
-        usable = rows & ~np.isnan(values)
+    group = None if columns.group is None else as_labels(frame[columns.group]).codes
+    notes += _without_model(frame, columns, outcome)
+    values = {score: _scores(frame[score], columns) for score in columns.scores}
+    results, failures = {}, {}
+    for part, (score, rows) in _parts(frame, columns, name).items():
+        usable = rows & ~np.isnan(values[score])
         if not usable.any():
-            raise refuse("no-scores", f"Column {quoted(score)} has no scores.")
+            failures[part] = f"Column {quoted(score)} has no scores."
+            continue
+        _check_clusters(group, usable, columns)
         results[part] = JudgedRows.from_arrays(
-            values[usable],
+            values[score][usable],
             outcome[usable],
             None if group is None else group[usable],
             columns={column: cells[usable] for column, cells in kept.items()},
             judge_columns=tuple(written),
             name=part,
-            notes=(*notes, *_left_out(rows & ~usable, outcome)),
+            notes=(*notes, *_left_out(rows & ~usable, outcome, "score")),
             read_with=_read_with(columns, score),
         )
-    return results
+    if not results:
+        raise refuse("no-scores", next(iter(failures.values())))
+    return JudgedParts(results, failures)
 
 
 def _table(data: Judged, column: str) -> Table:
@@ -304,6 +318,10 @@ def _parts(
             return {name: (columns.scores[0], everything)}
         return {score: (score, everything) for score in columns.scores}
     labels = as_labels(frame[columns.model])
+    if not len(labels):
+        raise refuse(
+            "no-models", f"Column {quoted(columns.model)} names no model. Name another (`model`)."
+        )
     models: dict[str, BoolArray] = {
         label_text(value): labels.codes == code for code, value in enumerate(labels.values)
     }
@@ -315,10 +333,28 @@ def _parts(
     }
 
 
-def _left_out(unscored: BoolArray, outcome: NDArray[Any]) -> tuple[str, ...]:
-    missing: IntArray = np.flatnonzero(unscored)
-    if not len(missing):
+def _check_clusters(group: IntArray | None, usable: BoolArray, columns: JudgedColumns) -> None:
+    if group is not None and (group[usable] < 0).any():
+        row = int(np.flatnonzero(usable & (group < 0))[0]) + 1
+        raise refuse(
+            "no-group",
+            f"Row {row} of the judged rows has no {quoted(columns.group)} (its cluster). "
+            "Fill it in, or name another column (`group`).",
+        )
+
+
+def _without_model(
+    frame: pd.DataFrame, columns: JudgedColumns, outcome: FloatArray
+) -> tuple[str, ...]:
+    if columns.model is None:
+        return ()
+    return _left_out(as_labels(frame[columns.model]).codes < 0, outcome, "model")
+
+
+def _left_out(missing: BoolArray, outcome: FloatArray, what: str) -> tuple[str, ...]:
+    """A sentence about rows that lack a score or a model."""
+    if not missing.any():
         return ()
     labelled = int((~np.isnan(outcome[missing])).sum())
     extra = f", {count(labelled)} of them labelled" if labelled else ""
-    return (f"{plural(len(missing), 'row')} without a score left out{extra}.",)
+    return (f"{plural(int(missing.sum()), 'row')} without a {what} left out{extra}.",)

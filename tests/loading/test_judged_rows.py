@@ -22,7 +22,7 @@ GOLD = pd.DataFrame({"id": ["d", "a"], "human_label": ["fail", "pass"]})
 
 
 def rows(judged=JUDGED, gold=GOLD, **columns):
-    (one,) = read_judged(judged, gold, JudgedColumns(**columns)).values()
+    (one,) = read_judged(judged, gold, JudgedColumns(**columns)).rows.values()
     return one
 
 
@@ -183,11 +183,11 @@ def test_columns_that_do_not_exist_or_are_not_clear_are_refused():
 
 def test_a_column_of_weights_is_said_not_to_be_used():
     frame = pd.DataFrame({"score": [0.2, 0.7], "gold": [0, 1], "weight": [1.0, 2.0]})
-    (rows,) = read_judged(frame, None, JudgedColumns()).values()
+    (rows,) = read_judged(frame, None, JudgedColumns()).rows.values()
     assert rows.notes[-1] == (
         "Weights are not supported: `weight` is not used, and each row counts once."
     )
-    (named,) = read_judged(frame, None, JudgedColumns(group="weight")).values()
+    (named,) = read_judged(frame, None, JudgedColumns(group="weight")).rows.values()
     assert "Weights" not in " ".join(named.notes)
 
 
@@ -199,19 +199,44 @@ def test_weights_and_matrices_are_refused():
 def test_several_judges_and_several_models():
     judged = JUDGED.assign(second=[0.1, 0.2, 0.3, 0.4], model=["m", "m", "n", "n"])
     judges = JudgedColumns(score=["judge_score", "second"])
-    assert list(read_judged(judged, GOLD, judges)) == ["judge_score", "second"]
-    models = read_judged(judged, GOLD, JudgedColumns(model="model", score="second"))
+    assert list(read_judged(judged, GOLD, judges).rows) == ["judge_score", "second"]
+    models = read_judged(judged, GOLD, JudgedColumns(model="model", score="second")).rows
     assert {name: len(one) for name, one in models.items()} == {"m": 2, "n": 2}
     both = JudgedColumns(model="model", score=["judge_score", "second"])
-    assert list(read_judged(judged, GOLD, both)) == [
+    assert list(read_judged(judged, GOLD, both).rows) == [
         *("m, judge_score", "m, second", "n, judge_score", "n, second")
     ]
+
+
+def test_rows_without_a_model_are_left_out_and_counted():
+    judged = JUDGED.assign(model=["m", " ", "m", None])
+    (read,) = read_judged(judged, GOLD, JudgedColumns(model="model")).rows.values()
+    assert list(read.columns["id"]) == ["a", "c"]
+    assert read.notes[-1] == "2 rows without a model left out, 1 of them labelled."
+    text = refused("no-models", judged.assign(model=None), GOLD, model="model")
+    assert "Column `model` names no model." in text
+
+
+def test_a_model_without_scores_does_not_hide_the_others():
+    judged = JUDGED.assign(model=["m", "m", "n", "n"], judge_score=[0.9, 0.2, None, None])
+    parts = read_judged(judged, GOLD, JudgedColumns(model="model"))
+    assert list(parts.rows) == ["m"]
+    assert parts.failures == {"n": "Column `judge_score` has no scores."}
+
+
+def test_a_blank_cluster_is_refused_in_words():
+    judged = JUDGED.assign(question=["x", "x", " ", "y"])
+    text = refused("no-group", judged, GOLD, group="question")
+    assert "Row 3 of the judged rows has no `question`" in text
+    # A row that is left out needs no cluster.
+    unscored = judged.assign(judge_score=[0.9, 0.2, None, 0.4])
+    np.testing.assert_array_equal(rows(unscored, GOLD, group="question").group, [0, 0, 1])
 
 
 def test_an_id_that_repeats_by_model_is_matched_with_the_model():
     judged = pd.concat([JUDGED.assign(model="m"), JUDGED.assign(model="n")])
     gold = GOLD.assign(model=["n", "m"])
-    models = read_judged(judged, gold, JudgedColumns(model="model"))
+    models = read_judged(judged, gold, JudgedColumns(model="model")).rows
     np.testing.assert_array_equal(models["m"].outcome, [1, np.nan, np.nan, np.nan])
     np.testing.assert_array_equal(models["n"].outcome, [np.nan, np.nan, np.nan, 0])
     refused("repeated-id", judged, GOLD, model="model", row_id="id")

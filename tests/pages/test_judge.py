@@ -132,6 +132,21 @@ def test_several_judges_are_side_by_side():
         assert f"{100 * result.mean:.1f}%" in table(app, "Judges and models"), name
 
 
+def test_blank_clusters_are_refused_and_a_model_without_scores_is_said():
+    app, (judged, gold) = opened(), tables()
+    judged["question"] = np.where(judged.index < 10, None, "q")
+    judged["answered_by"] = np.where(judged.index < 300, "m", "n")
+    judged.loc[300:, "judge_score"] = np.nan
+    drop(drop(app, "judged", judged), "gold", gold)
+    app.selectbox(key="judge_group").set_value("question").run()
+    assert not app.exception
+    assert "Row 1 of the judged rows has no `question`" in app.error[0].value
+    app.selectbox(key="judge_group").set_value("–").run()
+    app.selectbox(key="judge_model").set_value("answered_by").run()
+    assert not app.error
+    assert "Column `judge_score` has no scores" in app.warning[0].value
+
+
 def test_labels_that_do_not_match_are_refused_in_words():
     app, (judged, gold) = opened(), tables()
     drop(drop(app, "judged", judged), "gold", gold.assign(id="zz" + gold["id"]))
@@ -211,7 +226,7 @@ def test_the_report_is_that_of_the_library():
     drop(drop(app, "judged", judged, "judged.csv"), "gold", gold)
     labels = [one.proto.label for one in app.get("download_button")]
     assert labels[-4:] == ["HTML", "JSON", "Markdown", "Tables (CSV)"]
-    rows = app.session_state["calib"].judging.rows["judged"]
+    rows = app.session_state["calib"].judging.parts.rows["judged"]
     report = judge_report(app.session_state["calib"], rows)
     assert report.parts.judge.numbers.sentence == calib.judge(judged, gold).sentence
 

@@ -79,13 +79,16 @@ def page() -> None:
 def analysed(session: Session) -> dict[str, JudgeResult]:
     """The results by judge or model; those without enough labels are left out, and said."""
     judging = session.judging
-    parts = judging.rows if judging.judged is not None else {"example": judged_example()}
+    parts = judging.parts.rows if judging.judged is not None else {"example": judged_example()}
     results: dict[str, JudgeResult] = {}
+    failures = dict(judging.parts.failures)
     for name, rows in parts.items():
         try:
             results[name] = session.memo(judge_rows, rows)
         except ValueError as error:
-            st.warning(f"**{plain(name)}**: {sentence(str(error))}")
+            failures[name] = str(error)
+    for name, reason in failures.items():
+        st.warning(f"**{plain(name)}**: {sentence(reason)}")
     return results
 
 

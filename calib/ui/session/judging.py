@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from calib.data.judged import JudgedRows
 from calib.loading import InputError, Problem, Table
 from calib.loading.judged_columns import JudgedColumns
-from calib.loading.judged_rows import read_judged
+from calib.loading.judged_rows import JudgedParts, read_judged
 
 
 @dataclass(frozen=True, slots=True)
 class Judging:
     """Without a table of judged rows the example is shown.
 
-    `rows` are by judge or model. They are empty while `problems` say what a person must repair.
+    `parts` are empty while `problems` say what a person must repair.
     """
 
     judged: Table | None = None
     gold: Table | None = None
     columns: JudgedColumns = field(default_factory=JudgedColumns)
-    rows: Mapping[str, JudgedRows] = field(default_factory=dict)
+    parts: JudgedParts = field(default_factory=JudgedParts)
     problems: tuple[Problem, ...] = ()
     shown: str = ""  # The judge or model that the page shows; the first if there is no such one.
 
@@ -36,9 +34,9 @@ class Judging:
 
     def _read(self) -> Judging:
         if self.judged is None:
-            return replace(self, rows={}, problems=())
+            return replace(self, parts=JudgedParts(), problems=())
         try:
-            rows = read_judged(self.judged, self.gold, self.columns)
+            parts = read_judged(self.judged, self.gold, self.columns)
         except InputError as error:
-            return replace(self, rows={}, problems=error.problems)
-        return replace(self, rows=rows, problems=())
+            return replace(self, parts=JudgedParts(), problems=error.problems)
+        return replace(self, parts=parts, problems=())
