@@ -36,6 +36,9 @@ ACTIVE = re.compile(
 )
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 CODE = re.compile(r"(`[^`]+`)")
+# A cell that begins so, also after blanks or line breaks, is a formula in Excel, LibreOffice or
+# Google Sheets. Full-width signs start one in East Asian settings.
+FORMULA = re.compile(r"\s*[=+\-@|%＝＋－＠]")
 # If a number is not zero, its text has a digit other than 0 before the power of ten.
 SIZE = re.compile(r"[^e]*[1-9∞]")
 

@@ -17,6 +17,7 @@ from calib.cli.streams import tell, writing
 from calib.judging import compare_judges
 from calib.loading.judged_columns import JudgedColumns
 from calib.numerics.estimate import Estimate
+from calib.reports.render.files import to_csv, write_whole
 from calib.text import count, percent, percent_with_interval, plural, quoted, with_interval
 
 EXAMPLES = """examples:
@@ -131,7 +132,7 @@ def run(given: argparse.Namespace) -> int:
     if given.next is not None:
         (result,) = results.values()
         with writing(given.next):
-            result.next_rows(given.next_rows).to_csv(given.next, index=False)
+            write_whole(given.next, to_csv(result.next_rows(given.next_rows)))
         tell(f"{given.next}")
     return 0
 

@@ -29,7 +29,7 @@ from calib.loading.problems import InputError, refuse
 from calib.loading.reading.reader import Source, read
 from calib.loading.table import Table
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
-from calib.text import count, joined, listed, plural, quoted, significant
+from calib.text import FORMULA, count, joined, listed, plural, quoted, significant
 
 # Column of logs that asked the same question several times.
 EPOCH = "epoch"
@@ -220,8 +220,14 @@ def _keys(frame: pd.DataFrame, columns: Sequence[str], what: str) -> pd.Index:
         if (labels.codes < 0).any():
             row = int(np.flatnonzero(labels.codes < 0)[0]) + 1
             raise refuse("no-id", f"Row {row} of the {what} rows has no {quoted(column)}.")
-        texts.append(np.array([label_text(value) for value in labels.values])[labels.codes])
+        texts.append(np.array([_id_text(value) for value in labels.values])[labels.codes])
     return pd.Index(texts[0]) if len(texts) == 1 else pd.MultiIndex.from_arrays(texts)
+
+
+def _id_text(value: object) -> str:
+    """An id as text. The file of rows to label next has an apostrophe before one like a formula."""
+    text = label_text(value)
+    return text[1:] if text.startswith("'") and FORMULA.match(text[1:]) else text
 
 
 def _check_unique(keys: pd.Index, column: str, what: str, repair: str) -> None:

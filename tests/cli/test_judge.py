@@ -89,6 +89,23 @@ def test_the_rows_to_label_next_are_a_file(run, files, tmp_path):
     assert "--next needs one judge and one model, got 2." in two.err
 
 
+def test_the_rows_to_label_next_hold_no_formula_and_their_labels_match(run, files, tmp_path):
+    judged, gold = (pd.read_csv(file) for file in files)
+    formulas = {"id": "=cmd(" + judged["id"].astype("str") + ")"}
+    judged = judged.assign(**formulas, answer='=HYPERLINK("http://x")')
+    judged.to_csv(tmp_path / "judged.csv", index=False)
+    gold.assign(id="=cmd(" + gold["id"].astype("str") + ")").to_csv(
+        tmp_path / "gold.csv", index=False
+    )
+    command = ("judge", tmp_path / "judged.csv", "--score", "judge_score", "--gold")
+    run(*command, tmp_path / "gold.csv", "--next", tmp_path / "next.csv")
+    written = pd.read_csv(tmp_path / "next.csv")
+    assert written["id"].str.startswith("'=").all()
+    assert written["answer"].str.startswith("'=").all()
+    written.assign(gold=["pass", "fail"] * 25).to_csv(tmp_path / "filled.csv", index=False)
+    assert run(*command, tmp_path / "filled.csv").status == 0
+
+
 def test_gold_labels_come_from_standard_input_or_the_same_file(run, files, tmp_path, result):
     judged, gold = (pd.read_csv(file) for file in files)
     judged.merge(gold, how="left").to_csv(tmp_path / "one.csv", index=False)

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import calib
 from calib.analysis.judge import judge_rows
+from calib.data.judged import JudgedRows
 from calib.loading.judged_example import judged_example
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.results import judge_report
@@ -219,6 +220,15 @@ def test_the_rows_to_label_next():
     written = pd.read_csv(io.BytesIO(csv_of_next_rows(result, 30)))
     assert list(written.columns) == ["row", "id", "question", "gold"]
     assert len(written) == 30
+
+
+def test_the_rows_to_label_next_hold_no_formula():
+    from calib.ui.pages.judge import csv_of_next_rows
+
+    rng = np.random.default_rng(0)
+    gold = np.where(np.arange(200) < 60, rng.random(200) < 0.5, np.nan)
+    rows = JudgedRows.from_arrays(rng.random(200), gold, columns={"answer": ["=1+1"] * 200})
+    assert b"'=1+1" in csv_of_next_rows(judge_rows(rows), 5)
 
 
 def test_the_report_is_that_of_the_library():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,13 +10,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pandas as pd
 
+from calib.text import FORMULA
+
 if TYPE_CHECKING:
     from calib.reports.render.blocks import ReportDocument
-
-
-# A cell that begins so, also after blanks or line breaks, is a formula in Excel, LibreOffice or
-# Google Sheets. Full-width signs start one in East Asian settings.
-FORMULA = re.compile(r"\s*[=+\-@|%＝＋－＠]")
 
 
 def to_csv(table: pd.DataFrame) -> bytes:

@@ -17,6 +17,7 @@ from calib.figures.words import undrawn
 from calib.loading import Table
 from calib.loading.judged_example import judged_example
 from calib.reports.contents.judged import why_no_report
+from calib.reports.render.files import to_csv
 from calib.text import (
     count,
     number,
@@ -285,7 +286,7 @@ def change(session: Session, name: str, value: Any) -> None:
 
 
 def csv_of_next_rows(result: JudgeResult, n: int) -> bytes:
-    return result.next_rows(n).to_csv(index=False).encode()
+    return to_csv(result.next_rows(n))
 
 
 def width_sentence(result: JudgeResult, points: int) -> str:
