@@ -73,7 +73,8 @@ def read_judged(judged: Judged, gold: Judged | None, columns: JudgedColumns) -> 
     ]
     group = None if columns.group is None else as_labels(frame[columns.group]).codes
     notes += _without_model(frame, columns, outcome)
-    values = {score: _scores(frame[score], columns) for score in columns.scores}
+    words = _words((frame if labels is None else labels)[columns.outcome])
+    values = {score: _scores(frame[score], columns, words) for score in columns.scores}
     results, failures = {}, {}
     for part, (score, rows) in _parts(frame, columns, name).items():
         usable = rows & ~np.isnan(values[score])
@@ -278,15 +279,18 @@ def _pass_codes(labels: Sequence[str], positive: str | None) -> FloatArray | Non
         return np.array(passes, dtype=np.float64) if any(passes) or len(words) == 1 else None
     if not all(word in names.PASS_WORDS | names.FAIL_WORDS for word in words):
         return None
+    if len(words) == 1 and len(words[0]) == 1 and words[0].isalpha():
+        # C beside I is correct, but alone it may be one of A, B and C.
+        return None
     passes = [word in names.PASS_WORDS for word in words]
     return np.array(passes, dtype=np.float64) if len(passes) == 1 or any(passes) else None
 
 
-def _scores(column: pd.Series, columns: JudgedColumns) -> FloatArray:
+def _scores(column: pd.Series, columns: JudgedColumns, gold: frozenset[str]) -> FloatArray:
     """The scores in [0, 1]; answers such as pass and fail become 1 and 0."""
     numbers = as_numbers(column)
     if len(numbers.text):
-        return _answers(column, columns)
+        return _answers(column, columns.positive, gold)
     low, high = columns.scale
     values = (numbers.values - low) / (high - low)
     finite = values[~np.isnan(values)]
@@ -301,9 +305,15 @@ def _scores(column: pd.Series, columns: JudgedColumns) -> FloatArray:
     return values
 
 
-def _answers(column: pd.Series, columns: JudgedColumns) -> FloatArray:
+def _answers(column: pd.Series, positive: str | None, gold: frozenset[str]) -> FloatArray:
+    """1 for answers that pass, 0 for those that fail.
+
+    The label that passes is meant for the gold labels. It says what the judge means only if both
+    use the same words.
+    """
+    same = positive is not None and _words(column) <= gold | {positive.casefold()}
     try:
-        return _passes(column, columns.positive)
+        return _passes(column, positive if same else None)
     except InputError:
         shown = as_labels(column)
         raise refuse(
@@ -312,6 +322,12 @@ def _answers(column: pd.Series, columns: JudgedColumns) -> FloatArray:
             f"fail, but {listed(shown.names, 3)}. Name the column of the judge's scores "
             "(`score`).",
         ) from None
+
+
+def _words(column: pd.Series) -> frozenset[str]:
+    """The labels of a column, whose letter case does not matter."""
+    labels, _ = as_outcome(column)
+    return frozenset(name.casefold() for name in labels.names)
 
 
 def _parts(

@@ -92,6 +92,35 @@ def test_answers_of_the_judge_may_be_words():
     np.testing.assert_array_equal(read.score, [1, 0, 1, 0])
 
 
+@pytest.mark.parametrize(
+    ("labels", "positive", "answers", "scores"),
+    [
+        # The judge has words of its own.
+        (["good", "bad"], "good", ["yes"] * 4, [1, 1, 1, 1]),
+        (["good", "bad"], "good", ["no"] * 4, [0, 0, 0, 0]),
+        (["good", "bad"], "good", ["yes", "no", "yes", "no"], [1, 0, 1, 0]),
+        (["A", "B"], "B", ["pass", "fail", "pass", "pass"], [1, 0, 1, 1]),
+        # The judge has the words of the labels, or some of them.
+        (["good", "bad"], "bad", ["good", "Bad", "bad", "good"], [0, 1, 1, 0]),
+        (["good", "bad"], "bad", ["good"] * 4, [0, 0, 0, 0]),
+        (["A", "B"], "B", ["a", "b", "a", "a"], [0, 1, 0, 0]),
+        (["A", "A"], "B", ["A", "B", "A", "A"], [0, 1, 0, 0]),
+        (["A", "B"], "B", ["A"] * 4, [0, 0, 0, 0]),
+        (["good", "bad"], "good", ["C", "I", "C", "I"], [1, 0, 1, 0]),
+        # These words say nothing.
+        (["good", "bad"], "good", ["fine"] * 4, None),
+        (["A", "B"], "B", ["C"] * 4, None),
+        (["A", "B"], "B", ["B", "C", "B", "C"], None),
+    ],
+)
+def test_the_label_that_passes_is_not_a_word_of_the_judge(labels, positive, answers, scores):
+    judged, gold = JUDGED.assign(judge_score=answers), GOLD.assign(human_label=labels)
+    if scores is None:
+        refused("not-scores", judged, gold, positive=positive)
+    else:
+        np.testing.assert_array_equal(rows(judged, gold, positive=positive).score, scores)
+
+
 def test_ratings_need_their_scale():
     rated = JUDGED.assign(judge_score=[5, 1, 4, 2])
     assert "go from 1 to 5, outside 0 to 1" in refused("scale", rated)
