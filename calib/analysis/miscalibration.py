@@ -202,6 +202,11 @@ def _both_sides(cells: ScoreCells, words: ViewWords) -> str:
     """The worst range, and beside it the range that errs most in the other direction."""
     low, cut, high = _sides(cells)
     low, high = _to_the_ends(cells, low, high)
+    # All rows below and above the cut are simpler to say, if they err on average as the ranges do.
+    if _side(*_means(cells, 0, cut)) == _side(*_means(cells, low, cut)):
+        low = 0
+    if _side(*_means(cells, cut, len(cells))) == _side(*_means(cells, cut, high)):
+        high = len(cells)
     middle = (cells.score[cut - 1] + cells.score[cut]) / 2.0
     start, at, end = score_percents(cells.score[low], middle, cells.score[high - 1])
     below = f"below {at}" if low == 0 else f"between {start} and {at}"

@@ -62,10 +62,12 @@ def section(analysis: Analysis, *, is_example: bool) -> str:
 
 def _headline(analysis: Analysis, is_example: bool) -> str:
     verdict = analysis.verdict
-    if verdict.answer != "not calibrated":
-        return f"{verdict.heading}."
     scores = "confidences" if _of_answers(analysis) else "probabilities"
     whose = "These example" if is_example else "These"
+    if verdict.answer == "no evidence":
+        return f"{whose} {scores} look calibrated."
+    if verdict.answer == "inconclusive":
+        return f"It is unclear whether {whose.lower()} {scores} are calibrated."
     kind = KINDS.get(verdict.kind, f"are {verdict.kind}")
     if analysis.has_answers:
         kind = kind.replace("positive from negative rows", "right from wrong answers")

@@ -252,7 +252,7 @@ def test_a_file_that_is_dropped_on_the_first_page_is_answered_there():
     app.file_uploader[0].upload("mine.csv", rows().encode(), "text/csv").run()
     assert not app.error
     assert "File: **mine**" in said(app)
-    assert headings(app)[1] == "No evidence of miscalibration."
+    assert headings(app)[1] == "These probabilities look calibrated."
     assert app.query_params["file"] == "mine.csv"
 
 

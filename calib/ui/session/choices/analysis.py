@@ -179,7 +179,7 @@ BAND = Choice[str](
     values=one_of("per_bin", "simultaneous", offered=()),
     label="Simultaneous band",
     help="Off: if the model were calibrated, each dot would fall in the grey band with the "
-    "confidence level. On: all dots at once would, in 95% of samples.",
+    "confidence level. On: all dots at once would.",
     chip="Simultaneous band",
     acts_on=on("Overview", "Reliability", "Compare", "Reports"),
     widget=st.toggle,
