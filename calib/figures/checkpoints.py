@@ -12,6 +12,7 @@ from calib.figures.chart import TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.layers import HOVER_TEXT, Layer, legend_entry, method, whiskers
 from calib.figures.panels import timeline
 from calib.figures.theme import faded
+from calib.figures.words import counts_of_each
 from calib.numerics.arrays import FloatArray
 from calib.numerics.estimate import Estimate
 from calib.text import escaped, level, number, shortened, with_interval
@@ -63,13 +64,14 @@ def checkpoint_chart(comparison: ModelComparison) -> Chart:
     ]
     layers += [legend_entry(method(key)) for key in comparison.methods]
     at = level(comparison.settings.confidence_level)
+    rows = counts_of_each((model.n_rows for model in comparison.models.values()), "row")
     return draw(
         "checkpoints",
         panels,
         layers,
         _alt(comparison),
         title="Metrics by model",
-        details=f"{len(comparison.models)} models · {at} intervals",
+        details=f"{len(comparison.models)} models · {rows} · {at} intervals",
         top=TOP + TITLE_ROW,
         left=62,
     )

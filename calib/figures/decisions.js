@@ -123,7 +123,7 @@ class Decisions {
         this.paint();
     }
 
-    read({ methods, useful, worse }) {
+    read({ methods, useful, worse, rows_drawn: rows }) {
         this.methods?.forEach(({ marks }) => marks.forEach(mark => mark.remove()));
         this.table.replaceChildren();
         this.head = element("tr", {}, element("thead", {}, this.table));
@@ -140,7 +140,7 @@ class Decisions {
             return { ...method, ...readMethod(method), cost, benefitLine: benefit, mark, cells, marks: [cost, benefit, mark] };
         });
         this.panels.benefit.title.textContent = useful;
-        this.panels.benefit.hint.textContent = worse;
+        this.panels.benefit.hint.textContent = `${rows}. ${worse}`;
     }
 
     get costs() {

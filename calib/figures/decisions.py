@@ -15,7 +15,7 @@ from calib.figures.layers import Layer, Subject, Values, method, reference
 from calib.figures.panels import Panels, one
 from calib.figures.theme import Dash
 from calib.numerics.arrays import BoolArray, FloatArray
-from calib.text import number, percent, score_percent, significant
+from calib.text import number, percent, plural, score_percent, significant
 
 WIDTH, HEIGHT, LEFT = 500, 300, 66
 CURVE_HOVER = "threshold %{x:.1%}<br>%{y:.4f}<extra>%{fullData.name}</extra>"
@@ -26,7 +26,12 @@ LEVEL_HOVER = "%{y:.4f}<extra>%{fullData.name}</extra>"
 
 @chart
 def cost_chart(
-    curves: CostCurves, table: DecisionTable, methods: Sequence[str], *, recommended: str = ""
+    curves: CostCurves,
+    table: DecisionTable,
+    methods: Sequence[str],
+    *,
+    n_rows: int | None = None,
+    recommended: str = "",
 ) -> Chart:
     """Expected cost per row by threshold.
 
@@ -39,6 +44,8 @@ def cost_chart(
         method, and the threshold with the lowest cost in hindsight.
     methods : sequence of str
         Keys of the methods.
+    n_rows : int, optional
+        Number of rows, which is said below the title.
     recommended : str
         Key of the method that the analysis recommends, which is blue.
 
@@ -78,7 +85,7 @@ def cost_chart(
         layers,
         f"Expected cost per row over the threshold. {' '.join(sentences)}",
         title="Expected cost by threshold",
-        details=_costs(table.costs),
+        details=_details(n_rows, _costs(table.costs)),
         left=LEFT,
     )
 
@@ -89,6 +96,7 @@ def net_benefit_chart(
     methods: Sequence[str],
     *,
     threshold: float | None = None,
+    n_rows: int | None = None,
     recommended: str = "",
 ) -> Chart:
     """Net benefit by threshold (decision curve), compared with flagging all rows or none.
@@ -101,6 +109,8 @@ def net_benefit_chart(
         Keys of the methods.
     threshold : float, optional
         A threshold to mark.
+    n_rows : int, optional
+        Number of rows, which is said below the title.
     recommended : str
         Key of the method that the analysis recommends, which is blue.
 
@@ -135,9 +145,14 @@ def net_benefit_chart(
         layers,
         f"Net benefit over the threshold. {said}",
         title="Net benefit by threshold (decision curve)",
-        details=f"{percent(curves.base_rate)} positive",
+        details=_details(n_rows, f"{percent(curves.base_rate)} positive"),
         left=LEFT,
     )
+
+
+def _details(n_rows: int | None, others: str) -> str:
+    """The line below the title. Curves by threshold do not know the number of their rows."""
+    return others if n_rows is None else f"{plural(n_rows, 'row')} · {others}"
 
 
 def _costs(costs: Costs) -> str:

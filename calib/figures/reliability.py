@@ -29,7 +29,14 @@ from calib.figures.layers import (
 from calib.figures.layers import band as band_layer
 from calib.figures.panels import square, stacked
 from calib.figures.theme import GREY, OUTCOME, MethodStyle, faded
-from calib.figures.words import axis_titles, binning, details, verdicts, without_band
+from calib.figures.words import (
+    axis_titles,
+    binning,
+    counts_of_each,
+    details,
+    verdicts,
+    without_band,
+)
 from calib.numerics.arrays import FloatArray
 from calib.text import count, escaped, level, shortened, span
 
@@ -215,12 +222,17 @@ def overlay_chart(
     across, upward = map(LINEAR.axis, ("Mean predicted probability", "Observed frequency"))
     alt = alt or f"Reliability diagrams of {len(curves)} slices: {', '.join(curves)}."
     at = level(next(iter(curves.values())).confidence_level)
+    parts = [
+        counts_of_each((curve.rows.sum() for curve in curves.values()), "row"),
+        counts_of_each((len(curve.rows) for curve in curves.values()), "bin"),
+        f"{at} intervals",
+    ]
     return draw(
         "overlay",
         square(across, upward, OVERLAY_SIDE),
         layers,
         alt,
         title=title,
-        details=f"{at} intervals",
+        details=" · ".join(parts),
         of=list(curves),
     )

@@ -108,9 +108,9 @@ def slice_chart(
         ]
         notes, leaders = _names(subjects, bars, limits, len(shown), height)
         layers += leaders
-    columns = escaped(shortened(CROSSED.join(first.columns)))
+    columns, n_rows = escaped(shortened(CROSSED.join(first.columns))), int(first.rows.sum())
     parts = [
-        f"{plural(len(shown), 'slice')} of {columns}",
+        f"{plural(n_rows, 'row')} · {plural(len(shown), 'slice')} of {columns}",
         f"{level(first.confidence_level)} intervals",
     ]
     parts += [f"shaded: gap with p &lt; {SIGNIFICANCE:g} (Holm)"] if marked.any() else []

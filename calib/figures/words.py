@@ -13,7 +13,7 @@ from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.data.views import parse_view
 from calib.metrics import METRICS
 from calib.numerics.estimate import Estimate
-from calib.text import escaped, level, number, p_value, plural, shortened
+from calib.text import count, escaped, level, number, p_value, plural, shortened
 
 # Charts need at least this number of rows. In a wider band, no dot can be outside.
 MIN_DRAWN_ROWS, MAX_DRAWN_WIDTH = 10, 0.9
@@ -51,6 +51,13 @@ def binning(analysis: Analysis) -> str:
     """How scores are binned."""
     settings = analysis.settings
     return f"{settings.n_bins} {settings.strategy} bins"
+
+
+def counts_of_each(numbers: Iterable[float], noun: str) -> str:
+    """How many rows or bins each of several curves has, such as "352 to 369 rows each"."""
+    sizes = sorted({int(n) for n in numbers})
+    words = plural(sizes[-1], noun)
+    return f"{words} each" if len(sizes) == 1 else f"{count(sizes[0])} to {words} each"
 
 
 def band_name(curve: ReliabilityCurve) -> str:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from calib.analysis.decisions import Costs, NetBenefit, cost_curves, decide, net_benefit
-from calib.figures.decisions import useful_sentence, worse_sentence
+from calib.figures.decisions import cost_chart, net_benefit_chart, useful_sentence, worse_sentence
 from tests.figures.drawn import COSTS, METHODS, benefit, cost
 
 
@@ -92,6 +92,16 @@ def test_thresholds_at_which_flagging_blindly_is_not_better_are_said(thresholds,
 )
 def test_what_is_better_at_the_other_thresholds_is_said(thresholds, said):
     assert worse_sentence(falls_short(*thresholds), "uncalibrated") == said
+
+
+def test_the_line_below_the_title_says_the_rows(analysis):
+    held_out, n_rows = analysis.held_out, analysis.data.n_rows
+    table = decide(held_out, COSTS)
+    for chart in (
+        cost_chart(cost_curves(held_out, COSTS), table, METHODS, n_rows=n_rows),
+        net_benefit_chart(net_benefit(held_out), METHODS, n_rows=n_rows),
+    ):
+        assert chart.heading.details.startswith(f"{n_rows:,} rows · ")
 
 
 def test_the_alternative_text_says_where_scores_are_useful(analysis):

@@ -107,7 +107,7 @@ def test_a_column_whose_name_does_not_fit_is_named_below_the_title():
     chart = slice_chart({"uncalibrated": slice_gaps(rows, rows.score, cut)})
     names = chart.figure.layout.yaxis.ticktext
     assert [name.removeprefix("<b>").removesuffix("</b>") for name in names] == ["north", "south"]
-    assert chart.heading.details.startswith("2 slices of column with a long name · ")
+    assert chart.heading.details.startswith("200 rows · 2 slices of column with a long name · ")
 
 
 def test_only_the_strongest_are_drawn_where_there_are_many(analysis, trace):
@@ -124,6 +124,10 @@ def test_overlay_draws_the_curves(analysis, trace, texts):
         dots = trace(figure, f"dots slice {i}")
         np.testing.assert_array_equal(dots.x, curve.mean_score)
         np.testing.assert_array_equal(dots.y, curve.observed)
+    few, many = (f(int(curve.rows.sum()) for curve in drawn.values()) for f in (min, max))
+    details = overlay_chart(drawn).heading.details
+    assert details.startswith(f"{few:,} to {many:,} rows each · ")
+    assert details.endswith("95% intervals")
     styles = {trace(figure, f"legend slice {i}").marker.symbol for i in range(3)}
     assert len(styles) == 3
     with texts.raises(ValueError):

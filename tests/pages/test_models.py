@@ -229,3 +229,11 @@ def test_a_second_score_is_said_above_the_answer_and_compared_by_one_click(page)
     assert not app.exception
     assert names(app) == ["random_forest", "naive_bayes"]
     assert not [each for each in app.warning if "was taken for the score" in each.value]
+
+
+@pytest.mark.parametrize(
+    ("page", "example"),
+    [("compare", "naive_bayes"), ("compare", "rounds"), ("classes", "digits")],
+)
+def test_the_initials_of_the_expected_calibration_error_are_explained(page, example):
+    assert "expected calibration error" in said(go(start(ex=example), page))

@@ -207,9 +207,11 @@ def _costs(report: Contents, part: DecisionPart) -> list[Block]:
     shown = [key for key in part.cost.cost if key in table.methods]
     at = None if table.costs.capacity else table.costs.threshold
     blue = report.analysis.recommendation.method
-    cost = [Drawing(cost_chart(part.cost, table, shown, recommended=blue))] if shown else []
+    n_rows = report.analysis.data.n_rows
+    costs = cost_chart(part.cost, table, shown, n_rows=n_rows, recommended=blue) if shown else None
+    cost = [Drawing(costs)] if costs else []
     drawn = list(part.benefit.benefit)
-    benefit = net_benefit_chart(part.benefit, drawn, threshold=at, recommended=blue)
+    benefit = net_benefit_chart(part.benefit, drawn, threshold=at, n_rows=n_rows, recommended=blue)
     blocks: list[Block] = [Paragraph(_rule(table), lead=True), *_reasons_shown(report, shown)]
     blocks.append(Beside((*cost, Drawing(benefit))))
     if table.methods:

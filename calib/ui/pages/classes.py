@@ -122,7 +122,8 @@ def diagrams(session: Session, model: state.Model, table: Classwise, method: str
         len(table.index) > MAX_DIAGRAMS
     )
     st.caption(
-        f"Held-out scores: {first}mean score of the class (x) against its observed frequency (y)."
+        f"Held-out scores: {first}mean score of the class (x) against its observed frequency (y). "
+        "ECE below: expected calibration error."
     )
 
 

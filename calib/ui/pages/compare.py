@@ -55,6 +55,8 @@ from calib.ui.session.memo import Keyed
 from calib.ui.session.session import Session
 
 TABLE = "Held-out rows, lowest log loss first. Small: {} confidence intervals. ★ Best in column."
+# The columns of tables have no room for the full name.
+ECE = "ECE: expected calibration error."
 LOWER = f"Lower is better for log loss, ECE and {KS}."
 # By the label of a column, what is said of it below the table.
 COLUMN_NOTES = {
@@ -189,7 +191,7 @@ def table(session: Session, model: state.Model, name: str, columns: Sequence[Met
     at = level(analysis.settings.confidence_level)
     labels = [column.label for column in columns]
     notes = [note for label, note in COLUMN_NOTES.items() if label in labels]
-    st.caption(" ".join([LOWER, TABLE.format(at), *notes]), help=words.protocol(analysis))
+    st.caption(" ".join([LOWER, TABLE.format(at), ECE, *notes]), help=words.protocol(analysis))
 
 
 def recommendation(analysis: Analysis) -> None:
@@ -295,7 +297,7 @@ def compare_models(session: Session, models: Sequence[state.Model]) -> None:
         st.caption(f":material/info: {plain(name)} could not be analysed: {plain(reason)}")
     _metrics(comparison)
     counted = session.upload is not None and bool(session.upload.counted)
-    st.caption(f"{MODELS_TABLE} {COUNTED if counted else _pairing(comparison)}")
+    st.caption(f"{MODELS_TABLE} {ECE} {COUNTED if counted else _pairing(comparison)}")
     if len(comparison.models) >= MIN_MODELS_IN_CHART:
         with charts.beside(checkpoint_chart(comparison), "chart_models", [3, 2]):
             frame.reading(LINES_READING, "this chart")

@@ -163,7 +163,13 @@ def follow_hand(
     file = file_name("decisions", analysis.data.name)
     mount(
         key=LIVE_KEY,
-        data={**data, "file": file, "answer": "decision", "answered": sent.get("edit", 0)},
+        data={
+            **data,
+            "rows_drawn": plural(analysis.data.n_rows, "row"),
+            "file": file,
+            "answer": "decision",
+            "answered": sent.get("edit", 0),
+        },
         default={"sent": None},
         on_sent_change=partial(take_answer, LIVE_KEY, partial(take_cost, session)),
     )
@@ -182,16 +188,19 @@ def take_cost(session: Session, answer: Mapping[str, Any]) -> None:
 def static_charts(
     session: Session, analysis: LiveAnalysis, decided: DecisionTable, shown: tuple[str, ...]
 ) -> None:
-    recommended, costs = state.recommended(analysis), decided.costs
+    costs = decided.costs
+    blue, n_rows = state.recommended(analysis), analysis.data.n_rows
     cost = session.memo(cost_curves, analysis.held_out, costs)
     benefit = session.memo(net_benefit, analysis.held_out)
     threshold = costs.threshold if costs.capacity is None else None
     left, right = st.columns(2, gap="large")
     with left:
-        drawn = net_benefit_chart(benefit, shown, threshold=threshold, recommended=recommended)
+        drawn = net_benefit_chart(
+            benefit, shown, threshold=threshold, n_rows=n_rows, recommended=blue
+        )
         charts.chart(drawn, "chart_benefit")
     with right:
-        drawn = cost_chart(cost, decided, shown, recommended=recommended)
+        drawn = cost_chart(cost, decided, shown, n_rows=n_rows, recommended=blue)
         charts.chart(drawn, "chart_cost")
     dots = DOTS["costs" if costs.capacity is None else "capacity"]
     frame.once("cost", lambda: st.caption(dots, help=CHARTS_READING))

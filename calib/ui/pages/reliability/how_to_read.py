@@ -86,7 +86,8 @@ def sensitivity_words(analysis: Analysis, sensitivity: Sensitivity, method: str)
     high = max(float(curve.ece.max()) for curve in curves)
     label = method_label(method)
     size = (
-        f"With {first} to {last} bins the ECE of {label} is {number(low, 3)} to {number(high, 3)}"
+        f"With {first} to {last} bins the expected calibration error (ECE) of {label} is "
+        f"{number(low, 3)} to {number(high, 3)}"
     )
     if sensitivity.flips:
         where = " and ".join(_where(curve) for curve in curves)
