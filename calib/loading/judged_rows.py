@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -15,7 +17,7 @@ from calib.data.judged import JudgedRows
 from calib.data.predictions import Predictions
 from calib.loading import name_patterns as names
 from calib.loading.columns import as_labels, as_numbers, as_outcome, label_text
-from calib.loading.file_options import FileFormat
+from calib.loading.file_options import ColumnMapping, FileFormat
 from calib.loading.judged_columns import (
     GOLD,
     SCORE,
@@ -24,6 +26,7 @@ from calib.loading.judged_columns import (
     guessed_columns,
     weight_notes,
 )
+from calib.loading.logs import combined, log_mapping, with_names_beside
 from calib.loading.name_patterns import plain_name
 from calib.loading.problems import InputError, refuse
 from calib.loading.reading.reader import Source, read
@@ -31,7 +34,10 @@ from calib.loading.table import Table
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.text import FORMULA, count, joined, listed, plural, quoted, significant
 
-# Column of logs that asked the same question several times.
+GUESSED_FORMAT = FileFormat()
+# These columns of a log may be the judge's opinion, so a person who labels must not see them.
+LOG_VERDICTS = ("correct", "confidence")
+# A log that asks the same question several times counts them in this column.
 EPOCH = "epoch"
 Judged: TypeAlias = Source | Predictions | ArrayLike
 
@@ -47,8 +53,10 @@ class JudgedParts:
     failures: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_judged(judged: Judged, gold: Judged | None, columns: JudgedColumns) -> JudgedParts:
-    """Read the rows of each judge and model.
+def read_judged(
+    judged: Judged, gold: Judged | None, columns: JudgedColumns, given: FileFormat = GUESSED_FORMAT
+) -> JudgedParts:
+    """Read the rows of each judge and model. `given` says how files are read.
 
     Labels are matched to the judged rows by an id column that both have, or by position if they
     have none. Rows without a score are left out, and a note says how many.
@@ -58,19 +66,18 @@ def read_judged(judged: Judged, gold: Judged | None, columns: JudgedColumns) -> 
     InputError
         If a column cannot be guessed or read, or labels do not match the rows.
     """
-    table = _table(judged, SCORE)
+    table = _table(judged, SCORE, given)
     frame, name = table.frame, table.name
-    gold_table = None if gold is None else _gold_table(gold, len(frame))
+    gold_table = None if gold is None else _gold_table(gold, len(frame), given)
+    columns, of_log = _of_log(table, columns, has_gold=gold is not None)
     labels = None if gold_table is None else gold_table.frame
     columns, guessed = guessed_columns(columns, frame, labels)
     _check_is_gold(gold_table or table, columns)
     outcome = _outcomes(frame, labels, columns)
-    notes = (*guess_notes(columns, guessed, labels), *weight_notes(frame, columns))
+    notes = (*of_log, *guess_notes(columns, guessed, labels), *weight_notes(frame, columns))
     taken = {*columns.scores, columns.outcome}
     kept = {column: frame[column].to_numpy() for column in _in_order(frame, columns, taken)}
-    written = [
-        c for c in kept if c != columns.row_id and re.fullmatch(names.JUDGE_WORDS, plain_name(c))
-    ]
+    written = [c for c in kept if c != columns.row_id and _is_of_judge(c, table)]
     group = None if columns.group is None else as_labels(frame[columns.group]).codes
     notes += _without_model(frame, columns, outcome)
     words = _words((frame if labels is None else labels)[columns.outcome])
@@ -97,13 +104,41 @@ def read_judged(judged: Judged, gold: Judged | None, columns: JudgedColumns) -> 
     return JudgedParts(results, failures)
 
 
-def _table(data: Judged, column: str) -> Table:
+def _is_of_judge(column: str, table: Table) -> bool:
+    if table.log and column in LOG_VERDICTS:
+        return True
+    return re.fullmatch(names.JUDGE_WORDS, plain_name(column)) is not None
+
+
+def _of_log(
+    table: Table, columns: JudgedColumns, *, has_gold: bool
+) -> tuple[JudgedColumns, tuple[str, ...]]:
+    """The meaning of the columns of a log that was not named, as in `calib.load`, and notes."""
+    if not table.log:
+        return columns, ()
+    notes = []
+    mapping = log_mapping(table, ColumnMapping(), models=columns.model is not None)
+    if columns.group is None and mapping.group is not None:
+        columns = replace(columns, group=mapping.group)
+        notes.append(f"Rows with the same {quoted(mapping.group)} are one cluster.")
+    if has_gold and not columns.scores and table.frame["confidence"].isna().all():
+        columns = replace(columns, score="correct")
+        notes.append("Read `correct` as the judge's answer, because the log has no confidence.")
+    return columns, tuple(notes)
+
+
+def _table(data: Judged, column: str, given: FileFormat) -> Table:
     """A table of the data; an array becomes its only column."""
     if isinstance(data, Predictions):
         return Table(_of_predictions(data, column), data.name)
+    if isinstance(data, Table):
+        return data
     # Lists, arrays and series hold scores or labels. Tables and texts are read as files.
-    if isinstance(data, str | bytes | pd.DataFrame | Table) or hasattr(data, "__fspath__"):
-        return read(data, given=FileFormat())
+    if isinstance(data, str | bytes | pd.DataFrame) or hasattr(data, "__fspath__"):
+        table = read(data, given=given)
+        if table.log and isinstance(data, str | PathLike):
+            table = with_names_beside(Path(data), table)
+        return combined([table])[0]
     if not isinstance(data, Sequence | np.ndarray | pd.Series) and (
         hasattr(data, "__arrow_c_stream__") or hasattr(data, "frame")
     ):
@@ -126,8 +161,8 @@ def _of_predictions(data: Predictions, column: str) -> pd.DataFrame:
     return frame if data.group is None else frame.assign(group=data.group)
 
 
-def _gold_table(gold: Judged, n_rows: int) -> Table:
-    table = _table(gold, GOLD)
+def _gold_table(gold: Judged, n_rows: int, given: FileFormat) -> Table:
+    table = _table(gold, GOLD, given)
     frame = table.frame
     is_array = not isinstance(gold, str | bytes | pd.DataFrame | Table) and list(frame) == [GOLD]
     if is_array and len(frame) != n_rows:

@@ -6,9 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import calib
 from calib import InputError, Predictions
+from calib.analysis.judge import judge_rows
 from calib.loading.judged_columns import JudgedColumns
 from calib.loading.judged_rows import read_judged
+from tests.loading.logs import inspect_json, sample, stated
 
 JUDGED = pd.DataFrame(
     {
@@ -302,3 +305,43 @@ def test_the_verdict_of_a_judge_is_no_gold_label():
     # Labels of people are gold labels, whatever the log says.
     labels = [int(score > 0.5) for score in SCORES]
     np.testing.assert_array_equal(rows(run, labels).outcome, labels)
+
+
+def test_epochs_of_a_log_are_clusters():
+    samples = [
+        stated(number, 0.5 + number / 100, "CI"[(number + epoch) % 2], epoch=epoch)
+        for number in range(40)
+        for epoch in range(1, 6)
+    ]
+    read = rows(inspect_json(samples), None)
+    assert len(np.unique(read.group)) == 40
+    loaded = calib.load(inspect_json(samples))
+    assert len(np.unique(loaded.group)) == 40
+    assert "Rows with the same `sample_id` are one cluster." in read.notes
+    once = rows(inspect_json([one for one in samples if one["epoch"] == 1]), None)
+    assert once.group is None
+    # Labels need the epoch, because the id repeats.
+    gold = pd.DataFrame({"sample_id": [3, 3], "epoch": [1, 2], "label": ["fail", "pass"]})
+    labelled = rows(inspect_json(samples), gold)
+    assert list(labelled.columns["epoch"][labelled.labelled]) == [1, 2]
+    assert list(labelled.outcome[labelled.labelled]) == [0, 1]
+    text = refused("repeated-id", inspect_json(samples), gold.iloc[:1].drop(columns="epoch"))
+    assert "Give the gold labels the column `epoch` as well." in text
+
+
+def test_rows_to_label_next_of_a_log_hide_the_verdict_of_the_judge():
+    gold = pd.DataFrame({"sample_id": [f"case {n}" for n in range(60)], "label": [1, 0] * 30})
+    judge = judge_rows(rows(deepeval(SCORES), gold))
+    chosen = judge.next_rows(5)
+    assert not {"correct", "confidence", "explanation"} & {*chosen}
+    assert "sample_id" in chosen
+    assert "correct" in judge.disagreements
+
+
+def test_the_grade_of_a_log_without_confidence_is_the_answer_of_the_judge():
+    log = inspect_json([sample(number, "CI"[number % 2]) for number in range(8)])
+    gold = pd.DataFrame({"sample_id": range(8), "label": [1, 0] * 4})
+    read = rows(log, gold)
+    np.testing.assert_array_equal(read.score, [1, 0] * 4)
+    assert read.notes[0].startswith("Read `correct` as the judge's answer")
+    refused("no-scores", log, None)
