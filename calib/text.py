@@ -21,6 +21,8 @@ MONTHS = (
     *("July", "August", "September", "October", "November", "December"),
 )
 MAX_DECIMALS = 16
+# No data set has rows enough for a smaller rate, but the end of an interval may be one.
+MIN_RATE = 1e-9
 
 MAX_QUOTE_LENGTH = 60
 MAX_NAME_LENGTH = 24
@@ -157,8 +159,12 @@ def p_value(p: float) -> str:
 
 
 def percent(rate: float, digits: int = 1) -> str:
-    """A rate as a percentage; one below 0.1% keeps two digits."""
-    if 0.0 < abs(rate) < 0.001:
+    """A rate as a percentage; one below 0.1% keeps two digits, down to one in 1,000,000,000.
+
+    >>> percent(0.25), percent(0.000123), percent(2.9e-25)
+    ('25.0%', '0.012%', '0.0%')
+    """
+    if MIN_RATE <= abs(rate) < 0.001:
         return f"{significant(100.0 * rate, 2)}%"
     return number(100.0 * rate, digits) + ("" if math.isnan(rate) else "%")
 

@@ -112,6 +112,13 @@ def test_fewer_than_50_labels_are_too_few_to_tell():
     assert enough.sentence.startswith("The pass rate is")
 
 
+def test_the_ends_of_a_wide_interval_are_plain_percentages():
+    gold = [1, 0, 1] + [None] * 5
+    result = calib.judge([0.9, 0.2, 0.7, 0.5, 0.6, 0.8, 0.3, 0.4], gold)
+    assert 0.0 < result.interval[0] < 1e-9
+    assert "95% CI 0.0% to 100.0%" in result.sentence
+
+
 def test_labels_of_other_scores_than_the_rest_are_noticed():
     rows = example()
     assert judge_rows(rows).notes == ()

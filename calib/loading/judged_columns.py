@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -47,8 +48,8 @@ class JudgedColumns:
 
     def __post_init__(self) -> None:
         low, high = self.scale
-        if not low < high:
-            raise ValueError(f"scale must fulfil low < high, got {low} and {high}.")
+        if not (low < high and math.isfinite(high - low)):
+            raise ValueError(f"scale must fulfil low < high and be finite, got {low} and {high}.")
 
     @property
     def scores(self) -> tuple[str, ...]:

@@ -118,7 +118,7 @@ def test_gold_labels_come_from_standard_input_or_the_same_file(run, files, tmp_p
     [
         ({"--gold": "missing.csv"}, "There is no readable file"),
         ({"--score": "nil"}, "The judged rows have no column `nil`"),
-        ({"--scale": (5, 1)}, "scale must fulfil low < high, got 5.0 and 1.0"),
+        ({"--scale": (5, 1)}, "low < high and be finite, got 5.0 and 1.0"),
         ({"--width": 0}, "width must be above 0, got 0.0"),
         ({"--level": 2}, "confidence_level must fulfil 0 < level < 1, got 2.0"),
     ],

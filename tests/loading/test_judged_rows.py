@@ -128,8 +128,10 @@ def test_ratings_need_their_scale():
     rated = JUDGED.assign(judge_score=[5, 1, 4, 2])
     assert "go from 1 to 5, outside 0 to 1" in refused("scale", rated)
     np.testing.assert_allclose(rows(rated, scale=(1, 5)).score, [1, 0, 0.75, 0.25])
-    with pytest.raises(ValueError, match="scale must fulfil low < high, got 5 and 1"):
+    with pytest.raises(ValueError, match="low < high and be finite, got 5 and 1"):
         JudgedColumns(scale=(5, 1))
+    with pytest.raises(ValueError, match="got 0 and inf"):
+        JudgedColumns(scale=(0, float("inf")))
 
 
 def test_labels_whose_meaning_is_not_clear_are_asked():
