@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 from calib.analysis.judge import JudgeComparison, JudgeResult, judge_rows
+from calib.loading.file_options import ColumnMapping, FileFormat
 from calib.loading.judged_columns import JudgedColumns
-from calib.loading.judged_rows import Judged, read_judged
+from calib.loading.judged_rows import Judged, JudgedParts, read_judged
+from calib.loading.loader import with_arguments
+from calib.loading.problems import InputError
 
 
 def judge(
@@ -22,6 +26,7 @@ def judge(
     threshold: float = 0.5,
     confidence_level: float = 0.95,
     seed: int = 0,
+    **file_format: Any,
 ) -> JudgeResult:
     """Estimate the pass rate of rows that a judge scored, from gold labels of some of them.
 
@@ -51,6 +56,9 @@ def judge(
         Of all intervals, between 0 and 1.
     seed : int
         Seed of `JudgeResult.next_rows`.
+    **file_format
+        How files are read, as in `load`: delimiter, header, encoding, and for evaluation logs
+        scorer, filter, correct_from and percent_above_1.
 
     Returns
     -------
@@ -88,7 +96,7 @@ def judge(
     columns = JudgedColumns(
         score=score, outcome=outcome, row_id=row_id, group=group, positive=positive, scale=scale
     )
-    (rows,) = read_judged(judged, gold, columns).rows.values()
+    (rows,) = _read(judged, gold, columns, FileFormat(**file_format)).rows.values()
     return judge_rows(rows, threshold=threshold, confidence_level=confidence_level, seed=seed)
 
 
@@ -110,6 +118,7 @@ def compare_judges(
     **columns
         As in `judge`. `score` may be several columns, one per judge. `model` is a column that names
         the model that answered each row; gold labels with the same column are matched by both.
+        Those that say how files are read are the same, too.
 
     Returns
     -------
@@ -136,7 +145,9 @@ def compare_judges(
     >>> compared.frame()["kappa"].round(2).to_dict()
     {'small': 0.64, 'large': 1.0}
     """
-    parts = read_judged(judged, gold, JudgedColumns(**columns))
+    of_file = {one.name for one in fields(FileFormat)} & columns.keys()
+    file_format = FileFormat(**{name: columns.pop(name) for name in of_file})
+    parts = _read(judged, gold, JudgedColumns(**columns), file_format)
     results, failures = {}, dict(parts.failures)
     for name, rows in parts.rows.items():
         try:
@@ -148,3 +159,13 @@ def compare_judges(
     if not results:
         raise ValueError(f"Nothing can be analysed: {next(iter(failures.values()))}")
     return JudgeComparison(results, failures)
+
+
+def _read(
+    judged: Judged, gold: Judged | None, columns: JudgedColumns, file_format: FileFormat
+) -> JudgedParts:
+    """The rows of each judge and model; an InputError names the argument that repairs it."""
+    try:
+        return read_judged(judged, gold, columns, file_format)
+    except InputError as error:
+        raise with_arguments(error.problems, ColumnMapping()) from None

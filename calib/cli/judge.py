@@ -13,9 +13,11 @@ from typing import Any
 from calib.analysis.judge import MIN_TELLING_LABELS, JudgeComparison, JudgeResult
 from calib.analysis.limits import Finding
 from calib.cli import options
+from calib.cli.predictions import with_options
 from calib.cli.streams import tell, writing
 from calib.judging import compare_judges
 from calib.loading.judged_columns import JudgedColumns
+from calib.loading.problems import InputError
 from calib.numerics.estimate import Estimate
 from calib.reports.render.files import to_csv, write_whole
 from calib.text import count, percent, percent_with_interval, plural, quoted, with_interval
@@ -47,15 +49,24 @@ def add(commands: options.Commands) -> None:
         "judged", help="judged rows: CSV, TSV, Parquet, Arrow; or - for standard input"
     )
     add_gold(parser)
-    columns = parser.add_argument_group("columns", "What is not given_columns is guessed.")
+    columns = parser.add_argument_group("columns", "What is not given is guessed.")
     for name in ("score", "outcome", "model", "group", "positive"):
         many: dict[str, Any] = {"action": "append"} if name == "score" else {}
         metavar = "LABEL" if name == "positive" else "COLUMN"
         columns.add_argument(f"--{name}", metavar=metavar, help=MEANINGS[name], **many)
     add_own_columns(columns)
+    options.add_file_format(parser)
     made = parser.add_argument_group("result")
     made.add_argument(
         "--level", type=float, default=0.95, metavar="NUMBER", help="confidence level of intervals"
+    )
+    made.add_argument(
+        "--threshold",
+        type=float,
+        default=0.5,
+        metavar="NUMBER",
+        help="the judge's answer is pass if its score, converted to 0 to 1, is at least this "
+        "(default: 0.5)",
     )
     made.add_argument("--seed", type=int, default=0, metavar="NUMBER", help="seed of --next")
     made.add_argument(
@@ -107,9 +118,17 @@ def compared(given: argparse.Namespace, judged: str) -> JudgeComparison:
         columns["positive"] = positive[0]
     # The options of `check` leave out what was not given.
     at: float = getattr(given, "level", getattr(given, "confidence_level", 0.95))
-    comparison = compare_judges(
-        judged, given.gold, confidence_level=at, seed=getattr(given, "seed", 0), **columns
-    )
+    numbers: dict[str, Any] = {
+        "confidence_level": at,
+        "seed": getattr(given, "seed", 0),
+        "threshold": getattr(given, "threshold", 0.5),
+    }
+    try:
+        comparison = compare_judges(
+            judged, given.gold, **numbers, **columns, **options.file_format_of(given)
+        )
+    except InputError as error:
+        raise with_options(error) from None
     for name, reason in comparison.failures.items():
         tell(f"note: {name} cannot be analysed: {reason}")
     for note in dict.fromkeys(note for one in comparison.results.values() for note in one.notes):

@@ -25,6 +25,7 @@ from calib.cli.streams import piped, tell
 from calib.crossfit.settings import Settings, default_settings
 from calib.data.base import Data
 from calib.data.progress import Progress, no_progress
+from calib.loading.file_options import FileFormat
 from calib.loading.loader import LoadOptions, ModelOptions
 from calib.reports import Parts, Report, ReportError
 from calib.text import level
@@ -175,6 +176,18 @@ def add_columns(parser: argparse.ArgumentParser, names: Iterable[str]) -> None:
     """The options of `calib.load` and `load_models` with these names, and pairs of slices."""
     declared = {**COLUMNS, "cross": PARTS["cross"]}
     _add(parser.add_argument_group("columns"), {name: declared[name] for name in names})
+
+
+def add_file_format(parser: argparse.ArgumentParser) -> None:
+    """The options of `calib.load` that say how a file is read."""
+    declared = {one.name: DATA[one.name] for one in fields(FileFormat)}
+    _add(parser.add_argument_group("file"), declared)
+
+
+def file_format_of(given: argparse.Namespace) -> dict[str, Any]:
+    """What was given of these options."""
+    names = {one.name for one in fields(FileFormat)}
+    return {name: value for name, value in vars(given).items() if name in names}
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:

@@ -220,3 +220,42 @@ def test_a_report_has_one_judge(run, files, tmp_path):
     done = run("report", files[0], "--gold", files[1], *scores, "-o", tmp_path / "x.json")
     assert done.status == 2
     assert "A report has one judge and one model, got `judge_score`, `other`." in done.err
+
+
+def test_a_log_with_several_scorers_asks_for_one(run, tmp_path):
+    cases = [
+        {
+            "name": str(number),
+            "metricsData": [
+                {"name": "Faithfulness", "score": number % 10 / 10, "success": True},
+                {"name": "Bias", "score": 1 - number % 10 / 10, "success": True},
+            ],
+        }
+        for number in range(100)
+    ]
+    (tmp_path / "run.json").write_text(json.dumps({"testCases": cases}))
+    gold = pd.DataFrame({"sample_id": range(100), "label": ["pass", "fail"] * 50})
+    gold.to_csv(tmp_path / "gold.csv", index=False)
+    files = tmp_path / "run.json", tmp_path / "gold.csv"
+    asked = run("judge", files[0], "--gold", files[1])
+    assert asked.status == 2
+    assert "--scorer Faithfulness or --scorer Bias" in asked.err
+    done = run("judge", files[0], "--gold", files[1], "--scorer", "Bias")
+    assert done.status == 0
+    assert done.out.startswith(calib.judge(*files, scorer="Bias").sentence)
+    limits = ("--scorer", "Bias", "--min-kappa", -1)
+    assert run("check", files[0], "--gold", files[1], *limits).status == 0
+    with pytest.raises(calib.InputError, match="scorer='Faithfulness' or scorer='Bias'"):
+        calib.judge(*files)
+    with pytest.raises(TypeError, match="score_column"):
+        calib.judge(*files, score_column="Bias")
+
+
+def test_the_threshold_of_the_judge(run, files):
+    done = run("judge", files[0], "--gold", files[1], "--threshold", 0.9, "--json")
+    (only,) = json.loads(done.out)["judges"]
+    assert only["kappa"] == pytest.approx(calib.judge(*files, threshold=0.9).kappa)
+
+
+def test_the_help_is_in_words(run):
+    assert "What is not given is guessed." in run("judge", "--help").out
