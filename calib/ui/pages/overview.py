@@ -122,9 +122,17 @@ def slices_finding(session: Session, model: state.Model) -> str:
 
 
 def bins_finding(session: Session, analysis: LiveAnalysis) -> str:
-    """Whether the number of bins matters for the conclusion."""
+    """The error without bias, which needs no bins, and whether their number matters."""
     if undrawn(analysis.uncalibrated.reliability):
         return ""
+    error = results.variational(session, analysis, "uncalibrated").error
+    low, value, high = (text.percent(end) for end in (error.low, error.value, error.high))
+    at = text.level(session.settings.confidence_level)
+    bins = _bins_words(session, analysis)
+    return f"error without bias {value} ({at} CI {low} to {high}); {bins}"
+
+
+def _bins_words(session: Session, analysis: LiveAnalysis) -> str:
     by_bins = results.sensitivity(session, analysis, "uncalibrated")
     if by_bins.flips:
         share = text.percent(by_bins.share, 0)
