@@ -649,7 +649,7 @@ def test_the_overview_says_whether_the_number_of_bins_matters():
     lines = findings_of("naive_bayes")
     assert list(lines) == ["Ranking", "Slices", "Reliability", "Decisions"]
     rows = EXAMPLES["naive_bayes"].load()
-    error = 100 * variational_error(rows.outcome, rows.score).error
+    error = 100 * variational_error(rows.outcome, rows.scores).error
     same = "the conclusion is the same with 5 to 50 bins"
     expected = rf"error without bias {error:.1f}% \(95% CI .*\); {same}"
     assert re.fullmatch(expected, lines["Reliability"])
