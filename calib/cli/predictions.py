@@ -178,6 +178,8 @@ def _option(name: str, value: object) -> str:
         return option_of(name, negated=not value)
     if isinstance(value, float):
         return f"{option_of(name)} {value:g}"
+    if name == "scale" and isinstance(value, tuple):
+        return f"{option_of(name)} {' '.join(f'{end:g}' for end in value)}"
     values = (value,) if isinstance(value, str) else value
     if not isinstance(values, tuple) or (name == "classes" and len(values) > MAX_WRITTEN_LABELS):
         return ""

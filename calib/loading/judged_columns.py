@@ -17,6 +17,8 @@ from calib.loading.problems import InputError, refuse
 from calib.text import joined, listed, quoted
 
 SCORE, GOLD = "score", "gold"
+# Usual scales of ratings, the shortest first.
+SCALES = ((0.0, 1.0), (1.0, 5.0), (0.0, 5.0), (1.0, 10.0), (0.0, 10.0), (0.0, 100.0))
 
 
 @dataclass(frozen=True, kw_only=True)

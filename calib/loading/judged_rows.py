@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,7 @@ from calib.loading.columns import as_labels, as_numbers, as_outcome, label_text
 from calib.loading.file_options import ColumnMapping, FileFormat
 from calib.loading.judged_columns import (
     GOLD,
+    SCALES,
     SCORE,
     JudgedColumns,
     guess_notes,
@@ -28,7 +30,7 @@ from calib.loading.judged_columns import (
 )
 from calib.loading.logs import combined, log_mapping, with_names_beside
 from calib.loading.name_patterns import plain_name
-from calib.loading.problems import InputError, refuse
+from calib.loading.problems import Choice, InputError, error, refuse
 from calib.loading.reading.reader import Source, read
 from calib.loading.table import Table
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
@@ -298,10 +300,16 @@ def _passes(column: pd.Series, positive: str | None) -> FloatArray:
         raise refuse("no-labels", f"Column {quoted(column.name)} has no labels.")
     passes = _pass_codes(labels.names, positive) if len(labels) <= 2 else None
     if passes is None:
-        raise refuse(
-            "unclear-labels",
-            f"Column {quoted(column.name)} has the labels {listed(labels.names, 5)}. Two are "
-            "needed, and which of them passes must be clear: name it (`positive`).",
+        offered = labels.names if len(labels) <= 2 else ()
+        raise InputError(
+            [
+                error(
+                    "unclear-labels",
+                    f"Column {quoted(column.name)} has the labels {listed(labels.names, 5)}. Two "
+                    "are needed, and which of them passes must be clear.",
+                    choices=tuple(Choice(f"{name} passes", {"positive": name}) for name in offered),
+                )
+            ]
         )
     return np.append(passes, np.nan)[labels.codes]
 
@@ -331,13 +339,31 @@ def _scores(column: pd.Series, columns: JudgedColumns, gold: frozenset[str]) -> 
     finite = values[~np.isnan(values)]
     if len(finite) and (finite.min() < 0.0 or finite.max() > 1.0):
         least, most = np.nanmin(numbers.values), np.nanmax(numbers.values)
-        raise refuse(
-            "scale",
-            f"The scores in {quoted(column.name)} go from {significant(least, 4)} to "
-            f"{significant(most, 4)}, outside {low:g} to {high:g}. State the lowest and the "
-            "highest possible score (`scale`), such as 1 and 5.",
-        )
+        raise _outside(column, (float(least), float(most)), columns.scale)
     return values
+
+
+def _outside(
+    column: pd.Series, ends_of_scores: tuple[float, float], scale: tuple[float, float]
+) -> InputError:
+    """An error that offers the scales that hold the scores."""
+    (least, most), (low, high) = ends_of_scores, scale
+    holding = [ends for ends in SCALES if ends[0] <= least and most <= ends[1]]
+    # If no usual scale holds them, their own range is the only one that can be offered.
+    offered = holding[:4] or [(float(math.floor(least)), float(math.ceil(most)))]
+    return InputError(
+        [
+            error(
+                "scale",
+                f"The scores in {quoted(column.name)} go from {significant(least, 4)} to "
+                f"{significant(most, 4)}, outside {low:g} to {high:g}. State the lowest and the "
+                "highest possible score.",
+                choices=tuple(
+                    Choice(f"From {ends[0]:g} to {ends[1]:g}", {"scale": ends}) for ends in offered
+                ),
+            )
+        ]
+    )
 
 
 def _answers(column: pd.Series, positive: str | None, gold: frozenset[str]) -> FloatArray:

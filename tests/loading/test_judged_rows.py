@@ -136,7 +136,11 @@ def test_ratings_need_their_scale():
 
 def test_labels_whose_meaning_is_not_clear_are_asked():
     gold = GOLD.assign(human_label=["A", "B"])
-    assert "name it (`positive`)" in refused("unclear-labels", gold=gold)
+    with pytest.raises(InputError) as asked:
+        read_judged(JUDGED, gold, JudgedColumns())
+    (problem,) = asked.value.problems
+    assert problem.code == "unclear-labels"
+    assert [one.arguments for one in problem.choices] == [{"positive": "A"}, {"positive": "B"}]
     np.testing.assert_array_equal(
         rows(gold=gold, positive="b", outcome="human_label").outcome, [1, np.nan, np.nan, 0]
     )

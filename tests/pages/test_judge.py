@@ -1,6 +1,7 @@
 """The page Judge: its example, a person's own tables, and what it refuses."""
 
 import io
+import json
 from html import unescape
 
 import numpy as np
@@ -148,6 +149,50 @@ def test_blank_clusters_are_refused_and_a_model_without_scores_is_said():
     assert "Column `judge_score` has no scores" in app.warning[0].value
 
 
+def test_ratings_and_other_labels_are_repaired_on_the_page():
+    app, (judged, gold) = opened(), tables()
+    judged["judge_score"] = 1 + (4 * judged["judge_score"]).round()
+    gold["label"] = gold["label"].map({"pass": "B", "fail": "A"})
+    drop(drop(app, "judged", judged), "gold", gold)
+    assert "which of them passes must be clear" in app.error[0].value
+    app.button(key="judge_unclear-labels_1").click().run()
+    assert "State the lowest and the highest possible score" in app.error[0].value
+    app.button(key="judge_scale_0").click().run()
+    assert not app.error
+    result = calib.judge(judged, gold, positive="B", scale=(1, 5))
+    assert finding(app) == result.headline
+    assert app.selectbox(key="judge_scale").value == (1.0, 5.0)
+    app.text_input(key="judge_positive").set_value("a").run()
+    assert finding(app) == calib.judge(judged, gold, positive="A", scale=(1, 5)).headline
+
+
+def test_the_threshold_is_in_the_link():
+    app, rows = opened(), judged_example()
+    drop(app, "judged", pd.DataFrame({"score": rows.score, "gold": rows.outcome}))
+    app.number_input(key="judge_pass_from").set_value(0.8).run()
+    assert app.query_params["pass"] == "0.8"
+    agreement = judge_rows(rows, threshold=0.8).agreement
+    assert key_numbers(app)["Agreement with the labels"] == f"{100 * agreement:.1f}%"
+
+
+def test_a_log_with_several_scorers_is_read_after_one_is_chosen():
+    app, cases = opened(), []
+    for number in range(100):
+        scores = {"Faithfulness": number % 10 / 10, "Bias": 1 - number % 10 / 10}
+        metrics = [{"name": k, "score": v, "success": v > 0.5} for k, v in scores.items()]
+        cases.append({"name": str(number), "metricsData": metrics})
+    log = json.dumps({"testCases": cases}).encode()
+    gold = pd.DataFrame({"sample_id": range(100), "label": ["pass", "fail"] * 50})
+    (place,) = (one for one in app.file_uploader if one.key.startswith("data_file_judged"))
+    place.upload("run.json", log, "application/json").run()
+    assert "Not read: Each answer was scored in several ways" in app.error[0].value
+    app.button(key="judge_read_False_which-scorer_1").click().run()
+    assert "no label that does not depend on the judge" in app.error[0].value
+    drop(app, "gold", gold)
+    assert not app.error
+    assert finding(app) == calib.judge(log, gold, scorer="Bias").headline
+
+
 def test_labels_that_do_not_match_are_refused_in_words():
     app, (judged, gold) = opened(), tables()
     drop(drop(app, "judged", judged), "gold", gold.assign(id="zz" + gold["id"]))
@@ -237,7 +282,7 @@ def test_the_report_is_that_of_the_library():
     labels = [one.proto.label for one in app.get("download_button")]
     assert labels[-4:] == ["HTML", "JSON", "Markdown", "Tables (CSV)"]
     rows = app.session_state["calib"].judging.parts.rows["judged"]
-    report = judge_report(app.session_state["calib"], rows)
+    report = judge_report(app.session_state["calib"], rows, 0.5)
     assert report.parts.judge.numbers.sentence == calib.judge(judged, gold).sentence
 
 

@@ -21,6 +21,7 @@ from calib.text import plain, sentence
 from calib.ui.controls.widgets import download, field
 from calib.ui.session import state
 from calib.ui.session.choices import MODELS
+from calib.ui.session.judging import Unread
 from calib.ui.session.memo import Unkeyed
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session, linked_data
@@ -154,7 +155,7 @@ def uploader(session: Session, place: Place, label: str, prefix: str = "") -> No
     st.rerun()
 
 
-def table_uploader(session: Session, key: str, label: str) -> Table | tuple[Problem, ...] | None:
+def table_uploader(session: Session, key: str, label: str) -> Table | Unread | None:
     """A drop zone of one table: what was dropped, or why it cannot be read."""
     with st.container(key=key):
         dropped = st.file_uploader(
@@ -162,27 +163,33 @@ def table_uploader(session: Session, key: str, label: str) -> Table | tuple[Prob
         )
     if dropped is None:
         return None
+    try:
+        return read_table(dropped.name, dropped.getvalue())
+    finally:
+        remove_files([dropped])
+        session.n_reads += 1
+
+
+def read_table(name: str, content: bytes, given: FileFormat = GUESSED_FORMAT) -> Table | Unread:
+    """One table of a file, or why it cannot be read."""
     cancel = Cancel("cancel_reading", _cancel)
 
     def progress(_share: float, _text: str) -> None:
         cancel.after_a_while()
 
-    files = [(dropped.name, dropped.getvalue())]
     try:
         with st.spinner("Reading the file"):
-            _, tables = _read(files, GUESSED_FORMAT, progress)
+            _, tables = _read([(name, content)], given, progress)
         if not tables:
             raise refuse("counts-and-rows", COUNTS_ALONE)
         return combined(tables)[0]
     except InputError as refused:
-        return refused.problems
+        return Unread(name, content, given, refused.problems)
     except Exception:
         log.exception("A file could not be read")
-        return (UNREADABLE,)
+        return Unread(name, content, given, (UNREADABLE,))
     finally:
         cancel.withdraw()
-        remove_files([dropped])
-        session.n_reads += 1
 
 
 def _asks(session: Session) -> bool:
@@ -301,7 +308,7 @@ def problems(session: Session) -> None:
     for problem in session.file_problems:
         st.error(f"Not read: {problem.sentence}")
         answers = [(choice.label, choice.arguments) for choice in problem.choices]
-        _answers(answers, f"read_{problem.code}", _read_anew, session)
+        answer_buttons(answers, f"read_{problem.code}", _read_anew, session)
     question(session)
     of_upload(session)
 
@@ -345,7 +352,9 @@ def repair(session: Session, problem: Problem, key: str) -> None:
     if problem.repair is not None:
         label, mapping = answers.pop(0)
         repair_button(label, key, state.map_anew, session, mapping)
-    _answers(answers, key, state.map_anew, session, one=problem.severity in ("warning", "note"))
+    answer_buttons(
+        answers, key, state.map_anew, session, one=problem.severity in ("warning", "note")
+    )
 
 
 def repairs(problem: Problem, mapping: ColumnMapping) -> list[tuple[str, ColumnMapping]]:
@@ -357,12 +366,12 @@ def repairs(problem: Problem, mapping: ColumnMapping) -> list[tuple[str, ColumnM
     return answers
 
 
-def _answers(
+def answer_buttons(
     answers: Sequence[tuple[str, Any]],
     key: str,
     on_click: Callable[..., None],
     session: Session,
-    *,
+    *more: object,
     one: bool = False,
 ) -> None:
     """Draw a button per answer. With `one`, only the first is in colour: no answer is required."""
@@ -371,7 +380,7 @@ def _answers(
     with st.container(horizontal=True):
         for number, (label, answer) in enumerate(answers):
             look: Any = {"kind": "secondary"} if one and number else {}
-            repair_button(label, f"{key}_{number}", on_click, session, answer, **look)
+            repair_button(label, f"{key}_{number}", on_click, session, *more, answer, **look)
 
 
 def repair_button(

@@ -15,6 +15,7 @@ from calib.figures import answer, judged
 from calib.figures.summary import summary_chart
 from calib.figures.words import undrawn
 from calib.loading import Table
+from calib.loading.judged_columns import SCALES
 from calib.loading.judged_example import judged_example
 from calib.reports.contents.judged import why_no_report
 from calib.reports.render.files import to_csv
@@ -31,7 +32,7 @@ from calib.ui.controls.widgets import ask
 from calib.ui.layout import charts, frame, tables
 from calib.ui.layout.tables import Line
 from calib.ui.session import choices
-from calib.ui.session.judging import Judging
+from calib.ui.session.judging import Judging, Unread
 from calib.ui.session.results import judge_report, judged_analysis
 from calib.ui.session.session import Session
 
@@ -66,8 +67,7 @@ def page() -> None:
         with st.container(key="answer_judge"):
             st.html(judged.section(shown, is_example=session.judging.judged is None))
     data_line(session)
-    for problem in session.judging.problems:
-        st.error(problem.sentence)
+    problems(session)
     if shown is None:
         return
     for note in shown.notes:
@@ -85,7 +85,7 @@ def analysed(session: Session) -> dict[str, JudgeResult]:
     failures = dict(judging.parts.failures)
     for name, rows in parts.items():
         try:
-            results[name] = session.memo(judge_rows, rows)
+            results[name] = session.memo(judge_rows, rows, threshold=session[choices.PASS_FROM])
         except ValueError as error:
             failures[name] = str(error)
     for name, reason in failures.items():
@@ -114,16 +114,54 @@ def data_line(session: Session) -> None:
     with widgets.toolbar():
         for role, label in ROLES.items():
             column_control(session, role, label, judging.judged)
+        meaning(session)
         st.button("Show the example", key="judge_example", on_click=show_example, args=(session,))
 
 
 def receive(session: Session, key: str, label: str, *, gold: bool) -> None:
     dropped = uploaders.table_uploader(session, key, label)
+    if dropped is not None:
+        take(session, gold, dropped)
     if isinstance(dropped, Table):
-        session.judging = session.judging.with_table(dropped, gold=gold)
         st.rerun()
-    for problem in dropped or ():
-        st.error(f"Not read: {problem.sentence}")
+
+
+def take(session: Session, gold: bool, dropped: Table | Unread) -> None:
+    """Use a table. The current ones stay if the file cannot be read."""
+    judging = session.judging
+    if isinstance(dropped, Table):
+        session.judging = judging.with_table(dropped, gold=gold)
+    else:
+        # The content is only needed to read it again.
+        if not any(problem.choices for problem in dropped.problems):
+            dropped = replace(dropped, content=b"")
+        session.judging = replace(judging, unread={**judging.unread, gold: dropped})
+
+
+def problems(session: Session) -> None:
+    """What must be repaired, with a button for each possible answer."""
+    judging = session.judging
+    for gold, unread in judging.unread.items():
+        for problem in unread.problems:
+            st.error(f"Not read: {problem.sentence}")
+            answers = [(choice.label, choice.arguments) for choice in problem.choices]
+            key = f"judge_read_{gold}_{problem.code}"
+            uploaders.answer_buttons(answers, key, read_anew, session, gold)
+    for problem in judging.problems:
+        st.error(problem.sentence)
+        answers = [(choice.label, choice.arguments) for choice in problem.choices]
+        uploaders.answer_buttons(answers, f"judge_{problem.code}", apply_answer, session)
+
+
+def read_anew(session: Session, gold: bool, arguments: Mapping[str, Any]) -> None:
+    unread = session.judging.unread.get(gold)
+    if unread is not None:
+        given = replace(unread.given, **arguments)
+        take(session, gold, uploaders.read_table(unread.name, unread.content, given))
+
+
+def apply_answer(session: Session, arguments: Mapping[str, Any]) -> None:
+    session.judging = session.judging.having(**arguments)
 
 
 def show_example(session: Session) -> None:
@@ -151,6 +189,32 @@ def column_control(session: Session, role: str, label: str, rows: Table) -> None
         options=[NO_COLUMN, *table.columns],
         format_func=lambda name: "Automatic" if automatic and name == NO_COLUMN else name,
     )
+
+
+def meaning(session: Session) -> None:
+    """What scores and labels mean, if they are ratings or no usual words."""
+    columns = session.judging.columns
+    offered = SCALES if columns.scale in SCALES else (columns.scale, *SCALES)
+    widgets.assign_again("judge_scale", "judge_positive", choices.PASS_FROM.key)
+    with st.popover("More", key="judge_more"):
+        ask(
+            st.selectbox,
+            "judge_scale",
+            columns.scale,
+            lambda scale: apply_answer(session, {"scale": scale}),
+            label="Lowest and highest possible score",
+            options=offered,
+            format_func=lambda ends: f"{ends[0]:g} to {ends[1]:g}",
+        )
+        ask(
+            st.text_input,
+            "judge_positive",
+            columns.positive or "",
+            lambda label: apply_answer(session, {"positive": label.strip() or None}),
+            label="Gold label that passes",
+            placeholder="Automatic",
+        )
+        widgets.control(session, choices.PASS_FROM)
 
 
 def judges_control(session: Session, label: str, rows: Table) -> None:
@@ -273,7 +337,7 @@ def report(session: Session, result: JudgeResult) -> None:
     if reason := why_no_report(result):
         st.caption(plain(reason))
         return
-    make = partial(judge_report, session, result.rows)
+    make = partial(judge_report, session, result.rows, result.threshold)
     report_files.downloads(make, result.name)
     st.caption(
         "With the numbers of this page and the calibration of the judge's scores. A report has no "

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from calib.loading import InputError, Problem, Table
+from calib.loading import FileFormat, InputError, Problem, Table
 from calib.loading.judged_columns import JudgedColumns
 from calib.loading.judged_rows import JudgedParts, read_judged
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A file that cannot be read before a person answers the choices of its problems."""
+
+    name: str
+    content: bytes
+    given: FileFormat
+    problems: tuple[Problem, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +32,14 @@ class Judging:
     columns: JudgedColumns = field(default_factory=JudgedColumns)
     parts: JudgedParts = field(default_factory=JudgedParts)
     problems: tuple[Problem, ...] = ()
+    unread: Mapping[bool, Unread] = field(default_factory=dict)  # By whether it has gold labels.
     shown: str = ""  # The judge or model that the page shows; the first if there is no such one.
 
     def with_table(self, table: Table, *, gold: bool) -> Judging:
         """With another table. The meaning of columns is guessed again."""
         changed = replace(self, gold=table) if gold else replace(self, judged=table)
-        return replace(changed, columns=JudgedColumns())._read()
+        others = {of_gold: one for of_gold, one in self.unread.items() if of_gold != gold}
+        return replace(changed, columns=JudgedColumns(), unread=others)._read()
 
     def having(self, **columns: object) -> Judging:
         """With another meaning of columns."""

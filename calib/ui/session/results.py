@@ -92,12 +92,12 @@ def judged_analysis(session: Session, rows: JudgedRows) -> LiveAnalysis:
     return session.memo.heavy(gold_analysis, rows)
 
 
-def judge_report(session: Session, rows: JudgedRows) -> Report:
-    return session.memo.heavy(_judge_report, rows)
+def judge_report(session: Session, rows: JudgedRows, threshold: float) -> Report:
+    return session.memo.heavy(_judge_report, rows, threshold)
 
 
-def _judge_report(rows: JudgedRows) -> Report:
-    return Report.from_judge(judge_rows(rows))
+def _judge_report(rows: JudgedRows, threshold: float) -> Report:
+    return Report.from_judge(judge_rows(rows, threshold=threshold))
 
 
 def monitored(session: Session, rows: Data, time: str, horizon: int, column: str) -> Monitored:

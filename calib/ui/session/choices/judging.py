@@ -1,4 +1,4 @@
-"""Choices of the page Judge: rows to label next, and the wanted width of the interval."""
+"""Choices of the page Judge: what passes, rows to label next, and the wanted interval."""
 
 from __future__ import annotations
 
@@ -6,7 +6,19 @@ from functools import partial
 
 import streamlit as st
 
-from calib.ui.session.choices.choice import Choice, on, whole
+from calib.ui.session.choices.choice import Choice, number, on, whole
+
+PASS_FROM = Choice[float](
+    key="judge_pass_from",
+    link="pass",
+    default=0.5,
+    values=number(0.01, 0.99),
+    label="The judge's answer is pass from",
+    help="Of its score, converted to 0 to 1.",
+    chip="Pass from {:g}",
+    acts_on=on("Judge"),
+    widget=partial(st.number_input, step=0.05),
+)
 
 NEXT_ROWS = Choice[int](
     key="judge_next_rows",
