@@ -251,6 +251,18 @@ def test_a_log_with_several_scorers_asks_for_one(run, tmp_path):
         calib.judge(*files, score_column="Bias")
 
 
+def test_ratings_and_labels_name_the_options_that_repair_them(run, files, tmp_path):
+    judged, gold = (pd.read_csv(file) for file in files)
+    judged.assign(judge_score=1 + 4 * judged["judge_score"]).to_csv(tmp_path / "j.csv", index=False)
+    gold.assign(label=gold["label"].map({"pass": "B", "fail": "A"})).to_csv(
+        tmp_path / "g.csv", index=False
+    )
+    command = ("judge", tmp_path / "j.csv", "--score", "judge_score", "--gold", tmp_path / "g.csv")
+    assert "--positive A or --positive B" in run(*command).err
+    assert "--scale 1 5 or --scale 0 5" in run(*command, "--positive", "B").err
+    assert run(*command, "--positive", "B", "--scale", 1, 5).status == 0
+
+
 def test_the_threshold_of_the_judge(run, files):
     done = run("judge", files[0], "--gold", files[1], "--threshold", 0.9, "--json")
     (only,) = json.loads(done.out)["judges"]
