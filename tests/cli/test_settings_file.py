@@ -125,7 +125,7 @@ def test_check_and_export_take_the_settings(run, stored, folder, tmp_path):
     arguments = ("--settings", stored / "r.json")
     done = run("check", folder / "scores.csv", *arguments, "--max-ks", "1", "--method", "platt")
     assert done.status == 0, done.err
-    assert done.out.startswith("pass: KS error")
+    assert done.out.startswith("pass: KS calibration error")
     assert "weight: times" in done.err
     from_settings, from_options = tmp_path / "settings.js", tmp_path / "options.js"
     command = ("export", folder / "scores.csv", "--method", "platt")

@@ -25,6 +25,9 @@ from calib.text import joined, listed, number, percent, plural, quoted, signific
 
 # A score this far outside [0, 1] may still be meant as a probability.
 OUTSIDE_TOLERANCE = 0.05
+# Percentages that are spread over 0 to 100 have a hundredth of their values below 1. With this
+# share or more beside values above 10, those below 1 may be on another scale.
+MIN_MIXED_SHARE = 0.1
 # Each problem is repaired by a transform, and has the text of a button and a sentence.
 CONVERSIONS: dict[str, tuple[Transform, str, str]] = {
     "slightly-outside": (
@@ -132,7 +135,7 @@ def outside_problem(
         return error("not-probabilities", text)
     if high <= 10.0 and whole:
         return _converted(mapping, "ratings", lead)
-    if high > 10.0 and n_fractions:
+    if high > 10.0 and n_fractions > MIN_MIXED_SHARE * n:
         return _mixed_scales(lead, n_fractions)
     if high > 10.0:
         text = lead + "They look like percentages: divide them by 100."
