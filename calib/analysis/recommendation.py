@@ -141,6 +141,8 @@ def _why_not_best(
         return f"{compared} The difference is small{and_simpler}."
     if chosen == "stack":
         return f"{compared} {BEST_BY_CHANCE}, and {chosen_name} is a mean of several methods."
+    if simpler and difference.low <= 0.0:
+        return f"{compared} They are not significantly different, and {chosen_name} is simpler."
     if best == "stack":
         return f"{compared} {chosen_name} is simpler, and has most of the weight in the stack."
     return f"{compared} {BEST_BY_CHANCE}, and {chosen_name} has most of the weight in the stack."

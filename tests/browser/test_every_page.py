@@ -301,6 +301,12 @@ def test_the_controls_of_a_view_stand_on_one_line(shown: Page):
     assert middle("[data-testid=stButtonGroup]") == pytest.approx(field, abs=1)
 
 
+@on([WIDE], ["/compare", "/compare?ex=digits"], "/compare")
+def test_the_menus_leave_the_links_of_the_header_free(shown: Page):
+    last = by_key(shown, "navigation").get_by_role("button", name=LEARN).bounding_box()
+    assert last["x"] + last["width"] <= by_key(shown, "tools").bounding_box()["x"]
+
+
 @on([PHONE], ["/compare", "/compare?ex=digits"], "/compare")
 def test_links_of_the_navigation_do_not_overlap(shown: Page):
     boxes = [link.bounding_box() for link in by_key(shown, "navigation").get_by_role("link").all()]

@@ -18,7 +18,9 @@ COUNTED, SAMPLE = " (counts without rows)", " (a sample of its rows)"
 
 
 def draw(session: Session, rows: Data | None) -> None:
-    with st.popover(_label(session, rows), icon=":material/table:", key="data_chip"):
+    label = _label(session, rows)
+    # A narrow header cuts the label, so the whole of it is shown under the pointer.
+    with st.popover(label, icon=":material/table:", key="data_chip", help=label):
         if session.upload is not None:
             st.caption(read_as(session, session.upload))
         elif not session.waits:
@@ -32,10 +34,10 @@ def draw(session: Session, rows: Data | None) -> None:
             widgets.example_menu(session, example)
         for number, upload in enumerate(session.recent):
             if upload is not session.upload:
-                label, key = f"Open {plain(shortened(upload.name))} again", f"recent_{number}"
-                st.button(label, key=key, on_click=_open, args=(session, upload))
-        label = "Columns, test rows and databases"
-        st.page_link(PAGES["Data"], label=label, icon=":material/table:")
+                again, key = f"Open {plain(shortened(upload.name))} again", f"recent_{number}"
+                st.button(again, key=key, on_click=_open, args=(session, upload))
+        columns = "Columns, test rows and databases"
+        st.page_link(PAGES["Data"], label=columns, icon=":material/table:")
 
 
 def _label(session: Session, rows: Data | None) -> str:
