@@ -155,6 +155,9 @@ def test_both_sides_of_an_error_are_named(texts):
         judge(counted((0.0625, 1000, 70), low, middle, high, (0.9375, 1000, 930))).finding,
         "between",
     )
+    # The last range is narrow, so "between 62% and 99%" would not be plainer.
+    narrow = judge(counted((0.25, 1000, 400), (0.99, 1000, 850), (0.998, 1000, 998)))
+    assert "Those above are too high: 99.4% on average, but 92.4% were positive." in narrow.finding
 
 
 @pytest.mark.parametrize(

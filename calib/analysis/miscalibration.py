@@ -40,6 +40,7 @@ MIN_SIGNED_SHARE = 0.75
 # A remainder at the end of the scores with at most this share of the rows and of the range of the
 # cumulative difference is not worth a range of its own.
 MAX_REMAINDER_SHARE = 0.05
+MAX_END_WIDTH = 0.01  # Narrower ends of the scores are not named apart from the range beside them.
 # A slope whose whole interval is nearer to 0 than to 1 and includes 0 is called uninformative.
 MAX_UNINFORMATIVE_SLOPE = 0.5
 # Hosmer and Lemeshow use ten groups.
@@ -202,21 +203,27 @@ def _both_sides(cells: ScoreCells, words: ViewWords) -> str:
     """The worst range, and beside it the range that errs most in the other direction."""
     low, cut, high = _sides(cells)
     low, high = _to_the_ends(cells, low, high)
-    # All rows below and above the cut are simpler to say, if they err on average as the ranges do.
-    if _side(*_means(cells, 0, cut)) == _side(*_means(cells, low, cut)):
+
+    def side(start: int, end: int) -> str:
+        return _side(*_means(cells, start, end))
+
+    # An end such as 99.9% puzzles, so the range includes the few scores beyond it, if what is said
+    # stays true.
+    below, above = cells.score[low] - cells.score[0], cells.score[-1] - cells.score[high - 1]
+    if below < MAX_END_WIDTH and side(0, cut) == side(low, cut):
         low = 0
-    if _side(*_means(cells, cut, len(cells))) == _side(*_means(cells, cut, high)):
+    if above < MAX_END_WIDTH and side(cut, len(cells)) == side(cut, high):
         high = len(cells)
     middle = (cells.score[cut - 1] + cells.score[cut]) / 2.0
     start, at, end = score_percents(cells.score[low], middle, cells.score[high - 1])
-    below = f"below {at}" if low == 0 else f"between {start} and {at}"
-    above = "above" if high == len(cells) else f"between {at} and {end}"
+    lower = f"below {at}" if low == 0 else f"between {start} and {at}"
+    upper = "above" if high == len(cells) else f"between {at} and {end}"
     first, second = _means(cells, low, cut), _means(cells, cut, high)
     stated, observed = percents(*first)
     others_stated, others_observed = percents(*second)
     return (
-        f"{words.scores} {below} are {_side(*first)}: {stated} on average, but {observed} "
-        f"{words.positive}. Those {above} are {_side(*second)}: {others_stated} on average, but "
+        f"{words.scores} {lower} are {_side(*first)}: {stated} on average, but {observed} "
+        f"{words.positive}. Those {upper} are {_side(*second)}: {others_stated} on average, but "
         f"{others_observed} {words.positive}."
     )
 
