@@ -249,7 +249,7 @@ def costs_control(session: Session) -> Costs:
     )
     if not by_costs:
         control(session, choices.CAPACITY)
-    control(session, choices.COST_FN, label="What does a missed positive cost? (any unit)")
+    control(session, choices.COST_FN, label="What does a missed positive cost?")
     control(session, choices.COST_FP, label="And a false alarm?")
     return costs(session.chosen)
 
