@@ -29,7 +29,8 @@ def main(what: str) -> None:
 def library() -> None:
     check = [COMMAND, "check", "scores.csv", "--outcome", "y", "--score", "p", "--max-ks"]
     assert subprocess.run([*check, "0.2"], check=False).returncode == 0
-    assert subprocess.run([*check, "0.0001"], check=False).returncode == 1
+    strict = [*check, "0.0001", "--strict-point"]
+    assert subprocess.run(strict, check=False).returncode == 1
     # Without its packages the dashboard says so, and is no fault.
     assert subprocess.run([COMMAND, "serve"], check=False).returncode == 2
 
