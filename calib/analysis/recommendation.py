@@ -136,13 +136,14 @@ def _why_not_best(
     and_simpler = f", and {chosen_name} is simpler" if simpler else ""
     if _is_same(difference) and (simpler or not by_stack):
         return f"{best_name} has the same loss{and_simpler}."
-    compared = f"{chosen_name} minus {best_name}: {interval_text(difference, level)}."
+    lower = f"{best_name} is lower by {interval_text(difference, level).lstrip('+')}"
+    compared = f"{lower}."
     if not by_stack:
         return f"{compared} The difference is small{and_simpler}."
     if chosen == "stack":
         return f"{compared} {BEST_BY_CHANCE}, and {chosen_name} is a mean of several methods."
     if simpler and difference.low <= 0.0:
-        return f"{compared} They are not significantly different, and {chosen_name} is simpler."
+        return f"{lower.partition(',')[0]}, not significantly, and {chosen_name} is simpler."
     if best == "stack":
         return f"{compared} {chosen_name} is simpler, and has most of the weight in the stack."
     return f"{compared} {BEST_BY_CHANCE}, and {chosen_name} has most of the weight in the stack."

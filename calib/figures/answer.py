@@ -8,7 +8,6 @@ from __future__ import annotations
 from html import escape
 from importlib.resources import files
 
-import numpy as np
 import pandas as pd
 
 from calib import text
@@ -200,13 +199,13 @@ def _loss_name(analysis: Analysis) -> str:
 
 
 def in_plain_words(analysis: Analysis) -> str:
-    """What the calibrator does to the scores that are worst; for a matrix, to their mean."""
+    """The worst bin, and the bin of the calibrated scores there; for a matrix, the means."""
     result = advised(analysis)
     if result is None:
         return ""
-    before, function = analysis.uncalibrated.reliability, result.function
+    before, after = analysis.uncalibrated.reliability, result.reliability
     positive = analysis.words.positive
-    if not function.has_curve:
+    if not result.function.has_curve:
         # Another class may have the highest score after it, so the outcomes are compared as well.
         names, data, curve = _averages(analysis), analysis.data, result.cumulative
         old = text.percent(data.mean_score), text.percent(data.base_rate)
@@ -216,12 +215,14 @@ def in_plain_words(analysis: Analysis) -> str:
         ]
         first, second = (f"{name} {a} → {b}" for name, a, b in zip(names, old, new, strict=True))
         return f"{first}, {second}."
-    score = before.mean_score[before.worst]
-    calibrated = float(np.interp(score, function.score, function.calibrated))
-    stated, observed = text.percents(score, before.observed[before.worst], digits=0)
+    near = after.nearest(before.mean_score[before.worst])
+    stated, observed = text.percents(
+        before.mean_score[before.worst], before.observed[before.worst], digits=0
+    )
+    calibrated = text.percent(after.mean_score[near], 0)
     return (
-        f"Of rows predicted near {stated}, {observed} {positive}; {result.label} predicts "
-        f"{text.percent(calibrated, 0)} for them."
+        f"Of rows predicted near {stated}, {observed} {positive}; after {result.label}, "
+        f"{text.percent(after.observed[near], 0)} of those near {calibrated}."
     )
 
 

@@ -84,7 +84,7 @@ def test_the_first_ten_seconds_answer_the_question(page: Page, width: int, heigh
     assert by_key(page, "answer").inner_text().startswith("Example, not your data✕ Not calibrated")
     purpose = page.get_by_text("Can your probabilities be trusted?")
     drop = page.get_by_test_id("stFileUploaderDropzone")
-    example = page.get_by_role("button", name="Or look at an example")
+    example = page.get_by_role("button", name="Examples")
     seen = [found.bounding_box() for found in (name, purpose, drop, example, verdict)]
     tops = [box["y"] for box in seen]
     if width < 640:
@@ -95,7 +95,7 @@ def test_the_first_ten_seconds_answer_the_question(page: Page, width: int, heigh
 
 def test_another_example_is_chosen_on_the_first_visit(page: Page):
     visit(page)
-    page.get_by_role("button", name="Or look at an example").click()
+    page.get_by_role("button", name="Examples").click()
     choices = page.get_by_role("radio")
     expect(choices).to_have_count(len(EXAMPLES))
     expect(choices.nth(list(EXAMPLES).index(FIRST_EXAMPLE))).to_be_checked()

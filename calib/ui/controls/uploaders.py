@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import streamlit as st
 
@@ -23,6 +25,7 @@ from calib.ui.session import state
 from calib.ui.session.choices import MODELS
 from calib.ui.session.judging import Unread
 from calib.ui.session.memo import Unkeyed
+from calib.ui.session.middleware import THIS_MACHINE
 from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import Session, linked_data
 from calib.ui.session.turns import FILES, Cancel
@@ -62,8 +65,7 @@ def uploaders(session: Session) -> None:
     with left:
         uploader(session, "data", "Predictions")
         st.caption(
-            "CSV, JSON Lines, Parquet, Arrow, NumPy, or logs of language models. Files stay on the "
-            "machine that runs this app."
+            "CSV, JSON Lines, Parquet, Arrow, NumPy, or logs of language models. " + files_stay()
         )
     with right:
         if session.upload is None:
@@ -76,6 +78,15 @@ def uploaders(session: Session) -> None:
         paste(session)
         with st.expander("Other formats"):
             st.markdown(OTHER_FORMATS)
+
+
+def files_stay() -> str:
+    """Where dropped files stay. The address of a tunnel looks like that of this computer."""
+    host = urlsplit(st.context.url or "").hostname
+    if host and host not in THIS_MACHINE:
+        return f"Files stay on the server {host}."
+    is_remote = host is None or "SSH_CONNECTION" in os.environ
+    return f"Files stay on {'the computer that runs this app' if is_remote else 'this computer'}."
 
 
 def sample() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,13 +36,15 @@ CODE, SCORES = "Code for production", "Calibrated scores"
 FILES = (("CSV", "csv", csv.write_csv), ("Parquet", "parquet", parquet.write_table))
 
 
-def button(session: Session, model: state.Model) -> None:
+def button(session: Session, model: state.Model, *, leads: bool) -> None:
+    """The button of the recommended calibrator. Its colour stands out if it `leads` the page."""
     if not fitted(model.analysis):
         return
     advised = model.analysis.recommendation.method not in ("", "uncalibrated")
     # If no calibrator is recommended, the button must not advise one.
     label = f"Get {'this' if advised else 'a'} calibrator (SQL, Python, …)"
-    if st.button(label, key=state.key("use"), type="primary" if advised else "secondary"):
+    look: Any = "primary" if advised and leads else "secondary"
+    if st.button(label, key=state.key("use"), type=look):
         _dialog(session, model)
 
 

@@ -244,7 +244,7 @@ def example_list(session: Session) -> None:
     """
     key = "example_list"
     assign_again(key)
-    with st.popover("Or look at an example", key="examples"):
+    with st.popover("Examples", key="examples"):
         ask(
             st.radio,
             key,

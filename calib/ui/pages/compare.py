@@ -127,7 +127,7 @@ def body(session: Session, model: state.Model) -> None:
     st.markdown(f"## {plain(finding(analysis, to_best))}")
     recommendation(analysis)
     with widgets.toolbar():
-        use_calibrator.button(session, model)
+        use_calibrator.button(session, model, leads=True)
         shown = widgets.columns(session)
     if compared := analysis.multiclass:
         st.markdown("### All classes")

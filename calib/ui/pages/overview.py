@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from html import escape
 
 import streamlit as st
 
@@ -21,29 +22,30 @@ from calib.ui.session.page_list import PAGES
 from calib.ui.session.session import FIRST_EXAMPLE, Session
 from calib.ui.session.team_reports import NEW
 
+DROP_PIXELS = 178
+
 
 def page() -> None:
     session = frame.begin("Overview")
-    if session.upload is None and session.example == FIRST_EXAMPLE:
+    if is_first_visit(session):
         landing(session)
     frame.show(session, frame.models(session), partial(body, session))
 
 
+def is_first_visit(session: Session) -> bool:
+    return session.upload is None and session.example == FIRST_EXAMPLE
+
+
 def landing(session: Session) -> None:
     """Draw the purpose of the app, the drop zone for a file, and the examples, on a first visit."""
-    with st.container(key="landing"):
-        widths = [10, 3, 3, 6]
-        purpose, sample, drop, menu = st.columns(widths, vertical_alignment="center")
-    with purpose:
+    with st.container(horizontal=True, vertical_alignment="center", key="landing"):
         st.html(
             '<p class="purpose">Can your probabilities be trusted?</p><p>One row per prediction: '
-            "outcomes (0/1 or yes/no) and probabilities. Files stay where this app runs.</p>"
+            f"outcomes (0/1 or yes/no) and probabilities. {escape(uploaders.files_stay())}</p>"
         )
-    with sample:
+        with st.container(width=DROP_PIXELS):
+            uploaders.uploader(session, "data", "Drop your predictions: CSV, Parquet or NumPy")
         uploaders.sample()
-    with drop:
-        uploaders.uploader(session, "data", "Drop your predictions: CSV, Parquet or NumPy")
-    with menu:
         widgets.example_list(session)
 
 
@@ -77,7 +79,7 @@ def recommendation(session: Session, model: state.Model) -> None:
         tables.calibrators(analysis)
         with st.container(horizontal=True, vertical_alignment="center", key=state.key("steps")):
             link = session.link()
-            use_calibrator.button(session, model)
+            use_calibrator.button(session, model, leads=not is_first_visit(session))
             there = link | {NEW: "report"}
             st.page_link(PAGES["Reports"], label="Save a report", query_params=there)
 
@@ -118,7 +120,7 @@ def slices_finding(session: Session, model: state.Model) -> str:
     counts = [int(one.significant().sum()) for one in tests.values()]
     after = f", {counts[1]:,} after calibration" if len(counts) > 1 else ""
     total = len(tests["uncalibrated"].names)
-    return f"{counts[0]:,} of {total:,} slices by the column {column} are miscalibrated{after}"
+    return f"{counts[0]:,} of {total:,} slices of {column} are miscalibrated{after}"
 
 
 def bins_finding(session: Session, analysis: LiveAnalysis) -> str:
@@ -126,10 +128,10 @@ def bins_finding(session: Session, analysis: LiveAnalysis) -> str:
     if undrawn(analysis.uncalibrated.reliability):
         return ""
     error = results.variational(session, analysis, "uncalibrated").error
-    low, value, high = (text.percent(end) for end in (error.low, error.value, error.high))
+    low, value, high = (text.number(100.0 * x, 1) for x in (error.low, error.value, error.high))
     at = text.level(session.settings.confidence_level)
     bins = _bins_words(session, analysis)
-    return f"error without bias {value} ({at} CI {low} to {high}); {bins}"
+    return f"scores are {value} points off on average ({at} CI {low} to {high}); {bins}"
 
 
 def _bins_words(session: Session, analysis: LiveAnalysis) -> str:
@@ -137,7 +139,7 @@ def _bins_words(session: Session, analysis: LiveAnalysis) -> str:
     if by_bins.flips:
         share = text.percent(by_bins.share, 0)
         return f"with {share} of the numbers of bins, the ECE finds miscalibration"
-    return f"the conclusion is the same with {MIN_BINS} to {MAX_BINS} bins"
+    return f"{MIN_BINS} to {MAX_BINS} bins give the same conclusion"
 
 
 def costs_finding(session: Session, analysis: LiveAnalysis) -> str:
@@ -146,10 +148,11 @@ def costs_finding(session: Session, analysis: LiveAnalysis) -> str:
     if result is None:
         return ""
     before, after = decided.methods["uncalibrated"], decided.methods[result.key]
-    change = after.change
-    sure = "" if change.high < 0.0 or change.low > 0.0 else ": not significant"
-    costs = text.number(before.cost.value, 3), text.number(after.cost.value, 3)
-    return f"expected cost per row {costs[0]} → {costs[1]}{sure}"
+    costs = f"{text.number(before.cost.value, 3)} → {text.number(after.cost.value, 3)}"
+    if after.change.low <= 0.0 <= after.change.high:
+        return f"calibration does not change them significantly (cost per row {costs})"
+    better = "better" if after.change.high < 0.0 else "worse"
+    return f"calibration makes them significantly {better} (cost per row {costs})"
 
 
 def held_out_finding(session: Session) -> str:
