@@ -51,6 +51,9 @@ def add(commands: options.Commands) -> None:
     options.add_words(words)
     words.add_argument("--reviewer", metavar="TEXT", default="", help="who reviewed the report")
     words.add_argument(
+        "--model-version", metavar="TEXT", default="", help="the model and its version"
+    )
+    words.add_argument(
         "--sign-off",
         metavar="TEXT",
         default="",
@@ -103,6 +106,7 @@ def run(given: argparse.Namespace) -> int:
     words = options.words_of(given) | {
         "reviewer": given.reviewer,
         "sign_off": given.sign_off,
+        "model_version": given.model_version,
         "limits": options.limits_of(given),
         "held_out_declared": given.held_out,
         "grade": given.grade,

@@ -81,6 +81,7 @@ class Report(Contents, Printable):
         note: str = "",
         reviewer: str = "",
         sign_off: str = "",
+        model_version: str = "",
         limits: Mapping[str, float] | None = None,
         held_out_declared: Declared = "unknown",
         grade: Grade = "guarded",
@@ -99,6 +100,8 @@ class Report(Contents, Printable):
         reviewer, sign_off : str
             Who reviewed the report, and who signed it off and when. If they are empty, the printed
             report has lines to write on.
+        model_version : str
+            The model that made the scores and its version, such as "churn 2.3".
         limits : mapping of str to float, optional
             Limits of the uncalibrated scores, such as ``{"max_ks": 0.02}``. The names are those of
             `calib check`: max_ks, max_ece, max_log_loss and min_p.
@@ -145,6 +148,7 @@ class Report(Contents, Printable):
             source=source,
             reviewer=reviewer,
             sign_off=sign_off,
+            model_version=model_version,
             limits=dict(limits or {}),
         )
         # The report is read back from its JSON, so that a fresh report equals an opened one.
@@ -242,13 +246,14 @@ class Report(Contents, Printable):
         note: str | None = None,
         reviewer: str | None = None,
         sign_off: str | None = None,
+        model_version: str | None = None,
         created: str | None = None,
     ) -> Report:
         """Make a new report with the same numbers and other texts.
 
         Parameters
         ----------
-        title, author, note, reviewer, sign_off : str, optional
+        title, author, note, reviewer, sign_off, model_version : str, optional
             New texts. Default: the same.
         created : str, optional
             Time of creation (ISO 8601). Default: now.
@@ -260,6 +265,7 @@ class Report(Contents, Printable):
             note=_storable(self.note if note is None else note),
             reviewer=_storable(self.reviewer if reviewer is None else reviewer),
             sign_off=_storable(self.sign_off if sign_off is None else sign_off),
+            model_version=_storable(self.model_version if model_version is None else model_version),
             created=created or _now(),
         )
         check_contents(made)

@@ -200,7 +200,7 @@ def test_no_report_is_made_before_a_click(store, monkeypatch):
 
 def test_a_report_has_the_people_of_the_form(store):
     app = opened()
-    words = {"author": "Ada", "reviewer": "Bo", "sign_off": "Cy, 2 June"}
+    words = {"author": "Ada", "reviewer": "Bo", "sign_off": "Cy, 2 June", "model_version": "PD 2.3"}
     for key, value in words.items():
         app.text_input(key=key).set_value(value).run()
     save(app)

@@ -87,15 +87,17 @@ def test_the_record_names_what_a_validator_asks_first(kept):
     shown = dict(facts.items)
     assert shown["Prepared by"] == "Ada"
     assert shown["Reviewed by"] == shown["Sign-off (name, date)"] == ""
+    assert shown["Model and its version"] == ""
     assert shown["Date"] == "1 June 2026, 09:05 UTC"
-    assert shown["Model"] == "scores in column risk of loans"
+    assert shown["Scores"] == "column risk of loans"
     assert shown["Period of the data"] == "2024 to 2025 (column day)"
     assert shown["Positive class"].startswith("defaulted = 1 (")
     assert shown["Seed"] == "0"
     assert f"calib {calib.__version__}" in shown["Software"]
-    reviewed = kept.edited(reviewer="Bo", sign_off="Cy, 2 June 2026")
+    reviewed = kept.edited(reviewer="Bo", sign_off="Cy, 2 June 2026", model_version="PD 2.3")
     facts, *_ = section(reviewed, "Record").blocks
     assert dict(facts.items)["Reviewed by"] == "Bo"
+    assert dict(facts.items)["Model and its version"] == "PD 2.3"
     assert dict(facts.items)["Sign-off (name, date)"] == "Cy, 2 June 2026"
     assert reviewed.title == kept.title
 

@@ -152,6 +152,8 @@ class Contents:
         The named source from which the dashboard can count the rows again, as in its links.
     reviewer, sign_off : str
         Who reviewed the report, and who signed it off and when, as written by the author.
+    model_version : str
+        The model that made the scores and its version, as written by the author.
     limits : mapping of str to float
         Limits that were set, by the names of `calib.analysis.limits.LIMITS`.
     """
@@ -173,6 +175,7 @@ class Contents:
     # Reports that were saved before these were added do not have them.
     reviewer: str = ""
     sign_off: str = ""
+    model_version: str = ""
     limits: Mapping[str, float] = field(default_factory=dict)
 
     @property

@@ -26,6 +26,7 @@ class TeamReports:
     writing: bool = False  # Whether the form of the next report is open.
     reviewer: str = ""  # The texts of the next report, beside those of the session.
     sign_off: str = ""
+    model_version: str = ""
     tags: str = ""  # The tags of the next report, separated by commas.
     model: str = ""  # The model of the next report, if there are several.
     grade: Grade = "guarded"  # Which counts the next report contains, to be recomputed from.

@@ -242,12 +242,18 @@ def _edit(session: Session, store: Store, report: Report, entry: Entry) -> None:
     author = st.text_input("Prepared by", name, key="edit_author", disabled=here is not None)
     reviewer = st.text_input("Reviewed by", report.reviewer, key="edit_reviewer")
     sign_off = st.text_input("Sign-off (name, date)", report.sign_off, key="edit_sign_off")
+    version = st.text_input("Model and its version", report.model_version, key="edit_version")
     note = st.text_area("Note", report.note, key="edit_note")
     tags = st.text_input("Tags", ", ".join(entry.tags), key="edit_tags")
     if not st.button("Save as a new report", key="save_edited", type="primary"):
         return
     edited = report.edited(
-        title=title, author=author, note=note, reviewer=reviewer, sign_off=sign_off
+        title=title,
+        author=author,
+        note=note,
+        reviewer=reviewer,
+        sign_off=sign_off,
+        model_version=version,
     )
     try:
         report_id = sharing.save(session, store, edited, tags)

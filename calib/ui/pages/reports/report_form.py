@@ -77,7 +77,8 @@ def form(session: Session, store: Store | None) -> None:
         hint = "What the reader should know: model, rows, decision"
         look = {"placeholder": hint, "height": "content"}
         field(session, "note", "Note", st.text_area, **look)
-    with st.expander("Prepared by, reviewed by, sign-off, tags, privacy", key="report_details"):
+    title = "Prepared by, reviewed by, sign-off, model version, tags, privacy"
+    with st.expander(title, key="report_details"):
         _details(session, saves=saves)
     if session.team_reports.grade == "exact":
         st.warning(EXACT)
@@ -103,10 +104,13 @@ def _details(session: Session, *, saves: bool) -> None:
         field(browser, "reviewer", "Reviewed by", st.text_input)
     with sign_off:
         field(browser, "sign_off", "Sign-off (name, date)", st.text_input)
-    privacy, tags = st.columns([2, 1])
+    privacy, version, tags = st.columns(3)
     with privacy:
         choice = {"options": list(GRADES), "format_func": GRADES.__getitem__, "horizontal": True}
         field(browser, "grade", "Privacy", st.radio, help=PRIVACY, **choice)
+    with version:
+        look = {"placeholder": "Such as churn 2.3"}
+        field(browser, "model_version", "Model and its version", st.text_input, **look)
     if saves:
         with tags:
             field(browser, "tags", "Tags", st.text_input, placeholder="Separated by commas")
@@ -151,6 +155,7 @@ def report_of(session: Session, model: state.Model) -> Report:
         note=session.note,
         reviewer=browser.reviewer,
         sign_off=browser.sign_off,
+        model_version=browser.model_version,
     )
 
 
