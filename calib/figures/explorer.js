@@ -28,6 +28,8 @@ const tail = distance => (distance > 0 ? Math.min(Math.max(3, 1 - Math.floor(Mat
 const aligned = p => `${(100 * p).toFixed(Math.max(1, tail(Math.min(p, 1 - p)) - 2))}%`;
 const thousands = new Intl.NumberFormat("en-US");
 const whole = n => thousands.format(Math.round(n));
+const listed = new Intl.ListFormat("en-GB");
+const counted = (n, noun) => `${whole(n)} ${n === 1 ? noun : `${noun}s`}`;
 
 function element(name, attributes = {}, parent = null, text = "") {
     const made = document.createElement(name);
@@ -955,15 +957,27 @@ class Explorer {
     }
 
     summarize(binned) {
-        const sentences = [...binned].map(([key, bins]) => {
-            return `${this.data.methods[key].label}: ECE ${expectedCalibrationError(bins).toFixed(4)} over ${bins.length} ` +
-                `${this.chosen.strategy} ${bins.length === 1 ? "bin" : "bins"}.`;
+        const text = binned.size ? `${this.sayErrors(binned)}${this.sayChance(binned)}` : "";
+        if (text === this.summary.textContent) return;
+        this.summary.textContent = text;
+        this.speak(`${this.data.finding} ${text}`);
+    }
+
+    sayErrors(binned) {
+        const { n_bins, strategy } = this.chosen;
+        const errors = [...binned].map(([key, bins]) => {
+            // Ties and empty bins leave fewer bins than were chosen.
+            const fewer = bins.length < n_bins ? ` (${counted(bins.length, "bin")})` : "";
+            return `${this.data.methods[key].label} ${expectedCalibrationError(bins).toFixed(4)}${fewer}`;
         });
-        const text = sentences.join(" ");
-        if (text !== this.summary.textContent) {
-            this.summary.textContent = text;
-            this.speak(`${this.data.finding} ${text}`);
-        }
+        return `Expected calibration error (ECE, ${n_bins} ${strategy} bins): ${errors.join(", ")}.`;
+    }
+
+    // Rows of a cluster are alike, so that more is by chance than their bins show.
+    sayChance(binned) {
+        if (this.data.clusters) return "";
+        const byChance = [...binned.values()].map(bins => calibratedError(bins).toFixed(4));
+        return ` Calibrated scores like these show about ${listed.format(byChance)} by chance.`;
     }
 
     // A screen reader reads only the last state of a movement.

@@ -265,6 +265,26 @@ export function binTests(bins) {
     return adjusted;
 }
 
+// The mean distance of a binomial count from its mean (De Moivre 1730).
+function meanDeviation(n, p) {
+    if (p <= 0 || p >= 1) return 0;
+    const k = Math.floor(n * p) + 1;
+    const logMass = logGamma(n + 1) - logGamma(k + 1) - logGamma(n - k + 1) + k * Math.log(p) + (n - k + 1) * Math.log1p(-p);
+    return 2 * k * Math.exp(logMass);
+}
+
+// The mean ECE of calibrated scores. Counts of a bin vary less if its scores differ, so the distance
+// is that of a binomial at the mean score, times the ratio of the standard deviations.
+export function calibratedError(bins) {
+    let [gaps, weight] = [0, 0];
+    for (const bin of bins) {
+        const n = effectiveRows(bin), p = bin.meanScore, deviation = Math.sqrt(p * (1 - p) / n);
+        if (deviation > 0) gaps += bin.weight * (meanDeviation(n, p) / n) * (bin.spread / deviation);
+        weight += bin.weight;
+    }
+    return gaps / weight;
+}
+
 // The result is the first count whose probability is not negligible, and the probabilities from it on.
 function binomial(n, p) {
     const mode = Math.min(n, Math.floor((n + 1) * p));
