@@ -148,19 +148,14 @@ def finding(app):
     return texts[texts.index(heading(app)) + 1]
 
 
-def test_below_it_stand_the_finding_the_largest_gap_and_the_next_step():
+def test_below_it_stand_the_finding_and_the_next_step():
     app = go(start(), "reliability")
     analysis = calib.analyze(EXAMPLES["naive_bayes"].load())
-    worst = np.abs(analysis.uncalibrated.reliability.gap).max()
-    said_first = f"**Uncalibrated**: {plain(analysis.verdict.finding)}"
-    assert finding(app) == f"{said_first} Largest gap: {100 * worst:.1f} points."
+    assert finding(app) == f"**Uncalibrated**: {plain(analysis.verdict.finding)}"
     assert button(app, "use").label == "Get Logistic as code"
     button(app, "use").click().run()
     assert app.selectbox(key="use_method").value == "logistic"
-    # The largest of 15 gaps of calibrated scores is one of chance.
-    alone = go(start(show="logistic"), "reliability")
-    assert "**" not in finding(alone)
-    assert "Largest gap" not in finding(alone)
+    assert "**" not in finding(go(start(show="logistic"), "reliability"))
 
 
 def test_where_no_calibrator_is_recommended_there_is_no_next_step():

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from calib.analysis import Analysis, LiveAnalysis
 from calib.analysis.miscalibration import Kind
-from calib.analysis.verdict import SIGNIFICANCE, Verdict
+from calib.analysis.verdict import Verdict
 from calib.figures.axes import AxisKind
 from calib.figures.explorer import automatic_axis
-from calib.text import joined, number, percent, plain
+from calib.text import joined, percent, plain
 from calib.ui.session import choices, results
 from calib.ui.session.session import Session
 
@@ -38,15 +38,10 @@ def sentences(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) ->
 
 
 def finding(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> str:
-    """What is wrong with the first method, and its largest gap if it is beyond chance."""
+    """What is wrong with the first method. The chart says where the largest gap is."""
     first = shown[0]
     name = f"**{plain(analysis.methods[first].label)}**: " if len(shown) > 1 else ""
-    said = plain(results.verdict(session, analysis, first).finding)
-    curve = analysis.methods[first].reliability
-    p_value = results.bins_tested(session, analysis, first).p_adjusted[curve.worst]
-    if not p_value < SIGNIFICANCE:
-        return f"{name}{said}"
-    return f"{name}{said} Largest gap: {number(100.0 * abs(curve.gap[curve.worst]), 1)} points."
+    return f"{name}{plain(results.verdict(session, analysis, first).finding)}"
 
 
 def in_plain_words(verdict: Verdict, *, top_label: bool = False) -> str:
