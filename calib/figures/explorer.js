@@ -3,10 +3,10 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const LEFT = 56, RIGHT = 14, TOP = 10, BOTTOM = 44, HISTOGRAM = 72;
-const HEADING_LINE = 18, LETTER = 6.3, LABEL_HEIGHT = 15, SYMBOL_WIDTH = 14;
+const HEADING_LINE = 18, HEADING_LETTER = 7, LETTER = 6.3, LABEL_HEIGHT = 15, SYMBOL_WIDTH = 14;
 const WIDE = 820, LEAST_SIDE = 380, WIDEST_SHARE = 0.58, HISTOGRAM_BINS = 50;
 // The height of everything of the left column besides the plot, and that of the panel on the right.
-const BELOW_DIAGRAM = HISTOGRAM + TOP + BOTTOM - LEFT - RIGHT + TOP + 6, READOUTS = 244, READOUT_OF_METHOD = 63, LEAST_DIFFERENCE = 200;
+const BELOW_DIAGRAM = HISTOGRAM + TOP + BOTTOM - LEFT - RIGHT + TOP + 6, READOUTS = 200, READOUT_OF_METHOD = 64, LEAST_DIFFERENCE = 200;
 const BINS = { least: 2, most: 100 };
 const LOGIT_TICKS = [
     ...Array.from({ length: 9 }, (_, i) => 10 ** (i - 9)), 0.5,
@@ -47,6 +47,21 @@ function shape(name, attributes, parent) {
 }
 
 const at = x => x.toFixed(1);
+
+// The text in lines of at most this many letters.
+function wrapped(text, letters) {
+    const lines = [];
+    for (const word of text.split(" ").filter(Boolean)) {
+        const longer = `${lines.at(-1)} ${word}`;
+        if (lines.length && longer.length <= letters) lines[lines.length - 1] = longer;
+        else lines.push(word);
+    }
+    return lines;
+}
+
+const headingLines = (heading, width) => wrapped(heading, width / HEADING_LETTER);
+const noteLines = (note, width) => wrapped(note, width / LETTER);
+const headHeight = (heading, note, width) => HEADING_LINE * (headingLines(heading, width).length + noteLines(note, width).length);
 
 // A circle has no corners.
 function dot(corners, x, y, r) {
@@ -106,13 +121,17 @@ class Panel {
         this.back = shape("g", { class: "axes" }, this.svg);
         this.marks = shape("g", {}, this.svg);
         this.labels = shape("g", {}, this.svg);
+        this.notes = shape("g", {}, this.svg);
         this.brush = shape("rect", { class: "brush" }, this.svg);
         this.probe = shape("line", { class: "probe" }, this.svg);
     }
 
-    // `ticksY` has pairs of a value and its label. `heading` has the lines above the panel.
-    frame({ width, height, scale, low, high, ticksY, across, upward, bottom = BOTTOM, heading = [] }) {
-        this.top = TOP + HEADING_LINE * heading.length;
+    // `ticksY` has pairs of a value and its label. Above the panel stands `heading`, with room for
+    // `note` below it, which `explain` writes.
+    frame({ width, height, scale, low, high, ticksY, across, upward, bottom = BOTTOM, heading = "", note = "" }) {
+        this.top = TOP + headHeight(heading, note, width);
+        this.noteAt = TOP + 4 + headHeight(heading, "", width);
+        this.note = null;
         this.width = width - LEFT - RIGHT;
         this.height = height - this.top - bottom;
         Object.assign(this, { scale, low, high });
@@ -121,7 +140,7 @@ class Panel {
         this.svg.setAttribute("height", height);
         this.back.replaceChildren();
         const end = this.top + this.height;
-        heading.forEach((text, i) => this.text(text, 4, TOP + 4 + HEADING_LINE * i, "start", "title"));
+        headingLines(heading, width).forEach((text, i) => this.text(text, 4, TOP + 4 + HEADING_LINE * i, "start", "heading"));
         for (const [p, text] of scale.ticks) {
             if (across) this.text(text, this.x(p), end + 16, "middle");
         }
@@ -143,6 +162,13 @@ class Panel {
         const made = shape("text", { x: at(x), y: at(y), "text-anchor": anchor, class: kind }, parent);
         made.textContent = words;
         return made;
+    }
+
+    explain(note) {
+        if (note === this.note) return;
+        this.note = note;
+        this.notes.replaceChildren();
+        noteLines(note, this.width + LEFT + RIGHT).forEach((text, i) => this.text(text, 4, this.noteAt + HEADING_LINE * i, "start", "tick", this.notes));
     }
 
     x(p) {
@@ -452,23 +478,30 @@ class Explorer {
         const box = element("div", { class: "readouts" }, this.right);
         const head = element("div", { class: "row" }, box);
         this.what = element("strong", { class: "what" }, head);
-        this.look = element("button", { type: "button" }, head, "Select these rows");
-        this.look.addEventListener("click", () => this.choose({ range: this.worstRange }, true));
-        this.list = element("button", { type: "button" }, head, "Its rows");
-        this.list.addEventListener("click", () => this.toRows());
-        this.clear = element("button", { type: "button" }, head, "Clear range");
-        this.clear.addEventListener("click", () => this.choose({ range: null }, true));
-        const ends = element("span", { class: "group" }, head);
-        this.from = this.numberInput(ends, "Scores from", () => this.typed(), 0);
-        this.to = this.numberInput(ends, "to", () => this.typed(), 100);
         this.said = element("div", { class: "said" }, box);
         // From step to step the sentences have more or fewer lines. Their place only grows, because
         // otherwise the whole page below would move, and be painted again, with every step.
         new ResizeObserver(() => { this.said.style.minHeight = `${this.said.offsetHeight}px`; }).observe(this.said);
+        const choice = element("div", { class: "row" }, box);
+        this.from = this.numberInput(choice, "Look at the rows with scores from", () => this.typed(0));
+        this.to = this.numberInput(choice, "to", () => this.typed(1));
+        const button = (text, work) => {
+            const made = element("button", { type: "button" }, choice, text);
+            made.addEventListener("click", work);
+            return made;
+        };
+        // Each of two buttons hides itself and shows the other, which gets the focus.
+        const chooses = (range, next) => {
+            this.choose({ range }, true);
+            next.focus();
+        };
+        this.look = button("Select", () => chooses(this.readRange, this.clear));
+        this.list = button("Show them below", () => this.toRows());
+        this.clear = button("Clear", () => chooses(null, this.look));
         this.probeRow = element("div", { class: "row" }, box);
         this.probeAt = this.numberInput(this.probeRow, "Calibrated values at score", () => {
             this.probe(this.probeAt.value === "" ? null : typedScore(this.probeAt));
-            this.speak([...this.probed.rows].map(row => [...row.cells].map(cell => cell.textContent).join(" ").trim()).join(". "));
+            this.speak(this.probes.map(({ label, value, interval }) => `${label} ${value.textContent}${interval.textContent && ` ${this.ci} ${interval.textContent}`}`).join(". "));
         });
         this.probed = element("table", { class: "probed" }, box);
         this.noBand = element("p", { class: "summary" }, box);
@@ -520,9 +553,9 @@ class Explorer {
     }
 
     // Scores are typed in percent, the unit of the axes.
-    numberInput(parent, label, changed, placeholder = "") {
+    numberInput(parent, label, changed) {
         const made = element("label", {}, parent, label);
-        const input = element("input", { type: "number", min: 0, max: 100, step: 1, placeholder }, made);
+        const input = element("input", { type: "number", min: 0, max: 100, step: 1 }, made);
         made.append("%");
         input.addEventListener("change", changed);
         return input;
@@ -557,11 +590,11 @@ class Explorer {
                 this.cells.set(key, { high, cells, heights: histogramOf(cells), bands: new Map(), ...cumulativeDifference(cells) });
             } else if (!method.cells) this.cells.delete(key);
         }
-        this.functions = Object.values(methods).filter(method => method.function)
-            .map(({ label, function: { score, ...curves } }) => ({
+        this.functions = new Map(Object.entries(methods).filter(([, method]) => method.function)
+            .map(([key, { label, function: { score, ...curves } }]) => [key, {
                 label, xs: decode(score), ...Object.fromEntries(Object.entries(curves).map(([name, values]) => [name, decode(values)])),
-            }));
-        this.listFunctions();
+            }]));
+        this.probesOf = null;
         this.controls.list(data);
     }
 
@@ -611,6 +644,7 @@ class Explorer {
         const place = [this.width, ...this.shown].join();
         if (place !== this.saidAt) this.said.style.minHeight = "";
         this.saidAt = place;
+        this.listFunctions();
         binned.forEach((bins, key) => this.drawn.get(key).drawBins(this.panels.diagram, bins, this.intervalsOf(key, bins), this.data));
         this.paintBand(binned);
         this.paintLines();
@@ -621,14 +655,14 @@ class Explorer {
     paintFrames(binned) {
         const dots = [...binned.values()].flat().flatMap(bin => [bin.meanScore, bin.observed]);
         const scale = scaleOf(this.chosen.axis, dots);
-        const key = JSON.stringify([this.width, this.height, this.isFull, scale.low, scale.high, this.data.across, this.data.upward, this.data.level,
+        const key = JSON.stringify([this.width, this.height, this.isFull, scale.low, scale.high, this.diagramHeading, this.diagramNote(), this.data.level,
             this.shown.map(method => [method, this.cells.get(method).high.length, this.cells.get(method).ks])]);
         if (key === this.framed) return;
         this.framed = key;
         const wide = this.width >= WIDE;
-        const side = wide ? Math.min(WIDEST_SHARE * this.width, Math.max(LEAST_SIDE, this.room - BELOW_DIAGRAM)) : this.width;
+        const side = wide ? this.sideWithin(this.sideWithin(WIDEST_SHARE * this.width)) : this.width;
         this.frameDiagram(scale, side);
-        const beside = Math.max(LEAST_DIFFERENCE, side + BELOW_DIAGRAM - READOUTS - READOUT_OF_METHOD * this.shown.length);
+        const beside = Math.max(LEAST_DIFFERENCE, side + this.aroundDiagram(side) - READOUTS - READOUT_OF_METHOD * this.shown.length);
         this.frameDifference(scale, wide ? this.width - side - 16 : side, wide ? beside : 0.8 * side);
         const curves = new Map();
         for (const method of this.shown) {
@@ -640,8 +674,7 @@ class Explorer {
         this.labelDifference(curves);
     }
 
-    // The peak of the first method, the grey area and all lines have names, in this order, if a
-    // place is free.
+    // The peak of the first method and all lines have names, in this order, if a place is free.
     labelDifference(curves) {
         const { difference } = this.panels, [first] = this.shown;
         difference.labels.replaceChildren(this.peak);
@@ -653,9 +686,6 @@ class Explorer {
         const away = y < zero ? -1 : 1;
         difference.label(`${this.data.error} ${errorPercent(ks)}`, [13, 20, 28, 36, 48, 60].flatMap(gap => [[x, y + away * gap], [x, y - away * gap]]), taken);
         taken.push(...pointsAlong([[x, zero], [x, y]]));
-        const half = difference.y(-this.data.methods[first].null_half_width) - zero;
-        const besideZero = [1, -1].flatMap(side => [half - 10, half + 10].flatMap(gap => [[LEFT, zero + side * gap], [LEFT + difference.width, zero + side * gap]]));
-        if (!this.narrow) difference.label(this.greyWords, besideZero, taken);
         curves.forEach((pairs, key) => {
             const { label, color, corners } = this.data.methods[key];
             const half = (LETTER * label.length + SYMBOL_WIDTH) / 2;
@@ -683,11 +713,36 @@ class Explorer {
         return -(host.closest("[data-testid=stMain]")?.scrollTop ?? document.documentElement.scrollTop);
     }
 
+    // What stands above the diagram may need more lines if the diagram is narrower.
+    sideWithin(width) {
+        return Math.min(WIDEST_SHARE * this.width, Math.max(LEAST_SIDE, this.room - this.aroundDiagram(width)));
+    }
+
+    aroundDiagram(side) {
+        return BELOW_DIAGRAM + headHeight(this.diagramHeading, this.diagramNote(), side);
+    }
+
+    get diagramHeading() {
+        const { across, upward } = this.data;
+        return `${upward} by ${across[0].toLowerCase()}${across.slice(1)}`;
+    }
+
+    // What the grey area and the circle are, if they are drawn.
+    diagramNote(band = true, ring = true) {
+        const [first, ...others] = this.shown;
+        const grey = this.chosen.band === "simultaneous"
+            ? `where all dots of a calibrated model lie in ${this.levelWords} of samples`
+            : `where ${this.levelWords} of a calibrated model's dots lie`;
+        const circle = `Circle: largest gap${others.length ? ` of ${this.data.methods[first].label}` : ""}.`;
+        return [band ? `Grey: ${grey}.` : "", ring ? circle : ""].filter(Boolean).join(" ");
+    }
+
     frameDiagram(scale, side) {
         const { diagram, histogram } = this.panels;
-        const height = side - LEFT - RIGHT + TOP + 6;
+        const [heading, note] = [this.diagramHeading, this.diagramNote()];
+        const height = side - LEFT - RIGHT + TOP + 6 + headHeight(heading, note, side);
         const ticksY = scale.ticks.map(([p, text]) => [scale.at(p), text]);
-        diagram.frame({ width: side, height, scale, low: scale.low, high: scale.high, ticksY, across: "", upward: this.data.upward, bottom: 6 });
+        diagram.frame({ width: side, height, scale, low: scale.low, high: scale.high, ticksY, heading, note, across: "", upward: this.data.upward, bottom: 6 });
         this.diagonal.setAttribute("d", line([scale.low, scale.high].map(end => {
             const share = (end - scale.low) / (scale.high - scale.low);
             return [LEFT + share * diagram.width, diagram.y(end)];
@@ -704,11 +759,10 @@ class Explorer {
         const low = 1.15 * Math.min(-half, ...drawn.map(({ least }) => least)) || -1;
         const high = 1.15 * Math.max(half, ...drawn.map(({ most }) => most)) || 1;
         const ticksY = niceTicks(100 * low, 100 * high, 6).map(([value, text]) => [value / 100, `${text}%`]);
-        const title = ["Cumulative difference:", "observed minus predicted up to each score"];
-        // On a phone no place in the grey area is wide enough for its name.
-        this.narrow = width < LETTER * title.join(" ").length;
-        const heading = this.narrow ? [...title, this.greyWords] : [title.join(" ")];
-        difference.frame({ width, height, scale, low, high, ticksY, heading, across: "Score", upward: "Cumulative difference" });
+        const heading = "Cumulative difference: observed minus predicted up to each score";
+        const note = `A calibrated model stays inside the grey band in ${this.levelWords} of samples.`;
+        difference.frame({ width, height, scale, low, high, ticksY, heading, note, across: "Score", upward: "Cumulative difference" });
+        difference.explain(note);
         const [top, bottom, end] = [difference.y(half), difference.y(-half), LEFT + difference.width];
         this.nullArea.setAttribute("d", `M${LEFT} ${at(top)}H${end}V${at(bottom)}H${LEFT}z`);
         this.zero.setAttribute("d", `M${LEFT} ${at(difference.y(0))}H${end}`);
@@ -733,6 +787,7 @@ class Explorer {
         this.noBand.textContent = asked ? this.withoutBand(binned.get(key), asked) : "";
         const band = this.noBand.textContent ? null : asked;
         const hidden = !band;
+        this.hasBand = !hidden;
         const { x, y } = placesOf(this.panels.diagram);
         const places = hidden ? [] : binned.get(key).map(bin => x(bin.meanScore));
         const low = places.map((place, i) => [place, y(band[i][0])]);
@@ -786,14 +841,12 @@ class Explorer {
         for (const panel of Object.values(this.panels)) panel.showBrush(range);
         this.clear.hidden = !range;
         this.list.hidden = !range || !this.data.rows_at;
-        this.look.hidden = Boolean(range);
-        this.what.textContent = range ? "Selected range" : "Largest gap of a bin";
-        for (const [input, value] of [[this.from, range?.[0]], [this.to, range?.[1]]]) {
-            input.value = value === undefined ? "" : inPercent(value);
-        }
+        this.look.hidden = Boolean(range) || !this.readRange;
+        this.what.textContent = range ? "Selected range" : "Bin with the largest gap";
+        [this.from, this.to].forEach((input, i) => { input.value = this.readRange ? inPercent(this.readRange[i]) : ""; });
         const lines = this.shown.map(key => (range ? this.sayRange(key, range) : this.sayWorst(key)));
-        this.said.replaceChildren(...lines.map(text => element("p", {}, null, text)));
-        if (range) this.speak(lines.join(" "));
+        this.said.replaceChildren(...lines);
+        if (range) this.speak(lines.map(made => made.textContent).join(" "));
         this.ringWorst();
         this.paintProbe();
     }
@@ -803,44 +856,54 @@ class Explorer {
         document.querySelector(`.st-key-${this.data.rows_at}`)?.scrollIntoView({ block: "start" });
     }
 
-    get worstRange() {
-        return edgesOf(this.worsts.get(this.shown[0]));
+    // The range that is described: the selected one, or else the worst bin of the first method.
+    get readRange() {
+        const worst = this.worsts.get(this.shown[0]);
+        return this.chosen.range ?? (worst && edgesOf(worst));
     }
 
     ringWorst() {
         const bin = this.worsts.get(this.shown[0]), hidden = !bin || Boolean(this.chosen.range);
         this.worst.toggleAttribute("hidden", hidden);
+        this.panels.diagram.explain(this.diagramNote(this.hasBand, !hidden));
         if (hidden) return;
         const { x, y } = placesOf(this.panels.diagram);
         this.worst.setAttribute("cx", at(x(bin.meanScore)));
         this.worst.setAttribute("cy", at(y(bin.observed)));
     }
 
-    // `p` is the p-value of the bin that the range is, if it is one.
-    sayRange(key, range, p = 0) {
-        const name = this.shown.length > 1 ? `${this.data.methods[key].label}: ` : "";
-        const part = between(this.cells.get(key).cells, range, this.data.level);
-        if (!part) return `${name}no rows with scores of ${scorePercent(range[0])} to ${scorePercent(range[1])}.`;
-        const span = `${scorePercent(part.lowEdge)} to ${scorePercent(part.highEdge)}`;
-        const rows = `${whole(part.rows)} ${part.rows === 1 ? "row" : "rows"}`;
-        const interval = this.data.clusters ? this.ofClustersIn(key, range) : part.interval;
-        const waiting = this.chosen.range ? ` (${this.ci} when you let go)` : "";
-        // An interval without 0 looks significant, but allows for no other bin.
-        const alone = p >= this.data.significance && interval?.[0] * interval?.[1] > 0 ? " of this bin alone" : "";
-        const ends = interval ? ` (${this.ci}${alone} ${interval.map(points).join(" to ")})` : waiting;
-        return `${name}${rows} with scores of ${span}: predicted ${percent(part.meanScore)}, observed ${percent(part.observed)}, ` +
-            `difference ${points(part.difference)} points${ends}.`;
+    sayGap(key, { lowEdge, highEdge, rows, meanScore, observed }) {
+        return `${this.nameOf(key)}${counted(rows, "row")} with scores of ${scorePercent(lowEdge)} to ${scorePercent(highEdge)}: ` +
+            `predicted ${percent(meanScore)}, observed ${percent(observed)}, difference ${points(observed - meanScore)} points`;
     }
 
-    // One of many intervals excludes 0 by chance, so the largest gap has a test that allows for all.
+    nameOf(key) {
+        return this.shown.length > 1 ? `${this.data.methods[key].label}: ` : "";
+    }
+
+    sayRange(key, range) {
+        const part = between(this.cells.get(key).cells, range, this.data.level);
+        if (!part) return element("p", {}, null, `${this.nameOf(key)}no rows with scores of ${scorePercent(range[0])} to ${scorePercent(range[1])}.`);
+        const interval = this.data.clusters ? this.ofClustersIn(key, range) : part.interval;
+        const ends = interval ? interval.map(points).join(" to ") : "when you let go";
+        return element("p", {}, null, `${this.sayGap(key, part)} (${this.ci} ${ends}).`);
+    }
+
+    // The interval of the largest of many gaps excludes 0 too often. So the sentence has a test that
+    // allows for all bins, and the interval is only in its title.
     sayWorst(key) {
-        const bins = this.binned.get(key), judged = judgedBins(bins).length;
-        const of = judged < bins.length ? `${judged} bins with at least ${FEW_ROWS} rows` : `${judged} ${judged === 1 ? "bin" : "bins"}`;
-        const tests = this.data.clusters ? this.ofClusters(key, bins, "tests") : binTests(bins);
-        const p = tests?.[bins.indexOf(this.worsts.get(key))];
-        const said = this.sayRange(key, edgesOf(this.worsts.get(key)), p);
-        if (p === undefined) return `${said} Largest of ${of}.`;
-        return `${said} Largest of ${of}: ${p < this.data.significance ? "significant" : "not significant"} after Holm's correction (${pValue(p)}).`;
+        const bins = this.binned.get(key), worst = this.worsts.get(key), i = bins.indexOf(worst);
+        const ofEach = name => this.ofClusters(key, bins, name)?.[i];
+        const [p, ends] = this.data.clusters ? [ofEach("tests"), ofEach("intervals")] : [binTests(bins)[i], wilson(worst, this.data.level)];
+        const sentences = [`${this.sayGap(key, worst)}.`, p === undefined ? "" : this.sayTest(bins, p)];
+        const title = ends ? `${this.ci} of this bin alone: ${ends.map(end => points(end - worst.meanScore)).join(" to ")} points.` : "";
+        return element("p", { title }, null, sentences.join(" "));
+    }
+
+    sayTest(bins, p) {
+        const judged = judgedBins(bins).length, few = judged < bins.length ? ` with at least ${FEW_ROWS} rows` : "";
+        const among = judged > 1 ? ` in one of ${judged} bins${few}` : "";
+        return `Chance alone ${p < this.data.significance ? "rarely gives" : "can give"} such a gap${among} (${pValue(p)}, Holm's correction).`;
     }
 
     ofClustersIn(key, range) {
@@ -850,10 +913,6 @@ class Explorer {
 
     get ci() {
         return `${this.levelWords} CI`;
-    }
-
-    get greyWords() {
-        return `grey: ${this.levelWords} of calibrated models`;
     }
 
     get levelWords() {
@@ -876,33 +935,40 @@ class Explorer {
         const score = this.readScore;
         for (const panel of Object.values(this.panels)) panel.showProbe(this.score);
         if (this.root.getRootNode().activeElement !== this.probeAt) this.probeAt.value = inPercent(score);
-        this.functions.forEach((read, i) => {
-            const value = curve => interpolate(read.xs, curve, score);
-            const [, calibrated, interval] = this.probed.rows[i].cells;
-            calibrated.textContent = aligned(value(read.calibrated));
-            const bounds = read.low ? [read.low, read.high].map(value) : [NaN];
-            interval.textContent = bounds.some(isNaN) ? "" : `${this.ci} ${bounds.map(aligned).join(" to ")}`;
+        for (const { xs, calibrated, low, high, value, interval } of this.probes) {
+            const read = curve => interpolate(xs, curve, score);
+            value.textContent = aligned(read(calibrated));
+            const bounds = low ? [low, high].map(read) : [NaN];
+            interval.textContent = bounds.some(isNaN) ? "" : bounds.map(aligned).join(" to ");
+        }
+    }
+
+    // Every shown calibrator has a row from the start, so nothing moves while a person points at scores.
+    // Calibrators of whole rows of a matrix have no value at a score.
+    listFunctions() {
+        const names = this.shown.join();
+        if (names === this.probesOf) return;
+        this.probesOf = names;
+        const drawn = this.shown.map(key => this.functions.get(key)).filter(Boolean);
+        this.probeRow.hidden = this.probed.hidden = !drawn.length;
+        this.probed.replaceChildren();
+        const head = element("tr", {}, this.probed);
+        const titles = ["Method", "Calibrated value", ...(drawn.some(read => read.low) ? [this.ci] : [])];
+        const heads = titles.map(text => element("th", { scope: "col" }, head, text));
+        if (heads[2]) heads[2].title = "Jackknife over folds (spread of the fitted calibrator).";
+        this.probes = drawn.map(read => {
+            const row = element("tr", {}, this.probed);
+            element("th", { scope: "row" }, row, read.label);
+            return { ...read, value: element("td", {}, row), interval: element("td", {}, row) };
         });
     }
 
-    // Every calibrator has a row from the start, so nothing moves while a person points at scores.
-    listFunctions() {
-        // Calibrators of whole rows of a matrix have no value at a score.
-        this.probeRow.hidden = !this.functions.length;
-        const hasIntervals = this.functions.some(read => read.low);
-        this.probed.replaceChildren(...this.functions.map(({ label }) => {
-            const row = element("tr");
-            element("th", { scope: "row" }, row, label);
-            row.append(element("td"), element("td"));
-            return row;
-        }));
-        const spread = "Interval: jackknife over folds (spread of the fitted calibrator).";
-        this.probed.title = hasIntervals ? spread : "";
-    }
-
-    typed() {
-        const [from, to] = [this.from, this.to].map((input, i) => (input.value === "" ? i : typedScore(input)));
-        if (from < to) this.choose({ range: [from, to] }, true);
+    // The end that was not typed stays, unless the typed one is beyond it.
+    typed(i) {
+        const input = [this.from, this.to][i], range = [...(this.readRange ?? [0, 1])];
+        range[i] = input.value === "" ? i : typedScore(input);
+        if (range[0] >= range[1]) range[1 - i] = 1 - i;
+        if (range[0] < range[1]) this.choose({ range }, true);
         else this.paintRange();
     }
 

@@ -12,7 +12,6 @@ from playwright.sync_api import Locator, Page, expect
 from scipy.special import ndtri
 
 import calib
-from calib.crossfit.settings import DEFAULT_METHODS
 from calib.curves.bin_tests import bin_tests
 from calib.curves.reliability import reliability_curve
 from calib.data.cells import ScoreCells
@@ -228,7 +227,8 @@ def test_a_range_that_is_dragged_is_counted_at_once_and_kept_at_release(page: Pa
     # The rest of the page follows.
     counted = f"{positive.sum()} of {inside.sum()} positive"
     expect(page.get_by_text(counted)).to_be_visible()
-    explorer(page).get_by_role("button", name="Clear range").click()
+    expect(panel(page, "diagram")).not_to_contain_text("Circle")
+    explorer(page).get_by_role("button", name="Clear").click()
     settle(page)
     assert "range" not in address(page)
     expect(shown).to_have_count(0)
@@ -304,18 +304,38 @@ def test_keys_move_the_range_and_the_probe_reads_the_calibrators(page: Page):
     probe.fill("50")
     probe.press("Enter")
     read = explorer(page).locator(".probed tr")
+    expect(read.nth(0)).to_have_text("MethodCalibrated value95% CI")
     # The scores as they came are no calibrator that other rows would change.
-    expect(read.nth(0)).to_have_text("Uncalibrated50.0%")
-    calibrated = calib.analyze(EXAMPLE).held_out.calibrators["platt"].predict(np.array([0.5]))[0]
-    expect(read.nth(1)).to_have_text(re.compile(r"Platt[\d.]+%95% CI [\d.]+% to [\d.]+%"))
-    value, low, high = map(float, re.findall(r"(\d+\.\d+)%", read.nth(1).inner_text()))
+    expect(read.nth(1)).to_have_text("Uncalibrated50.0%")
+    calibrated = calib.analyze(EXAMPLE).held_out.calibrators["logistic"].predict(np.array([0.5]))[0]
+    expect(read.nth(2)).to_have_text(re.compile(r"Logistic[\d.]+%[\d.]+% to [\d.]+%"))
+    value, low, high = map(float, re.findall(r"(\d+\.\d+)%", read.nth(2).inner_text()))
     assert value / 100 == pytest.approx(calibrated, abs=6e-4)
     assert low < value < high
     expect(explorer(page).locator("[aria-live=polite]")).to_contain_text(
-        re.compile(r"Platt \d+\.\d%")
+        re.compile(r"Logistic \d+\.\d% 95% CI \d+\.\d%")
     )
     panel(page, "difference").hover()
-    expect(read.nth(0)).not_to_have_text("Uncalibrated50.0%")
+    expect(read.nth(1)).not_to_have_text("Uncalibrated50.0%")
+    # Only methods that are shown have a row.
+    explorer(page).get_by_label("Logistic").uncheck()
+    expect(read).to_have_count(2)
+
+
+def test_one_typed_end_selects_the_rows_up_to_the_other(page: Page):
+    visit(page, "/reliability")
+    low = explorer(page).get_by_role("spinbutton", name="Look at the rows with scores from")
+    high = explorer(page).get_by_role("spinbutton", name=re.compile("^to"))
+    assert (low.input_value(), high.input_value()) == ("22.8", "46.8")
+    low.fill("60")
+    low.press("Enter")
+    settle(page)
+    # The end of the bin with the largest gap is below 60%.
+    assert address(page)["range"] == "0.6~1.0"
+    high.fill("80")
+    high.press("Enter")
+    settle(page)
+    assert address(page)["range"] == "0.6~0.8"
 
 
 def test_the_simultaneous_band_is_drawn_at_once_and_kept(page: Page):
@@ -443,6 +463,7 @@ def test_the_last_of_200_fast_clicks_wins_and_nothing_scrolls(
 
 
 def test_the_page_below_stays_where_it_is_while_the_bins_change(page: Page):
+    page.set_viewport_size({"width": 1050, "height": 900})
     visit(page, "/reliability")
     slider, section = explorer(page).get_by_role("slider"), explorer(page)
     lines = explorer(page).locator(".said p")
@@ -470,27 +491,32 @@ def test_the_panel_beside_the_diagram_is_never_empty(page: Page):
     for i, key in enumerate(("uncalibrated", "logistic")):
         curve = analysis.methods[key].reliability
         p = bin_tests(analysis.held_out.cells[key], curve).p_adjusted[curve.worst]
-        ends = [end[curve.worst] - curve.mean_score[curve.worst] for end in (curve.low, curve.high)]
-        alone = " of this bin alone" if p >= 0.05 and (ends[0] > 0 or ends[1] < 0) else ""
-        expect(explorer(page).locator(".said p").nth(i)).to_contain_text(f"(95% CI{alone} +")
         # Both kinds are among the two methods.
-        assert bool(alone) == (key == "logistic")
-        expect(explorer(page).locator(".said p").nth(i)).to_contain_text(
-            f"Largest of 15 bins: {'' if p < 0.05 else 'not '}significant after Holm's correction "
-            f"({p_value(p)})."
+        assert (p < 0.05) == (key == "uncalibrated")
+        text = explorer(page).locator(".said p").nth(i)
+        expect(text).to_have_text(
+            re.compile(
+                r"points\. Chance alone "
+                f"{'rarely gives' if p < 0.05 else 'can give'} such a gap in one of 15 bins "
+                rf"\({p_value(p)}, Holm's correction\)\.$"
+            )
         )
+        ends = [end[curve.worst] - curve.mean_score[curve.worst] for end in (curve.low, curve.high)]
+        interval = " to ".join(f"{100 * end:+.1f}" for end in ends)
+        expect(text).to_have_attribute("title", f"95% CI of this bin alone: {interval} points.")
     positive = [text for text in values.all_inner_texts() if float(text.rstrip("%")) > 0]
-    assert len(positive) == len(DEFAULT_METHODS)
-    explorer(page).get_by_role("button", name="Select these rows").click()
+    assert len(positive) == 2
+    explorer(page).get_by_role("button", name="Select").click()
+    expect(explorer(page).get_by_role("button", name="Clear")).to_be_focused()
     settle(page)
     low, high = map(float, address(page)["range"].split("~"))
     curve = analysis.uncalibrated.reliability
     assert (low, high) == pytest.approx((curve.low_edge[worst], curve.high_edge[worst]))
     heading = page.get_by_role("heading", name="Rows of one bin")
     expect(heading).not_to_be_in_viewport()
-    explorer(page).get_by_role("button", name="Its rows").click()
+    explorer(page).get_by_role("button", name="Show them below").click()
     expect(heading).to_be_in_viewport()
-    expect(explorer(page).get_by_role("button", name="Select these rows")).to_be_hidden()
+    expect(explorer(page).get_by_role("button", name="Select")).to_be_hidden()
 
 
 def test_the_cumulative_difference_names_its_parts(page: Page):
@@ -499,15 +525,36 @@ def test_the_cumulative_difference_names_its_parts(page: Page):
     texts = panel(page, "difference").locator("text").all_text_contents()
     title = "Cumulative difference: observed minus predicted up to each score"
     names = {f"KS calibration error {error}", "Uncalibrated", "Logistic"}
-    assert {title, "grey: 95% of calibrated models", *names, "2%", "6%"} <= set(texts)
+    note = "A calibrated model stays inside the grey band in 95% of samples."
+    assert {title, note, *names, "2%", "6%"} <= set(texts)
     # The mark of the peak ends where the curve is highest.
     curve = panel(page, "difference").locator("path.line").first.get_attribute("d") or ""
     highest = min(float(y) for y in re.findall(r"[ML][\d.]+ ([\d.]+)", curve))
     mark = panel(page, "difference").locator("path.peak").get_attribute("d") or ""
     assert float(mark.partition("V")[2]) == highest
-    # Narrow panels have the meaning of the grey area in their heading.
+    # Narrow panels have more lines.
     page.set_viewport_size({"width": 390, "height": 844})
-    expect(panel(page, "difference")).to_contain_text("up to each score" + "grey: 95%")
+    expect(panel(page, "difference").get_by_text(title)).to_have_count(0)
+    inside = panel(page, "difference").evaluate(
+        "svg => [...svg.querySelectorAll('.heading, .tick')].every(text => "
+        "text.getBoundingClientRect().right <= svg.getBoundingClientRect().right)"
+    )
+    assert inside
+
+
+def test_the_diagram_names_what_is_drawn_besides_the_dots(page: Page):
+    visit(page, "/reliability")
+    texts = panel(page, "diagram").locator("text")
+    grey = "Grey: where 95% of a calibrated model's dots lie."
+    said = " ".join(texts.all_text_contents())
+    assert "Observed frequency by mean predicted probability" in said
+    assert f"{grey} Circle: largest gap of Uncalibrated." in said
+    all_controls(page).get_by_label("Simultaneous").check()
+    expect(panel(page, "diagram")).to_contain_text("Grey: where all dots")
+    explorer(page).get_by_label("Consistency band").uncheck()
+    expect(panel(page, "diagram")).not_to_contain_text("Grey")
+    explorer(page).get_by_label("Logistic").uncheck()
+    expect(texts.get_by_text("Circle: largest gap.")).to_have_count(1)
 
 
 @pytest.mark.parametrize("label", ["Consistency band", "Simultaneous", "CORP line", "Smooth line"])
@@ -554,6 +601,7 @@ def test_drawings_and_their_numbers_can_be_saved(page: Page, tmp_path: Path):
     texts = [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")]
     assert "1,797 rows, 15 quantile bins, 95% intervals and band" in texts
     assert {"Uncalibrated", "Logistic", "Mean predicted probability", "Score"} <= set(texts)
+    assert "Observed frequency by mean predicted probability" in texts
     table = pd.read_csv(tmp_path / "CSV")
     curve = calib.analyze(EXAMPLE).uncalibrated.reliability
     own = table[table.method == "Uncalibrated"]

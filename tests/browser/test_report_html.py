@@ -265,6 +265,6 @@ def test_in_a_notebook_the_page_is_alive_in_a_frame_that_reaches_nothing(
     (tmp_path / "notebook.html").write_text(f"<!DOCTYPE html>{analysis._repr_html_()}")
     with opened(browser, tmp_path / "notebook.html") as page:
         frame = page.frame_locator("iframe")
-        expect(frame.locator("#explorer .summary").last).to_contain_text("over 15 quantile bins")
+        expect(frame.locator("#explorer .summary").last).to_contain_text("(ECE, 15 quantile bins)")
         frame.locator("#explorer").get_by_role("slider").press("ArrowRight")
-        expect(frame.locator("#explorer .summary").last).to_contain_text("over 16 quantile bins")
+        expect(frame.locator("#explorer .summary").last).to_contain_text("(ECE, 16 quantile bins)")
