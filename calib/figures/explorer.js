@@ -6,7 +6,7 @@ const LEFT = 56, RIGHT = 14, TOP = 10, BOTTOM = 44, HISTOGRAM = 72;
 const HEADING_LINE = 18, HEADING_LETTER = 7, LETTER = 6.3, LABEL_HEIGHT = 15, SYMBOL_WIDTH = 14;
 const WIDE = 820, LEAST_SIDE = 380, WIDEST_SHARE = 0.58, HISTOGRAM_BINS = 50;
 // The height of everything of the left column besides the plot, and that of the panel on the right.
-const BELOW_DIAGRAM = HISTOGRAM + TOP + BOTTOM - LEFT - RIGHT + TOP + 6, READOUTS = 200, READOUT_OF_METHOD = 64, LEAST_DIFFERENCE = 200;
+const BELOW_DIAGRAM = HISTOGRAM + TOP + BOTTOM - LEFT - RIGHT + TOP + 6, READOUTS = 200, READOUT_OF_METHOD = 64, LEAST_DIFFERENCE = 218;
 const BINS = { least: 2, most: 100 };
 const LOGIT_TICKS = [
     ...Array.from({ length: 9 }, (_, i) => 10 ** (i - 9)), 0.5,
@@ -761,7 +761,7 @@ class Explorer {
         const ticksY = niceTicks(100 * low, 100 * high, 6).map(([value, text]) => [value / 100, `${text}%`]);
         const heading = "Cumulative difference: observed minus predicted up to each score";
         const note = `A calibrated model stays inside the grey band in ${this.levelWords} of samples.`;
-        difference.frame({ width, height, scale, low, high, ticksY, heading, note, across: "Score", upward: "Cumulative difference" });
+        difference.frame({ width, height, scale, low, high, ticksY, heading, note, across: "Score", upward: "Difference" });
         difference.explain(note);
         const [top, bottom, end] = [difference.y(half), difference.y(-half), LEFT + difference.width];
         this.nullArea.setAttribute("d", `M${LEFT} ${at(top)}H${end}V${at(bottom)}H${LEFT}z`);
