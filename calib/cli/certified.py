@@ -1,4 +1,4 @@
-"""Limits of the rows that nobody needs to look at, for ``check``."""
+"""Limits of the rows that are decided automatically, for ``check``."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def add_certificate(group: argparse._ActionsContainer, meaning: str) -> None:
         "--certify-error",
         type=partial(_share, lambda value: 0.0 < value < 1.0),
         metavar="RATE",
-        help=f"highest error rate of rows that nobody looks at, such as 0.05{meaning}",
+        help=f"highest error rate of rows decided automatically, such as 0.05{meaning}",
     )
     group.add_argument(
         "--certify-confidence",

@@ -75,7 +75,7 @@ def add(commands: options.Commands) -> None:
     )
     certified.add_certificate(
         parser.add_argument_group("certified threshold"),
-        ": the decisions then say which rows need no look",
+        ": the decisions then say which rows can be decided automatically",
     )
     judged = parser.add_argument_group(
         "judge",

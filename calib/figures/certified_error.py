@@ -1,4 +1,4 @@
-"""The error rate of rows that nobody looks at, and its bound, over their share."""
+"""The error rate of rows that are decided automatically, and its bound, over their share."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def table_row(certificate: Certificate, side: CertifiedSide) -> tuple[str, ...]:
 
 @chart
 def certified_error_chart(certificate: Certificate) -> Chart:
-    """Error rate over the share of rows that are decided without a look, with its upper bound.
+    """Error rate over the share of rows that are decided automatically, with its upper bound.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def certified_error_chart(certificate: Certificate) -> Chart:
         )
     ]
     across = PanelAxis(
-        "Rows by score, the lowest first" if both else "Share of rows decided without a look",
+        "Rows by score, the lowest first" if both else "Share of rows decided automatically",
         range=[-0.01, 1.01],
         nticks=6,
         tickformat=PERCENT_TICKS,
@@ -107,8 +107,8 @@ def certified_error_chart(certificate: Certificate) -> Chart:
         "certified error",
         one(across, upward, WIDTH, HEIGHT),
         layers,
-        f"Error rate over the share of rows decided without a look. {certificate.sentence}",
-        title="Error rate of rows without a look",
+        f"Error rate over the share of rows decided automatically. {certificate.sentence}",
+        title="Error rate of rows decided automatically",
         details=plural(certificate.n_rows, "row"),
         left=LEFT,
         notes=[_note(certificate, side, top) for side in certified],

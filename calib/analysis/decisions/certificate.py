@@ -1,4 +1,4 @@
-"""The largest share of rows that can be decided without a look at a certified error rate."""
+"""The largest share of rows that can be decided automatically at a certified error rate."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ErrorLimit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CertifiedSide(Locked):
-    """The rows above a threshold, or those below one, that are decided without a look.
+    """The rows above a threshold, or those below one, that are decided automatically.
 
     Attributes
     ----------
@@ -154,17 +154,17 @@ class Certificate:
 
     @property
     def threshold(self) -> float | None:
-        """Rows with at least this score need no look. None if no threshold is certified."""
+        """Rows with at least this score are accepted automatically; None if there is none."""
         return self.above.threshold
 
     @property
     def lower_threshold(self) -> float | None:
-        """Rows with at most this score are rejected without a look; None if there is none."""
+        """Rows with at most this score are rejected automatically; None if there is none."""
         return None if self.below is None else self.below.threshold
 
     @property
     def share(self) -> float:
-        """Share of the tested rows that need no look, on both sides together."""
+        """Share of the tested rows that are decided automatically, on both sides together."""
         return sum(side.n_rows for side in self.sides) / self.n_rows if self.n_rows else 0.0
 
     @property
@@ -198,7 +198,7 @@ class Certificate:
         rest = "look at the rest" if self.share < 1.0 else "nobody needs to look"
         act = ", ".join([*acts, rest]).capitalize()
         of_each = f" ({joined(shares)})" if len(shares) > 1 else ""
-        decided = f"{percent(self.share, 0)} of the rows need no look{of_each}"
+        decided = f"{percent(self.share, 0)} of the rows are decided automatically{of_each}"
         per_side = " on each side" if len(certified_sides) > 1 else ""
         return f"{act}: {decided}, {bound}{per_side}, {confidence}."
 
@@ -260,7 +260,7 @@ def certify(
     view: str | None = None,
     seed: int = 0,
 ) -> Certificate:
-    """Find the largest share of rows that can be decided without a look at a certified error rate.
+    """Find the largest share of rows that can be decided automatically at a certified error rate.
 
     Thresholds are tested from the strictest to looser ones by exact binomial tests, until one
     fails. With probability `confidence`, at most `max_error` of new rows beyond the threshold are

@@ -184,7 +184,7 @@ def decisions(report: Contents) -> Section | None:
 
 
 def _certified(certificate: Certificate | None) -> tuple[Block, ...]:
-    """Which rows nobody needs to look at."""
+    """Which rows can be decided automatically."""
     if certificate is None:
         return ()
     rows = tuple(row(*table_row(certificate, side)) for side in certificate.sides)

@@ -1,4 +1,4 @@
-"""Which rows nobody needs to look at: the controls, the certificate and its curve."""
+"""Which rows can be decided automatically: the controls, the certificate and its curve."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ALL_ALIKE = "Errors of all rows together are rarer than the limit. Enter a lower
 
 def section(session: Session, model: state.Model) -> None:
     """Certify the uncalibrated scores, and draw what follows."""
-    st.markdown("### Decide without a look")
+    st.markdown("### Which rows can be decided automatically?")
     with st.container(
         horizontal=True,
         vertical_alignment="bottom",
@@ -61,4 +61,4 @@ def table(made: Certificate) -> None:
     head = list(certified_error.table_head(made).items())
     rows = [certified_error.table_row(made, side) for side in made.sides]
     lines = [Line([(cell,) for cell in cells]) for cells in rows]
-    lines_table(f"lines_{len(lines)}_certified", "Rows without a look", head, lines)
+    lines_table(f"lines_{len(lines)}_certified", "Rows decided automatically", head, lines)

@@ -74,7 +74,7 @@ MAX_ERROR = Choice[float](
     default=0.05,
     values=number(1e-4, 0.5, offered=(0.01, 50.0)),
     label="Highest error, in %",
-    help="Of the rows that are decided without a look, at most this share may be wrong.",
+    help="Of the rows that are decided automatically, at most this share may be wrong.",
     chip=lambda share: f"At most {percent(share)} errors",
     acts_on=on("Decisions", "Reports"),
     widget=COST,
@@ -99,7 +99,7 @@ SIDES = Choice[Any](
     link="sides",
     default="",  # Without a choice the data decide: confidences are accepted, not rejected.
     values=one_of("both", "above", name=SIDE_NAMES.__getitem__),
-    label="Without a look",
+    label="Decide automatically",
     help="Both: rows above one threshold are accepted, and rows below another are rejected. Above: "
     "rows are accepted only.",
     chip=lambda sides: f"Decided: {SIDE_NAMES[sides].lower()}",
