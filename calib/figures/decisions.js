@@ -3,8 +3,9 @@
 
 // On a wide page the table stands beside the chart, which has this share of the width.
 const COST_HEIGHT = 340, PANEL_GAP = 32, TWO_PANELS = 720, CHART_SHARE = 0.6, LABEL_GAP = 16, LABEL_WIDTH = 60;
-// The handle at the top of the threshold line, with two grooves.
-const GRIP = "M-8 -8h16v16h-16zM-2.5 -4v8M2.5 -4v8";
+// The handle at the top of the threshold line: two arrows that point sideways.
+const GRIP = "M-4 -7v14l-9 -7zM4 -7v14l9 -7z";
+const NET_BENEFIT = "Net benefit: positives found, minus false alarms weighed by their cost. Above both dashed lines the scores are useful.";
 const SAME_THRESHOLD = "Compare the lines at your threshold only: elsewhere the same threshold means other decisions. Dots, chosen in hindsight, are optimistic and do not rank methods.";
 const STARTING_COSTS = "1 and 1 are starting values: enter your costs, or drag the line.";
 const DRAG = "Drag the line to try another threshold: the cost of a missed positive changes with it.";
@@ -55,7 +56,7 @@ class ThresholdPanel extends Panel {
         this.cut = shape("rect", {}, shape("clipPath", { id: clip }, this.svg));
         this.marks.setAttribute("clip-path", `url(#${clip})`);
         this.all = shape("path", { class: "blind", "stroke-dasharray": "7 5" }, this.marks);
-        this.none = shape("path", { class: "blind", "stroke-dasharray": "2 3" }, this.marks);
+        this.none = shape("path", { class: "blind", "stroke-dasharray": "7 5" }, this.marks);
         this.words = shape("g", { class: "words" }, this.svg);
         this.grip = shape("path", { class: "grip", d: GRIP }, this.svg);
         this.showBrush(null);
@@ -91,7 +92,7 @@ class Decisions {
         this.rule = element("p", { class: "rule" }, this.root);
         const figures = element("div", { class: "figures" }, this.root);
         const moves = "Threshold. Arrow keys move it.";
-        const benefit = new ThresholdPanel(figures, "benefit", moves);
+        const benefit = new ThresholdPanel(figures, "benefit", moves, NET_BENEFIT);
         const head = element("div", { class: "head" }, figures);
         this.table = element("table", {}, head);
         saveButtons(this.root, head, () => ({
@@ -123,7 +124,7 @@ class Decisions {
         this.paint();
     }
 
-    read({ methods, useful, worse, rows_drawn: rows }) {
+    read({ methods, useful }) {
         this.methods?.forEach(({ marks }) => marks.forEach(mark => mark.remove()));
         this.table.replaceChildren();
         this.head = element("tr", {}, element("thead", {}, this.table));
@@ -140,7 +141,6 @@ class Decisions {
             return { ...method, ...readMethod(method), cost, benefitLine: benefit, mark, cells, marks: [cost, benefit, mark] };
         });
         this.panels.benefit.title.textContent = useful;
-        this.panels.benefit.hint.textContent = `${rows}. ${worse}`;
     }
 
     get costs() {
@@ -214,7 +214,22 @@ class Decisions {
         const end = panel.x(thresholds[middle]), side = end < LEFT + LABEL_WIDTH ? 1 : -1;
         panel.say("Flag all", end + 8 * side, panel.y(all[middle]) + 12, side < 0 ? "end" : "start");
         panel.say("Flag none", panel.x(0.02), panel.y(0) + 15, "start");
-        for (const method of this.methods) method.benefitLine.setAttribute("d", line(panel.pairs(thresholds, method.benefit)));
+        const curves = this.methods.map(method => panel.pairs(thresholds, method.benefit));
+        this.methods.forEach((method, i) => method.benefitLine.setAttribute("d", line(curves[i])));
+        this.labelCurves(panel, curves, panel.pairs(thresholds, all));
+    }
+
+    // Names stand near the right ends of the curves: above the upper one, and below the lower one.
+    labelCurves(panel, curves, all) {
+        panel.labels.replaceChildren();
+        const taken = [...curves, all].flatMap(pointsAlong), bottom = panel.top + panel.height;
+        this.methods.forEach(({ label, color }, i) => {
+            const other = curves[1 - i], half = (LETTER * label.length) / 2;
+            const above = (height, at) => !other || height < other[at][1] || (height === other[at][1] && i === 0);
+            const places = curves[i].map(([x, y], at) => (above(y, at) ? [x + half, y - 12] : [x - half - 6, y + 12]));
+            const seen = places.filter((_, at) => curves[i][at][1] < bottom).toReversed();
+            if (panel.label(label, seen, taken)) Object.assign(panel.labels.lastChild.style, { fill: `color-mix(in srgb, ${color} 65%, currentColor)`, fontWeight: 600 });
+        });
     }
 
     get sentence() {

@@ -21,6 +21,7 @@ WIDTH, HEIGHT, LEFT = 500, 300, 66
 CURVE_HOVER = "threshold %{x:.1%}<br>%{y:.4f}<extra>%{fullData.name}</extra>"
 # Labels of more markers would cover each other, and those nearer to the side would be cut off.
 MAX_LABELS, EDGE = 2, 0.2
+SOME_THRESHOLDS = "at thresholds "
 LEVEL_HOVER = "%{y:.4f}<extra>%{fullData.name}</extra>"
 
 
@@ -224,45 +225,42 @@ def useful_sentence(curves: NetBenefit, key: str) -> str:
     """The thresholds at which a method is not worse than flagging all rows or nobody."""
     label = CALIBRATORS[key].label
     whose = "Uncalibrated scores are" if key == "uncalibrated" else f"{label} is"
+    where = _useful_where(curves, key)
+    only = "only " if where.startswith(SOME_THRESHOLDS) else ""
+    return f"{whose} useful {only}{where}."
+
+
+def useful_title(curves: NetBenefit, methods: Sequence[str]) -> str:
+    """The same of the uncalibrated scores and, if there is one, of a calibrator, as a title."""
+    before, *after = (_useful_where(curves, key) for key in methods)
+    if not after:
+        return f"Useful {before}"
+    if after[0] == before:
+        return f"Useful {before}, before and after calibration"
+    # The word is not said twice.
+    calibrated = after[0].removeprefix(SOME_THRESHOLDS) if SOME_THRESHOLDS in before else after[0]
+    return f"Useful {before}; after calibration {calibrated}"
+
+
+def _useful_where(curves: NetBenefit, key: str) -> str:
     useful = _useful(curves, key)
     if useful.all():
-        return f"{whose} useful at all thresholds."
+        return "at all thresholds"
     if not useful.any():
-        return f"{whose} useful at no threshold."
+        return "at no threshold"
     at = np.flatnonzero(useful)
     low, high = (score_percent(curves.threshold[i]) for i in at[[0, -1]])
     holes = at[-1] - at[0] + 1 - len(at)
     if at[0] == 0 and at[-1] == len(useful) - 1:
         where = "at all thresholds"
     elif at[0] == 0:
-        where = f"only at thresholds up to {high}"
+        where = f"{SOME_THRESHOLDS}up to {high}"
     elif at[-1] == len(useful) - 1:
-        where = f"only at thresholds of at least {low}"
+        where = f"{SOME_THRESHOLDS}of at least {low}"
     else:
-        where = f"only at thresholds from {low} to {high}"
+        where = f"{SOME_THRESHOLDS}from {low} to {high}"
     gaps = f", except {holes} of {at[-1] - at[0] + 1} tested" if holes else ""
-    return f"{whose} useful {where}{gaps}."
-
-
-def worse_sentence(curves: NetBenefit, key: str) -> str:
-    """What is better than a method outside of the thresholds at which it is useful."""
-    at = np.flatnonzero(_useful(curves, key))
-    if not len(at):
-        return "Worse than flagging all rows or nobody at all thresholds."
-    all_is_better = curves.treat_all > 0.0
-    sides = []
-    for side, end, outside in (
-        ("above", at[-1], all_is_better[at[-1] + 1 :]),
-        ("below", at[0], all_is_better[: at[0]]),
-    ):
-        if len(outside):
-            blind = "all" if outside.all() else "all rows or nobody" if outside.any() else "nobody"
-            at_end = score_percent(curves.threshold[end])
-            sides.append(f"worse than flagging {blind} {side} {at_end}")
-    if not sides:
-        return "Useful: not worse than flagging all rows or nobody."
-    said = ", ".join(sides)
-    return f"{said[0].upper()}{said[1:]}."
+    return f"{where}{gaps}"
 
 
 def _useful(curves: NetBenefit, key: str) -> BoolArray:

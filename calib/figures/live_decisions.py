@@ -16,7 +16,7 @@ from calib.analysis.decisions.curves import THRESHOLDS, cheapest_errors, error_s
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.figures import explorer
-from calib.figures.decisions import useful_sentence, worse_sentence
+from calib.figures.decisions import useful_title
 from calib.figures.theme import DASHES, SYMBOLS, style_of
 from calib.numerics.arrays import FloatArray
 
@@ -83,8 +83,7 @@ def decisions_data(
         "false_positive": costs.false_positive,
         "base_rate": benefit.base_rate,
         "rows": table.reference_rows,
-        "useful": useful_sentence(benefit, methods[0]).removesuffix("."),
-        "worse": worse_sentence(benefit, methods[0]),
+        "useful": useful_title(benefit, methods),
     }
     return {"of": sha256(repr(data).encode()).hexdigest()[:16], **data}
 

@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from calib.analysis.decisions import Costs, NetBenefit, cost_curves, decide, net_benefit
-from calib.figures.decisions import cost_chart, net_benefit_chart, useful_sentence, worse_sentence
+from calib.figures.decisions import cost_chart, net_benefit_chart, useful_sentence, useful_title
 from tests.figures.drawn import COSTS, METHODS, benefit, cost
 
 
@@ -76,22 +78,34 @@ def test_thresholds_at_which_flagging_blindly_is_not_better_are_said(thresholds,
     assert sentence == f"Uncalibrated scores are useful {said}"
 
 
+ALL, MIDDLE = (), GRID[(GRID > 0) & ((GRID < 0.1) | (GRID > 0.9))]
+
+
 @pytest.mark.parametrize(
-    ("thresholds", "said"),
+    ("before", "after", "said"),
     [
-        ((), "Useful: not worse than flagging all rows or nobody."),
-        (GRID[GRID > 0], "Worse than flagging all rows or nobody at all thresholds."),
-        (GRID[GRID > 0.9], "Worse than flagging nobody above 90%."),
-        (GRID[GRID > 0.3], "Worse than flagging all rows or nobody above 30%."),
-        (GRID[(GRID > 0) & (GRID < 0.1)], "Worse than flagging all below 10%."),
+        (ALL, ALL, "Useful at all thresholds, before and after calibration"),
+        (MIDDLE, ALL, "Useful at thresholds from 10% to 90%; after calibration at all thresholds"),
         (
-            GRID[(GRID > 0) & ((GRID < 0.1) | (GRID > 0.9))],
-            "Worse than flagging nobody above 90%, worse than flagging all below 10%.",
+            MIDDLE,
+            GRID[GRID > 0.95],
+            "Useful at thresholds from 10% to 90%; after calibration up to 95%",
         ),
+        (
+            GRID[GRID > 0],
+            MIDDLE,
+            "Useful at no threshold; after calibration at thresholds from 10% to 90%",
+        ),
+        (MIDDLE, None, "Useful at thresholds from 10% to 90%"),
     ],
 )
-def test_what_is_better_at_the_other_thresholds_is_said(thresholds, said):
-    assert worse_sentence(falls_short(*thresholds), "uncalibrated") == said
+def test_the_title_says_the_useful_thresholds_before_and_after_calibration(before, after, said):
+    curves, keys = falls_short(*before), ["uncalibrated"]
+    if after is not None:
+        keys.append("platt")
+        calibrated = falls_short(*after).benefit["uncalibrated"]
+        curves = replace(curves, benefit={**curves.benefit, "platt": calibrated})
+    assert useful_title(curves, keys) == said
 
 
 def test_the_line_below_the_title_says_the_rows(analysis):

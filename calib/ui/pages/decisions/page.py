@@ -56,7 +56,6 @@ DOTS = {
     "costs": "Dots of the cost chart, chosen in hindsight, are optimistic and do not rank methods.",
     "capacity": "Dots: as many rows are flagged as the capacity allows. Costs do not rank methods.",
 }
-NET_BENEFIT = "Net benefit: true positives minus false alarms times the odds of the threshold."
 CHARTS_READING = (
     "A calibrator that keeps the order of the scores reaches the same decisions at another "
     "threshold. In the decision curve, well calibrated scores are never worse than flagging all "
@@ -119,19 +118,12 @@ def body(
     # The answers of several models stand above their charts.
     (place if session.pending is None else st).html(words)
     widgets.why_shown(analysis, shown)
-    benefit = session.memo(net_benefit, held_out)
     if follows:
         follow_hand(session, analysis, decided, shown)
-        st.caption(NET_BENEFIT, help=CHARTS_READING)
-        # The chart has the sentence about uncalibrated scores as its title.
-        useful_caption(benefit, shown[1:])
-        static = st.expander("Charts to save or print", key="static_decisions", on_change="rerun")
-        if static.open:
-            with static:
-                static_charts(session, analysis, decided, shown)
     else:
         static_charts(session, analysis, decided, shown)
-        useful_caption(benefit, shown)
+        # The title of the chart that follows a hand says the same.
+        useful_caption(session.memo(net_benefit, held_out), shown)
 
     certified.section(session, model)
     st.markdown("### Decisions by method")
@@ -142,6 +134,12 @@ def body(
     everything = session.memo(expected_counts, held_out, methods=shown, confidence_level=at)
     bands_table([*bands, counts, everything], shown, at)
     frame.once("counts", lambda: st.caption(BANDS_SUM, help=BANDS_ROWS))
+    if follows:
+        # Few people need them, so they stand below what everybody reads.
+        static = st.expander("Charts to save or print", key="static_decisions", on_change="rerun")
+        if static.open:
+            with static:
+                static_charts(session, analysis, decided, shown)
 
 
 def useful_caption(benefit: NetBenefit, methods: Sequence[str]) -> None:
@@ -165,7 +163,6 @@ def follow_hand(
         key=LIVE_KEY,
         data={
             **data,
-            "rows_drawn": plural(analysis.data.n_rows, "row"),
             "file": file,
             "answer": "decision",
             "answered": sent.get("edit", 0),
