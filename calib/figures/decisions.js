@@ -2,7 +2,7 @@
 // moves the threshold, and with it the ratio of the costs. Python joins it to the explorer's files.
 
 // On a wide page the table stands beside the chart, which has this share of the width.
-const COST_HEIGHT = 340, PANEL_GAP = 32, TWO_PANELS = 720, CHART_SHARE = 0.6, LABEL_GAP = 16, LABEL_WIDTH = 60;
+const COST_HEIGHT = 340, PANEL_GAP = 32, TWO_PANELS = 960, CHART_SHARE = 0.6, LABEL_GAP = 16, LABEL_WIDTH = 60;
 // The handle at the top of the threshold line: two arrows that point sideways.
 const GRIP = "M-4 -7v14l-9 -7zM4 -7v14l9 -7z";
 const NET_BENEFIT = "Net benefit: positives found, minus false alarms weighed by their cost. Above both dashed lines the scores are useful.";
@@ -19,11 +19,19 @@ export const costsOf = ({ missed, false_alarms: alarms }, { miss, alarm }) =>
     missed.map((share, i) => miss * share + alarm * alarms[i]);
 
 // Halves are rounded as Python rounds them, because the answer above shows the same numbers.
-export const rowsIn = (rows, share) => Number((rows * share).toFixed(6))
-    .toLocaleString("en-US", { maximumFractionDigits: 0, roundingMode: "halfEven" });
+export const rowsIn = (rows, share) => Number(Number((rows * share).toFixed(6))
+    .toLocaleString("en-US", { maximumFractionDigits: 0, roundingMode: "halfEven", useGrouping: false }));
 
-export function readMethod({ curve, stops, best, benefit }) {
-    return { curve: decoded(curve), stops: decoded(stops), best: decoded(best), benefit: decode(benefit) };
+// Costs with enough decimals that their difference is the printed change, which has one decimal.
+export function addingUp(before, after) {
+    const change = (after - before).toFixed(1);
+    let digits = 1;
+    while (digits < 6 && (Number(after.toFixed(digits)) - Number(before.toFixed(digits))).toFixed(1) !== change) digits += 1;
+    return [before, after].map(cost => cost.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }));
+}
+
+export function readMethod({ curve, stops, best, benefit, expected }) {
+    return { curve: decoded(curve), stops: decoded(stops), best: decoded(best), benefit: decode(benefit), expected: decode(expected) };
 }
 
 // The lowest cost on these rows, at the threshold nearest to that of the costs.
@@ -95,6 +103,8 @@ class Decisions {
         const benefit = new ThresholdPanel(figures, "benefit", moves, NET_BENEFIT);
         const head = element("div", { class: "head" }, figures);
         this.table = element("table", {}, head);
+        this.change = element("p", { class: "hint still" }, head);
+        this.positives = element("table", {}, head);
         saveButtons(this.root, head, () => ({
             panels: Object.values(this.panels).map(panel => panel.svg),
             methods: this.methods,
@@ -126,19 +136,23 @@ class Decisions {
 
     read({ methods, useful }) {
         this.methods?.forEach(({ marks }) => marks.forEach(mark => mark.remove()));
-        this.table.replaceChildren();
-        this.head = element("tr", {}, element("thead", {}, this.table));
-        const body = element("tbody", {}, this.table);
+        const [[head, body], [flagged, counts]] = [this.table, this.positives].map(table => {
+            table.replaceChildren();
+            return [element("tr", {}, element("thead", {}, table)), element("tbody", {}, table)];
+        });
+        Object.assign(this, { head, flagged });
+        this.observed = countedRow(counts, "Observed");
         this.methods = methods.map(method => {
             const look = { class: "line", stroke: method.color, fill: "none", "stroke-dasharray": method.dash };
             const [benefit, cost] = Object.values(this.panels).map(panel => shape("path", look, panel.marks));
             const mark = shape("path", { class: "dots", fill: method.color }, this.panels.cost.marks);
-            const row = element("tr", {}, body), head = element("th", { scope: "row" }, row);
-            const sample = shape("svg", { class: "sample", width: 26, height: 12, "aria-hidden": "true" }, head);
+            const row = element("tr", {}, body), name = element("th", { scope: "row" }, row);
+            const sample = shape("svg", { class: "sample", width: 26, height: 12, "aria-hidden": "true" }, name);
             shape("path", { d: "M0 6H26", stroke: method.color, "stroke-width": 2.25, "stroke-dasharray": method.dash }, sample);
-            head.append(` ${method.label}`);
+            name.append(` ${method.label}`);
             const cells = Array.from({ length: 4 }, () => element("td", {}, row));
-            return { ...method, ...readMethod(method), cost, benefitLine: benefit, mark, cells, marks: [cost, benefit, mark] };
+            const expects = countedRow(counts, `${method.label} scores expect`);
+            return { ...method, ...readMethod(method), cost, benefitLine: benefit, mark, cells, expects, marks: [cost, benefit, mark] };
         });
         this.panels.benefit.title.textContent = useful;
     }
@@ -164,8 +178,10 @@ class Decisions {
         }
         Object.values(this.panels).forEach(panel => panel.showProbe(this.threshold));
         this.paintTable();
-        // The sentences of the page are about the threshold that the server knows.
-        document.querySelector(`.st-key-${this.data.answer} .answer`)?.toggleAttribute("data-moving", this.stop !== this.data.stop);
+        this.paintPositives();
+        // The sentences of the page, and intervals, are about the threshold that the server knows.
+        const sentences = document.querySelector(`.st-key-${this.data.answer} .answer`);
+        for (const part of [sentences, this.root]) part?.toggleAttribute("data-moving", this.stop !== this.data.stop);
     }
 
     paintCost(sizes) {
@@ -241,15 +257,35 @@ class Decisions {
     paintTable() {
         const starting = this.costs.miss === 1 && this.costs.alarm === 1;
         this.rule.textContent = `${this.sentence} ${starting ? STARTING_COSTS : DRAG}`;
-        const { rows } = this.data, share = x => rowsIn(rows, x);
+        const { rows } = this.data;
         const heads = [`Of ${whole(rows)} rows`, "Flagged", "Missed positives", "False alarms", "Cost"];
         this.head.replaceChildren(...heads.map(text => element("th", { scope: "col" }, null, text)));
-        for (const { stops, cells } of this.methods) {
-            const [missed, alarms] = [stops.missed[this.stop], stops.false_alarms[this.stop]];
-            const cost = rows * (this.costs.miss * missed + this.costs.alarm * alarms);
-            const values = [share(this.data.base_rate - missed + alarms), share(missed), share(alarms), cost.toLocaleString("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 })];
-            values.forEach((value, i) => { cells[i].textContent = value; });
-        }
+        const costs = this.methods.map(({ stops }) => rows * (this.costs.miss * stops.missed[this.stop] + this.costs.alarm * stops.false_alarms[this.stop]));
+        const spent = addingUp(costs[0], costs.at(-1));
+        this.methods.forEach((method, i) => {
+            const { flagged, missed, alarms } = this.decided(method);
+            [...[flagged, missed, alarms].map(whole), spent[i]].forEach((value, k) => { method.cells[k].textContent = value; });
+        });
+        this.change.textContent = this.data.change;
+    }
+
+    // Flagged rows are the sum of rounded numbers, because all of them are shown.
+    decided({ stops }) {
+        const { rows, base_rate: rate } = this.data, [missed, alarms] = [stops.missed[this.stop], stops.false_alarms[this.stop]];
+        const [found, falseAlarms] = [rate - missed, alarms].map(share => rowsIn(rows, share));
+        return { found, alarms: falseAlarms, flagged: found + falseAlarms, missed: rowsIn(rows, missed) };
+    }
+
+    // All methods are compared on the rows that the first one flags.
+    paintPositives() {
+        const { found, flagged } = this.decided(this.methods[0]), { rows, judged } = this.data;
+        const heads = [`Of the ${whole(flagged)} flagged${this.methods.length > 1 ? " before calibration" : ""}`, "Positives", ""];
+        this.flagged.replaceChildren(...heads.map(text => element(text ? "th" : "td", text ? { scope: "col" } : {}, null, text)));
+        this.observed[0].textContent = whole(found);
+        this.methods.forEach(({ expects, expected }, i) => {
+            expects[0].textContent = whole(rowsIn(rows, expected[this.stop]));
+            expects[1].textContent = judged[i];
+        });
     }
 
     move(stop, released) {
@@ -286,6 +322,13 @@ class Decisions {
             this.move(this.stop + step, true);
         });
     }
+}
+
+// The cells of a row for a number, and for words that do not follow a hand.
+function countedRow(body, name) {
+    const row = element("tr", {}, body);
+    element("th", { scope: "row" }, row, name);
+    return [element("td", {}, row), element("td", { class: "still" }, row)];
 }
 
 function nearest(values, wanted) {

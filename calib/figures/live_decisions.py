@@ -12,7 +12,12 @@ from typing import Any
 import numpy as np
 
 from calib.analysis.decisions import Costs, DecisionTable, net_benefit
-from calib.analysis.decisions.curves import THRESHOLDS, cheapest_errors, error_shares
+from calib.analysis.decisions.curves import (
+    THRESHOLDS,
+    cheapest_errors,
+    error_shares,
+    expected_shares,
+)
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.figures import explorer
@@ -49,7 +54,7 @@ def ratios_of(costs: Costs) -> FloatArray:
 def decisions_data(
     held_out: CrossFitted, table: DecisionTable, methods: Sequence[str], recommended: str = ""
 ) -> dict[str, Any]:
-    """What the script draws: errors of each method at all thresholds, as JSON.
+    """What the script draws: errors and expected positives by threshold, as JSON.
 
     The errors at the stops of a hand and the lowest costs are exact. The lines have the points of
     `cost_curves`.
@@ -73,6 +78,7 @@ def decisions_data(
                 "stops": _packed(error_shares(cells, thresholds)),
                 "best": _packed(cheapest_errors(cells)),
                 "benefit": explorer.packed(benefit.benefit[key]),
+                "expected": explorer.packed(expected_shares(held_out, key, thresholds)),
             }
         )
     data = {

@@ -10,7 +10,6 @@ from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
 from calib.figures.live_decisions import decisions_data, script
 from calib.loading.examples import EXAMPLES
-from calib.text import number
 from tests.browser.actions import go, upload
 from tests.browser.harness import by_key, settle, traces, visit
 from tests.browser.test_explorer import IN_MODULE
@@ -126,9 +125,23 @@ def test_the_browser_rounds_halves_like_python(page: Page):
     # 265 of 2,000 rows are 132.5 of 1,000.
     shares = [rows / 2000 for rows in range(2001)]
     found = page.evaluate(IN_MODULE, [script(), "(m, x) => x.map(s => m.rowsIn(1000, s))", shares])
-    assert found == [number(round(1000 * share, 6), 0) for share in shares]
-    assert "133" in found
-    assert found[265] == "132"
+    assert found == [round(round(1000 * share, 6)) for share in shares]
+    assert 133 in found
+    assert found[265] == 132
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        # 168.1 − 169.7 would be −1.6, beside a change of −1.7.
+        (169.7273, 168.0579, ["169.73", "168.06"]),
+        (169.7, 168.1, ["169.7", "168.1"]),
+        (12345.61, 12345.61, ["12,345.6", "12,345.6"]),
+    ],
+)
+def test_printed_costs_differ_by_the_printed_change(page: Page, before, after, said):
+    found = page.evaluate(IN_MODULE, [script(), "(m, x) => m.addingUp(...x)", [before, after]])
+    assert found == said
 
 
 def test_a_hand_on_the_threshold_moves_costs_and_numbers_without_the_server(page: Page):
@@ -141,6 +154,14 @@ def test_a_hand_on_the_threshold_moves_costs_and_numbers_without_the_server(page
     expect(missed).to_have_text("104")
     lead = page.locator(".answer .lead")
     expect(lead).to_contain_text("miss 104 positives")
+    counts = [
+        row.locator("td").first
+        for row in page.locator(".decisions tbody").nth(1).locator("tr").all()
+    ]
+    for cell, positives in zip(counts, ("392", "421", "395"), strict=True):
+        expect(cell).to_have_text(positives)
+    interval = page.get_by_text("95% CI −8.9 to +5.4")
+    expect(interval).to_be_visible()
     box = panel.bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 100)
@@ -150,6 +171,9 @@ def test_a_hand_on_the_threshold_moves_costs_and_numbers_without_the_server(page
     expect(missed).not_to_have_text("104")
     # The sentences are about the threshold before; they return when the server has answered.
     expect(lead).to_be_hidden()
+    expect(interval).to_be_hidden()
+    for cell, positives in zip(counts, ("392", "421", "395"), strict=True):
+        expect(cell).not_to_have_text(positives)
     line, grip = panel.locator(".probe"), panel.locator(".grip")
     assert f"translate({line.get_attribute('x1')} " in (grip.get_attribute("transform") or "")
     # Until the hand lets go, the server and the address know nothing of it.
@@ -159,6 +183,11 @@ def test_a_hand_on_the_threshold_moves_costs_and_numbers_without_the_server(page
     settle(page)
     expect(lead).to_be_visible()
     expect(lead).to_contain_text(f"miss {missed.inner_text()} positives")
+    # The server and the browser count the same positives.
+    observed, *expected = (cell.inner_text() for cell in counts)
+    expect(lead).to_contain_text(f"the scores expect {expected[0]} positives, but {observed} were")
+    expect(lead).to_contain_text(f"calibrated scores expect {expected[1]}.")
+    expect(page.locator(".decisions .head .hint")).to_be_visible()
     shown = rule.inner_text()
     answer = page.locator(".answer h2")
     # The server and the browser write the threshold in the same way.
@@ -210,7 +239,8 @@ def test_the_last_of_many_fast_clicks_wins_and_the_page_does_not_scroll(page: Pa
     page.keyboard.press("ArrowRight")
     page.wait_for_url("**from=0.51*")
     settle(page)
-    expect(page.locator(".lead")).to_contain_text("with a score of at least 51%")
+    chosen = page.get_by_role("row", name="Chosen: 51% to 100%")
+    expect(chosen).to_be_attached()
     assert page.evaluate(SCROLLED) == scrolled
 
 

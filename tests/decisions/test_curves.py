@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from calib.analysis.decisions import Costs, cost_curves, decide, net_benefit
-from calib.analysis.decisions.curves import cheapest_errors, error_shares
+from calib.analysis.decisions import Costs, cost_curves, decide, expected_counts, net_benefit
+from calib.analysis.decisions.curves import cheapest_errors, error_shares, expected_shares
 from tests.expanded import expanded
 
 
@@ -73,3 +73,15 @@ def test_error_shares_count_rows_and_the_cheapest_contain_the_lowest_cost(name, 
             spent = costs.false_negative * best.missed + costs.false_positive * best.false_alarms
             decision = decide(held_out, costs).methods[key]
             assert spent.min() == pytest.approx(decision.hindsight_cost, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["held_out", "weighted", "tied"])
+def test_expected_shares_are_sums_of_scores_of_the_rows_that_are_flagged(name, request):
+    held_out = request.getfixturevalue(name)
+    thresholds = np.array([0.0, 0.2, 0.5, 0.999, 1.0])
+    for key in held_out.scores:
+        shares = expected_shares(held_out, key, thresholds)
+        for share, threshold in zip(shares, thresholds, strict=True):
+            counts = expected_counts(held_out, threshold)
+            total = held_out.rows.weights.sum()
+            assert total * share == pytest.approx(counts.expected[key], abs=1e-9)

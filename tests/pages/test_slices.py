@@ -225,9 +225,14 @@ def test_the_answer_says_first_what_is_decided_of_a_thousand_rows():
     app = start("decisions", ex="naive_bayes")
     lead = answer(app).split("class=lead>")[1]
     assert lead.startswith(
-        "Of 1,000 rows you would flag 459 and miss 104 positives; after calibration 478 and 93: "
-        "a change of −1.7 wrong decisions (95% CI −8.9 to +5.4), not significant."
+        "Keep your decisions as they are; calibrate if you use numbers of expected positives. Of "
+        "1,000 rows you would flag 458 and miss 104 positives; after calibration 478 and 93. Among "
+        "the 458, the scores expect 421 positives, but 392 were positive; calibrated scores expect "
+        "395.</p>"
     )
+    drawn = live(app)
+    assert drawn["change"].startswith("Change in cost per 1,000 rows: −1.7 (95% CI −8.9 to +5.4)")
+    assert drawn["judged"] == ["too many", ""]
     # The dots of the cost chart are explained beside them, where the chart is folded away.
     assert "Dots of the cost chart" not in said(app)
 
@@ -350,8 +355,9 @@ def test_a_range_of_scores_is_counted():
     app = start("decisions")
     app.slider(key="count_range").set_value((0.9, 1.0)).run()
     assert not app.exception
-    said = "score of at least 90%: 566 were positive; uncalibrated scores expect 609 (too many)"
-    assert said in answer(app)
+    counts = html_table(app, "Observed")
+    chosen = counts[counts["Uncalibrated score"].str.contains("Chosen: 90% to 100%")]
+    assert chosen["Observed"].tolist() == ["566"]
     assert app.query_params["from"] == "0.9"
 
 

@@ -8,6 +8,8 @@ from calib.analysis.decisions import Costs, Decision, DecisionTable, ExpectedCou
 from calib.numerics.estimate import Estimate
 from calib.text import between, signed
 from calib.ui.pages.decisions.page import (
+    advice,
+    change_sentence,
     counts_sentence,
     decision_sentence,
     flagged_sentence,
@@ -82,18 +84,17 @@ def test_the_change_of_the_cost_is_said_with_its_interval(change, said):
     size = signed(1000 * change.value, 1)
     bounds = between(1000 * change.low, 1000 * change.high, 1, sign=True)
     judged = "not significant" if "not" in said else "significant"
-    assert decision_sentence(decided(change), SHOWN, weighted=False) == (
-        "Of 1,000 rows you would flag 500 and miss 50 positives; after calibration 510 and 40: "
-        f"a change of {size} wrong decisions (95% CI {bounds}), {judged}."
+    assert change_sentence(decided(change), SHOWN) == (
+        f"Change in cost per 1,000 rows: {size} (95% CI {bounds}), {judged}."
     )
 
 
-def test_costs_that_are_not_equal_are_no_number_of_decisions():
-    table = decided(Estimate(-0.01, -0.02, 0.001), Costs(1, 4))
-    alone = decision_sentence(table, SHOWN[:1], weighted=False)
-    assert alone == "Cost of errors per 1,000 rows: 100.0."
-    said = decision_sentence(table, SHOWN, weighted=False)
-    assert said.endswith(": a change of −10.0 in cost (95% CI −20.0 to +1.0), not significant.")
+def test_without_a_calibrator_the_cost_of_errors_is_said():
+    change = Estimate(-0.01, -0.02, 0.001)
+    for costs, said in [(Costs(), "Wrong decisions"), (Costs(1, 4), "Cost of errors")]:
+        alone = decision_sentence(decided(change, costs), SHOWN[:1], weighted=False)
+        assert alone == f"{said} per 1,000 rows: 100.0."
+    assert not change_sentence(decided(change), SHOWN[:1])
 
 
 @pytest.mark.parametrize(
@@ -108,27 +109,67 @@ def test_the_rule_says_where_the_threshold_comes_from(costs, said):
     assert rule(decided(Estimate(0.0), costs)) == said
 
 
+TOO_MANY, FITS = Estimate(-30.0, -50.0, -10.0), Estimate(-4.0, -20.0, 12.0)
+NOT, BETTER = Estimate(-0.01, -0.02, 0.001), Estimate(-0.01, -0.02, -0.001)
+WORSE = Estimate(0.01, 0.001, 0.02)
+USED = "; calibrate if you use numbers of expected positives."
+
+
+def flagged(before: Estimate = TOO_MANY, after: Estimate = FITS, rows: int = 1000, **changed):
+    """The rows that are flagged before calibration, of which 900 are positive."""
+    expected = {key: 900.0 - each.value for key, each in zip(SHOWN, (before, after), strict=True)}
+    excess = dict(zip(SHOWN, (before, after), strict=True))
+    counts = ExpectedCounts(0.5, 1.0, rows, float(rows), 900.0, expected, excess)
+    return replace(counts, **changed)
+
+
 @pytest.mark.parametrize(
-    ("low", "high", "rows", "said"),
+    ("change", "before", "after", "said"),
     [
-        (0.5, 1.0, 30, "The 30 rows with a score of at least 50%"),
-        (0.0, 0.5, 30, "The 30 rows with a score of at most 50%"),
-        (0.2, 0.5, 30, "The 30 rows with a score from 20% to 50%"),
-        (0.0, 1.0, 30, "All 30 rows"),
-        (0.2, 0.3, 0, "No row has a score from 20% to 30%."),
+        (NOT, TOO_MANY, FITS, "Keep your decisions as they are" + USED),
+        (NOT, FITS, FITS, "Keep your decisions as they are."),
+        (NOT, TOO_MANY, TOO_MANY, "Keep your decisions as they are."),
+        (BETTER, TOO_MANY, FITS, "Decide by the calibrated scores."),
+        (WORSE, TOO_MANY, FITS, "Decide by the uncalibrated scores" + USED),
+        (WORSE, FITS, FITS, "Decide by the uncalibrated scores."),
     ],
 )
-def test_counts_name_their_rows_and_judge_both_methods(low, high, rows, said):
-    expected = {"uncalibrated": 15.0, "platt": 12.4}
-    excess = {"uncalibrated": Estimate(-3.0, -5.0, -1.0), "platt": Estimate(-0.4, -2.0, 1.2)}
-    counts = ExpectedCounts(low, high, rows, float(rows), 12.0, expected, excess)
-    sentence = counts_sentence(counts, SHOWN)
-    counted = (
-        ": 12 were positive; uncalibrated scores expect 15.0 (too many), calibrated ones 12.4."
-    )
-    assert sentence == said + counted * (rows > 0)
-    if rows:
-        weighed = counts_sentence(replace(counts, weight=50.0), SHOWN)
-        assert "(weight 50): weight 12 was positive" in weighed
-        many = replace(counts, expected={"uncalibrated": 757.4, "platt": 99.96})
-        assert "scores expect 757" in counts_sentence(many, SHOWN)
+def test_the_advice_follows_from_the_cost_and_the_counts(change, before, after, said):
+    assert advice(decided(change), flagged(before, after), SHOWN) == said
+    assert not advice(decided(change), flagged(before, after), SHOWN[:1])
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        (flagged(), "Among the 500, the scores expect 465 positives, but 450 were positive"),
+        (flagged(FITS), "Among the 500, the scores expect 452 positives, and 450 were positive"),
+        (
+            flagged(observed=1.8, expected={"uncalibrated": 2.0, "platt": 904.0}),
+            "Among the 500, the scores expect 1 positive, and 1 was positive",
+        ),
+    ],
+)
+def test_counts_are_of_the_rows_that_are_flagged(counts, said):
+    table = decided(NOT)
+    assert counts_sentence(table, counts, SHOWN) == f"{said}; calibrated scores expect 452."
+    assert counts_sentence(table, counts, SHOWN[:1]) == f"{said}."
+
+
+def test_no_row_that_is_flagged_has_no_counts():
+    nothing = flagged(rows=0, observed=0.0, expected=dict.fromkeys(SHOWN, 0.0))
+    assert not counts_sentence(decided(NOT), nothing, SHOWN)
+
+
+def test_ties_at_a_capacity_are_counted_and_named():
+    tied = replace(BEFORE, tie_share=0.5, threshold=0.25)
+    table = replace(decided(NOT, Costs(1, 1, 0.5)), methods={"uncalibrated": tied})
+    said = counts_sentence(table, flagged(rows=1200), SHOWN[:1])
+    assert said.startswith("Among the 600 with a score of at least 25%, the scores expect 465")
+
+
+def test_flagged_rows_are_the_sum_of_the_rounded_parts():
+    # 392.4 positives and 66.4 false alarms of 1,000 rows: the sum would be rounded to 459.
+    parts = {"true_positives": 784.8, "false_positives": 132.8, "true_negatives": 982.4}
+    table = replace(decided(NOT), methods={"uncalibrated": replace(BEFORE, **parts)})
+    assert "flag 458 and miss 50 positives" in flagged_sentence(table, SHOWN[:1], weighted=False)

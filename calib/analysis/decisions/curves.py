@@ -125,6 +125,30 @@ def error_shares(cells: ScoreCells, threshold: FloatArray) -> ErrorShares:
     return _errors(cells, _first(cells, threshold), threshold)
 
 
+def expected_shares(held_out: CrossFitted, key: str, threshold: FloatArray) -> FloatArray:
+    """Positives per row that one method expects among rows that the uncalibrated scores flag.
+
+    Parameters
+    ----------
+    held_out : CrossFitted
+        ``analysis.held_out``.
+    key : str
+        Key of the method.
+    threshold : ndarray of shape (g,)
+        Rows with at least this uncalibrated score are flagged.
+
+    Returns
+    -------
+    ndarray of shape (g,)
+        Weighted sum of the scores of the method over these rows, divided by the weight of all rows.
+    """
+    view, uncalibrated = held_out.view(key), held_out.scores["uncalibrated"]
+    order = np.argsort(uncalibrated)
+    up_to = np.concatenate([[0.0], np.cumsum((view.weights * view.score)[order])])
+    first = np.searchsorted(uncalibrated[order], threshold, side="left")
+    return np.asarray((up_to[-1] - up_to[first]) / view.weights.sum())
+
+
 def cheapest_errors(cells: ScoreCells) -> ErrorShares:
     """The errors at all thresholds that have the lowest cost on these rows for some costs.
 

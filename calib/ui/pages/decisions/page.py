@@ -25,7 +25,6 @@ from calib.analysis.decisions import (
 from calib.figures.chart import file_name
 from calib.figures.decisions import cost_chart, net_benefit_chart, useful_sentence
 from calib.figures.live_decisions import decisions_data, script, style
-from calib.numerics.estimate import Estimate
 from calib.text import (
     count,
     interval,
@@ -110,16 +109,18 @@ def body(
     analysis = model.analysis
     decided = results.decisions(session, analysis)
     held_out, at = analysis.held_out, session.settings.confidence_level
-    low, high = count_range(session)
-    counts = session.memo(expected_counts, held_out, low, high, methods=shown, confidence_level=at)
+    from_score = decided.methods["uncalibrated"].threshold
+    flagged = session.memo(
+        expected_counts, held_out, from_score, methods=shown, confidence_level=at
+    )
     # A hand on one of several models would move the costs of all, and a capacity has no costs.
     follows = session.pending is None and costs.capacity is None
-    words = answer(decided, counts, shown, follows=follows, weighted=analysis.data.weighted)
+    words = answer(decided, flagged, shown, follows=follows, weighted=analysis.data.weighted)
     # The answers of several models stand above their charts.
     (place if session.pending is None else st).html(words)
     widgets.why_shown(analysis, shown)
     if follows:
-        follow_hand(session, analysis, decided, shown)
+        follow_hand(session, analysis, decided, flagged, shown)
     else:
         static_charts(session, analysis, decided, shown)
         # The title of the chart that follows a hand says the same.
@@ -130,6 +131,8 @@ def body(
     table(decided, weighted=analysis.data.weighted)
     st.markdown("### Expected and observed positives")
     range_control(session)
+    low, high = count_range(session)
+    counts = session.memo(expected_counts, held_out, low, high, methods=shown, confidence_level=at)
     bands = session.memo(expected_by_band, held_out, methods=shown, confidence_level=at)
     everything = session.memo(expected_counts, held_out, methods=shown, confidence_level=at)
     bands_table([*bands, counts, everything], shown, at)
@@ -150,7 +153,11 @@ def useful_caption(benefit: NetBenefit, methods: Sequence[str]) -> None:
 
 
 def follow_hand(
-    session: Session, analysis: LiveAnalysis, decided: DecisionTable, shown: tuple[str, ...]
+    session: Session,
+    analysis: LiveAnalysis,
+    decided: DecisionTable,
+    flagged: ExpectedCounts,
+    shown: tuple[str, ...],
 ) -> None:
     """Draw costs and net benefit in the browser, where a hand can move the threshold."""
     mount = st.components.v2.component("calib_decisions", js=script(), css=style())
@@ -163,6 +170,8 @@ def follow_hand(
         key=LIVE_KEY,
         data={
             **data,
+            "change": change_sentence(decided, shown),
+            "judged": [judged(flagged, key) for key in shown],
             "file": file,
             "answer": "decision",
             "answered": sent.get("edit", 0),
@@ -205,23 +214,26 @@ def static_charts(
 
 def answer(
     decided: DecisionTable,
-    counts: ExpectedCounts,
+    flagged: ExpectedCounts,
     shown: Sequence[str],
     *,
     follows: bool,
     weighted: bool,
 ) -> str:
-    """The decision, its cost and the counts as HTML.
+    """The advice, the decisions and the counts of the flagged rows as HTML.
 
-    The chart that follows a hand says where the threshold comes from, so that it is said here only
-    without this chart.
+    The chart that follows a hand says where the threshold comes from, and what calibration changes
+    about the cost, so that both are said here only without this chart.
     """
-    counted = counts_sentence(counts, shown)
-    if helps_counts_alone(decided, counts, shown):
-        counted = f"Keep this decision; calibrate if you rely on counts. {counted}"
-    small = "" if follows else f"<small>{escape(rule(decided))}</small>"
     head = headline(decided, shown, weighted=weighted)
-    lead = f"{decision_sentence(decided, shown, weighted=weighted)} {counted}"
+    sentences = (
+        advice(decided, flagged, shown),
+        decision_sentence(decided, shown, weighted=weighted),
+        counts_sentence(decided, flagged, shown),
+    )
+    lead = " ".join(filter(None, sentences))
+    details = f"{rule(decided)} {change_sentence(decided, shown)}".strip()
+    small = "" if follows else f"<small>{escape(details)}</small>"
     return answered(f"<h2>{escape(head)}</h2><p class=lead>{escape(lead)}</p>{small}")
 
 
@@ -288,7 +300,20 @@ def changes_decisions(decided: DecisionTable, shown: Sequence[str]) -> bool:
     if len(shown) < 2:
         return False
     change = decided.methods[shown[1]].change
-    return not change.low <= 0.0 <= change.high
+    return change.low > 0.0 or change.high < 0.0
+
+
+def advice(decided: DecisionTable, flagged: ExpectedCounts, shown: Sequence[str]) -> str:
+    """What to do, if there is a calibrator."""
+    if len(shown) < 2:
+        return ""
+    corrects = judged(flagged, shown[0]) and not judged(flagged, shown[1])
+    counted = "; calibrate if you use numbers of expected positives" if corrects else ""
+    if not changes_decisions(decided, shown):
+        return f"Keep your decisions as they are{counted}."
+    if decided.methods[shown[1]].change.high < 0.0:
+        return "Decide by the calibrated scores."
+    return f"Decide by the uncalibrated scores{counted}."
 
 
 def flagged_sentence(decided: DecisionTable, shown: Sequence[str], *, weighted: bool) -> str:
@@ -305,10 +330,17 @@ def flagged_sentence(decided: DecisionTable, shown: Sequence[str], *, weighted: 
 
 
 def _flagged_and_missed(decision: Decision, n_rows: int) -> tuple[str, str]:
-    shares = (decision.flagged_share, decision.missed_share)
+    flagged_positives, false_alarms, missed = (
+        _whole(n_rows * weight / decision.n_rows)
+        for weight in (decision.true_positives, decision.false_positives, decision.false_negatives)
+    )
+    # The page also shows the parts, and rounded numbers must add up.
+    return count(flagged_positives + false_alarms), count(missed)
+
+
+def _whole(value: float) -> int:
     # An error of rounding must not decide how a half is rounded.
-    flagged, missed = (number(round(n_rows * share, 6), 0) for share in shares)
-    return flagged, missed
+    return round(round(value, 6))
 
 
 def rule(decided: DecisionTable) -> str:
@@ -324,20 +356,29 @@ def rule(decided: DecisionTable) -> str:
 
 
 def decision_sentence(decided: DecisionTable, shown: Sequence[str], *, weighted: bool) -> str:
-    """How calibration changes the decisions and their cost; without it, what the errors cost."""
-    costs, n_rows = decided.costs, decided.reference_rows
-    equal = costs.false_positive == costs.false_negative == 1.0
-    before, *after = (decided.methods[key] for key in shown)
-    if not after:
-        spent = number(n_rows * before.cost.value, 1)
+    """What is decided, before and after calibration; without it, what the errors cost."""
+    if len(shown) < 2:
+        costs, n_rows = decided.costs, decided.reference_rows
+        equal = costs.false_positive == costs.false_negative == 1.0
+        spent = number(n_rows * decided.methods[shown[0]].cost.value, 1)
         what = "Wrong decisions" if equal else "Cost of errors"
         return f"{what} per {count(n_rows)} rows: {spent}."
-    change = after[0].change.scaled(n_rows)
-    size = f"{signed(change.value, 1)} {'wrong decisions' if equal else 'in cost'}"
-    bounds = f"{level(decided.confidence_level)} CI {interval(change, 1, sign=True)}"
-    judged = "significant" if changes_decisions(decided, shown) else "not significant"
     flagged = flagged_sentence(decided, shown, weighted=weighted)
-    return f"{flagged[0].upper()}{flagged[1:]}: a change of {size} ({bounds}), {judged}."
+    return f"{flagged[0].upper()}{flagged[1:]}."
+
+
+def change_sentence(decided: DecisionTable, shown: Sequence[str]) -> str:
+    """What calibration changes about the cost, with its interval."""
+    if len(shown) < 2:
+        return ""
+    n_rows = decided.reference_rows
+    change = decided.methods[shown[1]].change.scaled(n_rows)
+    bounds = f"{level(decided.confidence_level)} CI {interval(change, 1, sign=True)}"
+    significance = "significant" if changes_decisions(decided, shown) else "not significant"
+    return (
+        f"Change in cost per {count(n_rows)} rows: {signed(change.value, 1)} ({bounds}), "
+        f"{significance}."
+    )
 
 
 def table(decided: DecisionTable, *, weighted: bool) -> None:
@@ -369,55 +410,32 @@ def _cells(key: str, decision: Decision) -> dict[str, str]:
     }
 
 
-def counts_sentence(counts: ExpectedCounts, shown: Sequence[str]) -> str:
-    """Expected and observed positives in the chosen range, and if they differ significantly."""
-    scores = _scores(counts)
-    if not counts.rows:
-        return f"No row has a score {scores}."
-    whole = (counts.low, counts.high) == (0.0, 1.0)
-    rows = plural(counts.rows, "row")
-    where = f"All {rows}"
-    if not whole:
-        where = f"The {rows} with a score {scores}"
-    weight = f" (weight {count(counts.weight)})" if counts.weight != counts.rows else ""
-    before, *after = (
-        (_positives(counts.expected[key]), _judged(counts.excess[key])) for key in shown
-    )
-    calibrated = "".join(f", calibrated ones {expected}{judged}" for expected, judged in after)
-    unit = "" if counts.weight == counts.rows else "weight "
-    was = "was" if unit or counts.observed == 1.0 else "were"
-    return (
-        f"{where}{weight}: {unit}{count(counts.observed)} {was} positive; uncalibrated scores "
-        f"expect {before[0]}{before[1]}{calibrated}."
-    )
-
-
-def helps_counts_alone(
-    decided: DecisionTable, counts: ExpectedCounts, shown: Sequence[str]
-) -> bool:
-    """Whether calibration corrects the expected counts, and does not change the decisions."""
-    if len(shown) < 2 or not counts.rows:
-        return False
-    before, after = (_judged(counts.excess[key]) for key in shown[:2])
-    return not changes_decisions(decided, shown) and before != "" == after
-
-
-def _positives(expected: float) -> str:
-    """An expected number of positives. If it is small, a tenth matters."""
-    return number(expected, 0 if expected >= 100.0 else 1)
-
-
-def _scores(counts: ExpectedCounts) -> str:
-    low, high = score_percent(counts.low), score_percent(counts.high)
-    if counts.high == 1.0:
-        return f"of at least {low}"
-    return f"of at most {high}" if counts.low == 0.0 else f"from {low} to {high}"
-
-
-def _judged(excess: Estimate) -> str:
-    if excess.low <= 0.0 <= excess.high:
+def counts_sentence(decided: DecisionTable, flagged: ExpectedCounts, shown: Sequence[str]) -> str:
+    """Expected and observed positives among the rows that the uncalibrated scores flag."""
+    decision, n_rows = decided.methods["uncalibrated"], decided.reference_rows
+    per_row = n_rows / decision.n_rows
+    rows, _ = _flagged_and_missed(decision, n_rows)
+    if decision.tie_share < 1.0:
+        # Only some of the rows at the threshold are flagged, but all of them are counted here.
+        rows = f"{count(_whole(per_row * flagged.weight))} with a score of at least "
+        rows += score_percent(decision.threshold)
+    if not _whole(per_row * flagged.weight):
         return ""
-    return " (too few)" if excess.value > 0 else " (too many)"
+    observed = _whole(per_row * flagged.observed)
+    before, *after = (_whole(per_row * flagged.expected[key]) for key in shown)
+    contrast = "but" if judged(flagged, "uncalibrated") and before != observed else "and"
+    was = "was" if observed == 1 else "were"
+    calibrated = f"; calibrated scores expect {count(after[0])}" if after else ""
+    return (
+        f"Among the {rows}, the scores expect {plural(before, 'positive')}, {contrast} "
+        f"{count(observed)} {was} positive{calibrated}."
+    )
+
+
+def judged(counts: ExpectedCounts, key: str) -> str:
+    """Whether a method expects significantly too many positives, or too few."""
+    excess = counts.excess[key]
+    return "too few" if excess.low > 0.0 else "too many" if excess.high < 0.0 else ""
 
 
 def bands_table(
