@@ -1,0 +1,175 @@
+"""The answer of the Decisions page: the advice, what is decided, and what calibration changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from calib.analysis.decisions import Decision, DecisionTable, ExpectedCounts
+from calib.text import (
+    count,
+    interval,
+    level,
+    number,
+    plural,
+    score_percent,
+    signed,
+    significant,
+)
+
+
+def answer(
+    decided: DecisionTable,
+    flagged: ExpectedCounts,
+    shown: Sequence[str],
+    *,
+    follows: bool,
+    weighted: bool,
+) -> str:
+    """The advice, the decisions and the counts of the flagged rows as HTML.
+
+    The chart that follows a hand says where the threshold comes from, and what calibration changes
+    about the cost, so that both are said here only without this chart.
+    """
+    head = headline(decided, shown, weighted=weighted)
+    sentences = (
+        advice(decided, flagged, shown),
+        decision_sentence(decided, shown, weighted=weighted),
+        counts_sentence(decided, flagged, shown),
+    )
+    lead = " ".join(filter(None, sentences))
+    details = f"{rule(decided)} {change_sentence(decided, shown)}".strip()
+    small = "" if follows else f"<small>{escape(details)}</small>"
+    return answered(f"<h2>{escape(head)}</h2><p class=lead>{escape(lead)}</p>{small}")
+
+
+def answered(words: str) -> str:
+    return f'<section class="answer"><div>{words}</div></section>'
+
+
+def headline(decided: DecisionTable, shown: Sequence[str], *, weighted: bool) -> str:
+    """What calibration changes about the decisions; without it, what is decided."""
+    at = f"At {score_percent(decided.costs.threshold)}"
+    if decided.costs.capacity is not None:
+        share = significant(100.0 * decided.costs.capacity)
+        at = f"If the highest {share}% are flagged"
+    if len(shown) < 2:
+        return f"{at}, {flagged_sentence(decided, shown, weighted=weighted)}."
+    if not changes_decisions(decided, shown):
+        return f"{at}, calibration does not change your decisions significantly."
+    better = "better" if decided.methods[shown[1]].change.high < 0.0 else "worse"
+    return f"{at}, calibration makes your decisions significantly {better}."
+
+
+def changes_decisions(decided: DecisionTable, shown: Sequence[str]) -> bool:
+    """Whether the calibrator changes the cost of the decisions significantly."""
+    if len(shown) < 2:
+        return False
+    change = decided.methods[shown[1]].change
+    return change.low > 0.0 or change.high < 0.0
+
+
+def advice(decided: DecisionTable, flagged: ExpectedCounts, shown: Sequence[str]) -> str:
+    """What to do, if there is a calibrator."""
+    if len(shown) < 2:
+        return ""
+    corrects = judged(flagged, shown[0]) and not judged(flagged, shown[1])
+    counted = "; calibrate if you use numbers of expected positives" if corrects else ""
+    if not changes_decisions(decided, shown):
+        return f"Keep your decisions as they are{counted}."
+    if decided.methods[shown[1]].change.high < 0.0:
+        return "Decide by the calibrated scores."
+    return f"Decide by the uncalibrated scores{counted}."
+
+
+def flagged_sentence(decided: DecisionTable, shown: Sequence[str], *, weighted: bool) -> str:
+    """What is decided of a round number of rows, before and after calibration."""
+    n_rows = decided.reference_rows
+    before, *after = (_flagged_and_missed(decided.methods[key], n_rows) for key in shown)
+    counted = ", counted by weight," if weighted else ""
+    lead = f"of {count(n_rows)} rows{counted} you would flag {before[0]} and miss {before[1]}"
+    positives = f"positive{'' if before[1] == '1' else 's'}"
+    calibrated = f"; after calibration {after[0][0]} and {after[0][1]}" if after else ""
+    if after and after[0] == before:
+        calibrated = ", before and after calibration"
+    return f"{lead} {positives}{calibrated}"
+
+
+def _flagged_and_missed(decision: Decision, n_rows: int) -> tuple[str, str]:
+    flagged_positives, false_alarms, missed = (
+        _whole(n_rows * weight / decision.n_rows)
+        for weight in (decision.true_positives, decision.false_positives, decision.false_negatives)
+    )
+    # The page also shows the parts, and rounded numbers must add up.
+    return count(flagged_positives + false_alarms), count(missed)
+
+
+def _whole(value: float) -> int:
+    # An error of rounding must not decide how a half is rounded.
+    return round(round(value, 6))
+
+
+def rule(decided: DecisionTable) -> str:
+    """Where the threshold comes from."""
+    costs = decided.costs
+    if costs.capacity is not None:
+        share = significant(100.0 * costs.capacity)
+        return f"The {share}% of rows with the highest scores are flagged."
+    ratio = f"{costs.false_negative:g} : {costs.false_positive:g}"
+    default = " unless you change them" if costs.false_negative == costs.false_positive else ""
+    threshold = score_percent(costs.threshold)
+    return f"The threshold of {threshold} follows from your costs ({ratio}{default})."
+
+
+def decision_sentence(decided: DecisionTable, shown: Sequence[str], *, weighted: bool) -> str:
+    """What is decided, before and after calibration; without it, what the errors cost."""
+    if len(shown) < 2:
+        costs, n_rows = decided.costs, decided.reference_rows
+        equal = costs.false_positive == costs.false_negative == 1.0
+        spent = number(n_rows * decided.methods[shown[0]].cost.value, 1)
+        what = "Wrong decisions" if equal else "Cost of errors"
+        return f"{what} per {count(n_rows)} rows: {spent}."
+    flagged = flagged_sentence(decided, shown, weighted=weighted)
+    return f"{flagged[0].upper()}{flagged[1:]}."
+
+
+def change_sentence(decided: DecisionTable, shown: Sequence[str]) -> str:
+    """What calibration changes about the cost, with its interval."""
+    if len(shown) < 2:
+        return ""
+    n_rows = decided.reference_rows
+    change = decided.methods[shown[1]].change.scaled(n_rows)
+    bounds = f"{level(decided.confidence_level)} CI {interval(change, 1, sign=True)}"
+    significance = "significant" if changes_decisions(decided, shown) else "not significant"
+    return (
+        f"Change in cost per {count(n_rows)} rows: {signed(change.value, 1)} ({bounds}), "
+        f"{significance}."
+    )
+
+
+def counts_sentence(decided: DecisionTable, flagged: ExpectedCounts, shown: Sequence[str]) -> str:
+    """Expected and observed positives among the rows that the uncalibrated scores flag."""
+    decision, n_rows = decided.methods["uncalibrated"], decided.reference_rows
+    per_row = n_rows / decision.n_rows
+    rows, _ = _flagged_and_missed(decision, n_rows)
+    if decision.tie_share < 1.0:
+        # Only some of the rows at the threshold are flagged, but all of them are counted here.
+        rows = f"{count(_whole(per_row * flagged.weight))} with a score of at least "
+        rows += score_percent(decision.threshold)
+    if not _whole(per_row * flagged.weight):
+        return ""
+    observed = _whole(per_row * flagged.observed)
+    before, *after = (_whole(per_row * flagged.expected[key]) for key in shown)
+    contrast = "but" if judged(flagged, "uncalibrated") and before != observed else "and"
+    was = "was" if observed == 1 else "were"
+    calibrated = f"; calibrated scores expect {count(after[0])}" if after else ""
+    return (
+        f"Among the {rows}, the scores expect {plural(before, 'positive')}, {contrast} "
+        f"{count(observed)} {was} positive{calibrated}."
+    )
+
+
+def judged(counts: ExpectedCounts, key: str) -> str:
+    """Whether a method expects significantly too many positives, or too few."""
+    excess = counts.excess[key]
+    return "too few" if excess.low > 0.0 else "too many" if excess.high < 0.0 else ""
