@@ -2,7 +2,7 @@
 // moves the threshold, and with it the ratio of the costs. Python joins it to the explorer's files.
 
 // On a wide page the table stands beside the chart, which has this share of the width.
-const COST_HEIGHT = 340, PANEL_GAP = 32, TWO_PANELS = 960, CHART_SHARE = 0.6, LABEL_GAP = 16, LABEL_WIDTH = 60;
+const COST_HEIGHT = 340, PANEL_GAP = 32, TWO_PANELS = 960, CHART_SHARE = 0.6, LABEL_GAP = 16;
 // The handle at the top of the threshold line: two arrows that point sideways.
 const GRIP = "M-4 -7v14l-9 -7zM4 -7v14l9 -7z";
 const NET_BENEFIT = "Net benefit: positives found, minus false alarms weighed by their cost. Above both dashed lines the scores are useful.";
@@ -225,11 +225,6 @@ class Decisions {
         const all = thresholds.map(t => rate - ((1 - rate) * t) / (1 - t));
         panel.all.setAttribute("d", line(panel.pairs(thresholds, all)));
         panel.none.setAttribute("d", line([[panel.x(0), panel.y(0)], [panel.x(1), panel.y(0)]]));
-        const middle = all.findLastIndex(value => value > 0.3 * rate);
-        // If positives are rare, the line is at the left end, where its name stands on the other side.
-        const end = panel.x(thresholds[middle]), side = end < LEFT + LABEL_WIDTH ? 1 : -1;
-        panel.say("Flag all", end + 8 * side, panel.y(all[middle]) + 12, side < 0 ? "end" : "start");
-        panel.say("Flag none", panel.x(0.02), panel.y(0) + 15, "start");
         const curves = this.methods.map(method => panel.pairs(thresholds, method.benefit));
         this.methods.forEach((method, i) => method.benefitLine.setAttribute("d", line(curves[i])));
         this.labelCurves(panel, curves, panel.pairs(thresholds, all));
@@ -238,7 +233,8 @@ class Decisions {
     // Names stand near the right ends of the curves: above the upper one, and below the lower one.
     labelCurves(panel, curves, all) {
         panel.labels.replaceChildren();
-        const taken = [...curves, all].flatMap(pointsAlong), bottom = panel.top + panel.height;
+        const zero = [0, 1].map(threshold => [panel.x(threshold), panel.y(0)]);
+        const taken = [...curves, all, zero].flatMap(pointsAlong), bottom = panel.top + panel.height;
         this.methods.forEach(({ label, color }, i) => {
             const other = curves[1 - i], half = (LETTER * label.length) / 2;
             const above = (height, at) => !other || height < other[at][1] || (height === other[at][1] && i === 0);
@@ -246,6 +242,10 @@ class Decisions {
             const seen = places.filter((_, at) => curves[i][at][1] < bottom).toReversed();
             if (panel.label(label, seen, taken)) Object.assign(panel.labels.lastChild.style, { fill: `color-mix(in srgb, ${color} 65%, currentColor)`, fontWeight: 600 });
         });
+        // "Flag all" stands below its line, or on the other side if positives are rare.
+        const half = (LETTER * "Flag all".length) / 2, low = all.filter(([, y]) => y > panel.y(0.3 * this.data.base_rate));
+        panel.label("Flag all", [-1, 1].flatMap(side => low.map(([x, y]) => [x + side * (half + 8), y + 4])).filter(([x]) => x > LEFT + half), taken);
+        panel.label("Flag none", pointsAlong(zero).map(([x, y]) => [x + 30, y + 12]), taken);
     }
 
     get sentence() {

@@ -251,6 +251,8 @@ def _useful_where(curves: NetBenefit, key: str) -> str:
     at = np.flatnonzero(useful)
     low, high = (score_percent(curves.threshold[i]) for i in at[[0, -1]])
     holes = at[-1] - at[0] + 1 - len(at)
+    if holes > len(at):
+        return f"at {len(at)} of {len(useful)} tested thresholds"
     if at[0] == 0 and at[-1] == len(useful) - 1:
         where = "at all thresholds"
     elif at[0] == 0:

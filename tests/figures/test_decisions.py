@@ -70,6 +70,7 @@ def falls_short(*thresholds: float, base_rate: float = 0.4) -> NetBenefit:
         (GRID[(GRID > 0) & (GRID < 0.1)], "only at thresholds of at least 10%."),
         (GRID[(GRID > 0) & ((GRID < 0.1) | (GRID > 0.9))], "only at thresholds from 10% to 90%."),
         ([0.7], "at all thresholds, except 1 of 200 tested."),
+        (GRID[(GRID > 0.01) & (GRID < 0.99)], "at 5 of 200 tested thresholds."),
         ([0.2, 0.7, 0.995], "only at thresholds up to 99%, except 2 of 199 tested."),
     ],
 )
