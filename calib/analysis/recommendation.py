@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.calibrators import CALIBRATORS
-from calib.crossfit.estimates import stack_decides
+from calib.crossfit.estimates import CLEAR_GAIN, MAIN_WEIGHT, MANY_ROWS, stack_decides
 from calib.data.cells import ScoreCells
 from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray
@@ -27,6 +27,13 @@ MIN_DRIVING_SHARE = 0.5
 # Smaller differences are not visible in any printed digit.
 MIN_VISIBLE_DIFFERENCE = 5e-9
 BEST_BY_CHANCE = "With few rows the method with the lowest loss is often best by chance"
+# This says in words what `choose` does.
+RULE = (
+    f"From {MANY_ROWS:,} rows on, or without a stack, the simplest method is recommended whose log "
+    f"loss, summed over all rows, is at most {CLEAR_GAIN:g} above the lowest. With fewer rows it "
+    f"is the stack, or the calibrator that has at least {level(MAIN_WEIGHT)} of its weight; the "
+    "scores are kept if the stack gains too little."
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import calib
+from calib.analysis.recommendation import RULE
 from calib.loading.examples import EXAMPLES
 from calib.metrics import variational_error
+from calib.text import plain
 from calib.ui.session import identity, state
 from tests.rare import common_first
 
@@ -572,7 +574,9 @@ def test_compare_opens_with_the_recommended_method_and_how_many_tie_with_it():
         f"{n_tied} tied methods."
     )
     assert "Chance level: what a calibrated model with this many rows shows" in said(app)
-    assert "the simplest method that is about as good as the best" in said(app)
+    (advice,) = [each for each in app.markdown if each.value.startswith("Recommended")]
+    assert advice.help.endswith(plain(RULE))
+    assert "2,000 rows" not in said(app)  # The data have fewer, and the heading gives the reason.
     # The title of the chart says it, and no heading repeats it.
     assert "Change in log loss" not in said(app)
 

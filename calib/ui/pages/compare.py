@@ -9,10 +9,9 @@ import streamlit as st
 
 from calib.analysis import Analysis, Column, LiveAnalysis, method_results
 from calib.analysis.model_comparison import ModelComparison
-from calib.analysis.recommendation import interval_text
+from calib.analysis.recommendation import RULE, interval_text
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.clipping import Clipping, compare_clipping
-from calib.crossfit.estimates import MANY_ROWS
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, MulticlassComparison
 from calib.curves.reliability import FEW_ROWS
 from calib.figures.before_after import before_after_panel
@@ -60,8 +59,6 @@ ECE = "ECE: expected calibration error."
 LOWER = f"Lower is better for log loss, ECE and {KS}."
 # By the label of a column, what is said of it below the table.
 COLUMN_NOTES = {
-    DIFFERENCE: "Recommended is the simplest method that is about as good as the best; below "
-    f"{MANY_ROWS:,} rows the stack, or the method that is most of it.",
     CHANCE_LEVEL: f"{CHANCE_LEVEL}: what a calibrated model with this many rows shows on average. "
     "An error above it can be chance if its interval includes 0.",
 }
@@ -195,16 +192,17 @@ def table(session: Session, model: state.Model, name: str, columns: Sequence[Met
 
 
 def recommendation(analysis: Analysis) -> None:
-    """One sentence, with the evidence as its tooltip, and which rows it is about if there are two
-    kinds."""
+    """One sentence, with the evidence and the rule as its tooltip, and which rows it is about if
+    there are two kinds."""
     advice, data = analysis.recommendation, analysis.data
     reasons = plain(" ".join(advice.reasons))
     is_tested = data.protocol == "test rows"
     rows = f" Measured on the {data.n_rows:,} test rows." if is_tested else ""
+    rule = plain(RULE) if advice.method else None
     if advice.method in ("", "uncalibrated"):
-        st.markdown(f"{reasons}{rows}")
+        st.markdown(f"{reasons}{rows}", help=rule)
     else:
-        st.markdown(f"{plain(advice.sentence)}{rows}", help=reasons)
+        st.markdown(f"{plain(advice.sentence)}{rows}", help=f"{reasons}\n\n{rule}")
 
 
 def changes_and_panels(analysis: Analysis) -> None:
