@@ -22,10 +22,10 @@ from calib.ui.session import state
 from calib.ui.session.choices import method_label
 
 CHANGE_HELP = (
-    "Minus that of the uncalibrated scores, paired by row. Inconclusive: the interval includes 0."
+    "Minus that of the uncalibrated scores, paired by row. Significant: better, and the interval "
+    "does not include 0."
 )
-CHANCE_LEVEL, DIFFERENCE = "Chance level", "Difference\nfrom the best"
-CHANCE_HELP = "What a calibrated model with this many rows shows on average."
+DIFFERENCE = "Difference\nfrom the best"
 BEST_HELP = (
     "Log loss minus the lowest one, paired by row. Tied with the best: the interval includes 0."
 )
@@ -98,6 +98,22 @@ def _copied(cell: object) -> str:
     return "" if unknown else " ".join(str(cell).split())
 
 
+class Muted(str):
+    """A small line of a cell that is as grey as the intervals."""
+
+    __slots__ = ()
+
+
+class Warned(str):
+    """A small line of a cell in the colour of what is miscalibrated."""
+
+    __slots__ = ()
+
+
+LOOKS: Mapping[type[str], str] = {Muted: " class=muted", Warned: " class=warned"}
+WORSE = Warned("worse")
+
+
 @dataclass(frozen=True, slots=True)
 class MetricColumn:
     """A column of the metric table, by method.
@@ -112,6 +128,10 @@ class MetricColumn:
     cells: Mapping[str, tuple[str, ...]]
     name: str
     values: Mapping[str, Estimate]
+
+    @property
+    def has_chance_level(self) -> bool:
+        return any(not math.isnan(one.noise_floor) for one in self.values.values())
 
 
 def metric_table(
@@ -199,8 +219,9 @@ def lines_table(
 
 
 def _cell(line: Line, i: int, n_text: int) -> str:
-    value, *small = [escape(text) for text in line.cells[i]] or ["–"]
-    below = "".join(f"<small>{text}</small>" for text in small)
+    first, *small = line.cells[i] or ["–"]
+    value = escape(first)
+    below = "".join(f"<small{LOOKS.get(type(text), '')}>{escape(text)}</small>" for text in small)
     if i > 0:
         return f"<td{_text(i, n_text)}>{value}{below}</td>"
     if line.button:
@@ -246,7 +267,7 @@ def metric_columns(
     to_best: Mapping[str, Estimate],
     about: Callable[[Column], str] = column_help,
 ) -> list[MetricColumn]:
-    """Columns with their tooltips, chance levels, and the paired changes of those that have one.
+    """Columns with their tooltips, and the paired changes of those that have one.
 
     `to_best` are differences of log loss from the best method; empty: no column.
     """
@@ -258,19 +279,11 @@ def metric_columns(
         cells = {
             method: (
                 number(one.value, digits) + ("\u00a0★" if method in best else ""),
-                *filter(None, [interval(one, 3)]),
+                *_below(one, digits),
             )
             for method, one in values.items()
         }
         made.append(MetricColumn(key, column.label, about(column), cells, key, values))
-        # An empty value leaves only the small text, which is muted.
-        levels = {
-            method: ("", number(one.noise_floor, digits))
-            for method, one in values.items()
-            if not math.isnan(one.noise_floor)
-        }
-        if levels:
-            made.append(MetricColumn(key, CHANCE_LEVEL, CHANCE_HELP, levels, key, {}))
         if key == "log_loss" and to_best:
             tied = {method: to_best_lines(one, digits) for method, one in to_best.items()}
             label = DIFFERENCE
@@ -293,6 +306,18 @@ def metric_columns(
     return made
 
 
+def _below(one: Estimate, digits: int) -> list[str]:
+    """The interval of a metric, and the chance level of a calibration error, if it has them.
+
+    An empty interval keeps the chance level on a line of its own.
+    """
+    bounds, level = interval(one, 3), number(one.noise_floor, digits)
+    if math.isnan(one.noise_floor):
+        return [bounds] if bounds else []
+    within = one.low <= 0.0
+    return [bounds, Muted(f"within chance (level {level})" if within else f"chance level {level}")]
+
+
 def change_lines(change: Estimate, digits: int = 4, better: str = "lower") -> tuple[str, ...]:
     return (signed(change.value, digits), interval(change, 3, sign=True), direction(change, better))
 
@@ -302,7 +327,7 @@ def to_best_lines(difference: Estimate, digits: int) -> tuple[str, ...]:
     if difference.value == difference.low == difference.high == 0.0:
         return ("best",)
     value, bounds, _ = change_lines(difference, digits)
-    return value, bounds, "tied with the best" if difference.low <= 0.0 else "worse"
+    return value, bounds, "tied with the best" if difference.low <= 0.0 else WORSE
 
 
 def lower_first(label: str) -> str:
@@ -324,12 +349,15 @@ def best_of(estimates: Mapping[str, Estimate], column: Column) -> set[str]:
 
 
 def direction(change: Estimate, better: str) -> str:
+    """Whether a change is significant, and whether it is for the worse."""
     if change.low == change.high == 0.0:
         return "no change"  # A strictly increasing calibrator does not change the AUC.
-    fell, rose = ("worse", "better") if better == "higher" else ("better", "worse")
-    if change.high < 0:
-        return fell
-    return rose if change.low > 0 else "inconclusive"
+    is_better, is_worse = change.high < 0, change.low > 0
+    if better == "higher":
+        is_better, is_worse = is_worse, is_better
+    if is_worse:
+        return WORSE
+    return "significant" if is_better else "not significant"
 
 
 _PICK: Mapping[str, Callable[[list[float]], float]] = {

@@ -36,10 +36,10 @@ from calib.text import (
 from calib.ui.controls import reproduce_number, use_calibrator, widgets
 from calib.ui.layout import charts, frame, words
 from calib.ui.layout.tables import (
-    CHANCE_LEVEL,
     DIFFERENCE,
     Line,
     MetricColumn,
+    Muted,
     best_of,
     column_help,
     lines_table,
@@ -57,19 +57,18 @@ TABLE = "Held-out rows, lowest log loss first. Small: {} confidence intervals. �
 # The columns of tables have no room for the full name.
 ECE = "ECE: expected calibration error."
 LOWER = f"Lower is better for log loss, ECE and {KS}."
-# By the label of a column, what is said of it below the table.
-COLUMN_NOTES = {
-    CHANCE_LEVEL: f"{CHANCE_LEVEL}: what a calibrated model with this many rows shows on average. "
-    "An error above it can be chance if its interval includes 0.",
-}
+CHANCE = (
+    "Chance level: what a calibrated model with this many rows shows on average. Within chance: "
+    "the interval includes 0."
+)
 PANELS = (
     "Mean predicted probability (x) against observed frequency (y). {} "
     f"Hollow dots have fewer than {FEW_ROWS} rows."
 )
 CHANGES = """
 - **Left of zero** is better than the uncalibrated scores.
-- If the interval **includes zero**, the difference is inconclusive. Clipped intervals are given in
-  full in the table.
+- If the interval **includes zero**, the difference is not significant. Clipped intervals are given
+  in full in the table.
 - Differences are paired by row, so their intervals are narrower than those of the losses.
 """
 MATRIX_CHANGE = """
@@ -186,9 +185,8 @@ def table(session: Session, model: state.Model, name: str, columns: Sequence[Met
     if chosen := metric_table(name, about, columns, analysis.ranked, advised, hints, buttons):
         use_calibrator.show(session, model, chosen)
     at = level(analysis.settings.confidence_level)
-    labels = [column.label for column in columns]
-    notes = [note for label, note in COLUMN_NOTES.items() if label in labels]
-    st.caption(" ".join([LOWER, TABLE.format(at), ECE, *notes]), help=words.protocol(analysis))
+    chance = [CHANCE] if any(column.has_chance_level for column in columns) else []
+    st.caption(" ".join([LOWER, TABLE.format(at), ECE, *chance]), help=words.protocol(analysis))
 
 
 def recommendation(analysis: Analysis) -> None:
@@ -393,7 +391,7 @@ def _cells(comparison: ModelComparison, column: Column) -> dict[str, tuple[str, 
 
 def _both(levels: list[str]) -> list[str]:
     """The chance levels before and after in one text. An empty one keeps the next below."""
-    return ["", f"chance {' → '.join(levels)}"] if levels else []
+    return ["", Muted(f"chance level {' → '.join(levels)}")] if levels else []
 
 
 def _changes(comparison: ModelComparison, name: str) -> Iterator[tuple[str, ...]]:

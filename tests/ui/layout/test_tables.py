@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from calib.analysis import Column, analyze
+from calib.crossfit.estimates import MethodMetrics
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
 from calib.numerics.estimate import Estimate
@@ -19,25 +20,35 @@ def test_calibration_errors_stand_beside_what_a_calibrated_model_shows():
     rows = Predictions.from_arrays(rng.random(60) < score, score)
     analysis = analyze(rows, Settings(methods=(), n_bins=10))
     columns = metric_columns(analysis.columns, analysis.methods, {})
-    levels = {
-        column.key: column.cells["uncalibrated"][1]
-        for column in columns
-        if column.label == "Chance level"
-    }
-    assert set(levels) == {"ece_uniform", "ece_quantile", "mce", "ks_error"}
-    cells = {
-        column.key: column.cells["uncalibrated"]
-        for column in columns
-        if column.key == column.name and column.values
-    }
+    cells = {column.key: column.cells.get("uncalibrated", ()) for column in columns}
+    levels = {column.key for column in columns if column.has_chance_level}
+    assert levels == {"ece_uniform", "ece_quantile", "mce", "ks_error"}
     for column in analysis.columns:
         found = analysis.uncalibrated.metrics[column.key]
         if column.key in levels:
-            assert levels[column.key] == f"{found.noise_floor:.4f}"
+            assert f"{found.noise_floor:.4f}" in cells[column.key][2]
+            assert ("within chance" in cells[column.key][2]) == (found.low <= 0.0)
         if not math.isnan(found.low):
             assert cells[column.key][1] == interval(found, 3)
     # A calibrated model has this ECE with 60 rows in 10 bins.
-    assert 0.13 < float(levels["ece_quantile"]) < 0.16
+    assert 0.13 < analysis.uncalibrated.metrics["ece_quantile"].noise_floor < 0.16
+
+
+@pytest.mark.parametrize(
+    ("low", "said"),
+    [(0.0, "within chance (level 0.0225)"), (0.001, "chance level 0.0225")],
+)
+def test_an_error_whose_interval_holds_zero_is_within_chance(low, said):
+    column = Column("ece_quantile", "ECE", "")
+    found = MethodMetrics(
+        "uncalibrated",
+        "Uncalibrated",
+        {"ece_quantile": Estimate(0.03, low, 0.043, noise_floor=0.0225)},
+        {},
+    )
+    (made,) = metric_columns([column], {"uncalibrated": found}, {})
+    assert made.cells["uncalibrated"][-1] == said
+    assert made.values["uncalibrated"].columns(made.name)["ece_quantile_noise_floor"] == 0.0225
 
 
 def test_the_difference_from_the_best_is_a_tie_if_its_interval_holds_zero():
@@ -65,10 +76,11 @@ def test_only_a_unique_best_has_a_star(values, best):
 @pytest.mark.parametrize(
     ("ends", "better", "evidence"),
     [
-        ((-0.3, -0.1), "lower", "better"),
+        ((-0.3, -0.1), "lower", "significant"),
+        ((0.1, 0.3), "higher", "significant"),
         ((-0.3, -0.1), "higher", "worse"),
         ((0.1, 0.3), "lower", "worse"),
-        ((-0.1, 0.1), "lower", "inconclusive"),
+        ((-0.1, 0.1), "lower", "not significant"),
         ((0.0, 0.0), "higher", "no change"),
     ],
 )
