@@ -131,12 +131,6 @@ def decimals(estimate: Estimate, most: int = 4) -> int:
     return min(most, max(0, 1 - math.floor(math.log10(half))))
 
 
-def noise_floor(estimate: Estimate, digits: int = 4) -> str:
-    """What a calibrated model shows on average, or "" if it is not known."""
-    floor = estimate.noise_floor
-    return "" if math.isnan(floor) else f"chance level {number(floor, digits)}"
-
-
 def adding_up(before: float, after: float, change: Estimate) -> tuple[str, str]:
     """Two numbers with enough decimals that their difference is the printed change.
 

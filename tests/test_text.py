@@ -176,8 +176,6 @@ def test_a_quotation(value, shown):
         (text.plural, (2000, "row"), "2,000 rows"),
         (text.plural, (2, "class"), "2 classes"),
         (text.listed, (["a", "b", "c"], 2), "`a`, `b` and 1 more"),
-        (text.noise_floor, (Estimate(0.2, noise_floor=0.148), 3), "chance level 0.148"),
-        (text.noise_floor, (Estimate(0.2), 3), ""),
         (text.decimals, (Estimate(-0.1002, -0.129, -0.075),), 3),
         (text.decimals, (Estimate(9.0, 5, 12),), 1),
         (text.quoted, ("x" * 99,), f"`{'x' * 59}…`"),

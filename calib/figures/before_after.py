@@ -12,7 +12,15 @@ from calib.figures.axes import LINEAR, Scale
 from calib.figures.chart import BOTTOM, LEFT, TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.layers import Layer, Subject, band, diagonal, dots, few_entry, subject
 from calib.figures.panels import Panel, SharedTitles, grid
-from calib.figures.words import axis_titles, binning, details, evidence, verdicts, without_band
+from calib.figures.words import (
+    axis_titles,
+    binning,
+    details,
+    evidence,
+    metric_text,
+    verdicts,
+    without_band,
+)
 from calib.text import escaped, number, percent, shortened
 
 SIDE = 180
@@ -148,7 +156,9 @@ def highest_of(curves: Sequence[ReliabilityCurve]) -> float:
 
 
 def _panel(result: MethodResult, titles: tuple[str, str] = ("", "")) -> Panel:
-    return _titled(CALIBRATORS[result.key].name, number(result.ks.statistic), titles)
+    return _titled(
+        CALIBRATORS[result.key].name, metric_text("ks_error", result.ks.statistic), titles
+    )
 
 
 def _titled(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from html import unescape
@@ -13,7 +14,7 @@ from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.data.views import parse_view
 from calib.metrics import METRICS
 from calib.numerics.estimate import Estimate
-from calib.text import count, escaped, level, number, p_value, plural, shortened
+from calib.text import count, escaped, interval, level, number, p_value, percent, plural, shortened
 
 # Charts need at least this number of rows. In a wider band, no dot can be outside.
 MIN_DRAWN_ROWS, MAX_DRAWN_WIDTH = 10, 0.9
@@ -76,7 +77,38 @@ def band_meaning(curve: ReliabilityCurve) -> str:
 
 def evidence(method: MethodResult) -> str:
     """The KS calibration error of a method, and the p-value of its test."""
-    return f"{KS} {number(method.ks.statistic)}, {p_value(method.ks.p_value)}"
+    return f"{KS} {metric_text('ks_error', method.ks.statistic)}, {p_value(method.ks.p_value)}"
+
+
+def in_percent(key: str) -> bool:
+    """Whether a column of the metric table is in per cent. Its package may not be installed."""
+    return key in METRICS and METRICS[key].percent
+
+
+def metric_text(key: str, value: float, digits: int = 4) -> str:
+    """A value of a column of the metric table.
+
+    >>> metric_text("ks_error", 0.0642), metric_text("ece_quantile", 0.0891)
+    ('6.4%', '0.0891')
+    """
+    return percent(value) if in_percent(key) else number(value, digits)
+
+
+def metric_interval(key: str, estimate: Estimate, digits: int = 4) -> str:
+    """The bounds of a value of the metric table, or "" if it has none."""
+    if not in_percent(key) or math.isnan(estimate.low):
+        return interval(estimate, digits)
+    return f"{percent(estimate.low)} to {percent(estimate.high)}"
+
+
+def chance_level(key: str, estimate: Estimate, digits: int = 4) -> str:
+    """What a calibrated model shows on average, or "" if it is not known.
+
+    >>> chance_level("ks_error", Estimate(0.2, noise_floor=0.0123))
+    'chance level 1.2%'
+    """
+    floor = estimate.noise_floor
+    return "" if math.isnan(floor) else f"chance level {metric_text(key, floor, digits)}"
 
 
 def axis_titles(analysis: Analysis) -> tuple[str, str]:
@@ -106,8 +138,9 @@ def verdicts(analysis: Analysis, methods: Iterable[str]) -> str:
 
 
 def on_average(estimate: Estimate) -> str:
-    """The noise floor of a calibration error, in a sentence."""
-    return f"A calibrated model of this size shows {number(estimate.noise_floor)} on average."
+    """The noise floor of the KS calibration error, in a sentence."""
+    floor = metric_text("ks_error", estimate.noise_floor)
+    return f"A calibrated model of this size shows {floor} on average."
 
 
 def undrawn(curve: ReliabilityCurve) -> str:

@@ -229,13 +229,13 @@ def test_hostile_labels_stay_text(analysis, build):
 def test_alternative_text_states_the_verdict_and_every_method(analysis, name):
     alt = BUILDERS[name](analysis).alt
     assert analysis.verdict.sentence in alt
-    assert f"After Platt: KS calibration error {analysis.methods['platt'].ks.statistic:.3f}" in alt
+    assert f"After Platt: KS calibration error {analysis.methods['platt'].ks.statistic:.1%}" in alt
 
 
 def test_alternative_text_of_the_others_states_what_they_show(analysis):
     assert analysis.verdict.sentence in cumulative_chart(analysis).alt
     assert (
-        f"{analysis.methods['platt'].ks.statistic:.3f}"
+        f"{analysis.methods['platt'].ks.statistic:.1%}"
         in BUILDERS["cumulative_chart 0"](analysis).alt
     )
     assert analysis.recommendation.sentence in difference_chart(analysis).alt

@@ -27,7 +27,7 @@ def test_panels_are_titled_with_label_and_ks_error(analysis):
     notes = before_after_chart(analysis, ("uncalibrated", "beta")).figure.layout.annotations
     titles = [note.text for note in notes if note.xref.endswith("domain")]
     ks = [analysis.methods[key].ks.statistic for key in ("uncalibrated", "beta")]
-    assert titles == [f"<b>Uncalibrated</b><br>KS {ks[0]:.4f}", f"<b>Beta</b><br>KS {ks[1]:.4f}"]
+    assert titles == [f"<b>Uncalibrated</b><br>KS {ks[0]:.1%}", f"<b>Beta</b><br>KS {ks[1]:.1%}"]
 
 
 def test_rows_wrap_after_the_columns(analysis):

@@ -43,5 +43,5 @@ def test_knots_are_strokes(analysis):
 def test_a_title_has_no_tags(analysis):
     drawn = to_svg(before_after_panel(analysis, "platt"))
     assert ">Platt scaling (on scores)<" in drawn
-    assert ">KS 0." in drawn
+    assert f">KS {analysis.methods['platt'].ks.statistic:.1%}<" in drawn
     assert "&lt;b&gt;" not in drawn

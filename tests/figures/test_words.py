@@ -6,7 +6,7 @@ import numpy as np
 
 import calib
 from calib.figures.words import evidence
-from calib.text import number, p_value
+from calib.text import number, p_value, percent
 from calib.ui.layout.words import errors_sentence
 
 
@@ -21,7 +21,7 @@ def test_p_values_of_sentences_are_not_adjusted_and_errors_have_one_notation():
     scores = analysis.uncalibrated
     ks, unadjusted = scores.ks, p_value(scores.ks.p_value)
     assert unadjusted != p_value(analysis.p_adjusted("uncalibrated")["ks"])
-    assert evidence(scores) == f"KS calibration error {number(ks.statistic)}, {unadjusted}"
+    assert evidence(scores) == f"KS calibration error {percent(ks.statistic)}, {unadjusted}"
     said = errors_sentence(scores)
     assert f"KS calibration error {number(ks.statistic)} ({unadjusted})" in said
     assert re.findall(r"Kuiper error ([\d.]+) \((.*?)\)", said) == [

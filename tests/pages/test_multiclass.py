@@ -222,7 +222,7 @@ def test_compare_shows_all_classes_and_clipping(texts):
     shown = metric_tables(app)[0]
     assert ">KS, top-1<" in shown
     assert ">Classwise ECE<" not in shown
-    assert "<td>0.0667<small>" in shown
+    assert "<td>6.7%<small>" in shown
     texts.shown(said(app))
     texts.shown(said(app))
 

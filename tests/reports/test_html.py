@@ -10,8 +10,8 @@ from calib import examples
 from calib.analysis import analyze
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
+from calib.figures.words import metric_text
 from calib.reports import Report
-from calib.text import number
 from tests.reports.conftest import overconfident
 
 MAX_BYTES = 500_000
@@ -60,7 +60,8 @@ def test_the_table_holds_the_analysis_numbers(page, analysis):
     text = Reader(page).text
     for method in analysis.methods.values():
         for column in analysis.columns:
-            assert number(method.metrics[column.key].value, column.digits) in text
+            value = method.metrics[column.key].value
+            assert metric_text(column.key, value, column.digits) in text
     assert analysis.verdict.finding in text
     assert all(reason in text for reason in analysis.recommendation.reasons)
     assert analysis.data.fingerprint in text

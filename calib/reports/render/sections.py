@@ -14,7 +14,7 @@ from calib.crossfit.estimates import MethodMetrics
 from calib.figures.cumulative_difference import cumulative_difference_chart
 from calib.figures.explorer import automatic_axis, explorer_data
 from calib.figures.summary import advised
-from calib.figures.words import KS
+from calib.figures.words import KS, chance_level, metric_interval, metric_text
 from calib.metrics import matrix_metrics
 from calib.metrics.matrix import ROW_METRICS
 from calib.reports.contents.evidence import CLUSTERS
@@ -40,7 +40,6 @@ from calib.text import (
     interval,
     level,
     moment,
-    noise_floor,
     number,
     p_value,
     percent,
@@ -216,10 +215,11 @@ def _others(results: Iterable[MethodMetrics]) -> list[MethodMetrics]:
 
 def _metric(result: MethodMetrics, column: Column) -> Value:
     estimate = result.metrics[column.key]
-    details = [interval(estimate, column.digits), noise_floor(estimate, column.digits)]
+    key, digits = column.key, column.digits
+    details = [metric_interval(key, estimate, digits), chance_level(key, estimate, digits)]
     if column.key == "ks_error" and isinstance(result, MethodResult):
         details.append(p_value(result.ks.p_value))
-    return Value(number(estimate.value, column.digits), "\n".join(filter(None, details)))
+    return Value(metric_text(key, estimate.value, digits), "\n".join(filter(None, details)))
 
 
 def _difference(result: MethodMetrics, column: Column) -> Value:

@@ -16,8 +16,9 @@ from calib.analysis import Analysis, Column, MethodResult
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.matrix_comparison import MulticlassResult
 from calib.figures import answer
+from calib.figures.words import chance_level, in_percent, metric_interval, metric_text
 from calib.numerics.estimate import Estimate
-from calib.text import interval, number, signed
+from calib.text import interval, signed
 from calib.ui.session import state
 from calib.ui.session.choices import method_label
 
@@ -278,8 +279,8 @@ def metric_columns(
         best = best_of(values, column)
         cells = {
             method: (
-                number(one.value, digits) + ("\u00a0★" if method in best else ""),
-                *_below(one, digits),
+                metric_text(key, one.value, digits) + ("\u00a0★" if method in best else ""),
+                *_below(key, one, digits),
             )
             for method, one in values.items()
         }
@@ -306,16 +307,17 @@ def metric_columns(
     return made
 
 
-def _below(one: Estimate, digits: int) -> list[str]:
+def _below(key: str, one: Estimate, digits: int) -> list[str]:
     """The interval of a metric, and the chance level of a calibration error, if it has them.
 
     An empty interval keeps the chance level on a line of its own.
     """
-    bounds, level = interval(one, 3), number(one.noise_floor, digits)
-    if math.isnan(one.noise_floor):
+    bounds, level = metric_interval(key, one, 3), chance_level(key, one, digits)
+    if not level:
         return [bounds] if bounds else []
-    within = one.low <= 0.0
-    return [bounds, Muted(f"within chance (level {level})" if within else f"chance level {level}")]
+    if one.low <= 0.0:
+        level = f"within chance ({level.removeprefix('chance ')})"
+    return [bounds, Muted(level)]
 
 
 def change_lines(change: Estimate, digits: int = 4, better: str = "lower") -> tuple[str, ...]:
@@ -339,7 +341,8 @@ def lower_first(label: str) -> str:
 
 def best_of(estimates: Mapping[str, Estimate], column: Column) -> set[str]:
     """The key with the best value of a column. Empty if several printed values are the best."""
-    printed = {key: round(one.value, column.digits) for key, one in estimates.items()}
+    digits = 3 if in_percent(column.key) else column.digits
+    printed = {key: round(one.value, digits) for key, one in estimates.items()}
     numbers = [value for value in printed.values() if not math.isnan(value)]
     if column.better == "none" or not numbers:
         return set()

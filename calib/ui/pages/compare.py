@@ -19,7 +19,7 @@ from calib.figures.checkpoints import checkpoint_chart
 from calib.figures.difference import difference_chart, matrix_difference_chart
 from calib.figures.losses import clipping_chart
 from calib.figures.reliability import overlay_chart
-from calib.figures.words import KS, band_sentence, undrawn
+from calib.figures.words import KS, band_sentence, metric_text, undrawn
 from calib.metrics import matrix_metrics
 from calib.numerics.estimate import Estimate
 from calib.text import (
@@ -379,9 +379,9 @@ def _cells(comparison: ModelComparison, column: Column) -> dict[str, tuple[str, 
         best = best_of(estimates, column)
         for name, one in estimates.items():
             star = "\u00a0★" if name in best else ""
-            values[name].append(number(one.value, column.digits) + star)
+            values[name].append(metric_text(column.key, one.value, column.digits) + star)
             if not math.isnan(one.noise_floor):
-                levels[name].append(number(one.noise_floor, column.digits))
+                levels[name].append(metric_text(column.key, one.noise_floor, column.digits))
     # Calibration that keeps the ranking keeps the AUC, which is then printed once.
     return {
         name: ("\u00a0→\u00a0".join(dict.fromkeys(values[name])), *_both(levels[name]))

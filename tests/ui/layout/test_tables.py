@@ -9,8 +9,9 @@ from calib.analysis import Column, analyze
 from calib.crossfit.estimates import MethodMetrics
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
+from calib.figures.words import metric_interval, metric_text
 from calib.numerics.estimate import Estimate
-from calib.text import between, interval, signed
+from calib.text import between, signed
 from calib.ui.layout.tables import best_of, change_lines, metric_columns
 
 
@@ -26,10 +27,10 @@ def test_calibration_errors_stand_beside_what_a_calibrated_model_shows():
     for column in analysis.columns:
         found = analysis.uncalibrated.metrics[column.key]
         if column.key in levels:
-            assert f"{found.noise_floor:.4f}" in cells[column.key][2]
+            assert metric_text(column.key, found.noise_floor) in cells[column.key][2]
             assert ("within chance" in cells[column.key][2]) == (found.low <= 0.0)
         if not math.isnan(found.low):
-            assert cells[column.key][1] == interval(found, 3)
+            assert cells[column.key][1] == metric_interval(column.key, found, 3)
     # A calibrated model has this ECE with 60 rows in 10 bins.
     assert 0.13 < analysis.uncalibrated.metrics["ece_quantile"].noise_floor < 0.16
 
@@ -66,9 +67,26 @@ def test_the_difference_from_the_best_is_a_tie_if_its_interval_holds_zero():
     assert column.cells["platt"] == ("best",)
 
 
-@pytest.mark.parametrize(("values", "best"), [((0.2, 0.1), {"b"}), ((0.1, 0.10001), set())])
-def test_only_a_unique_best_has_a_star(values, best):
-    column = Column("log_loss", "Log loss", "")
+def test_the_ks_error_is_in_per_cent_and_is_copied_as_a_number():
+    column = Column("ks_error", "KS calibration error", "")
+    error = Estimate(0.0642, 0.0512, 0.0771, noise_floor=0.007)
+    found = MethodMetrics("uncalibrated", "Uncalibrated", {"ks_error": error}, {})
+    (made,) = metric_columns([column], {"uncalibrated": found}, {})
+    assert made.cells["uncalibrated"] == ("6.4%\xa0★", "5.1% to 7.7%", "chance level 0.7%")
+    assert made.values["uncalibrated"].columns(made.name)["ks_error"] == 0.0642
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "best"),
+    [
+        ("log_loss", (0.2, 0.1), {"b"}),
+        ("log_loss", (0.1, 0.10001), set()),
+        ("log_loss", (0.0058, 0.0059), {"a"}),
+        ("ks_error", (0.0058, 0.0059), set()),
+    ],
+)
+def test_only_a_unique_best_has_a_star(key, values, best):
+    column = Column(key, "", "")
     estimates = dict(zip("ab", map(Estimate, values), strict=True))
     assert best_of(estimates, column) == best
 

@@ -10,8 +10,8 @@ from calib.analysis.verdict import SIGNIFICANCE
 from calib.curves.rate import RateCurve
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.curves.sensitivity import Sensitivity, SensitivityCurve
-from calib.figures.words import band_meaning
-from calib.text import joined, level, noise_floor, number, p_value, plain
+from calib.figures.words import band_meaning, chance_level
+from calib.text import joined, level, number, p_value, plain
 from calib.ui.session.choices import method_label
 
 MAX_LISTED_STRETCHES = 3
@@ -114,10 +114,11 @@ def sensitivity_words(analysis: Analysis, sensitivity: Sensitivity, method: str)
 
 def _with_chosen_bins(analysis: Analysis, method: str) -> str:
     settings = analysis.settings
-    now = analysis.methods[method].metrics[f"ece_{settings.strategy}"]
+    key = f"ece_{settings.strategy}"
+    now = analysis.methods[method].metrics[key]
     return (
         f"With the chosen {settings.n_bins} {settings.strategy} bins it is {number(now.value)} "
-        f"({noise_floor(now)})."
+        f"({chance_level(key, now)})."
     )
 
 

@@ -8,8 +8,9 @@ import streamlit as st
 
 from calib.analysis import Analysis, MethodResult
 from calib.curves.bin_tests import BinTests
+from calib.figures.words import chance_level, metric_text
 from calib.metrics import VariationalEstimate
-from calib.text import count, interval, level, noise_floor, number, p_value, percent, score_percents
+from calib.text import count, interval, level, number, p_value, percent, score_percents
 from calib.ui.layout import words
 from calib.ui.layout.tables import Line, lines_table
 from calib.ui.session import choices, results, state
@@ -83,10 +84,10 @@ def _total_line(
         (number(metrics["brier_score"].value),),
         (number(metrics["auc"].value),),
         (
-            number(metrics["ks_error"].value),
-            f"{noise_floor(metrics['ks_error'])}, {p_value(method.ks.p_value)}",
+            metric_text("ks_error", metrics["ks_error"].value),
+            f"{chance_level('ks_error', metrics['ks_error'])}, {p_value(method.ks.p_value)}",
         ),
-        (number(metrics[ece].value), noise_floor(metrics[ece])),
+        (number(metrics[ece].value), chance_level(ece, metrics[ece])),
         (
             number(variational.error.value),
             interval(variational.error, 3),
