@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 import calib
 from calib.analysis.recommendation import RULE
+from calib.calibrators import CALIBRATORS
 from calib.loading.examples import EXAMPLES
 from calib.metrics import variational_error
 from calib.text import plain
@@ -576,9 +577,20 @@ def test_compare_opens_with_the_recommended_method_and_how_many_tie_with_it():
     assert "Chance level: what a calibrated model with this many rows shows" in said(app)
     (advice,) = [each for each in app.markdown if each.value.startswith("Recommended")]
     assert advice.help.endswith(plain(RULE))
+    # The losses differ by the change that is printed.
+    assert advice.value.replace("\\", "") == (
+        "Recommended: Logistic (on log-odds). Its probabilities are closer to the outcomes: "
+        "held-out log loss 0.4656 → 0.3643 (change −0.101, 95% CI −0.131 to −0.075)."
+    )
     assert "2,000 rows" not in said(app)  # The data have fewer, and the heading gives the reason.
     # The title of the chart says it, and no heading repeats it.
     assert "Change in log loss" not in said(app)
+
+
+def test_a_line_per_method_is_read_without_a_pointer():
+    app = go(start(m="platt"), "compare")
+    words = CALIBRATORS["platt"].words(matrix=False)
+    assert "- **{}**: {}".format(*map(plain, words)) in protocol(app)
 
 
 def test_the_table_marks_the_recommended_row_and_shows_intervals_beside_the_values():

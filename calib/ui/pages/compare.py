@@ -19,10 +19,12 @@ from calib.figures.checkpoints import checkpoint_chart
 from calib.figures.difference import difference_chart, matrix_difference_chart
 from calib.figures.losses import clipping_chart
 from calib.figures.reliability import overlay_chart
+from calib.figures.summary import ranked_results
 from calib.figures.words import KS, band_sentence, metric_text, undrawn
 from calib.metrics import matrix_metrics
 from calib.numerics.estimate import Estimate
 from calib.text import (
+    adding_up,
     decimals,
     interval,
     joined,
@@ -186,7 +188,10 @@ def table(session: Session, model: state.Model, name: str, columns: Sequence[Met
         use_calibrator.show(session, model, chosen)
     at = level(analysis.settings.confidence_level)
     chance = [CHANCE] if any(column.has_chance_level for column in columns) else []
-    st.caption(" ".join([LOWER, TABLE.format(at), ECE, *chance]), help=words.protocol(analysis))
+    # Tooltips of rows are for pointers only, and this one is opened by keyboard and touch too.
+    methods = [f"- **{plain(method_label(key))}**: {plain(hint)}" for key, hint in hints.items()]
+    about_all = "\n".join([words.protocol(analysis), "", *methods])
+    st.caption(" ".join([LOWER, TABLE.format(at), ECE, *chance]), help=about_all)
 
 
 def recommendation(analysis: Analysis) -> None:
@@ -200,7 +205,20 @@ def recommendation(analysis: Analysis) -> None:
     if advice.method in ("", "uncalibrated"):
         st.markdown(f"{reasons}{rows}", help=rule)
     else:
-        st.markdown(f"{plain(advice.sentence)}{rows}", help=f"{reasons}\n\n{rule}")
+        st.markdown(f"{plain(plain_advice(analysis))}{rows}", help=f"{reasons}\n\n{rule}")
+
+
+def plain_advice(analysis: Analysis) -> str:
+    """The recommended calibrator, what it is good for, and two losses that differ by the change."""
+    key, results = analysis.recommendation.method, ranked_results(analysis)
+    change = results[key].differences["log_loss"]
+    before, after = (results[one].metrics["log_loss"].value for one in ("uncalibrated", key))
+    loss = "Held-out log loss" if analysis.multiclass is None else "Held-out multiclass log loss"
+    if change.high < 0.0:
+        loss = f"Its probabilities are closer to the outcomes: {lower_first(loss)}"
+    numbers = " → ".join(adding_up(before, after, change))
+    said = interval_text(change, analysis.settings.confidence_level)
+    return f"Recommended: {method_label(key)}. {loss} {numbers} (change {said})."
 
 
 def changes_and_panels(analysis: Analysis) -> None:
