@@ -62,11 +62,6 @@ class ReliabilityCurve(Locked):
         """Position of the bin with the largest gap, among those of at least 30 rows if any."""
         return int(np.where(self.few & ~self.few.all(), -1.0, np.abs(self.gap)).argmax())
 
-    def nearest(self, score: float) -> int:
-        """Position of the bin whose mean score is nearest, among the same bins as `worst`."""
-        away = np.abs(self.mean_score - score)
-        return int(np.where(self.few & ~self.few.all(), np.inf, away).argmin())
-
     def frame(self) -> pd.DataFrame:
         """One row per bin."""
         return pd.DataFrame(arrays_of(self)).astype({"rows": np.int64})

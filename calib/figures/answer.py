@@ -8,6 +8,7 @@ from __future__ import annotations
 from html import escape
 from importlib.resources import files
 
+import numpy as np
 import pandas as pd
 
 from calib import text
@@ -16,6 +17,7 @@ from calib.analysis.recommendation import interval_text
 from calib.analysis.summary import GROUPED
 from calib.analysis.verdict import Verdict
 from calib.calibrators import CALIBRATORS
+from calib.curves.cumulative import CumulativeCurve
 from calib.figures.before_after import before_after_panel
 from calib.figures.summary import (
     advised,
@@ -40,6 +42,7 @@ KINDS = {
     "some classes": "are calibrated as a whole, but not for every class",
 }
 PHONE_PANEL_PIXELS = 180
+MIN_PART = 0.05  # A smaller part of the rows is not described on its own.
 
 
 def style() -> str:
@@ -199,31 +202,45 @@ def _loss_name(analysis: Analysis) -> str:
 
 
 def in_plain_words(analysis: Analysis) -> str:
-    """The worst bin, and the bin of the calibrated scores there; for a matrix, the means."""
+    """What the calibrated scores say and what was observed; for a matrix, what changed."""
     result = advised(analysis)
     if result is None:
         return ""
-    before, after = analysis.uncalibrated.reliability, result.reliability
-    positive = analysis.words.positive
+    before, after = analysis.uncalibrated.cumulative, result.cumulative
     if not result.function.has_curve:
         # Another class may have the highest score after it, so the outcomes are compared as well.
-        names, data, curve = _averages(analysis), analysis.data, result.cumulative
-        old = text.percent(data.mean_score), text.percent(data.base_rate)
-        new = [
-            text.percent(float(sums[-1]))
-            for sums in (curve.cumulative_score, curve.cumulative_outcome)
-        ]
-        first, second = (f"{name} {a} → {b}" for name, a, b in zip(names, old, new, strict=True))
+        names, old, new = _averages(analysis), _means(before), _means(after)
+        first, second = (
+            f"{name} {text.percent(a)} → {text.percent(b)}"
+            for name, a, b in zip(names, old, new, strict=True)
+        )
         return f"{first}, {second}."
-    near = after.nearest(before.mean_score[before.worst])
-    stated, observed = text.percents(
-        before.mean_score[before.worst], before.observed[before.worst], digits=0
-    )
-    calibrated = text.percent(after.mean_score[near], 0)
+    scores, positive = analysis.words.scores.lower(), analysis.words.positive
+
+    def said(start: int, end: int) -> tuple[str, str]:
+        return text.percents(*_means(after, start, end), distinct=False)
+
+    # The range below it is the one that is worst before.
+    worst = before.fractile[np.abs(before.difference).argmax()]
+    cut, end = int(np.abs(after.fractile - worst).argmin()), len(after.fractile) - 1
+    if not MIN_PART <= after.fractile[cut] <= 1.0 - MIN_PART:
+        mean, rate = said(0, end)
+        return f"After {result.label}, {scores} average {mean} ({rate} {positive})."
+    (at,) = text.score_percents(after.score[cut])
+    (mean, rate), (mean_above, rate_above) = said(0, cut), said(cut, end)
     return (
-        f"Of rows predicted near {stated}, {observed} {positive}; after {result.label}, "
-        f"{text.percent(after.observed[near], 0)} of those near {calibrated}."
+        f"After {result.label}, {scores} up to {at} average {mean} ({rate} {positive}), "
+        f"those above {mean_above} ({rate_above})."
     )
+
+
+def _means(curve: CumulativeCurve, start: int = 0, end: int = -1) -> tuple[float, float]:
+    """Mean score and observed frequency between two points of a curve."""
+    weight, score, outcome = (
+        float(sums[end] - sums[start])
+        for sums in (curve.fractile, curve.cumulative_score, curve.cumulative_outcome)
+    )
+    return score / weight, outcome / weight
 
 
 def evidence(analysis: Analysis) -> list[str]:

@@ -28,7 +28,6 @@ const tail = distance => (distance > 0 ? Math.min(Math.max(3, 1 - Math.floor(Mat
 const aligned = p => `${(100 * p).toFixed(Math.max(1, tail(Math.min(p, 1 - p)) - 2))}%`;
 const thousands = new Intl.NumberFormat("en-US");
 const whole = n => thousands.format(Math.round(n));
-const listed = new Intl.ListFormat("en-GB");
 const counted = (n, noun) => `${whole(n)} ${n === 1 ? noun : `${noun}s`}`;
 
 function element(name, attributes = {}, parent = null, text = "") {
@@ -760,7 +759,8 @@ class Explorer {
         const high = 1.15 * Math.max(half, ...drawn.map(({ most }) => most)) || 1;
         const ticksY = niceTicks(100 * low, 100 * high, 6).map(([value, text]) => [value / 100, `${text}%`]);
         const heading = "Cumulative difference: observed minus predicted up to each score";
-        const note = `A calibrated model stays inside the grey band in ${this.levelWords} of samples.`;
+        const note = "Rising: scores too low; falling: too high. "
+            + `A calibrated model stays inside the grey band in ${this.levelWords} of samples.`;
         difference.frame({ width, height, scale, low, high, ticksY, heading, note, across: "Score", upward: "Difference" });
         difference.explain(note);
         const [top, bottom, end] = [difference.y(half), difference.y(-half), LEFT + difference.width];
@@ -1023,7 +1023,7 @@ class Explorer {
     }
 
     summarize(binned) {
-        const text = binned.size ? `${this.sayErrors(binned)}${this.sayChance(binned)}` : "";
+        const text = binned.size ? this.sayErrors(binned) : "";
         if (text === this.summary.textContent) return;
         this.summary.textContent = text;
         this.speak(`${this.data.finding} ${text}`);
@@ -1034,16 +1034,12 @@ class Explorer {
         const errors = [...binned].map(([key, bins]) => {
             // Ties and empty bins leave fewer bins than were chosen.
             const fewer = bins.length < n_bins ? ` (${counted(bins.length, "bin")})` : "";
-            return `${this.data.methods[key].label} ${expectedCalibrationError(bins).toFixed(4)}${fewer}`;
+            // Rows of a cluster are alike, so that more is by chance than their bins show.
+            const byChance = this.data.clusters ? "" : ` (by chance ${calibratedError(bins).toFixed(4)})`;
+            const error = expectedCalibrationError(bins).toFixed(4);
+            return `${this.data.methods[key].label} ${error}${byChance}${fewer}`;
         });
         return `Expected calibration error (ECE, ${n_bins} ${strategy} bins): ${errors.join(", ")}.`;
-    }
-
-    // Rows of a cluster are alike, so that more is by chance than their bins show.
-    sayChance(binned) {
-        if (this.data.clusters) return "";
-        const byChance = [...binned.values()].map(bins => calibratedError(bins).toFixed(4));
-        return ` Calibrated scores like these show about ${listed.format(byChance)} by chance.`;
     }
 
     // A screen reader reads only the last state of a movement.

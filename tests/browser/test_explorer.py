@@ -248,8 +248,8 @@ def test_the_bin_slider_draws_at_once_and_the_page_follows(page: Page):
     visit(page, "/reliability?show=uncalibrated")
     live = explorer(page).locator("[aria-live=polite]")
     said = (
-        "Expected calibration error (ECE, 15 quantile bins): Uncalibrated 0.0891. "
-        "Calibrated scores like these show about 0.0124 by chance."
+        "Expected calibration error (ECE, 15 quantile bins): Uncalibrated 0.0891 "
+        "(by chance 0.0124)."
     )
     expect(live).to_contain_text(said)
     slider = explorer(page).get_by_role("slider")
@@ -525,7 +525,10 @@ def test_the_cumulative_difference_names_its_parts(page: Page):
     texts = panel(page, "difference").locator("text").all_text_contents()
     title = "Cumulative difference: observed minus predicted up to each score"
     names = {f"KS calibration error {error}", "Uncalibrated", "Logistic"}
-    note = "A calibrated model stays inside the grey band in 95% of samples."
+    note = (
+        "Rising: scores too low; falling: too high. A calibrated model stays inside the grey band "
+        "in 95% of samples."
+    )
     assert {title, note, *names, "2%", "6%"} <= set(texts)
     # The mark of the peak ends where the curve is highest.
     curve = panel(page, "difference").locator("path.line").first.get_attribute("d") or ""

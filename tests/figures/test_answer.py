@@ -3,9 +3,11 @@
 import re
 from html import escape
 
+import numpy as np
+
 import calib
 from calib.calibrators import CALIBRATORS
-from calib.figures.answer import calibrators_table, summary
+from calib.figures.answer import calibrators_table, in_plain_words, summary
 from calib.figures.summary import summary_chart
 from calib.figures.words import without_band
 from tests.figures.conftest import overconfident
@@ -31,3 +33,26 @@ def test_a_band_that_shows_too_little_is_a_sentence():
     assert "band" in [layer.key for layer in summary_chart(enough).layers]
     assert "of the dots" in summary(enough)
     assert "No band" not in summary(enough)
+
+
+def test_the_recommendation_says_what_calibrated_scores_average_and_what_was_observed():
+    analysis = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load())
+    said = in_plain_words(analysis)
+    cells, percents = analysis.held_out.cells["logistic"], re.findall(r"[\d.]+(?=%)", said)
+    assert re.fullmatch(
+        r"After Logistic, predictions up to \S+ average \S+ \(\S+ were positive\), "
+        r"those above \S+ \(\S+\)\.",
+        said,
+    )
+
+    def averages(part):
+        weights = cells.weight[part]
+        shares = np.array([cells.score[part] @ weights, cells.positive[part].sum()]) / weights.sum()
+        return [f"{100 * share:.1f}" for share in shares]
+
+    cuts = np.flatnonzero(np.round(100 * cells.score) == int(percents[0])) + 1
+    both = [averages(slice(cut)) + averages(slice(cut, None)) for cut in cuts]
+    assert percents[1:] in both
+    # If all scores are too high, one average says it.
+    said = in_plain_words(calib.analyze(calib.examples.EXAMPLES["rare_event"].load()))
+    assert re.fullmatch(r"After Beta, predictions average \S+ \(\S+ were positive\)\.", said)

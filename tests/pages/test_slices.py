@@ -225,10 +225,10 @@ def test_the_answer_says_first_what_is_decided_of_a_thousand_rows():
     app = start("decisions", ex="naive_bayes")
     lead = answer(app).split("class=lead>")[1]
     assert lead.startswith(
-        "Keep your decisions as they are; calibrate if you use numbers of expected positives. Of "
-        "1,000 rows you would flag 458 and miss 104 positives; after calibration 478 and 93. Among "
-        "the 458, the scores expect 421 positives, but 392 were positive; calibrated scores expect "
-        "395.</p>"
+        "Keep your decisions as they are; calibrate if you plan with expected numbers of "
+        "positives. Of 1,000 rows you would flag 458 and miss 104 positives; after calibration 478 "
+        "and 93. Among the 458, the scores expect 421 positives, but 392 were positive; calibrated "
+        "scores expect 395.</p>"
     )
     drawn = live(app)
     assert drawn["change"].startswith("Change in cost per 1,000 rows: −1.7 (95% CI −8.9 to +5.4)")

@@ -74,7 +74,7 @@ def test_rare_positives_are_counted_in_more_rows():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (Estimate(-0.01, -0.02, 0.001), "does not change your decisions significantly"),
+        (Estimate(-0.01, -0.02, 0.001), "does not change the cost of your decisions significantly"),
         (Estimate(-0.01, -0.02, -0.001), "makes your decisions significantly better"),
         (Estimate(0.01, 0.001, 0.02), "makes your decisions significantly worse"),
     ],
@@ -112,7 +112,7 @@ def test_the_rule_says_where_the_threshold_comes_from(costs, said):
 TOO_MANY, FITS = Estimate(-30.0, -50.0, -10.0), Estimate(-4.0, -20.0, 12.0)
 NOT, BETTER = Estimate(-0.01, -0.02, 0.001), Estimate(-0.01, -0.02, -0.001)
 WORSE = Estimate(0.01, 0.001, 0.02)
-USED = "; calibrate if you use numbers of expected positives."
+USED = "; calibrate if you plan with expected numbers of positives."
 
 
 def flagged(before: Estimate = TOO_MANY, after: Estimate = FITS, rows: int = 1000, **changed):

@@ -315,9 +315,9 @@ def _below(key: str, one: Estimate, digits: int) -> list[str]:
     bounds, level = metric_interval(key, one, 3), chance_level(key, one, digits)
     if not level:
         return [bounds] if bounds else []
-    if one.low <= 0.0:
-        level = f"within chance ({level.removeprefix('chance ')})"
-    return [bounds, Muted(level)]
+    # The chance level itself, which can be lower than an error within chance, would only puzzle.
+    above = f"above chance ({level.removeprefix('chance level ')})"
+    return [bounds, Muted("within chance" if one.low <= 0.0 else above)]
 
 
 def change_lines(change: Estimate, digits: int = 4, better: str = "lower") -> tuple[str, ...]:

@@ -60,8 +60,8 @@ TABLE = "Held-out rows, lowest log loss first. Small: {} confidence intervals. â
 ECE = "ECE: expected calibration error."
 LOWER = f"Lower is better for log loss, ECE and {KS}."
 CHANCE = (
-    "Chance level: what a calibrated model with this many rows shows on average. Within chance: "
-    "the interval includes 0."
+    "Within chance: the interval includes 0. Above chance: in brackets what a calibrated model "
+    "with this many rows shows on average."
 )
 PANELS = (
     "Mean predicted probability (x) against observed frequency (y). {} "

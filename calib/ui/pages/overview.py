@@ -120,7 +120,8 @@ def slices_finding(session: Session, model: state.Model) -> str:
     counts = [int(one.significant().sum()) for one in tests.values()]
     after = f", {counts[1]:,} after calibration" if len(counts) > 1 else ""
     total = len(tests["uncalibrated"].names)
-    return f"{counts[0]:,} of {total:,} slices of {column} are miscalibrated{after}"
+    which = f"slices of the column {text.quoted(column)}"
+    return f"{counts[0]:,} of {total:,} {which} are miscalibrated{after}"
 
 
 def bins_finding(session: Session, analysis: LiveAnalysis) -> str:
@@ -150,7 +151,7 @@ def costs_finding(session: Session, analysis: LiveAnalysis) -> str:
     before, after = decided.methods["uncalibrated"], decided.methods[result.key]
     costs = f"{text.number(before.cost.value, 3)} → {text.number(after.cost.value, 3)}"
     if after.change.low <= 0.0 <= after.change.high:
-        return f"calibration does not change them significantly (cost per row {costs})"
+        return f"calibration does not change their cost significantly ({costs} per row)"
     better = "better" if after.change.high < 0.0 else "worse"
     return f"calibration makes them significantly {better} (cost per row {costs})"
 

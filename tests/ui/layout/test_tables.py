@@ -27,8 +27,8 @@ def test_calibration_errors_stand_beside_what_a_calibrated_model_shows():
     for column in analysis.columns:
         found = analysis.uncalibrated.metrics[column.key]
         if column.key in levels:
-            assert metric_text(column.key, found.noise_floor) in cells[column.key][2]
-            assert ("within chance" in cells[column.key][2]) == (found.low <= 0.0)
+            above = f"above chance ({metric_text(column.key, found.noise_floor)})"
+            assert cells[column.key][2] == ("within chance" if found.low <= 0.0 else above)
         if not math.isnan(found.low):
             assert cells[column.key][1] == metric_interval(column.key, found, 3)
     # A calibrated model has this ECE with 60 rows in 10 bins.
@@ -37,7 +37,7 @@ def test_calibration_errors_stand_beside_what_a_calibrated_model_shows():
 
 @pytest.mark.parametrize(
     ("low", "said"),
-    [(0.0, "within chance (level 0.0225)"), (0.001, "chance level 0.0225")],
+    [(0.0, "within chance"), (0.001, "above chance (0.0225)")],
 )
 def test_an_error_whose_interval_holds_zero_is_within_chance(low, said):
     column = Column("ece_quantile", "ECE", "")
@@ -72,7 +72,7 @@ def test_the_ks_error_is_in_per_cent_and_is_copied_as_a_number():
     error = Estimate(0.0642, 0.0512, 0.0771, noise_floor=0.007)
     found = MethodMetrics("uncalibrated", "Uncalibrated", {"ks_error": error}, {})
     (made,) = metric_columns([column], {"uncalibrated": found}, {})
-    assert made.cells["uncalibrated"] == ("6.4%\xa0★", "5.1% to 7.7%", "chance level 0.7%")
+    assert made.cells["uncalibrated"] == ("6.4%\xa0★", "5.1% to 7.7%", "above chance (0.7%)")
     assert made.values["uncalibrated"].columns(made.name)["ks_error"] == 0.0642
 
 

@@ -56,7 +56,7 @@ def headline(decided: DecisionTable, shown: Sequence[str], *, weighted: bool) ->
     if len(shown) < 2:
         return f"{at}, {flagged_sentence(decided, shown, weighted=weighted)}."
     if not changes_decisions(decided, shown):
-        return f"{at}, calibration does not change your decisions significantly."
+        return f"{at}, calibration does not change the cost of your decisions significantly."
     better = "better" if decided.methods[shown[1]].change.high < 0.0 else "worse"
     return f"{at}, calibration makes your decisions significantly {better}."
 
@@ -74,7 +74,7 @@ def advice(decided: DecisionTable, flagged: ExpectedCounts, shown: Sequence[str]
     if len(shown) < 2:
         return ""
     corrects = judged(flagged, shown[0]) and not judged(flagged, shown[1])
-    counted = "; calibrate if you use numbers of expected positives" if corrects else ""
+    counted = "; calibrate if you plan with expected numbers of positives" if corrects else ""
     if not changes_decisions(decided, shown):
         return f"Keep your decisions as they are{counted}."
     if decided.methods[shown[1]].change.high < 0.0:
