@@ -120,7 +120,7 @@ def slices_finding(session: Session, model: state.Model) -> str:
     counts = [int(one.significant().sum()) for one in tests.values()]
     after = f", {counts[1]:,} after calibration" if len(counts) > 1 else ""
     total = len(tests["uncalibrated"].names)
-    which = f"slices of the column {text.quoted(column)}"
+    which = f"slices of the column {column}"
     return f"{counts[0]:,} of {total:,} {which} are miscalibrated{after}"
 
 
