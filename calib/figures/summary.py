@@ -150,7 +150,7 @@ def _words(analysis: Analysis, after: MethodResult | None) -> Iterator[Words]:
         np.column_stack([curve.mean_score, edge]) for edge in (curve.band_low, curve.band_high)
     ]
     share = level(curve.confidence_level)
-    lines = (f"grey: {share} of the dots", "of a calibrated model")
+    lines = (f"grey band: {share} of a", "calibrated model's dots")
     yield Words(lines, np.concatenate(edges), is_name=False)
 
 

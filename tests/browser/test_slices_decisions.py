@@ -152,7 +152,7 @@ def test_a_hand_on_the_threshold_moves_costs_and_numbers_without_the_server(page
     expect(rule).to_contain_text(equal)
     missed = page.locator(".decisions tbody tr").first.locator("td").nth(1)
     expect(missed).to_have_text("104")
-    lead = page.locator(".answer .lead")
+    lead = page.locator(".answer .counted")
     expect(lead).to_contain_text("miss 104 positives")
     counts = [
         row.locator("td").first

@@ -71,7 +71,7 @@ def test_two_sides_are_each_tested_at_half_of_the_level():
     assert (made.above.n_rows, made.below.n_rows) == (above.sum(), below.sum())
     assert made.share == (above | below).mean()
     assert made.below.n_errors == rows.outcome[below].sum()
-    assert made.sentence.startswith(f"Accept above {made.threshold}, reject below")
+    assert made.sentence.startswith(f"Accept above {100 * made.threshold:.15g}%, reject below")
     assert "look at the rest" in made.sentence
     assert "at most 10% errors on each side, with 95% confidence" in made.sentence
 
@@ -135,8 +135,8 @@ def test_59_rows_of_one_score_and_outcome_are_all_decided():
 def test_the_sentence_has_the_threshold_the_share_and_both_limits():
     made = certify(confidences(5000), 0.1, 0.9)
     assert made.sentence == (
-        f"Above {made.threshold} nobody needs to look: {100 * made.share:.0f}% of the rows, "
-        "at most 10% errors, with 90% confidence."
+        f"Above {100 * made.threshold:.15g}% nobody needs to look: {100 * made.share:.0f}% of the "
+        "rows, at most 10% errors, with 90% confidence."
     )
 
 

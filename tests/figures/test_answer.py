@@ -27,11 +27,11 @@ def test_a_band_that_shows_too_little_is_a_sentence():
         reason = without_band(small.uncalibrated.reliability)
         assert reason
         assert "band" not in [layer.key for layer in summary_chart(small).layers]
-        assert "of the dots" not in summary(small)
+        assert "grey band" not in summary(small)
         assert escape(reason) in summary(small)
     enough = overconfident(600)
     assert "band" in [layer.key for layer in summary_chart(enough).layers]
-    assert "of the dots" in summary(enough)
+    assert "grey band" in summary(enough)
     assert "No band" not in summary(enough)
 
 

@@ -85,19 +85,27 @@ ALL, MIDDLE = (), GRID[(GRID > 0) & ((GRID < 0.1) | (GRID > 0.9))]
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        (ALL, ALL, "Useful at all thresholds, before and after calibration"),
-        (MIDDLE, ALL, "Useful at thresholds from 10% to 90%; after calibration at all thresholds"),
+        (
+            ALL,
+            ALL,
+            "at all thresholds, before and after calibration",
+        ),
+        (
+            MIDDLE,
+            ALL,
+            "at thresholds from 10% to 90%; after calibration at all thresholds",
+        ),
         (
             MIDDLE,
             GRID[GRID > 0.95],
-            "Useful at thresholds from 10% to 90%; after calibration up to 95%",
+            "at thresholds from 10% to 90%; after calibration up to 95%",
         ),
         (
             GRID[GRID > 0],
             MIDDLE,
-            "Useful at no threshold; after calibration at thresholds from 10% to 90%",
+            "at no threshold; after calibration at thresholds from 10% to 90%",
         ),
-        (MIDDLE, None, "Useful at thresholds from 10% to 90%"),
+        (MIDDLE, None, "at thresholds from 10% to 90%"),
     ],
 )
 def test_the_title_says_the_useful_thresholds_before_and_after_calibration(before, after, said):
@@ -106,7 +114,7 @@ def test_the_title_says_the_useful_thresholds_before_and_after_calibration(befor
         keys.append("platt")
         calibrated = falls_short(*after).benefit["uncalibrated"]
         curves = replace(curves, benefit={**curves.benefit, "platt": calibrated})
-    assert useful_title(curves, keys) == said
+    assert useful_title(curves, keys) == f"Better than flagging all or none {said}"
 
 
 def test_the_line_below_the_title_says_the_rows(analysis):

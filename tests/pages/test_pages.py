@@ -571,10 +571,10 @@ def test_compare_opens_with_the_recommended_method_and_how_many_tie_with_it():
     n_tied = table.count("tied with the best") + 1  # The best method has no such words.
     (heading,) = [each.value for each in app.markdown if each.value.startswith("## ")]
     assert heading.replace("\\", "") == (
-        "## Logistic (on log-odds) lowers log loss significantly, and is the simplest of "
-        f"{n_tied} tied methods."
+        "## Logistic (on log-odds) makes the probabilities significantly better, and is the "
+        f"simplest of {n_tied} tied methods."
     )
-    assert "Chance level: what a calibrated model with this many rows shows" in said(app)
+    assert "in brackets what a calibrated model with this many rows shows" in said(app)
     (advice,) = [each for each in app.markdown if each.value.startswith("Recommended")]
     assert advice.help.endswith(plain(RULE))
     # The losses differ by the change that is printed.

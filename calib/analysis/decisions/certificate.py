@@ -231,7 +231,7 @@ def _rate(rate: float) -> str:
 
 
 def _score(threshold: float | None) -> str:
-    return significant(threshold or 0.0, 15)
+    return f"{significant(100.0 * (threshold or 0.0), 15)}%"
 
 
 def _curve(certificate: Certificate, side: CertifiedSide) -> pd.DataFrame:

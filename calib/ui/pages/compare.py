@@ -157,8 +157,8 @@ def finding(analysis: Analysis, to_best: Mapping[str, Estimate]) -> str:
         return analysis.recommendation.sentence
     results = analysis.multiclass.results if analysis.multiclass else analysis.methods
     if results[advised].differences["log_loss"].high >= 0.0:
-        return f"{method_label(advised)} lowers log loss, but not significantly."
-    lead = f"{method_label(advised)} lowers log loss significantly"
+        return f"{method_label(advised)} makes the probabilities better, but not significantly."
+    lead = f"{method_label(advised)} makes the probabilities significantly better"
     tied = [key for key in analysis.ranked if to_best[key].low <= 0.0]
     if advised not in tied or len(analysis.ranked) == 2:
         return f"{lead}."

@@ -32,15 +32,16 @@ def answer(
     about the cost, so that both are said here only without this chart.
     """
     head = headline(decided, shown, weighted=weighted)
+    advised = advice(decided, flagged, shown)
+    lead = f"<p class=lead>{escape(advised)}</p>" if advised else ""
     sentences = (
-        advice(decided, flagged, shown),
         decision_sentence(decided, shown, weighted=weighted),
         counts_sentence(decided, flagged, shown),
     )
-    lead = " ".join(filter(None, sentences))
+    counted = " ".join(filter(None, sentences))
     details = f"{rule(decided)} {change_sentence(decided, shown)}".strip()
     small = "" if follows else f"<small>{escape(details)}</small>"
-    return answered(f"<h2>{escape(head)}</h2><p class=lead>{escape(lead)}</p>{small}")
+    return answered(f"<h2>{escape(head)}</h2>{lead}<p class=counted>{escape(counted)}</p>{small}")
 
 
 def answered(words: str) -> str:
