@@ -248,6 +248,9 @@ def test_nothing_is_cut_off_in_a_window_of_1024_pixels(shown: Page):
     assert shown.locator(".metric-table, [data-testid=stDataFrame]").count()
     assert shown.evaluate(CUT_OFF) == []
     assert shown.evaluate(HIDDEN_ENTRIES) == []
+    # Later tests look at the same window.
+    shown.set_viewport_size({"width": WIDE[0], "height": WIDE[1]})
+    settle(shown)
 
 
 # The last in a window: it leaves focus and tooltips behind.

@@ -114,7 +114,7 @@ def test_the_answer_has_its_evidence_and_what_to_do(page: Page):
     links = by_key(page, "navigation").get_by_role("link").all_inner_texts()
     assert links == [label for label in LABELS if label not in in_menu]
     drawn = by_key(page, "summary").locator(".wide > svg")
-    for words in ("Uncalibrated", "After Logistic", "were positive", "of a calibrated model"):
+    for words in ("Uncalibrated", "After Logistic", "were positive", "grey band"):
         expect(drawn).to_contain_text(words)
     numbers = by_key(page, "answer").locator("dt")
     assert numbers.all_inner_texts() == ["KS calibration error", "Mean prediction", "Rows"]
