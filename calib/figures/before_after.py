@@ -21,7 +21,7 @@ from calib.figures.words import (
     verdicts,
     without_band,
 )
-from calib.text import escaped, number, percent, shortened
+from calib.text import escaped, percent, shortened
 
 SIDE = 180
 TITLES = TOP + 2 * TITLE_ROW
@@ -133,7 +133,7 @@ def class_panel(
     highest : float
         The end of both axes: see `highest_of`.
     """
-    error = number(ks_error)
+    error = percent(ks_error)
     scale = Scale("linear", LINEAR.low * highest, LINEAR.high * highest)
     return draw(
         "class",

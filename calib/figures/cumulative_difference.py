@@ -14,7 +14,7 @@ from calib.figures.layers import Arrow, Layer, Line, Subject, area, reference, s
 from calib.figures.panels import TIMELINE_WIDTH, one
 from calib.figures.words import KS, details, verdicts
 from calib.numerics.arrays import FloatArray
-from calib.text import level, number, percents, score_percents
+from calib.text import level, number, percent, percents, score_percents
 
 HEIGHT, LEFT = 300, 66
 # Sizes in pixels. Where two markers meet, a ring of background between them can be seen.
@@ -79,7 +79,12 @@ def cumulative_difference_chart(
         tickformat=PERCENT_TICKS,
         nticks=6,
     )
-    upward = PanelAxis("Cumulative observed − predicted", range=upward_range, nticks=7)
+    upward = PanelAxis(
+        "Cumulative observed − predicted",
+        range=upward_range,
+        tickformat=PERCENT_TICKS,
+        nticks=7,
+    )
     return draw(
         "cumulative difference",
         one(across, upward, TIMELINE_WIDTH, HEIGHT),
@@ -139,7 +144,7 @@ def _curve(of: Subject, result: MethodResult) -> Layer:
         line=of.line(),
         legend=True,
         customdata=drawn.score.astype(np.float32),
-        hover="share of rows %{x:.1%}, score %{customdata:.3f}<br>difference %{y:+.4f}"
+        hover="share of rows %{x:.1%}, score %{customdata:.3f}<br>difference %{y:+.2%}"
         "<extra>%{fullData.name}</extra>",
     )
 
@@ -169,10 +174,10 @@ def _extremes(of: Subject, result: MethodResult, *, first: bool) -> Layer:
     top, bottom = int(difference.argmax()), int(difference.argmin())
     furthest = _furthest(result)
     at = np.array([bottom, top, furthest])
-    kuiper = f"Kuiper error {number(difference[top] - difference[bottom])}"
+    kuiper = f"Kuiper error {percent(difference[top] - difference[bottom])}"
     labels = [f"{kuiper}, lowest", f"{kuiper}, highest"]
     # The pointer only finds the marker on top, so that one has the words of both.
-    labels.append(f"{KS} {number(abs(difference[furthest]))}<br>{labels[furthest == top]}")
+    labels.append(f"{KS} {percent(abs(difference[furthest]))}<br>{labels[furthest == top]}")
     # The words must neither leave the panel nor cover the curve.
     aside = "left" if drawn.fractile[furthest] > 0.5 else "right"
     return Layer(
@@ -181,7 +186,7 @@ def _extremes(of: Subject, result: MethodResult, *, first: bool) -> Layer:
         difference[at],
         of=of,
         # The words of a second method would cover those of the first on a phone.
-        text=["", "", f"{f'{KS} ' if first else ''}{number(abs(float(difference[furthest])))}"],
+        text=["", "", f"{f'{KS} ' if first else ''}{percent(abs(float(difference[furthest])))}"],
         textposition=f"{'top' if furthest == top else 'bottom'} {aside}",
         marker=of.marker(
             [HOLLOW_SIZE, HOLLOW_SIZE, FILLED_SIZE],

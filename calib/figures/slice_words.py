@@ -66,7 +66,7 @@ def strongest(tests: SliceTests) -> str:
     line = f"the slope is {number(slope.value, 2)} ({at} CI {interval(slope, 2)}), and "
     line = "" if math.isnan(slope.value) else line
     return (
-        f"There {line}the {KS} is {number(tests.ks[i])} ({p_value(tests.p_adjusted[i])} after "
+        f"There {line}the {KS} is {percent(tests.ks[i])} ({p_value(tests.p_adjusted[i])} after "
         "Holm's correction)."
     )
 

@@ -101,7 +101,7 @@ def test_an_arrow_from_zero_spans_the_ks_error_of_every_method(analysis, trace):
         assert (arrow.ay, arrow.axref, arrow.ayref, arrow.ax) == (0.0, "x", "y", arrow.x)
         # The name of the error is printed once, because two would overlap on a phone.
         name = "KS calibration error " if key == "uncalibrated" else ""
-        assert trace(figure, f"extremes {key}").text[2] == f"{name}{ks:.4f}"
+        assert trace(figure, f"extremes {key}").text[2] == f"{name}{ks:.1%}"
 
 
 def test_the_ks_marker_lies_on_top_of_the_kuiper_marker_and_speaks_for_both(analysis, trace):

@@ -6,7 +6,7 @@ import numpy as np
 
 import calib
 from calib.figures.words import evidence
-from calib.text import number, p_value, percent
+from calib.text import p_value, percent
 from calib.ui.layout.words import errors_sentence
 
 
@@ -23,7 +23,7 @@ def test_p_values_of_sentences_are_not_adjusted_and_errors_have_one_notation():
     assert unadjusted != p_value(analysis.p_adjusted("uncalibrated")["ks"])
     assert evidence(scores) == f"KS calibration error {percent(ks.statistic)}, {unadjusted}"
     said = errors_sentence(scores)
-    assert f"KS calibration error {number(ks.statistic)} ({unadjusted})" in said
-    assert re.findall(r"Kuiper error ([\d.]+) \((.*?)\)", said) == [
-        (f"{scores.tests['kuiper'].statistic:.4f}", p_value(scores.tests["kuiper"].p_value))
+    assert f"KS calibration error {percent(ks.statistic)} ({unadjusted})" in said
+    assert re.findall(r"Kuiper error ([\d.]+%) \((.*?)\)", said) == [
+        (f"{scores.tests['kuiper'].statistic:.1%}", p_value(scores.tests["kuiper"].p_value))
     ]

@@ -151,7 +151,7 @@ def test_classes_are_told_worst_first_and_by_method(texts):
     texts.shown(said(app))
     control(app, "selectbox", "classes").set_value("temperature").run()
     assert "## Temperature: " in said(app)
-    errors = [float(re.search(r">KS ([\d.]+)<", chart)[1]) for chart in drawings(app)]
+    errors = [float(re.search(r">KS ([\d.]+)%<", chart)[1]) for chart in drawings(app)]
     assert errors == sorted(errors, reverse=True)
     assert len(errors) == 10
     assert app.query_params["cls"] == "temperature"

@@ -80,7 +80,7 @@ def test_all_rows_have_the_numbers_of_the_analysis():
     analysis = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load(), {"methods": ()})
     result = analysis.uncalibrated
     assert first["Slice"] == "All rows 1,797 rows"
-    assert first["KS calibration error"] == f"{result.ks.statistic:.4f}"
+    assert first["KS calibration error"] == f"{result.ks.statistic:.1%}"
     slope = result.metrics["slope"]
     assert first["Slope"] == f"{slope.value:.2f} {slope.low:.2f} to {slope.high:.2f}"
     heading = "5 of 5 slices show evidence of miscalibration, most clearly ink 5.03 to 5.36."

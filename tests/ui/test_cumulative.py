@@ -56,8 +56,8 @@ def test_each_method_has_two_columns_and_a_null_stands_once(method):
 
 def test_the_sentence_says_both_errors(method):
     said = errors_sentence(method)
-    assert f"KS calibration error {method.ks.statistic:.4f} (p < 0.001)" in said
-    assert f"Kuiper error {method.tests['kuiper'].statistic:.4f}" in said
+    assert f"KS calibration error {method.ks.statistic:.1%} (p < 0.001)" in said
+    assert f"Kuiper error {method.tests['kuiper'].statistic:.1%}" in said
 
 
 def test_the_kuiper_error_bounds_what_calibration_can_save(method):

@@ -31,6 +31,7 @@ from calib.text import (
     level,
     number,
     p_value,
+    percent,
     probability,
     signed,
     significant,
@@ -118,7 +119,7 @@ def _gap(gaps: SliceGaps, i: int) -> Value:
 
 def _tested(tests: SliceTests, i: int) -> Value:
     judged = _result_of_test(tests.few[i], tests.p_adjusted[i])
-    return Value(number(tests.slope[i], 2), f"KS {number(tests.ks[i])}\n{judged}")
+    return Value(number(tests.slope[i], 2), f"KS {percent(tests.ks[i])}\n{judged}")
 
 
 def _result_of_test(few: bool, p_adjusted: float) -> str:
@@ -170,7 +171,7 @@ def _period(first: PeriodTable, tables: Mapping[str, PeriodTable], i: int) -> tu
         Value(probability(rate.value), interval(rate, 3)),
         Value(number(slope.value, 2), interval(slope, 2)),
         *(
-            Value(number(table.ks[i], 4), _result_of_test(table.few[i], table.ks_p_adjusted[i]))
+            Value(percent(table.ks[i]), _result_of_test(table.few[i], table.ks_p_adjusted[i]))
             for table in tables.values()
         ),
     )

@@ -12,7 +12,7 @@ from calib.analysis import LiveAnalysis
 from calib.data.base import Data
 from calib.data.progress import Progress
 from calib.loading import InputError
-from calib.text import number, p_value, percent, plain
+from calib.text import p_value, percent, plain
 from calib.ui.controls import uploaders
 from calib.ui.session import state
 from calib.ui.session.choices import MODELS
@@ -158,7 +158,7 @@ def _changed_sums(before: Seen, now: Seen) -> Iterator[str]:
         return
     yield f"Rows: {before.n_rows:,} before, {now.n_rows:,} now."
     yield f"Base rate: {percent(before.base_rate)} before, {percent(now.base_rate)} now."
-    errors = [f"{number(seen.ks_error, 4)} ({p_value(seen.p)})" for seen in (before, now)]
+    errors = [f"{percent(seen.ks_error)} ({p_value(seen.p)})" for seen in (before, now)]
     yield f"KS calibration error: {errors[0]} before, {errors[1]} now."
     if before.verdict == now.verdict:
         yield f"{now.verdict}, before and now."

@@ -11,7 +11,7 @@ from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.data.origin import Origin
 from calib.figures.words import KS, MIN_DRAWN_ROWS
 from calib.text import formula as written
-from calib.text import number, p_value, plain, plural
+from calib.text import number, p_value, percent, plain, plural
 
 REFERENCE = re.compile(r"(arXiv:|doi:)(\S+?)(?=[,;.)]*(?:\s|$))")
 SITES: Mapping[str, str] = {"arXiv:": "https://arxiv.org/abs/", "doi:": "https://doi.org/"}
@@ -72,7 +72,7 @@ def too_few(analysis: Analysis) -> str:
 def errors_sentence(method: MethodResult) -> str:
     """Both cumulative errors, with p-values before Holm's correction."""
     parts = [
-        f"{name} {number(method.all_tests[key].statistic)} "
+        f"{name} {percent(method.all_tests[key].statistic)} "
         f"({p_value(method.all_tests[key].p_value)})"
         for key, name in (("ks", KS), ("kuiper", "Kuiper error"))
         if key in method.all_tests

@@ -50,7 +50,8 @@ COLUMNS: dict[str, Any] = {
 # A cell shows this text. The column is sorted by the number.
 CELL_TEXTS: dict[str, Callable[[float], str]] = {
     "n_rows": count,
-    **dict.fromkeys(("ks_error", "ece", "ece_noise_floor", "base_rate", "mean_score"), number),
+    "ks_error": percent,
+    **dict.fromkeys(("ece", "ece_noise_floor", "base_rate", "mean_score"), number),
     "bias": signed,
     "p_adjusted": lambda p: UNKNOWN if math.isnan(p) else p_value(p),
 }
@@ -150,7 +151,7 @@ def worst_class(table: Classwise) -> str:
     return (
         f"Worst: **{plain(table.class_name[worst])}**, mean prediction "
         f"{percent(float(table.mean_score[worst]))}, observed "
-        f"{percent(float(table.base_rate[worst]))} (KS {number(table.ks_error[worst])}, "
+        f"{percent(float(table.base_rate[worst]))} (KS {percent(table.ks_error[worst])}, "
         f"{p_value(float(table.p_adjusted[worst]))} after Holm's correction)."
     )
 

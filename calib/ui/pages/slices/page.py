@@ -298,7 +298,7 @@ def slices_table(
 def _line_of_all(gaps: SliceGaps, method: MethodResult) -> Line:
     slope, p_values = method.metrics["slope"], adjusted(method.all_tests).values()
     p = min((p for p in p_values if not math.isnan(p)), default=math.nan)
-    tested = (number(method.ks.statistic),), (p_value(p),)
+    tested = (percent(method.ks.statistic),), (p_value(p),)
     return Line([*_gap_cells("All rows", gaps, 0), _estimate(slope), *tested])
 
 
@@ -306,7 +306,7 @@ def _slice_line(name: str, gaps: SliceGaps, tests: SliceTests, i: int, *, marked
     slope = _line_number(tests, "slope", i)
     calibration = TOO_FEW if tests.few[i] else p_value(tests.p_adjusted[i])
     return Line(
-        [*_gap_cells(name, gaps, i), slope, (number(tests.ks[i]),), (calibration,)], marked=marked
+        [*_gap_cells(name, gaps, i), slope, (percent(tests.ks[i]),), (calibration,)], marked=marked
     )
 
 
@@ -458,7 +458,7 @@ def _period(table: PeriodTable, i: int) -> Line:
             ),
             _line_number(table, "slope", i),
             _line_number(table, "intercept", i),
-            (number(table.ks[i]),),
+            (percent(table.ks[i]),),
             (TOO_FEW if table.few[i] else p_value(table.p_adjusted[i]),),
         ],
         marked=bool(table.significant(SIGNIFICANCE)[i]),

@@ -114,7 +114,7 @@ def _line(of: Segments, i: int, button_value: str) -> Line:
         (percent(of.mean_score[i]),),
         (percent(of.observed[i]), f"{of.rows_confirming[i]:,} rows"),
         (points(of.gap[i]),),
-        (number(of.kuiper[i]),),
+        (percent(of.kuiper[i]),),
         (p_value(of.p_adjusted[i]),),
         (number(saved.value), interval(saved, 3), f"{number(of.saved_in_all[i])} in all rows"),
     ]
