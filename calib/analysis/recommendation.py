@@ -143,14 +143,14 @@ def _why_not_best(
     and_simpler = f", and {chosen_name} is simpler" if simpler else ""
     if _is_same(difference) and (simpler or not by_stack):
         return f"{best_name} has the same loss{and_simpler}."
-    lower = f"{best_name} is lower by {interval_text(difference, level).lstrip('+')}"
-    compared = f"{lower}."
+    compared = f"{best_name} is lower by {interval_text(difference, level).removeprefix('+')}."
     if not by_stack:
         return f"{compared} The difference is small{and_simpler}."
     if chosen == "stack":
         return f"{compared} {BEST_BY_CHANCE}, and {chosen_name} is a mean of several methods."
     if simpler and difference.low <= 0.0:
-        return f"{lower.partition(',')[0]}, not significantly, and {chosen_name} is simpler."
+        lower = number(difference.value, _digits(difference))
+        return f"{best_name} is lower by {lower}, not significantly, and {chosen_name} is simpler."
     if best == "stack":
         return f"{compared} {chosen_name} is simpler, and has most of the weight in the stack."
     return f"{compared} {BEST_BY_CHANCE}, and {chosen_name} has most of the weight in the stack."
