@@ -86,4 +86,4 @@ def test_the_width_of_the_interval_asks_for_labels(page):
         field.fill(str(points))
         field.press("Enter")
         needed = result.labels_for(points / 100)
-        expect(by_key(page, "judge_labels")).to_contain_text(f"{needed} labels")
+        expect(by_key(page, "toolbar_judge_labels")).to_contain_text(f"{needed} labels")

@@ -257,11 +257,12 @@ def example_list(session: Session) -> None:
         )
 
 
-def toolbar(key: str = "toolbar") -> DeltaGenerator:
+def toolbar(name: str) -> DeltaGenerator:
     """A line of controls, which stands directly above what they change.
 
-    A second line of a page has another key.
+    The style knows it by its name, which is that of the page if the page has one line.
     """
+    key = f"toolbar_{name}"
     return st.container(horizontal=True, vertical_alignment="bottom", key=key, gap="medium")
 
 

@@ -94,7 +94,7 @@ def body(session: Session, model: state.Model) -> None:
         st.markdown(worst)
     # The control stands once, beside the sentence of the first model.
     if session.drawn == 0:
-        with widgets.toolbar():
+        with widgets.toolbar("classes"):
             widgets.control(session, choices.CLASSES, session.settings.methods)
     diagrams(session, model, table, method)
     opened = show(model, table)

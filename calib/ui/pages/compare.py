@@ -124,7 +124,7 @@ def body(session: Session, model: state.Model) -> None:
     to_best = differences_from_best(session, analysis)
     st.markdown(f"## {plain(finding(analysis, to_best))}")
     recommendation(analysis)
-    with widgets.toolbar():
+    with widgets.toolbar("compare"):
         use_calibrator.button(session, model, leads=True)
         shown = widgets.columns(session)
     if compared := analysis.multiclass:
@@ -301,7 +301,7 @@ def clipping_sentence(clipping: Clipping, confidence_level: float) -> str:
 def compare_models(session: Session, models: Sequence[state.Model]) -> None:
     """Compare all models, also those that are not chosen. With one chosen: its calibrators."""
     heading, lead = st.empty(), st.empty()
-    with widgets.toolbar():
+    with widgets.toolbar("compare_models"):
         method = widgets.after_control(session, models[0].analysis)[-1]
     comparison = frame.comparison(session, method)
     heading.markdown(f"## {plain(models_finding(comparison, BEFORE))}.")

@@ -54,7 +54,7 @@ def page() -> None:
     alone = len(models) == 1
     if alone:
         opening(models[0].analysis, chosen)
-    with widgets.toolbar():
+    with widgets.toolbar("cumulative"):
         widgets.shown_methods(session, models[0].analysis)
     frame.show(session, models, partial(body, chosen, alone))
 

@@ -72,7 +72,7 @@ def body(session: Session, model: state.Model) -> None:
     left, right = st.columns([7, 6], gap="large")
     with left:
         if session.drawn == 0:
-            with widgets.toolbar():
+            with widgets.toolbar("functions"):
                 widgets.axis(session)
                 widgets.control(session, choices.KNOTS)
         diagram(session, analysis)

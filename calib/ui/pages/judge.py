@@ -111,7 +111,7 @@ def data_line(session: Session) -> None:
             receive(session, "data_file_gold", "Gold labels: the id and the label", gold=True)
     if judging.judged is None:
         return
-    with widgets.toolbar():
+    with widgets.toolbar("judge"):
         for role, label in ROLES.items():
             column_control(session, role, label, judging.judged)
         meaning(session)

@@ -91,7 +91,7 @@ def page() -> None:
     # A container is drawn only if something is in it, and the place must be kept free.
     with st.container(key="monitored"):
         answer, advised = st.html("<div></div>"), st.html("<div></div>")
-    with widgets.toolbar():
+    with widgets.toolbar("monitor"):
         if names:
             control(session, choices.STORED_MONITOR, ["", *names])
         if rows is None:

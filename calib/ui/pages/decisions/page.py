@@ -86,7 +86,7 @@ def page() -> None:
     session = frame.begin("Decisions")
     # A container is drawn only if something is in it, and the place must be kept free.
     place = st.container(key="decision").html(answered(""))
-    with widgets.toolbar():
+    with widgets.toolbar("decisions"):
         costs = costs_control(session)
         below = widgets.later()
     models = frame.models(session)

@@ -61,7 +61,7 @@ def page() -> None:
     if explored:
         opening(session, models[0], methods)
     else:
-        with widgets.toolbar():
+        with widgets.toolbar("reliability"):
             toolbar = widgets.later()
             methods = widgets.shown_methods(session, analysis)
             widgets.axis(session, automatic_axis(analysis))

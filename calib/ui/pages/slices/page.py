@@ -108,7 +108,7 @@ def page() -> None:
     # A container is drawn only if something is in it, and the place must be kept free.
     answer = st.container(key="finding").html("<div></div>")
     columns: tuple[str, ...] = ()
-    with widgets.toolbar():
+    with widgets.toolbar("slices"):
         if rows.columns:
             columns = columns_control(session, rows)
             if rows.has_rows:
