@@ -216,31 +216,35 @@ def in_plain_words(analysis: Analysis) -> str:
         )
         return f"{first}, {second}."
     scores, positive = analysis.words.scores.lower(), analysis.words.positive
-
-    def said(start: int, end: int) -> tuple[str, str]:
-        return text.percents(*_means(after, start, end), distinct=False)
-
+    # A cut at a bin's edge has the same numbers on the page, in its table and in a report.
+    bins = result.reliability
+    share = np.cumsum(bins.weight) / bins.weight.sum()
     # The range below it is the one that is worst before.
     worst = before.fractile[np.abs(before.difference).argmax()]
-    cut, end = int(np.abs(after.fractile - worst).argmin()), len(after.fractile) - 1
-    if not MIN_PART <= after.fractile[cut] <= 1.0 - MIN_PART:
-        mean, rate = said(0, end)
+    cut = int(np.abs(share - worst).argmin()) + 1
+
+    def said(part: slice) -> tuple[str, str]:
+        weight = bins.weight[part]
+        mean, observed = (
+            float(np.average(values[part], weights=weight))
+            for values in (bins.mean_score, bins.observed)
+        )
+        return text.percents(mean, observed, distinct=False)
+
+    if not MIN_PART <= share[cut - 1] <= 1.0 - MIN_PART:
+        mean, rate = said(slice(None))
         return f"After {result.label}, {scores} average {mean} ({rate} {positive})."
-    (at,) = text.score_percents(after.score[cut])
-    (mean, rate), (mean_above, rate_above) = said(0, cut), said(cut, end)
+    (at,) = text.score_percents(bins.high_edge[cut - 1])
+    (mean, rate), (mean_above, rate_above) = said(slice(cut)), said(slice(cut, None))
     return (
         f"After {result.label}, {scores} up to {at} average {mean} ({rate} {positive}), "
         f"those above {mean_above} ({rate_above})."
     )
 
 
-def _means(curve: CumulativeCurve, start: int = 0, end: int = -1) -> tuple[float, float]:
-    """Mean score and observed frequency between two points of a curve."""
-    weight, score, outcome = (
-        float(sums[end] - sums[start])
-        for sums in (curve.fractile, curve.cumulative_score, curve.cumulative_outcome)
-    )
-    return score / weight, outcome / weight
+def _means(curve: CumulativeCurve) -> tuple[float, float]:
+    """Mean score and observed frequency."""
+    return float(curve.cumulative_score[-1]), float(curve.cumulative_outcome[-1])
 
 
 def evidence(analysis: Analysis) -> list[str]:

@@ -53,6 +53,8 @@ def test_the_recommendation_says_what_calibrated_scores_average_and_what_was_obs
     cuts = np.flatnonzero(np.round(100 * cells.score) == int(percents[0])) + 1
     both = [averages(slice(cut)) + averages(slice(cut, None)) for cut in cuts]
     assert percents[1:] in both
+    # A report holds fewer points of the curves, and says the same.
+    assert in_plain_words(calib.report(analysis).analysis) == said
     # If all scores are too high, one average says it.
     said = in_plain_words(calib.analyze(calib.examples.EXAMPLES["rare_event"].load()))
     assert re.fullmatch(r"After Beta, predictions average \S+ \(\S+ were positive\)\.", said)
