@@ -200,14 +200,14 @@ def test_a_ranking_is_judged_by_the_interval_of_the_slope(slope, kind):
             Verdict(
                 "overconfident",
                 "Not calibrated: overconfident. Predictions of at most 60% average 10.7%, but "
-                "23.2% of those rows were positive. (KS error 0.0642, p < 0.001)",
+                "23.2% of those rows were positive. (KS calibration error 6.4%, p < 0.001)",
                 "not calibrated",
                 {},
             ),
             (
                 "Not calibrated: overconfident",
                 "Predictions of at most 60% average 10.7%, but 23.2% of those rows were positive.",
-                "KS error 0.0642, p < 0.001",
+                "KS calibration error 6.4%, p < 0.001",
             ),
         ),
         (
@@ -291,7 +291,7 @@ def test_a_top_label_is_over_or_underconfident(texts):
     assert high.kind == "overconfident"
     assert high.sentence.startswith(
         f"Not calibrated: overconfident. Mean confidence is {mean:.1%}, accuracy {accuracy:.1%}. "
-        "(KS error 0.0"
+        "(KS calibration error "
     )
     assert judge(cells(lambda p: expit(logit(p) - 0.5)), words=words).kind == "underconfident"
     few = judge(cells(same, n=60), words=words)
@@ -712,7 +712,7 @@ def test_the_evidence_is_a_test_that_rejects():
     verdict = judge(ScoreCells.from_arrays(*alternating()), tests, slope=Estimate(0.5, 0.4, 0.6))
     assert (verdict.kind, verdict.evidence) == ("uneven", "Hosmer-Lemeshow χ² 5.0, p = 0.001")
     verdict = judge(counted((0.5, 800, 300)), p_values(kuiper=0.001), slope=Estimate(1.0))
-    assert verdict.evidence == "Kuiper error 5.0000, p = 0.001"
+    assert verdict.evidence == "Kuiper error 500.0%, p = 0.001"
 
 
 @pytest.mark.parametrize(

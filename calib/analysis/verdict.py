@@ -25,7 +25,7 @@ from calib.numerics.calibrated_null import few_scores, simulated_noise
 from calib.numerics.estimate import Estimate
 from calib.numerics.intervals import holm
 from calib.numerics.logistic import LogisticFit
-from calib.text import number, p_value, plural, shortened
+from calib.text import number, p_value, percent, plural, shortened
 from calib.uncertainty import fit_line
 
 Answer = Literal["not calibrated", "no evidence", "inconclusive"]
@@ -38,7 +38,7 @@ KIND_WORDS = {
 }
 # Sentences name the tests of a verdict in this way.
 TEST_NAMES = {
-    "ks": "KS error",
+    "ks": "KS calibration error",
     "kuiper": "Kuiper error",
     "spiegelhalter": "Spiegelhalter z",
     "hosmer_lemeshow": "Hosmer-Lemeshow χ²",
@@ -218,8 +218,8 @@ def _classes_sentence(p_adjusted: Mapping[str, float]) -> str:
 def _worst_class(classes: Classwise, p_adjusted: Mapping[str, float]) -> str:
     """The class with the largest KS error among those whose tests reject, as evidence."""
     place = next(i for i, k in enumerate(classes.index) if p_adjusted[f"class:{k}"] < SIGNIFICANCE)
-    name, ks = shortened(classes.class_name[place]), number(classes.ks_error[place])
-    return f"class {name}: KS error {ks}, {p_value(classes.p_value[place])}"
+    name, ks = shortened(classes.class_name[place]), percent(classes.ks_error[place])
+    return f"class {name}: KS calibration error {ks}, {p_value(classes.p_value[place])}"
 
 
 def _without_rejection(
@@ -255,5 +255,6 @@ def _evidence(
     strongest = min(rejected, key=lambda key: p_adjusted[key])
     shape = CITED_TESTS.get(kind, (*CURVE_TESTS, "line"))
     cited = next((key for key in shape if key in rejected), strongest)
-    size = number(tests[cited].statistic, 4 if cited in CURVE_TESTS else 1)
+    statistic = tests[cited].statistic
+    size = percent(statistic) if cited in CURVE_TESTS else number(statistic, 1)
     return f"{TEST_NAMES[cited]} {size}, {p_value(tests[cited].p_value)}"

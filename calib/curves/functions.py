@@ -59,7 +59,7 @@ class LambdaPath(Locked):
         return table.assign(chosen=table.index == self.chosen)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class CalibrationFunction(Locked):
     """A fitted calibrator on a grid of scores.
 

@@ -42,7 +42,7 @@ class SensitivityCurve(Locked):
         return pd.DataFrame(columns | {"miscalibrated": self.miscalibrated})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Sensitivity:
     """ECE over the number of bins, for both strategies."""
 

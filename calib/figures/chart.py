@@ -42,7 +42,7 @@ FILE_ENDING = re.compile(r"(\.[A-Za-z]\w{0,7})+$")
 Arguments = ParamSpec("Arguments")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Chart:
     """Layers on panels, the lowest first, with their legend below."""
 

@@ -21,7 +21,7 @@ MIN_EXPECTED = 10.0
 N_DRAWS = 1_999
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class PeriodChange(Locked):
     """The periods in which observed minus predicted differs most from that of all others.
 

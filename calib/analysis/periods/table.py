@@ -22,7 +22,7 @@ from calib.numerics.intervals import wilson_interval
 LINE = ("slope", "slope_low", "slope_high", "intercept", "intercept_low", "intercept_high")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class PeriodTable(GroupTable):
     """Calibration of each period that has rows, in order of time. Arrays have the shape (k,).
 

@@ -19,7 +19,7 @@ from calib.numerics.intervals import normal_quantile
 MIN_ROWS_OF_CLASS = 10
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class SliceGaps(GroupTable):
     """Observed minus predicted of each slice that has rows. Arrays have the shape (k,).
 

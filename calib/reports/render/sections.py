@@ -7,6 +7,7 @@ from typing import Any
 
 from calib.analysis import Column, MethodResult
 from calib.analysis.limits import LIMITS
+from calib.analysis.miscalibration import CURVE_TESTS
 from calib.analysis.summary import is_error
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.calibrators import CALIBRATORS
@@ -276,7 +277,7 @@ def _test_table(report: Contents) -> Table:
             method.label,
             TEST_NAMES[key],
             # JSON has no infinity, so an infinite number is read as NaN.
-            number(test.statistic, 3),
+            percent(test.statistic) if key in CURVE_TESTS else number(test.statistic, 3),
             Value(p_value(test.p_value), test.null),
             p_value(report.analysis.p_adjusted(method.key)[key]),
         )

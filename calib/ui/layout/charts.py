@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import ParamSpec
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -17,6 +18,7 @@ from calib.reports.render.files import to_csv
 from calib.ui.session import state
 from calib.ui.session.session import Session
 
+P = ParamSpec("P")
 # A browser paints a chart in this time. It would draw what arrives earlier together with the chart,
 # which would then wait for the whole page.
 PAINT_SECONDS = 0.12
@@ -41,11 +43,20 @@ def drawing(markup: str, key: str, drawn: Chart | None = None) -> None:
     _draw({0: markup}, state.key(key), drawn)
 
 
+def kept(build: Callable[P, Chart], *inputs: P.args, **options: P.kwargs) -> Chart:
+    """A chart that is built once, and not again when its page or another control is used."""
+    return state.current().memo(build, *inputs, **options)
+
+
 def _svg(shown: Chart, key: str, widths: Sequence[int]) -> None:
     if not shown.is_square:
         # Its place is kept free until it is drawn, so that nothing below moves.
         st.html(f"<style>.st-key-{key} {{ min-height: {shown.height}px; }}</style>")
-    _draw({pixels: to_svg(shown.at_width(pixels)) for pixels in widths}, key, shown)
+    _draw(state.current().memo(_by_width, shown, tuple(widths)), key, shown)
+
+
+def _by_width(shown: Chart, widths: Sequence[int]) -> dict[int, str]:
+    return {pixels: to_svg(shown.at_width(pixels)) for pixels in widths}
 
 
 def _draw(by_width: Mapping[int, str], key: str, drawn: Chart | None) -> None:

@@ -86,8 +86,8 @@ def saving_sentence(method: MethodResult) -> str:
         return ""
     most = number(method.all_tests["kuiper"].statistic)
     return (
-        f"Here no monotone calibrator can save more than {most} per row at any threshold t "
-        "(false alarm t, miss 1 − t)."
+        f"At any threshold t, where a false alarm costs t and a miss 1 − t, no monotone calibrator "
+        f"saves more than {most} per row."
     )
 
 

@@ -115,8 +115,9 @@ def diagrams(session: Session, model: state.Model, table: Classwise, method: str
     with st.container(horizontal=True, key=state.key("class_diagrams"), gap=None):
         for place, (k, curve) in enumerate(zip(index, curves, strict=True)):
             name, error = plain_name(model.rows, k), float(table.ks_error[place])
-            drawn = class_panel(
-                model.analysis, method, name, curve, error, highest=highest_of(curves)
+            highest = highest_of(curves)
+            drawn = charts.kept(
+                class_panel, model.analysis, method, name, curve, error, highest=highest
             )
             charts.chart(drawn, f"chart_class_{place}", widths=charts.SMALL_PANEL_WIDTHS)
     first = f"the first {MAX_DIAGRAMS} of {len(table.index):,} classes; " * (

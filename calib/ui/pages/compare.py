@@ -224,7 +224,7 @@ def plain_advice(analysis: Analysis) -> str:
 def changes_and_panels(analysis: Analysis) -> None:
     left, right = st.columns([2, 3], gap="large")
     with left:
-        drawn = difference_chart(analysis, "log_loss")
+        drawn = charts.kept(difference_chart, analysis, "log_loss")
         charts.chart(drawn, "chart_forest", widths=charts.ROWS_WIDTHS)
         frame.reading(CHANGES, "the changes")
     with right, st.container(key="held_out"):
@@ -240,7 +240,7 @@ def panels(analysis: Analysis) -> None:
     st.caption(PANELS.format(band_sentence(curve)))
     with st.container(horizontal=True, key="before_after", gap=None):
         for key in analysis.ranked:
-            drawn = before_after_panel(analysis, key)
+            drawn = charts.kept(before_after_panel, analysis, key)
             charts.chart(drawn, f"chart_before_after_{key}", widths=charts.SMALL_PANEL_WIDTHS)
 
 
@@ -255,8 +255,8 @@ def matrix_columns(
 
 
 def matrix_forest(analysis: Analysis) -> None:
-    drawn, widths = matrix_difference_chart(analysis), charts.ROWS_WIDTHS
-    with charts.beside(drawn, "chart_matrix_forest", [2, 1], widths=widths):
+    drawn = charts.kept(matrix_difference_chart, analysis)
+    with charts.beside(drawn, "chart_matrix_forest", [2, 1], widths=charts.ROWS_WIDTHS):
         frame.reading(MATRIX_CHANGE, "the changes of all classes")
 
 

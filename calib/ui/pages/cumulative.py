@@ -14,7 +14,7 @@ from calib.figures.cumulative import PANELS, cumulative_chart
 from calib.figures.cumulative_difference import cumulative_difference_chart, finding
 from calib.metrics.base import TestResult
 from calib.reports.render.sections import TEST_NAMES
-from calib.text import number, p_value, plain
+from calib.text import number, p_value, percent, plain
 from calib.ui.controls import widgets
 from calib.ui.layout import charts, frame, words
 from calib.ui.layout.tables import Line, lines_table
@@ -45,6 +45,9 @@ PANELS_READING = (
     "Observed in (c) and (d): the slope of a spline through the cumulative outcomes. "
     "[Gupta et al. 2021](https://arxiv.org/abs/2006.12800), Figure 1."
 )
+
+# Pixels of a panel: two or four are beside each other.
+PANEL_WIDTHS = (220, 300, 380)
 
 
 def page() -> None:
@@ -96,7 +99,7 @@ def _finding(analysis: Analysis, key: str) -> str:
 
 def drawings(analysis: Analysis, shown: Sequence[str]) -> None:
     blue = state.recommended(analysis)
-    drawn = cumulative_difference_chart(analysis, shown, recommended=blue)
+    drawn = charts.kept(cumulative_difference_chart, analysis, shown, recommended=blue)
     charts.chart(drawn, "chart_difference")
     frame.reading(CUMULATIVE)
     # A second method would repeat all four panels.
@@ -104,8 +107,10 @@ def drawings(analysis: Analysis, shown: Sequence[str]) -> None:
     st.markdown(f"### Four panels: {plain(choices.method_label(first))}")
     with st.container(key=state.key("panels")):
         for panel in range(len(PANELS)):
-            drawn = cumulative_chart(analysis, first, panels=(panel,), recommended=blue)
-            charts.chart(drawn, f"chart_cumulative_{panel}")
+            drawn = charts.kept(
+                cumulative_chart, analysis, first, panels=(panel,), recommended=blue
+            )
+            charts.chart(drawn, f"chart_cumulative_{panel}", widths=PANEL_WIDTHS)
     frame.once("panels", lambda: st.caption(PANELS_READING))
 
 
@@ -137,5 +142,5 @@ def _result(key: str, test: TestResult | None, p_adjusted: float) -> list[tuple[
     """The cells of a method: the statistic with its p-value, and the adjusted p-value."""
     if test is None:
         return [(), ()]
-    statistic = number(test.statistic, 4 if key in CURVE_TESTS else 2)
+    statistic = percent(test.statistic) if key in CURVE_TESTS else number(test.statistic, 2)
     return [(statistic, p_value(test.p_value)), (p_value(p_adjusted),)]

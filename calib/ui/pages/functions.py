@@ -84,7 +84,8 @@ def body(session: Session, model: state.Model) -> None:
 def diagram(session: Session, analysis: LiveAnalysis) -> None:
     tested = analysis.data.protocol == "test rows"
     axis = session[choices.AXIS]
-    drawn = functions_chart(
+    drawn = charts.kept(
+        functions_chart,
         analysis,
         tuple(analysis.methods),
         rows="test" if tested else "fitted",

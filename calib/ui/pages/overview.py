@@ -56,17 +56,18 @@ def body(session: Session, model: state.Model) -> None:
     with st.container(key=state.key("evidence")):
         left, right = st.columns([5, 7], gap="large")
     with left:
-        before_and_after(analysis)
+        before_and_after(session, analysis)
     with right:
         recommendation(session, model)
         findings(session, model)
 
 
-def before_and_after(analysis: Analysis) -> None:
+def before_and_after(session: Session, analysis: Analysis) -> None:
     if reason := undrawn(analysis.uncalibrated.reliability):
         st.info(reason)
         return
-    charts.drawing(answer.summary(analysis), "summary", summary_chart(analysis))
+    markup = session.memo(answer.summary, analysis)
+    charts.drawing(markup, "summary", charts.kept(summary_chart, analysis))
 
 
 def recommendation(session: Session, model: state.Model) -> None:

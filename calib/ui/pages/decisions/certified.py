@@ -43,9 +43,8 @@ def section(session: Session, model: state.Model) -> None:
         st.info(plain(f"Not certified: {error}"))
         return
     st.html(f'<p class="certificate">{escape(made.sentence)}</p>')
-    with charts.beside(
-        certified_error.certified_error_chart(made), "chart_certified", (5, 4), widths=CHART_WIDTHS
-    ):
+    drawn = charts.kept(certified_error.certified_error_chart, made)
+    with charts.beside(drawn, "chart_certified", (5, 4), widths=CHART_WIDTHS):
         table(made)
         # If no side is certified, the sentence has these reasons.
         if made.decides_all_alike:

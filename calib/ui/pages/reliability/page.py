@@ -181,7 +181,7 @@ def sensitivity(session: Session, model: state.Model, method: str) -> None:
     sensitivity = results.sensitivity(session, model.analysis, method)
     heading, evidence = how_to_read.sensitivity_words(model.analysis, sensitivity, method)
     st.markdown(f"### {heading}")
-    strip = sensitivity_chart(model.analysis, sensitivity, method)
+    strip = charts.kept(sensitivity_chart, model.analysis, sensitivity, method)
     with charts.beside(strip, "chart_sensitivity", [2, 1]):
         st.markdown(evidence)
         frame.reading(how_to_read.SENSITIVITY, "this chart")

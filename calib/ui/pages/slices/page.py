@@ -176,7 +176,7 @@ def body(
         picked = picked_control(session, first, label_of)
         curves = results.curves(session, cut, picked)
         drawn = dict(zip(slice_names(columns, curves), curves.values(), strict=True))
-        charts.chart(overlay_chart(drawn), "chart_overlay")
+        charts.chart(charts.kept(overlay_chart, drawn), "chart_overlay")
     if time in model.rows.columns:
         show_periods(session, model, time, shown)
     else:
@@ -237,7 +237,7 @@ def forest(
         st.warning(REVEALS_OUTCOME)
     picture, sentences = st.columns([3, 2], gap="large")
     with picture:
-        drawn = slice_chart(gaps, recommended=state.recommended(analysis))
+        drawn = charts.kept(slice_chart, gaps, recommended=state.recommended(analysis))
         charts.chart(drawn, "chart_slices", widths=charts.ROWS_WIDTHS)
         if len(first) > MAX_IN_ORDER:
             st.caption(
@@ -428,7 +428,7 @@ def show_periods(
     for key, sentence in zip(methods[1:], others, strict=True):
         st.markdown(f"**{method_label(key)}**: {plain(sentence)}")
     recommended = state.recommended(model.analysis)
-    drawn = period_chart(periods, changes["uncalibrated"], recommended=recommended)
+    drawn = charts.kept(period_chart, periods, changes["uncalibrated"], recommended=recommended)
     charts.chart(drawn, "chart_periods")
     parts = [f"{len(first)} periods of {plain(column)} ({UNIT_WORDS.get(first.unit, first.unit)})."]
     if first.n_missing:
