@@ -16,7 +16,7 @@ from calib.metrics.regression import line_estimates
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.intervals import holm
 from calib.numerics.logistic import LogisticFit
-from calib.numerics.threads import single_thread
+from calib.numerics.threads import over_cores, single_thread
 from calib.uncertainty import fit_line
 
 
@@ -95,9 +95,14 @@ class FittedGroup:
 
 def fitted_groups(rows: BinaryView, score: FloatArray, grouping: Grouping) -> list[FittedGroup]:
     """Each group that has rows, with these scores."""
-    parts = rows_by_code(replace(rows, score=score), grouping.codes, len(grouping)).values()
+    parts = rows_by_code(replace(rows, score=score), grouping.codes, len(grouping))
+
+    def fitted(code: int) -> FittedGroup:
+        cells = parts[code].cells()
+        return FittedGroup(parts[code], cells, fit_line(cells))
+
     with single_thread():
-        return [FittedGroup(part, cells := part.cells(), fit_line(cells)) for part in parts]
+        return list(over_cores(fitted, parts).values())
 
 
 def lines_of(
@@ -105,5 +110,6 @@ def lines_of(
 ) -> dict[str, Any]:
     """The named numbers of the groups' calibration lines, as arrays."""
     with single_thread():
-        lines = [group.line(confidence_level) for group in groups]
+        numbers = range(len(groups))
+        lines = over_cores(lambda k: groups[k].line(confidence_level), numbers).values()
     return {name: np.array([getattr(line, name) for line in lines]) for name in names}

@@ -14,6 +14,7 @@ from threadpoolctl import ThreadpoolController
 
 # Threads wait for each other: a third one saves little time and costs a tenth more processor time.
 MAX_THREADS = 2
+Key = TypeVar("Key")
 Result = TypeVar("Result")
 
 
@@ -28,11 +29,11 @@ def single_thread() -> AbstractContextManager[Any]:
     return _controller().limit(limits=1, user_api="blas")
 
 
-def over_cores(make: Callable[[str], Result], keys: Iterable[str]) -> dict[str, Result]:
+def over_cores(make: Callable[[Key], Result], keys: Iterable[Key]) -> dict[Key, Result]:
     """Results of a function for all keys, computed in threads.
 
-    This saves time because long loops of NumPy release Python's lock. It is not for fits, because
-    `single_thread` applies to the whole process.
+    This saves time because long loops of NumPy release Python's lock. Fits must be called within
+    `single_thread`, which applies to the whole process.
 
     >>> over_cores(len, ["one", "three"])
     {'one': 3, 'three': 5}

@@ -16,7 +16,7 @@ from calib.metrics.base import TestResult
 from calib.metrics.by_cluster import clustered_tests, widened_test
 from calib.metrics.cumulative import ks_error, ks_test
 from calib.numerics.arrays import FloatArray, IntArray, arrays_of
-from calib.numerics.threads import single_thread
+from calib.numerics.threads import over_cores, single_thread
 
 LINE = ("slope", "slope_low", "slope_high")
 
@@ -108,7 +108,8 @@ def slice_tests(
     """
     groups, slices = Groups.of(rows, slicing), fitted_groups(rows, score, slicing)
     with single_thread():
-        p_value = np.array([_p_value(one) for one in slices])
+        p_values = over_cores(lambda k: _p_value(slices[k]), range(len(slices)))
+    p_value = np.array(list(p_values.values()))
     return SliceTests(
         **groups.head,
         number=groups.number,

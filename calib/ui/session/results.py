@@ -156,8 +156,12 @@ def _gaps(held_out: CrossFitted, method: str, slicing: Slicing, at: float) -> Sl
 def gaps_of_all(session: Session, cut: SlicedRows, methods: Sequence[str]) -> dict[str, SliceGaps]:
     """The gap of all rows together, as a table of one slice."""
     held_out, at = cut.held_out, session.settings.confidence_level
-    whole = Slicing.whole(len(scored(session, cut).codes))
-    return {m: session.memo(_gaps, held_out, m, whole, at) for m in methods}
+    return {m: session.memo(_gap_of_all, held_out, m, at) for m in methods}
+
+
+def _gap_of_all(held_out: CrossFitted, method: str, at: float) -> SliceGaps:
+    view = held_out.row_view(method)
+    return slice_gaps(view, view.score, Slicing.whole(len(view)), confidence_level=at)
 
 
 def slice_tests_of(
