@@ -62,7 +62,7 @@ def test_the_sentence_says_both_errors(method):
 
 def test_the_kuiper_error_bounds_what_calibration_can_save(method):
     kuiper = f"{method.tests['kuiper'].statistic:.4f}"
-    assert f"can save more than {kuiper} per row at any threshold" in saving_sentence(method)
+    assert f"no monotone calibrator saves more than {kuiper} per row" in saving_sentence(method)
     assert saving_sentence(dataclasses.replace(method, tests={})) == ""
 
 
