@@ -5,7 +5,6 @@
 const COST_HEIGHT = 340, PANEL_GAP = 32, TWO_PANELS = 960, CHART_SHARE = 0.6, LABEL_GAP = 16;
 // The handle at the top of the threshold line: two arrows that point sideways.
 const GRIP = "M-4 -7v14l-9 -7zM4 -7v14l9 -7z";
-const NET_BENEFIT = "Net benefit: positives found, minus false alarms weighed by their cost. Above both dashed lines the scores are useful.";
 const SAME_THRESHOLD = "Compare the lines at your threshold only: elsewhere the same threshold means other decisions. Dots, chosen in hindsight, are optimistic and do not rank methods.";
 const STARTING_COSTS = "1 and 1 are starting values: enter your costs, or drag the line.";
 const DRAG = "Drag the line to try another threshold: the cost of a missed positive changes with it.";
@@ -55,7 +54,7 @@ export function csvOfCurves(methods, costs) {
 
 // One panel whose lines are cut off at its ends.
 class ThresholdPanel extends Panel {
-    constructor(parent, name, label, hint) {
+    constructor(parent, name, label, hint = "") {
         const figure = element("figure", {}, parent), title = element("figcaption", {}, figure);
         const below = element("p", { class: "hint" }, figure, hint);
         super(figure, name, label);
@@ -100,7 +99,7 @@ class Decisions {
         this.rule = element("p", { class: "rule" }, this.root);
         const figures = element("div", { class: "figures" }, this.root);
         const moves = "Threshold. Arrow keys move it.";
-        const benefit = new ThresholdPanel(figures, "benefit", moves, NET_BENEFIT);
+        const benefit = new ThresholdPanel(figures, "benefit", moves);
         const head = element("div", { class: "head" }, figures);
         this.table = element("table", {}, head);
         this.change = element("p", { class: "hint still" }, head);
@@ -267,6 +266,15 @@ class Decisions {
             [...[flagged, missed, alarms].map(whole), spent[i]].forEach((value, k) => { method.cells[k].textContent = value; });
         });
         this.change.textContent = this.data.change;
+        this.panels.benefit.hint.textContent = this.workedOut;
+    }
+
+    // The net benefit of the first method, worked out from the rows in the table.
+    get workedOut() {
+        const { found, alarms } = this.decided(this.methods[0]), { rows } = this.data, { alarm, miss } = this.costs;
+        const weight = Number((alarm / miss).toPrecision(3)), times = weight === 1 ? "" : ` × ${weight}`;
+        const benefit = ((found - weight * alarms) / rows).toFixed(3).replace("-", "−");
+        return `Net benefit at ${scorePercent(this.threshold)}, ${this.methods[0].label.toLowerCase()}: (${whole(found)} positives found − ${whole(alarms)} false alarms${times}) / ${whole(rows)} = ${benefit}`;
     }
 
     // Flagged rows are the sum of rounded numbers, because all of them are shown.

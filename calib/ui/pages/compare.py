@@ -157,17 +157,17 @@ def finding(analysis: Analysis, to_best: Mapping[str, Estimate]) -> str:
         return analysis.recommendation.sentence
     results = analysis.multiclass.results if analysis.multiclass else analysis.methods
     if results[advised].differences["log_loss"].high >= 0.0:
-        return f"{method_label(advised)} makes the probabilities better, but not significantly."
-    lead = f"{method_label(advised)} makes the probabilities significantly better"
+        return f"{CALIBRATORS[advised].label} improves the scores, but not significantly."
+    lead = f"{CALIBRATORS[advised].label} clearly improves the scores"
     tied = [key for key in analysis.ranked if to_best[key].low <= 0.0]
     if advised not in tied or len(analysis.ranked) == 2:
         return f"{lead}."
     if tied == [advised]:
-        return f"{lead}, and more than every other method."
+        return f"{lead}, more than every other method."
     if CALIBRATORS[advised].simplicity > min(CALIBRATORS[key].simplicity for key in tied):
-        return f"{lead}, and is tied with the best."
+        return f"{lead} and is tied with the best."
     simplest = "simpler" if len(tied) == 2 else "simplest"
-    return f"{lead}, and is the {simplest} of {len(tied)} tied methods."
+    return f"{lead} and is the {simplest} of {len(tied)} tied methods."
 
 
 def chosen_columns(
@@ -191,7 +191,17 @@ def table(session: Session, model: state.Model, name: str, columns: Sequence[Met
     # Tooltips of rows are for pointers only, and this one is opened by keyboard and touch too.
     methods = [f"- **{plain(method_label(key))}**: {plain(hint)}" for key, hint in hints.items()]
     about_all = "\n".join([words.protocol(analysis), "", *methods])
-    st.caption(" ".join([LOWER, TABLE.format(at), ECE, *chance]), help=about_all)
+    said = [LOWER, TABLE.format(at), ECE, *chance, *_ranking(analysis, columns)]
+    st.caption(" ".join(said), help=about_all)
+
+
+def _ranking(analysis: Analysis, columns: Sequence[MetricColumn]) -> list[str]:
+    """The AUC of all methods in a sentence, which calibrators hardly change, unless it is shown."""
+    areas = [method.metrics["auc"].value for method in analysis.methods.values()]
+    low, high = number(min(areas), 3), number(max(areas), 3)
+    if any(column.key in ("auc", "accuracy") for column in columns) or math.isnan(sum(areas)):
+        return []
+    return [f"AUC (ranking): {low}{'' if low == high else f' to {high}'} for all methods."]
 
 
 def recommendation(analysis: Analysis) -> None:

@@ -56,7 +56,7 @@ MATRIX_COLUMNS = {
 }
 FIRST_COLUMNS = (
     *("log_loss", "log_loss_change", "accuracy", "ece_top_label", "ece_classwise"),
-    *("ece_quantile", "ks_error", "auc"),
+    *("ece_quantile", "ks_error"),
 )
 
 
