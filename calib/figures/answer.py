@@ -114,19 +114,19 @@ def _after_words(after: Verdict) -> str:
 
 def _key_numbers(analysis: Analysis) -> list[str]:
     data, ks, result = analysis.data, analysis.uncalibrated.ks, advised(analysis)
-    after = "" if result is None else f" · after: {text.percent(result.ks.statistic)}"
+    p = text.p_value(ks.p_value)
+    below = p if result is None else f"after {result.label}: {text.percent(result.ks.statistic)}"
     mean, rate = text.percents(data.mean_score, data.base_rate, distinct=False)
     predicted, observed = _averages(analysis)
     positive = "correct" if _of_answers(analysis) else "positive"
-    p = text.p_value(ks.p_value)
     meaning = next(column.meaning for column in analysis.columns if column.key == "ks_error")
-    ks_help = f"{meaning} {on_average(analysis.uncalibrated.metrics['ks_error'])}"
+    ks_help = f"{meaning} {p}. {on_average(analysis.uncalibrated.metrics['ks_error'])}"
     rows = "Test rows" if data.protocol == "test rows" else "Rows"
     grouped = [warning for warning in analysis.warnings if warning.startswith(GROUPED)]
     distinct = f"{text.plural(data.n_distinct, 'distinct score')}."
     rows_help = " ".join(filter(None, [distinct, *grouped, _set_aside(data)]))
     numbers = (
-        ("KS calibration error", text.percent(ks.statistic), f"{p}{after}", ks_help),
+        ("KS calibration error", text.percent(ks.statistic), below, ks_help),
         (
             predicted,
             mean,
@@ -238,7 +238,7 @@ def in_plain_words(analysis: Analysis) -> str:
     (mean, rate), (mean_above, rate_above) = said(slice(cut)), said(slice(cut, None))
     return (
         f"After {result.label}, {scores} up to {at} average {mean} ({rate} {positive}), "
-        f"those above {mean_above} ({rate_above})."
+        f"and higher ones {mean_above} ({rate_above})."
     )
 
 

@@ -9,6 +9,7 @@ const SAME_THRESHOLD = "Compare the lines at your threshold only: elsewhere the 
 const STARTING_COSTS = "1 and 1 are starting values: enter your costs, or drag the line.";
 const DRAG = "Drag the line to try another threshold: the cost of a missed positive changes with it.";
 const COST_TITLE = "Cost per row at other thresholds, if your costs stay";
+const MIN_WHOLE_COST = 100;
 const KEY_STEPS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 };
 
 const decoded = columns => Object.fromEntries(Object.entries(columns).map(([name, values]) => [name, decode(values)]));
@@ -21,11 +22,12 @@ export const costsOf = ({ missed, false_alarms: alarms }, { miss, alarm }) =>
 export const rowsIn = (rows, share) => Number(Number((rows * share).toFixed(6))
     .toLocaleString("en-US", { maximumFractionDigits: 0, roundingMode: "halfEven", useGrouping: false }));
 
-// Costs with enough decimals that their difference is the printed change, which has one decimal.
+// Costs with enough decimals that their difference is the printed change, which has none or one.
 export function addingUp(before, after) {
-    const change = (after - before).toFixed(1);
-    let digits = 1;
-    while (digits < 6 && (Number(after.toFixed(digits)) - Number(before.toFixed(digits))).toFixed(1) !== change) digits += 1;
+    const least = Math.max(before, after) >= MIN_WHOLE_COST ? 0 : 1;
+    const rounded = (value, digits) => Number(value.toFixed(digits)), change = rounded(after - before, least);
+    let digits = least;
+    while (digits < 6 && rounded(rounded(after, digits) - rounded(before, digits), least) !== change) digits += 1;
     return [before, after].map(cost => cost.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }));
 }
 
@@ -250,7 +252,7 @@ class Decisions {
     get sentence() {
         const ratio = this.data.ratios[this.stop], times = Number(ratio.toPrecision(3));
         const much = ratio === 1 ? "as much as" : `${times.toLocaleString("en-US")} times as much as`;
-        return `The threshold of ${scorePercent(this.threshold)} follows from your costs: a missed positive costs ${much} a false alarm.`;
+        return `The threshold of ${scorePercent(this.threshold)} follows from the costs: a missed positive costs ${much} a false alarm.`;
     }
 
     paintTable() {
@@ -274,7 +276,7 @@ class Decisions {
         const { found, alarms } = this.decided(this.methods[0]), { rows } = this.data, { alarm, miss } = this.costs;
         const weight = Number((alarm / miss).toPrecision(3)), times = weight === 1 ? "" : ` × ${weight}`;
         const benefit = ((found - weight * alarms) / rows).toFixed(3).replace("-", "−");
-        return `Net benefit at ${scorePercent(this.threshold)}, ${this.methods[0].label.toLowerCase()}: (${whole(found)} positives found − ${whole(alarms)} false alarms${times}) / ${whole(rows)} = ${benefit}`;
+        return `Net benefit at ${scorePercent(this.threshold)}: (${whole(found)} positives found − ${whole(alarms)} false alarms${times}) / ${whole(rows)} = ${benefit}. Above both dashed lines: useful.`;
     }
 
     // Flagged rows are the sum of rounded numbers, because all of them are shown.

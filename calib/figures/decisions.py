@@ -234,12 +234,12 @@ def useful_title(curves: NetBenefit, methods: Sequence[str]) -> str:
     """The same of the uncalibrated scores and, if there is one, of a calibrator, as a title."""
     before, *after = (_useful_where(curves, key) for key in methods)
     if not after:
-        return f"Better than flagging all or none {before}"
+        return f"The scores are useful {before}"
     if after[0] == before:
-        return f"Better than flagging all or none {before}, before and after calibration"
+        return f"The scores are useful {before}, before and after calibration"
     # The word is not said twice.
     calibrated = after[0].removeprefix(SOME_THRESHOLDS) if SOME_THRESHOLDS in before else after[0]
-    return f"Better than flagging all or none {before}; after calibration {calibrated}"
+    return f"The scores are useful {before}; after calibration {calibrated}"
 
 
 def _useful_where(curves: NetBenefit, key: str) -> str:

@@ -872,9 +872,9 @@ class Explorer {
         this.worst.setAttribute("cy", at(y(bin.observed)));
     }
 
-    sayGap(key, { lowEdge, highEdge, rows, meanScore, observed }) {
+    sayGap(key, { lowEdge, highEdge, rows, meanScore, observed }, ends = "") {
         return `${this.nameOf(key)}${counted(rows, "row")} with scores of ${scorePercent(lowEdge)} to ${scorePercent(highEdge)}: ` +
-            `predicted ${percent(meanScore)}, observed ${percent(observed)}, difference ${points(observed - meanScore)} points`;
+            `predicted ${percent(meanScore)}, observed ${percent(observed)}${ends}, difference ${points(observed - meanScore)} points`;
     }
 
     nameOf(key) {
@@ -895,7 +895,9 @@ class Explorer {
         const bins = this.binned.get(key), worst = this.worsts.get(key), i = bins.indexOf(worst);
         const ofEach = name => this.ofClusters(key, bins, name)?.[i];
         const [p, ends] = this.data.clusters ? [ofEach("tests"), ofEach("intervals")] : [binTests(bins)[i], wilson(worst, this.data.level)];
-        const sentences = [`${this.sayGap(key, worst)}.`, p === undefined ? "" : this.sayTest(bins, p)];
+        // What a calibrator says at this score is compared with it, so its interval is said.
+        const observed = ends ? ` (${this.ci} ${ends.map(percent).join(" to ")})` : "";
+        const sentences = [`${this.sayGap(key, worst, observed)}.`, p === undefined ? "" : this.sayTest(bins, p)];
         const title = ends ? `${this.ci} of this bin alone: ${ends.map(end => points(end - worst.meanScore)).join(" to ")} points.` : "";
         return element("p", { title }, null, sentences.join(" "));
     }
@@ -1035,11 +1037,12 @@ class Explorer {
             // Ties and empty bins leave fewer bins than were chosen.
             const fewer = bins.length < n_bins ? ` (${counted(bins.length, "bin")})` : "";
             // Rows of a cluster are alike, so that more is by chance than their bins show.
-            const byChance = this.data.clusters ? "" : ` (by chance ${calibratedError(bins).toFixed(4)})`;
+            const byChance = this.data.clusters ? "" : ` (${calibratedError(bins).toFixed(4)})`;
             const error = expectedCalibrationError(bins).toFixed(4);
             return `${this.data.methods[key].label} ${error}${byChance}${fewer}`;
         });
-        return `Expected calibration error (ECE, ${n_bins} ${strategy} bins): ${errors.join(", ")}.`;
+        const chance = this.data.clusters ? "" : "; by chance on average in brackets";
+        return `Expected calibration error (ECE, ${n_bins} ${strategy} bins${chance}): ${errors.join(", ")}.`;
     }
 
     // A screen reader reads only the last state of a movement.

@@ -248,8 +248,8 @@ def test_the_bin_slider_draws_at_once_and_the_page_follows(page: Page):
     visit(page, "/reliability?show=uncalibrated")
     live = explorer(page).locator("[aria-live=polite]")
     said = (
-        "Expected calibration error (ECE, 15 quantile bins): Uncalibrated 0.0891 "
-        "(by chance 0.0124)."
+        "Expected calibration error (ECE, 15 quantile bins; by chance on average in brackets): "
+        "Uncalibrated 0.0891 (0.0124)."
     )
     expect(live).to_contain_text(said)
     slider = explorer(page).get_by_role("slider")
@@ -463,7 +463,7 @@ def test_the_last_of_200_fast_clicks_wins_and_nothing_scrolls(
 
 
 def test_the_page_below_stays_where_it_is_while_the_bins_change(page: Page):
-    page.set_viewport_size({"width": 1050, "height": 900})
+    page.set_viewport_size({"width": 1120, "height": 900})
     visit(page, "/reliability")
     slider, section = explorer(page).get_by_role("slider"), explorer(page)
     lines = explorer(page).locator(".said p")

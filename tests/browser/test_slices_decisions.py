@@ -1,5 +1,7 @@
 """Slices, periods and decisions in a real browser."""
 
+import re
+
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
@@ -133,10 +135,13 @@ def test_the_browser_rounds_halves_like_python(page: Page):
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        # 168.1 − 169.7 would be −1.6, beside a change of −1.7.
-        (169.7273, 168.0579, ["169.73", "168.06"]),
-        (169.7, 168.1, ["169.7", "168.1"]),
-        (12345.61, 12345.61, ["12,345.6", "12,345.6"]),
+        (169.7273, 168.0579, ["170", "168"]),
+        # 169 − 169 would be 0, beside a change of −1.
+        (169.4, 168.6, ["169.4", "168.6"]),
+        (169.3, 169.2, ["169", "169"]),
+        (12345.61, 12345.61, ["12,346", "12,346"]),
+        # 68.1 − 69.7 would be −1.6, beside a change of −1.7.
+        (69.7273, 68.0579, ["69.73", "68.06"]),
     ],
 )
 def test_printed_costs_differ_by_the_printed_change(page: Page, before, after, said):
@@ -148,11 +153,11 @@ def test_a_hand_on_the_threshold_moves_costs_and_numbers_without_the_server(page
     page.set_viewport_size({"width": 1440, "height": 900})
     visit(page, "/decisions")
     panel, rule = page.locator(".decisions svg.benefit"), page.locator(".decisions .rule")
-    equal = "The threshold of 50% follows from your costs: a missed positive costs as much as a"
+    equal = "The threshold of 50% follows from the costs: a missed positive costs as much as a"
     expect(rule).to_contain_text(equal)
     missed = page.locator(".decisions tbody tr").first.locator("td").nth(1)
     expect(missed).to_have_text("104")
-    lead = page.locator(".answer .counted")
+    lead = page.locator(".answer .counted").first
     expect(lead).to_contain_text("miss 104 positives")
     counts = [
         row.locator("td").first
@@ -160,7 +165,7 @@ def test_a_hand_on_the_threshold_moves_costs_and_numbers_without_the_server(page
     ]
     for cell, positives in zip(counts, ("392", "421", "395"), strict=True):
         expect(cell).to_have_text(positives)
-    interval = page.get_by_text("95% CI −8.9 to +5.4")
+    interval = page.get_by_text("95% CI −9 to +5")
     expect(interval).to_be_visible()
     box = panel.bounding_box()
     assert box is not None
@@ -185,8 +190,18 @@ def test_a_hand_on_the_threshold_moves_costs_and_numbers_without_the_server(page
     expect(lead).to_contain_text(f"miss {missed.inner_text()} positives")
     # The server and the browser count the same positives.
     observed, *expected = (cell.inner_text() for cell in counts)
-    expect(lead).to_contain_text(f"the scores expect {expected[0]} positives, but {observed} were")
-    expect(lead).to_contain_text(f"calibrated scores expect {expected[1]}.")
+    counted = page.locator(".answer .counted").nth(1)
+    said = f"the scores expect {expected[0]} positives, but {observed} were"
+    expect(counted).to_contain_text(said)
+    expect(counted).to_contain_text(f"calibrated scores expect {expected[1]}.")
+    # The net benefit is worked out from the counts in the tables.
+    alarms = page.locator(".decisions tbody tr").first.locator("td").nth(2).inner_text()
+    worked = page.locator(".decisions .figures figure .hint").first.inner_text()
+    found, weight, benefit = re.search(
+        rf"\((\d+) positives found − {alarms} false alarms × (\S+)\) / 1,000 = (\S+)\.", worked
+    ).groups()
+    assert found == observed
+    assert float(benefit) == round((int(found) - float(weight) * int(alarms)) / 1000, 3)
     expect(page.locator(".decisions .head .hint")).to_be_visible()
     shown = rule.inner_text()
     answer = page.locator(".answer h2")

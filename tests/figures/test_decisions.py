@@ -114,7 +114,7 @@ def test_the_title_says_the_useful_thresholds_before_and_after_calibration(befor
         keys.append("platt")
         calibrated = falls_short(*after).benefit["uncalibrated"]
         curves = replace(curves, benefit={**curves.benefit, "platt": calibrated})
-    assert useful_title(curves, keys) == f"Better than flagging all or none {said}"
+    assert useful_title(curves, keys) == f"The scores are useful {said}"
 
 
 def test_the_line_below_the_title_says_the_rows(analysis):

@@ -47,7 +47,7 @@ def test_its_controls_are_in_the_link():
 
 def test_a_side_that_is_not_certified_says_why():
     app = start("decisions", ex="naive_bayes")
-    assert sentence(app).startswith("Accept above 99.22%, look at the rest: 24% of the rows are")
+    assert sentence(app).startswith("Accept above 99.22%, reject none, look at the rest: 24% of")
     assert "Rejected none: of the 216 rows with the lowest scores" in said(app)
 
 

@@ -134,8 +134,9 @@ def heading(app):
 
 def test_it_opens_with_the_verdicts_of_the_shown_methods():
     app = go(start(), "reliability")
-    answer = "## Uncalibrated: too extreme. Logistic (recommended): no evidence of miscalibration."
-    assert heading(app) == answer
+    assert heading(app) == (
+        "## Uncalibrated: overconfident. Logistic (recommended): no evidence of miscalibration."
+    )
     app.pills(key="shown").set_value(["uncalibrated", "platt", "logistic", "beta"]).run()
     answer = "Logistic (recommended) and Beta: no evidence of miscalibration."
     assert heading(app).endswith(answer)

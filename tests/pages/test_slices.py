@@ -223,18 +223,21 @@ def test_only_what_the_cost_chart_draws_is_explained(named):
 
 def test_the_answer_says_first_what_is_decided_of_a_thousand_rows():
     app = start("decisions", ex="naive_bayes")
-    lead, counted = answer(app).split("class=lead>")[1].split("<p class=counted>")
+    lead, flagged, counted = answer(app).split("class=lead>")[1].split("<p class=counted>")
     assert lead == (
-        "Keep your decisions as they are; calibrate if you plan with expected numbers of "
-        "positives.</p>"
+        "You can go on deciding by the uncalibrated scores; calibrate if you plan with expected "
+        "numbers of positives.</p>"
+    )
+    assert flagged == (
+        "Of 1,000 rows you would flag the 458 with a score of at least 50% and miss 104 positives; "
+        "after calibration 478 and 93.</p>"
     )
     assert counted.startswith(
-        "Of 1,000 rows you would flag 458 and miss 104 positives; after calibration 478 and 93. "
         "Among the 458, the scores expect 421 positives, but 392 were positive; calibrated scores "
         "expect 395.</p>"
     )
     drawn = live(app)
-    assert drawn["change"].startswith("Change in cost per 1,000 rows: −1.7 (95% CI −8.9 to +5.4)")
+    assert drawn["change"].startswith("Change in cost per 1,000 rows: −2 (95% CI −9 to +5)")
     assert drawn["judged"] == ["too many", ""]
     # The dots of the cost chart are explained beside them, where the chart is folded away.
     assert "Dots of the cost chart" not in said(app)
@@ -251,7 +254,7 @@ def test_where_a_method_falls_below_flagging_all_or_none_is_said():
     # The tested thresholds are 0.5% apart.
     last = 100 * above[0] - 0.5
     useful = live(app)["useful"]
-    assert useful.startswith("Better than flagging all or none at thresholds from ")
+    assert useful.startswith("The scores are useful at thresholds from ")
     assert f" to {last:g}%" in useful
     blind = np.maximum(curves["Flag all"], 0)
     assert ((blind - curves["Isotonic"]) > 1e-9).any()

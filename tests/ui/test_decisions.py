@@ -55,7 +55,7 @@ def test_decisions_of_a_thousand_rows_before_and_after_calibration():
     assert "1,000 rows, counted by weight, you" in flagged_sentence(table, SHOWN, weighted=True)
     by_capacity = replace(table, costs=Costs(1, 1, 0.5))
     said = headline(by_capacity, SHOWN, weighted=False)
-    assert said.startswith("If the highest 50% are flagged, calibration does not change")
+    assert said.startswith("If the highest 50% are flagged, calibration does not significantly")
 
 
 def test_equal_numbers_are_said_once():
@@ -74,15 +74,16 @@ def test_rare_positives_are_counted_in_more_rows():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (Estimate(-0.01, -0.02, 0.001), "does not change the cost of your decisions significantly"),
-        (Estimate(-0.01, -0.02, -0.001), "makes your decisions significantly better"),
-        (Estimate(0.01, 0.001, 0.02), "makes your decisions significantly worse"),
+        (Estimate(-0.01, -0.02, 0.001), "does not significantly change the cost of decisions"),
+        (Estimate(-0.01, -0.02, -0.001), "makes decisions significantly better"),
+        (Estimate(0.01, 0.001, 0.02), "makes decisions significantly worse"),
     ],
 )
 def test_the_change_of_the_cost_is_said_with_its_interval(change, said):
     assert headline(decided(change), SHOWN, weighted=False) == f"At 50%, calibration {said}."
-    size = signed(1000 * change.value, 1)
-    bounds = between(1000 * change.low, 1000 * change.high, 1, sign=True)
+    # Costs of at least 100 have no decimals.
+    size = signed(1000 * change.value, 0)
+    bounds = between(1000 * change.low, 1000 * change.high, 0, sign=True)
     judged = "not significant" if "not" in said else "significant"
     assert change_sentence(decided(change), SHOWN) == (
         f"Change in cost per 1,000 rows: {size} (95% CI {bounds}), {judged}."
@@ -126,9 +127,9 @@ def flagged(before: Estimate = TOO_MANY, after: Estimate = FITS, rows: int = 100
 @pytest.mark.parametrize(
     ("change", "before", "after", "said"),
     [
-        (NOT, TOO_MANY, FITS, "Keep your decisions as they are" + USED),
-        (NOT, FITS, FITS, "Keep your decisions as they are."),
-        (NOT, TOO_MANY, TOO_MANY, "Keep your decisions as they are."),
+        (NOT, TOO_MANY, FITS, "You can go on deciding by the uncalibrated scores" + USED),
+        (NOT, FITS, FITS, "You can go on deciding by the uncalibrated scores."),
+        (NOT, TOO_MANY, TOO_MANY, "You can go on deciding by the uncalibrated scores."),
         (BETTER, TOO_MANY, FITS, "Decide by the calibrated scores."),
         (WORSE, TOO_MANY, FITS, "Decide by the uncalibrated scores" + USED),
         (WORSE, FITS, FITS, "Decide by the uncalibrated scores."),

@@ -191,7 +191,12 @@ class Certificate:
         if self.below is None:
             where = f"Above {_score(self.above.threshold)} nobody needs to look"
             return f"{where}: {percent(self.share, 0)} of the rows, {bound}, {confidence}."
-        acts = [f"{ACTS[side.side]} {_score(side.threshold)}" for side in certified_sides]
+        acts = [
+            f"{ACTS[side.side]} none"
+            if side.threshold is None
+            else f"{ACTS[side.side]} {ENDS[side.side]} {_score(side.threshold)}"
+            for side in self.sides
+        ]
         shares = [
             f"{percent(self.share_of(side), 0)} {ENDS[side.side]}" for side in certified_sides
         ]
@@ -220,7 +225,7 @@ class Certificate:
         return pd.concat([_curve(self, side) for side in self.sides], ignore_index=True)
 
 
-ACTS = {"above": "accept above", "below": "reject below"}
+ACTS = {"above": "accept", "below": "reject"}
 DONE = {"above": "accepted", "below": "rejected"}
 ENDS = {"above": "above", "below": "below"}
 EXTREMES = {"above": "highest", "below": "lowest"}

@@ -121,7 +121,7 @@ def slices_finding(session: Session, model: state.Model) -> str:
     counts = [int(one.significant().sum()) for one in tests.values()]
     after = f", {counts[1]:,} after calibration" if len(counts) > 1 else ""
     total = len(tests["uncalibrated"].names)
-    which = f"slices of the column {column}"
+    which = f"slices by “{column}”"
     return f"{counts[0]:,} of {total:,} {which} are miscalibrated{after}"
 
 
@@ -152,7 +152,7 @@ def costs_finding(session: Session, analysis: LiveAnalysis) -> str:
     before, after = decided.methods["uncalibrated"], decided.methods[result.key]
     costs = f"{text.number(before.cost.value, 3)} → {text.number(after.cost.value, 3)}"
     if after.change.low <= 0.0 <= after.change.high:
-        return f"calibration does not change their cost significantly ({costs} per row)"
+        return f"calibration does not significantly change their cost ({costs} per row)"
     better = "better" if after.change.high < 0.0 else "worse"
     return f"calibration makes them significantly {better} (cost per row {costs})"
 

@@ -17,6 +17,9 @@ from calib.text import (
     significant,
 )
 
+# Costs of at least this size are shown without decimals, here and in `decisions.js`.
+MIN_WHOLE_COST = 100
+
 
 def answer(
     decided: DecisionTable,
@@ -38,10 +41,10 @@ def answer(
         decision_sentence(decided, shown, weighted=weighted),
         counts_sentence(decided, flagged, shown),
     )
-    counted = " ".join(filter(None, sentences))
+    counted = "".join(f"<p class=counted>{escape(words)}</p>" for words in sentences if words)
     details = f"{rule(decided)} {change_sentence(decided, shown)}".strip()
     small = "" if follows else f"<small>{escape(details)}</small>"
-    return answered(f"<h2>{escape(head)}</h2>{lead}<p class=counted>{escape(counted)}</p>{small}")
+    return answered(f"<h2>{escape(head)}</h2>{lead}{counted}{small}")
 
 
 def answered(words: str) -> str:
@@ -57,9 +60,9 @@ def headline(decided: DecisionTable, shown: Sequence[str], *, weighted: bool) ->
     if len(shown) < 2:
         return f"{at}, {flagged_sentence(decided, shown, weighted=weighted)}."
     if not changes_decisions(decided, shown):
-        return f"{at}, calibration does not change the cost of your decisions significantly."
+        return f"{at}, calibration does not significantly change the cost of decisions."
     better = "better" if decided.methods[shown[1]].change.high < 0.0 else "worse"
-    return f"{at}, calibration makes your decisions significantly {better}."
+    return f"{at}, calibration makes decisions significantly {better}."
 
 
 def changes_decisions(decided: DecisionTable, shown: Sequence[str]) -> bool:
@@ -77,18 +80,24 @@ def advice(decided: DecisionTable, flagged: ExpectedCounts, shown: Sequence[str]
     corrects = judged(flagged, shown[0]) and not judged(flagged, shown[1])
     counted = "; calibrate if you plan with expected numbers of positives" if corrects else ""
     if not changes_decisions(decided, shown):
-        return f"Keep your decisions as they are{counted}."
+        return f"You can go on deciding by the uncalibrated scores{counted}."
     if decided.methods[shown[1]].change.high < 0.0:
         return "Decide by the calibrated scores."
     return f"Decide by the uncalibrated scores{counted}."
 
 
-def flagged_sentence(decided: DecisionTable, shown: Sequence[str], *, weighted: bool) -> str:
-    """What is decided of a round number of rows, before and after calibration."""
+def flagged_sentence(
+    decided: DecisionTable, shown: Sequence[str], *, weighted: bool, which: str = ""
+) -> str:
+    """What is decided of a round number of rows, before and after calibration.
+
+    `which` says in words which rows are flagged.
+    """
     n_rows = decided.reference_rows
     before, *after = (_flagged_and_missed(decided.methods[key], n_rows) for key in shown)
     counted = ", counted by weight," if weighted else ""
-    lead = f"of {count(n_rows)} rows{counted} you would flag {before[0]} and miss {before[1]}"
+    flagged = f"the {before[0]} {which}" if which else before[0]
+    lead = f"of {count(n_rows)} rows{counted} you would flag {flagged} and miss {before[1]}"
     positives = f"positive{'' if before[1] == '1' else 's'}"
     calibrated = f"; after calibration {after[0][0]} and {after[0][1]}" if after else ""
     if after and after[0] == before:
@@ -130,7 +139,10 @@ def decision_sentence(decided: DecisionTable, shown: Sequence[str], *, weighted:
         spent = number(n_rows * decided.methods[shown[0]].cost.value, 1)
         what = "Wrong decisions" if equal else "Cost of errors"
         return f"{what} per {count(n_rows)} rows: {spent}."
-    flagged = flagged_sentence(decided, shown, weighted=weighted)
+    which = ""
+    if decided.costs.capacity is None:
+        which = f"with a score of at least {score_percent(decided.costs.threshold)}"
+    flagged = flagged_sentence(decided, shown, weighted=weighted, which=which)
     return f"{flagged[0].upper()}{flagged[1:]}."
 
 
@@ -140,10 +152,13 @@ def change_sentence(decided: DecisionTable, shown: Sequence[str]) -> str:
         return ""
     n_rows = decided.reference_rows
     change = decided.methods[shown[1]].change.scaled(n_rows)
-    bounds = f"{level(decided.confidence_level)} CI {interval(change, 1, sign=True)}"
+    # The chart beside it shows costs with as many decimals: they are sums of whole counts.
+    most = n_rows * max(decided.methods[key].cost.value for key in shown)
+    digits = 0 if most >= MIN_WHOLE_COST else 1
+    bounds = f"{level(decided.confidence_level)} CI {interval(change, digits, sign=True)}"
     significance = "significant" if changes_decisions(decided, shown) else "not significant"
     return (
-        f"Change in cost per {count(n_rows)} rows: {signed(change.value, 1)} ({bounds}), "
+        f"Change in cost per {count(n_rows)} rows: {signed(change.value, digits)} ({bounds}), "
         f"{significance}."
     )
 

@@ -14,8 +14,6 @@ from calib.ui.session import choices, results
 from calib.ui.session.session import Session
 
 IN_PLAIN_WORDS: Mapping[Kind, str] = {
-    "overconfident": "too extreme",
-    "underconfident": "not extreme enough",
     "uneven": "too high in some ranges, too low in others",
     "reversed": "higher scores have fewer positives",
     "uninformative": "higher scores do not have more positives",
@@ -24,12 +22,11 @@ IN_PLAIN_WORDS: Mapping[Kind, str] = {
 
 
 def sentences(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> str:
-    """One sentence per answer, in the order of the methods: "Uncalibrated: too extreme."."""
-    top_label = analysis.words.top_label
+    """One sentence per answer, in the order of the methods: "Uncalibrated: overconfident."."""
     recommended = analysis.recommendation.method
     labels: dict[str, list[str]] = {}
     for key in shown:
-        answer = in_plain_words(results.verdict(session, analysis, key), top_label=top_label)
+        answer = in_plain_words(results.verdict(session, analysis, key))
         label = plain(analysis.methods[key].label) + (
             " (recommended)" if key == recommended else ""
         )
@@ -44,12 +41,11 @@ def finding(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> s
     return f"{name}{plain(results.verdict(session, analysis, first).finding)}"
 
 
-def in_plain_words(verdict: Verdict, *, top_label: bool = False) -> str:
+def in_plain_words(verdict: Verdict) -> str:
     """The answer of a verdict in a few words."""
     if verdict.answer != "not calibrated":
         return verdict.summary
-    # A confidence is a probability that is high or low, and cannot be too extreme on both sides.
-    return verdict.kind if top_label else IN_PLAIN_WORDS.get(verdict.kind, verdict.kind)
+    return IN_PLAIN_WORDS.get(verdict.kind, verdict.kind)
 
 
 def axis(session: Session, analysis: Analysis) -> AxisKind:
