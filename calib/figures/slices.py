@@ -108,19 +108,21 @@ def slice_chart(
         ]
         notes, leaders = _names(subjects, bars, limits, len(shown), height)
         layers += leaders
-    columns, n_rows = escaped(shortened(CROSSED.join(first.columns))), int(first.rows.sum())
+    columns = escaped(shortened(CROSSED.join(first.columns)))
+    # These words have to fit on a phone, so the columns are named in the title.
     parts = [
-        f"{plural(n_rows, 'row')} · {plural(len(shown), 'slice')} of {columns}",
+        plural(int(first.rows.sum()), "row"),
+        plural(len(shown), "slice"),
         f"{level(first.confidence_level)} intervals",
     ]
-    parts += [f"shaded: gap with p &lt; {SIGNIFICANCE:g} (Holm)"] if marked.any() else []
+    parts += [f"shaded: p &lt; {SIGNIFICANCE:g}"] if marked.any() else []
     title = "Observed − predicted (percentage points)"
     return draw(
         "slices",
         forest(title, limits, labels, WIDTH, height, ticks=_ticks(limits)),
         [*layers, *few_entry([first.few[shown]])],
         _alt(gaps),
-        title="Observed minus predicted, by slice",
+        title=f"Observed minus predicted, by {columns}",
         details=" · ".join(parts),
         notes=notes,
         left=24 + round(6.8 * max(map(len, names))),

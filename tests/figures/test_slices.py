@@ -101,13 +101,14 @@ def test_many_slices_are_sorted_by_evidence():
     ]
 
 
-def test_a_column_whose_name_does_not_fit_is_named_below_the_title():
+def test_a_column_whose_name_does_not_fit_is_named_in_the_title():
     rows = Predictions.from_arrays([0, 1] * 100, [0.3, 0.6] * 100).view()
     cut = Slicing(("column with a long name",), ("north", "south"), np.tile([0, 1], 100))
     chart = slice_chart({"uncalibrated": slice_gaps(rows, rows.score, cut)})
     names = chart.figure.layout.yaxis.ticktext
     assert [name.removeprefix("<b>").removesuffix("</b>") for name in names] == ["north", "south"]
-    assert chart.heading.details.startswith("200 rows · 2 slices of column with a long name · ")
+    assert chart.heading.title == "Observed minus predicted, by column with a long name"
+    assert chart.heading.details.startswith("200 rows · 2 slices · ")
 
 
 def test_only_the_strongest_are_drawn_where_there_are_many(analysis, trace):
