@@ -1036,13 +1036,12 @@ class Explorer {
         const errors = [...binned].map(([key, bins]) => {
             // Ties and empty bins leave fewer bins than were chosen.
             const fewer = bins.length < n_bins ? ` (${counted(bins.length, "bin")})` : "";
-            // Rows of a cluster are alike, so that more is by chance than their bins show.
-            const byChance = this.data.clusters ? "" : ` (${calibratedError(bins).toFixed(4)})`;
-            const error = expectedCalibrationError(bins).toFixed(4);
-            return `${this.data.methods[key].label} ${error}${byChance}${fewer}`;
+            return `${this.data.methods[key].label} ${expectedCalibrationError(bins).toFixed(4)}${fewer}`;
         });
-        const chance = this.data.clusters ? "" : "; by chance on average in brackets";
-        return `Expected calibration error (ECE, ${n_bins} ${strategy} bins${chance}): ${errors.join(", ")}.`;
+        // Rows of a cluster are alike, so that more is by chance than their bins show.
+        const levels = [...binned.values()].map(bins => calibratedError(bins).toFixed(4));
+        const chance = this.data.clusters ? "" : ` By chance alone it is ${levels.join(", ")} on average.`;
+        return `Expected calibration error (ECE, ${n_bins} ${strategy} bins): ${errors.join(", ")}.${chance}`;
     }
 
     // A screen reader reads only the last state of a movement.

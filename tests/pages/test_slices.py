@@ -224,17 +224,14 @@ def test_only_what_the_cost_chart_draws_is_explained(named):
 def test_the_answer_says_first_what_is_decided_of_a_thousand_rows():
     app = start("decisions", ex="naive_bayes")
     lead, flagged, counted = answer(app).split("class=lead>")[1].split("<p class=counted>")
-    assert lead == (
-        "You can go on deciding by the uncalibrated scores; calibrate if you plan with expected "
-        "numbers of positives.</p>"
-    )
+    assert lead == "You can go on deciding by the uncalibrated scores.</p>"
     assert flagged == (
         "Of 1,000 rows you would flag the 458 with a score of at least 50% and miss 104 positives; "
         "after calibration 478 and 93.</p>"
     )
     assert counted.startswith(
-        "Among the 458, the scores expect 421 positives, but 392 were positive; calibrated scores "
-        "expect 395.</p>"
+        "To plan with expected numbers, calibrate: among the 458, the scores expect 421 positives, "
+        "but 392 were positive; calibrated scores expect 395.</p>"
     )
     drawn = live(app)
     assert drawn["change"].startswith("Change in cost per 1,000 rows: −2 (95% CI −9 to +5)")

@@ -35,7 +35,7 @@ def answer(
     about the cost, so that both are said here only without this chart.
     """
     head = headline(decided, shown, weighted=weighted)
-    advised = advice(decided, flagged, shown)
+    advised = advice(decided, shown)
     lead = f"<p class=lead>{escape(advised)}</p>" if advised else ""
     sentences = (
         decision_sentence(decided, shown, weighted=weighted),
@@ -73,17 +73,14 @@ def changes_decisions(decided: DecisionTable, shown: Sequence[str]) -> bool:
     return change.low > 0.0 or change.high < 0.0
 
 
-def advice(decided: DecisionTable, flagged: ExpectedCounts, shown: Sequence[str]) -> str:
-    """What to do, if there is a calibrator."""
+def advice(decided: DecisionTable, shown: Sequence[str]) -> str:
+    """By which scores to decide, if there is a calibrator."""
     if len(shown) < 2:
         return ""
-    corrects = judged(flagged, shown[0]) and not judged(flagged, shown[1])
-    counted = "; calibrate if you plan with expected numbers of positives" if corrects else ""
     if not changes_decisions(decided, shown):
-        return f"You can go on deciding by the uncalibrated scores{counted}."
-    if decided.methods[shown[1]].change.high < 0.0:
-        return "Decide by the calibrated scores."
-    return f"Decide by the uncalibrated scores{counted}."
+        return "You can go on deciding by the uncalibrated scores."
+    better = decided.methods[shown[1]].change.high < 0.0
+    return f"Decide by the {'calibrated' if better else 'uncalibrated'} scores."
 
 
 def flagged_sentence(
@@ -164,7 +161,10 @@ def change_sentence(decided: DecisionTable, shown: Sequence[str]) -> str:
 
 
 def counts_sentence(decided: DecisionTable, flagged: ExpectedCounts, shown: Sequence[str]) -> str:
-    """Expected and observed positives among the rows that the uncalibrated scores flag."""
+    """Expected and observed positives among the rows that the uncalibrated scores flag.
+
+    If only the calibrated scores expect the right number, it is advised to plan with these.
+    """
     decision, n_rows = decided.methods["uncalibrated"], decided.reference_rows
     per_row = n_rows / decision.n_rows
     rows, _ = _flagged_and_missed(decision, n_rows)
@@ -179,8 +179,10 @@ def counts_sentence(decided: DecisionTable, flagged: ExpectedCounts, shown: Sequ
     contrast = "but" if judged(flagged, "uncalibrated") and before != observed else "and"
     was = "was" if observed == 1 else "were"
     calibrated = f"; calibrated scores expect {count(after[0])}" if after else ""
+    corrects = after and judged(flagged, shown[0]) and not judged(flagged, shown[1])
+    among = "To plan with expected numbers, calibrate: among" if corrects else "Among"
     return (
-        f"Among the {rows}, the scores expect {plural(before, 'positive')}, {contrast} "
+        f"{among} the {rows}, the scores expect {plural(before, 'positive')}, {contrast} "
         f"{count(observed)} {was} positive{calibrated}."
     )
 
