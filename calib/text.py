@@ -175,6 +175,14 @@ def percent_with_interval(estimate: Estimate, digits: int = 1) -> str:
     return f"{percent(estimate.value, digits)} ({low} to {high})"
 
 
+def between_percents(low: float, high: float) -> str:
+    """
+    >>> between_percents(0.071, 0.1051)
+    '7.1% to 10.5%'
+    """
+    return f"{percent(low)} to {percent(high)}"
+
+
 def percents(
     first: float, second: float, digits: int = 1, *, distinct: bool = True
 ) -> tuple[str, str]:

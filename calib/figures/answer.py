@@ -42,6 +42,7 @@ KINDS = {
     "some classes": "are calibrated as a whole, but not for every class",
 }
 PHONE_PANEL_PIXELS = 180
+NEW_LINE = "\n"
 MIN_PART = 0.05  # A smaller part of the rows is not described on its own.
 
 
@@ -115,7 +116,7 @@ def _after_words(after: Verdict) -> str:
 def _key_numbers(analysis: Analysis) -> list[str]:
     data, ks, result = analysis.data, analysis.uncalibrated.ks, advised(analysis)
     p = text.p_value(ks.p_value)
-    below = p if result is None else f"after {result.label}: {text.percent(result.ks.statistic)}"
+    after = p if result is None else f"after {result.label}: {text.percent(result.ks.statistic)}"
     mean, rate = text.percents(data.mean_score, data.base_rate, distinct=False)
     predicted, observed = _averages(analysis)
     positive = "correct" if _of_answers(analysis) else "positive"
@@ -126,7 +127,12 @@ def _key_numbers(analysis: Analysis) -> list[str]:
     distinct = f"{text.plural(data.n_distinct, 'distinct score')}."
     rows_help = " ".join(filter(None, [distinct, *grouped, _set_aside(data)]))
     numbers = (
-        ("KS calibration error", text.percent(ks.statistic), below, ks_help),
+        (
+            "KS calibration error",
+            text.percent(ks.statistic),
+            f"largest cumulative gap\n{after}",
+            ks_help,
+        ),
         (
             predicted,
             mean,
@@ -137,7 +143,7 @@ def _key_numbers(analysis: Analysis) -> list[str]:
     )
     return [
         f'<div title="{escape(about)}"><dt>{escape(label)}</dt><dd>{escape(value)}'
-        f"<small>{escape(below)}</small></dd></div>"
+        f"<small>{escape(below).replace(NEW_LINE, '<br>')}</small></dd></div>"
         for label, value, below, about in numbers
     ]
 

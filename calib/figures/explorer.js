@@ -1036,10 +1036,10 @@ class Explorer {
         const errors = [...binned].map(([key, bins]) => {
             // Ties and empty bins leave fewer bins than were chosen.
             const fewer = bins.length < n_bins ? ` (${counted(bins.length, "bin")})` : "";
-            return `${this.data.methods[key].label} ${expectedCalibrationError(bins).toFixed(4)}${fewer}`;
+            return `${this.data.methods[key].label} ${percent(expectedCalibrationError(bins))}${fewer}`;
         });
         // Rows of a cluster are alike, so that more is by chance than their bins show.
-        const levels = [...binned.values()].map(bins => calibratedError(bins).toFixed(4));
+        const levels = [...binned.values()].map(bins => percent(calibratedError(bins)));
         const chance = this.data.clusters ? "" : ` By chance alone it is ${levels.join(", ")} on average.`;
         return `Expected calibration error (ECE, ${n_bins} ${strategy} bins): ${errors.join(", ")}.${chance}`;
     }

@@ -6,13 +6,13 @@ import numpy as np
 
 from calib.analysis import Analysis
 from calib.curves.sensitivity import Sensitivity, SensitivityCurve
-from calib.figures.axes import PanelAxis
+from calib.figures.axes import PERCENT_TICKS, PanelAxis
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import Layer, Line, Subject, area, reference
 from calib.figures.panels import TIMELINE_WIDTH, Panels, one
 from calib.figures.theme import MethodStyle, faded
 from calib.figures.words import details
-from calib.text import between, escaped, level, number
+from calib.text import between_percents, escaped, level, percent
 from calib.uncertainty import Estimate
 
 HEIGHT, LEFT = 210, 66
@@ -75,7 +75,7 @@ def sensitivity_chart(
         layers,
         f"ECE of {result.label} over {used.n_bins[0]} to {used.n_bins[-1]} bins: "
         f"{_range(sensitivity.quantile)} with quantile bins, {_range(sensitivity.uniform)} with "
-        f"uniform ones; {number(now.value)} with {settings.n_bins} {settings.strategy} bins as "
+        f"uniform ones; {percent(now.value)} with {settings.n_bins} {settings.strategy} bins as "
         "chosen.",
         title=f"ECE of {escaped(result.label)} by number of bins",
         details=details(analysis),
@@ -86,7 +86,7 @@ def sensitivity_chart(
 
 
 def _range(curve: SensitivityCurve) -> str:
-    return between(curve.ece.min(), curve.ece.max())
+    return between_percents(curve.ece.min(), curve.ece.max())
 
 
 def _interval(curve: SensitivityCurve, alpha: float) -> Layer:
@@ -99,9 +99,9 @@ def _line(drawn: SensitivityCurve) -> Layer:
     of = STRATEGIES[drawn.strategy]
     numbers = (drawn.n_bins, drawn.ece, drawn.low, drawn.high, drawn.noise_floor)
     texts = [
-        f"{n} {of.key} bins: ECE {number(ece)}"
-        f"<br>{level(drawn.confidence_level)} CI {between(low, high)}"
-        f"<br>a calibrated model shows {number(floor)} on average"
+        f"{n} {of.key} bins: ECE {percent(ece)}"
+        f"<br>{level(drawn.confidence_level)} CI {between_percents(low, high)}"
+        f"<br>a calibrated model shows {percent(floor)} on average"
         f"<br>{'more than expected by chance' if more else 'within the range expected by chance'}"
         for n, ece, low, high, floor, more in zip(*numbers, drawn.miscalibrated, strict=True)
     ]
@@ -127,7 +127,7 @@ def _choice(of: Subject, n_bins: int, now: Estimate) -> Layer:
         [now.value],
         of=choice,
         marker=choice.marker(11, "diamond", Line(of.style.color, 1.5)),
-        hover="current choice: %{x} bins, ECE %{y:.4f}<extra></extra>",
+        hover="current choice: %{x} bins, ECE %{y:.1%}<extra></extra>",
         legend=True,
     )
 
@@ -139,5 +139,7 @@ def _panel(sensitivity: Sensitivity, n_bins: int, now: Estimate) -> Panels:
     reached = [now.value, *(float(np.max([curve.high, curve.noise])) for curve in both)]
     margin = 0.02 * (last - first) + 0.5
     across = PanelAxis("Number of bins", range=[first - margin, last + margin], nticks=10)
-    upward = PanelAxis("ECE", range=[0.0, 1.06 * max(reached) or 1.0], nticks=5)
+    upward = PanelAxis(
+        "ECE", range=[0.0, 1.06 * max(reached) or 1.0], tickformat=PERCENT_TICKS, nticks=5
+    )
     return one(across, upward, TIMELINE_WIDTH, HEIGHT)

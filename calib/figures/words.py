@@ -10,11 +10,23 @@ from html import unescape
 import numpy as np
 
 from calib.analysis import Analysis, MethodResult
+from calib.analysis.summary import is_error
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.data.views import parse_view
 from calib.metrics import METRICS
 from calib.numerics.estimate import Estimate
-from calib.text import count, escaped, interval, level, number, p_value, percent, plural, shortened
+from calib.text import (
+    between_percents,
+    count,
+    escaped,
+    interval,
+    level,
+    number,
+    p_value,
+    percent,
+    plural,
+    shortened,
+)
 
 # Charts need at least this number of rows. In a wider band, no dot can be outside.
 MIN_DRAWN_ROWS, MAX_DRAWN_WIDTH = 10, 0.9
@@ -80,25 +92,20 @@ def evidence(method: MethodResult) -> str:
     return f"{KS} {metric_text('ks_error', method.ks.statistic)}, {p_value(method.ks.p_value)}"
 
 
-def in_percent(key: str) -> bool:
-    """Whether a column of the metric table is in per cent. Its package may not be installed."""
-    return key in METRICS and METRICS[key].percent
-
-
 def metric_text(key: str, value: float, digits: int = 4) -> str:
-    """A value of a column of the metric table.
+    """A value of a column of the metric table. Calibration errors are differences of probabilities.
 
-    >>> metric_text("ks_error", 0.0642), metric_text("ece_quantile", 0.0891)
-    ('6.4%', '0.0891')
+    >>> metric_text("ks_error", 0.0642), metric_text("log_loss", 0.3643)
+    ('6.4%', '0.3643')
     """
-    return percent(value) if in_percent(key) else number(value, digits)
+    return percent(value) if is_error(key) else number(value, digits)
 
 
 def metric_interval(key: str, estimate: Estimate, digits: int = 4) -> str:
     """The bounds of a value of the metric table, or "" if it has none."""
-    if not in_percent(key) or math.isnan(estimate.low):
+    if not is_error(key) or math.isnan(estimate.low):
         return interval(estimate, digits)
-    return f"{percent(estimate.low)} to {percent(estimate.high)}"
+    return between_percents(estimate.low, estimate.high)
 
 
 def chance_level(key: str, estimate: Estimate, digits: int = 4) -> str:

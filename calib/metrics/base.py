@@ -174,8 +174,6 @@ class Metric:
         How `calib.uncertainty.Bootstrap` computes its interval. None: it has no interval.
     digits : int
         Number of decimals in tables.
-    percent : bool
-        Whether people read it in per cent.
     aliases : str
         Other names in the field, for the search on the Methods page.
     part : str
@@ -210,7 +208,6 @@ class Metric:
     source: str = ""
     interval: Kind | None = "percentile"
     digits: int = 4
-    percent: bool = False
     part: str = ""
     aliases: str = ""
     of: Of = "scores"

@@ -39,7 +39,6 @@ def _range(difference: FloatArray) -> FloatArray:
     "all rows.",
     convention="Evaluated between distinct scores: tied rows are never split.",
     source="Gupta et al. 2021, arXiv:2006.12800",
-    percent=True,
     aliases="Kolmogorov-Smirnov calibration error, ECCE-MAD",
     other_class=None,  # The cumulative curve begins at the lowest score.
 )

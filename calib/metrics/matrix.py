@@ -178,7 +178,6 @@ def ece_classwise(rows: ScoreMatrix, n_bins: int = 15) -> float:
     meaning="Largest cumulative gap between the highest score and how often its class is the "
     "true one.",
     source=_KS,
-    percent=True,
 )
 def ks_top_1(rows: ScoreMatrix) -> float:
     """KS error of the highest score of each row, the confidence.
@@ -198,7 +197,6 @@ def ks_top_1(rows: ScoreMatrix) -> float:
     meaning="Largest cumulative gap between the second-highest score and how often its class is "
     "the true one.",
     source=_KS,
-    percent=True,
 )
 def ks_top_2(rows: ScoreMatrix) -> float:
     """KS error of the second-highest score of each row.
@@ -218,7 +216,6 @@ def ks_top_2(rows: ScoreMatrix) -> float:
     meaning="Largest cumulative gap between the sum of the two highest scores and how often one "
     "of their classes is the true one.",
     source=_KS,
-    percent=True,
 )
 def ks_within_2(rows: ScoreMatrix) -> float:
     """KS error of the sum of the two highest scores of each row.

@@ -248,8 +248,8 @@ def test_the_bin_slider_draws_at_once_and_the_page_follows(page: Page):
     visit(page, "/reliability?show=uncalibrated")
     live = explorer(page).locator("[aria-live=polite]")
     said = (
-        "Expected calibration error (ECE, 15 quantile bins): Uncalibrated 0.0891. "
-        "By chance alone it is 0.0124 on average."
+        "Expected calibration error (ECE, 15 quantile bins): Uncalibrated 8.9%. "
+        "By chance alone it is 1.2% on average."
     )
     expect(live).to_contain_text(said)
     slider = explorer(page).get_by_role("slider")

@@ -218,7 +218,7 @@ def test_a_hand_moves_the_bins_offline_and_reads_the_numbers_of_the_library(
         wait_until_drawn(page)
         said = page.locator("#explorer .summary").last
         own = analysis.uncalibrated.metrics["ece_quantile"].value
-        expect(said).to_contain_text(f"(ECE, 15 quantile bins): Uncalibrated {own:.4f}")
+        expect(said).to_contain_text(f"(ECE, 15 quantile bins): Uncalibrated {own:.1%}")
         slider = page.locator("#explorer").get_by_role("slider")
         slider.focus()
         for _ in range(7):
@@ -226,11 +226,11 @@ def test_a_hand_moves_the_bins_offline_and_reads_the_numbers_of_the_library(
         page.locator("#explorer summary").click()
         page.locator("#explorer").get_by_label("Uniform").check()
         ece = expected_calibration_error(cells, n_bins=22, strategy="uniform")
-        numbers = f"(ECE, 22 uniform bins): Uncalibrated {ece:.4f}"
+        numbers = f"(ECE, 22 uniform bins): Uncalibrated {ece:.1%}"
         expect(said).to_contain_text(numbers)
         page.locator("#explorer").get_by_label("Log-odds").check()
         page.locator("#explorer").get_by_label("Isotonic").check()
-        expect(said).to_contain_text(re.compile(r"Isotonic 0\.\d{4}"))
+        expect(said).to_contain_text(re.compile(r"Isotonic \d\.\d%"))
         assert page.locator("#explorer svg.diagram path.line").count() == 3
     if grade == "exact":
         rows = ScoreCells.from_arrays(

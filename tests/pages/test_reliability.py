@@ -12,7 +12,7 @@ import calib
 from calib.loading.examples import EXAMPLES
 from calib.metrics import variational_estimate
 from calib.metrics.binned import increasing_bins
-from calib.text import number, plain
+from calib.text import percent, plain
 from tests.pages.test_pages import (
     ROOT,
     button,
@@ -234,9 +234,9 @@ def test_every_method_has_its_numbers_in_total():
     assert head[-2].startswith("ECE (expected calibration error)")
     assert head[-1].startswith("Error without bias")
     error = variational_estimate(rows)
-    ends = f"{number(error.error.low, 3)} to {number(error.error.high, 3)}"
-    assert lines[0][-1].startswith(f"{error.error.value:.4f}<small>{ends}")
-    assert f"under {number(error.underconfident.value, 3)}" in lines[0][-1]
+    ends = f"{error.error.low:.1%} to {error.error.high:.1%}"
+    assert lines[0][-1].startswith(f"{error.error.value:.1%}<small>{ends}")
+    assert f"under {percent(error.underconfident.value)}" in lines[0][-1]
 
 
 def test_auto_follows_the_data_and_the_slider_shows_its_choice():

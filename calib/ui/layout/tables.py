@@ -13,10 +13,11 @@ import pandas as pd
 import streamlit as st
 
 from calib.analysis import Analysis, Column, MethodResult
+from calib.analysis.summary import is_error
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.matrix_comparison import MulticlassResult
 from calib.figures import answer
-from calib.figures.words import chance_level, in_percent, metric_interval, metric_text
+from calib.figures.words import chance_level, metric_interval, metric_text
 from calib.numerics.estimate import Estimate
 from calib.text import interval, signed
 from calib.ui.session import state
@@ -341,7 +342,7 @@ def lower_first(label: str) -> str:
 
 def best_of(estimates: Mapping[str, Estimate], column: Column) -> set[str]:
     """The key with the best value of a column. Empty if several printed values are the best."""
-    digits = 3 if in_percent(column.key) else column.digits
+    digits = 3 if is_error(column.key) else column.digits
     printed = {key: round(one.value, digits) for key, one in estimates.items()}
     numbers = [value for value in printed.values() if not math.isnan(value)]
     if column.better == "none" or not numbers:

@@ -14,7 +14,7 @@ from calib.crossfit.matrix import MatrixFits
 from calib.figures.before_after import class_panel, highest_of
 from calib.figures.words import KS
 from calib.metrics.by_class import Classwise
-from calib.text import UNKNOWN, count, number, p_value, percent, plain, plural, signed
+from calib.text import UNKNOWN, count, p_value, percent, plain, plural, signed
 from calib.ui.controls import widgets
 from calib.ui.controls.widgets import plain_name
 from calib.ui.layout import charts, frame, tables
@@ -50,8 +50,7 @@ COLUMNS: dict[str, Any] = {
 # A cell shows this text. The column is sorted by the number.
 CELL_TEXTS: dict[str, Callable[[float], str]] = {
     "n_rows": count,
-    "ks_error": percent,
-    **dict.fromkeys(("ece", "ece_noise_floor", "base_rate", "mean_score"), number),
+    **dict.fromkeys(("ks_error", "ece", "ece_noise_floor", "base_rate", "mean_score"), percent),
     "bias": signed,
     "p_adjusted": lambda p: UNKNOWN if math.isnan(p) else p_value(p),
 }

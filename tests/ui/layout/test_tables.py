@@ -37,7 +37,7 @@ def test_calibration_errors_stand_beside_what_a_calibrated_model_shows():
 
 @pytest.mark.parametrize(
     ("low", "said"),
-    [(0.0, "within chance"), (0.001, "above chance (0.0225)")],
+    [(0.0, "within chance"), (0.001, "above chance (2.2%)")],
 )
 def test_an_error_whose_interval_holds_zero_is_within_chance(low, said):
     column = Column("ece_quantile", "ECE", "")

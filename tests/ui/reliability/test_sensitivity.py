@@ -38,7 +38,7 @@ def test_no_evidence_does_not_depend_on_them_either(texts):
     texts.shown(said)
     texts.shown(said)
     floor = analysis.uncalibrated.metrics["ece_quantile"].noise_floor
-    assert f"(chance level {floor:.4f})" in said
+    assert f"(chance level {floor:.1%})" in said
 
 
 def test_a_weak_conclusion_says_where_it_changes(texts):

@@ -10,8 +10,8 @@ from calib.analysis.verdict import SIGNIFICANCE
 from calib.curves.rate import RateCurve
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.curves.sensitivity import Sensitivity, SensitivityCurve
-from calib.figures.words import band_meaning, chance_level
-from calib.text import joined, level, number, p_value, plain
+from calib.figures.words import band_meaning, chance_level, metric_text
+from calib.text import between_percents, joined, level, p_value, plain
 from calib.ui.session.choices import method_label
 
 MAX_LISTED_STRETCHES = 3
@@ -87,7 +87,7 @@ def sensitivity_words(analysis: Analysis, sensitivity: Sensitivity, method: str)
     label = method_label(method)
     size = (
         f"With {first} to {last} bins the expected calibration error (ECE) of {label} is "
-        f"{number(low, 3)} to {number(high, 3)}"
+        f"{between_percents(low, high)}"
     )
     if sensitivity.flips:
         where = " and ".join(_where(curve) for curve in curves)
@@ -116,8 +116,9 @@ def _with_chosen_bins(analysis: Analysis, method: str) -> str:
     settings = analysis.settings
     key = f"ece_{settings.strategy}"
     now = analysis.methods[method].metrics[key]
+    error = metric_text(key, now.value)
     return (
-        f"With the chosen {settings.n_bins} {settings.strategy} bins it is {number(now.value)} "
+        f"With the chosen {settings.n_bins} {settings.strategy} bins it is {error} "
         f"({chance_level(key, now)})."
     )
 

@@ -10,7 +10,15 @@ from calib.analysis import Analysis, MethodResult
 from calib.curves.bin_tests import BinTests
 from calib.figures.words import chance_level, metric_text
 from calib.metrics import VariationalEstimate
-from calib.text import count, interval, level, number, p_value, percent, score_percents
+from calib.text import (
+    between_percents,
+    count,
+    level,
+    number,
+    p_value,
+    percent,
+    score_percents,
+)
 from calib.ui.layout import words
 from calib.ui.layout.tables import Line, lines_table
 from calib.ui.session import choices, results, state
@@ -87,12 +95,12 @@ def _total_line(
             metric_text("ks_error", metrics["ks_error"].value),
             f"{chance_level('ks_error', metrics['ks_error'])}, {p_value(method.ks.p_value)}",
         ),
-        (number(metrics[ece].value), chance_level(ece, metrics[ece])),
+        (metric_text(ece, metrics[ece].value), chance_level(ece, metrics[ece])),
         (
-            number(variational.error.value),
-            interval(variational.error, 3),
-            f"over {number(variational.overconfident.value, 3)}, "
-            f"under {number(variational.underconfident.value, 3)}",
+            percent(variational.error.value),
+            between_percents(variational.error.low, variational.error.high),
+            f"over {percent(variational.overconfident.value)}, "
+            f"under {percent(variational.underconfident.value)}",
         ),
     ]
     return Line(
@@ -137,7 +145,3 @@ def _bin_line(method: MethodResult, tests: BinTests, i: int) -> Line:
 
 def _edges(tests: BinTests, i: int) -> tuple[float, float]:
     return float(tests.low_edge[i]), float(tests.high_edge[i])
-
-
-def between_percents(low: float, high: float) -> str:
-    return f"{percent(low)} to {percent(high)}"
