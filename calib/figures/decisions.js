@@ -8,7 +8,7 @@ const GRIP = "M-4 -7v14l-9 -7zM4 -7v14l9 -7z";
 const SAME_THRESHOLD = "Compare the lines at your threshold only: elsewhere the same threshold means other decisions. Dots, chosen in hindsight, are optimistic and do not rank methods.";
 const STARTING_COSTS = "1 and 1 are starting values: enter your costs, or drag the line.";
 const DRAG = "Drag the line to try another threshold: the cost of a missed positive changes with it.";
-const COST_TITLE = "Cost per row at other thresholds, if your costs stay";
+const COST_TITLE = "Cost per row if you decide at another threshold";
 const MIN_WHOLE_COST = 100;
 const KEY_STEPS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 };
 

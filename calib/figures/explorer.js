@@ -1028,6 +1028,7 @@ class Explorer {
         const text = binned.size ? this.sayErrors(binned) : "";
         if (text === this.summary.textContent) return;
         this.summary.textContent = text;
+        this.summary.title = this.sayChance(binned);
         this.speak(`${this.data.finding} ${text}`);
     }
 
@@ -1038,10 +1039,15 @@ class Explorer {
             const fewer = bins.length < n_bins ? ` (${counted(bins.length, "bin")})` : "";
             return `${this.data.methods[key].label} ${percent(expectedCalibrationError(bins))}${fewer}`;
         });
+        return `Expected calibration error (ECE, ${n_bins} ${strategy} bins): ${errors.join(", ")}.`;
+    }
+
+    // Readers took an error above its level for miscalibration, so the levels are a tooltip.
+    sayChance(binned) {
         // Rows of a cluster are alike, so that more is by chance than their bins show.
-        const levels = [...binned.values()].map(bins => percent(calibratedError(bins)));
-        const chance = this.data.clusters ? "" : ` By chance alone it is ${levels.join(", ")} on average.`;
-        return `Expected calibration error (ECE, ${n_bins} ${strategy} bins): ${errors.join(", ")}.${chance}`;
+        if (this.data.clusters) return "";
+        const levels = [...binned].map(([key, bins]) => `${this.data.methods[key].label} ${percent(calibratedError(bins))}`);
+        return `What chance alone shows on average: ${levels.join(", ")}.`;
     }
 
     // A screen reader reads only the last state of a movement.
