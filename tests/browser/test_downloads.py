@@ -2,6 +2,7 @@
 
 import io
 import re
+from collections import Counter
 from html import unescape
 from pathlib import Path
 from xml.etree import ElementTree
@@ -26,6 +27,11 @@ plot => {
     }
     return counts;
 }
+"""
+# The number of points of each line of a chart in SVG.
+POINTS = """
+plots => plots.flatMap(plot => [...plot.querySelectorAll("path[fill=none]")])
+    .map(line => line.getAttribute("d").match(/[ML]/g).length)
 """
 # Chromium refuses more than ten downloads in a second.
 PAUSE_MS = 120
@@ -86,12 +92,18 @@ def shown_as_svg(page: Page, chart: Locator) -> None:
     buttons = chart.locator(".chart-buttons button")
     expect(buttons).to_have_count(3)
     table = numbers(files(page, buttons))
-    # Every marker is a row with an interval.
-    markers = chart.locator("svg.plot:visible svg :is(circle, path):has(title)").count()
+    plot = chart.locator("svg.plot:visible svg")
     ends = [name for name in table if name.endswith("_low")]
-    assert ends
-    assert markers
-    assert table[ends[0]].notna().sum() >= markers
+    if ends:
+        # Every marker is a row with an interval.
+        markers = plot.locator(":is(circle, path):has(title)").count()
+        assert markers
+        assert table[ends[0]].notna().sum() >= markers
+    else:
+        # Every series is a line with as many points.
+        rows = table.groupby("series").size().tolist()
+        assert rows
+        assert not Counter(rows) - Counter(plot.evaluate_all(POINTS))
 
 
 @pytest.mark.parametrize("path", common_first(list(PAGES), ["/", "/compare"]))
