@@ -60,8 +60,8 @@ class Ranking:
             )
         before, after = percents(self.accuracy, self.accuracy_of_rest, digits=0)
         return (
-            f"AUC {number(self.auc, 2)}. If people decide the least confident "
-            f"{percent(self.share, 0)}, {after} of the rest are right instead of {before}"
+            f"AUC {number(self.auc, 2)}. Accuracy {before}, and {after} if people decide the "
+            f"{percent(self.share, 0)} least confident"
         )
 
 

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from calib.analysis.decisions import Costs, certify, decide
 from calib.crossfit.fitting import cross_fit
@@ -75,6 +75,10 @@ def fill(page: Page, key: str, value: str) -> None:
     box.fill(value)
     box.press("Enter")
     settle(page)
+
+
+def threshold_of(headline: Locator) -> str:
+    return headline.inner_text().removeprefix("At a threshold of ").split(",")[0]
 
 
 @rare
@@ -206,7 +210,7 @@ def test_a_hand_on_the_threshold_moves_costs_and_numbers_without_the_server(page
     shown = rule.inner_text()
     answer = page.locator(".answer h2")
     # The server and the browser write the threshold in the same way.
-    assert f"threshold of {answer.inner_text().split()[1].rstrip(',')} follows" in shown
+    assert f"threshold of {threshold_of(answer)} follows" in shown
     panel.focus()
     page.keyboard.press("ArrowRight")
     expect(rule).not_to_have_text(shown)
@@ -229,7 +233,7 @@ def test_the_last_of_many_fast_clicks_wins_and_the_page_does_not_scroll(page: Pa
         page.wait_for_url(f"**{'fn' if key == 'cost_fn' else 'fp'}={last}*")
     settle(page)
     # Equal costs have a threshold of 50% again, in the answer as in the chart.
-    expect(page.locator(".answer h2")).to_contain_text("At 50%, calibration")
+    expect(page.locator(".answer h2")).to_contain_text("At a threshold of 50%, calibration")
     expect(page.locator(".decisions .rule")).to_contain_text("threshold of 50% follows")
     panel, now = page.locator(".decisions svg.benefit"), page.locator(".decisions .rule")
     panel.evaluate("panel => panel.focus({preventScroll: true})")
@@ -240,7 +244,7 @@ def test_the_last_of_many_fast_clicks_wins_and_the_page_does_not_scroll(page: Pa
     page.wait_for_timeout(500)
     settle(page)
     assert now.inner_text() == shown
-    threshold = page.locator(".answer h2").inner_text().split()[1].rstrip(",")
+    threshold = threshold_of(page.locator(".answer h2"))
     assert f"threshold of {threshold} follows" in shown
     assert threshold != "50%"
     assert page.evaluate(SCROLLED) == scrolled

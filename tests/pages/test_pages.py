@@ -674,7 +674,7 @@ def test_the_overview_says_whether_the_number_of_bins_matters():
     rows = EXAMPLES["naive_bayes"].load()
     error = 100 * variational_error(rows.outcome, rows.scores).error
     same = "5 to 50 bins give the same conclusion"
-    expected = rf"scores are {error:.1f} points off on average \(95% CI .*\); {same}"
+    expected = rf"average error {error:.1f}% \(95% CI .*\); {same}"
     assert re.fullmatch(expected, lines["Reliability"])
     depends = findings_of("logistic")["Reliability"]
     assert re.search(r"; with \d+% of the numbers of bins, the ECE finds miscalibration$", depends)

@@ -51,7 +51,7 @@ def test_decisions_of_a_thousand_rows_before_and_after_calibration():
         "of 1,000 rows you would flag 500 and miss 50 positives; after calibration 510 and 40"
     )
     alone = headline(table, SHOWN[:1], weighted=False)
-    assert alone == "At 50%, of 1,000 rows you would flag 500 and miss 50 positives."
+    assert alone == "At a threshold of 50%, of 1,000 rows you would flag 500 and miss 50 positives."
     assert "1,000 rows, counted by weight, you" in flagged_sentence(table, SHOWN, weighted=True)
     by_capacity = replace(table, costs=Costs(1, 1, 0.5))
     said = headline(by_capacity, SHOWN, weighted=False)
@@ -68,19 +68,20 @@ def test_rare_positives_are_counted_in_more_rows():
     rare = replace(BEFORE, true_positives=9.0, false_negatives=1.0, true_negatives=1890.0)
     table = replace(decided(Estimate(0.0)), methods={"uncalibrated": rare})
     said = headline(table, SHOWN[:1], weighted=False)
-    assert said == "At 50%, of 10,000 rows you would flag 545 and miss 5 positives."
+    assert said == "At a threshold of 50%, of 10,000 rows you would flag 545 and miss 5 positives."
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (Estimate(-0.01, -0.02, 0.001), "does not significantly change the cost of decisions"),
+        (Estimate(-0.01, -0.02, 0.001), "does not significantly change the cost"),
         (Estimate(-0.01, -0.02, -0.001), "makes decisions significantly better"),
         (Estimate(0.01, 0.001, 0.02), "makes decisions significantly worse"),
     ],
 )
 def test_the_change_of_the_cost_is_said_with_its_interval(change, said):
-    assert headline(decided(change), SHOWN, weighted=False) == f"At 50%, calibration {said}."
+    head = headline(decided(change), SHOWN, weighted=False)
+    assert head == f"At a threshold of 50%, calibration {said}."
     # Costs of at least 100 have no decimals.
     size = signed(1000 * change.value, 0)
     bounds = between(1000 * change.low, 1000 * change.high, 0, sign=True)

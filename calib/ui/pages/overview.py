@@ -121,8 +121,7 @@ def slices_finding(session: Session, model: state.Model) -> str:
     counts = [int(one.significant().sum()) for one in tests.values()]
     after = f", {counts[1]:,} after calibration" if len(counts) > 1 else ""
     total = len(tests["uncalibrated"].names)
-    which = f"slices by “{column}”"
-    return f"{counts[0]:,} of {total:,} {which} are miscalibrated{after}"
+    return f"{counts[0]:,} of {total:,} by “{column}” are miscalibrated{after}"
 
 
 def bins_finding(session: Session, analysis: LiveAnalysis) -> str:
@@ -130,10 +129,10 @@ def bins_finding(session: Session, analysis: LiveAnalysis) -> str:
     if undrawn(analysis.uncalibrated.reliability):
         return ""
     error = results.variational(session, analysis, "uncalibrated").error
-    low, value, high = (text.number(100.0 * x, 1) for x in (error.low, error.value, error.high))
+    low, value, high = (text.percent(x) for x in (error.low, error.value, error.high))
     at = text.level(session.settings.confidence_level)
     bins = _bins_words(session, analysis)
-    return f"scores are {value} points off on average ({at} CI {low} to {high}); {bins}"
+    return f"average error {value} ({at} CI {low} to {high}); {bins}"
 
 
 def _bins_words(session: Session, analysis: LiveAnalysis) -> str:
@@ -151,10 +150,12 @@ def costs_finding(session: Session, analysis: LiveAnalysis) -> str:
         return ""
     before, after = decided.methods["uncalibrated"], decided.methods[result.key]
     costs = f"{text.number(before.cost.value, 3)} → {text.number(after.cost.value, 3)}"
-    if after.change.low <= 0.0 <= after.change.high:
-        return f"calibration does not significantly change their cost ({costs} per row)"
-    better = "better" if after.change.high < 0.0 else "worse"
-    return f"calibration makes them significantly {better} (cost per row {costs})"
+    found = "not significant"
+    if after.change.high < 0.0:
+        found = "significantly better"
+    elif after.change.low > 0.0:
+        found = "significantly worse"
+    return f"cost per row {costs} after calibration, {found}"
 
 
 def held_out_finding(session: Session) -> str:

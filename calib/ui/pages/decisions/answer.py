@@ -53,14 +53,14 @@ def answered(words: str) -> str:
 
 def headline(decided: DecisionTable, shown: Sequence[str], *, weighted: bool) -> str:
     """What calibration changes about the decisions; without it, what is decided."""
-    at = f"At {score_percent(decided.costs.threshold)}"
+    at = f"At a threshold of {score_percent(decided.costs.threshold)}"
     if decided.costs.capacity is not None:
         share = significant(100.0 * decided.costs.capacity)
         at = f"If the highest {share}% are flagged"
     if len(shown) < 2:
         return f"{at}, {flagged_sentence(decided, shown, weighted=weighted)}."
     if not changes_decisions(decided, shown):
-        return f"{at}, calibration does not significantly change the cost of decisions."
+        return f"{at}, calibration does not significantly change the cost."
     better = "better" if decided.methods[shown[1]].change.high < 0.0 else "worse"
     return f"{at}, calibration makes decisions significantly {better}."
 
