@@ -203,8 +203,7 @@ def _loss_name(analysis: Analysis) -> str:
     loss = "log loss" if analysis.multiclass is None else "multiclass log loss"
     if analysis.data.protocol == "test rows":
         return f"held-out {loss}, lower is better"
-    n_folds = analysis.data.named_folds or analysis.settings.n_folds
-    return f"out-of-fold {loss} ({n_folds} folds), lower is better"
+    return f"out-of-fold {loss}, lower is better"
 
 
 def in_plain_words(analysis: Analysis) -> str:

@@ -6,7 +6,7 @@ const COST_HEIGHT = 340, PANEL_GAP = 32, TWO_PANELS = 960, CHART_SHARE = 0.6, LA
 // The handle at the top of the threshold line: two arrows that point sideways.
 const GRIP = "M-4 -7v14l-9 -7zM4 -7v14l9 -7z";
 const SAME_THRESHOLD = "Compare the lines at your threshold only: elsewhere the same threshold means other decisions. Dots, chosen in hindsight, are optimistic and do not rank methods.";
-const STARTING_COSTS = "1 and 1 are starting values: enter your costs, or drag the line.";
+const STARTING_COSTS = "1 and 1 are starting values: enter your costs, or drag the line to change them.";
 const DRAG = "Drag the line to try another threshold: the cost of a missed positive changes with it.";
 const COST_TITLE = "Cost per row if you decide at another threshold";
 const MIN_WHOLE_COST = 100;
@@ -274,9 +274,10 @@ class Decisions {
     // The net benefit of the first method, worked out from the rows in the table.
     get workedOut() {
         const { found, alarms } = this.decided(this.methods[0]), { rows } = this.data, { alarm, miss } = this.costs;
-        const weight = Number((alarm / miss).toPrecision(3)), times = weight === 1 ? "" : ` × ${weight}`;
+        const weight = Number((alarm / miss).toPrecision(3));
         const benefit = ((found - weight * alarms) / rows).toFixed(3).replace("-", "−");
-        return `Net benefit at ${scorePercent(this.threshold)}: (${whole(found)} positives found − ${whole(alarms)} false alarms${times}) / ${whole(rows)} = ${benefit}. Above both dashed lines: useful.`;
+        return "Net benefit = (positives found − relative cost × false alarms) / rows. "
+            + `At ${scorePercent(this.threshold)}: (${whole(found)} − ${weight} × ${whole(alarms)}) / ${whole(rows)} = ${benefit}. Useful above both dashed lines.`;
     }
 
     // Flagged rows are the sum of rounded numbers, because all of them are shown.

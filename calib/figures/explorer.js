@@ -482,7 +482,7 @@ class Explorer {
         // otherwise the whole page below would move, and be painted again, with every step.
         new ResizeObserver(() => { this.said.style.minHeight = `${this.said.offsetHeight}px`; }).observe(this.said);
         const choice = element("div", { class: "row" }, box);
-        this.from = this.numberInput(choice, "Look at the rows with scores from", () => this.typed(0));
+        this.from = this.numberInput(choice, "Numbers for scores from", () => this.typed(0));
         this.to = this.numberInput(choice, "to", () => this.typed(1));
         const button = (text, work) => {
             const made = element("button", { type: "button" }, choice, text);
@@ -494,14 +494,15 @@ class Explorer {
             this.choose({ range }, true);
             next.focus();
         };
-        this.look = button("Select", () => chooses(this.readRange, this.clear));
+        this.look = button("Show", () => chooses(this.readRange, this.clear));
         this.list = button("Show them below", () => this.toRows());
         this.clear = button("Clear", () => chooses(null, this.look));
         this.probeRow = element("div", { class: "row" }, box);
-        this.probeAt = this.numberInput(this.probeRow, "Calibrated values at score", () => {
+        this.probeAt = this.numberInput(this.probeRow, "A score of", () => {
             this.probe(this.probeAt.value === "" ? null : typedScore(this.probeAt));
             this.speak(this.probes.map(({ label, value, interval }) => `${label} ${value.textContent}${interval.textContent && ` ${this.ci} ${interval.textContent}`}`).join(". "));
         });
+        element("span", {}, this.probeRow, "becomes");
         this.probed = element("table", { class: "probed" }, box);
         this.noBand = element("p", { class: "summary" }, box);
         this.summary = element("p", { class: "summary" }, box);
@@ -758,9 +759,9 @@ class Explorer {
         const low = 1.15 * Math.min(-half, ...drawn.map(({ least }) => least)) || -1;
         const high = 1.15 * Math.max(half, ...drawn.map(({ most }) => most)) || 1;
         const ticksY = niceTicks(100 * low, 100 * high, 6).map(([value, text]) => [value / 100, `${text}%`]);
-        const heading = "Cumulative difference: observed minus predicted up to each score";
-        const note = "Rising: scores too low; falling: too high. "
-            + `A calibrated model stays inside the grey band in ${this.levelWords} of samples.`;
+        const heading = "Observed minus predicted, added up from the lowest score";
+        const note = "Rises where scores are too low, falls where too high. "
+            + `Grey: where a calibrated model stays in ${this.levelWords} of samples.`;
         difference.frame({ width, height, scale, low, high, ticksY, heading, note, across: "Score", upward: "Difference" });
         difference.explain(note);
         const [top, bottom, end] = [difference.y(half), difference.y(-half), LEFT + difference.width];
@@ -904,8 +905,8 @@ class Explorer {
 
     sayTest(bins, p) {
         const judged = judgedBins(bins).length, few = judged < bins.length ? ` with at least ${FEW_ROWS} rows` : "";
-        const among = judged > 1 ? ` in one of ${judged} bins${few}` : "";
-        return `Chance alone ${p < this.data.significance ? "rarely gives" : "can give"} such a gap${among} (${pValue(p)}, Holm's correction).`;
+        const corrected = judged > 1 ? `, Holm-corrected for ${judged} bins${few}` : "";
+        return `Chance alone ${p < this.data.significance ? "rarely gives" : "can give"} such a gap (${pValue(p)}${corrected}).`;
     }
 
     ofClustersIn(key, range) {

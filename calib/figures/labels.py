@@ -125,7 +125,8 @@ def _clear(points: FloatArray, others: FloatArray) -> BoolArray:
     """The quarter of the points that is farthest from all others."""
     if not len(others):
         return np.ones(len(points), dtype=bool)
-    apart = np.linalg.norm(points[:, None] - others[None], axis=-1).min(axis=1)
+    across, upward = ((at[:, None] - of) ** 2 for at, of in zip(points.T, others.T, strict=True))
+    apart = (across + upward).min(axis=1)
     return apart >= np.quantile(apart, 0.75)
 
 
@@ -172,8 +173,11 @@ def _free_place(words: Words, taken: FloatArray) -> tuple[FloatArray, FloatArray
     width, height = (min(n, N_STEPS) for n in steps)
     covered = sums[width:, height:] - sums[:-width, height:] - sums[width:, :-height]
     covered = covered + sums[:-width, :-height]
-    corner = (np.moveaxis(np.indices(covered.shape), 0, -1)[:, :, None] + 1) / N_STEPS
-    nearest = np.clip(words.points, corner, corner + np.array(words.size))
-    cost = np.linalg.norm(nearest - words.points, axis=-1) + covered[:, :, None]
-    *place, point = np.unravel_index(cost.argmin(), cost.shape)
-    return corner[*place, 0], words.points[point]
+    corners = [(np.arange(n) + 1) / N_STEPS for n in covered.shape]
+    across, upward = (
+        (np.clip(at, corner[:, None], corner[:, None] + length) - at) ** 2
+        for at, corner, length in zip(words.points.T, corners, words.size, strict=True)
+    )
+    cost = np.sqrt(across[:, None] + upward[None]) + covered[:, :, None]
+    i, j, point = np.unravel_index(cost.argmin(), cost.shape)
+    return np.array([corners[0][i], corners[1][j]]), words.points[point]

@@ -297,7 +297,7 @@ def test_keys_move_the_range_and_the_probe_reads_the_calibrators(page: Page):
     svg.press("Escape")
     settle(page)
     assert "range" not in address(page)
-    probe = explorer(page).get_by_role("spinbutton", name="Calibrated values at score")
+    probe = explorer(page).get_by_role("spinbutton", name="A score of")
     probe.fill("50")
     probe.press("Enter")
     read = explorer(page).locator(".probed tr")
@@ -321,7 +321,7 @@ def test_keys_move_the_range_and_the_probe_reads_the_calibrators(page: Page):
 
 def test_one_typed_end_selects_the_rows_up_to_the_other(page: Page):
     visit(page, "/reliability")
-    low = explorer(page).get_by_role("spinbutton", name="Look at the rows with scores from")
+    low = explorer(page).get_by_role("spinbutton", name="Numbers for scores from")
     high = explorer(page).get_by_role("spinbutton", name=re.compile("^to"))
     assert (low.input_value(), high.input_value()) == ("22.8", "46.8")
     low.fill("60")
@@ -460,7 +460,7 @@ def test_the_last_of_200_fast_clicks_wins_and_nothing_scrolls(
 
 
 def test_the_page_below_stays_where_it_is_while_the_bins_change(page: Page):
-    page.set_viewport_size({"width": 1120, "height": 900})
+    page.set_viewport_size({"width": 1110, "height": 900})
     visit(page, "/reliability")
     slider, section = explorer(page).get_by_role("slider"), explorer(page)
     lines = explorer(page).locator(".said p")
@@ -494,8 +494,8 @@ def test_the_panel_beside_the_diagram_is_never_empty(page: Page):
         expect(text).to_have_text(
             re.compile(
                 r"points\. Chance alone "
-                f"{'rarely gives' if p < 0.05 else 'can give'} such a gap in one of 15 bins "
-                rf"\({p_value(p)}, Holm's correction\)\.$"
+                f"{'rarely gives' if p < 0.05 else 'can give'} such a gap "
+                rf"\({p_value(p)}, Holm-corrected for 15 bins\)\.$"
             )
         )
         ends = [end[curve.worst] - curve.mean_score[curve.worst] for end in (curve.low, curve.high)]
@@ -503,7 +503,7 @@ def test_the_panel_beside_the_diagram_is_never_empty(page: Page):
         expect(text).to_have_attribute("title", f"95% CI of this bin alone: {interval} points.")
     positive = [text for text in values.all_inner_texts() if float(text.rstrip("%")) > 0]
     assert len(positive) == 2
-    explorer(page).get_by_role("button", name="Select").click()
+    explorer(page).get_by_role("button", name="Show", exact=True).click()
     expect(explorer(page).get_by_role("button", name="Clear")).to_be_focused()
     settle(page)
     low, high = map(float, address(page)["range"].split("~"))
@@ -513,18 +513,18 @@ def test_the_panel_beside_the_diagram_is_never_empty(page: Page):
     expect(heading).not_to_be_in_viewport()
     explorer(page).get_by_role("button", name="Show them below").click()
     expect(heading).to_be_in_viewport()
-    expect(explorer(page).get_by_role("button", name="Select")).to_be_hidden()
+    expect(explorer(page).get_by_role("button", name="Show", exact=True)).to_be_hidden()
 
 
 def test_the_cumulative_difference_names_its_parts(page: Page):
     visit(page, "/reliability")
     error = percent(calib.analyze(EXAMPLE).uncalibrated.ks.statistic)
     texts = panel(page, "difference").locator("text").all_text_contents()
-    title = "Cumulative difference: observed minus predicted up to each score"
+    title = "Observed minus predicted, added up from the lowest score"
     names = {f"KS calibration error {error}", "Uncalibrated", "Logistic"}
     note = (
-        "Rising: scores too low; falling: too high. A calibrated model stays inside the grey band "
-        "in 95% of samples."
+        "Rises where scores are too low, falls where too high. Grey: where a calibrated model "
+        "stays in 95% of samples."
     )
     assert {title, *names, "2%", "6%"} <= set(texts)
     assert note in " ".join(texts)  # It has as many lines as it needs.

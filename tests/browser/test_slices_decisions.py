@@ -202,7 +202,7 @@ def test_a_hand_on_the_threshold_moves_costs_and_numbers_without_the_server(page
     alarms = page.locator(".decisions tbody tr").first.locator("td").nth(2).inner_text()
     worked = page.locator(".decisions .figures figure .hint").first.inner_text()
     found, weight, benefit = re.search(
-        rf"\((\d+) positives found − {alarms} false alarms × (\S+)\) / 1,000 = (\S+)\.", worked
+        rf"\((\d+) − (\S+) × {alarms}\) / 1,000 = (\S+)\.", worked
     ).groups()
     assert found == observed
     assert float(benefit) == round((int(found) - float(weight) * int(alarms)) / 1000, 3)

@@ -578,13 +578,13 @@ def test_compare_opens_with_the_recommended_method_and_how_many_tie_with_it():
     areas = [each.metrics["auc"].value for each in analysis.methods.values()]
     ranking = f"AUC (ranking): {min(areas):.3f} to {max(areas):.3f} for all methods."
     assert ranking in said(app)
-    assert "in brackets what a calibrated model with this many rows shows" in said(app)
+    assert "Above chance: the interval does not include 0." in said(app)
     (advice,) = [each for each in app.markdown if each.value.startswith("Recommended")]
     assert advice.help.endswith(plain(RULE))
     # The losses differ by the change that is printed.
     assert advice.value.replace("\\", "") == (
-        "Recommended: Logistic (on log-odds). Its probabilities are closer to the outcomes: "
-        "held-out log loss 0.4656 → 0.3643 (change −0.101, 95% CI −0.131 to −0.075)."
+        "Recommended: Logistic (on log-odds) with 2 parameters. Its probabilities are closer to "
+        "the outcomes: held-out log loss 0.4656 → 0.3643 (change −0.101, 95% CI −0.131 to −0.075)."
     )
     assert "2,000 rows" not in said(app)  # The data have fewer, and the heading gives the reason.
     # The title of the chart says it, and no heading repeats it.
@@ -603,10 +603,12 @@ def test_the_table_marks_the_recommended_row_and_shows_intervals_beside_the_valu
     (marked,) = re.findall("<tr class=marked>.*?</tr>", table)
     assert ">Logistic (on log-odds)<div><small>Recommended</small><button" in marked
     assert re.search(r"<td>0\.3643<small>0\.340 to 0\.391</small></td>", marked)
-    assert re.search(r"<td>−0\.1012<small>−0\.131 to −0\.075</small><small>significant<", marked)
-    # Grey like the intervals is what is no answer, and an answer that is bad has a colour.
-    assert re.search(r"<small class=muted>within chance</small>", marked)
-    assert "<small class=warned>worse</small>" in table
+    change = r"<td>−0\.1012<small>−0\.131 to −0\.075</small><small>significantly lower<"
+    assert re.search(change, marked)
+    # Only an answer that is bad has a colour.
+    assert "warned" not in marked
+    assert "<small class=warned>worse than the best</small>" in table
+    assert "<small class=warned>above chance</small>" in table
 
 
 def test_columns_of_the_table_can_be_chosen():
@@ -673,8 +675,8 @@ def test_the_overview_says_whether_the_number_of_bins_matters():
     assert list(lines) == ["Ranking", "Slices", "Reliability", "Decisions"]
     rows = EXAMPLES["naive_bayes"].load()
     error = 100 * variational_error(rows.outcome, rows.scores).error
-    same = "5 to 50 bins give the same conclusion"
-    expected = rf"average error {error:.1f}% \(95% CI .*\); {same}"
+    same = "same conclusion with 5 to 50 bins"
+    expected = rf"average error {error:.1f}% without bins \(95% CI .*\); {same}"
     assert re.fullmatch(expected, lines["Reliability"])
     depends = findings_of("logistic")["Reliability"]
     assert re.search(r"; with \d+% of the numbers of bins, the ECE finds miscalibration$", depends)

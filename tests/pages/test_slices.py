@@ -204,7 +204,7 @@ def test_the_rule_is_applied_and_its_counts_add_up(named, threshold):
     if threshold is not None:
         drawn = live(app)
         assert drawn["thresholds"][drawn["stop"]] == threshold
-        assert f"At {threshold:.0%}, calibration" in answer(app)
+        assert f"At a threshold of {threshold:.0%}, calibration" in answer(app)
     made = html_table(app, "True positives").set_index("Method")
     kinds = [f"{sign} {kind}" for sign in ("True", "False") for kind in ("positives", "negatives")]
     counts = made.loc["Uncalibrated", kinds].astype(float)
@@ -224,14 +224,17 @@ def test_only_what_the_cost_chart_draws_is_explained(named):
 def test_the_answer_says_first_what_is_decided_of_a_thousand_rows():
     app = start("decisions", ex="naive_bayes")
     lead, flagged, counted = answer(app).split("class=lead>")[1].split("<p class=counted>")
-    assert lead == "You can go on deciding by the uncalibrated scores.</p>"
+    assert lead == (
+        "You can decide by the uncalibrated scores, but calibrate them to predict how many rows "
+        "are positive.</p>"
+    )
     assert flagged == (
         "Of 1,000 rows you would flag the 458 with a score of at least 50% and miss 104 positives; "
-        "after calibration 478 and 93.</p>"
+        "after calibration you would flag 478 and miss 93.</p>"
     )
     assert counted.startswith(
-        "To plan with expected numbers, calibrate: among the 458, the scores expect 421 positives, "
-        "but 392 were positive; calibrated scores expect 395.</p>"
+        "Among the 458, the scores expect 421 positives, but 392 were positive; calibrated scores "
+        "expect 395.</p>"
     )
     drawn = live(app)
     assert drawn["change"].startswith("Change in cost per 1,000 rows: −2 (95% CI −9 to +5)")
@@ -286,7 +289,7 @@ def test_a_hand_changes_the_costs_of_all_pages_and_nonsense_does_not():
     take_cost(session, {"sent": None})
     app.run()
     assert app.query_params["fn"] == "8"
-    assert "At 20%, calibration" in answer(app)
+    assert "At a threshold of 20%, calibration" in answer(app)
 
 
 def live(app: AppTest) -> dict:
@@ -341,7 +344,7 @@ def test_an_id_column_does_not_give_the_outcome_away():
 def test_costs_and_capacity_are_controls(texts):
     app = start("decisions")
     app.number_input(key="cost_fn").set_value(9.0).run()
-    assert "At 10%, calibration" in answer(app)
+    assert "At a threshold of 10%, calibration" in answer(app)
     app.segmented_control(key="decide_by").set_value("Capacity").run()
     assert app.query_params["cap"] == "0.1"
     app.number_input(key="capacity").set_value(20.0).run()

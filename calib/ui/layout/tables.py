@@ -13,7 +13,6 @@ import pandas as pd
 import streamlit as st
 
 from calib.analysis import Analysis, Column, MethodResult
-from calib.analysis.summary import is_error
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.matrix_comparison import MulticlassResult
 from calib.figures import answer
@@ -24,8 +23,8 @@ from calib.ui.session import state
 from calib.ui.session.choices import method_label
 
 CHANGE_HELP = (
-    "Minus that of the uncalibrated scores, paired by row. Significant: better, and the interval "
-    "does not include 0."
+    "Minus that of the uncalibrated scores, paired by row. Significantly: the interval does not "
+    "include 0."
 )
 DIFFERENCE = "Difference\nfrom the best"
 BEST_HELP = (
@@ -113,7 +112,6 @@ class Warned(str):
 
 
 LOOKS: Mapping[type[str], str] = {Muted: " class=muted", Warned: " class=warned"}
-WORSE = Warned("worse")
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,12 +275,8 @@ def metric_columns(
     for column in columns:
         key, digits = column.key, column.digits
         values = {method: one.metrics[key] for method, one in results.items()}
-        best = best_of(values, column)
         cells = {
-            method: (
-                metric_text(key, one.value, digits) + ("\u00a0★" if method in best else ""),
-                *_below(key, one, digits),
-            )
+            method: (metric_text(key, one.value, digits), *_below(key, one, digits))
             for method, one in values.items()
         }
         made.append(MetricColumn(key, column.label, about(column), cells, key, values))
@@ -309,16 +303,15 @@ def metric_columns(
 
 
 def _below(key: str, one: Estimate, digits: int) -> list[str]:
-    """The interval of a metric, and the chance level of a calibration error, if it has them.
+    """The interval of a metric, and whether a calibration error is above chance.
 
-    An empty interval keeps the chance level on a line of its own.
+    An empty interval keeps the words on a line of their own. The chance level itself, which can be
+    lower than an error within chance, would only puzzle.
     """
-    bounds, level = metric_interval(key, one, 3), chance_level(key, one, digits)
-    if not level:
-        return [bounds] if bounds else []
-    # The chance level itself, which can be lower than an error within chance, would only puzzle.
-    above = f"above chance ({level.removeprefix('chance level ')})"
-    return [bounds, Muted("within chance" if one.low <= 0.0 else above)]
+    bounds = metric_interval(key, one, 3)
+    if chance_level(key, one, digits) and one.low > 0.0:
+        return [bounds, Warned("above chance")]
+    return [bounds] if bounds else []
 
 
 def change_lines(change: Estimate, digits: int = 4, better: str = "lower") -> tuple[str, ...]:
@@ -330,7 +323,11 @@ def to_best_lines(difference: Estimate, digits: int) -> tuple[str, ...]:
     if difference.value == difference.low == difference.high == 0.0:
         return ("best",)
     value, bounds, _ = change_lines(difference, digits)
-    return value, bounds, "tied with the best" if difference.low <= 0.0 else WORSE
+    return (
+        value,
+        bounds,
+        ("tied with the best" if difference.low <= 0.0 else Warned("worse than the best")),
+    )
 
 
 def lower_first(label: str) -> str:
@@ -340,33 +337,11 @@ def lower_first(label: str) -> str:
     )
 
 
-def best_of(estimates: Mapping[str, Estimate], column: Column) -> set[str]:
-    """The key with the best value of a column. Empty if several printed values are the best."""
-    digits = 3 if is_error(column.key) else column.digits
-    printed = {key: round(one.value, digits) for key, one in estimates.items()}
-    numbers = [value for value in printed.values() if not math.isnan(value)]
-    if column.better == "none" or not numbers:
-        return set()
-    best = _PICK[column.better](numbers)
-    best_keys = {key for key, value in printed.items() if value == best}
-    return best_keys if len(best_keys) == 1 else set()
-
-
 def direction(change: Estimate, better: str) -> str:
-    """Whether a change is significant, and whether it is for the worse."""
+    """Whether a change is significant, and its direction."""
     if change.low == change.high == 0.0:
         return "no change"  # A strictly increasing calibrator does not change the AUC.
-    is_better, is_worse = change.high < 0, change.low > 0
-    if better == "higher":
-        is_better, is_worse = is_worse, is_better
-    if is_worse:
-        return WORSE
-    return "significant" if is_better else "not significant"
-
-
-_PICK: Mapping[str, Callable[[list[float]], float]] = {
-    "lower": min,
-    "higher": max,
-    "one": lambda values: min(values, key=lambda value: abs(value - 1.0)),
-    "zero": lambda values: min(values, key=abs),
-}
+    if change.low <= 0.0 <= change.high:
+        return "not significant"
+    found = "lower" if change.high < 0.0 else "higher"
+    return (str if found == better else Warned)(f"significantly {found}")

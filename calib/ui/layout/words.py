@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from html import escape
 
-from calib.analysis import Analysis, MethodResult
+from calib.analysis import Analysis, LiveAnalysis, MethodResult
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.data.origin import Origin
 from calib.figures.words import KS, MIN_DRAWN_ROWS
@@ -67,6 +67,10 @@ def too_few(analysis: Analysis) -> str:
     """Why these rows are not drawn, in a sentence; "" if there are enough of them."""
     n = analysis.data.n_rows
     return "" if n >= MIN_DRAWN_ROWS else f"No chart: {plural(n, 'row')} cannot show a pattern."
+
+
+def parameter_count(analysis: LiveAnalysis, key: str) -> str:
+    return number(analysis.held_out.calibrators[key].n_parameters(), 1).removesuffix(".0")
 
 
 def errors_sentence(method: MethodResult) -> str:

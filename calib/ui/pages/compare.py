@@ -42,7 +42,6 @@ from calib.ui.layout.tables import (
     Line,
     MetricColumn,
     Muted,
-    best_of,
     column_help,
     lines_table,
     lower_first,
@@ -55,14 +54,11 @@ from calib.ui.session.choices import method_label
 from calib.ui.session.memo import Keyed
 from calib.ui.session.session import Session
 
-TABLE = "Held-out rows, lowest log loss first. Small: {} confidence intervals. ★ Best in column."
+TABLE = "Held-out rows, lowest log loss first. Small: {} confidence intervals."
 # The columns of tables have no room for the full name.
 ECE = "ECE: expected calibration error."
 LOWER = f"Lower is better for log loss, ECE and {KS}."
-CHANCE = (
-    "Within chance: the interval includes 0. Above chance: in brackets what a calibrated model "
-    "with this many rows shows on average."
-)
+CHANCE = "Above chance: the interval does not include 0."
 PANELS = (
     "Mean predicted probability (x) against observed frequency (y). {} "
     f"Hollow dots have fewer than {FEW_ROWS} rows."
@@ -85,10 +81,7 @@ CLIPPING = """
 - The best bound is chosen on these same rows, so its loss is optimistic.
   [Lucena 2018](https://arxiv.org/abs/1809.07751), Figure 2.
 """
-MODELS_TABLE = (
-    "Uncalibrated → calibrated, out-of-fold. Small: intervals and chance levels. "
-    "★ Best of all models."
-)
+MODELS_TABLE = "Uncalibrated → calibrated, out-of-fold. Small: intervals and chance levels."
 MODELS_BEST_HELP = (
     "Log loss minus the lowest one, of the uncalibrated scores. Tied with the best: the interval "
     "includes 0."
@@ -204,7 +197,7 @@ def _ranking(analysis: Analysis, columns: Sequence[MetricColumn]) -> list[str]:
     return [f"AUC (ranking): {low}{'' if low == high else f' to {high}'} for all methods."]
 
 
-def recommendation(analysis: Analysis) -> None:
+def recommendation(analysis: LiveAnalysis) -> None:
     """One sentence, with the evidence and the rule as its tooltip, and which rows it is about if
     there are two kinds."""
     advice, data = analysis.recommendation, analysis.data
@@ -218,7 +211,7 @@ def recommendation(analysis: Analysis) -> None:
         st.markdown(f"{plain(plain_advice(analysis))}{rows}", help=f"{reasons}\n\n{rule}")
 
 
-def plain_advice(analysis: Analysis) -> str:
+def plain_advice(analysis: LiveAnalysis) -> str:
     """The recommended calibrator, what it is good for, and two losses that differ by the change."""
     key, results = analysis.recommendation.method, ranked_results(analysis)
     change = results[key].differences["log_loss"]
@@ -228,7 +221,10 @@ def plain_advice(analysis: Analysis) -> str:
         loss = f"Its probabilities are closer to the outcomes: {lower_first(loss)}"
     numbers = " → ".join(adding_up(before, after, change))
     said = interval_text(change, analysis.settings.confidence_level)
-    return f"Recommended: {method_label(key)}. {loss} {numbers} (change {said})."
+    name = method_label(key)
+    if not analysis.multiclass:
+        name += f" with {words.parameter_count(analysis, key)} parameters"
+    return f"Recommended: {name}. {loss} {numbers} (change {said})."
 
 
 def changes_and_panels(analysis: Analysis) -> None:
@@ -399,15 +395,13 @@ def _metrics(comparison: ModelComparison) -> None:
 
 
 def _cells(comparison: ModelComparison, column: Column) -> dict[str, tuple[str, ...]]:
-    """One metric by model: the best is marked, and the chance levels are below."""
+    """One metric by model, with the chance levels below."""
     values: dict[str, list[str]] = {name: [] for name in comparison.models}
     levels: dict[str, list[str]] = {name: [] for name in comparison.models}
     for method in (BEFORE, comparison.methods[-1]):
         estimates = _estimates(comparison, method, column)
-        best = best_of(estimates, column)
         for name, one in estimates.items():
-            star = "\u00a0★" if name in best else ""
-            values[name].append(metric_text(column.key, one.value, column.digits) + star)
+            values[name].append(metric_text(column.key, one.value, column.digits))
             if not math.isnan(one.noise_floor):
                 levels[name].append(metric_text(column.key, one.noise_floor, column.digits))
     # Calibration that keeps the ranking keeps the AUC, which is then printed once.

@@ -135,13 +135,13 @@ def copied_parameters(analysis: LiveAnalysis, ranked: Sequence[str]) -> list[Ite
 
 def parameters_row(analysis: LiveAnalysis, key: str) -> str:
     method, loss = analysis.methods[key], analysis.methods[key].metrics["log_loss"]
-    n = number(analysis.held_out.calibrators[key].n_parameters(), 1).removesuffix(".0")
     is_advised = key == analysis.recommendation.method
     name = f"<b>{escape(CALIBRATORS[key].name)}</b>{' recommended' if is_advised else ''}"
     return (
         f'<div class="parameters{" marked" if is_advised else ""}">'
         f"<span>{name}</span>"
-        f'<span>{n}<span class="unseen"> parameters</span></span>'
+        f"<span>{words.parameter_count(analysis, key)}"
+        '<span class="unseen"> parameters</span></span>'
         f'<span><span class="unseen">log loss </span>{number(loss.value)}'
         f"<small>{interval(loss, 3)}</small></span>"
         f"<small>{escape(words.formula(method))}</small></div>"

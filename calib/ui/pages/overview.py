@@ -121,7 +121,7 @@ def slices_finding(session: Session, model: state.Model) -> str:
     counts = [int(one.significant().sum()) for one in tests.values()]
     after = f", {counts[1]:,} after calibration" if len(counts) > 1 else ""
     total = len(tests["uncalibrated"].names)
-    return f"{counts[0]:,} of {total:,} by “{column}” are miscalibrated{after}"
+    return f"{counts[0]:,} of {total:,} groups of “{column}” miscalibrated{after}"
 
 
 def bins_finding(session: Session, analysis: LiveAnalysis) -> str:
@@ -132,7 +132,7 @@ def bins_finding(session: Session, analysis: LiveAnalysis) -> str:
     low, value, high = (text.percent(x) for x in (error.low, error.value, error.high))
     at = text.level(session.settings.confidence_level)
     bins = _bins_words(session, analysis)
-    return f"average error {value} ({at} CI {low} to {high}); {bins}"
+    return f"average error {value} without bins ({at} CI {low} to {high}); {bins}"
 
 
 def _bins_words(session: Session, analysis: LiveAnalysis) -> str:
@@ -140,7 +140,7 @@ def _bins_words(session: Session, analysis: LiveAnalysis) -> str:
     if by_bins.flips:
         share = text.percent(by_bins.share, 0)
         return f"with {share} of the numbers of bins, the ECE finds miscalibration"
-    return f"{MIN_BINS} to {MAX_BINS} bins give the same conclusion"
+    return f"same conclusion with {MIN_BINS} to {MAX_BINS} bins"
 
 
 def costs_finding(session: Session, analysis: LiveAnalysis) -> str:

@@ -35,7 +35,7 @@ def answer(
     about the cost, so that both are said here only without this chart.
     """
     head = headline(decided, shown, weighted=weighted)
-    advised = advice(decided, shown)
+    advised = advice(decided, flagged, shown)
     lead = f"<p class=lead>{escape(advised)}</p>" if advised else ""
     sentences = (
         decision_sentence(decided, shown, weighted=weighted),
@@ -73,14 +73,16 @@ def changes_decisions(decided: DecisionTable, shown: Sequence[str]) -> bool:
     return change.low > 0.0 or change.high < 0.0
 
 
-def advice(decided: DecisionTable, shown: Sequence[str]) -> str:
-    """By which scores to decide, if there is a calibrator."""
+def advice(decided: DecisionTable, flagged: ExpectedCounts, shown: Sequence[str]) -> str:
+    """By which scores to decide, and whether only calibrated ones expect the right numbers."""
     if len(shown) < 2:
         return ""
-    if not changes_decisions(decided, shown):
-        return "You can go on deciding by the uncalibrated scores."
-    better = decided.methods[shown[1]].change.high < 0.0
-    return f"Decide by the {'calibrated' if better else 'uncalibrated'} scores."
+    if decided.methods[shown[1]].change.high < 0.0:
+        return "Decide by the calibrated scores."
+    verb = "Decide" if changes_decisions(decided, shown) else "You can decide"
+    corrects = judged(flagged, shown[0]) and not judged(flagged, shown[1])
+    but = ", but calibrate them to predict how many rows are positive" if corrects else ""
+    return f"{verb} by the uncalibrated scores{but}."
 
 
 def flagged_sentence(
@@ -96,9 +98,11 @@ def flagged_sentence(
     flagged = f"the {before[0]} {which}" if which else before[0]
     lead = f"of {count(n_rows)} rows{counted} you would flag {flagged} and miss {before[1]}"
     positives = f"positive{'' if before[1] == '1' else 's'}"
-    calibrated = f"; after calibration {after[0][0]} and {after[0][1]}" if after else ""
-    if after and after[0] == before:
-        calibrated = ", before and after calibration"
+    calibrated = ", before and after calibration"
+    if not after or after[0] != before:
+        calibrated = "".join(
+            f"; after calibration you would flag {n} and miss {missed}" for n, missed in after
+        )
     return f"{lead} {positives}{calibrated}"
 
 
@@ -161,10 +165,7 @@ def change_sentence(decided: DecisionTable, shown: Sequence[str]) -> str:
 
 
 def counts_sentence(decided: DecisionTable, flagged: ExpectedCounts, shown: Sequence[str]) -> str:
-    """Expected and observed positives among the rows that the uncalibrated scores flag.
-
-    If only the calibrated scores expect the right number, it is advised to plan with these.
-    """
+    """Expected and observed positives among the rows that the uncalibrated scores flag."""
     decision, n_rows = decided.methods["uncalibrated"], decided.reference_rows
     per_row = n_rows / decision.n_rows
     rows, _ = _flagged_and_missed(decision, n_rows)
@@ -179,10 +180,8 @@ def counts_sentence(decided: DecisionTable, flagged: ExpectedCounts, shown: Sequ
     contrast = "but" if judged(flagged, "uncalibrated") and before != observed else "and"
     was = "was" if observed == 1 else "were"
     calibrated = f"; calibrated scores expect {count(after[0])}" if after else ""
-    corrects = after and judged(flagged, shown[0]) and not judged(flagged, shown[1])
-    among = "To plan with expected numbers, calibrate: among" if corrects else "Among"
     return (
-        f"{among} the {rows}, the scores expect {plural(before, 'positive')}, {contrast} "
+        f"Among the {rows}, the scores expect {plural(before, 'positive')}, {contrast} "
         f"{count(observed)} {was} positive{calibrated}."
     )
 
