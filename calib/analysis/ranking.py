@@ -60,8 +60,8 @@ class Ranking:
             )
         before, after = percents(self.accuracy, self.accuracy_of_rest, digits=0)
         return (
-            f"AUC {number(self.auc, 2)}. Accuracy {before}, and {after} if people decide the "
-            f"{percent(self.share, 0)} least confident"
+            f"AUC {number(self.auc, 2)}. Accuracy {before}; without the {percent(self.share, 0)} "
+            f"least confident rows {after}"
         )
 
 

@@ -238,12 +238,12 @@ def in_plain_words(analysis: Analysis) -> str:
 
     if not MIN_PART <= share[cut - 1] <= 1.0 - MIN_PART:
         mean, rate = said(slice(None))
-        return f"After {result.label}, {scores} average {mean} ({rate} {positive})."
+        return f"After {result.label}, {scores} average {mean}, and {rate} {positive}."
     (at,) = text.score_percents(bins.high_edge[cut - 1])
     (mean, rate), (mean_above, rate_above) = said(slice(cut)), said(slice(cut, None))
     return (
-        f"After {result.label}, {scores} up to {at} average {mean} ({rate} {positive}), "
-        f"and higher ones {mean_above} ({rate_above})."
+        f"After {result.label}, {scores} up to {at} average {mean}, and {rate} {positive}; "
+        f"higher ones {mean_above}, and {rate_above}."
     )
 
 

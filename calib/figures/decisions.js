@@ -6,8 +6,9 @@ const COST_HEIGHT = 340, PANEL_GAP = 32, TWO_PANELS = 960, CHART_SHARE = 0.6, LA
 // The handle at the top of the threshold line: two arrows that point sideways.
 const GRIP = "M-4 -7v14l-9 -7zM4 -7v14l9 -7z";
 const SAME_THRESHOLD = "Compare the lines at your threshold only: elsewhere the same threshold means other decisions. Dots, chosen in hindsight, are optimistic and do not rank methods.";
-const STARTING_COSTS = "1 and 1 are starting values: enter your costs, or drag the line to change them.";
-const DRAG = "Drag the line to try another threshold: the cost of a missed positive changes with it.";
+const STARTING_COSTS = "1 and 1 are starting values: enter your costs, or drag the threshold, which changes them.";
+const DRAG = "Drag the threshold: the cost of a missed positive changes with it.";
+const USEFUL = "Higher is better. Useful: above both dashed lines, which flag all rows or none.";
 const COST_TITLE = "Cost per row if you decide at another threshold";
 const MIN_WHOLE_COST = 100;
 const KEY_STEPS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 };
@@ -101,7 +102,7 @@ class Decisions {
         this.rule = element("p", { class: "rule" }, this.root);
         const figures = element("div", { class: "figures" }, this.root);
         const moves = "Threshold. Arrow keys move it.";
-        const benefit = new ThresholdPanel(figures, "benefit", moves);
+        const benefit = new ThresholdPanel(figures, "benefit", moves, USEFUL);
         const head = element("div", { class: "head" }, figures);
         this.table = element("table", {}, head);
         this.change = element("p", { class: "hint still" }, head);
@@ -268,16 +269,17 @@ class Decisions {
             [...[flagged, missed, alarms].map(whole), spent[i]].forEach((value, k) => { method.cells[k].textContent = value; });
         });
         this.change.textContent = this.data.change;
-        this.panels.benefit.hint.textContent = this.workedOut;
+        this.panels.benefit.hint.title = this.workedOut;
     }
 
-    // The net benefit of the first method, worked out from the rows in the table.
+    // The net benefit of the first method, worked out from the rows in the table. It is a tooltip,
+    // because the lines alone show where decisions are useful.
     get workedOut() {
         const { found, alarms } = this.decided(this.methods[0]), { rows } = this.data, { alarm, miss } = this.costs;
         const weight = Number((alarm / miss).toPrecision(3));
         const benefit = ((found - weight * alarms) / rows).toFixed(3).replace("-", "−");
-        return "Net benefit = (positives found − relative cost × false alarms) / rows. "
-            + `At ${scorePercent(this.threshold)}: (${whole(found)} − ${weight} × ${whole(alarms)}) / ${whole(rows)} = ${benefit}. Useful above both dashed lines.`;
+        return "Net benefit = (positives found − relative cost of a false alarm × false alarms) / rows. "
+            + `At ${scorePercent(this.threshold)}: (${whole(found)} − ${weight} × ${whole(alarms)}) / ${whole(rows)} = ${benefit}.`;
     }
 
     // Flagged rows are the sum of rounded numbers, because all of them are shown.

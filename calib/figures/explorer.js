@@ -6,7 +6,7 @@ const LEFT = 56, RIGHT = 14, TOP = 10, BOTTOM = 44, HISTOGRAM = 72;
 const HEADING_LINE = 18, HEADING_LETTER = 7, LETTER = 6.3, LABEL_HEIGHT = 15, SYMBOL_WIDTH = 14;
 const WIDE = 820, LEAST_SIDE = 380, WIDEST_SHARE = 0.58, HISTOGRAM_BINS = 50;
 // The height of everything of the left column besides the plot, and that of the panel on the right.
-const BELOW_DIAGRAM = HISTOGRAM + TOP + BOTTOM - LEFT - RIGHT + TOP + 6, READOUTS = 200, READOUT_OF_METHOD = 64, LEAST_DIFFERENCE = 218;
+const BELOW_DIAGRAM = HISTOGRAM + TOP + BOTTOM - LEFT - RIGHT + TOP + 6, READOUTS = 150, READOUT_OF_METHOD = 60, LEAST_DIFFERENCE = 218;
 const BINS = { least: 2, most: 100 };
 const LOGIT_TICKS = [
     ...Array.from({ length: 9 }, (_, i) => 10 ** (i - 9)), 0.5,
@@ -442,13 +442,14 @@ class Explorer {
         this.figures = element("div", { class: "figures" }, this.root);
         const left = element("div", {}, this.figures);
         this.right = element("div", { class: "right" }, this.figures);
+        this.results();
         this.panels = {
             diagram: new Panel(left, "diagram", "Reliability diagram. Arrow keys move the selected range."),
             histogram: new Panel(left, "histogram", "Score histogram. Arrow keys move the selected range."),
             difference: new Panel(this.right, "difference", "Cumulative difference. Arrow keys move the selected range."),
         };
         this.layers();
-        this.readouts();
+        this.looks();
         this.tools();
         for (const panel of Object.values(this.panels)) this.followPointer(panel);
         this.drawn = new Map();
@@ -473,16 +474,24 @@ class Explorer {
         this.peak = shape("path", { class: "peak" }, difference.labels);
     }
 
-    readouts() {
+    // What was found, above the chart beside the diagram.
+    results() {
         const box = element("div", { class: "readouts" }, this.right);
-        const head = element("div", { class: "row" }, box);
-        this.what = element("strong", { class: "what" }, head);
+        this.what = element("strong", { class: "what" }, box);
         this.said = element("div", { class: "said" }, box);
         // From step to step the sentences have more or fewer lines. Their place only grows, because
         // otherwise the whole page below would move, and be painted again, with every step.
         new ResizeObserver(() => { this.said.style.minHeight = `${this.said.offsetHeight}px`; }).observe(this.said);
+        this.summary = element("p", { class: "summary" }, box);
+        this.noBand = element("p", { class: "summary" }, box);
+        this.live = element("p", { class: "spoken", "aria-live": "polite" }, box);
+    }
+
+    // What can be looked at more closely, below that chart: a range of scores, and a single score.
+    looks() {
+        const box = element("div", { class: "readouts" }, this.right);
         const choice = element("div", { class: "row" }, box);
-        this.from = this.numberInput(choice, "Numbers for scores from", () => this.typed(0));
+        this.from = this.numberInput(choice, "Look closer at scores from", () => this.typed(0));
         this.to = this.numberInput(choice, "to", () => this.typed(1));
         const button = (text, work) => {
             const made = element("button", { type: "button" }, choice, text);
@@ -504,9 +513,6 @@ class Explorer {
         });
         element("span", {}, this.probeRow, "becomes");
         this.probed = element("table", { class: "probed" }, box);
-        this.noBand = element("p", { class: "summary" }, box);
-        this.summary = element("p", { class: "summary" }, box);
-        this.live = element("p", { class: "spoken", "aria-live": "polite" }, box);
     }
 
     // Buttons that save what is drawn, and one that fills the screen.
@@ -759,7 +765,7 @@ class Explorer {
         const low = 1.15 * Math.min(-half, ...drawn.map(({ least }) => least)) || -1;
         const high = 1.15 * Math.max(half, ...drawn.map(({ most }) => most)) || 1;
         const ticksY = niceTicks(100 * low, 100 * high, 6).map(([value, text]) => [value / 100, `${text}%`]);
-        const heading = "Observed minus predicted, added up from the lowest score";
+        const heading = "Cumulative gap: observed minus predicted, added up from the lowest score";
         const note = "Rises where scores are too low, falls where too high. "
             + `Grey: where a calibrated model stays in ${this.levelWords} of samples.`;
         difference.frame({ width, height, scale, low, high, ticksY, heading, note, across: "Score", upward: "Difference" });
@@ -947,12 +953,13 @@ class Explorer {
     }
 
     // Every shown calibrator has a row from the start, so nothing moves while a person points at scores.
+    // Uncalibrated scores stay what they are.
     // Calibrators of whole rows of a matrix have no value at a score.
     listFunctions() {
         const names = this.shown.join();
         if (names === this.probesOf) return;
         this.probesOf = names;
-        const drawn = this.shown.map(key => this.functions.get(key)).filter(Boolean);
+        const drawn = this.shown.filter(key => key !== "uncalibrated").map(key => this.functions.get(key)).filter(Boolean);
         this.probeRow.hidden = this.probed.hidden = !drawn.length;
         this.probed.replaceChildren();
         const head = element("tr", {}, this.probed);

@@ -40,8 +40,8 @@ def test_the_recommendation_says_what_calibrated_scores_average_and_what_was_obs
     said = in_plain_words(analysis)
     cells, percents = analysis.held_out.cells["logistic"], re.findall(r"[\d.]+(?=%)", said)
     assert re.fullmatch(
-        r"After Logistic, predictions up to \S+ average \S+ \(\S+ were positive\), "
-        r"and higher ones \S+ \(\S+\)\.",
+        r"After Logistic, predictions up to \S+ average \S+, and \S+ were positive; "
+        r"higher ones \S+, and \S+\.",
         said,
     )
 
@@ -57,4 +57,4 @@ def test_the_recommendation_says_what_calibrated_scores_average_and_what_was_obs
     assert in_plain_words(calib.report(analysis).analysis) == said
     # If all scores are too high, one average says it.
     said = in_plain_words(calib.analyze(calib.examples.EXAMPLES["rare_event"].load()))
-    assert re.fullmatch(r"After Beta, predictions average \S+ \(\S+ were positive\)\.", said)
+    assert re.fullmatch(r"After Beta, predictions average \S+, and \S+ were positive\.", said)

@@ -25,6 +25,7 @@ from calib.ui.session.choices.choice import Choice
 from calib.ui.session.session import Session
 
 T = TypeVar("T")
+NOTHING = object()  # A widget may have any value, also None.
 FOLDS_FROM_COLUMN = (
     "Methods are cross-fitted in {}: {} folds. Each fold is scored by calibrators fitted on the "
     "others. The number of folds is given by the data. Change the **seed** to see how much results "
@@ -89,7 +90,7 @@ def ask(
 ) -> None:
     """Draw a widget that shows a value of the session, and give its answer to `take`."""
     # An assignment would replace a text that is being typed, so it is assigned only if it differs.
-    if key not in st.session_state or st.session_state[key] != value:
+    if st.session_state.get(key, NOTHING) != value:
         st.session_state[key] = value
     widget(key=key, on_change=lambda: take_answer(key, take), **more)
 
@@ -108,10 +109,10 @@ def take_answer(key: str, take: Callable[[Any], object]) -> None:
     """Give the answer of a widget to `take`.
 
     A late message of a browser can be for a page that was left. Its widget has no value any more,
-    and its answer is ignored.
+    or loses it to the run before at this moment, and its answer is ignored.
     """
-    if key in st.session_state:
-        take(st.session_state[key])
+    if (answer := st.session_state.get(key, NOTHING)) is not NOTHING:
+        take(answer)
 
 
 def copy_link(text: str, key: str) -> None:

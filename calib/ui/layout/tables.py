@@ -303,14 +303,14 @@ def metric_columns(
 
 
 def _below(key: str, one: Estimate, digits: int) -> list[str]:
-    """The interval of a metric, and whether a calibration error is above chance.
+    """The interval of a metric, and whether a calibration error is too large for chance.
 
     An empty interval keeps the words on a line of their own. The chance level itself, which can be
     lower than an error within chance, would only puzzle.
     """
     bounds = metric_interval(key, one, 3)
     if chance_level(key, one, digits) and one.low > 0.0:
-        return [bounds, Warned("above chance")]
+        return [bounds, Warned("too large for chance")]
     return [bounds] if bounds else []
 
 

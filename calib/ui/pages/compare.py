@@ -56,9 +56,10 @@ from calib.ui.session.session import Session
 
 TABLE = "Held-out rows, lowest log loss first. Small: {} confidence intervals."
 # The columns of tables have no room for the full name.
-ECE = "ECE: expected calibration error."
+ECE = "ECE: expected calibration error, which depends on the bins."
+PLATT = "Platt scaling fits a logistic curve to the scores, Logistic to their log-odds."
 LOWER = f"Lower is better for log loss, ECE and {KS}."
-CHANCE = "Above chance: the interval does not include 0."
+CHANCE = "Too large for chance: the interval does not include 0."
 PANELS = (
     "Mean predicted probability (x) against observed frequency (y). {} "
     f"Hollow dots have fewer than {FEW_ROWS} rows."
@@ -184,7 +185,8 @@ def table(session: Session, model: state.Model, name: str, columns: Sequence[Met
     # Tooltips of rows are for pointers only, and this one is opened by keyboard and touch too.
     methods = [f"- **{plain(method_label(key))}**: {plain(hint)}" for key, hint in hints.items()]
     about_all = "\n".join([words.protocol(analysis), "", *methods])
-    said = [LOWER, TABLE.format(at), ECE, *chance, *_ranking(analysis, columns)]
+    told = [PLATT] if {"platt", "logistic"} <= set(analysis.ranked) else []
+    said = [LOWER, TABLE.format(at), ECE, *chance, *told, *_ranking(analysis, columns)]
     st.caption(" ".join(said), help=about_all)
 
 
@@ -224,7 +226,7 @@ def plain_advice(analysis: LiveAnalysis) -> str:
     name = method_label(key)
     if not analysis.multiclass:
         name += f" with {words.parameter_count(analysis, key)} parameters"
-    return f"Recommended: {name}. {loss} {numbers} (change {said})."
+    return f"Recommended by log loss: {name}. {loss} {numbers} (change {said})."
 
 
 def changes_and_panels(analysis: Analysis) -> None:

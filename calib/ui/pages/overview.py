@@ -121,21 +121,13 @@ def slices_finding(session: Session, model: state.Model) -> str:
     counts = [int(one.significant().sum()) for one in tests.values()]
     after = f", {counts[1]:,} after calibration" if len(counts) > 1 else ""
     total = len(tests["uncalibrated"].names)
-    return f"{counts[0]:,} of {total:,} groups of “{column}” miscalibrated{after}"
+    return f"{counts[0]:,} of {total:,} groups by column “{column}” are miscalibrated{after}"
 
 
 def bins_finding(session: Session, analysis: LiveAnalysis) -> str:
-    """The error without bias, which needs no bins, and whether their number matters."""
+    """Whether the number of bins matters."""
     if undrawn(analysis.uncalibrated.reliability):
         return ""
-    error = results.variational(session, analysis, "uncalibrated").error
-    low, value, high = (text.percent(x) for x in (error.low, error.value, error.high))
-    at = text.level(session.settings.confidence_level)
-    bins = _bins_words(session, analysis)
-    return f"average error {value} without bins ({at} CI {low} to {high}); {bins}"
-
-
-def _bins_words(session: Session, analysis: LiveAnalysis) -> str:
     by_bins = results.sensitivity(session, analysis, "uncalibrated")
     if by_bins.flips:
         share = text.percent(by_bins.share, 0)

@@ -27,14 +27,14 @@ def test_calibration_errors_stand_beside_what_a_calibrated_model_shows():
     for column in analysis.columns:
         found = analysis.uncalibrated.metrics[column.key]
         if column.key in levels:
-            assert ("above chance" in cells[column.key]) == (found.low > 0.0)
+            assert ("too large for chance" in cells[column.key]) == (found.low > 0.0)
         if not math.isnan(found.low):
             assert cells[column.key][1] == metric_interval(column.key, found, 3)
     # A calibrated model has this ECE with 60 rows in 10 bins.
     assert 0.13 < analysis.uncalibrated.metrics["ece_quantile"].noise_floor < 0.16
 
 
-@pytest.mark.parametrize(("low", "said"), [(0.0, "0.0% to 4.3%"), (0.001, "above chance")])
+@pytest.mark.parametrize(("low", "said"), [(0.0, "0.0% to 4.3%"), (0.001, "too large for chance")])
 def test_an_error_is_above_chance_unless_its_interval_holds_zero(low, said):
     column = Column("ece_quantile", "ECE", "")
     found = MethodMetrics(
@@ -68,7 +68,7 @@ def test_the_ks_error_is_in_per_cent_and_is_copied_as_a_number():
     error = Estimate(0.0642, 0.0512, 0.0771, noise_floor=0.007)
     found = MethodMetrics("uncalibrated", "Uncalibrated", {"ks_error": error}, {})
     (made,) = metric_columns([column], {"uncalibrated": found}, {})
-    assert made.cells["uncalibrated"] == ("6.4%", "5.1% to 7.7%", "above chance")
+    assert made.cells["uncalibrated"] == ("6.4%", "5.1% to 7.7%", "too large for chance")
     assert made.values["uncalibrated"].columns(made.name)["ks_error"] == 0.0642
 
 

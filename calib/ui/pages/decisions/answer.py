@@ -11,7 +11,6 @@ from calib.text import (
     interval,
     level,
     number,
-    plural,
     score_percent,
     signed,
     significant,
@@ -176,13 +175,16 @@ def counts_sentence(decided: DecisionTable, flagged: ExpectedCounts, shown: Sequ
     if not _whole(per_row * flagged.weight):
         return ""
     observed = _whole(per_row * flagged.observed)
-    before, *after = (_whole(per_row * flagged.expected[key]) for key in shown)
-    contrast = "but" if judged(flagged, "uncalibrated") and before != observed else "and"
+    expected = []
+    for key in shown:
+        n = _whole(per_row * flagged.expected[key])
+        wrong = judged(flagged, key) if n != observed else ""
+        expected.append(f"{count(n)} ({wrong})" if wrong else count(n))
     was = "was" if observed == 1 else "were"
-    calibrated = f"; calibrated scores expect {count(after[0])}" if after else ""
+    calibrated = f", calibrated scores {expected[1]}" if len(expected) > 1 else ""
     return (
-        f"Among the {rows}, the scores expect {plural(before, 'positive')}, {contrast} "
-        f"{count(observed)} {was} positive{calibrated}."
+        f"Of the {rows}, {count(observed)} {was} positive; the scores expect "
+        f"{expected[0]}{calibrated}."
     )
 
 
