@@ -242,8 +242,8 @@ def in_plain_words(analysis: Analysis) -> str:
     (at,) = text.score_percents(bins.high_edge[cut - 1])
     (mean, rate), (mean_above, rate_above) = said(slice(cut)), said(slice(cut, None))
     return (
-        f"After {result.label}, {scores} up to {at} average {mean}, and {rate} {positive}; "
-        f"higher ones {mean_above}, and {rate_above}."
+        f"After {result.label}, low {scores} (up to {at}) average {mean}, and {rate} {positive}; "
+        f"high ones {mean_above}, and {rate_above}."
     )
 
 

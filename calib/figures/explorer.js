@@ -482,8 +482,8 @@ class Explorer {
         // From step to step the sentences have more or fewer lines. Their place only grows, because
         // otherwise the whole page below would move, and be painted again, with every step.
         new ResizeObserver(() => { this.said.style.minHeight = `${this.said.offsetHeight}px`; }).observe(this.said);
-        this.summary = element("p", { class: "summary" }, box);
         this.noBand = element("p", { class: "summary" }, box);
+        this.summary = element("p", { class: "summary" }, box);
         this.live = element("p", { class: "spoken", "aria-live": "polite" }, box);
     }
 
@@ -904,15 +904,16 @@ class Explorer {
         const [p, ends] = this.data.clusters ? [ofEach("tests"), ofEach("intervals")] : [binTests(bins)[i], wilson(worst, this.data.level)];
         // What a calibrator says at this score is compared with it, so its interval is said.
         const observed = ends ? ` (${this.ci} ${ends.map(percent).join(" to ")})` : "";
-        const sentences = [`${this.sayGap(key, worst, observed)}.`, p === undefined ? "" : this.sayTest(bins, p)];
-        const title = ends ? `${this.ci} of this bin alone: ${ends.map(end => points(end - worst.meanScore)).join(" to ")} points.` : "";
-        return element("p", { title }, null, sentences.join(" "));
+        const chance = p === undefined ? "" : ` Chance alone ${p < this.data.significance ? "rarely gives" : "can give"} such a gap.`;
+        const title = [ends ? `${this.ci} of this bin alone: ${ends.map(end => points(end - worst.meanScore)).join(" to ")} points.` : "",
+            p === undefined ? "" : this.sayTest(bins, p)];
+        return element("p", { title: title.filter(Boolean).join(" ") }, null, `${this.sayGap(key, worst, observed)}.${chance}`);
     }
 
+    // Readers stumbled over the correction, so the p-value is in the tooltip, as in the table of the bins.
     sayTest(bins, p) {
         const judged = judgedBins(bins).length, few = judged < bins.length ? ` with at least ${FEW_ROWS} rows` : "";
-        const corrected = judged > 1 ? `, Holm-corrected for ${judged} bins${few}` : "";
-        return `Chance alone ${p < this.data.significance ? "rarely gives" : "can give"} such a gap (${pValue(p)}${corrected}).`;
+        return `Exact test: ${pValue(p)}${judged > 1 ? `, Holm-corrected for ${judged} bins${few}` : ""}.`;
     }
 
     ofClustersIn(key, range) {
@@ -1047,7 +1048,7 @@ class Explorer {
             const fewer = bins.length < n_bins ? ` (${counted(bins.length, "bin")})` : "";
             return `${this.data.methods[key].label} ${percent(expectedCalibrationError(bins))}${fewer}`;
         });
-        return `Expected calibration error (ECE, ${n_bins} ${strategy} bins): ${errors.join(", ")}.`;
+        return `Average gap of ${n_bins} ${strategy} bins (expected calibration error, ECE): ${errors.join(", ")}.`;
     }
 
     // Readers took an error above its level for miscalibration, so the levels are a tooltip.

@@ -40,8 +40,8 @@ def test_the_recommendation_says_what_calibrated_scores_average_and_what_was_obs
     said = in_plain_words(analysis)
     cells, percents = analysis.held_out.cells["logistic"], re.findall(r"[\d.]+(?=%)", said)
     assert re.fullmatch(
-        r"After Logistic, predictions up to \S+ average \S+, and \S+ were positive; "
-        r"higher ones \S+, and \S+\.",
+        r"After Logistic, low predictions \(up to \S+\) average \S+, and \S+ were positive; "
+        r"high ones \S+, and \S+\.",
         said,
     )
 

@@ -582,9 +582,8 @@ def test_compare_opens_with_the_recommended_method_and_how_many_tie_with_it():
     assert advice.help.endswith(plain(RULE))
     # The losses differ by the change that is printed.
     assert advice.value.replace("\\", "") == (
-        "Recommended by log loss: Logistic (on log-odds) with 2 parameters. Its probabilities are "
-        "closer to the outcomes: held-out log loss 0.4656 → 0.3643 (change −0.101, 95% CI −0.131 "
-        "to −0.075)."
+        "Recommended: Logistic (on log-odds), with 2 parameters. Its probabilities are closer to "
+        "the outcomes (held-out log loss 0.4656 → 0.3643, change −0.101, 95% CI −0.131 to −0.075)."
     )
     assert "2,000 rows" not in said(app)  # The data have fewer, and the heading gives the reason.
     # The title of the chart says it, and no heading repeats it.

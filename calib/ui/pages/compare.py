@@ -56,7 +56,7 @@ from calib.ui.session.session import Session
 
 TABLE = "Held-out rows, lowest log loss first. Small: {} confidence intervals."
 # The columns of tables have no room for the full name.
-ECE = "ECE: expected calibration error, which depends on the bins."
+ECE = "ECE (expected calibration error) depends on the bins, so log loss decides."
 PLATT = "Platt scaling fits a logistic curve to the scores, Logistic to their log-odds."
 LOWER = f"Lower is better for log loss, ECE and {KS}."
 CHANCE = "Too large for chance: the interval does not include 0."
@@ -218,15 +218,16 @@ def plain_advice(analysis: LiveAnalysis) -> str:
     key, results = analysis.recommendation.method, ranked_results(analysis)
     change = results[key].differences["log_loss"]
     before, after = (results[one].metrics["log_loss"].value for one in ("uncalibrated", key))
-    loss = "Held-out log loss" if analysis.multiclass is None else "Held-out multiclass log loss"
-    if change.high < 0.0:
-        loss = f"Its probabilities are closer to the outcomes: {lower_first(loss)}"
+    loss = "held-out log loss" if analysis.multiclass is None else "held-out multiclass log loss"
     numbers = " → ".join(adding_up(before, after, change))
-    said = interval_text(change, analysis.settings.confidence_level)
+    said = f"{loss} {numbers}, change {interval_text(change, analysis.settings.confidence_level)}"
     name = method_label(key)
     if not analysis.multiclass:
-        name += f" with {words.parameter_count(analysis, key)} parameters"
-    return f"Recommended by log loss: {name}. {loss} {numbers} (change {said})."
+        name += f", with {words.parameter_count(analysis, key)} parameters"
+    found = (
+        "Its probabilities are closer to the outcomes" if change.high < 0.0 else "Not significant"
+    )
+    return f"Recommended: {name}. {found} ({said})."
 
 
 def changes_and_panels(analysis: Analysis) -> None:
