@@ -243,7 +243,7 @@ def in_plain_words(analysis: Analysis) -> str:
     (mean, rate), (mean_above, rate_above) = said(slice(cut)), said(slice(cut, None))
     return (
         f"After {result.label}, low {scores} (up to {at}) average {mean}, and {rate} {positive}; "
-        f"high ones {mean_above}, and {rate_above}."
+        f"high ones average {mean_above}, and {rate_above} {positive}."
     )
 
 

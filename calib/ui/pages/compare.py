@@ -56,7 +56,7 @@ from calib.ui.session.session import Session
 
 TABLE = "Held-out rows, lowest log loss first. Small: {} confidence intervals."
 # The columns of tables have no room for the full name.
-ECE = "ECE (expected calibration error) depends on the bins, so log loss decides."
+ECE = "ECE (expected calibration error) depends on its bins, so log loss decides."
 PLATT = "Platt scaling fits a logistic curve to the scores, Logistic to their log-odds."
 LOWER = f"Lower is better for log loss, ECE and {KS}."
 CHANCE = "Too large for chance: the interval does not include 0."
@@ -178,15 +178,16 @@ def table(session: Session, model: state.Model, name: str, columns: Sequence[Met
     matrix = analysis.multiclass is not None
     hints = {key: CALIBRATORS[key].words(matrix=matrix)[1] for key in analysis.ranked}
     advised = analysis.recommendation.method
+    chance = [CHANCE] if any(column.has_chance_level for column in columns) else []
+    st.caption(" ".join([LOWER, ECE, *chance]))
     if chosen := metric_table(name, about, columns, analysis.ranked, advised, hints, buttons):
         use_calibrator.show(session, model, chosen)
     at = level(analysis.settings.confidence_level)
-    chance = [CHANCE] if any(column.has_chance_level for column in columns) else []
     # Tooltips of rows are for pointers only, and this one is opened by keyboard and touch too.
     methods = [f"- **{plain(method_label(key))}**: {plain(hint)}" for key, hint in hints.items()]
     about_all = "\n".join([words.protocol(analysis), "", *methods])
     told = [PLATT] if {"platt", "logistic"} <= set(analysis.ranked) else []
-    said = [LOWER, TABLE.format(at), ECE, *chance, *told, *_ranking(analysis, columns)]
+    said = [TABLE.format(at), *told, *_ranking(analysis, columns)]
     st.caption(" ".join(said), help=about_all)
 
 
