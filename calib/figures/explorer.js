@@ -765,7 +765,7 @@ class Explorer {
         const low = 1.15 * Math.min(-half, ...drawn.map(({ least }) => least)) || -1;
         const high = 1.15 * Math.max(half, ...drawn.map(({ most }) => most)) || 1;
         const ticksY = niceTicks(100 * low, 100 * high, 6).map(([value, text]) => [value / 100, `${text}%`]);
-        const heading = "Cumulative gap: observed minus predicted, added up from the lowest score";
+        const heading = "Cumulative difference: observed minus predicted, added up from the lowest score";
         const note = "Rises where scores are too low, falls where too high. "
             + `Grey: where a calibrated model stays in ${this.levelWords} of samples.`;
         difference.frame({ width, height, scale, low, high, ticksY, heading, note, across: "Score", upward: "Difference" });

@@ -518,7 +518,7 @@ def test_the_cumulative_difference_names_its_parts(page: Page):
     visit(page, "/reliability")
     error = percent(calib.analyze(EXAMPLE).uncalibrated.ks.statistic)
     texts = panel(page, "difference").locator("text").all_text_contents()
-    title = "Cumulative gap: observed minus predicted, added up from the lowest score"
+    title = "Cumulative difference: observed minus predicted, added up from the lowest score"
     names = {f"KS calibration error {error}", "Uncalibrated", "Logistic"}
     note = (
         "Rises where scores are too low, falls where too high. Grey: where a calibrated model "

@@ -620,6 +620,19 @@ def test_columns_of_the_table_can_be_chosen():
     assert ">KS calibration error<" not in table
 
 
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ({"ex": "random_forest"}, "Recommended: Stack of calibrators. Its"),
+        ({"ex": "digits", "m": "uncalibrated.temperature"}, "Recommended: Temperature. Its"),
+    ],
+)
+def test_only_calibrators_of_one_score_have_a_number_of_parameters(named, said):
+    app = go(start(**named), "compare")
+    (advice,) = [each.value for each in app.markdown if each.value.startswith("Recommended")]
+    assert advice.replace("\\", "").startswith(said)
+
+
 def test_ks_is_always_called_a_calibration_error():
     """To credit analysts KS alone is discrimination."""
     app = go(start(m="uncalibrated.platt"), "compare")

@@ -24,6 +24,7 @@ from calib.figures.words import KS, band_sentence, metric_text, undrawn
 from calib.metrics import matrix_metrics
 from calib.numerics.estimate import Estimate
 from calib.text import (
+    UNKNOWN,
     adding_up,
     decimals,
     interval,
@@ -223,8 +224,10 @@ def plain_advice(analysis: LiveAnalysis) -> str:
     numbers = " → ".join(adding_up(before, after, change))
     said = f"{loss} {numbers}, change {interval_text(change, analysis.settings.confidence_level)}"
     name = method_label(key)
-    if not analysis.multiclass:
-        name += f", with {words.parameter_count(analysis, key)} parameters"
+    # Calibrators of whole rows, and a stack, have no number of parameters.
+    n = UNKNOWN if analysis.multiclass else words.parameter_count(analysis, key)
+    if n != UNKNOWN:
+        name += f", with {n} parameter{'' if n == '1' else 's'}"
     found = (
         "Its probabilities are closer to the outcomes" if change.high < 0.0 else "Not significant"
     )
