@@ -36,13 +36,20 @@ STYLE = (
     f"text {{ font-family: {FONT}; }} text:not([fill]) {{ fill: currentColor; }} "
     f".grid {{ stroke: {GREY}; stroke-opacity: 0.2; }}"
 )
+GROUND = f'<style>{STYLE}</style><rect width="100%" height="100%" fill="{RIM}"/>'
 
 
 def to_file(chart: Chart) -> str:
     """The chart as the content of an SVG file, which needs no page around it."""
     start, end = to_svg(chart).split(">", 1)
-    ground = f'<style>{STYLE}</style><rect width="100%" height="100%" fill="{RIM}"/>'
-    return f'{start} color="{INK}">{ground}{end}'
+    return f'{start} color="{INK}">{GROUND}{end}'
+
+
+def in_page(file: str, alt: str) -> str:
+    """The SVG of such a file as part of a page, which has the font and the colours."""
+    start, drawn = file.split(GROUND, 1)
+    box = start[start.index("viewBox=") :].split(" color=")[0]
+    return f'<svg role="img" class="plot" aria-label="{escape(alt)}" {box}>{drawn}'
 
 
 def to_svg(chart: Chart) -> str:

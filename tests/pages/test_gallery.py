@@ -1,5 +1,8 @@
 """Every exhibit opens what it promises, and numbers come from the reproductions' files."""
 
+import json
+import re
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -64,8 +67,15 @@ def test_every_exhibit_shows_numbers_and_a_picture_of_the_repository():
     assert not app.exception
     files = [name for entry in ENTRIES for name in entry.numbers]
     assert len(app.dataframe) == len(files)
+    drawn = [each.proto for each in app.get("bidi_component")]
+    pictures = [json.loads(one.json)[0][1] for one in drawn if "picture_" in str(one.id)]
     for entry in ENTRIES:
-        assert (gallery.FOLDER / f"{entry.picture}.svg").is_file()
+        (shown,) = [each for each in pictures if f'aria-label="{escape(entry.alt)}"' in each]
+        # The page has the font and the colours of the text.
+        assert "<style>" not in shown
+        texts_of = re.compile("<text[^>]*>([^<]*)")
+        file = (gallery.FOLDER / f"{entry.picture}.svg").read_text()
+        assert texts_of.findall(shown) == texts_of.findall(file)
     published = app.dataframe[files.index("splinecalib_table1")].value.set_index("Number")
     assert published.loc["uncalibrated", "Published"].startswith("0.7448")
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import streamlit as st
 
+from calib.figures.svg import in_page
 from calib.text import count, plain
-from calib.ui.layout import frame
+from calib.ui.layout import charts, frame
 from calib.ui.session.choices import (
     AXIS,
     EPSILON,
@@ -264,8 +265,9 @@ def show_entry(entry: GalleryEntry) -> Opening | None:
     with picture:
         path = FOLDER / f"{entry.picture}.svg"
         if path.is_file():
-            with st.container(key=f"picture_{entry.picture}"):
-                st.image(str(path), alt=entry.alt, width="content")
+            # A picture of its own would have neither the font of the page nor its dark colours.
+            drawn = in_page(path.read_text(encoding="utf-8"), entry.alt)
+            charts.drawing(drawn, f"picture_{entry.picture}")
         else:
             st.caption("The picture and the numbers are in the project's repository only.")
     return pressed
