@@ -27,4 +27,4 @@ def test_a_dropped_log_is_asked_about_once_and_then_answered(page: Page, tmp_pat
     expect(page.get_by_role("heading", level=2)).to_contain_text(
         "These confidences are overconfident", timeout=30_000
     )
-    expect(page.get_by_role("link", name="Ranking")).to_contain_text("If people decide")
+    expect(page.get_by_role("link", name="Ranking")).to_contain_text("least confident rows")
