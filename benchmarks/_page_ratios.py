@@ -42,7 +42,7 @@ NOTE = """
     look();
 })();
 """
-# What elements of the page are, by the names that Streamlit gives them.
+# The script lists the elements of the page by the names that Streamlit gives them.
 KINDS = """
 () => [...document.querySelectorAll(".stElementContainer > :first-child")]
     .map(({dataset, className}) => dataset.testid ?? className.split(" ")[0])

@@ -131,12 +131,14 @@ def decimals(estimate: Estimate, most: int = 4) -> int:
     return min(most, max(0, 1 - math.floor(math.log10(half))))
 
 
-def adding_up(before: float, after: float, change: Estimate) -> tuple[str, str]:
+def adding_up(
+    before: float, after: float, change: Estimate, printed: int | None = None
+) -> tuple[str, str]:
     """Two numbers with enough decimals that their difference is the printed change.
 
-    They have at least as many as the change, and at least 3.
+    They have at least as many as the change, which has `printed` ones, and at least 3.
     """
-    printed = decimals(change)
+    printed = decimals(change) if printed is None else printed
     for digits in range(max(3, printed), 7):
         difference = round(after, digits) - round(before, digits)
         if number(difference, printed) == number(change.value, printed):

@@ -925,8 +925,8 @@ def test_a_view_that_gets_worse_is_said_with_the_best_method_of_that_view():
     best = min(errors, key=errors.__getitem__)
     assert errors[key] > errors["uncalibrated"] > errors[best]
     assert verdict.notes[1] == (
-        f"The KS error of the top label rises from {errors['uncalibrated']:.4f} to "
-        f"{errors[key]:.4f}. {methods[best].label} has the lowest, {errors[best]:.4f}."
+        f"The KS calibration error of the top label rises from {errors['uncalibrated']:.1%} to "
+        f"{errors[key]:.1%}. {methods[best].label} has the lowest, {errors[best]:.1%}."
     )
     said = verdict.after(methods[key].label, analysis.verdict)
     assert said.startswith("After Vector scaling: ")

@@ -14,7 +14,7 @@ from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import equal_weights
 from calib.numerics.estimate import Estimate
-from calib.text import decimals, interval, level, number, plural, signed
+from calib.text import adding_up, decimals, interval, level, number, plural, signed
 
 # With fewer effective rows of an outcome, a calibrator is only recommended if tests reject
 # calibration.
@@ -143,13 +143,13 @@ def _why_not_best(
     and_simpler = f", and {chosen_name} is simpler" if simpler else ""
     if _is_same(difference) and (simpler or not by_stack):
         return f"{best_name} has the same loss{and_simpler}."
-    compared = f"{best_name} is lower by {interval_text(difference, level).removeprefix('+')}."
+    lower, text = _size(difference), interval_text(difference, level)
+    compared = f"{best_name} is lower by {lower}{text[text.index(',') :]}."
     if not by_stack:
         return f"{compared} The difference is small{and_simpler}."
     if chosen == "stack":
         return f"{compared} {BEST_BY_CHANCE}, and {chosen_name} is a mean of several methods."
     if simpler and difference.low <= 0.0:
-        lower = number(difference.value, _digits(difference))
         return f"{best_name} is lower by {lower}, not significantly, and {chosen_name} is simpler."
     if best == "stack":
         return f"{compared} {chosen_name} is simpler, and has most of the weight in the stack."
@@ -188,11 +188,10 @@ def advice_sentence(
     """The recommendation of a method in one sentence; `change` is from the uncalibrated scores."""
     if chosen == "uncalibrated":
         return f"Keep the uncalibrated scores: no calibrator clearly lowers {loss}."
-    digits = _digits(change)
+    before, after = (losses[key].value for key in ("uncalibrated", chosen))
+    numbers = " → ".join(adding_up(before, after, change, _digits(change)))
     return (
-        f"Recommended: {CALIBRATORS[chosen].name}. {loss.capitalize()} "
-        f"{number(losses['uncalibrated'].value, digits)} → "
-        f"{number(losses[chosen].value, digits)} "
+        f"Recommended: {CALIBRATORS[chosen].name}. {loss.capitalize()} {numbers} "
         f"(change {interval_text(change, level)})."
     )
 
@@ -217,6 +216,14 @@ def _runner_up(
 
 def _is_same(difference: Estimate) -> bool:
     return max(abs(difference.low), abs(difference.high)) < MIN_VISIBLE_DIFFERENCE
+
+
+def _size(difference: Estimate) -> str:
+    """A positive difference; one that would be printed as 0 is less than the last digit."""
+    digits = _digits(difference)
+    if not round(difference.value, digits):
+        return f"less than {number(10.0**-digits, digits)}"
+    return number(difference.value, digits)
 
 
 def _digits(change: Estimate) -> int:

@@ -13,7 +13,7 @@ from calib.analysis.verdict import SIGNIFICANCE, Verdict, judge
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison
 from calib.crossfit.settings import Settings
-from calib.text import number
+from calib.text import percent, percents
 from calib.uncertainty import slope_estimate
 
 
@@ -82,7 +82,7 @@ def _verdict(
 
 
 def _worse(methods: Mapping[str, MethodResult], method: str, words: ViewWords | None) -> str:
-    """A sentence that the KS error rises and which method has the lowest, or "" if it falls."""
+    """A sentence if the KS calibration error rises, with the method that has the lowest, or ""."""
     errors = {key: result.ks.statistic for key, result in methods.items()}
     if errors[method] <= errors["uncalibrated"]:
         return ""
@@ -90,8 +90,6 @@ def _worse(methods: Mapping[str, MethodResult], method: str, words: ViewWords | 
     of_view = f" of {words.place}" if words else ""
     lowest = "No method has a lower one than the uncalibrated scores"
     if best != "uncalibrated":
-        lowest = f"{methods[best].label} has the lowest, {number(errors[best])}"
-    return (
-        f"The KS error{of_view} rises from {number(errors['uncalibrated'])} to "
-        f"{number(errors[method])}. {lowest}."
-    )
+        lowest = f"{methods[best].label} has the lowest, {percent(errors[best])}"
+    before, after = percents(errors["uncalibrated"], errors[method])
+    return f"The KS calibration error{of_view} rises from {before} to {after}. {lowest}."

@@ -41,7 +41,9 @@ KINDS = {
     "uninformative": "do not separate positive from negative rows",
     "some classes": "are calibrated as a whole, but not for every class",
 }
-PHONE_PANEL_PIXELS = 180
+PHONE_PANEL_PIXELS = 108
+# The chart of Overview is drawn in these widths, because scaled text is too small or too large.
+SUMMARY_WIDTHS = (366, 438, 544)
 NEW_LINE = "\n"
 MIN_PART = 0.05  # A smaller part of the rows is not described on its own.
 
@@ -103,6 +105,8 @@ def _correction(analysis: Analysis) -> str:
     if result is None or after is None:
         return ""
     name = f"{result.label} calibration"
+    if analysis.verdict.kind in ("reversed", "uninformative"):
+        return f"{name} corrects their size, but not their order."
     if after.answer == "no evidence":
         return f"{name} corrects it."
     return f"After {name}: {_after_words(after)}."
@@ -157,7 +161,12 @@ def _set_aside(data: DataSummary) -> str:
     return f"{total:,} rows are not used: {reasons}."
 
 
-def summary(analysis: Analysis) -> str:
+def summaries(analysis: Analysis) -> dict[int, str]:
+    """The summary by the width of its chart in pixels."""
+    return {pixels: summary(analysis, pixels) for pixels in SUMMARY_WIDTHS}
+
+
+def summary(analysis: Analysis, pixels: int = SUMMARY_WIDTHS[1]) -> str:
     """Before and after in one chart, or in two where there is no room for its labels."""
     curve, result = analysis.uncalibrated.reliability, advised(analysis)
     keys = ["uncalibrated", *([] if result is None else [result.key])]
@@ -176,7 +185,7 @@ def summary(analysis: Analysis) -> str:
         f'<figure class="summary"><figcaption><b>{title}</b>'
         f'{n_bins}, {at} intervals. <span class="wide">Orange: error of the uncalibrated scores.'
         f"</span>{after}{f'<br>{escape(no_band)}' if no_band else ''}</figcaption>"
-        f'<div class="wide">{to_svg(summary_chart(analysis))}</div>'
+        f'<div class="wide">{to_svg(summary_chart(analysis).at_width(pixels))}</div>'
         f'<div class="small">{pair}</div></figure>'
     )
 
@@ -308,4 +317,4 @@ def _full_name(key: str, label: str) -> str:
     name, bracket, which = (full or label).partition(" (")
     if not bracket:
         return escape(name)
-    return f"{escape(name)}<span> ({escape(which)}</span>"
+    return f"{escape(name)} <span>({escape(which)}</span>"

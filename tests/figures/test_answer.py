@@ -7,7 +7,7 @@ import numpy as np
 
 import calib
 from calib.calibrators import CALIBRATORS
-from calib.figures.answer import calibrators_table, in_plain_words, summary
+from calib.figures.answer import calibrators_table, in_plain_words, section, summary
 from calib.figures.summary import summary_chart
 from calib.figures.words import without_band
 from tests.figures.conftest import overconfident
@@ -33,6 +33,20 @@ def test_a_band_that_shows_too_little_is_a_sentence():
     assert "band" in [layer.key for layer in summary_chart(enough).layers]
     assert "grey band" in summary(enough)
     assert "No band" not in summary(enough)
+
+
+def test_calibration_is_not_said_to_order_rows():
+    rng = np.random.default_rng(0)
+    outcome, score = rng.random(2000) < 0.3, rng.uniform(0.02, 0.98, 2000)
+    said = section(calib.from_predictions(outcome, score), is_example=False)
+    assert "do not separate positive from negative rows" in said
+    assert "calibration corrects their size, but not their order." in said
+    assert "corrects it" not in said
+
+
+def test_a_difference_that_rounds_to_nothing_has_a_size():
+    advice = calib.analyze(calib.examples.EXAMPLES["rare_event"].load()).recommendation
+    assert "is lower by less than 0.0001, 95% CI " in " ".join(advice.reasons)
 
 
 def test_the_recommendation_says_what_calibrated_scores_average_and_what_was_observed():

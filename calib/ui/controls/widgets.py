@@ -280,7 +280,7 @@ def settings(session: Session, rows: Data | None) -> None:
         for choice, value in session.chosen.changed(session.start).items()
         if choice.acts(session.page, facts)
     }
-    label = f"Settings ({len(changes)} changed)" if changes else "Settings"
+    label = f"Settings ({len(changes)})" if changes else "Settings"
     # The diagram of Reliability has its bins beside it.
     has_bins = session.page in choices.BINNED and session.page != "Reliability"
     binning = (choices.STRATEGY, choices.N_BINS, choices.AUTO_BINS) if has_bins else ()

@@ -35,12 +35,13 @@ BUTTONS = "".join(
 SMALL_PANEL_WIDTHS, ROWS_WIDTHS = (160, 174, 230, 290), (340, 400, 470, 560, 670, 880)
 
 
-def drawing(markup: str, key: str, drawn: Chart | None = None) -> None:
+def drawing(markup: str | Mapping[int, str], key: str, drawn: Chart | None = None) -> None:
     """Show HTML with SVG. It arrives with the text around it, which a chart of Plotly does not.
 
-    `drawn` is the chart in the markup, with buttons to save it. Texts in the markup are escaped.
+    `markup` may be by width in pixels. `drawn` is the chart in it, with buttons to save it. Texts
+    in the markup are escaped.
     """
-    _draw({0: markup}, state.key(key), drawn)
+    _draw({0: markup} if isinstance(markup, str) else markup, state.key(key), drawn)
 
 
 def kept(build: Callable[P, Chart], *inputs: P.args, **options: P.kwargs) -> Chart:

@@ -343,5 +343,5 @@ def direction(change: Estimate, better: str) -> str:
         return "no change"  # A strictly increasing calibrator does not change the AUC.
     if change.low <= 0.0 <= change.high:
         return "not significant"
-    found = "lower" if change.high < 0.0 else "higher"
-    return (str if found == better else Warned)(f"significantly {found}")
+    side = "lower" if change.high < 0.0 else "higher"
+    return (str if side == better else Warned)(f"significantly {side}")

@@ -159,6 +159,8 @@ def finding(analysis: Analysis, to_best: Mapping[str, Estimate]) -> str:
         return f"{lead}."
     if tied == [advised]:
         return f"{lead}, more than every other method."
+    if to_best[advised].value == 0.0:
+        return f"{lead} and has the lowest log loss of {len(tied)} tied methods."
     if CALIBRATORS[advised].simplicity > min(CALIBRATORS[key].simplicity for key in tied):
         return f"{lead} and is tied with the best."
     simplest = "simpler" if len(tied) == 2 else "simplest"
@@ -187,8 +189,8 @@ def table(session: Session, model: state.Model, name: str, columns: Sequence[Met
     # Tooltips of rows are for pointers only, and this one is opened by keyboard and touch too.
     methods = [f"- **{plain(method_label(key))}**: {plain(hint)}" for key, hint in hints.items()]
     about_all = "\n".join([words.protocol(analysis), "", *methods])
-    told = [PLATT] if {"platt", "logistic"} <= set(analysis.ranked) else []
-    said = [TABLE.format(at), *told, *_ranking(analysis, columns)]
+    platt = [PLATT] if {"platt", "logistic"} <= set(analysis.ranked) else []
+    said = [TABLE.format(at), *platt, *_ranking(analysis, columns)]
     st.caption(" ".join(said), help=about_all)
 
 
@@ -228,10 +230,10 @@ def plain_advice(analysis: LiveAnalysis) -> str:
     n = UNKNOWN if analysis.multiclass else words.parameter_count(analysis, key)
     if n != UNKNOWN:
         name += f", with {n} parameter{'' if n == '1' else 's'}"
-    found = (
+    gain = (
         "Its probabilities are closer to the outcomes" if change.high < 0.0 else "Not significant"
     )
-    return f"Recommended: {name}. {found} ({said})."
+    return f"Recommended: {name}. {gain} ({said})."
 
 
 def changes_and_panels(analysis: Analysis) -> None:

@@ -261,7 +261,7 @@ def reliability(session: Session, rows: JudgedRows) -> None:
     if reason := undrawn(analysis.uncalibrated.reliability):
         st.info(reason)
     else:
-        charts.drawing(answer.summary(analysis), "judge_summary", summary_chart(analysis))
+        charts.drawing(answer.summaries(analysis), "judge_summary", summary_chart(analysis))
     st.caption(plain(f"{analysis.verdict.sentence} {analysis.recommendation.sentence}"))
 
 

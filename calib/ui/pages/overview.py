@@ -66,7 +66,7 @@ def before_and_after(session: Session, analysis: Analysis) -> None:
     if reason := undrawn(analysis.uncalibrated.reliability):
         st.info(reason)
         return
-    markup = session.memo(answer.summary, analysis)
+    markup = session.memo(answer.summaries, analysis)
     charts.drawing(markup, "summary", charts.kept(summary_chart, analysis))
 
 
@@ -142,12 +142,12 @@ def costs_finding(session: Session, analysis: LiveAnalysis) -> str:
         return ""
     before, after = decided.methods["uncalibrated"], decided.methods[result.key]
     costs = f"{text.number(before.cost.value, 3)} → {text.number(after.cost.value, 3)}"
-    found = "not significant"
+    significance = "not significant"
     if after.change.high < 0.0:
-        found = "significantly better"
+        significance = "significantly better"
     elif after.change.low > 0.0:
-        found = "significantly worse"
-    return f"cost per row {costs} after calibration, {found}"
+        significance = "significantly worse"
+    return f"cost per row {costs} after calibration, {significance}"
 
 
 def held_out_finding(session: Session) -> str:

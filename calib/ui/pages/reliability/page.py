@@ -40,6 +40,8 @@ class DiagramChoices:
     methods: tuple[str, ...]
     # The place of the controls of bins, or None if the browser draws the diagram, with controls.
     toolbar: DeltaGenerator | None
+    # Several models have an opening each, below the controls that they share.
+    alone: bool
 
     @property
     def lines(self) -> tuple[RateKind, ...]:
@@ -56,16 +58,17 @@ def page() -> None:
     methods = widgets.methods_shown(session, analysis)
     # The browser draws one model. If there are too many bins to draw, the control for fewer bins
     # must be visible.
-    explored = len(models) == 1 and not undrawn(analysis.methods[methods[0]].reliability)
+    alone = len(models) == 1
+    explored = alone and not undrawn(analysis.methods[methods[0]].reliability)
     toolbar = None
-    if explored:
+    if alone:
         opening(session, models[0], methods)
-    else:
+    if not explored:
         with widgets.toolbar("reliability"):
             toolbar = widgets.later()
             methods = widgets.shown_methods(session, analysis)
             widgets.axis(session, automatic_axis(analysis))
-    chosen = DiagramChoices(session, methods, toolbar)
+    chosen = DiagramChoices(session, methods, toolbar, alone)
     frame.show(session, models, partial(body, chosen))
 
 
@@ -84,7 +87,7 @@ def body(chosen: DiagramChoices, model: state.Model) -> None:
     shown = chosen.shown(analysis)
     if chosen.toolbar is None:
         explorer.hold(session, model, shown)
-    else:
+    if not chosen.alone:
         opening(session, model, shown)
     charts.at_once(session, model, partial(controls, chosen), partial(diagrams, chosen))
     bin_view.show(session, model, shown)

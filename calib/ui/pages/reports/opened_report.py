@@ -149,7 +149,7 @@ def _show_answer(shown: Answer) -> None:
         if shown.undrawn:
             st.info(shown.undrawn)
         else:
-            charts.drawing(answer.summary(analysis), "summary", shown.chart)
+            charts.drawing(answer.summaries(analysis), "summary", shown.chart)
     with right:
         st.html(answer.recommended(analysis))
         if plainly := answer.in_plain_words(analysis):

@@ -40,8 +40,8 @@ from calib.text import (
     plain,
     plural,
     points,
+    score_percent,
     signed,
-    significant,
 )
 from calib.ui.controls import widgets
 from calib.ui.controls.widgets import control
@@ -365,7 +365,7 @@ def _rates_line(name: str, rates: SliceErrorRates, i: int) -> Line:
 
 def rates_title(decided: DecisionTable) -> str:
     if decided.costs.capacity is None:
-        return f"Error rates at a threshold of {significant(decided.costs.threshold)}"
+        return f"Error rates at a threshold of {score_percent(decided.costs.threshold)}"
     return f"Error rates if the highest {percent(decided.costs.capacity, 3)} of scores are flagged"
 
 
