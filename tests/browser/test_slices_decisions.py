@@ -295,7 +295,7 @@ def test_slices_of_a_file_over_time_and_by_decision(page: Page, sites):
     fill(page, "cost_fn", "4")
     assert threshold(page, "chart_cost") == threshold(page, "chart_benefit") == 0.2
     go(page, "Slices")
-    expect(page.get_by_role("heading", name="Error rates at a threshold of 0.2")).to_be_visible()
+    expect(page.get_by_role("heading", name="Error rates at a threshold of 20%")).to_be_visible()
     assert "fn=4" in page.url
     assert "unit=year" in page.url
 
@@ -322,7 +322,7 @@ def test_compas_rates_by_race_as_documented(page: Page, shared):
     settle(page)
     go(page, "Slices")
     choose(page, "slice_by", "race")
-    expect(page.get_by_role("heading", name="Error rates at a threshold of 0.5")).to_be_visible()
+    expect(page.get_by_role("heading", name="Error rates at a threshold of 50%")).to_be_visible()
     # A table is drawn when it comes into view; what a screen reader is told of it can be read.
     rates = by_key(page, "lines_7_rates_uncalibrated")
     rates.scroll_into_view_if_needed()
