@@ -105,7 +105,8 @@ def _correction(analysis: Analysis) -> str:
     if result is None or after is None:
         return ""
     name = f"{result.label} calibration"
-    if analysis.verdict.kind in ("reversed", "uninformative"):
+    # A calibrator can turn an order around, but cannot make one.
+    if analysis.verdict.kind == "uninformative":
         return f"{name} corrects their size, but not their order."
     if after.answer == "no evidence":
         return f"{name} corrects it."

@@ -42,6 +42,12 @@ def test_calibration_is_not_said_to_order_rows():
     assert "do not separate positive from negative rows" in said
     assert "calibration corrects their size, but not their order." in said
     assert "corrects it" not in said
+    # The reverse order is corrected: the calibrator falls.
+    outcome = rng.random(2000) < 0.5 - 0.25 * (score - 0.5)
+    analysis = calib.from_predictions(outcome, score)
+    low, high = analysis.held_out.calibrators[analysis.recommendation.method].predict([0.1, 0.9])
+    assert low > high
+    assert "but not their order" not in section(analysis, is_example=False)
 
 
 def test_a_difference_that_rounds_to_nothing_has_a_size():

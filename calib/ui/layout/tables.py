@@ -341,7 +341,8 @@ def direction(change: Estimate, better: str) -> str:
     """Whether a change is significant, and its direction."""
     if change.low == change.high == 0.0:
         return "no change"  # A strictly increasing calibrator does not change the AUC.
-    if change.low <= 0.0 <= change.high:
+    # An interval that is not known shows nothing.
+    if not (change.high < 0.0 or change.low > 0.0):
         return "not significant"
     side = "lower" if change.high < 0.0 else "higher"
     return (str if side == better else Warned)(f"significantly {side}")

@@ -89,3 +89,7 @@ def test_a_change_stands_above_its_interval_and_evidence(ends, better, evidence)
     is_worse = said in ("significantly lower", "significantly higher") and better not in said
     assert isinstance(said, Warned) == is_worse
     assert (value, bounds) == (signed(sum(ends) / 2), between(*ends, 3, sign=True))
+
+
+def test_a_change_without_an_interval_is_not_significant():
+    assert change_lines(Estimate(-0.1, math.nan, math.nan))[-1] == "not significant"
