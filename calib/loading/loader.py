@@ -180,9 +180,9 @@ def load(data: Source | Sequence[Source], options: LoadOptions) -> Predictions:
     Warns
     -----
     InputWarning
-        If the positive rows have lower scores (AUC below 0.4) and the columns were guessed, or if
-        it is not certain which label each class column belongs to. The message names the arguments
-        that settle it.
+        If the positive rows have lower scores (AUC below 0.4) and the columns were guessed, if no
+        name tells which label is positive, or if it is not certain which label each class column
+        belongs to. The message names the arguments that settle it.
 
     See Also
     --------

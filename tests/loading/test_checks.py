@@ -229,6 +229,34 @@ def test_reversed_scores_are_one_question_whose_answers_say_what_follows(
     assert swap.arguments == {"swap": True}
 
 
+@pytest.mark.parametrize("names", [("A", "B"), ("B", "A"), (2, 4), (4, 2)])
+def test_classes_that_no_name_tells_are_one_question_although_the_scores_agree(
+    names: tuple[object, object], texts: Texts
+) -> None:
+    found = table(y=np.where(Y == 1, names[1], names[0]), p=P)
+    mapping = guess(found)
+    (asked,) = [one for one in inspect(found, mapping) if one.severity == "question"]
+    if names[1] != 2:  # The larger of two numbers is offered first, and here it is reversed.
+        texts(asked.sentence)
+        assert [choice.label for choice in asked.choices] == [
+            f"Positive class: {names[1]} ({RATE:.1%} positive, AUC {AUC:.3f})",
+            f"Positive class: {names[0]} ({1 - RATE:.1%} positive, AUC {1 - AUC:.3f})",
+        ]
+    for choice in asked.choices:
+        after = inspect(found, mapping.chosen(**choice.arguments))
+        assert "question" not in {one.severity for one in after}
+    with pytest.warns(InputWarning, match="positive="):
+        load(found.frame)
+
+
+@pytest.mark.parametrize(
+    "names", [("0", "1"), ("no", "yes"), ("ham", "spam"), ("-1", "1"), ("good", "bad")]
+)
+def test_classes_whose_names_tell_are_no_question(names: tuple[str, str]) -> None:
+    found = table(y=np.where(Y == 1, names[1], names[0]), p=P)
+    assert not [one for one in inspect(found, guess(found)) if one.severity == "question"]
+
+
 def test_a_swap_that_reverses_the_scores_is_asked_about() -> None:
     found = table()
     mapping = guess(found).chosen(swap=True)

@@ -17,7 +17,7 @@ from streamlit.testing.v1 import AppTest
 
 from calib.text import JOINER, plain, sentence
 from calib.ui.session.page_list import PAGES
-from tests.pages.test_pages import ROOT
+from tests.pages.test_pages import ROOT, button
 
 # A browser would load, follow, set in bold, or replace these texts by an icon.
 TRAPS = (
@@ -188,6 +188,9 @@ def test_no_page_gives_a_name_of_the_data_to_markdown(kind):
     app.switch_page(PAGES["Data"]).run()
     app.file_uploader[0].upload(f"{trap('file').replace('/', '-')}.csv", csv(DATA[kind]())).run()
     session = app.session_state["calib"]
+    if session.upload.question:
+        assert not bare(app)
+        button(app, "choose_0").click().run()
     assert session.upload.models
     for title, page in PAGES.items():
         app.switch_page(page).run()

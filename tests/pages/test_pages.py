@@ -8,7 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Element
 
 import calib
 from calib.analysis.recommendation import RULE
@@ -76,6 +78,13 @@ def rows(n: int = 400, scale: float = 1.0) -> str:
 def said(app: AppTest) -> str:
     texts = [e.value for e in (*app.markdown, *app.caption, *app.error, *app.warning)]
     return " ".join([*answers(app), *texts])
+
+
+def text_of(element: Element) -> str:
+    """Markdown or HTML of one element."""
+    if element.type in ("markdown", "caption", "warning"):
+        return str(element.value)
+    return str(element.proto.body) if element.type == "html" else ""
 
 
 def answers(app: AppTest) -> list[str]:
@@ -656,18 +665,40 @@ def test_a_third_label_is_asked_about(answer):
     assert ("380 rows." if answer == 0 else "400 rows.") in said(app)
 
 
-@pytest.mark.parametrize("page", ["", "functions", "compare", "reports"])
-def test_notes_on_the_data_are_the_same_on_every_page(page):
+@pytest.mark.parametrize("page", ["", "functions", "compare"])
+def test_warnings_stand_above_the_answer_and_notes_below_it(page):
     lines = rows(100).splitlines()
     text = "\n".join([*lines, *lines[1:6]])
     app = go(upload(start(m="platt"), text), page)
-    (more,) = (each for each in app.expander if "more note" in each.label)
-    assert more.label == "1 more note"
-    (few,) = (each.value for each in app.warning if "The rarer class has only" in each.value)
-    assert few not in " ".join(each.value for each in more.warning)
-    (repeated,) = (each.value for each in more.caption)
-    assert "5 rows equal an earlier row" in repeated
-    assert said(app).count("rows equal an earlier row") == 1
+    drawn = [*app.main]
+    (warned,) = (n for n, each in enumerate(drawn) if "The rarer class has only" in text_of(each))
+    (repeated,) = (
+        n for n, each in enumerate(drawn) if "5 rows equal an earlier row" in text_of(each)
+    )
+    answers_at = [n for n, each in enumerate(drawn) if re.search("## |<h2", text_of(each))]
+    assert warned < answers_at[0] < repeated
+    assert repeated == max(n for n, each in enumerate(drawn) if text_of(each))
+    read = [each.value for each in app.caption if each.value.startswith("File: **mine**")]
+    # The menu of the data says it on every page.
+    assert len(read) == (2 if page == "" else 1)
+
+
+@pytest.mark.parametrize("answer", [0, 1])
+def test_a_class_that_no_name_tells_is_asked_about_instead_of_an_answer(answer):
+    text = rows(200).replace("\n0,", "\nA,").replace("\n1,", "\nB,")
+    app = upload(start(m="platt"), text)
+    for page in ("", "compare"):
+        go(app, page)
+        assert "One question about" in said(app)
+        assert "calibrated" not in said(app)
+        assert "labels `A` and `B`, and no name says which is positive" in said(app)
+    (asked,) = (each for each in app.button if each.key == f"choose_{answer}")
+    rate = re.search(r"\((\d+\.\d)% positive, AUC (0\.\d+)\)", asked.label)
+    asked.click().run()
+    assert "One question about" not in said(app)
+    model = app.session_state["calib"].upload.predictions
+    assert rate[1] == f"{100 * model.outcome.mean():.1f}"
+    assert rate[2] == f"{roc_auc_score(model.outcome, model.scores):.3f}"
 
 
 def test_the_line_of_the_file_says_what_its_columns_were_read_as():

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from calib.data.cells import REVERSED, ScoreCells, clearly_low_auc
@@ -17,7 +18,9 @@ from calib.loading.checking.outcomes import other_label, positive_question
 from calib.loading.checking.rows import LEAVE_OUT, parts
 from calib.loading.columns import Labels
 from calib.loading.file_options import ColumnMapping, Transform
-from calib.loading.guessing.class_columns import Classes, rows_sum, shortened
+from calib.loading.guessing.class_columns import MAX_PROFILED, Classes, rows_sum, shortened
+from calib.loading.guessing.roles import telling_labels
+from calib.loading.guessing.two_classes import complements
 from calib.loading.name_patterns import is_logarithm
 from calib.loading.problems import Choice, Problem, error, question, warning
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, chunks
@@ -79,9 +82,9 @@ def score_problems(rows: Rows) -> Iterator[Problem]:
         if rows.mapping.transform == "none" and is_logarithm(str(rows.mapping.score)):
             yield no_logarithms(rows.mapping)
         yield from _labels_only(rows, score)
-        reversed_scores = list(_swapped(rows, score))
-        yield from reversed_scores
-        if not any(problem.severity == "question" for problem in reversed_scores):
+        of_classes = [*_swapped(rows, score)] or [*_unnamed_class(rows, score)]
+        yield from of_classes
+        if not any(problem.severity == "question" for problem in of_classes):
             yield from positive_question(rows, float(score.mean()))
 
 
@@ -238,25 +241,62 @@ def _swapped(rows: Rows, score: FloatArray) -> Iterator[Problem]:
 def _which_class(rows: Rows, cells: ScoreCells) -> Problem:
     """Ask whether the scores or the labels are reversed. Each answer shows its rate and AUC."""
     mapping, rate, auc = rows.mapping, cells.base_rate, cells.auc
-
-    def answer(action: str, rate: float, auc: float, arguments: Mapping[str, Any]) -> Choice:
-        return Choice(f"{action} ({percent(rate)} positive, AUC {number(auc, 3)})", arguments)
-
     column = quoted(mapping.score)
     scores = "Do not use 1 − score" if mapping.swap else "Use 1 − score"
-    choices = [answer(scores, rate, 1.0 - auc, {"swap": not mapping.swap})]
+    choices = [_answer(scores, rate, 1.0 - auc, {"swap": not mapping.swap})]
     doubt = f"column {column} may hold the probability that it is wrong"
     if mapping.predicted is None:
         doubt = f"column {column} may hold the probability of the other class"
         if other := other_label(rows):
             doubt += f", or {quoted(other)} may be the positive class"
-            count = f"Positive class: {other[:MAX_LABEL_LENGTH]}"
-            choices.append(answer(count, 1.0 - rate, 1.0 - auc, {"positive": other}))
+            choices.append(_answer(_as_positive(other), 1.0 - rate, 1.0 - auc, {"positive": other}))
     arguments = {"score": mapping.score, "positive": mapping.positive}
     unchanged = {role: value for role, value in arguments.items() if value is not None}
-    choices.append(answer("Analyse as it is", rate, auc, unchanged))
+    choices.append(_answer("Analyse as it is", rate, auc, unchanged))
     sentence = f"{REVERSED} (AUC {number(auc, 3)}): {doubt}. Which is it?"
     return question("which-class", sentence, choices=tuple(choices))
+
+
+def _unnamed_class(rows: Rows, score: FloatArray) -> Iterator[Problem]:
+    """Ask which class is positive, if only the size of the scores tells."""
+    mapping, other, outcome = rows.mapping, other_label(rows), rows.of_usable(rows.outcome)
+    if "positive" not in mapping.guessed or mapping.swap or telling_labels(rows.labels):
+        return
+    if not other or outcome.min() == outcome.max() or _has_other_class(rows):
+        return
+    cells = ScoreCells.from_arrays(outcome, score)
+    rate, auc, label = cells.base_rate, cells.auc, str(mapping.positive)
+    yield question(
+        "which-class",
+        f"Column {quoted(mapping.outcome)} has the labels {listed(rows.labels.names)}, and no name "
+        f"says which is positive. Which one is {quoted(mapping.score)} the probability of?",
+        choices=(
+            _answer(_as_positive(label), rate, auc, {"positive": label}),
+            _answer(
+                _as_positive(other),
+                1.0 - rate,
+                1.0 - auc,
+                # The score is named too, so that the low AUC of this answer is not asked about.
+                {"positive": other, "score": mapping.score},
+            ),
+        ),
+    )
+
+
+def _has_other_class(rows: Rows) -> bool:
+    """Whether another column holds the scores of the other class, so that their order tells."""
+    frame, score = rows.frame, rows.mapping.score
+    columns = [name for name in frame.columns if name != score][:MAX_PROFILED]
+    numbers = [name for name in columns if pd.api.types.is_numeric_dtype(frame[name])]
+    return isinstance(score, str) and any(complements(frame, score, numbers))
+
+
+def _as_positive(label: str) -> str:
+    return f"Positive class: {label[:MAX_LABEL_LENGTH]}"
+
+
+def _answer(action: str, rate: float, auc: float, arguments: Mapping[str, Any]) -> Choice:
+    return Choice(f"{action} ({percent(rate)} positive, AUC {number(auc, 3)})", arguments)
 
 
 def swapped(mapping: ColumnMapping, cells: ScoreCells) -> Iterator[Problem]:

@@ -330,13 +330,13 @@ def question(session: Session) -> bool:
     if upload is None or upload.question is None:
         return False
     asked = upload.question
-    st.warning(asked.sentence)
+    if session.page != "Data":  # The Data page's own heading says this.
+        st.markdown(f"## One question about {plain(upload.name)} before the result")
+    st.markdown(asked.sentence)
     with st.container(horizontal=True, key="question"):
         for number, (label, answer) in enumerate(repairs(asked, upload.mapping)):
-            # An answer that only confirms the guess repairs nothing.
-            kind: Any = "secondary" if answer == upload.mapping else "primary"
-            given = (session, answer)
-            st.button(label, f"choose_{number}", on_click=state.map_anew, args=given, type=kind)
+            given, text = (session, answer), sentence(label)
+            st.button(text, f"choose_{number}", on_click=state.map_anew, args=given)
     return True
 
 

@@ -121,15 +121,20 @@ def models(session: Session, *, one_score: bool = False) -> tuple[state.Model, .
     # The slider was drawn before the data were known.
     if state.follow_auto(session, analysed_models[0].analysis):
         st.rerun()
-    notes.show(session, analysed_models)
+    notes.above(session)
     return analysed_models
 
 
 def show(session: Session, models: Sequence[state.Model], body: Body) -> None:
-    """Draw the body of a page once per model, several side by side."""
+    """Draw the body of a page once per model, several side by side, and the notes below it."""
     if len(models) == 1:
         body(models[0])
-        return
+    else:
+        _side_by_side(session, models, body)
+    notes.below(session, models)
+
+
+def _side_by_side(session: Session, models: Sequence[state.Model], body: Body) -> None:
     advised = {model.analysis.recommendation.method for model in models}
     session.pending = Pending(advised.pop() if len(advised) == 1 else "")
     places = side_by_side.columns(len(models))
@@ -169,8 +174,8 @@ def reading(text: str, about: str = "") -> None:
 def source(session: Session) -> None:
     if session.waits:
         _wait(session)
-    # The menu of the data has this line on every page.
-    if session.upload is not None and session.page in ("Overview", "Data"):
+    # The menu of the data has this line on every page, and the Overview below its answer.
+    if session.upload is not None and session.page == "Data":
         st.caption(data_menu.read_as(session, session.upload))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import streamlit as st
 
@@ -11,7 +10,7 @@ from calib.analysis.summary import GROUPED
 from calib.data.cells import REVERSED
 from calib.loading import Problem
 from calib.text import plain, plural
-from calib.ui.controls import uploaders
+from calib.ui.controls import data_menu, uploaders
 from calib.ui.session import state
 from calib.ui.session.session import Session
 
@@ -21,53 +20,66 @@ TRAINED_ON = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
-    text: str  # It is Markdown.
-    problem: Problem | None = None  # A problem of the uploaded data, perhaps with a repair.
+def above(session: Session) -> None:
+    """Draw what must be read before the answer: warnings about the data, and what a click settles.
 
-
-def show(session: Session, models: Sequence[state.Model]) -> None:
-    """Draw the first note, and the others in an expander.
-
-    A person's answer that the rows are training rows stands above all of them.
+    The first is drawn, and the others are in an expander. A person's answer that the rows are
+    training rows stands above all of them.
     """
     if session.unseen == "no":
         st.warning(TRAINED_ON)
-    notes = notes_of(session, models)
-    for note in notes[:1]:
-        _note(session, note, "note_0")
-    if others := notes[1:]:
+    problems = _of_file(session, before_answer=True)
+    for problem in problems[:1]:
+        _problem(session, problem, "note_0")
+    if others := problems[1:]:
         with st.expander(plural(len(others), "more note")):
-            for number, note in enumerate(others, 1):
-                _note(session, note, f"note_{number}")
+            for number, problem in enumerate(others, 1):
+                _problem(session, problem, f"note_{number}")
 
 
-def notes_of(session: Session, models: Sequence[state.Model]) -> list[Note]:
-    """Warnings and notes about the file come first, then those of the analyses."""
+def below(session: Session, models: Sequence[state.Model]) -> None:
+    """Draw the other notes on the data and those of the analyses, below the body of a page.
+
+    The Overview also says what the columns of a file were read as.
+    """
+    if session.upload is not None and session.page == "Overview":
+        st.caption(data_menu.read_as(session, session.upload))
+    sentences = [problem.sentence for problem in _of_file(session, before_answer=False)]
+    sentences += _of_analyses(session, models)
+    for sentence in sentences:
+        st.caption(f":material/info: {sentence}")
+
+
+def _of_file(session: Session, *, before_answer: bool) -> list[Problem]:
+    """The warnings and notes that stand above the answer, or those that stand below the body."""
     problems = [] if session.upload is None else session.upload.problems
-    shown = [problem for problem in problems if problem.severity in ("warning", "note")]
-    # A note that a click can settle is never folded away, because it asks for an action.
-    shown.sort(key=lambda problem: not (problem.choices or problem.repair))
-    notes = [Note(problem.sentence, problem) for problem in shown]
-    sentences = [problem.sentence for problem in shown]
+    chosen = [
+        problem
+        for problem in problems
+        if problem.severity in ("warning", "note") and _is_first(problem) == before_answer
+    ]
+    # A problem that a click can settle is never folded away, because it asks for an action.
+    return sorted(chosen, key=lambda problem: not (problem.choices or problem.repair))
+
+
+def _is_first(problem: Problem) -> bool:
+    return problem.severity == "warning" or bool(problem.choices or problem.repair)
+
+
+def _of_analyses(session: Session, models: Sequence[state.Model]) -> list[str]:
+    said = [] if session.upload is None else [one.sentence for one in session.upload.problems]
+    sentences = []
     for model in models:
         name = f"**{plain(model.name)}**: " if len(models) > 1 else ""
         for warning in model.analysis.warnings:
-            again = warning.startswith(REVERSED) and any(
-                REVERSED in sentence for sentence in sentences
-            )
-            # Overview has this one beside the number of rows.
-            grouped = warning.startswith(GROUPED)
-            if warning not in sentences and not again and not grouped:
-                notes.append(Note(f"{name}{plain(warning)}"))
-    return notes
+            again = warning.startswith(REVERSED) and any(REVERSED in sentence for sentence in said)
+            # Overview has the number of cells beside the number of rows.
+            if warning not in said and not again and not warning.startswith(GROUPED):
+                sentences.append(f"{name}{plain(warning)}")
+    return sentences
 
 
-def _note(session: Session, note: Note, key: str) -> None:
-    if note.problem is not None and note.problem.severity == "warning":
-        st.warning(note.text)
-    else:
-        st.caption(f":material/info: {note.text}")
-    if note.problem is not None:
-        uploaders.repair(session, note.problem, key)
+def _problem(session: Session, problem: Problem, key: str) -> None:
+    draw = st.warning if problem.severity == "warning" else st.info
+    draw(problem.sentence)
+    uploaders.repair(session, problem, key)

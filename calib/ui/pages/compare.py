@@ -37,7 +37,7 @@ from calib.text import (
     significant,
 )
 from calib.ui.controls import reproduce_number, use_calibrator, widgets
-from calib.ui.layout import charts, frame, words
+from calib.ui.layout import charts, frame, notes, words
 from calib.ui.layout.tables import (
     DIFFERENCE,
     Line,
@@ -112,6 +112,7 @@ def page() -> None:
         body(session, models[0])
     else:
         compare_models(session, models)
+    notes.below(session, models)
 
 
 def body(session: Session, model: state.Model) -> None:
