@@ -164,6 +164,29 @@ def test_periods_of_dates_and_rows_without_one(texts):
     assert periods(app) == ["north", "south", "tiny"]
 
 
+def test_the_only_column_of_dates_is_the_time_column_until_none_is_chosen():
+    app = start("slices", ex="churn", m="platt")
+    assert app.selectbox(key="time").value == "predicted_at"
+    assert "the only column of dates" in said(app)
+    assert len(periods(app)) > 5
+    assert "time" not in app.query_params
+    app.selectbox(key="time").set_value("").run()
+    assert "choose a **Time column** above" in said(app)
+    assert app.query_params["time"] == ""
+    again = start("slices", **dict(app.query_params.items()))
+    assert again.selectbox(key="time").value == ""
+    go(app, "monitor")
+    assert app.selectbox(key="time").value == "predicted_at"
+
+
+def test_of_two_columns_of_dates_none_is_the_time_column():
+    frame = made()
+    for name in ("opened", "closed"):
+        frame[name] = [f"2024-{1 + i % 8:02d}-01" for i in range(len(frame))]
+    app = upload(frame, "slices")
+    assert app.selectbox(key="time").value == ""
+
+
 def periods(app: AppTest) -> list[str]:
     return table(app, "periods")["Period"].str.extract(r"(.*) [\d,]+ rows?$")[0].tolist()
 

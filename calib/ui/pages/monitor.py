@@ -173,7 +173,7 @@ def of_data(session: Session, rows: Data) -> Watched | Refusal:
     if not dates:
         return Refusal("These data have no column of dates", NO_DATES)
     model_control(session)
-    time = time_control(session, dates)
+    time = time_control(session, rows, dates)
     horizon = horizon_control(session)
     column = column_control(session, rows, dates)
     label = "Example, not your data" if session.upload is None else "As if monitored every day"
@@ -215,10 +215,11 @@ def model_control(session: Session) -> None:
     ask(st.selectbox, "monitored_model", first, change, label="Model", options=names)
 
 
-def time_control(session: Session, dates: Sequence[str]) -> str:
-    wanted = session[choices.TIME] or (session.upload.mapping.time if session.upload else None)
+def time_control(session: Session, rows: Data, dates: Sequence[str]) -> str:
+    wanted = state.time_column(session, rows)
     chosen = wanted if wanted in dates else dates[0]
-    return control(session, choices.TIME, dates, value=chosen)
+    control(session, choices.TIME, dates, value=chosen)
+    return chosen
 
 
 def horizon_control(session: Session) -> int:

@@ -19,7 +19,7 @@ from calib.data.progress import Progress, no_progress
 from calib.loading import ColumnMapping
 from calib.loading.examples import EXAMPLES
 from calib.metrics.binned import increasing_bins
-from calib.ui.session.choices import AUTO_BINS, BIN_AT, MODELS, N_BINS, SCORE_RANGE
+from calib.ui.session.choices import AUTO_BINS, BIN_AT, MODELS, N_BINS, SCORE_RANGE, TIME
 from calib.ui.session.choices.choice import Fact
 from calib.ui.session.free_memory import give_back, trim
 from calib.ui.session.links import LinkedData
@@ -221,6 +221,15 @@ def follow_auto(session: Session, latest: LiveAnalysis) -> bool:
 def _auto_bins(held_out: CrossFitted, strategy: Strategy) -> int:
     fewest, most = N_BINS.values.bounds
     return max(fewest, increasing_bins(held_out.cells["uncalibrated"], strategy, most))
+
+
+def time_column(session: Session, rows: Data) -> str:
+    """The chosen column, or that of the data, or their only column of dates; "" is none."""
+    chosen = session[TIME]
+    if chosen is not None and chosen in ("", *rows.columns):
+        return chosen
+    dates = [name for name in rows.columns if rows.holds_dates(name)]
+    return rows.time_name or (dates[0] if len(dates) == 1 else "")
 
 
 def key(name: str) -> str:

@@ -33,7 +33,7 @@ OWN_VALUES = {
     "cross": st.sampled_from(["", "sex"]),
     "picked": st.lists(st.integers(0, 999), unique=True, max_size=6).map(tuple),
     "apart": st.integers(-1, 999),
-    "time": st.sampled_from(["", "season"]),
+    "time": st.sampled_from([None, "", "season"]),
     "unit": st.sampled_from(["", "week"]),
     "cost_fp": st.sampled_from([1.0, 0.25, 1e6]),
     "cost_fn": st.sampled_from([1.0, 12.5]),

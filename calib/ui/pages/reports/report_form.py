@@ -26,7 +26,6 @@ from calib.ui.session.choices import (
     N_RANGES,
     SIDES,
     SLICE_BY,
-    TIME,
     UNIT,
     Chosen,
 )
@@ -118,8 +117,7 @@ def _details(session: Session, *, saves: bool) -> None:
 
 def report_of(session: Session, model: state.Model) -> Report:
     rows, columns, unit = model.rows, model.rows.columns, session[UNIT]
-    time, first, cross = (session[choice] for choice in (TIME, SLICE_BY, CROSS))
-    time = time if time in columns else rows.time_name
+    time, first, cross = state.time_column(session, rows), session[SLICE_BY], session[CROSS]
     first = first if first in columns else next(iter(columns), "")
     # The sections use the first column, so the chosen one is first.
     slices: list[tuple[str, ...]] = [

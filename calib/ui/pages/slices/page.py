@@ -90,6 +90,7 @@ SLICE_CALIBRATOR_READING = (
     "are fitted on fewer rows."
 )
 RATES_NOTE = "Both rates also depend on the base rate of the slice."
+ONLY_DATES = "It is the only column of dates; **Time column** above can take another, or none."
 NO_TIME = "Over time: choose a **Time column** above, of dates or seasons."
 UNIT_WORDS = {
     "value": "one per value",
@@ -221,10 +222,9 @@ def namer(tests: SliceTests, columns: tuple[str, ...]) -> Namer:
 
 
 def time_control(session: Session, rows: Data) -> str:
-    names = list(rows.columns)
-    wanted = session[choices.TIME] or (session.upload.mapping.time if session.upload else None)
-    chosen = wanted if wanted in names else ""
-    return control(session, choices.TIME, names, value=chosen)
+    chosen = state.time_column(session, rows)
+    control(session, choices.TIME, ["", *rows.columns], value=chosen)
+    return chosen
 
 
 def forest(
@@ -431,6 +431,8 @@ def show_periods(
     drawn = charts.kept(period_chart, periods, changes["uncalibrated"], recommended=recommended)
     charts.chart(drawn, "chart_periods")
     parts = [f"{len(first)} periods of {plain(column)} ({UNIT_WORDS.get(first.unit, first.unit)})."]
+    if session[choices.TIME] is None and column != model.rows.time_name:
+        parts.append(ONLY_DATES)
     if first.n_missing:
         parts.append(f"{plural(first.n_missing, 'row')} without a time are not used.")
     st.caption(" ".join(parts))

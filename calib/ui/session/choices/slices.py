@@ -96,17 +96,16 @@ SEARCH = Choice[bool](
     widget=st.toggle,
 )
 
-TIME = Choice[str](
+TIME = Choice[str | None](
     key="time",
     link="time",
-    default="",  # An empty choice is the time column that the data name.
-    values=Values(str),
+    default=None,  # The data decide (`state.time_column`). An empty name is no column.
+    values=Values(str, write=lambda name: name or "", name=lambda name: name or NONE),
     label="Time column",
     help="Dates, seasons, or any column whose order is that of time.",
-    chip=lambda name: f"Time: {plain(name)}",
+    chip=lambda name: f"Time: {plain(name)}" if name else "No time column",
     acts_on=on("Slices", "Monitor", "Reports", when="has columns"),
-    widget=partial(COLUMN, index=None),
-    shown=lambda name: name or None,
+    widget=st.selectbox,
 )
 
 UNIT = Choice[Unit | Literal[""]](
