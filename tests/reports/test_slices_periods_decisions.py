@@ -107,6 +107,36 @@ def test_what_is_asked_for_is_taken(predictions, analysis):
     assert years.tables["platt"].names == ("2024", "2025")
 
 
+def slice_tables(report: Report) -> list[Table]:
+    (section,) = (section for section in sections(report) if section.title == "Slices")
+    return [block for block in section.blocks if isinstance(block, Table)]
+
+
+def test_slices_are_listed_in_the_order_of_their_values_and_with_their_column(report):
+    shown = [[cells[0].text for cells in table.rows] for table in slice_tables(report)]
+    expected = [
+        [f"{part.columns[0]} {name}" for name in part.tests["uncalibrated"].names]
+        for part in report.parts.slices
+    ]
+    assert shown == expected
+    assert any(
+        part.tests["uncalibrated"].order.tolist() != [0, 1, 2] for part in report.parts.slices
+    )
+
+
+def test_slices_with_evidence_of_miscalibration_are_marked(report):
+    (part, _), (table, _) = report.parts.slices, slice_tables(report)
+    tests = replace(
+        part.tests["uncalibrated"], p_adjusted=np.array([0.5, 0.01, 0.5])[: len(table.rows)]
+    )
+    parts = replace(report.parts, slices=(replace(part, tests={"uncalibrated": tests}),))
+    forged = replace(report, parts=parts)
+    (table,) = slice_tables(forged)
+    assert [cells[0].marked for cells in table.rows] == [False, True, False][: len(table.rows)]
+    assert "Marked: evidence of miscalibration" in table.caption
+    assert f"**{table.rows[1][0].text}**" in table.markdown()
+
+
 def test_only_scored_rows_count(predictions):
     frame = site_frame(600).assign(half=np.tile(["train", "test"], 300))
     split = loaded(frame, split="half", test_value="test")

@@ -11,7 +11,14 @@ from calib.analysis.verdict import SIGNIFICANCE
 from calib.figures.certified_error import NAMES, table_head, table_row
 from calib.figures.decisions import cost_chart, net_benefit_chart
 from calib.figures.periods import period_chart
-from calib.figures.slice_words import miscalibrated, strongest, with_gaps
+from calib.figures.slice_words import (
+    MAX_IN_ORDER,
+    in_reading_order,
+    miscalibrated,
+    slice_names,
+    strongest,
+    with_gaps,
+)
 from calib.figures.slices import slice_chart
 from calib.numerics.estimate import Estimate
 from calib.reports.contents.structure import Contents, DecisionPart, SlicePart, why_shown
@@ -75,15 +82,16 @@ def _slices_found(report: Contents, part: SlicePart) -> str:
 
 
 def _slice_table(report: Contents, part: SlicePart) -> Table:
-    first = part.gaps["uncalibrated"]
-    order = [int(i) for i in first.order[:MAX_PRINTED_ROWS]]
+    first, tests = part.gaps["uncalibrated"], part.tests["uncalibrated"]
+    order = in_reading_order(tests, MAX_PRINTED_ROWS).tolist()
+    names, marked = slice_names(part.columns, first.names), tests.significant(SIGNIFICANCE)
     others = {key: gaps for key, gaps in part.gaps.items() if key != "uncalibrated"}
     head = ["Slice", "Rows", "Mean score", "Observed", "Observed − score"]
     head += [f"After {report.analysis.methods[key].label}" for key in others]
     head += [f"Slope and KS, {report.analysis.methods[key].label}" for key in part.tests]
     rows = tuple(
         row(
-            first.names[i],
+            Value(names[i], marked=bool(marked[i])),
             count(first.rows[i]),
             probability(first.mean_score[i]),
             probability(first.observed[i]),
@@ -92,11 +100,17 @@ def _slice_table(report: Contents, part: SlicePart) -> Table:
         )
         for i in order
     )
-    return Table(_slice_caption(part, first, len(order)), tuple(head), rows)
+    caption = _slice_caption(part, first, len(order))
+    if marked.any():
+        caption += (
+            f" Marked: evidence of miscalibration of the uncalibrated scores, p < {SIGNIFICANCE:g}."
+        )
+    return Table(caption, tuple(head), rows)
 
 
 def _slice_caption(part: SlicePart, gaps: SliceGaps, n_shown: int) -> str:
-    caption = f"By {' and '.join(part.columns)}, strongest evidence first. "
+    by_evidence = ", strongest evidence first" if len(gaps) > MAX_IN_ORDER else ""
+    caption = f"By {' and '.join(part.columns)}{by_evidence}. "
     caption += f"Differences with their {level(gaps.confidence_level)} interval and p (Holm); "
     caption += "slopes with KS calibration error and p of the verdict's tests (Holm)."
     n_slices = len(gaps) + part.n_left_out
