@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib.analysis import Analysis
-from calib.analysis.verdict import SIGNIFICANCE
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.estimates import MethodMetrics
 from calib.curves.rate import RateCurve
@@ -29,7 +28,7 @@ from calib.figures.theme import (
     style_of,
 )
 from calib.figures.words import band_name
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray
+from calib.numerics.arrays import BoolArray, FloatArray
 from calib.text import count, escaped, level, probability, span
 
 AnyFloats = NDArray[np.floating[Any]]
@@ -253,16 +252,6 @@ def whiskers(
 ) -> Bars:
     """Intervals around the points of a layer: its `error_x` or `error_y`."""
     return Bars(high - value, value - low, color, thickness)
-
-
-def stars(
-    of: Subject, x: AnyFloats | IntArray, y: AnyFloats, *, size: int, panel: int = 0
-) -> list[Layer]:
-    """A star for each result that is significant after Holm's correction."""
-    if not len(x):
-        return []
-    name, marker = f"p &lt; {SIGNIFICANCE:g} (Holm)", of.marker(size, "star")
-    return [Layer("stars", x, y, of=of, marker=marker, name=name, panel=panel)]
 
 
 def symbols(of: Subject, few: BoolArray) -> list[str]:

@@ -22,7 +22,6 @@ from calib.figures.layers import (
     legend_entry,
     method,
     reference,
-    stars,
     symbols,
     whiskers,
 )
@@ -34,6 +33,8 @@ from calib.text import between, count, escaped, number, p_value, plural
 
 PANEL_HEIGHT, GAP = 120, 30
 MAX_TICKS, MARGIN = 5, 0.03
+# It is less than 0.5, because the chart's table gives the ends of an area the nearest names.
+HALF_PERIOD = 0.499
 OBSERVED = Subject("observed", "Observed", MethodStyle(OUTCOME, "solid", "circle"))
 # Titles of the panels by the column of a PeriodTable that each shows.
 PANELS = {
@@ -56,15 +57,16 @@ def period_chart(
 ) -> Chart:
     """Calibration over time: base rate, slope, intercept and KS error of each period.
 
-    A star marks a KS calibration error whose Holm-adjusted p-value is below 0.05. Hollow markers
-    are periods with fewer than 30 rows.
+    The panel of the KS calibration error is shaded at periods in which a method has a Holm-adjusted
+    p-value below 0.05. Hollow markers are periods with fewer than 30 rows.
 
     Parameters
     ----------
     tables : mapping of str to PeriodTable
         Results of `calib.periods.period_table` by method key, for the same periods.
     change : PeriodChange, optional
-        Result of `calib.periods.period_change`. Its wrong periods are shaded if it is significant.
+        Result of `calib.periods.period_change`. If it is significant, its wrong periods are shaded
+        in the other panels.
     recommended : str
         Key of the method that the analysis recommends, which is blue.
 
@@ -92,7 +94,8 @@ def period_chart(
     )
     rates = replace(panels.axes["y"], tickformat=PERCENT_TICKS)
     panels = replace(panels, axes={**panels.axes, "y": rates})
-    layers = _shaded(change, at, list(ranges.values()))
+    marked = np.any([table.significant(SIGNIFICANCE) for table in tables.values()], axis=0)
+    layers = [*_change(change, at, list(ranges.values())), *_marks(marked, at, ranges[KS])]
     layers.append(_line(OBSERVED, first, "base_rate", 0))
     subjects = [method(key, recommended) for key in tables]
     for of, table in zip(subjects, tables.values(), strict=True):
@@ -107,8 +110,7 @@ def period_chart(
     ]
     alt, unit = _alt(tables, first), first.unit
     parts = [f"{plural(int(first.rows.sum()), 'row')} in {plural(len(first), 'period')}"]
-    if any(table.significant(SIGNIFICANCE).any() for table in tables.values()):
-        parts.append(f"★ KS with p &lt; {SIGNIFICANCE:g} (Holm)")
+    parts += [f"shaded KS: p &lt; {SIGNIFICANCE:g} (Holm)"] if marked.any() else []
     return draw(
         "periods",
         panels,
@@ -123,26 +125,43 @@ def period_chart(
     )
 
 
-def _shaded(
+def _change(
     change: PeriodChange | None, at: FloatArray, ranges: Sequence[list[float]]
 ) -> list[Layer]:
-    """The areas of the periods that differ from the others, in every panel."""
+    """The periods that differ from the others, in every panel but that of the tests."""
     if change is None or not change.significant(SIGNIFICANCE):
         return []
-    edges = np.flatnonzero(np.diff(change.wrong.astype(int), prepend=0, append=0)).tolist()
+    return [
+        layer
+        for panel, upward in enumerate(ranges)
+        if panel != KS_PANEL
+        for layer in _shaded("change", "Changed", change.wrong, at, upward, panel)
+    ]
+
+
+def _marks(marked: BoolArray, at: FloatArray, upward: list[float]) -> list[Layer]:
+    """The periods with evidence against calibration, in the panel of the tests."""
+    name = f"KS with p &lt; {SIGNIFICANCE:g} (Holm)"
+    return _shaded("marked", name, marked, at, upward, KS_PANEL)
+
+
+def _shaded(
+    key: str, name: str, chosen: BoolArray, at: FloatArray, upward: list[float], panel: int
+) -> list[Layer]:
+    """One area for periods that follow each other."""
+    edges = np.flatnonzero(np.diff(chosen.astype(int), prepend=0, append=0)).tolist()
     return [
         replace(
             area(
-                f"change {start} {panel}",
-                np.array([at[start] - 0.5, at[end - 1] + 0.5]),
+                f"{key} {start} {panel}",
+                np.array([at[start] - HALF_PERIOD, at[end - 1] + HALF_PERIOD]),
                 *(np.full(2, height) for height in upward),
                 color=faded(DOUBT, 0.14),
-                name="Changed",
+                name=name,
             ),
             panel=panel,
         )
         for start, end in zip(edges[::2], edges[1::2], strict=True)
-        for panel, upward in enumerate(ranges)
     ]
 
 
@@ -158,9 +177,7 @@ def _alt(tables: Mapping[str, PeriodTable], first: PeriodTable) -> str:
 
 def _method(of: Subject, table: PeriodTable) -> list[Layer]:
     drawn = [_line(of, table, "mean_score", 0)]
-    drawn += [_line(of, table, name, panel) for panel, name in enumerate(PANELS) if panel]
-    marked = table.significant(SIGNIFICANCE)
-    return drawn + stars(of, table.position[marked], table.ks[marked], size=12, panel=KS_PANEL)
+    return drawn + [_line(of, table, name, panel) for panel, name in enumerate(PANELS) if panel]
 
 
 def _line(of: Subject, table: PeriodTable, what: str, panel: int) -> Layer:

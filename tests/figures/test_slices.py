@@ -1,5 +1,6 @@
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -150,6 +151,21 @@ def test_periods_show_their_numbers_and_leave_gaps(analysis, trace):
     symbols = list(observed.marker.symbol)
     assert [symbol.endswith("-open") for symbol in symbols] == table.few.tolist()
     assert table.few.any()
+
+
+def test_periods_with_evidence_are_shaded_in_the_panel_of_the_tests(analysis):
+    none = {k: replace(t, ks_p_adjusted=t.ks_p_value * 0 + 1) for k, t in periods(analysis).items()}
+    assert "shaded" not in period_chart(none).heading.details
+    found = replace(none["beta"], ks_p_adjusted=np.array([0.01, 0.01, 0.5, np.nan]))
+    tables = none | {"beta": found}
+    chart = period_chart(tables)
+    assert chart.heading.details.endswith("shaded KS: p &lt; 0.05 (Holm)")
+    (shaded,) = (t for t in chart.figure.data if t.fill == "toself")
+    assert shaded.yaxis == "y4"
+    np.testing.assert_allclose((min(shaded.x), max(shaded.x)), (-0.5, 1.5), atol=0.01)
+    table = chart.frame()
+    ends = table[table["series"] == "KS with p < 0.05 (Holm)"]["x"]
+    assert ends.tolist() == ["2019", "2020"]
 
 
 @pytest.mark.parametrize(

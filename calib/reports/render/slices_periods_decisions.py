@@ -146,7 +146,8 @@ def periods(report: Contents) -> Section | None:
         return None
     text = (
         "Each period is tested separately. A slope of 1 and an intercept of 0 mean calibrated. "
-        f"A star marks a KS calibration error with p < {SIGNIFICANCE:g} after Holm's correction."
+        f"The panel of the KS calibration error is shaded where p < {SIGNIFICANCE:g} after Holm's "
+        "correction."
     )
     return Section(
         "Over time",

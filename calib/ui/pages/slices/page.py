@@ -91,6 +91,7 @@ SLICE_CALIBRATOR_READING = (
 )
 RATES_NOTE = "Both rates also depend on the base rate of the slice."
 ONLY_DATES = "It is the only column of dates; **Time column** above can take another, or none."
+SHADED = "Shaded in the upper panels: the periods that differ from the others."
 NO_TIME = "Over time: choose a **Time column** above, of dates or seasons."
 UNIT_WORDS = {
     "value": "one per value",
@@ -433,6 +434,8 @@ def show_periods(
     parts = [f"{len(first)} periods of {plain(column)} ({UNIT_WORDS.get(first.unit, first.unit)})."]
     if session[choices.TIME] is None and column != model.rows.time_name:
         parts.append(ONLY_DATES)
+    if changes["uncalibrated"].significant(SIGNIFICANCE):
+        parts.append(SHADED)
     if first.n_missing:
         parts.append(f"{plural(first.n_missing, 'row')} without a time are not used.")
     st.caption(" ".join(parts))
