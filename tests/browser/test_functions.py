@@ -88,4 +88,4 @@ def test_a_row_opens_the_code_of_its_calibrator(page: Page):
     visit(page, "/functions")
     by_key(page, "parameters_beta").get_by_role("button", name="Get code").click()
     settle(page)
-    expect(page.get_by_role("dialog")).to_contain_text("Download beta-calibrator.sql")
+    expect(page.get_by_role("dialog")).to_contain_text("Download naive_bayes-beta.sql")

@@ -36,4 +36,4 @@ def test_a_row_opens_the_dialog_with_its_calibrator(page: Page):
     expect(dialog.get_by_role("combobox", name="Calibrator")).to_have_value(
         "Platt scaling (on scores)"
     )
-    expect(dialog).to_contain_text("platt-calibrator.sql")
+    expect(dialog).to_contain_text("naive_bayes-platt.sql")

@@ -35,7 +35,7 @@ def test_the_code_of_every_form_is_verified(page: Page, tmp_path: Path):
     dialog = opened(page, "/")
     for form, suffix in (("SQL", "sql"), ("Python", "py"), ("JavaScript", "js"), ("JSON", "json")):
         dialog.get_by_role("radio", name=form, exact=True).click()
-        download = dialog.get_by_role("button", name=f"Download logistic-calibrator.{suffix}")
+        download = dialog.get_by_role("button", name=f"Download naive_bayes-logistic.{suffix}")
         expect(download).to_be_visible()
         settle(page)
         assert verify(taken(page, download, tmp_path)).deviation <= 1e-12

@@ -33,6 +33,8 @@ def test_the_code_begins_with_the_conversion_of_the_scores(form):
     go(app, "")
     app.session_state["use_form"] = form  # Another run would close the dialog.
     button(app, "use").click().run()
+    names_of_files = [b.proto.label for b in app.get("download_button")]
+    assert f"Download mine-beta{form}" in names_of_files
     code = app.code[0].value
     words = re.sub(r"\n(?:#|--) ", " ", code)
     assert "Scores are first divided by 100 and then subtracted from 1" in words

@@ -24,6 +24,7 @@ from calib.loading import ColumnMapping, InputError, read
 from calib.loading.building.calibrated_file import CalibratedTable, calibrate_table, with_calibrated
 from calib.loading.table import Table
 from calib.text import percent, plain, plural, sentence, significant
+from calib.ui.controls.report_files import file_stem
 from calib.ui.controls.widgets import download
 from calib.ui.session import state
 from calib.ui.session.choices import method_label
@@ -140,7 +141,7 @@ def _code(session: Session, model: state.Model, method: str) -> None:
                 fitted(model.analysis)[method],
                 suffix,
                 dialect,
-                name=f"{method}-calibrator",
+                name=_stem(model.analysis.data.name, method),
                 columns=columns,
                 classes=classes,
                 analysis=model.analysis,
@@ -227,7 +228,7 @@ def _own_scores(session: Session, model: state.Model, method: str) -> None:
         if test
         else "Each row is scored by a calibrator that was fitted without the row's fold."
     )
-    stem = f"{model.analysis.data.name}-{method}"
+    stem = _stem(model.analysis.data.name, method)
     _downloads(partial(_own_file, session, model, method), stem, "own")
 
 
@@ -245,7 +246,12 @@ def _new_scores(
     for reason, rows in made.set_aside.items():
         st.caption(f":material/info: {plural(rows, 'row')} without a calibrated score: {reason}.")
     st.dataframe(made.frame.head(8), hide_index=True, key="use_preview")
-    _downloads(lambda: made, f"{table.name}-{method}", "new")
+    _downloads(lambda: made, _stem(table.name, method), "new")
+
+
+def _stem(data_name: str, method: str) -> str:
+    """The name of a file without its ending."""
+    return f"{file_stem(data_name)}-{method}"
 
 
 def _mapping(session: Session, model: state.Model, table: Table) -> ColumnMapping:
