@@ -155,3 +155,15 @@ def test_the_view_goes_with_the_matrix(page: Page):
     open_menu(page, "data_chip")
     pick(page, "menu_example", "Example: Rare event (reweighted model)")
     expect(by_key(page, "view")).to_have_count(0)
+
+
+def test_the_number_of_rows_is_not_cut_in_the_header(page: Page):
+    # All words have room in a row of their own, and only the rows beside the pages.
+    for width, cuts_name in ((1440, True), (1024, False), (390, False)):
+        page.set_viewport_size({"width": width, "height": 900})
+        visit(page, "/classes?ex=digits&m=platt")
+        label = by_key(page, "data_chip").locator("button p").first
+        expect(label).to_have_text("Ten digits example, 1,797 rows")
+        overflows = "element => element.scrollWidth > element.clientWidth"
+        assert not label.evaluate(overflows), width
+        assert label.locator("em").evaluate(overflows) == cuts_name, width

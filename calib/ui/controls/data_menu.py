@@ -18,9 +18,10 @@ COUNTED, SAMPLE = " (counts without rows)", " (a sample of its rows)"
 
 
 def draw(session: Session, rows: Data | None) -> None:
-    label = _label(session, rows)
-    # A narrow header cuts the label, so the whole of it is shown under the pointer.
-    with st.popover(label, icon=":material/table:", key="data_chip", help=label):
+    parts = _label(session, rows)
+    # A narrow header cuts what is emphasised, so the whole label is shown under the pointer.
+    label = ", ".join(part if number == 1 else f"*{part}*" for number, part in enumerate(parts))
+    with st.popover(label, icon=":material/table:", key="data_chip", help=", ".join(parts)):
         if session.upload is not None:
             st.caption(read_as(session, session.upload))
         elif not session.waits:
@@ -40,19 +41,19 @@ def draw(session: Session, rows: Data | None) -> None:
         st.page_link(PAGES["Data"], label=columns, icon=":material/table:")
 
 
-def _label(session: Session, rows: Data | None) -> str:
+def _label(session: Session, rows: Data | None) -> list[str]:
     """The name of the data, their number of rows, and what is positive in a file."""
     if session.waits:
-        return "Choose data"
+        return ["Choose data"]
     example = session.upload is None
     title = EXAMPLES[session.example].title.partition(" (")[0]
-    name = f"{title} example" if example else shortened(state.name(session))
-    size = f", {plural(rows.n_rows, 'row')}" if rows is not None else ""
-    positive = ""
-    if rows is not None and not example and not rows.is_matrix:
-        label = rows.view_label(rows.default_view)
-        positive = f", {shortened(rows.outcome_name)} = {shortened(label)}"
-    return plain(f"{name}{size}{positive}")
+    parts = [f"{title} example" if example else shortened(state.name(session)).strip()]
+    if rows is not None:
+        parts.append(plural(rows.n_rows, "row"))
+        if not example and not rows.is_matrix:
+            label = rows.view_label(rows.default_view)
+            parts.append(f"{shortened(rows.outcome_name)} = {shortened(label)}".strip())
+    return list(map(plain, parts))
 
 
 def read_as(session: Session, upload: Upload) -> str:
