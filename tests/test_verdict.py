@@ -441,6 +441,13 @@ def test_the_reason_names_the_best_and_why_it_is_not_recommended(texts):
     texts(advice.reasons[0])
 
 
+def test_a_difference_without_an_interval_names_none():
+    to_best = TO_BEST | {"beta": Estimate(0.0003)}
+    (reason,) = advise(LOSSES, to_best, CHANGES, cells(same)).reasons
+    assert "is lower by" in reason
+    assert "CI" not in reason
+
+
 @pytest.mark.parametrize(
     ("n_rows", "weights", "chosen"),
     [

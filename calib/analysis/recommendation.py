@@ -143,8 +143,8 @@ def _why_not_best(
     and_simpler = f", and {chosen_name} is simpler" if simpler else ""
     if _is_same(difference) and (simpler or not by_stack):
         return f"{best_name} has the same loss{and_simpler}."
-    lower, text = _size(difference), interval_text(difference, level)
-    compared = f"{best_name} is lower by {lower}{text[text.index(',') :]}."
+    lower = _size(difference)
+    compared = f"{best_name} is lower by {lower}{_bounds_text(difference, level)}."
     if not by_stack:
         return f"{compared} The difference is small{and_simpler}."
     if chosen == "stack":
@@ -236,6 +236,10 @@ def _digits(change: Estimate) -> int:
 
 def interval_text(change: Estimate, confidence: float) -> str:
     """A change with its interval, and the digits that these support."""
-    digits = _digits(change)
-    bounds = interval(change, digits, sign=True)
-    return f"{signed(change.value, digits)}, {level(confidence)} CI {bounds}"
+    return f"{signed(change.value, _digits(change))}{_bounds_text(change, confidence)}"
+
+
+def _bounds_text(change: Estimate, confidence: float) -> str:
+    """What follows a change in a sentence: its interval, or "" if it has none."""
+    bounds = interval(change, _digits(change), sign=True)
+    return f", {level(confidence)} CI {bounds}" if bounds else ""
