@@ -70,7 +70,7 @@ def to_svg(chart: Chart) -> str:
     parts += [_note(note, plots[0]) for note in chart.notes]
     parts += _legend(chart)
     if chart.heading.title:
-        bold, pale = ' font-weight="650"', f' fill-opacity="{PALE}"'
+        bold, pale = ' font-weight="600"', f' fill-opacity="{PALE}"'
         parts.append(_text(chart.heading.title, 0, 17, "start", HEADING_SIZE, look=bold))
         parts.append(_text(chart.heading.details, 0, 35, "start", look=pale))
     size = f'width="{chart.width}" height="{chart.height}"'
@@ -339,7 +339,7 @@ def _note(note: Note, plot: Plot) -> str:
 
 def _weight(words: str) -> str:
     """The weight of words that are bold for Plotly."""
-    return ' font-weight="650"' if BOLD.search(words) else ""
+    return ' font-weight="600"' if BOLD.search(words) else ""
 
 
 def _shared_titles(titles: SharedTitles, plots: Sequence[Plot]) -> list[str]:

@@ -121,6 +121,23 @@ HIDDEN_ENTRIES = """
 """
 
 
+# Texts of another weight than regular and bold, or smaller than 12 pixels. Icons are a font, too.
+ODD_TYPE = """
+() => {
+    const found = [], texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+        const text = texts.currentNode.data.trim(), element = texts.currentNode.parentElement;
+        const {fontFamily, fontSize, fontWeight} = getComputedStyle(element);
+        const size = parseFloat(fontSize) * (element.currentCSSZoom ?? 1);
+        const seen = element.checkVisibility({visibilityProperty: true});
+        if (!text || !seen || element.closest("script, style") || fontFamily.includes("Material"))
+            continue;
+        if (!["400", "600"].includes(fontWeight) || size < 12)
+            found.push([text.slice(0, 40), fontWeight, size]);
+    }
+    return found;
+}
+"""
 # Keys of what holds the focus, and of what can be operated and is not switched off.
 FOCUSED = """
 () => {
@@ -202,6 +219,11 @@ def test_every_chart_and_table_says_what_it_shows(shown: Page):
 def test_nothing_lies_under_the_toolbar(shown: Page):
     plots = shown.locator(".js-plotly-plot")
     assert plots.evaluate_all(f"plots => plots.map({OVERLAPS})") == [0] * plots.count()
+
+
+@on([WIDE, PHONE], PATHS, "/compare", RELIABILITY)
+def test_every_page_has_two_weights_and_no_small_print(shown: Page):
+    assert shown.evaluate(ODD_TYPE) == []
 
 
 @on([WIDE], PATHS, RELIABILITY)

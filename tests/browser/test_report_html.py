@@ -20,6 +20,7 @@ from calib.loading.examples import EXAMPLES
 from calib.metrics import expected_calibration_error
 from calib.reports import Report, parts_of
 from calib.reports.contents.settings_file import SavedSettings
+from tests.browser.test_every_page import ODD_TYPE
 from tests.rare import common_first, rare
 from tests.reports.kept import KEPT
 
@@ -64,6 +65,13 @@ def wait_until_drawn(page: Page) -> int:
     if page.locator("#explore").count():
         page.wait_for_selector("#explorer svg.diagram path.line", state="attached")
     return page.locator("svg.plot").count()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_report_has_two_weights_and_no_small_print(browser: Browser, file: Path, width: int):
+    with opened(browser, file, viewport={"width": width, "height": 844}) as page:
+        wait_until_drawn(page)
+        assert page.evaluate(ODD_TYPE) == []
 
 
 @pytest.mark.parametrize("scheme", common_first(["light", "dark"], ["dark"]))

@@ -166,7 +166,7 @@ def test_of_many_classes_the_twelve_with_the_largest_errors_are_drawn():
     app = go(upload(start(m="temperature"), npz(probs=probs, y=label), "many.npz"), "classes")
     table = app.dataframe[0].value
     assert len(table) == 150
-    shown = [re.search('font-weight="650">([^<]*)<', chart)[1] for chart in drawings(app)]
+    shown = [re.search('font-weight="600">([^<]*)<', chart)[1] for chart in drawings(app)]
     assert shown == list(table["class"].iloc[:12])
     assert "the first 12 of 150 classes" in said(app)
 
