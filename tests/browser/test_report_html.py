@@ -28,6 +28,25 @@ HOSTILE = "<img src=x onerror=window.hacked=1></script><script>window.hacked=1</
 CUT = "all => all.filter(t => t.scrollWidth > t.clientWidth).map(t => t.innerText.slice(0, 80))"
 WIDEST = "() => document.documentElement.scrollWidth"
 
+# Texts of a chart that leave it, or cover another text.
+COLLIDING = """
+charts => charts.flatMap(chart => {
+    const room = chart.getBoundingClientRect(), texts = [...chart.querySelectorAll("text")];
+    const boxes = texts.map(text => text.getBoundingClientRect());
+    return texts.flatMap((text, i) => {
+        const box = boxes[i], found = [];
+        if (box.left < room.left - 1 || box.right > room.right + 1) found.push(text.textContent);
+        boxes.forEach((other, j) => {
+            const width = Math.min(box.right, other.right) - Math.max(box.left, other.left);
+            const height = Math.min(box.bottom, other.bottom) - Math.max(box.top, other.top);
+            if (j > i && width > 1 && height > 4)
+                found.push([text.textContent, texts[j].textContent]);
+        });
+        return found;
+    });
+})
+"""
+
 
 @pytest.fixture(scope="module")
 def analysis() -> Analysis:
@@ -85,10 +104,13 @@ def test_every_chart_is_drawn(browser: Browser, file: Path, scheme: str):
         assert fill == page.evaluate("getComputedStyle(document.body).color")
 
 
-def test_slices_time_and_decisions_are_drawn(browser: Browser, tmp_path: Path):
+def test_slices_time_and_decisions_are_drawn_in_any_font(browser: Browser, tmp_path: Path):
     Report.open(KEPT).save(tmp_path / "report.html")
     with opened(browser, tmp_path / "report.html") as page:
         assert wait_until_drawn(page) == 11
+        # The report has the fonts of the system. This is the widest of the usual ones.
+        page.evaluate("document.body.style.fontFamily = 'DejaVu Sans'")
+        assert page.locator("svg.plot").evaluate_all(COLLIDING) == []
 
 
 @pytest.mark.parametrize("width", common_first([320, 380, 1280], [320]))
