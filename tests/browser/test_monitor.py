@@ -1,5 +1,6 @@
 """The page Monitor in a real browser: from the example to the counts of a slice, and refusals."""
 
+import pytest
 from playwright.sync_api import Page, expect
 
 import calib
@@ -71,3 +72,12 @@ def test_a_period_is_described_under_the_pointer(page):
     with page.expect_download() as saved:
         by_key(page, "chart_monitor").get_by_role("button", name="Download as CSV").click()
     assert saved.value.suggested_filename == "monitor.csv"
+
+
+def test_the_controls_stay_where_they_are_until_the_advice_has_arrived(page: Page):
+    page.set_viewport_size({"width": 390, "height": 844})
+    visit(page, "/monitor?ex=churn")
+    top = "element => element.getBoundingClientRect().top"
+    at = by_key(page, "toolbar_monitor").evaluate(top)
+    by_key(page, "monitored").get_by_test_id("stMarkdown").evaluate("advice => advice.remove()")
+    assert by_key(page, "toolbar_monitor").evaluate(top) == pytest.approx(at, abs=1.0)
