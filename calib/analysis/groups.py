@@ -64,8 +64,7 @@ class Groups:
     @classmethod
     def of(cls, rows: BinaryView, grouping: Grouping) -> Groups:
         """The groups with rows. Rows of codes below 0 are in no group."""
-        inside = grouping.codes >= 0
-        count = np.bincount(grouping.codes[inside], rows.counts[inside], minlength=len(grouping))
+        count = np.bincount(grouping.codes + 1, rows.count, minlength=len(grouping) + 1)[1:]
         number = np.flatnonzero(count > 0).astype(np.int64)
         names = tuple(grouping.names[i] for i in number)
         return cls(number, names, count[number].astype(np.int64))
@@ -89,8 +88,9 @@ class FittedGroup:
     fit: LogisticFit | None
 
     def line(self, confidence_level: float) -> SlopeIntercept:
-        """Slope and intercept, by cluster if groups are named."""
-        return widened_line(self.rows, line_estimates(self.cells, self.fit, confidence_level))
+        """Slope and intercept fitted together, by cluster if groups are named."""
+        line = line_estimates(self.cells, self.fit, confidence_level, intercept_only=False)
+        return widened_line(self.rows, line)
 
 
 def fitted_groups(rows: BinaryView, score: FloatArray, grouping: Grouping) -> list[FittedGroup]:

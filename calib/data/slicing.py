@@ -116,9 +116,26 @@ def _check(columns: Mapping[str, NDArray[Any]], names: Sequence[str], n_ranges: 
 
 
 def _cut(values: NDArray[Any], n_ranges: int) -> tuple[tuple[str, ...], IntArray]:
-    codes, distinct = pd.factorize(values, use_na_sentinel=False)
+    codes, distinct = _numbered(values)
     names, slices = cut_distinct(np.asarray(distinct), np.bincount(codes), n_ranges)
     return names, slices[codes]
+
+
+def _numbered(values: NDArray[Any]) -> tuple[IntArray, NDArray[Any]]:
+    """The number of each row's value, and the values in the order of their first rows."""
+    if values.dtype.kind != "U" or not len(values):
+        return pd.factorize(values, use_na_sentinel=False)
+    # Pandas would make a string of every row. One letter after the other distinguishes rows.
+    letters = np.ascontiguousarray(values).view(np.uint32).reshape(len(values), -1)
+    codes, first = np.zeros(len(values), dtype=np.int64), np.zeros(1, dtype=np.int64)
+    for letter in letters.T:
+        if (letter != letter[first][codes]).any():
+            codes, distinct = pd.factorize(codes << 32 | letter)
+            if len(distinct) > MAX_VALUES:  # Such a column would be slow, letter by letter.
+                return pd.factorize(values)
+            first = np.empty(len(distinct), dtype=np.int64)
+            first[codes[::-1]] = np.arange(len(codes))[::-1]
+    return codes, values[first]
 
 
 def cut_distinct(

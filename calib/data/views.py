@@ -103,7 +103,9 @@ class BinaryView(Locked):
 
 def rows_by_code(rows: BinaryView, codes: IntArray, n: int) -> dict[int, BinaryView]:
     """The rows of each code from 0 to n - 1 that has rows. Rows of other codes are left out."""
-    order = np.argsort(codes, kind="stable")
+    # NumPy sorts integers of 16 bits in linear time.
+    keys = codes.astype(np.int16) if n <= np.iinfo(np.int16).max else codes
+    order = np.argsort(keys, kind="stable")
     ends = np.searchsorted(codes[order], np.arange(n + 1))
     return {
         code: rows.rows(order[ends[code] : ends[code + 1]])

@@ -13,7 +13,7 @@ from calib.metrics.proper import mean_log_loss
 from calib.numerics.arrays import FloatArray
 from calib.numerics.intervals import best_intercept, normal_quantile
 from calib.numerics.logistic import LogisticFit
-from calib.numerics.transforms import certain_logit, sigmoid
+from calib.numerics.transforms import certain_logit
 from calib.uncertainty import fit_line
 
 
@@ -70,9 +70,16 @@ def calibration_slope_intercept(
 
 
 def line_estimates(
-    cells: ScoreCells, fit: LogisticFit | None, confidence_level: float = 0.95
+    cells: ScoreCells,
+    fit: LogisticFit | None,
+    confidence_level: float = 0.95,
+    *,
+    intercept_only: bool = True,
 ) -> SlopeIntercept:
-    """The same from an existing fit, see `line_test`."""
+    """The same from an existing fit, see `line_test`.
+
+    The intercept with the slope fixed at 1 takes most of the time; it is NaN if it is not needed.
+    """
     z = normal_quantile(confidence_level)
     x = certain_logit(cells.score)
     slope, intercept = _joint(cells, x, fit)
@@ -81,7 +88,7 @@ def line_estimates(
     return SlopeIntercept(
         *_wald(slope, z),
         *_wald(intercept, z),
-        *_wald(_intercept_only(cells, x), z),
+        *_wald(_intercept_only(cells, x) if intercept_only else NOT_ESTIMABLE, z),
         statistic=test.statistic,
         p_value=test.p_value,
         estimable=estimable,
@@ -119,8 +126,8 @@ def _wald(number: Number, z: float) -> tuple[float, float, float, float]:
 def _joint(cells: ScoreCells, x: FloatArray, fit: LogisticFit | None) -> tuple[Number, Number]:
     if fit is None:
         return NOT_ESTIMABLE, NOT_ESTIMABLE
-    features = np.column_stack([np.ones(len(x)), x])
-    errors = _standard_errors(cells, features, features @ fit.coefficients)
+    features = np.stack([np.ones(len(x)), x])
+    errors = _standard_errors(cells, features, fit.coefficients @ features)
     if errors is None:
         return NOT_ESTIMABLE, NOT_ESTIMABLE
     intercept, slope = zip(fit.coefficients.tolist(), errors.tolist(), strict=True)
@@ -131,20 +138,27 @@ def _intercept_only(cells: ScoreCells, x: FloatArray) -> Number:
     if cells.one_class:
         return NOT_ESTIMABLE
     a = best_intercept(x, cells.positive, cells.weight, xtol=1e-13)
-    errors = _standard_errors(cells, np.ones((len(x), 1)), a + x)
+    errors = _standard_errors(cells, np.ones((1, len(x))), a + x)
     return NOT_ESTIMABLE if errors is None else (a, float(errors[0]))
 
 
 def _standard_errors(cells: ScoreCells, features: FloatArray, eta: FloatArray) -> FloatArray | None:
     # The inner matrix is the variance of the weighted score equations under the fitted model. With
     # weights of 1 it is the inverse of the outer ones, and these are the usual standard errors.
-    variance = sigmoid(eta) * sigmoid(-eta)
+    # The smaller of p and 1 - p is small / (1 + small), to full precision.
+    small = np.exp(-np.abs(eta))
+    variance = small / np.square(1.0 + small)
     if cells.weight @ variance < MIN_MEAN_VARIANCE * cells.total_weight:
         return None
-    information = features.T @ (features * (cells.weight * variance)[:, None])
+
+    def sum_of_squares(weight: FloatArray) -> FloatArray:
+        return (features * (weight * variance)) @ features.T
+
+    information = sum_of_squares(cells.weight)
     size = np.sqrt(np.diagonal(information))
     if np.linalg.cond(information / np.outer(size, size)) > MAX_CONDITION:
         return None
     outer = np.linalg.inv(information)
-    inner = features.T @ (features * (cells.weight_sq * variance)[:, None])
+    equal = cells.weight_sq is cells.weight
+    inner = information if equal else sum_of_squares(cells.weight_sq)
     return np.asarray(np.sqrt(np.diag(outer @ inner @ outer)), dtype=np.float64)

@@ -14,6 +14,7 @@ from calib.analysis.slices import Slicing, slice_by, slice_gaps, slice_tests, sl
 from calib.analysis.verdict import calibration_tests
 from calib.data.cells import ScoreCells
 from calib.data.predictions import Predictions
+from calib.data.views import rows_by_code
 from calib.figures.slice_words import miscalibrated, strongest, with_gaps
 from calib.metrics import (
     goodness_of_fit,
@@ -32,6 +33,17 @@ P = expit(Z)
 SITE = RNG.choice(list("nsw"), 3000)
 PREDICTIONS = calib.Predictions.from_arrays(Y, P, columns={"site": SITE})
 CUT = slice_by({"site": SITE}, ["site"])
+
+
+@pytest.mark.parametrize("n_groups", [3, 40_000])
+def test_rows_of_a_group_keep_their_order(n_groups):
+    rng = np.random.default_rng(0)
+    codes = rng.integers(-1, n_groups, 2000)
+    view = calib.Predictions.from_arrays(Y[:2000], P[:2000]).view()
+    parts = rows_by_code(view, codes, n_groups)
+    assert list(parts) == sorted(set(codes.tolist()) - {-1})
+    for code, rows in parts.items():
+        assert rows.score.tolist() == P[:2000][codes == code].tolist()
 
 
 def test_slices_of_slope_one_half_are_miscalibrated_without_a_gap(texts):

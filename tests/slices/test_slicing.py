@@ -20,6 +20,15 @@ def test_every_row_is_in_the_slice_of_its_value():
     assert np.array(slicing.names)[slicing.codes].tolist() == values.tolist()
 
 
+@pytest.mark.parametrize("n_values", [1, 3, 900, 4000])
+def test_texts_that_share_letters_are_different_slices(n_values):
+    texts = np.array([f"{'é' * (i % 7)}{i % 11}-{i}" for i in range(n_values)])
+    values = np.random.default_rng(0).choice(texts, 5000)[::2]
+    slicing = slice_by({"text": values}, ["text"])
+    assert np.array(slicing.names)[slicing.codes].tolist() == values.tolist()
+    assert len(slicing) == len(set(values.tolist()))
+
+
 @pytest.mark.parametrize("n_ranges", [2, 5, 20])
 def test_many_numbers_are_cut_as_pandas_cuts_them(n_ranges):
     values = np.random.default_rng(1).normal(size=1000)

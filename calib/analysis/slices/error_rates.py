@@ -104,15 +104,19 @@ def slice_error_rates(
         sums = np.bincount(cell, values, minlength=2 * len(slicing))
         return sums.astype(float).reshape(-1, 2)
 
-    count = total(rows.count)
+    all_count, all_hits = total(rows.count), total(flagged * rows.weights)
+    weighted = rows.weight is not None
+    all_of = total(rows.weight) if weighted else all_count
+    all_squares = total(rows.squared_weights) if weighted else all_count
+    effects = np.ones((len(slicing), 2))
+    if rows.group is not None:
+        share = np.divide(all_hits, all_of, out=np.zeros(all_of.shape), where=all_of > 0.0).ravel()
+        residual = rows.weights * (flagged - share[cell])
+        effects = mean_design_effects(residual, cell, rows.group, len(share)).reshape(-1, 2)
     groups = Groups.of(rows, slicing)
-    occupied = groups.number
-    count = count[occupied]
-    all_of, all_hits = total(rows.weights), total(flagged * rows.weights)
-    of, hits, squares = all_of[occupied], all_hits[occupied], total(rows.squared_weights)[occupied]
-    share = np.divide(all_hits, all_of, out=np.zeros(all_of.shape), where=all_of > 0.0).ravel()
-    residual = rows.weights * (flagged - share[cell])
-    effect = mean_design_effects(residual, cell, rows.group, len(share)).reshape(-1, 2)[occupied]
+    count, of, hits, squares, effect = (
+        sums[groups.number] for sums in (all_count, all_of, all_hits, all_squares, effects)
+    )
 
     def rate(wrong: FloatArray, outcome: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         among = of[:, outcome]

@@ -142,17 +142,16 @@ class _Sums:
         self.outcome = rows.outcome.astype(np.float64)
         self.count = self.total(rows.count)
         self.positives = self.total(rows.counts * self.outcome)
-        self.weight = self.total(rows.weights)
-        self.mean_score = self.mean(score)
-        self.observed = self.mean(self.outcome)
+        weighted = rows.weight is not None
+        self.weight = self.total(rows.weight) if weighted else self.count
+        with np.errstate(invalid="ignore"):
+            self.mean_score = self.total(score * rows.weights) / self.weight
+            positive = self.total(self.outcome * rows.weights) if weighted else self.positives
+            self.observed = positive / self.weight
         self.gap = self.observed - self.mean_score
 
     def total(self, values: FloatArray | None) -> FloatArray:
         return np.bincount(self.slicing.codes, values, minlength=len(self.slicing)).astype(float)
-
-    def mean(self, values: FloatArray) -> FloatArray:
-        with np.errstate(invalid="ignore"):
-            return self.total(values * self.rows.weights) / self.weight
 
     def standard_errors(self) -> tuple[FloatArray, FloatArray]:
         """Standard errors of the gap of each slice, for the interval and for the test."""
