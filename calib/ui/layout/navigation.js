@@ -51,6 +51,9 @@ if (!window.calibHistory) {
     if (!shown) return frames && requestAnimationFrame(() => mark(frames - 1));
     for (const link of links) link.removeAttribute("aria-current");
     shown.setAttribute("aria-current", "page");
-    const {left, width} = shown.getBoundingClientRect();
-    bar.scrollLeft += left - bar.clientLeft + width / 2 - bar.clientWidth / 2;
+    // Here, between the parts of a page, the browser would lay out the page once more.
+    requestAnimationFrame(() => {
+        const {left, width} = shown.getBoundingClientRect();
+        bar.scrollLeft += left - bar.clientLeft + width / 2 - bar.clientWidth / 2;
+    });
 })(200);
