@@ -42,10 +42,11 @@ NOTE = """
     look();
 })();
 """
-# The script lists the elements of the page by the names that Streamlit gives them.
-KINDS = """
+# The script lists the elements of the page by the names that Streamlit gives them, or gives to the
+# first part in them.
+KINDS = r"""
 () => [...document.querySelectorAll(".stElementContainer > :first-child")]
-    .map(({dataset, className}) => dataset.testid ?? className.split(" ")[0])
+    .map(({outerHTML}) => outerHTML.match(/\bst[A-Z]\w*/)[0])
 """
 
 
