@@ -58,14 +58,14 @@ def test_curves_coincide_over_the_range_of_the_scores_only(analysis):
 
     apart = function_findings(with_curves(analysis, one=step, two=inside))
     assert apart.close == ()
-    assert apart.sentence == "The calibrators differ by up to 0.87, at a score of 0.30"
+    assert apart.sentence == "The calibrators differ by up to 87 points, at a score of 30%"
 
 
 def test_the_distance_is_a_share_of_the_height_of_the_curves(analysis):
     near = with_curves(analysis, one=step, two=lambda s: step(s) - 0.02, three=lambda s: s / 2)
     found = function_findings(near)
     assert found.close == ("one", "two")
-    assert "at most 0.02 apart" in found.detail
+    assert "at most 2 points apart" in found.detail
     low = {key: (lambda s, i=i: 0.03 * step(s) + 0.01 * i) for i, key in enumerate(("one", "two"))}
     flat = dataclasses.replace(
         analysis.uncalibrated.function, calibrated=analysis.uncalibrated.function.score * 0.01
@@ -89,9 +89,9 @@ def test_a_set_is_close_only_if_all_of_its_pairs_are(analysis):
 def test_bounds_count_only_where_observed_frequencies_lie_beyond_them(analysis):
     narrow = with_curves(analysis, one=lambda s: 0.3 + 0.4 * s)
     assert function_findings(narrow).bounds == {"one": pytest.approx((0.3, 0.7))}
-    assert function_findings(narrow).sentence.endswith("One cannot go below 0.30 or above 0.70")
+    assert function_findings(narrow).sentence.endswith("One cannot go below 30% or above 70%")
     floor = with_curves(analysis, one=lambda s: 0.3 + 0.7 * s)
-    assert function_findings(floor).sentence.endswith("; One cannot go below 0.30")
+    assert function_findings(floor).sentence.endswith("; One cannot go below 30%")
     wide = with_curves(analysis, one=lambda s: 0.06 + 0.9 * s)
     assert function_findings(wide).bounds == {}
 
@@ -102,8 +102,8 @@ def test_bounds_count_only_where_observed_frequencies_lie_beyond_them(analysis):
         (lambda s: s, "X leaves the scores nearly unchanged"),
         (lambda s: s + 0.1, "X raises the scores"),
         (lambda s: s - 0.1, "X lowers the scores"),
-        (lambda s: 0.2 + 0.5 * s, "X raises scores below 0.40 and lowers those above"),
-        (lambda s: 2 * s - 0.3, "X lowers scores below 0.30 and raises those above"),
+        (lambda s: 0.2 + 0.5 * s, "X raises scores below 40% and lowers those above"),
+        (lambda s: 2 * s - 0.3, "X lowers scores below 30% and raises those above"),
         (
             lambda s: s + 0.1 * np.sin(6 * np.pi * s),
             "X raises some ranges of scores and lowers others",
@@ -118,7 +118,7 @@ def test_a_clause_says_where_a_calibrator_raises_scores(curve, clause):
 def test_few_calibrators_have_a_sentence_too(analysis):
     assert function_findings(with_curves(analysis)).sentence == "No calibrator is chosen"
     one = function_findings(with_curves(analysis, "one", one=step))
-    assert one.sentence == "One lowers scores below 0.50 and raises those above"
+    assert one.sentence == "One lowers scores below 50% and raises those above"
     assert one.detail == ""
     unchanged = with_curves(analysis, one=lambda s: s, two=lambda s: s + 0.01)
     assert function_findings(unchanged).sentence.startswith(
@@ -126,7 +126,7 @@ def test_few_calibrators_have_a_sentence_too(analysis):
     )
     helped = with_curves(analysis, "two", one=lambda s: s, two=step)
     assert function_findings(helped).sentence.startswith(
-        "Two lowers scores below 0.50 and raises those above; One leaves the scores nearly"
+        "Two lowers scores below 50% and raises those above; One leaves the scores nearly"
     )
     apart = with_curves(analysis, "three", one=step, two=step, three=lambda s: s - 0.1)
     assert function_findings(apart).sentence.startswith(
@@ -134,4 +134,4 @@ def test_few_calibrators_have_a_sentence_too(analysis):
     )
     assert "recommended" not in function_findings(apart).detail
     two = function_findings(with_curves(analysis, "two", one=step, two=step))
-    assert two.detail.startswith("Two (recommended) lowers scores below 0.50")
+    assert two.detail.startswith("Two (recommended) lowers scores below 50%")

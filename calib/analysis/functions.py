@@ -10,7 +10,7 @@ import numpy as np
 from calib.analysis.analysis import Analysis
 from calib.curves.functions import CalibrationFunction
 from calib.numerics.arrays import BoolArray, FloatArray
-from calib.text import joined, number, probability, significant
+from calib.text import joined, score_percents, significant
 
 # Curves nearly coincide if they are nowhere further apart than this share of the height over which
 # all of them extend. A twentieth is about what the intervals of 1,000 rows leave open.
@@ -54,7 +54,7 @@ def function_findings(analysis: Analysis) -> FunctionFindings:
     >>> rows = calib.examples.EXAMPLES["naive_bayes"].load()
     >>> analysis = calib.analyze(rows, {"methods": ("platt", "logistic", "beta", "spline")})
     >>> function_findings(analysis).sentence
-    'Logistic, Beta and Spline nearly coincide; Platt cannot go below 0.12 or above 0.92'
+    'Logistic, Beta and Spline nearly coincide; Platt cannot go below 12% or above 92%'
     """
     functions = {key: one.function for key, one in analysis.methods.items()}
     inside = _scores_inside(analysis)
@@ -149,8 +149,8 @@ def _sentence(
         apart = np.ptp(np.vstack([curves[key] for key in calibrators]), axis=0)
         widest = int(apart.argmax())
         first = (
-            f"The calibrators differ by up to {number(apart[widest], 2)}, at a score of "
-            f"{probability(float(score[widest]), 2)}"
+            f"The calibrators differ by up to {_points(apart[widest], 2)}, at a score of "
+            f"{_percent(score[widest])}"
         )
     if close and advised in curves and advised not in (*close, "uncalibrated"):
         first = f"{direction(labels[advised], score, curves[advised])}; {first}"
@@ -160,11 +160,20 @@ def _sentence(
 
 def _limits(floor: float, ceiling: float) -> str:
     parts = [
-        f"{side} {probability(bound, 2)}"
+        f"{side} {_percent(bound)}"
         for side, bound in (("below", floor), ("above", ceiling))
         if not np.isnan(bound)
     ]
     return f"cannot go {' or '.join(parts)}"
+
+
+def _percent(score: float) -> str:
+    return score_percents(float(score))[0]
+
+
+def _points(difference: float, digits: int) -> str:
+    size = significant(100.0 * float(difference), digits)
+    return f"{size} point{'' if size == '1' else 's'}"
 
 
 def _detail(
@@ -180,7 +189,7 @@ def _detail(
     if is_advised and len(curves) > 2 and (not close or advised in close):
         parts.append(f"{direction(f'{labels[advised]} (recommended)', score, curves[advised])}.")
     if close:
-        distance = significant(_distance(curves[key] for key in close), 1)
+        distance = _points(_distance(curves[key] for key in close), 1)
         names = joined([labels[key] for key in close])
         parts.append(f"Over the range of the scores, {names} are at most {distance} apart.")
     return " ".join(parts)
@@ -192,7 +201,7 @@ def direction(label: str, score: FloatArray, calibrated: FloatArray) -> str:
     >>> import numpy as np
     >>> score = np.linspace(0.0, 1.0, 101)
     >>> direction("Beta", score, 0.3 + 0.5 * score)
-    'Beta raises scores below 0.60 and lowers those above'
+    'Beta raises scores below 60% and lowers those above'
     """
     change = calibrated - score
     visible = np.abs(change) >= MIN_CHANGE
@@ -205,5 +214,5 @@ def direction(label: str, score: FloatArray, calibrated: FloatArray) -> str:
         return f"{label} {verbs[0]} the scores"
     if len(turns) > 1:
         return f"{label} raises some ranges of scores and lowers others"
-    at = probability(float(score[visible][turns[0] : turns[0] + 2].mean()), 2)
+    at = _percent(score[visible][turns[0] : turns[0] + 2].mean())
     return f"{label} {verbs[0]} scores below {at} and {verbs[1]} those above"

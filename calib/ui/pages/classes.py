@@ -14,7 +14,7 @@ from calib.crossfit.matrix import MatrixFits
 from calib.figures.before_after import class_panel, highest_of
 from calib.figures.words import KS
 from calib.metrics.by_class import Classwise
-from calib.text import UNKNOWN, count, p_value, percent, plain, plural, signed
+from calib.text import UNKNOWN, count, p_value, percent, plain, plural, points
 from calib.ui.controls import widgets
 from calib.ui.controls.widgets import plain_name
 from calib.ui.layout import charts, frame, tables
@@ -33,7 +33,9 @@ COLUMNS: dict[str, Any] = {
         KS, help="Largest cumulative gap of the class's own score."
     ),
     "bias": st.column_config.NumberColumn(
-        "Bias", help="Observed minus mean score. Blue: scores are too low, orange: too high."
+        "Bias (points)",
+        help="Observed minus mean score, in percentage points. Blue: scores are too low, orange: "
+        "too high.",
     ),
     "ece": st.column_config.NumberColumn(
         "ECE", help="ECE of the class's own score with 15 uniform bins."
@@ -51,7 +53,7 @@ COLUMNS: dict[str, Any] = {
 CELL_TEXTS: dict[str, Callable[[float], str]] = {
     "n_rows": count,
     **dict.fromkeys(("ks_error", "ece", "ece_noise_floor", "base_rate", "mean_score"), percent),
-    "bias": signed,
+    "bias": points,
     "p_adjusted": lambda p: UNKNOWN if math.isnan(p) else p_value(p),
 }
 # The classes with the largest KS errors are drawn; the table has all.
@@ -62,8 +64,8 @@ READING = f"""
 - **p** is corrected for the number of classes and for the five tests of the shown view, as the
   verdict is. It is not computed for classes with fewer than 30
   observed or expected rows; these rows are grey.
-- **Bias** is observed minus mean score. A class without bias can still be miscalibrated, with some
-  scores too high and others too low; KS and ECE show this.
+- **Bias** is observed minus mean score, in percentage points. A class without bias can still
+  be miscalibrated, with some scores too high and others too low; KS and ECE show this.
 """
 
 

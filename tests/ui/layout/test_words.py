@@ -70,7 +70,7 @@ def test_a_formula_has_the_minus_signs_and_powers_of_the_page():
 
 
 def test_cells_of_the_classes_are_written_as_everywhere():
-    assert CELL_TEXTS["bias"](-0.0146) == "−0.0146"
+    assert CELL_TEXTS["bias"](-0.0146) == "−1.5"
     assert [CELL_TEXTS["p_adjusted"](p) for p in (7.7e-5, 0.0304, math.nan)] == [
         "p < 0.001",
         "p = 0.030",
