@@ -116,7 +116,7 @@ def printed() -> list[str]:
 
 def times() -> list[str]:
     """Processor time of the queries, and of the formulas of parametric ones alone."""
-    lines = ["| calibrator | CPU s | its formula alone | ratio | times Platt |"]
+    lines = ["| calibrator | CPU s | its formula alone | ratio | times Platt scaling |"]
     lines.append("| --- | ---: | ---: | ---: | ---: |")
     with duckdb.connect() as connection:
         connection.execute("SET threads = 1")

@@ -28,6 +28,7 @@ MAX_QUOTE_LENGTH = 60
 MAX_NAME_LENGTH = 24
 CROSSED = " × "  # The sign stands between the parts of a crossed slice's name.
 
+SCALE = re.compile(r" \(on [^()]*\)")
 SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|$~:&])")
 # Escaping Markdown does not stop Streamlit from reading addresses, icons, emoji and arrows, because
 # it looks for them after the escapes are resolved. An invisible word joiner separates their parts.
@@ -336,6 +337,15 @@ def shortened(name: str) -> str:
         cut[part] = part if len(part) <= most else f"{part[: most - 1]}…"
         room -= len(cut[part])
     return CROSSED.join(cut[part] for part in parts)
+
+
+def without_scale(label: str) -> str:
+    """The label of a method without the scale that it is a function of.
+
+    >>> without_scale("Platt scaling (on scores)"), without_scale("Dirichlet (L2)")
+    ('Platt scaling', 'Dirichlet (L2)')
+    """
+    return SCALE.sub("", label)
 
 
 def formula(code: str) -> str:

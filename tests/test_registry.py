@@ -43,7 +43,9 @@ def test_the_examples_of_a_file_run_alone():
 
 
 def test_methods_of_similar_names_are_told_apart_where_they_stand_alone() -> None:
-    assert CALIBRATORS["platt"].name == "Platt scaling (on scores)"
-    assert CALIBRATORS["logistic"].name == "Logistic (on log-odds)"
-    names = [method.name for method in CALIBRATORS.values()]
-    assert len(set(names)) == len(names)
+    assert CALIBRATORS["platt"].label == "Platt scaling (on scores)"
+    assert CALIBRATORS["logistic"].label == "Logistic (on log-odds)"
+    assert CALIBRATORS["platt"].short_label == "Platt scaling"
+    for attribute in ("label", "short_label"):
+        names = [getattr(method, attribute) for method in CALIBRATORS.values()]
+        assert len(set(names)) == len(names)

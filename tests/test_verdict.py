@@ -549,7 +549,7 @@ def test_equal_losses_are_called_the_same():
     changes = dict.fromkeys(losses, Estimate(-0.1, -0.12, -0.08))
     changes["uncalibrated"] = Estimate(0.0, 0.0, 0.0)
     advice = advise(losses, to_best, changes, cells(same))
-    assert advice.reasons[1] in ("Logistic has the same loss.", "Platt has the same loss.")
+    assert advice.reasons[1] in ("Logistic has the same loss.", "Platt scaling has the same loss.")
     # The method with the lowest loss is not the simplest.
     losses["spline"] = Estimate(0.6867999999)
     advice = advise(losses, to_best, changes, cells(same))
@@ -821,7 +821,7 @@ def test_the_reasons_say_why_not_the_method_of_the_lowest_loss():
 @pytest.mark.parametrize(
     ("second", "low", "said"),
     [
-        ("isotonic", 0.0, "not significantly different; Platt"),
+        ("isotonic", 0.0, "not significantly different; Platt scaling"),
         ("isotonic", 1e-4, "significantly worse."),
         ("logistic", 0.0, "not significantly different."),
     ],

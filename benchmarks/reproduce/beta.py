@@ -104,7 +104,7 @@ def measure_ranks() -> Measured:
             rows += rank_rows(partial(ranked, field, model, metric), ours, other)
             if metric == "log_loss" and field == "six":
                 drawn[f"{MODEL_LABELS[model]}, log loss"] = ours
-    names = {key: method.name for key, method in CALIBRATORS.items()}
+    names = {key: method.label for key, method in CALIBRATORS.items()}
     return Measured(tuple(rows), {"beta_ranks": critical_difference_chart(drawn, names)})
 
 
@@ -140,7 +140,7 @@ def largest(rows: Rows, model: str, methods: Sequence[str] = ("beta", "platt")) 
 
 
 def _within(rows: Rows, model: str) -> int:
-    """How many log losses of Platt and beta are as near as they are asked to be."""
+    """How many log losses of Platt scaling and beta are as near as they are asked to be."""
     losses = [rows[named(model, d, m, "log_loss")] for d, m in product(SETS, ("beta", "platt"))]
     return sum(abs(row.difference) <= TOLERANCE for row in losses)
 
@@ -151,9 +151,9 @@ def tell(rows: Rows) -> str:
     return (
         "In brackets the paper's means, which it calls uncal, sigmoid, isotonic, beta, beta2 and "
         "beta05; Spline is not in the paper. "
-        "The seeds of its folds are not known: over ten draws of the "
-        "folds the mean loss of Platt has a standard deviation of 0.0013 (german) to 0.0024 "
-        "(ionosphere). With naive Bayes the log losses of Platt and beta differ from the paper's "
+        "The seeds of its folds are not known: over ten draws of the folds the mean loss of Platt "
+        "scaling has a standard deviation of 0.0013 (german) to 0.0024 (ionosphere). With naive "
+        "Bayes the log losses of Platt scaling and beta differ from the paper's "
         f"by at most {abs(nb.difference):.4f} ({nb.name}, which agrees with the rerun below), "
         f"{_within(rows, 'nb')} of 12 by at most 0.005. With AdaBoost {_within(rows, 'ada')} of 12 "
         f"do, and the largest difference is {ada.difference:+.4f} ({ada.name}): the paper's tables "
@@ -164,7 +164,7 @@ def tell(rows: Rows) -> str:
         "variance to all features. Without this, Platt's loss on wdbc would be 0.01 lower. "
         "scikit-learn's SAMME divides the votes by their "
         "weight: its uncalibrated scores lie around one half and have the largest loss, while "
-        "calibrated scores improve, most of all with Platt."
+        "calibrated scores improve, most of all with Platt scaling."
     )
 
 
@@ -173,9 +173,9 @@ def tell_rerun(rows: Rows) -> str:
     nb, ada = largest(rows, "nb"), largest(rows, "ada")
     return (
         "In brackets is a rerun of the paper's study with scikit-learn 1.9.1, independent of "
-        "this project, on other folds. The largest difference of a log loss of Platt or beta "
-        f"is {abs(nb.difference):.4f} with naive Bayes ({nb.name}), {abs(ada.difference):.4f} with "
-        f"AdaBoost ({ada.name})."
+        "this project, on other folds. The largest difference of a log loss of Platt "
+        f"scaling or beta is {abs(nb.difference):.4f} with naive Bayes ({nb.name}), "
+        f"{abs(ada.difference):.4f} with AdaBoost ({ada.name})."
     )
 
 
@@ -187,10 +187,10 @@ def tell_ranks(rows: Rows) -> str:
 
     return (
         "The paper's claim holds: by log loss, beta calibration ranks first among uncalibrated, "
-        f"Platt, isotonic and beta (mean rank {of('nb'):.2f} with naive Bayes, {of('ada'):.2f} "
-        f"with AdaBoost, {of('samme'):.2f} with SAMME's scores). With boosted trees its "
-        "variants with two parameters are as good or better, also in the paper. With only six "
-        "data sets the critical difference is large, "
+        f"Platt scaling, isotonic and beta (mean rank {of('nb'):.2f} with naive Bayes, "
+        f"{of('ada'):.2f} with AdaBoost, {of('samme'):.2f} with SAMME's scores). With boosted "
+        "trees its variants with two parameters are as good or better, also in the paper. With "
+        "only six data sets the critical difference is large, "
         "and the bars of the picture join all methods that do not "
         "differ significantly in Nemenyi's test."
     )

@@ -153,7 +153,7 @@ def tell(rows: Rows) -> str:
         "model itself, and the I-spline removes a part of it "
         f"({ours('ispline', 'calibration'):.5f}). Platt's curve of the score itself has the "
         f"wrong shape for odds that are off by a factor ({ours('platt', 'calibration'):.5f}). "
-        "Inverse weights, Platt and the I-spline are strictly increasing and leave AUC "
+        "Inverse weights, Platt scaling and the I-spline are strictly increasing and leave AUC "
         "unchanged (to 8 digits and more); "
         "isotonic regression and flat pieces of the piecewise-linear calibrator "
         "make ties and change it."

@@ -190,10 +190,9 @@ STUDIES = (
         measure_table_1,
         tell_table_1,
         {
-            "splinecalib_adult": "Calibration functions of Platt, isotonic, beta and spline "
-            "over the test rows of "
-            "naive Bayes on Adult: about 30% of rows with scores between "
-            "0.1 and 0.8 are positive, whatever the score."
+            "splinecalib_adult": "Calibration functions of Platt scaling, isotonic, beta and "
+            "spline over the test rows of naive Bayes on Adult: about 30% of rows with scores "
+            "between 0.1 and 0.8 are positive, whatever the score."
         },
     ),
     Study(

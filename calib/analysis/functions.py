@@ -54,14 +54,14 @@ def function_findings(analysis: Analysis) -> FunctionFindings:
     >>> rows = calib.examples.EXAMPLES["naive_bayes"].load()
     >>> analysis = calib.analyze(rows, {"methods": ("platt", "logistic", "beta", "spline")})
     >>> function_findings(analysis).sentence
-    'Logistic, Beta and Spline nearly coincide; Platt cannot go below 12% or above 92%'
+    'Logistic, Beta and Spline nearly coincide; Platt scaling cannot go below 12% or above 92%'
     """
     functions = {key: one.function for key, one in analysis.methods.items()}
     inside = _scores_inside(analysis)
     curves = {key: one.calibrated[inside] for key, one in functions.items()}
     close = _close(curves, analysis.recommendation.method)
     bounds = _bounds(analysis, functions)
-    labels = {key: one.label for key, one in analysis.methods.items()}
+    labels = {key: one.short_label for key, one in analysis.methods.items()}
     score = functions["uncalibrated"].score[inside]
     return FunctionFindings(
         close,

@@ -109,7 +109,7 @@ def recommend(
     if set(losses) <= {"uncalibrated"}:
         return Recommendation("", "No calibrator was compared.", ())
     best = min(losses, key=lambda key: losses[key].value)
-    reasons = [f"Lowest {loss}: {CALIBRATORS[best].label}, {number(losses[best].value)}."]
+    reasons = [f"Lowest {loss}: {CALIBRATORS[best].short_label}, {number(losses[best].value)}."]
     by_stack = stack_decides(losses, cells.in_effective_rows().total_weight)
     if chosen == best:
         reasons += _runner_up(losses, to_best, best, level)
@@ -138,7 +138,7 @@ def _why_not_best(
     chosen: str, best: str, difference: Estimate, level: float, *, by_stack: bool
 ) -> str:
     """Why a calibrator is recommended that is not the one with the lowest loss."""
-    chosen_name, best_name = CALIBRATORS[chosen].label, CALIBRATORS[best].label
+    chosen_name, best_name = CALIBRATORS[chosen].short_label, CALIBRATORS[best].short_label
     simpler = CALIBRATORS[chosen].simplicity < CALIBRATORS[best].simplicity
     and_simpler = f", and {chosen_name} is simpler" if simpler else ""
     if _is_same(difference) and (simpler or not by_stack):
@@ -191,7 +191,7 @@ def advice_sentence(
     before, after = (losses[key].value for key in ("uncalibrated", chosen))
     numbers = " → ".join(adding_up(before, after, change, _digits(change)))
     return (
-        f"Recommended: {CALIBRATORS[chosen].name}. {loss.capitalize()} {numbers} "
+        f"Recommended: {CALIBRATORS[chosen].label}. {loss.capitalize()} {numbers} "
         f"(change {interval_text(change, level)})."
     )
 
@@ -205,13 +205,14 @@ def _runner_up(
     second = min(others, key=lambda key: losses[key].value)
     first, next_one, difference = CALIBRATORS[best], CALIBRATORS[second], to_best[second]
     if _is_same(difference):
-        return [f"{next_one.label} has the same loss."]
+        return [f"{next_one.short_label} has the same loss."]
     if difference.low > 0.0:
         finding = "significantly worse"
     else:
         simpler = first.simplicity < next_one.simplicity
-        finding = "not significantly different" + (f"; {first.label} is simpler" if simpler else "")
-    return [f"Runner-up: {next_one.label} ({interval_text(difference, level)}), {finding}."]
+        and_simpler = f"; {first.short_label} is simpler" if simpler else ""
+        finding = f"not significantly different{and_simpler}"
+    return [f"Runner-up: {next_one.short_label} ({interval_text(difference, level)}), {finding}."]
 
 
 def _is_same(difference: Estimate) -> bool:

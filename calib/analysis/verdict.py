@@ -232,7 +232,7 @@ def _without_rejection(
     if method not in ("", "uncalibrated"):
         sentence = (
             "Inconclusive: no test rejects calibration, but "
-            f"{CALIBRATORS[method].label} clearly lowers the {words.loss}."
+            f"{CALIBRATORS[method].short_label} clearly lowers the {words.loss}."
         )
     elif rarer := too_few(cells, words.outcomes):
         few = f"{rarer} {'is' if rarer.startswith('1 ') else 'are'} too few"

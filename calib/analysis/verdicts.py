@@ -90,6 +90,6 @@ def _worse(methods: Mapping[str, MethodResult], method: str, words: ViewWords | 
     of_view = f" of {words.place}" if words else ""
     lowest = "No method has a lower one than the uncalibrated scores"
     if best != "uncalibrated":
-        lowest = f"{methods[best].label} has the lowest, {percent(errors[best])}"
+        lowest = f"{methods[best].short_label} has the lowest, {percent(errors[best])}"
     before, after = percents(errors["uncalibrated"], errors[method])
     return f"The KS calibration error{of_view} rises from {before} to {after}. {lowest}."

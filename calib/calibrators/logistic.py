@@ -163,8 +163,7 @@ def signed(value: float) -> str:
 
 @register(
     "logistic",
-    "Logistic",
-    full_label="Logistic (on log-odds)",
+    "Logistic (on log-odds)",
     simplicity=20,
     summary="One slope and one intercept on the log-odds for all scores.",
     source="Cox 1958; Kull, Silva Filho, Flach 2017",
@@ -208,8 +207,7 @@ class Logistic(IncreasingSigmoid):
 
 @register(
     "platt",
-    "Platt",
-    full_label="Platt scaling (on scores)",
+    "Platt scaling (on scores)",
     simplicity=20,
     summary="Assumes an S-shaped (sigmoid) curve of the score itself.",
     source="Platt 1999",

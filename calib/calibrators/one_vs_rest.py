@@ -76,8 +76,8 @@ class OneVsRest(MatrixCalibrator):
     def formula(self) -> str:
         first = next(fitted for fitted in self.calibrators_ if fitted is not None)
         return (
-            f"{type(first).__name__} for each of {self.n_classes_} classes against the rest, then "
-            f"rows divided by their sum; the first is {first.formula()}"
+            f"one for each of {self.n_classes_} classes against the rest, then rows divided by "
+            f"their sum; the first is {first.formula()}"
         )
 
 

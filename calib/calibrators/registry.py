@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from calib.calibrators.base import Calibrator, MatrixCalibrator
 from calib.data.registry import Registry
+from calib.text import without_scale
 
 Made = TypeVar("Made", bound=Callable[..., Calibrator | MatrixCalibrator])
 
@@ -18,9 +19,9 @@ Made = TypeVar("Made", bound=Callable[..., Calibrator | MatrixCalibrator])
 class Method:
     """One entry of the registry.
 
-    `key` is the name in code, and `label` the name on the pages. `full_label` distinguishes the
-    method from one of a similar name; its default is the label. `aliases` are other names in the
-    field, for the search on the Methods page. `summary` is a sentence about the assumptions.
+    `key` is the name in code, and `label` the name on the pages. It says in brackets on which scale
+    the method works, "(on scores)", if another method has a similar name. `aliases` are other names
+    in the field, for the search on the Methods page. `summary` is a sentence about the assumptions.
 
     Smaller values of `simplicity` are simpler. Of equally simple methods the one with the lower
     loss is recommended. `weighs_evidence` says whether the fit depends on how many rows there are,
@@ -36,7 +37,6 @@ class Method:
     simplicity: int
     summary: str
     source: str
-    full_label: str = ""
     aliases: str = ""
     weighs_evidence: bool = False
     create: Callable[..., Calibrator] | None = None
@@ -45,14 +45,14 @@ class Method:
     matrix_summary: str = ""
 
     @property
-    def name(self) -> str:
-        """The name in menus and sentences, where it stands without the others.
+    def short_label(self) -> str:
+        """The label in running sentences, and where there is no room for the scale.
 
         >>> from calib.calibrators import CALIBRATORS
-        >>> CALIBRATORS["platt"].name, CALIBRATORS["beta"].name
-        ('Platt scaling (on scores)', 'Beta')
+        >>> CALIBRATORS["platt"].label, CALIBRATORS["platt"].short_label
+        ('Platt scaling (on scores)', 'Platt scaling')
         """
-        return self.full_label or self.label
+        return without_scale(self.label)
 
     def takes(self, parameter: str) -> bool:
         """Whether the calibrator of one score per row has a parameter of this name."""
@@ -68,7 +68,7 @@ class Method:
         ('Beta, one-vs-rest', 'Clip')
         """
         if not matrix:
-            return self.name, self.summary
+            return self.label, self.summary
         if self.create_matrix is not None:
             return self.matrix_label or self.label, self.matrix_summary or self.summary
         return (

@@ -30,8 +30,7 @@ STEP_TOLERANCE = 1e-12
 
 @register(
     "stack",
-    "Stack",
-    full_label="Stack of calibrators",
+    "Stack of calibrators",
     simplicity=90,
     summary="Weighted mean of several calibrators on the log-odds; the weights are those that "
     "predict held-out outcomes best.",
@@ -134,7 +133,9 @@ class Stack(Calibrator):
 
     def formula(self) -> str:
         order = sorted(self.weights_, key=lambda key: -self.weights_[key])
-        parts = [f"{percent(self.weights_[key], 0)} {CALIBRATORS[key].label}" for key in order]
+        parts = [
+            f"{percent(self.weights_[key], 0)} {CALIBRATORS[key].short_label}" for key in order
+        ]
         return f"{joined(parts)} on the log-odds"
 
 

@@ -120,6 +120,6 @@ def finding(given: argparse.Namespace, analysis: LiveAnalysis, rows: Data) -> Ce
         )
     else:
         scored = analysis.held_out.view(given.method)
-        scores = f"{analysis.methods[given.method].label} scores"
+        scores = f"{analysis.methods[given.method].short_label} scores"
         made = certify_rows(scored, *limits, sides=sides, seed=settings.seed, scores=scores)
     return CertifiedFinding(made, given.min_share or 0.0)

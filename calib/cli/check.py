@@ -126,7 +126,7 @@ def run(given: argparse.Namespace) -> int:
     tell(f"tests: {_tested(analysis, given.method)}")
     failed = [finding for finding in findings if not finding.is_met]
     reasons = "; ".join(finding.sentence for finding in failed or findings)
-    scored = f"({analysis.methods[given.method].label}, {analysis.data.n_rows} rows)"
+    scored = f"({analysis.methods[given.method].short_label}, {analysis.data.n_rows} rows)"
     print(f"{'fail' if failed else 'pass'}: {reasons} {scored}")
     return 1 if failed else 0
 
@@ -158,7 +158,7 @@ def _tested(analysis: LiveAnalysis, method: str) -> str:
     )
     if after is None:
         return analysis.verdict.sentence
-    return after.after(analysis.methods[method].label, analysis.verdict)
+    return after.after(analysis.methods[method].short_label, analysis.verdict)
 
 
 def write_junit(

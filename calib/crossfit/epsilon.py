@@ -79,7 +79,7 @@ class CrossFitFolds:
         for number, (fit_on, scored) in enumerate(self.pairs):
             progress(
                 number / len(self.pairs),
-                f"{CALIBRATORS[key].label} at ε = {significant(epsilon, 2)}",
+                f"{CALIBRATORS[key].short_label} at ε = {significant(epsilon, 2)}",
             )
             p = create(key, settings).fit_cells(fit_on).predict(scored.score)
             loss += scored.total_weight * mean_log_loss(scored, p)

@@ -16,6 +16,7 @@ from calib.numerics.arrays import FloatArray
 from calib.numerics.clusters import cluster_effect, unit_sums
 from calib.numerics.estimate import Estimate
 from calib.numerics.intervals import mean_interval, normal_quantile
+from calib.text import without_scale
 
 # A log-likelihood that is better by at most this many nats may be so by chance.
 CLEAR_GAIN = 2.0
@@ -41,6 +42,11 @@ class MethodMetrics:
     label: str
     metrics: Mapping[str, Estimate]
     differences: Mapping[str, Estimate]
+
+    @property
+    def short_label(self) -> str:
+        """The label in running sentences, and where there is no room for the scale."""
+        return without_scale(self.label)
 
 
 def metric_table(methods: Mapping[str, MethodMetrics], names: Iterable[str]) -> pd.DataFrame:

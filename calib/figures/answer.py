@@ -16,7 +16,6 @@ from calib.analysis import Analysis, DataSummary
 from calib.analysis.recommendation import interval_text
 from calib.analysis.summary import GROUPED
 from calib.analysis.verdict import Verdict
-from calib.calibrators import CALIBRATORS
 from calib.curves.cumulative import CumulativeCurve
 from calib.figures.before_after import before_after_panel
 from calib.figures.summary import (
@@ -26,7 +25,7 @@ from calib.figures.summary import (
     summary_chart,
 )
 from calib.figures.svg import to_svg
-from calib.figures.words import on_average, without_band
+from calib.figures.words import calibration_by, on_average, without_band
 
 # Symbol and colour of an answer. The symbol has the same meaning as the colour.
 ANSWER_LOOKS = {
@@ -104,7 +103,7 @@ def _correction(analysis: Analysis) -> str:
     result, after = advised(analysis), analysis.after
     if result is None or after is None:
         return ""
-    name = f"{result.label} calibration"
+    name = calibration_by(result)
     # A calibrator can turn an order around, but cannot make one.
     if analysis.verdict.kind == "uninformative":
         return f"{name} corrects their size, but not their order."
@@ -121,7 +120,9 @@ def _after_words(after: Verdict) -> str:
 def _key_numbers(analysis: Analysis) -> list[str]:
     data, ks, result = analysis.data, analysis.uncalibrated.ks, advised(analysis)
     p = text.p_value(ks.p_value)
-    after = p if result is None else f"after {result.label}: {text.percent(result.ks.statistic)}"
+    after = p
+    if result is not None:
+        after = f"after {result.short_label}: {text.percent(result.ks.statistic)}"
     mean, rate = text.percents(data.mean_score, data.base_rate, distinct=False)
     predicted, observed = _averages(analysis)
     positive = "correct" if _of_answers(analysis) else "positive"
@@ -248,12 +249,12 @@ def in_plain_words(analysis: Analysis) -> str:
 
     if not MIN_PART <= share[cut - 1] <= 1.0 - MIN_PART:
         mean, rate = said(slice(None))
-        return f"After {result.label}, {scores} average {mean}, and {rate} {positive}."
+        return f"After {result.short_label}, {scores} average {mean}, and {rate} {positive}."
     (at,) = text.score_percents(bins.high_edge[cut - 1])
     (mean, rate), (mean_above, rate_above) = said(slice(cut)), said(slice(cut, None))
     return (
-        f"After {result.label}, low {scores} (up to {at}) average {mean}, and {rate} {positive}; "
-        f"high ones average {mean_above}, and {rate_above} {positive}."
+        f"After {result.short_label}, low {scores} (up to {at}) average {mean}, and {rate} "
+        f"{positive}; high ones average {mean_above}, and {rate_above} {positive}."
     )
 
 
@@ -282,7 +283,7 @@ def calibrators_table(analysis: Analysis) -> str:
     chosen, ranked = analysis.recommendation.method, ranked_results(analysis)
     rows = "".join(
         f'<tr{" class=marked" if key == chosen else ""}><th scope="row">'
-        f"{_full_name(key, analysis.methods[key].label)}</th>"
+        f"{_name(analysis.methods[key].label)}</th>"
         f"<td>{text.number(ranked[key].metrics['log_loss'].value)}</td>"
         f"<td>{bar}</td></tr>"
         for key, bar in change_bars(analysis).items()
@@ -312,10 +313,9 @@ def calibrators_frame(analysis: Analysis) -> pd.DataFrame:
     )
 
 
-def _full_name(key: str, label: str) -> str:
-    """The name that distinguishes a method from one of a similar name. A phone shows its start."""
-    full = CALIBRATORS[key].full_label if key in CALIBRATORS else ""
-    name, bracket, which = (full or label).partition(" (")
+def _name(label: str) -> str:
+    """The label of a method. A phone shows its start."""
+    name, bracket, which = label.partition(" (")
     if not bracket:
         return escape(name)
     return f"{escape(name)} <span>({escape(which)}</span>"

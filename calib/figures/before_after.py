@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from calib.analysis import Analysis, MethodResult
-from calib.calibrators import CALIBRATORS
 from calib.curves.reliability import ReliabilityCurve
 from calib.figures.axes import LINEAR, Scale
 from calib.figures.chart import BOTTOM, LEFT, TITLE_ROW, TOP, Chart, chart, draw
@@ -97,7 +96,7 @@ def before_after_panel(analysis: Analysis, method: str, *, side: int = SIDE) -> 
         "before and after",
         grid([_panel(result, titles)], 1, side, side, shared=True),
         _layers(subject(analysis, result), result.reliability, 0),
-        f"Reliability of {result.label}: {evidence(result)}.",
+        f"Reliability of {result.short_label}: {evidence(result)}.",
         of=(analysis.data.name, method),
         view=method,
         right=6 if side > SIDE else SMALL_RIGHT,
@@ -156,9 +155,7 @@ def highest_of(curves: Sequence[ReliabilityCurve]) -> float:
 
 
 def _panel(result: MethodResult, titles: tuple[str, str] = ("", "")) -> Panel:
-    return _titled(
-        CALIBRATORS[result.key].name, metric_text("ks_error", result.ks.statistic), titles
-    )
+    return _titled(result.label, metric_text("ks_error", result.ks.statistic), titles)
 
 
 def _titled(

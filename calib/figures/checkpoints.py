@@ -82,7 +82,7 @@ def _alt(comparison: ModelComparison) -> str:
     column, names = comparison.columns[0], list(comparison.models)
     first, last = comparison.models[names[0]], comparison.models[names[-1]]
     sentences = [
-        f"{CALIBRATORS[key].label}: {number(first.metrics[key][column.key].value)} to "
+        f"{CALIBRATORS[key].short_label}: {number(first.metrics[key][column.key].value)} to "
         f"{number(last.metrics[key][column.key].value)}."
         for key in comparison.methods
         if key in first.metrics and key in last.metrics

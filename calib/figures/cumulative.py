@@ -71,7 +71,7 @@ def cumulative_chart(
     result, columns = analysis.methods[method], min(2, len(panels))
     drawn = [_panel(result, panel, place % columns == 0) for place, panel in enumerate(panels)]
     verdict = analysis.verdict.sentence
-    sentence = verdict if method == "uncalibrated" else f"{result.label}: {evidence(result)}."
+    sentence = verdict if method == "uncalibrated" else f"{result.short_label}: {evidence(result)}."
     names = ", ".join(PANELS[panel][0] for panel in panels)
     return draw(
         "cumulative",

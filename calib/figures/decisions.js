@@ -151,9 +151,10 @@ class Decisions {
             const row = element("tr", {}, body), name = element("th", { scope: "row" }, row);
             const sample = shape("svg", { class: "sample", width: 26, height: 12, "aria-hidden": "true" }, name);
             shape("path", { d: "M0 6H26", stroke: method.color, "stroke-width": 2.25, "stroke-dasharray": method.dash }, sample);
-            name.append(` ${method.label}`);
+            name.append(` ${method.short}`);
+            element("span", { class: "which" }, name, method.label.slice(method.short.length));
             const cells = Array.from({ length: 4 }, () => element("td", {}, row));
-            const expects = countedRow(counts, `${method.label} scores expect`);
+            const expects = countedRow(counts, `${method.short} scores expect`);
             return { ...method, ...readMethod(method), cost, benefitLine: benefit, mark, cells, expects, marks: [cost, benefit, mark] };
         });
         this.panels.benefit.title.textContent = useful;

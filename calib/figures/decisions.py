@@ -77,7 +77,7 @@ def cost_chart(
     if table.costs.capacity is None:
         layers.append(_threshold_line(table.costs.threshold, ends))
     sentences = [
-        f"{CALIBRATORS[key].label}: {number(table.methods[key].cost.value)} at its threshold."
+        f"{CALIBRATORS[key].short_label}: {number(table.methods[key].cost.value)} at its threshold."
         for key in methods
     ]
     return draw(
@@ -223,7 +223,7 @@ def _mark(table: DecisionTable, of: Subject) -> Layer:
 
 def useful_sentence(curves: NetBenefit, key: str) -> str:
     """The thresholds at which a method is not worse than flagging all rows or nobody."""
-    label = CALIBRATORS[key].label
+    label = CALIBRATORS[key].short_label
     whose = "Uncalibrated scores are" if key == "uncalibrated" else f"{label} is"
     where = _useful_where(curves, key)
     only = "only " if where.startswith(SOME_THRESHOLDS) else ""

@@ -82,7 +82,7 @@ def _forest(
     analysis: Analysis, methods: Mapping[str, MethodMetrics], metric: Loss, label: str
 ) -> Chart:
     results = [methods[key] for key in analysis.ranked if key != "uncalibrated"]
-    labels = [CALIBRATORS[result.key].name for result in results]
+    labels = [CALIBRATORS[result.key].label for result in results]
     title = escaped(f"{label} change (← better)")
     whole = [-0.5, len(results) - 0.5]
     zero = Layer("zero", [0.0, 0.0], whole, line=reference(1.25, dash=None))

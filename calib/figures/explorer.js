@@ -180,8 +180,8 @@ class Panel {
     }
 
     // The text stands at the first of the places where it hides no point and no other label. The
-    // result is that place, or undefined. `places` are middles of the text
-    // and of the room for a symbol before it.
+    // result is that place, or undefined. `places` are middles of the text and of the room for a
+    // symbol before it.
     label(text, places, taken, symbol = 0) {
         const half = [(LETTER * text.length + symbol) / 2, LABEL_HEIGHT / 2];
         const [left, right, bottom] = [LEFT + half[0], LEFT + this.width - half[0], this.top + this.height - half[1]];
@@ -190,7 +190,8 @@ class Panel {
             .filter(([, y]) => y >= this.top + half[1] && y <= bottom);
         const place = inside.find(middle => !hit(middle));
         if (!place) return undefined;
-        this.text(text, place[0] + symbol / 2, place[1] + 4, "middle", "tick label", this.labels);
+        const [x, anchor] = symbol ? [place[0] - half[0] + symbol, "start"] : [place[0], "middle"];
+        this.text(text, x, place[1] + 4, anchor, "tick label", this.labels);
         for (let x = -half[0]; x <= half[0]; x += LETTER) taken.push([place[0] + x, place[1] - half[1]], [place[0] + x, place[1] + half[1]]);
         return place;
     }
@@ -319,7 +320,9 @@ class Controls {
     constructor(parent, changed) {
         this.root = element("div", { class: "controls" }, parent);
         this.changed = changed;
+        // The names of the methods say what they are, and need the room.
         this.methods = this.group("Methods");
+        this.methods.firstChild.className = "spoken";
         const label = element("label", { class: "number" }, this.root, "Number of bins");
         this.bins = element("input", { type: "range", name: "n_bins", min: BINS.least, max: BINS.most, step: 1 }, label);
         this.count = element("output", {}, label);

@@ -201,7 +201,7 @@ def _labels(
 
 def _words(analysis: Analysis, colors: Mapping[str, str], points: FloatArray) -> Words:
     """The names of curves that nearly coincide, each in the colour of its curve."""
-    lines = {escaped(CALIBRATORS[key].name): color for key, color in colors.items()}
+    lines = {escaped(CALIBRATORS[key].label): color for key, color in colors.items()}
     first, *others = lines
     if next(iter(colors)) != analysis.recommendation.method:
         return Words(tuple(lines), points, is_name=False, colors=tuple(lines.values()))

@@ -71,6 +71,7 @@ def decisions_data(
         drawn.append(
             {
                 "label": CALIBRATORS[key].label,
+                "short": CALIBRATORS[key].short_label,
                 "color": look.color,
                 "dash": DASHES[look.dash],
                 "corners": [[round(x, 4), round(y, 4)] for x, y in SYMBOLS[look.symbol]],

@@ -100,7 +100,7 @@ def _lambda_alt(result: MethodResult, path: LambdaPath) -> str:
     i = path.chosen
     degrees = f" with {number(path.degrees[i], 1)} degrees of freedom" if len(path.degrees) else ""
     return (
-        f"Cross-validated loss of {result.label} at {len(path.lambdas)} values of lambda: "
+        f"Cross-validated loss of {result.short_label} at {len(path.lambdas)} values of lambda: "
         f"lambda {significant(path.lambdas[i])} is in use{degrees}, loss {number(path.losses[i])}; "
         f"the lowest loss is {number(path.losses.min())}."
     )
@@ -188,7 +188,7 @@ def _position(curve: EpsilonCurve, epsilon: float) -> int:
 def _epsilon_alt(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> str:
     used = analysis.compact_logit
     sentences = [
-        f"{analysis.methods[curve.key].label} is lowest, {number(curve.log_loss.min())}, at "
+        f"{analysis.methods[curve.key].short_label} is lowest, {number(curve.log_loss.min())}, at "
         f"epsilon {significant(curve.epsilon[curve.log_loss.argmin()], 2)}; at the epsilon in use "
         f"it is {number(curve.log_loss[_position(curve, used.epsilon)])}."
         for curve in curves
@@ -255,7 +255,8 @@ def clipping_chart(clipping: Clipping) -> Chart:
         f"Held-out multiclass log loss: {number(clipping.uncalibrated.value)} uncalibrated, "
         f"{number(clipping.best.log_loss.value)} clipped at the best bound, "
         f"{significant(clipping.best.p_min)}, "
-        f"{number(clipping.calibrated.value)} after {CALIBRATORS[clipping.calibrator].label}.",
+        f"{number(clipping.calibrated.value)} after "
+        f"{CALIBRATORS[clipping.calibrator].short_label}.",
         title="Log loss of clipped scores",
         details="held-out, all classes",
         of=(clipping.calibrator,),

@@ -167,7 +167,7 @@ def _shaded(
 
 def _alt(tables: Mapping[str, PeriodTable], first: PeriodTable) -> str:
     sentences = [
-        f"{CALIBRATORS[key].label}: {int(table.significant(SIGNIFICANCE).sum())} periods "
+        f"{CALIBRATORS[key].short_label}: {int(table.significant(SIGNIFICANCE).sum())} periods "
         "with evidence against calibration (KS test, Holm)."
         for key, table in tables.items()
     ]

@@ -73,7 +73,7 @@ def sensitivity_chart(
         "sensitivity",
         _panel(sensitivity, settings.n_bins, now),
         layers,
-        f"ECE of {result.label} over {used.n_bins[0]} to {used.n_bins[-1]} bins: "
+        f"ECE of {result.short_label} over {used.n_bins[0]} to {used.n_bins[-1]} bins: "
         f"{_range(sensitivity.quantile)} with quantile bins, {_range(sensitivity.uniform)} with "
         f"uniform ones; {percent(now.value)} with {settings.n_bins} {settings.strategy} bins as "
         "chosen.",

@@ -197,7 +197,7 @@ def _alt(gaps: Mapping[str, SliceGaps]) -> str:
         significant = f"{n} of {len(table)} slices have a significant gap after Holm's correction"
         i = table.order[0]
         strongest = f"; strongest evidence: {table.names[i]}, {points(table.gap[i])} points"
-        sentences.append(f"{CALIBRATORS[key].label}: {significant}{strongest if n else ''}.")
+        sentences.append(f"{CALIBRATORS[key].short_label}: {significant}{strongest if n else ''}.")
     return "Observed minus predicted of each slice, with intervals. " + " ".join(sentences)
 
 

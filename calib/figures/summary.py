@@ -142,7 +142,7 @@ def _words(analysis: Analysis, after: MethodResult | None) -> Iterator[Words]:
     yield Words((name, *gap), _points(curve)[[worst]])
     if after is not None:
         held_out = "out-of-fold" if analysis.data.protocol == "folds" else "on test rows"
-        name = escaped(f"After {shortened(after.label)} calibration")
+        name = escaped(f"After {after.label}")
         yield Words((name, f"({held_out})"), _points(after.reliability), colors=(ADVISED,))
     if without_band(curve):
         return

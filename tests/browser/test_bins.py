@@ -124,7 +124,7 @@ def test_a_link_to_no_score_is_refused_in_words(page: Page):
 @rare
 def test_the_bin_of_a_calibrated_method(page: Page):
     visit(page, "/reliability?v=1&show=uncalibrated.platt")
-    by_key(page, "bin_of").get_by_text("Platt").click()
+    by_key(page, "bin_of").get_by_text("Platt scaling (on scores)").click()
     settle(page)
     box = picker(page)
     box.focus()

@@ -132,7 +132,7 @@ def test_the_charts_that_follow_a_hand_are_saved_as_they_are(page: Page):
         assert waiting.value.suggested_filename == f"decisions-naive_bayes.{kind.lower()}"
         saved[kind] = Path(waiting.value.path()).read_bytes()
     table = numbers(saved)
-    assert list(table.method.unique()) == ["Uncalibrated", "Logistic"]
+    assert list(table.method.unique()) == ["Uncalibrated", "Logistic (on log-odds)"]
     rows = EXAMPLES["naive_bayes"].load()
     own = table[table.method == "Uncalibrated"]
     for at in (0.2, 0.5, 0.9):

@@ -21,7 +21,7 @@ def test_a_table_is_copied_and_saved_with_exact_numbers(page: Page):
     table = calib.analyze(rows, {"methods": ("uncalibrated", "platt")}).table()
     by_method = {line[0]: dict(zip(lines[0], line, strict=True)) for line in lines[1:]}
     for key, row in table.iterrows():
-        assert float(by_method[CALIBRATORS[key].name]["log_loss"]) == row["log_loss"], key
+        assert float(by_method[CALIBRATORS[key].label]["log_loss"]) == row["log_loss"], key
     page.get_by_role("button", name="Copy").first.click()
     pasted = page.evaluate("() => navigator.clipboard.readText()")
     assert [line.split("\t") for line in pasted.split("\n")] == lines
@@ -29,7 +29,7 @@ def test_a_table_is_copied_and_saved_with_exact_numbers(page: Page):
 
 def test_a_row_opens_the_dialog_with_its_calibrator(page: Page):
     visit(page, "/compare?m=uncalibrated.platt.beta")
-    page.get_by_role("button", name="Get Platt").focus()
+    page.get_by_role("button", name="Get code of Platt scaling").focus()
     page.keyboard.press("Enter")
     settle(page)
     dialog = page.get_by_role("dialog")

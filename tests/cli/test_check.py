@@ -46,7 +46,7 @@ def test_the_tests_of_the_checked_calibrator_are_said(run, folder, tmp_path):
     done = run("check", folder / "scores.csv", *options)
     analysis = calib.analyze(calib.load(folder / "scores.csv"), {"methods": ("platt",)})
     assert analysis.recommendation.method == "platt"
-    assert analysis.after_sentence.startswith("After Platt: ")
+    assert analysis.after_sentence.startswith("After Platt scaling: ")
     assert done.err.endswith(f"tests: {analysis.after_sentence}\n")
     facts = {
         element.get("name"): element.get("value")
@@ -198,7 +198,7 @@ def test_test_rows_are_what_is_checked(run, folder):
     assert run(*command, "--max-ks", value).status == 0
     done = run(*command, "--max-ks", value * (1 - 1e-9), "--strict-point")
     assert done.status == 1
-    assert done.out.endswith("(Platt, 400 rows)\n")
+    assert done.out.endswith("(Platt scaling, 400 rows)\n")
 
 
 @pytest.mark.parametrize(("value", "bound"), [(0.020000000001, 0.02), (1.0000000001, 1.0)])
@@ -320,7 +320,7 @@ def test_a_calibrator_is_certified_on_test_rows_only(run, folder, answers):
     uncalibrated = calib.certify(calib.load(answers, test=folder / "others.csv"), 0.1)
     share = uncalibrated.sentence.split("look: ")[1][:-1]
     assert share in tested.out
-    assert "note: Tested on the Platt scores of 1,000 test rows." in tested.err
+    assert "note: Tested on the Platt scaling scores of 1,000 test rows." in tested.err
 
 
 def test_wrong_shares_are_refused(run, answers):

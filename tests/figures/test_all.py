@@ -229,7 +229,10 @@ def test_hostile_labels_stay_text(analysis, build):
 def test_alternative_text_states_the_verdict_and_every_method(analysis, name):
     alt = BUILDERS[name](analysis).alt
     assert analysis.verdict.sentence in alt
-    assert f"After Platt: KS calibration error {analysis.methods['platt'].ks.statistic:.1%}" in alt
+    assert (
+        f"After Platt scaling: KS calibration error {analysis.methods['platt'].ks.statistic:.1%}"
+        in alt
+    )
 
 
 def test_alternative_text_of_the_others_states_what_they_show(analysis):
@@ -354,3 +357,12 @@ def _lab(color, seen=((1, 0, 0), (0, 1, 0), (0, 0, 1))):
     to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
     x, y, z = np.cbrt(np.asarray(to_xyz) @ linear / [0.9505, 1.0, 1.089])
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_no_chart_calls_platt_scaling_by_the_name_of_its_author_alone(analysis, name):
+    chart = BUILDERS[name](analysis)
+    assert not re.search(
+        r"\bPlatt\b(?! scaling)", json.dumps(chart.figure.to_plotly_json(), default=str)
+    )
+    assert not re.search(r"\bPlatt\b(?! scaling)", chart.alt)

@@ -19,7 +19,7 @@ def test_every_calibrator_has_its_whole_name():
     )
     heads = re.findall(r'<th scope="row">(.*?)</th>', calibrators_table(analysis))
     names = {re.sub("<[^>]*>", "", head) for head in heads}
-    assert names == {CALIBRATORS[key].name for key in ("platt", "beta", "stack")}
+    assert names == {CALIBRATORS[key].label for key in ("platt", "beta", "stack")}
 
 
 def test_a_band_that_shows_too_little_is_a_sentence():

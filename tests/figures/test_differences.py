@@ -29,7 +29,7 @@ def ranked(analysis) -> list[str]:
 
 def test_the_lowest_log_loss_is_at_the_top(analysis):
     axis = difference_chart(analysis).figure.layout.yaxis
-    labels = [CALIBRATORS[key].name for key in ranked(analysis)]
+    labels = [CALIBRATORS[key].label for key in ranked(analysis)]
     assert list(axis.ticktext) == labels
     assert axis.range[0] > axis.range[1]
 

@@ -31,7 +31,7 @@ def test_the_rows_of_a_forest_have_their_names(analysis):
     table = difference_chart(analysis).frame().set_index("y")
     for key in ("platt", "isotonic", "beta"):
         change = analysis.methods[key].differences["log_loss"]
-        row = table.loc[CALIBRATORS[key].name]
+        row = table.loc[CALIBRATORS[key].label]
         assert tuple(row[["x", "x_low", "x_high"]]) == pytest.approx(
             (change.value, change.low, change.high)
         )

@@ -67,7 +67,14 @@ def test_more_methods_than_can_be_named_have_a_legend(analysis):
     (table,) = (gaps(analysis)[key] for key in ("beta",))
     many = dict.fromkeys(("uncalibrated", "platt", "beta", "isotonic", "spline"), table)
     drawn = [line.name for line in slice_chart(many).figure.data if line.showlegend]
-    assert drawn == ["Uncalibrated", "Platt", "Beta", "Isotonic", "Spline", "&lt; 30 rows"]
+    assert drawn == [
+        "Uncalibrated",
+        "Platt scaling (on scores)",
+        "Beta",
+        "Isotonic",
+        "Spline",
+        "&lt; 30 rows",
+    ]
 
 
 def marked(result):

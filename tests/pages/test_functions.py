@@ -50,7 +50,7 @@ def test_all_methods_at_once_have_a_line_words_and_a_summary():
     app = go(start(m=ALL, knots="1", eps="0.001"), "functions")
     drawn, words = chart(app, MAPS), rows(app)
     for key, method in score_methods().items():
-        assert method.name in words
+        assert method.label in words
         assert key == "uncalibrated" or method.label in drawn
     assert drawn["Isotonic"]["yaxis"] == "y3"  # The last trace of that name has its knots.
     assert "Spline" in chart(app, LAMBDAS)
@@ -61,7 +61,7 @@ def test_all_methods_at_once_have_a_line_words_and_a_summary():
 def test_the_menu_is_sorted_by_simplicity():
     app = go(start(), "functions")
     options = app.multiselect(key="methods").options
-    by_label = {method.name: method.simplicity for method in score_methods().values()}
+    by_label = {method.label: method.simplicity for method in score_methods().values()}
     order = [by_label[label] for label in options]
     assert order == sorted(order)
     assert len(options) == len(score_methods()) - 1

@@ -48,7 +48,10 @@ def test_a_method_has_one_style_in_all_models_of_a_page(page: str):
     # Platt is recommended for the first model, and the stack for the last.
     app = go(start(ex="rounds", show="uncalibrated.platt"), page)
     drawn = [json.loads(e.proto.spec)["data"] for e in app.get("plotly_chart")]
-    named = [[trace for trace in traces if trace["name"] == "Platt"] for traces in drawn]
+    named = [
+        [trace for trace in traces if trace["name"] == "Platt scaling (on scores)"]
+        for traces in drawn
+    ]
     first, last = (json.dumps(traces) for traces in named if traces)
     # Functions draws the methods that are not recommended paler.
     color = METHOD_STYLES["platt"].color

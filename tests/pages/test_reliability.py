@@ -69,7 +69,7 @@ def test_band_and_lines_are_those_of_the_first_of_two_methods(texts):
 def test_it_opens_with_the_uncalibrated_scores_and_the_recommended_calibrator():
     app = go(start(), "reliability")
     assert app.pills(key="shown").value == ["uncalibrated", "logistic"]
-    assert {"Uncalibrated", "Logistic"} <= set(traces(app, "chart_reliability"))
+    assert {"Uncalibrated", "Logistic (on log-odds)"} <= set(traces(app, "chart_reliability"))
     assert "show" not in app.query_params
     assert not [b.key for b in app.button if (b.key or "").startswith("reset")]
 
@@ -140,7 +140,7 @@ def test_it_opens_with_the_verdicts_of_the_shown_methods():
     app.pills(key="shown").set_value(["uncalibrated", "platt", "logistic", "beta"]).run()
     answer = "Logistic (recommended) and Beta: no evidence of miscalibration."
     assert heading(app).endswith(answer)
-    assert "too" in heading(app).partition("Platt: ")[2]
+    assert "too" in heading(app).partition("Platt scaling: ")[2]
 
 
 def finding(app):
@@ -153,7 +153,7 @@ def test_below_it_stand_the_finding_and_the_next_step():
     app = go(start(), "reliability")
     analysis = calib.analyze(EXAMPLES["naive_bayes"].load())
     assert finding(app) == f"**Uncalibrated**: {plain(analysis.verdict.finding)}"
-    assert button(app, "use").label == "Get Logistic as code"
+    assert button(app, "use").label == "Get Logistic (on log-odds) as code"
     button(app, "use").click().run()
     assert app.selectbox(key="use_method").value == "logistic"
     assert "**" not in finding(go(start(show="logistic"), "reliability"))

@@ -61,7 +61,10 @@ def test_where_nothing_is_recommended_the_best_is_shown():
     report = made(40, methods=("platt",))
     assert report.analysis.recommendation.method == ""
     captions = [block.caption for block in section(report, "Bins").blocks]
-    assert [caption.split(":")[0] for caption in captions] == ["Uncalibrated", "Platt"]
+    assert [caption.split(":")[0] for caption in captions] == [
+        "Uncalibrated",
+        "Platt scaling (on scores)",
+    ]
 
 
 def test_the_recommended_row_is_marked(report):
@@ -146,7 +149,7 @@ def test_what_is_missing_can_be_filled_in_by_hand(kept):
 def test_the_record_names_the_recommended_calibrator(report):
     facts, *_ = section(report, "Record").blocks
     method = report.analysis.methods[report.analysis.recommendation.method]
-    assert dict(facts.items)["Calibrator"].startswith(f"{CALIBRATORS[method.key].name}, fitted on")
+    assert dict(facts.items)["Calibrator"].startswith(f"{CALIBRATORS[method.key].label}, fitted on")
 
 
 def test_warnings_are_limitations_of_the_record(report):

@@ -357,5 +357,5 @@ def test_a_calibrator_that_is_not_recommended_is_said_to_be_shown_and_why(predic
         changed = replace(analysis, recommendation=advice, after=None)
         parts = parts_of(predictions, changed, costs=Costs(1, 1))
         text = Report.from_analysis(changed, parts=parts, created=MOMENT).markdown()
-        reason = "Platt scaling (on scores) is shown for comparison, because its held-out log loss"
+        reason = "Platt scaling is shown for comparison, because its held-out log loss"
         assert text.count(reason) == (0 if advised == "platt" else 2)

@@ -206,8 +206,8 @@ def _fit(training: BinaryView, method: str, settings: Settings) -> Calibrator:
     positives, n_rows = n_positive(training), training.n_rows
     if not 0 < positives < n_rows:
         raise ValueError(
-            f"{CALIBRATORS[method].label} cannot be fitted on this slice alone: it needs training "
-            f"rows of both classes, got {n_rows} rows with {positives} positive ones."
+            f"{CALIBRATORS[method].short_label} cannot be fitted on this slice alone: it needs "
+            f"training rows of both classes, got {n_rows} rows with {positives} positive ones."
         )
     return create(method, settings).fit_cells(training.cells())
 
@@ -238,8 +238,8 @@ def _fit_matrix(training: ScoreMatrix, method: str, settings: Settings) -> Matri
     present = len(np.unique(training.label))
     if present < 2:
         raise ValueError(
-            f"{CALIBRATORS[method].label} cannot be fitted on this slice alone: it needs training "
-            f"rows of two classes or more, got {len(training.label)} rows of {present}."
+            f"{CALIBRATORS[method].short_label} cannot be fitted on this slice alone: it needs "
+            f"training rows of two classes or more, got {len(training.label)} rows of {present}."
         )
     calibrator = create_multiclass(method, settings)
     return calibrator.fit(training.scores, training.label, training.weight, training.group)

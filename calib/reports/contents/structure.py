@@ -15,7 +15,6 @@ from calib.analysis.decisions import Certificate, CostCurves, DecisionTable, Net
 from calib.analysis.judge import JudgedRanges, JudgeNumbers
 from calib.analysis.periods import PeriodTable
 from calib.analysis.slices import SliceGaps, SliceTests
-from calib.calibrators import CALIBRATORS
 from calib.data.strict_json import added
 from calib.reports.contents.evidence import Evidence
 
@@ -227,7 +226,7 @@ def why_shown(analysis: Analysis, key: str) -> str:
     }.get(advised)
     if lead is None:
         return ""
-    label = CALIBRATORS[key].name if key in CALIBRATORS else analysis.methods[key].label
+    label = analysis.methods[key].short_label
     reason = "its held-out log loss is the lowest" if key == _best(analysis) else "it was chosen"
     return f"{lead} {label} is shown for comparison, because {reason}."
 

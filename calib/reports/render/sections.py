@@ -10,7 +10,6 @@ from calib.analysis.limits import LIMITS
 from calib.analysis.miscalibration import CURVE_TESTS
 from calib.analysis.summary import is_error
 from calib.analysis.verdict import SIGNIFICANCE
-from calib.calibrators import CALIBRATORS
 from calib.crossfit.estimates import MethodMetrics
 from calib.figures.cumulative_difference import cumulative_difference_chart
 from calib.figures.explorer import automatic_axis, explorer_data
@@ -133,7 +132,7 @@ def _calibrator(report: Contents) -> str:
     if result is None:
         return report.analysis.recommendation.sentence
     rows, function = count(report.analysis.data.n_calibration), formula(result.function.formula)
-    return f"{CALIBRATORS[result.key].name}, fitted on {rows} rows: {function}"
+    return f"{result.label}, fitted on {rows} rows: {function}"
 
 
 def caveat(report: Contents) -> str:

@@ -49,15 +49,19 @@ def button(session: Session, model: state.Model, *, leads: bool) -> None:
         _dialog(session, model)
 
 
-def advised_button(session: Session, model: state.Model, *, helps: bool = True) -> None:
+def advised_button(
+    session: Session, model: state.Model, *, helps: bool = True, narrow: bool = False
+) -> None:
     """The button of the recommended calibrator, if there is one, which opens the same dialog.
 
-    Its colour stands out if the calibrator helps with what the page is about.
+    Its colour stands out if the calibrator helps with what the page is about. In a `narrow` place
+    it has the short label.
     """
     method = model.analysis.recommendation.method
     if method not in fitted(model.analysis):
         return
-    label = f"Get {model.analysis.methods[method].label} as code"
+    result = model.analysis.methods[method]
+    label = f"Get {result.short_label if narrow else result.label} as code"
     if st.button(label, key=state.key("use"), type="primary" if helps else "secondary"):
         show(session, model, method)
 

@@ -170,7 +170,7 @@ def calibrator_entries() -> dict[str, list[Entry]]:
     single, several = families.values()
     for key, m in CALIBRATORS.items():
         place = single if key in score_methods() else several
-        place.append(Entry(m.name, m.key, m.summary, m.source, m.aliases))
+        place.append(Entry(m.label, m.key, m.summary, m.source, m.aliases))
     return families
 
 

@@ -178,7 +178,7 @@ class Line:
     marked: bool = False
     hint: str = ""
     button: str = ""  # The table returns it if the button of the row is pressed.
-    button_label: str = ""  # If it is empty, the button gets the calibrator of that key.
+    button_label: str = ""  # If it is empty, it gets the code of that calibrator.
 
 
 def lines_table(
@@ -225,12 +225,17 @@ def _cell(line: Line, i: int, n_text: int) -> str:
     if i > 0:
         return f"<td{_text(i, n_text)}>{value}{below}</td>"
     if line.button:
-        # The names of some rows are too long for a button.
-        label = line.button_label or f"Get {CALIBRATORS[line.button].label}"
-        about = f'name=row value="{escape(line.button)}"'
-        below = f"<div>{below}<button type=button {about}>{escape(label)}</button></div>"
+        below = f"<div>{below}{_row_button(line)}</div>"
     hint = f' title="{escape(line.hint)}"' if line.hint else ""
     return f"<th scope=row{hint}>{value}{below}</th>"
+
+
+def _row_button(line: Line) -> str:
+    about = f'type=button name=row value="{escape(line.button)}"'
+    if line.button_label:
+        return f"<button {about}>{escape(line.button_label)}</button>"
+    name = f"Get code of {CALIBRATORS[line.button].label}"
+    return f'<button {about} aria-label="{escape(name)}">Get code</button>'
 
 
 def _text(i: int, n_text: int) -> str:

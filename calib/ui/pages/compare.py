@@ -153,8 +153,8 @@ def finding(analysis: Analysis, to_best: Mapping[str, Estimate]) -> str:
         return analysis.recommendation.sentence
     results = analysis.multiclass.results if analysis.multiclass else analysis.methods
     if results[advised].differences["log_loss"].high >= 0.0:
-        return f"{CALIBRATORS[advised].label} improves the scores, but not significantly."
-    lead = f"{CALIBRATORS[advised].label} clearly improves the scores"
+        return f"{CALIBRATORS[advised].short_label} improves the scores, but not significantly."
+    lead = f"{CALIBRATORS[advised].short_label} clearly improves the scores"
     tied = [key for key in analysis.ranked if to_best[key].low <= 0.0]
     if advised not in tied or len(analysis.ranked) == 2:
         return f"{lead}."

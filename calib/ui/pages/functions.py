@@ -123,7 +123,7 @@ def parameters(session: Session, model: state.Model) -> None:
 def copied_parameters(analysis: LiveAnalysis, ranked: Sequence[str]) -> list[Iterable[object]]:
     lines = [
         {
-            "calibrator": CALIBRATORS[key].name,
+            "calibrator": CALIBRATORS[key].label,
             "parameters": analysis.held_out.calibrators[key].n_parameters(),
             **analysis.methods[key].metrics["log_loss"].with_bounds("log_loss"),
             "formula": words.formula(analysis.methods[key]),
@@ -136,7 +136,7 @@ def copied_parameters(analysis: LiveAnalysis, ranked: Sequence[str]) -> list[Ite
 def parameters_row(analysis: LiveAnalysis, key: str) -> str:
     method, loss = analysis.methods[key], analysis.methods[key].metrics["log_loss"]
     is_advised = key == analysis.recommendation.method
-    name = f"<b>{escape(CALIBRATORS[key].name)}</b>{' recommended' if is_advised else ''}"
+    name = f"<b>{escape(CALIBRATORS[key].label)}</b>{' recommended' if is_advised else ''}"
     return (
         f'<div class="parameters{" marked" if is_advised else ""}">'
         f"<span>{name}</span>"
@@ -271,7 +271,7 @@ def epsilon_matters(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> str:
     losses = {curve: analysis.methods[curve.key].metrics["log_loss"] for curve in curves}
     much = any(curve.swing > (loss.high - loss.low) / 2.0 for curve, loss in losses.items())
     lead = "Epsilon matters" if much else "Epsilon matters little"
-    moves = joined([f"{method_label(one.key)} by {number(one.swing)}" for one in curves])
+    moves = joined([f"{CALIBRATORS[one.key].short_label} by {number(one.swing)}" for one in curves])
     grid = curves[0].epsilon
     ends = f"{significant(grid.min(), 1)} to {significant(grid.max(), 2)}"
     return f"**{lead}**: from ε = {ends} the log loss moves, of {moves}."

@@ -25,7 +25,7 @@ def test_everything_is_listed_once():
     assert [key for kind, key, *_ in listed if kind == "Example"] == list(EXAMPLES)
     names = {kind: {name for one, _, name, _ in listed if one == kind} for kind, *_ in listed}
     assert names["Metric"] == {metric.label for metric in METRICS.values()}
-    assert names["Method"] == {method.name for method in CALIBRATORS.values()}
+    assert names["Method"] == {method.label for method in CALIBRATORS.values()}
     assert "Brier skill score" in names["Term"]
     assert len({entry[:2] for entry in listed}) == len(listed)
 

@@ -97,7 +97,7 @@ def page() -> None:
         if len(models) == 1:
             # A button that stands out would advise to calibrate for decisions that stay the same.
             helps = changes_decisions(results.decisions(session, models[0].analysis), shown)
-            use_calibrator.advised_button(session, models[0], helps=helps)
+            use_calibrator.advised_button(session, models[0], helps=helps, narrow=True)
     frame.show(session, models, partial(body, session, place, costs, shown))
 
 

@@ -27,7 +27,7 @@ def sentences(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) ->
     labels: dict[str, list[str]] = {}
     for key in shown:
         answer = in_plain_words(results.verdict(session, analysis, key))
-        label = plain(analysis.methods[key].label) + (
+        label = plain(analysis.methods[key].short_label) + (
             " (recommended)" if key == recommended else ""
         )
         labels.setdefault(answer, []).append(label)

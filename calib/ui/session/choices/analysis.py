@@ -38,7 +38,7 @@ SEGMENTED = partial(st.segmented_control, required=True)
 
 
 def method_label(key: str) -> str:
-    return CALIBRATORS[key].name
+    return CALIBRATORS[key].label
 
 
 METHOD = one_of(*CALIBRATORS, name=method_label)
