@@ -14,7 +14,7 @@ from calib.analysis.miscalibration import ViewWords, view_words
 from calib.analysis.recommendation import Recommendation
 from calib.analysis.verdict import Verdict, adjusted
 from calib.crossfit.cross_fitted import CrossFitted
-from calib.crossfit.estimates import MethodMetrics, metric_table
+from calib.crossfit.estimates import MethodMetrics, by_loss, metric_table
 from calib.crossfit.matrix_comparison import (
     LiveMulticlassComparison,
     MulticlassComparison,
@@ -174,7 +174,8 @@ class Analysis:
     columns : tuple of Column
         Columns of the metric table, in order.
     methods : mapping of str to MethodResult
-        Results by method key, "uncalibrated" first. For a matrix, in the view of the settings.
+        Results by method key, "uncalibrated" first and the others by held-out log loss, as in all
+        controls and legends. For a matrix, in the view of the settings.
     fitted_reliability : ReliabilityCurve
         Curve of the uncalibrated scores of the rows on which the calibrators were fitted.
     compact_logit : CompactLogitCurve
@@ -211,7 +212,7 @@ class Analysis:
                 column.label: number(method.metrics[column.key].value, column.digits)
                 for column in shown
             }
-            for key, method in self.methods.items()
+            for key, method in ((key, self.methods[key]) for key in self.ranked)
         }
         sentences = (self.verdict.sentence, self.recommendation.sentence, self.after_sentence)
         return "\n".join(
@@ -229,7 +230,7 @@ class Analysis:
     def ranked(self) -> tuple[str, ...]:
         """Keys of the methods by log loss, the lowest first. Of a matrix it counts all classes."""
         results = self.multiclass.results if self.multiclass else self.methods
-        return tuple(sorted(results, key=lambda key: results[key].metrics["log_loss"].value))
+        return by_loss(results)
 
     @property
     def after_sentence(self) -> str:
@@ -275,7 +276,8 @@ class Analysis:
         DataFrame
             The index is the method key.
         """
-        return metric_table(self.methods, (column.key for column in self.columns))
+        ranked = {key: self.methods[key] for key in self.ranked}
+        return metric_table(ranked, (column.key for column in self.columns))
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False, kw_only=True)

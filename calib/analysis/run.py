@@ -22,7 +22,7 @@ from calib.analysis.verdicts import verdict_after, verdict_before
 from calib.calibrators.stack import Stack
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.epsilon import rows_outside
-from calib.crossfit.estimates import choose, losses
+from calib.crossfit.estimates import choose, in_order, losses
 from calib.crossfit.fitting import cross_fit
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, compare, log_losses
 from calib.crossfit.settings import Settings, default_settings, with_view
@@ -165,7 +165,9 @@ def _evaluate(
         columns=table_columns(
             settings, predictions.view_label(settings.view) if predictions.is_matrix else ""
         ),
-        methods=methods,
+        methods={
+            key: methods[key] for key in (compared.results if compared else in_order(methods))
+        },
         fitted_reliability=reliability(held_out.fitted_on, settings, held_out.fitted_clusters),
         compact_logit=compact_logit_curve(epsilon, rule, rows_outside(held_out.fitted_on, epsilon)),
         verdict=verdict_before(held_out, methods["uncalibrated"], *judged, answers=answers),

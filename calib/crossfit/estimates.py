@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import pandas as pd
 
@@ -24,6 +25,9 @@ CLEAR_GAIN = 2.0
 MANY_ROWS = 2000
 # A member with this share of a stack predicts as well as the stack, and is simpler.
 MAIN_WEIGHT = 0.8
+
+
+Result = TypeVar("Result", bound="MethodMetrics")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,6 +51,20 @@ class MethodMetrics:
     def short_label(self) -> str:
         """The label in running sentences, and where there is no room for the scale."""
         return without_scale(self.label)
+
+
+def by_loss(results: Mapping[str, MethodMetrics]) -> tuple[str, ...]:
+    """Keys by held-out log loss, the lowest first: the order of methods in tables."""
+    return tuple(sorted(results, key=lambda key: results[key].metrics["log_loss"].value))
+
+
+def in_order(results: Mapping[str, Result]) -> dict[str, Result]:
+    """Results by held-out log loss after the uncalibrated scores, with which all are compared.
+
+    It is the order of methods in controls, legends and sentences.
+    """
+    others = [key for key in by_loss(results) if key != "uncalibrated"]
+    return {key: results[key] for key in ("uncalibrated", *others)}
 
 
 def metric_table(methods: Mapping[str, MethodMetrics], names: Iterable[str]) -> pd.DataFrame:

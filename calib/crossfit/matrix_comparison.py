@@ -12,6 +12,8 @@ from calib.calibrators import CALIBRATORS
 from calib.crossfit.estimates import (
     CLEAR_GAIN,
     MethodMetrics,
+    by_loss,
+    in_order,
     mean_estimate,
     metric_table,
     simplest_within,
@@ -102,7 +104,7 @@ class MulticlassComparison:
     Attributes
     ----------
     results : mapping of str to MulticlassResult
-        Results by method key, "uncalibrated" first.
+        Results by method key, "uncalibrated" first, then by log loss.
     best : str
         Key of the method with the lowest log loss.
     recommended : str
@@ -123,8 +125,12 @@ class MulticlassComparison:
     confidence_level: float
 
     def frame(self) -> pd.DataFrame:
-        """One row per method. Columns: metric, metric_low, metric_high, metric_diff, ..."""
-        return metric_table(self.results, matrix_metrics())
+        """One row per method, the lowest log loss first.
+
+        Columns: metric, metric_low, metric_high, metric_diff, ...
+        """
+        ranked = {key: self.results[key] for key in by_loss(self.results)}
+        return metric_table(ranked, matrix_metrics())
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False)
@@ -227,7 +233,7 @@ def compare(
         label = CALIBRATORS[key].words(matrix=True)[0]
         progress(number / len(held_out.calibrators), f"Scoring {label}")
         scored[key] = _score(held_out, key)
-    results = _results(held_out, scored, settings.confidence_level)
+    results = in_order(_results(held_out, scored, settings.confidence_level))
     best = min(results, key=lambda key: results[key].metrics["log_loss"].value)
     unseen = _unseen_note(held_out.unseen, held_out.class_names)
     return LiveMulticlassComparison(

@@ -90,9 +90,11 @@ def change_bars(analysis: Analysis) -> dict[str, str]:
 
     The calibrator with the lowest loss is the first.
     """
-    methods = {key: one for key, one in ranked_results(analysis).items() if key != "uncalibrated"}
-    ranked = sorted(methods, key=lambda key: methods[key].metrics["log_loss"].value)
-    changes = {key: methods[key].differences["log_loss"] for key in ranked}
+    changes = {
+        key: method.differences["log_loss"]
+        for key, method in ranked_results(analysis).items()
+        if key != "uncalibrated"
+    }
     bounds = [0.0, *(end for one in changes.values() for end in (one.low, one.high, one.value))]
     ends = (float(np.nanmin(bounds)), float(np.nanmax(bounds)))
     advised_key = analysis.recommendation.method

@@ -6,6 +6,7 @@ import re
 import numpy as np
 
 import calib
+from calib.calibrators import CALIBRATORS
 from calib.data.predictions import Predictions
 from calib.figures.explorer import explorer_bytes, explorer_data, packed, script, style
 from calib.figures.theme import DASHES, GREY, SYMBOLS, style_of
@@ -49,3 +50,12 @@ def test_its_marks_are_those_of_all_charts():
     assert methods["uncalibrated"]["corners"] == []
     assert f"--explorer-grey: {GREY};" in style()
     assert not re.search("#[0-9a-f]{6}", script())
+
+
+def test_methods_have_their_labels_and_stand_by_loss_after_the_uncalibrated_scores():
+    rows = calib.examples.EXAMPLES["naive_bayes"].load()
+    analysis = calib.analyze(rows, calib.Settings(methods=("platt", "logistic", "stack")))
+    methods = explorer_data(analysis, analysis.held_out.cells, [])["methods"]
+    assert list(methods) == ["uncalibrated", "logistic", "stack", "platt"]
+    labels = {key: CALIBRATORS[key].label for key in methods}
+    assert {key: method["label"] for key, method in methods.items()} == labels

@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 from html import unescape
 
@@ -55,6 +56,19 @@ def test_scores_alone_are_shown_without_a_comparison():
     kinds = [type(block) for block in section(report, "Methods compared").blocks]
     assert Drawing not in kinds
     assert kinds.count(Table) == 2  # There are metrics and calibration errors, but no differences.
+
+
+def test_tables_name_methods_in_full_and_have_the_order_of_their_losses():
+    report = made(400, methods=("platt", "logistic", "stack"))
+    labels = [report.analysis.methods[key].label for key in report.analysis.ranked]
+    compared, fitted = section(report, "Methods compared"), section(report, "Fitted calibrators")
+    tables = [block for block in (*compared.blocks, *fitted.blocks) if isinstance(block, Table)]
+    assert len(tables) == 4
+    for table in tables:
+        rows = [row[0].text for row in table.rows]
+        assert rows == [label for label in labels if label in rows]
+    assert {"Platt scaling (on scores)", "Logistic (on log-odds)"} <= set(labels)
+    assert not re.search(r"\bPlatt\b(?! scaling| 1999|'s)", report.markdown() + report.html())
 
 
 def test_where_nothing_is_recommended_the_best_is_shown():

@@ -152,7 +152,7 @@ def _default_or_changed(report: Contents, name: str) -> Value:
 def calibrators(report: Contents) -> Section:
     rows = tuple(
         row(method.label, formula(method.function.formula), _knots(method.function.knots))
-        for method in report.analysis.methods.values()
+        for method in (report.analysis.methods[key] for key in report.analysis.ranked)
     )
     curve = report.analysis.compact_logit
     chosen = "set manually" if report.analysis.settings.epsilon else "automatic"

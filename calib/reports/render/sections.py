@@ -158,7 +158,7 @@ def comparison(report: Contents) -> Section:
     # Two tables, because one table with all columns would not fit a page.
     errors = tuple(column for column in analysis.columns if is_error(column.key))
     others = tuple(column for column in analysis.columns if not is_error(column.key))
-    methods = list(analysis.methods.values())
+    methods = [analysis.methods[key] for key in analysis.ranked]
     intervals = f"on held-out rows, with {at} intervals."
     calibration = f"Calibration errors {intervals} {CHANCE_LEVEL}"
     blocks: list[Block] = [
@@ -234,7 +234,8 @@ def whole_matrix(report: Contents) -> Section | None:
     compared = report.analysis.multiclass
     if compared is None:
         return None
-    at, results = level(compared.confidence_level), list(compared.results.values())
+    at = level(compared.confidence_level)
+    results = [compared.results[key] for key in report.analysis.ranked]
     columns = [
         Column(key, metric.label, metric.meaning) for key, metric in matrix_metrics().items()
     ]

@@ -251,8 +251,9 @@ def _rule(table: DecisionTable) -> str:
 
 def _decision_table(report: Contents, table: DecisionTable) -> Table:
     rows = tuple(
-        _decision(key, report.analysis.methods[key].label, decision)
-        for key, decision in table.methods.items()
+        _decision(key, report.analysis.methods[key].label, table.methods[key])
+        for key in report.analysis.ranked
+        if key in table.methods
     )
     counted = "sums of row weights" if report.analysis.data.weighted else "rows"
     at = level(table.confidence_level)

@@ -81,22 +81,22 @@ def show(session: Session, model: state.Model, method: str) -> None:
 
 
 def fitted(analysis: LiveAnalysis) -> Mapping[str, Calibrator | MatrixCalibrator]:
-    """The calibrators for use, of scores or of whole rows, by method; the recommended one first."""
-    calibrators, advised = analysis.held_out.calibrators, analysis.recommendation.method
-    keys = [key for key in calibrators if key != "uncalibrated"]
-    return {key: calibrators[key] for key in sorted(keys, key=lambda key: key != advised)}
+    """The calibrators for use, of scores or of whole rows, by method."""
+    calibrators = analysis.held_out.calibrators
+    return {key: calibrators[key] for key in analysis.methods if key != "uncalibrated"}
 
 
 @st.dialog("Get a calibrator", width="large")
 def _dialog(session: Session, model: state.Model, first: str = "") -> None:
     calibrators = fitted(model.analysis)
-    advised = model.analysis.recommendation.method
+    advised, keys = model.analysis.recommendation.method, list(calibrators)
+    opened = first or advised
     left, right = st.columns([2, 3], vertical_alignment="bottom")
     with left:
         method = st.selectbox(
             "Calibrator",
-            list(calibrators),
-            index=list(calibrators).index(first) if first else 0,
+            keys,
+            index=keys.index(opened) if opened in keys else 0,
             format_func=lambda key: (
                 method_label(key) + (" (recommended)" if key == advised else "")
             ),

@@ -150,12 +150,12 @@ def methods(session: Session) -> None:
 
 def shown_methods(session: Session, analysis: Analysis) -> tuple[str, ...]:
     value = methods_shown(session, analysis)
-    return control(session, choices.SHOWN, session.settings.methods, value=value)
+    return control(session, choices.SHOWN, list(analysis.methods), value=value)
 
 
 def methods_shown(session: Session, analysis: Analysis) -> tuple[str, ...]:
     """The methods to draw, uncalibrated and recommended at first."""
-    methods = choices.SHOWN.among(session[choices.SHOWN], session.settings.methods)
+    methods = choices.SHOWN.among(session[choices.SHOWN], analysis.methods)
     return methods or shown_at_first(analysis)
 
 

@@ -96,7 +96,7 @@ def body(session: Session, model: state.Model) -> None:
     # The control stands once, beside the sentence of the first model.
     if session.drawn == 0:
         with widgets.toolbar("classes"):
-            widgets.control(session, choices.CLASSES, session.settings.methods)
+            widgets.control(session, choices.CLASSES, list(analysis.methods))
     diagrams(session, model, table, method)
     opened = show(model, table)
     frame.reading(READING)

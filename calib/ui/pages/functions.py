@@ -103,24 +103,22 @@ def parameters(session: Session, model: state.Model) -> None:
     """One row per method, the lowest held-out loss first."""
     analysis = model.analysis
     at = level(analysis.settings.confidence_level)
-    losses = {key: one.metrics["log_loss"] for key, one in analysis.methods.items()}
     with st.container(key=state.key("parameters"), gap=None):
         titles = ["Calibrator", "Parameters", f"Log loss, {at} CI"]
         titles += [] if session.is_matrix else ["Code"]
         head = "".join(f"<span>{title}</span>" for title in titles)
         st.html(f'<div class="parameters head" aria-hidden="true">{head}</div>')
-        ranked = sorted(losses, key=lambda key: losses[key].value)
-        for key in ranked:
+        for key in analysis.ranked:
             with st.container(key=state.key(f"parameters_{key}")):
                 st.html(parameters_row(analysis, key))
                 # A matrix has curves of one view, but its calibrators for use map whole rows.
                 if not session.is_matrix:
                     use_calibrator.row_button(session, model, key)
-        tables.with_buttons("parameters", "calibrators", copied_parameters(analysis, ranked))
+        tables.with_buttons("parameters", "calibrators", copied_parameters(analysis))
         frame.once("parameters", lambda: st.caption("s is the score. Log loss on held-out rows."))
 
 
-def copied_parameters(analysis: LiveAnalysis, ranked: Sequence[str]) -> list[Iterable[object]]:
+def copied_parameters(analysis: LiveAnalysis) -> list[Iterable[object]]:
     lines = [
         {
             "calibrator": CALIBRATORS[key].label,
@@ -128,7 +126,7 @@ def copied_parameters(analysis: LiveAnalysis, ranked: Sequence[str]) -> list[Ite
             **analysis.methods[key].metrics["log_loss"].with_bounds("log_loss"),
             "formula": words.formula(analysis.methods[key]),
         }
-        for key in ranked
+        for key in analysis.ranked
     ]
     return [lines[0], *(line.values() for line in lines)]
 

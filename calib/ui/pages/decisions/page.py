@@ -130,7 +130,7 @@ def body(
 
     certified.section(session, model)
     st.markdown("### Decisions by method")
-    table(decided, weighted=analysis.data.weighted)
+    table(decided, analysis.ranked, weighted=analysis.data.weighted)
     st.markdown("### Expected and observed positives")
     range_control(session)
     low, high = count_range(session)
@@ -254,10 +254,10 @@ def range_control(session: Session) -> None:
     ask(ends[0].widget, key, count_range(session), change, **look)
 
 
-def table(decided: DecisionTable, *, weighted: bool) -> None:
+def table(decided: DecisionTable, ranked: Sequence[str], *, weighted: bool) -> None:
     unused = {"Threshold"} if decided.costs.capacity is None else {"Lowest cost on these rows"}
     head = {name: meaning for name, meaning in HEAD.items() if name not in unused}
-    rows = {key: _cells(key, decision) for key, decision in decided.methods.items()}
+    rows = {key: _cells(key, decided.methods[key]) for key in ranked}
     lines = [Line([(method_label(key),), *((rows[key][name],) for name in head)]) for key in rows]
     key = f"lines_{len(lines)}_decisions"
     lines_table(key, "Decisions by method", [("Method", ""), *head.items()], lines)

@@ -65,8 +65,13 @@ def show(session: Session, model: state.Model, shown: Sequence[str]) -> None:
     tests = {key: results.bins_tested(session, analysis, key) for key in analysis.methods}
     st.markdown("### Observed and expected positives of all rows")
     lines = [
-        _total_line(analysis, one, tests[key], results.variational(session, analysis, key))
-        for key, one in analysis.methods.items()
+        _total_line(
+            analysis,
+            analysis.methods[key],
+            tests[key],
+            results.variational(session, analysis, key),
+        )
+        for key in analysis.ranked
     ]
     lines_table("in_total", "All methods", TOTAL_HEAD, lines)
     st.markdown("### Observed and expected positives by bin")
