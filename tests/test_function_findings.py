@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calib.analysis import analyze
-from calib.analysis.functions import direction, function_findings
+from calib.analysis.functions import direction, function_findings, title
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
 
@@ -51,7 +51,6 @@ def test_curves_coincide_over_the_range_of_the_scores_only(analysis):
     same = function_findings(with_curves(analysis, one=step, two=far_outside))
     assert same.close == ("one", "two")
     assert same.sentence == "One and Two nearly coincide"
-    assert "0.0" not in same.sentence
 
     def inside(score):
         return np.where((score > 0.3) & (score < 0.32), 0.9, step(score))
@@ -132,6 +131,16 @@ def test_few_calibrators_have_a_sentence_too(analysis):
     assert function_findings(apart).sentence.startswith(
         "Three lowers the scores; One and Two nearly coincide"
     )
-    assert "recommended" not in function_findings(apart).detail
-    two = function_findings(with_curves(analysis, "two", one=step, two=step))
-    assert two.detail.startswith("Two (recommended) lowers scores below 50%")
+
+
+def test_a_title_says_what_the_heading_of_the_page_does_not_say(analysis):
+    close = with_curves(analysis, "one", one=step, two=step, three=lambda s: s - 0.1)
+    drawn = list(close.methods)
+    assert title(close, drawn) == "One lowers scores below 50% and raises those above"
+    assert title(close, ["uncalibrated", "three"]) == "Three lowers the scores"
+    alone = with_curves(analysis, "one", one=step)
+    assert function_findings(alone).sentence == "One lowers scores below 50% and raises those above"
+    assert title(alone, list(alone.methods)) == "One changes scores by up to 47 points"
+    kept = with_curves(analysis, "uncalibrated", one=step, two=lambda s: s)
+    assert title(kept, list(kept.methods)) == "The calibrators change scores by up to 47 points"
+    assert title(kept, ["uncalibrated"]) == "The scores are unchanged"

@@ -34,8 +34,7 @@ class FunctionFindings:
     sentence : str
         The findings in one sentence.
     detail : str
-        How far apart the close curves are, and where the recommended calibrator raises and lowers
-        scores.
+        How far apart the close curves are, or "".
     """
 
     close: tuple[str, ...]
@@ -67,7 +66,7 @@ def function_findings(analysis: Analysis) -> FunctionFindings:
         close,
         bounds,
         _sentence(labels, curves, close, bounds, score, analysis.recommendation.method),
-        _detail(analysis.recommendation.method, labels, curves, close, score),
+        _detail(labels, curves, close),
     )
 
 
@@ -149,8 +148,8 @@ def _sentence(
         apart = np.ptp(np.vstack([curves[key] for key in calibrators]), axis=0)
         widest = int(apart.argmax())
         first = (
-            f"The calibrators differ by up to {_points(apart[widest], 2)}, at a score of "
-            f"{_percent(score[widest])}"
+            f"The calibrators differ by up to {_points(apart[widest])}, at a score of "
+            f"{score_percents(float(score[widest]))[0]}"
         )
     if close and advised in curves and advised not in (*close, "uncalibrated"):
         first = f"{direction(labels[advised], score, curves[advised])}; {first}"
@@ -160,39 +159,48 @@ def _sentence(
 
 def _limits(floor: float, ceiling: float) -> str:
     parts = [
-        f"{side} {_percent(bound)}"
+        f"{side} {score_percents(bound)[0]}"
         for side, bound in (("below", floor), ("above", ceiling))
         if not np.isnan(bound)
     ]
     return f"cannot go {' or '.join(parts)}"
 
 
-def _percent(score: float) -> str:
-    return score_percents(float(score))[0]
-
-
-def _points(difference: float, digits: int) -> str:
-    size = significant(100.0 * float(difference), digits)
-    return f"{size} point{'' if size == '1' else 's'}"
-
-
 def _detail(
-    advised: str,
-    labels: Mapping[str, str],
-    curves: Mapping[str, FloatArray],
-    close: Sequence[str],
-    score: FloatArray,
+    labels: Mapping[str, str], curves: Mapping[str, FloatArray], close: Sequence[str]
 ) -> str:
-    parts = []
-    # In the other cases the sentence says it.
-    is_advised = advised in curves and advised != "uncalibrated"
-    if is_advised and len(curves) > 2 and (not close or advised in close):
-        parts.append(f"{direction(f'{labels[advised]} (recommended)', score, curves[advised])}.")
-    if close:
-        distance = _points(_distance(curves[key] for key in close), 1)
-        names = joined([labels[key] for key in close])
-        parts.append(f"Over the range of the scores, {names} are at most {distance} apart.")
-    return " ".join(parts)
+    if not close:
+        return ""
+    distance = _points(_distance(curves[key] for key in close))
+    names = joined([labels[key] for key in close])
+    return f"Over the range of the scores, {names} are at most {distance} apart."
+
+
+def _points(difference: float) -> str:
+    """A distance of two curves, such as "4 points"."""
+    size = significant(100.0 * difference, 2)
+    return f"{size} {'point' if size == '1' else 'points'}"
+
+
+def title(analysis: Analysis, methods: Sequence[str]) -> str:
+    """What the recommended one of the drawn calibrators, or else all of them, do to the scores."""
+    drawn = [key for key in methods if key != "uncalibrated"]
+    if not drawn:
+        return "The scores are unchanged"
+    advised = analysis.recommendation.method
+    keys = [advised] if advised in drawn else drawn
+    inside = _scores_inside(analysis)
+    score = analysis.uncalibrated.function.score[inside]
+    curves = [analysis.methods[key].function.calibrated[inside] for key in keys]
+    name = "The calibrators"
+    if len(keys) == 1:
+        name = analysis.methods[keys[0]].short_label
+        clause = direction(name, score, curves[0])
+        # The sentence is the heading of the page.
+        if clause not in function_findings(analysis).sentence:
+            return clause
+    largest = max(float(np.abs(curve - score).max()) for curve in curves)
+    return f"{name} change{'s' if len(keys) == 1 else ''} scores by up to {_points(largest)}"
 
 
 def direction(label: str, score: FloatArray, calibrated: FloatArray) -> str:
@@ -214,5 +222,5 @@ def direction(label: str, score: FloatArray, calibrated: FloatArray) -> str:
         return f"{label} {verbs[0]} the scores"
     if len(turns) > 1:
         return f"{label} raises some ranges of scores and lowers others"
-    at = _percent(score[visible][turns[0] : turns[0] + 2].mean())
+    (at,) = score_percents(float(score[visible][turns[0] : turns[0] + 2].mean()))
     return f"{label} {verbs[0]} scores below {at} and {verbs[1]} those above"

@@ -17,6 +17,7 @@ from calib.analysis.recommendation import interval_text
 from calib.analysis.summary import GROUPED
 from calib.analysis.verdict import Verdict
 from calib.curves.cumulative import CumulativeCurve
+from calib.figures import titles
 from calib.figures.before_after import before_after_panel
 from calib.figures.summary import (
     advised,
@@ -25,7 +26,7 @@ from calib.figures.summary import (
     summary_chart,
 )
 from calib.figures.svg import to_svg
-from calib.figures.words import calibration_by, on_average, without_band
+from calib.figures.words import calibration_by, details, on_average, without_band
 
 # Symbol and colour of an answer. The symbol has the same meaning as the colour.
 ANSWER_LOOKS = {
@@ -175,18 +176,12 @@ def summary(analysis: Analysis, pixels: int = SUMMARY_WIDTHS[1]) -> str:
     pair = "".join(
         to_svg(before_after_panel(analysis, key, side=PHONE_PANEL_PIXELS)) for key in keys
     )
-    at = text.level(curve.confidence_level)
-    n_bins, after = text.plural(len(curve.rows), "bin"), ""
-    title = "Observed frequency by predicted probability"
-    if analysis.has_answers:
-        title = "Accuracy by confidence"
+    n_bins = text.plural(len(curve.rows), f"{curve.strategy} bin")
     no_band = without_band(curve)
-    if result is not None and analysis.after is not None:
-        after = f"<br>After: {escape(_after_words(analysis.after))}."
     return (
-        f'<figure class="summary"><figcaption><b>{title}</b>'
-        f'{n_bins}, {at} intervals. <span class="wide">Orange: error of the uncalibrated scores.'
-        f"</span>{after}{f'<br>{escape(no_band)}' if no_band else ''}</figcaption>"
+        f'<figure class="summary"><figcaption><b>{escape(titles.reliability(analysis))}</b>'
+        f'{details(analysis, n_bins)} <span class="wide">· orange: uncalibrated error</span>'
+        f"{f'<br>{escape(no_band)}' if no_band else ''}</figcaption>"
         f'<div class="wide">{to_svg(summary_chart(analysis).at_width(pixels))}</div>'
         f'<div class="small">{pair}</div></figure>'
     )

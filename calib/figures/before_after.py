@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from calib.analysis import Analysis, MethodResult
 from calib.curves.reliability import ReliabilityCurve
+from calib.figures import titles
 from calib.figures.axes import LINEAR, Scale
 from calib.figures.chart import BOTTOM, LEFT, TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.layers import Layer, Subject, band, diagonal, dots, few_entry, subject
@@ -75,7 +76,7 @@ def before_after_chart(analysis: Analysis, methods: Sequence[str], *, columns: i
         panels,
         [*_named_once(layers), *few_entry(result.reliability.few for result in results)],
         f"Reliability before and after calibration. {verdicts(analysis, methods)}",
-        title="Before and after calibration",
+        title=escaped(titles.before_after(analysis, methods)),
         details=details(analysis, binning(analysis)),
         of=(analysis.data.name, *methods),
         top=TITLES,

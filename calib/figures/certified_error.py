@@ -108,11 +108,20 @@ def certified_error_chart(certificate: Certificate) -> Chart:
         one(across, upward, WIDTH, HEIGHT),
         layers,
         f"Error rate over the share of rows decided automatically. {certificate.sentence}",
-        title="Error rate of rows decided automatically",
-        details=plural(certificate.n_rows, "row"),
+        title=_title(certificate),
+        details=f"{plural(certificate.n_rows, 'row')} · bounds at {bound_level}",
         left=LEFT,
         notes=[_note(certificate, side, top) for side in certified],
     )
+
+
+def _title(certificate: Certificate) -> str:
+    """The observed error rate. The sentence above the chart says the share and the limit."""
+    decided = sum(side.n_rows for side in certificate.sides)
+    if not decided:
+        return "No rows are decided automatically"
+    rate = percent(sum(side.n_errors for side in certificate.sides) / decided)
+    return f"{rate} of the rows decided automatically are errors"
 
 
 def _place(certificate: Certificate, side: CertifiedSide, rows: FloatArray) -> FloatArray:

@@ -18,7 +18,7 @@ from calib.figures import labels, numbers, plotly_format
 from calib.figures.axes import PanelAxis
 from calib.figures.layers import Arrow, Heading, Layer, Note
 from calib.figures.panels import Panels
-from calib.figures.theme import CONFIG, LIGHT
+from calib.figures.theme import CONFIG, LIGHT, TITLE_LINE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -191,19 +191,22 @@ def draw(
     `selectable` says whether a click selects a point.
     """
     layers, names = labels.directly(layers, panels)
+    heading = Heading(title, details)
+    if title:
+        top += HEADING + TITLE_LINE * (len(heading.lines) - 1)
     return Chart(
         layers,
         panels,
         alt,
         file_name(kind, *of),
-        heading=Heading(title, details),
+        heading=heading,
         arrows=arrows,
         notes=[*notes, *names],
         view=f"{kind} {view}".strip(),
         selectable=selectable,
         left=left,
         right=right,
-        top=top + (HEADING if title else 0),
+        top=top,
         bottom=bottom,
         legend=legend_height(layers, PHONE_WIDTH - left),
     )

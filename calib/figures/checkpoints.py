@@ -70,11 +70,24 @@ def checkpoint_chart(comparison: ModelComparison) -> Chart:
         panels,
         layers,
         _alt(comparison),
-        title="Metrics by model",
+        title=escaped(_title(comparison)),
         details=f"{len(comparison.models)} models · {rows} · {at} intervals",
         top=TOP + TITLE_ROW,
         left=62,
     )
+
+
+def _title(comparison: ModelComparison) -> str:
+    """How many models have a lower loss after calibration."""
+    column, after = comparison.columns[0], comparison.methods[-1]
+    losses = [
+        (model.metrics["uncalibrated"][column.key].value, model.metrics[after][column.key].value)
+        for model in comparison.models.values()
+        if {"uncalibrated", after} <= set(model.metrics)
+    ]
+    lower = sum(second < first for first, second in losses)
+    loss, name = f"{column.label[0].lower()}{column.label[1:]}", CALIBRATORS[after].short_label
+    return f"{name} lowers the {loss} of {lower} of {len(losses)} models"
 
 
 def _alt(comparison: ModelComparison) -> str:

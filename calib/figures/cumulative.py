@@ -13,7 +13,7 @@ from calib.figures.layers import Layer, Marker, Subject, subject
 from calib.figures.panels import Panel, grid
 from calib.figures.theme import FRAME, GREY, LINE_WIDTH, MethodStyle
 from calib.figures.words import details, evidence
-from calib.text import escaped
+from calib.text import escaped, percents
 
 SIDE = 250
 TICKS_RIGHT = 44
@@ -82,13 +82,20 @@ def cumulative_chart(
             for layer in _layers(subject(analysis, result, recommended), result, panel, place)
         ],
         f"Cumulative calibration, without bins: {names}. {sentence}",
-        title=f"Cumulative panels: {escaped(result.label)}" if len(panels) > 1 else "",
-        details=details(analysis),
+        title=escaped(panels_title(result)) if len(panels) > 1 else "",
+        details=details(analysis, "no bins"),
         of=(analysis.data.name, method),
         top=TOP + TITLE_ROW,
         # Panels on the right have their ticks there.
         right=TICKS_RIGHT if columns > 1 else RIGHT,
     )
+
+
+def panels_title(result: MethodResult) -> str:
+    """The averages at the ends of the curves of a method."""
+    curve = result.cumulative
+    mean, rate = percents(curve.cumulative_score[-1], curve.cumulative_outcome[-1], distinct=False)
+    return f"{result.short_label}: {mean} predicted on average, {rate} observed"
 
 
 def _panel(result: MethodResult, panel: int, left: bool) -> Panel:

@@ -8,13 +8,14 @@ import numpy as np
 
 from calib.analysis import Analysis, MethodResult
 from calib.analysis.verdict import SIGNIFICANCE
+from calib.figures import titles
 from calib.figures.axes import PERCENT_TICKS, PanelAxis, padded
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import Arrow, Layer, Line, Subject, area, reference, subject
 from calib.figures.panels import TIMELINE_WIDTH, one
 from calib.figures.words import KS, details, verdicts
 from calib.numerics.arrays import FloatArray
-from calib.text import level, number, percent, percents, score_percents
+from calib.text import escaped, level, number, percent, percents, score_percents
 
 HEIGHT, LEFT = 300, 66
 # Sizes in pixels. Where two markers meet, a ring of background between them can be seen.
@@ -90,12 +91,19 @@ def cumulative_difference_chart(
         one(across, upward, TIMELINE_WIDTH, HEIGHT),
         layers,
         f"Cumulative difference between outcomes and scores. {verdicts(analysis, methods)}",
-        title="Cumulative difference",
+        title=escaped(_title(analysis, results[0])),
         details=details(analysis),
         of=(analysis.data.name,),
         left=LEFT,
         arrows=[_arrow(of, result) for of, result in zip(subjects, results, strict=True)],
     )
+
+
+def _title(analysis: Analysis, result: MethodResult) -> str:
+    """How far from zero the curve of a method gets, if it leaves the band."""
+    inside = result.ks.statistic <= result.cumulative.null_half_width
+    reached = "stays within the band" if inside else f"reaches {percent(result.ks.statistic)}"
+    return titles.of_method(analysis, result.key, f"The cumulative difference {reached}")
 
 
 def finding(result: MethodResult, p_adjusted: Mapping[str, float]) -> str:

@@ -85,7 +85,7 @@ def cost_chart(
         _over_thresholds("Expected cost per row", ends),
         layers,
         f"Expected cost per row over the threshold. {' '.join(sentences)}",
-        title="Expected cost by threshold",
+        title=_cost_title(table, methods),
         details=_details(n_rows, _costs(table.costs)),
         left=LEFT,
     )
@@ -145,10 +145,19 @@ def net_benefit_chart(
         _over_thresholds("Net benefit per row", ends),
         layers,
         f"Net benefit over the threshold. {said}",
-        title="Net benefit by threshold (decision curve)",
+        title=useful_title(curves, methods),
         details=_details(n_rows, f"{percent(curves.base_rate)} positive"),
         left=LEFT,
     )
+
+
+def _cost_title(table: DecisionTable, methods: Sequence[str]) -> str:
+    """The cost per row of the first method, and of the second one, if there are two."""
+    costs = [number(table.methods[key].cost.value, 3) for key in methods[:2]]
+    if len(costs) == 1:
+        return f"The cost per row is {costs[0]}"
+    first, second = (CALIBRATORS[key].short_label for key in methods[:2])
+    return f"The cost per row is {costs[0]} with {first}, {costs[1]} with {second}"
 
 
 def _details(n_rows: int | None, others: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
 import numpy as np
@@ -16,7 +16,7 @@ from calib.figures.layers import HOVER_TEXT, Layer, Subject, reference, subject,
 from calib.figures.panels import forest
 from calib.figures.words import details
 from calib.metrics import matrix_metrics
-from calib.text import escaped, with_interval
+from calib.text import decimals, escaped, number, plural, with_interval
 
 WIDTH, ROW_HEIGHT = 520, 38
 Loss = Literal["log_loss", "brier_score"]
@@ -104,12 +104,31 @@ def _forest(
         ],
         f"{label} of each method minus that of the uncalibrated scores, with intervals. "
         f"{analysis.recommendation.sentence}",
-        title=f"Change in {label[0].lower()}{label[1:]}",
+        title=escaped(_title(analysis, results, metric, label)),
         details=details(analysis),
         of=(metric, analysis.data.name),
         view=metric,
         left=20 + round(6.8 * max(map(len, labels), default=0)),
     )
+
+
+def _title(analysis: Analysis, results: Sequence[MethodMetrics], metric: str, label: str) -> str:
+    """What the recommended calibrator changes, or else how many calibrators lower the loss."""
+    loss = label if label.startswith("Brier") else f"{label[0].lower()}{label[1:]}"
+    advised = {result.key: result for result in results}.get(analysis.recommendation.method)
+    if advised is None:
+        n = sum(result.differences[metric].high < 0.0 for result in results)
+        if not n:
+            return f"No calibrator significantly lowers {loss}"
+        lower = "lowers" if n == 1 else "lower"
+        return f"{n} of {plural(len(results), 'calibrator')} significantly {lower} {loss}"
+    change = advised.differences[metric]
+    size, verb = number(abs(change.value), decimals(change)), "lowers"
+    if change.value > 0.0:
+        verb = "raises"
+    significant = change.high < 0.0 or change.low > 0.0
+    chance = "" if significant else ", not significantly"
+    return f"{CALIBRATORS[advised.key].short_label} {verb} {loss} by {size}{chance}"
 
 
 def _row(of: Subject, result: MethodMetrics, metric: str, row: int) -> Layer:

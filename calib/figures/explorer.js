@@ -59,7 +59,7 @@ function wrapped(text, letters) {
 }
 
 const headingLines = (heading, width) => wrapped(heading, width / HEADING_LETTER);
-const noteLines = (note, width) => wrapped(note, width / LETTER);
+const noteLines = (note, width) => note.split("\n").flatMap(part => wrapped(part, width / LETTER));
 const headHeight = (heading, note, width) => HEADING_LINE * (headingLines(heading, width).length + noteLines(note, width).length);
 
 // A circle has no corners.
@@ -523,7 +523,7 @@ class Explorer {
         const bar = saveButtons(this.root, this.controls.root, () => ({
             panels: Object.values(this.panels).map(panel => panel.svg),
             methods: [...this.shown.map(key => this.data.methods[key]), ...this.linesDrawn],
-            note: this.note,
+            note: "",
             table: csvOf(this.tables()),
             name: this.fileName,
         }));
@@ -539,10 +539,11 @@ class Explorer {
         return this.root.getRootNode().fullscreenElement === this.root;
     }
 
-    // What a saved image does not show otherwise.
-    get note() {
-        const { cells } = this.cells.get(this.shown[0]);
-        return `${whole(cells.rows[cells.n])} rows, ${this.chosen.n_bins} ${this.chosen.strategy} bins, ${this.levelWords} intervals and band`;
+    // Ties and empty bins leave fewer bins than were chosen.
+    get details() {
+        const [first] = this.shown, { cells } = this.cells.get(first);
+        const bins = counted(this.binned.get(first).length, `${this.chosen.strategy} bin`);
+        return `${counted(cells.rows[cells.n], "row")} · ${bins}${this.chosen.hidden.includes("intervals") ? "" : ` · ${this.levelWords} intervals`}`;
     }
 
     get fileName() {
@@ -664,7 +665,9 @@ class Explorer {
     paintFrames(binned) {
         const dots = [...binned.values()].flat().flatMap(bin => [bin.meanScore, bin.observed]);
         const scale = scaleOf(this.chosen.axis, dots);
-        const key = JSON.stringify([this.width, this.height, this.isFull, scale.low, scale.high, this.diagramHeading, this.diagramNote(), this.data.level,
+        const note = this.diagramNote();
+        // A moved slider changes numbers of the note, which is written again without new axes.
+        const key = JSON.stringify([this.width, this.height, this.isFull, scale.low, scale.high, this.diagramHeading, note.replace(/\d/g, "0"), this.data.level,
             this.shown.map(method => [method, this.cells.get(method).high.length, this.cells.get(method).ks])]);
         if (key === this.framed) return;
         this.framed = key;
@@ -731,19 +734,26 @@ class Explorer {
         return BELOW_DIAGRAM + headHeight(this.diagramHeading, this.diagramNote(), side);
     }
 
+    // What the diagram shows of the first method. Python has the words, because its tests decide them.
     get diagramHeading() {
-        const { across, upward } = this.data;
-        return `${upward} by ${across[0].toLowerCase()}${across.slice(1)}`;
+        const [first] = this.shown;
+        return first ? this.titled(this.data.methods[first].title) : "";
     }
 
-    // What the grey area and the circle are, if they are drawn.
-    diagramNote(band = true, ring = true) {
+    titled(title) {
         const [first, ...others] = this.shown;
+        if (!others.length && first === "uncalibrated") return title;
+        return `${this.data.methods[first].label}: ${title[0].toLowerCase()}${title.slice(1)}`;
+    }
+
+    // The rows, bins and level, which follow the slider, and what the grey area and the circle are.
+    diagramNote(band = true, ring = true) {
+        const details = this.shown.length ? this.details : "";
         const grey = this.chosen.band === "simultaneous"
             ? `where all dots of a calibrated model lie in ${this.levelWords} of samples`
             : `where ${this.levelWords} of a calibrated model's dots lie`;
-        const circle = `Circle: largest gap${others.length ? ` of ${this.data.methods[first].label}` : ""}.`;
-        return [band ? `Grey: ${grey}.` : "", ring ? circle : ""].filter(Boolean).join(" ");
+        const drawn = [band ? `Grey: ${grey}.` : "", ring ? "Circle: largest gap." : ""].filter(Boolean).join(" ");
+        return [details, drawn].filter(Boolean).join("\n");
     }
 
     frameDiagram(scale, side) {
@@ -768,14 +778,20 @@ class Explorer {
         const low = 1.15 * Math.min(-half, ...drawn.map(({ least }) => least)) || -1;
         const high = 1.15 * Math.max(half, ...drawn.map(({ most }) => most)) || 1;
         const ticksY = niceTicks(100 * low, 100 * high, 6).map(([value, text]) => [value / 100, `${text}%`]);
-        const heading = "Cumulative difference: observed minus predicted, added up from the lowest score";
-        const note = "Rises where scores are too low, falls where too high. "
-            + `Grey: where a calibrated model stays in ${this.levelWords} of samples.`;
+        const heading = this.shown.length ? this.titled(this.differenceTitle(half)) : "";
+        const note = "Observed minus predicted, added up: rises where scores are too low. "
+            + `Grey: a calibrated model in ${this.levelWords} of samples.`;
         difference.frame({ width, height, scale, low, high, ticksY, heading, note, across: "Score", upward: "Difference" });
         difference.explain(note);
         const [top, bottom, end] = [difference.y(half), difference.y(-half), LEFT + difference.width];
         this.nullArea.setAttribute("d", `M${LEFT} ${at(top)}H${end}V${at(bottom)}H${LEFT}z`);
         this.zero.setAttribute("d", `M${LEFT} ${at(difference.y(0))}H${end}`);
+    }
+
+    // How far from zero the curve of the first method gets, if it leaves the band.
+    differenceTitle(half) {
+        const { ks } = this.cells.get(this.shown[0]);
+        return `The cumulative difference ${ks > half ? `reaches ${errorPercent(ks)}` : "stays within the band"}`;
     }
 
     intervalsOf(key, bins) {

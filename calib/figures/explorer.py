@@ -22,6 +22,7 @@ from calib.analysis.verdict import SIGNIFICANCE
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.curves.rate import RateCurve
 from calib.data.cells import ScoreCells
+from calib.figures import titles
 from calib.figures.axes import AxisKind
 from calib.figures.chart import file_name
 from calib.figures.layers import FULL_DOT_AREA, MIN_DOT_SIZE, RATES
@@ -91,6 +92,7 @@ def explorer_data(
         for key, result in analysis.methods.items()
     }
     for key, result in analysis.methods.items():
+        drawn[key]["title"] = titles.reliability(analysis, key)
         function = result.function
         if held_out is not None and function.has_curve:
             bounds = held_out.function_interval(key, function.score, function.calibrated, level)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calib.analysis import Analysis
-from calib.analysis.functions import function_findings
+from calib.analysis.functions import function_findings, title
 from calib.calibrators import CALIBRATORS
 from calib.curves.functions import CalibrationFunction, CompactLogitCurve
 from calib.figures.axes import LINEAR, AxisKind, PanelAxis, Scale, scale_for
@@ -142,7 +142,7 @@ def functions_chart(
         layers,
         f"{function_findings(analysis).sentence}. Calibration functions and observed frequencies "
         f"of the {observed.name.lower()}. {verdicts(analysis, methods)}",
-        title="Calibration functions",
+        title=escaped(title(analysis, methods)),
         details=details(analysis, binning(analysis)),
         of=(analysis.data.name, rows),
         notes=notes,
@@ -309,15 +309,18 @@ def compact_logit_chart(analysis: Analysis, *, recommended: str | None = None) -
         [*layers, transform],
         alt,
         of=(used.epsilon,),
-        title="Compact logit",
-        details=f"ε = {significant(used.epsilon, 2)}",
+        title=f"{_outside(used)} outside [ε, 1 − ε]",
+        details=f"Compact logit, ε = {significant(used.epsilon, 2)}",
     )
 
 
+def _outside(used: CompactLogitCurve) -> str:
+    return "1 row is" if used.n_outside == 1 else f"{used.n_outside:,} rows are"
+
+
 def _compact_logit_alt(used: CompactLogitCurve) -> str:
-    rows = "1 row is" if used.n_outside == 1 else f"{used.n_outside:,} rows are"
     rule = f" The automatic epsilon is {significant(used.rule, 2)}."
     return (
-        f"The compact logit with epsilon {significant(used.epsilon, 2)}: {rows} outside "
+        f"The compact logit with epsilon {significant(used.epsilon, 2)}: {_outside(used)} outside "
         f"[epsilon, 1 - epsilon] and left unchanged.{'' if used.epsilon == used.rule else rule}"
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
@@ -37,6 +39,7 @@ Values = Sequence[float | None] | NDArray[np.number[Any]]
 # The area of a dot with all the weight, as a squared diameter in pixels.
 FULL_DOT_AREA = 30.0**2
 MIN_DOT_SIZE = 5.0
+MAX_TITLE_LETTERS = 50  # More letters of a title do not fit beside each other on a phone.
 RATES: Mapping[str, tuple[str, Dash]] = {
     "corp": ("CORP line", "solid"),
     "smooth": ("Smooth line", "dash"),
@@ -193,10 +196,21 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The name of a chart, and the rows, bins and level below it."""
+    """What a chart shows, as a statement, and the rows, bins and level below it."""
 
     title: str = ""
     details: str = ""
+
+    @property
+    def lines(self) -> list[str]:
+        """The title in lines that fit on a phone, all about as long."""
+        length = len(self.title)
+        if not length:
+            return []
+        n_lines = math.ceil(length / MAX_TITLE_LETTERS)
+        widths = range(math.ceil(length / n_lines), length + 1)
+        wrapped = (textwrap.wrap(self.title, width, break_on_hyphens=False) for width in widths)
+        return next(lines for lines in wrapped if len(lines) <= n_lines)
 
 
 def area(

@@ -91,9 +91,16 @@ def lambda_path_chart(analysis: Analysis, method: str, *, recommended: str | Non
         of=file,
         view=method,
         left=LEFT,
-        title=f"Loss of {of.name} by penalty",
+        title=_lambda_title(path),
         details=plural(analysis.data.n_rows, "row"),
     )
+
+
+def _lambda_title(path: LambdaPath) -> str:
+    """How far the loss of the lambda in use is above the lowest one."""
+    if path.chosen == path.lowest:
+        return "The λ in use has the lowest loss"
+    return f"The λ in use is {significant(path.excess, 2)} above the lowest loss"
 
 
 def _lambda_alt(result: MethodResult, path: LambdaPath) -> str:
@@ -156,7 +163,7 @@ def epsilon_chart(
         panels,
         layers,
         _epsilon_alt(analysis, drawn),
-        title="Log loss by epsilon",
+        title=_epsilon_title(analysis, drawn),
         details=plural(analysis.data.n_rows, "row"),
         of=(name,),
         left=LEFT,
@@ -183,6 +190,18 @@ def _with_use(analysis: Analysis, curve: EpsilonCurve) -> EpsilonCurve:
 
 def _position(curve: EpsilonCurve, epsilon: float) -> int:
     return int(np.flatnonzero(curve.epsilon == epsilon)[0])
+
+
+def _epsilon_title(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> str:
+    """How far the loss at the epsilon in use is above the lowest one, at most."""
+    used = analysis.compact_logit.epsilon
+    excess = max(
+        float(curve.log_loss[_position(curve, used)] - curve.log_loss.min()) for curve in curves
+    )
+    if not round(excess, 4):
+        return "The ε in use has the lowest log loss"
+    most = "up to " if len(curves) > 1 else ""
+    return f"The ε in use is {most}{number(excess)} above the lowest log loss"
 
 
 def _epsilon_alt(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> str:
@@ -257,11 +276,20 @@ def clipping_chart(clipping: Clipping) -> Chart:
         f"{significant(clipping.best.p_min)}, "
         f"{number(clipping.calibrated.value)} after "
         f"{CALIBRATORS[clipping.calibrator].short_label}.",
-        title="Log loss of clipped scores",
+        title=_clipping_title(clipping),
         details="held-out, all classes",
         of=(clipping.calibrator,),
         left=70,
     )
+
+
+def _clipping_title(clipping: Clipping) -> str:
+    """The losses of the best bound and of the calibrator."""
+    clipped = f"Log loss is {number(clipping.best.log_loss.value, 3)} clipped"
+    if clipping.calibrator == "uncalibrated":
+        return f"{clipped}, {number(clipping.uncalibrated.value, 3)} unclipped"
+    name = CALIBRATORS[clipping.calibrator].short_label
+    return f"{clipped}, {number(clipping.calibrated.value, 3)} after {name}"
 
 
 def _over_parameter(x: PanelAxis, loss: PanelAxis, below: PanelAxis | None = None) -> Panels:

@@ -91,7 +91,7 @@ def monitor_chart(
         panels,
         layers,
         _alt(result, of),
-        title="Calibration over time",
+        title=_title(periods),
         details=_details(result),
         of=(of,) if of else (),
         top=TOP + TITLE_ROW,
@@ -435,6 +435,16 @@ def _strips(result: Monitored, days: _Days, slices: Sequence[str]) -> list[Layer
             )
             in_legend.add(label)
     return layers
+
+
+def _title(periods: pd.DataFrame) -> str:
+    """How many of the drawn periods are outside the band."""
+    if not len(periods):
+        return "No day is old enough to be tested"
+    outside, drawn = int(periods["outside"].sum()), plural(len(periods), "period")
+    if not outside:
+        return f"All of {drawn} are within the band" if len(periods) > 1 else "Within the band"
+    return f"{outside} of {drawn} {'is' if outside == 1 else 'are'} outside the band"
 
 
 def _details(result: Monitored) -> str:

@@ -1,4 +1,4 @@
-"""When calibration changed, in a sentence for pages."""
+"""Results of periods in sentences, for pages and charts."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 
-from calib.analysis.periods import PeriodChange
+from calib.analysis.periods import PeriodChange, PeriodTable
 from calib.analysis.verdict import SIGNIFICANCE
+from calib.curves.reliability import FEW_ROWS
 from calib.numerics.arrays import IntArray
-from calib.text import p_value, percents, period
+from calib.text import p_value, percents, period, plural
 
 
 def changed(change: PeriodChange, unit: str) -> str:
@@ -27,6 +28,18 @@ def changed(change: PeriodChange, unit: str) -> str:
         f"{when} predictions {are} too {wrong}: {mean} predicted, {observed} observed; {otherwise} "
         f"{other_mean}, {other_observed} ({at})."
     )
+
+
+def how_many_periods(table: PeriodTable) -> str:
+    """How many periods show evidence of miscalibration, as a title."""
+    judged = int((~table.few).sum())
+    if not judged:
+        return f"No period has {FEW_ROWS} rows, so none is tested"
+    n = int(table.significant(SIGNIFICANCE).sum())
+    if not n:
+        return f"No evidence of miscalibration in any of {plural(judged, 'period')}"
+    shows = "shows" if n == 1 else "show"
+    return f"{n:,} of {plural(judged, 'period')} {shows} evidence of miscalibration"
 
 
 def _when(change: PeriodChange, unit: str) -> tuple[str, str, str]:

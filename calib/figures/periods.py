@@ -26,6 +26,7 @@ from calib.figures.layers import (
     whiskers,
 )
 from calib.figures.panels import timeline
+from calib.figures.period_words import how_many_periods
 from calib.figures.theme import DOUBT, OUTCOME, MethodStyle, faded
 from calib.figures.words import KS
 from calib.numerics.arrays import BoolArray, FloatArray
@@ -116,7 +117,7 @@ def period_chart(
         panels,
         layers,
         alt,
-        title="Calibration over time",
+        title=how_many_periods(first),
         details=" · ".join(parts),
         of=(unit,),
         view=unit,

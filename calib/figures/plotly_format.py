@@ -13,7 +13,7 @@ from typing import Any
 from calib.figures.axes import PanelAxis
 from calib.figures.layers import Arrow, Bars, Heading, Layer, Line, Marker, Note
 from calib.figures.panels import AxisNames, Panels, SharedTitles
-from calib.figures.theme import GRID, HEADING_SIZE, PALE, TITLE_SIZE, readable
+from calib.figures.theme import GRID, HEADING_SIZE, PALE, TITLE_LINE, TITLE_SIZE, readable
 
 Dictionary = dict[str, Any]
 
@@ -94,13 +94,18 @@ def notes(panels: Panels, arrows: Sequence[Arrow], notes: Sequence[Note]) -> lis
 
 
 def heading(shown: Heading, left: float, top: float) -> list[Dictionary]:
-    """Two lines in the upper left corner, `left` and `top` pixels from the plot area."""
+    """The title and a line below, in the upper left corner.
+
+    The corner is `left` and `top` pixels from the plot area.
+    """
     if not shown.title:
         return []
+    more = TITLE_LINE * (len(shown.lines) - 1)
     place = {"xref": "paper", "yref": "paper", "x": 0, "y": 1, "xanchor": "left"}
     place |= {"xshift": -left, "yanchor": "middle", "showarrow": False}
-    title = {"text": f"<b>{shown.title}</b>", "yshift": top - 12, "font": {"size": HEADING_SIZE}}
-    details = {"text": shown.details, "yshift": top - 31, "font": {"size": TITLE_SIZE}}
+    title = {"text": f"<b>{'<br>'.join(shown.lines)}</b>", "yshift": top - 12 - more / 2}
+    title |= {"align": "left", "font": {"size": HEADING_SIZE}}
+    details = {"text": shown.details, "yshift": top - 31 - more, "font": {"size": TITLE_SIZE}}
     return [place | title, place | details | {"opacity": PALE}]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from calib.analysis import Analysis
 from calib.curves.rate import RateCurve
 from calib.curves.reliability import ReliabilityCurve
+from calib.figures import titles
 from calib.figures.axes import LINEAR, AxisKind, Scale, count_axis, scale_for
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import (
@@ -38,7 +39,7 @@ from calib.figures.words import (
     without_band,
 )
 from calib.numerics.arrays import FloatArray
-from calib.text import count, escaped, level, shortened, span
+from calib.text import count, escaped, level, points, shortened, span
 
 SIDE, GAP, HISTOGRAM_HEIGHT, OVERLAY_SIDE = 380, 14, 76, 330
 # The curves of an overlay are not methods, but more colours could not be distinguished.
@@ -128,18 +129,29 @@ def reliability_chart(
         highest = max(float(r.histogram.max()) for r in results)
         panels.append((count_axis(unit, highest, nticks=3), HISTOGRAM_HEIGHT))
     drawn = [f"{len(curves[0].rows)} occupied bins", *(RATES[line.kind][0] for line in lines)]
-    settings = analysis.settings
+    settings, first = analysis.settings, methods[0]
+    title = titles.of_method(analysis, first, titles.reliability(analysis, first))
     return draw(
         "reliability",
         stacked(across, panels, SIDE, GAP, square=True),
         layers,
         f"Reliability diagram, {', '.join(drawn)}. {verdicts(analysis, methods)}",
-        title="Reliability diagram",
+        title=escaped(title),
         details=details(analysis, binning(analysis)),
         of=(analysis.data.name, settings.n_bins, settings.strategy),
         view=axis,
         selectable=True,
     )
+
+
+def _largest_gap(curves: Mapping[str, ReliabilityCurve]) -> str:
+    """Where a bin of some curves is farthest from its mean score, as a title."""
+    gaps = {
+        name: curve.observed[curve.worst] - curve.mean_score[curve.worst]
+        for name, curve in curves.items()
+    }
+    worst = max(gaps, key=lambda name: abs(gaps[name]))
+    return f"Largest gap: {points(gaps[worst])} points, {escaped(shortened(worst))}"
 
 
 def _ring(curve: ReliabilityCurve, position: int, scale: Scale) -> Layer:
@@ -183,7 +195,7 @@ def histogram_layer(
 
 @chart
 def overlay_chart(
-    curves: Mapping[str, ReliabilityCurve], alt: str = "", *, title: str = "Reliability diagrams"
+    curves: Mapping[str, ReliabilityCurve], alt: str = "", *, title: str = ""
 ) -> Chart:
     """Several reliability diagrams on the same axes.
 
@@ -194,6 +206,7 @@ def overlay_chart(
     alt : str
         Alternative text. Default: a sentence that these are slices, with their names.
     title : str
+        Default: the largest gap, and where it is.
 
     Raises
     ------
@@ -232,7 +245,7 @@ def overlay_chart(
         square(across, upward, OVERLAY_SIDE),
         layers,
         alt,
-        title=title,
+        title=title or _largest_gap(curves),
         details=" · ".join(parts),
         of=list(curves),
     )

@@ -77,8 +77,8 @@ def sensitivity_chart(
         f"{_range(sensitivity.quantile)} with quantile bins, {_range(sensitivity.uniform)} with "
         f"uniform ones; {percent(now.value)} with {settings.n_bins} {settings.strategy} bins as "
         "chosen.",
-        title=f"ECE of {escaped(result.label)} by number of bins",
-        details=details(analysis),
+        title=f"ECE of {escaped(result.short_label)} is {_range(used)}",
+        details=details(analysis, f"{used.n_bins[0]} to {used.n_bins[-1]} {used.strategy} bins"),
         of=(analysis.data.name, method),
         view=method,
         left=LEFT,

@@ -14,7 +14,7 @@ from calib.data.strata import CROSSED
 from calib.figures.words import KS
 from calib.numerics.arrays import IntArray
 from calib.numerics.estimate import Estimate
-from calib.text import interval, level, number, p_value, percent, plural
+from calib.text import interval, level, number, p_value, percent, plural, shortened
 
 # More slices are sorted by evidence, because the few that matter would be hard to find.
 MAX_IN_ORDER = 24
@@ -69,6 +69,22 @@ def strongest(tests: SliceTests) -> str:
         f"There {line}the {KS} is {percent(tests.ks[i])} ({p_value(tests.p_adjusted[i])} after "
         "Holm's correction)."
     )
+
+
+def how_many_gaps(gaps: SliceGaps) -> str:
+    """In how many slices the observed rate differs from the mean score, as a title.
+
+    Names of slices have to fit beside an axis, so the title names the columns.
+    """
+    judged = int((~gaps.few).sum())
+    by = f"by {shortened(CROSSED.join(gaps.columns))}"
+    if not judged:
+        return f"No slice {by} has {FEW_ROWS} rows, so none is tested"
+    n = int(gaps.significant(SIGNIFICANCE).sum())
+    if not n:
+        return f"No significant gap in any of {plural(judged, 'slice')} {by}"
+    have = "has" if n == 1 else "have"
+    return f"{n:,} of {plural(judged, 'slice')} {by} {have} a significant gap"
 
 
 def with_gaps(gaps: SliceGaps) -> str:

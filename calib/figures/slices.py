@@ -12,7 +12,6 @@ from calib.analysis.slices import SliceGaps
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.calibrators import CALIBRATORS
 from calib.curves.reliability import FEW_ROWS
-from calib.data.strata import CROSSED
 from calib.figures.axes import padded
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.labels import MAX_LINES, Words, placed
@@ -31,7 +30,7 @@ from calib.figures.layers import (
     whiskers,
 )
 from calib.figures.panels import PHONE_PANEL_WIDTH, forest
-from calib.figures.slice_words import MAX_IN_ORDER, in_reading_order, slice_names
+from calib.figures.slice_words import MAX_IN_ORDER, how_many_gaps, in_reading_order, slice_names
 from calib.figures.theme import DOUBT, FRAME, faded, style_of
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.text import (
@@ -108,8 +107,6 @@ def slice_chart(
         ]
         notes, leaders = _names(subjects, bars, limits, len(shown), height)
         layers += leaders
-    columns = escaped(shortened(CROSSED.join(first.columns)))
-    # These words have to fit on a phone, so the columns are named in the title.
     parts = [
         plural(int(first.rows.sum()), "row"),
         plural(len(shown), "slice"),
@@ -122,7 +119,7 @@ def slice_chart(
         forest(title, limits, labels, WIDTH, height, ticks=_ticks(limits)),
         [*layers, *few_entry([first.few[shown]])],
         _alt(gaps),
-        title=f"Observed minus predicted, by {columns}",
+        title=escaped(how_many_gaps(first)),
         details=" · ".join(parts),
         notes=notes,
         left=24 + round(6.8 * max(map(len, names))),

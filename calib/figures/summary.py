@@ -58,9 +58,9 @@ def summary_chart(analysis: Analysis) -> Chart:
     if after is not None:
         layers.append(_dots(subject(analysis, after), after.reliability))
     notes, leaders = _labels(analysis, after)
-    across, _ = axis_titles(analysis)
+    across, upward = axis_titles(analysis)
     x = LINEAR.axis(across)
-    y = LINEAR.axis()
+    y = LINEAR.axis(upward)
     below = PanelAxis(showticklabels=False, rangemode="tozero")
     return draw(
         "summary",
@@ -69,7 +69,7 @@ def summary_chart(analysis: Analysis) -> Chart:
         verdicts(analysis, ["uncalibrated", *([] if after is None else [after.key])]),
         of=(analysis.data.name,),
         notes=notes,
-        left=46,
+        left=60,
         top=12,
     )
 

@@ -19,7 +19,18 @@ from calib.figures.axes import PERCENT_TICKS, PanelAxis, power
 from calib.figures.chart import Chart
 from calib.figures.layers import Arrow, Bars, Layer, Line, Marker, Note
 from calib.figures.panels import AxisNames, SharedTitles
-from calib.figures.theme import DASHES, FONT, GREY, HEADING_SIZE, INK, PALE, RIM, SYMBOLS, readable
+from calib.figures.theme import (
+    DASHES,
+    FONT,
+    GREY,
+    HEADING_SIZE,
+    INK,
+    PALE,
+    RIM,
+    SYMBOLS,
+    TITLE_LINE,
+    readable,
+)
 from calib.figures.words import BOLD, unmarked
 from calib.numerics.estimate import Estimate
 from calib.text import percent, with_interval
@@ -71,8 +82,13 @@ def to_svg(chart: Chart) -> str:
     parts += _legend(chart)
     if chart.heading.title:
         bold, pale = ' font-weight="600"', f' fill-opacity="{PALE}"'
-        parts.append(_text(chart.heading.title, 0, 17, "start", HEADING_SIZE, look=bold))
-        parts.append(_text(chart.heading.details, 0, 35, "start", look=pale))
+        lines = chart.heading.lines
+        parts += [
+            _text(line, 0, 17 + TITLE_LINE * i, "start", HEADING_SIZE, look=bold)
+            for i, line in enumerate(lines)
+        ]
+        y = 35 + TITLE_LINE * (len(lines) - 1)
+        parts.append(_text(chart.heading.details, 0, y, "start", look=pale))
     size = f'width="{chart.width}" height="{chart.height}"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" class="plot" {size} '

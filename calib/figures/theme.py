@@ -19,6 +19,7 @@ BAND = "rgba(127, 127, 127, 0.20)"
 RIM = "#FFFFFF"
 LINE_WIDTH = 2.25
 TICK_SIZE, TITLE_SIZE, HEADING_SIZE = 12, 13, 15
+TITLE_LINE = 18  # Pixels between two lines of a title.
 # The second line of a heading is paler than the text.
 PALE = 0.8
 INK = "#10161C"

@@ -303,19 +303,17 @@ def test_keys_move_the_range_and_the_probe_reads_the_calibrators(page: Page):
     read = explorer(page).locator(".probed tr")
     expect(read.nth(0)).to_have_text("MethodCalibrated value95% CI")
     calibrated = calib.analyze(EXAMPLE).held_out.calibrators["logistic"].predict(np.array([0.5]))[0]
-    expect(read.nth(1)).to_have_text(
-        re.compile(r"Logistic \(on log-odds\)[\d.]+%[\d.]+% to [\d.]+%")
-    )
+    expect(read.nth(1)).to_have_text(re.compile(r"Logistic[\d.]+%[\d.]+% to [\d.]+%"))
     value, low, high = map(float, re.findall(r"(\d+\.\d+)%", read.nth(1).inner_text()))
     assert value / 100 == pytest.approx(calibrated, abs=6e-4)
     assert low < value < high
     expect(explorer(page).locator("[aria-live=polite]")).to_contain_text(
-        re.compile(r"Logistic \(on log-odds\) \d+\.\d% 95% CI \d+\.\d%")
+        re.compile(r"Logistic \d+\.\d% 95% CI \d+\.\d%")
     )
     panel(page, "difference").hover()
     expect(read.nth(1)).not_to_contain_text(f"{value}%")
     # Only calibrators that are shown have a row, because other scores stay what they are.
-    explorer(page).get_by_label("Logistic (on log-odds)").uncheck()
+    explorer(page).get_by_label("Logistic").uncheck()
     expect(read.first).to_be_hidden()
 
 
@@ -520,11 +518,11 @@ def test_the_cumulative_difference_names_its_parts(page: Page):
     visit(page, "/reliability")
     error = percent(calib.analyze(EXAMPLE).uncalibrated.ks.statistic)
     texts = panel(page, "difference").locator("text").all_text_contents()
-    title = "Cumulative difference: observed minus predicted, added up from the lowest score"
+    title = f"Uncalibrated: the cumulative difference reaches {error}"
     names = {f"KS calibration error {error}", "Uncalibrated", "Logistic (on log-odds)"}
     note = (
-        "Rises where scores are too low, falls where too high. Grey: where a calibrated model "
-        "stays in 95% of samples."
+        "Observed minus predicted, added up: rises where scores are too low. Grey: a calibrated "
+        "model in 95% of samples."
     )
     assert {title, *names, "2%", "6%"} <= set(texts)
     assert note in " ".join(texts)  # It has as many lines as it needs.
@@ -548,13 +546,19 @@ def test_the_diagram_names_what_is_drawn_besides_the_dots(page: Page):
     texts = panel(page, "diagram").locator("text")
     grey = "Grey: where 95% of a calibrated model's dots lie."
     said = " ".join(texts.all_text_contents())
-    assert "Observed frequency by mean predicted probability" in said
-    assert f"{grey} Circle: largest gap of Uncalibrated." in said
+    assert "Uncalibrated: low predictions are too low, high ones too high" in said
+    assert "1,797 rows · 15 quantile bins · 95% intervals" in said
+    assert f"{grey} Circle: largest gap." in said
+    slider = explorer(page).locator("input[name=n_bins]")
+    slider.focus()
+    slider.press("ArrowRight")
+    expect(panel(page, "diagram")).to_contain_text("1,797 rows · 16 quantile bins")
+    slider.press("ArrowLeft")
     all_controls(page).get_by_label("Simultaneous").check()
     expect(panel(page, "diagram")).to_contain_text("Grey: where all dots")
     explorer(page).get_by_label("Consistency band").uncheck()
     expect(panel(page, "diagram")).not_to_contain_text("Grey")
-    explorer(page).get_by_label("Logistic (on log-odds)").uncheck()
+    explorer(page).get_by_label("Logistic").uncheck()
     expect(texts.get_by_text("Circle: largest gap.")).to_have_count(1)
 
 
@@ -600,11 +604,11 @@ def test_drawings_and_their_numbers_can_be_saved(page: Page, tmp_path: Path):
     assert len(files["PNG"]) > 30_000
     drawn = ElementTree.fromstring(files["SVG"])
     texts = [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")]
-    assert "1,797 rows, 15 quantile bins, 95% intervals and band" in texts
+    assert "1,797 rows · 15 quantile bins · 95% intervals" in texts
     assert {"Uncalibrated", "Logistic (on log-odds)", "Mean predicted probability", "Score"} <= set(
         texts
     )
-    assert "Observed frequency by mean predicted probability" in texts
+    assert "Uncalibrated: low predictions are too low, high ones too high" in texts
     table = pd.read_csv(tmp_path / "CSV")
     curve = calib.analyze(EXAMPLE).uncalibrated.reliability
     own = table[table.method == "Uncalibrated"]

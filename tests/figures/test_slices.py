@@ -115,7 +115,7 @@ def test_a_column_whose_name_does_not_fit_is_named_in_the_title():
     chart = slice_chart({"uncalibrated": slice_gaps(rows, rows.score, cut)})
     names = chart.figure.layout.yaxis.ticktext
     assert [name.removeprefix("<b>").removesuffix("</b>") for name in names] == ["north", "south"]
-    assert chart.heading.title == "Observed minus predicted, by column with a long name"
+    assert chart.heading.title == "2 of 2 slices by column with a long name have a significant gap"
     assert chart.heading.details.startswith("200 rows · 2 slices · ")
 
 

@@ -12,7 +12,7 @@ import streamlit as st
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.crossfit.matrix import MatrixFits
 from calib.figures.before_after import class_panel, highest_of
-from calib.figures.words import KS
+from calib.figures.words import KS, binning, details
 from calib.metrics.by_class import Classwise
 from calib.text import UNKNOWN, count, p_value, percent, plain, plural, points
 from calib.ui.controls import widgets
@@ -113,6 +113,16 @@ def diagrams(session: Session, model: state.Model, table: Classwise, method: str
     curves = session.memo.heavy(
         results.class_curves, matrix.held_out, method, index, model.analysis.settings
     )
+    largest, smallest = (percent(float(table.ks_error[i])) for i in (0, len(index) - 1))
+    st.markdown(f"### {KS} of {smallest} to {largest}, the largest first")
+    first = f"the first {MAX_DIAGRAMS} of {len(table.index):,} classes; " * (
+        len(table.index) > MAX_DIAGRAMS
+    )
+    st.caption(
+        f"{details(model.analysis, binning(model.analysis))}. Held-out scores: {first}mean score "
+        "of the class (x) against its observed frequency (y). ECE below: expected calibration "
+        "error."
+    )
     with st.container(horizontal=True, key=state.key("class_diagrams"), gap=None):
         for place, (k, curve) in enumerate(zip(index, curves, strict=True)):
             name, error = plain_name(model.rows, k), float(table.ks_error[place])
@@ -121,13 +131,6 @@ def diagrams(session: Session, model: state.Model, table: Classwise, method: str
                 class_panel, model.analysis, method, name, curve, error, highest=highest
             )
             charts.chart(drawn, f"chart_class_{place}", widths=charts.SMALL_PANEL_WIDTHS)
-    first = f"the first {MAX_DIAGRAMS} of {len(table.index):,} classes; " * (
-        len(table.index) > MAX_DIAGRAMS
-    )
-    st.caption(
-        f"Held-out scores: {first}mean score of the class (x) against its observed frequency (y). "
-        "ECE below: expected calibration error."
-    )
 
 
 def finding(table: Classwise, method: str) -> str:

@@ -14,13 +14,14 @@ from calib.calibrators import CALIBRATORS
 from calib.crossfit.clipping import Clipping, compare_clipping
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, MulticlassComparison
 from calib.curves.reliability import FEW_ROWS
+from calib.figures import titles
 from calib.figures.before_after import before_after_panel
 from calib.figures.checkpoints import checkpoint_chart
 from calib.figures.difference import difference_chart, matrix_difference_chart
 from calib.figures.losses import clipping_chart
 from calib.figures.reliability import overlay_chart
 from calib.figures.summary import ranked_results
-from calib.figures.words import KS, band_sentence, metric_text, undrawn
+from calib.figures.words import KS, band_sentence, binning, details, metric_text, undrawn
 from calib.metrics import matrix_metrics
 from calib.numerics.estimate import Estimate
 from calib.text import (
@@ -244,7 +245,7 @@ def changes_and_panels(analysis: Analysis) -> None:
         charts.chart(drawn, "chart_forest", widths=charts.ROWS_WIDTHS)
         frame.reading(CHANGES, "the changes")
     with right, st.container(key="held_out"):
-        st.markdown("### Reliability on held-out rows")
+        st.markdown(f"### {plain(titles.before_after(analysis, analysis.ranked))}")
         panels(analysis)
 
 
@@ -253,7 +254,8 @@ def panels(analysis: Analysis) -> None:
     if reason := undrawn(curve):
         st.info(reason)
         return
-    st.caption(PANELS.format(band_sentence(curve)))
+    drawn_from = details(analysis, binning(analysis))
+    st.caption(f"{drawn_from}. {PANELS.format(band_sentence(curve))}")
     with st.container(horizontal=True, key="before_after", gap=None):
         for key in analysis.ranked:
             drawn = charts.kept(before_after_panel, analysis, key)
@@ -334,7 +336,8 @@ def compare_models(session: Session, models: Sequence[state.Model]) -> None:
     else:
         curves = {model.name: model.analysis.uncalibrated.reliability for model in models}
         alt = f"Reliability of the uncalibrated scores of {joined(list(curves))}."
-        drawn = overlay_chart(curves, alt, title="Reliability of the uncalibrated scores")
+        verdicts = [model.analysis.verdict for model in models]
+        drawn = overlay_chart(curves, alt, title=titles.of_models(verdicts))
         with charts.beside(drawn, "chart_models", [3, 2]):
             for model in models:
                 said = plain(model.analysis.verdict.sentence)

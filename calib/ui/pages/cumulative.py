@@ -10,8 +10,9 @@ import streamlit as st
 
 from calib.analysis import Analysis, MethodResult
 from calib.analysis.miscalibration import CURVE_TESTS
-from calib.figures.cumulative import PANELS, cumulative_chart
+from calib.figures.cumulative import PANELS, cumulative_chart, panels_title
 from calib.figures.cumulative_difference import cumulative_difference_chart, finding
+from calib.figures.words import details
 from calib.metrics.base import TestResult
 from calib.reports.render.sections import TEST_NAMES
 from calib.text import number, p_value, percent, plain
@@ -104,7 +105,8 @@ def drawings(analysis: Analysis, shown: Sequence[str]) -> None:
     frame.reading(CUMULATIVE)
     # A second method would repeat all four panels.
     first = shown[0]
-    st.markdown(f"### Four panels: {plain(choices.method_label(first))}")
+    st.markdown(f"### {plain(panels_title(analysis.methods[first]))}")
+    st.caption(details(analysis, "no bins"))
     with st.container(key=state.key("panels")):
         for panel in range(len(PANELS)):
             drawn = charts.kept(
