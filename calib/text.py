@@ -23,6 +23,7 @@ MONTHS = (
 MAX_DECIMALS = 16
 # No data set has rows enough for a smaller rate, but the end of an interval may be one.
 MIN_RATE = 1e-9
+LEAST_RATE = 1e-6  # Smaller rates would be written as powers of ten, which readers stumbled over.
 
 MAX_QUOTE_LENGTH = 60
 MAX_NAME_LENGTH = 24
@@ -156,11 +157,13 @@ def p_value(p: float) -> str:
 
 
 def percent(rate: float, digits: int = 1) -> str:
-    """A rate as a percentage; one below 0.1% keeps two digits, down to one in 1,000,000,000.
+    """A rate as a percentage; one below 0.1% keeps two digits, down to one in 1,000,000.
 
-    >>> percent(0.25), percent(0.000123), percent(2.9e-25)
-    ('25.0%', '0.012%', '0.0%')
+    >>> percent(0.25), percent(0.000123), percent(6.2e-9), percent(2.9e-25)
+    ('25.0%', '0.012%', '< 0.0001%', '0.0%')
     """
+    if MIN_RATE <= rate < LEAST_RATE:
+        return "< 0.0001%"
     if MIN_RATE <= abs(rate) < 0.001:
         return f"{significant(100.0 * rate, 2)}%"
     return number(100.0 * rate, digits) + ("" if math.isnan(rate) else "%")
@@ -255,10 +258,16 @@ def probability(p: float, digits: int = 3) -> str:
 
 
 def span(low: float, high: float) -> str:
-    """A range of scores, with enough decimals for its ends to be distinct."""
+    """A range of scores, with enough decimals for its ends to be distinct.
+
+    >>> span(0.2, 0.35), span(0.421, 0.4239)
+    ('20% to 35%', '42.10% to 42.39%')
+    """
     width = high - low
     more = max(2, 1 - math.floor(math.log10(width) + 1e-9)) if width > 0.0 else 2
-    return between(low, high, min(more, MAX_DECIMALS))
+    digits = min(more, MAX_DECIMALS) - 2
+    ends = (number(100.0 * end, digits) for end in (low, high))
+    return " to ".join(end if end == UNKNOWN else f"{end}%" for end in ends)
 
 
 def moment(time: datetime) -> str:

@@ -24,7 +24,7 @@ from calib.numerics.debiased_mean import (
 )
 from calib.numerics.estimate import Estimate
 from calib.numerics.intervals import check_level
-from calib.text import level, number, percent, plural, span
+from calib.text import between, level, number, percent, plural
 
 # With fewer labels, intervals are wide and a single label moves the result.
 MIN_TELLING_LABELS = 50
@@ -151,11 +151,11 @@ class JudgeNumbers:
 
     def _unsupported(self) -> str:
         (low, high), (lowest, highest) = self.labelled_range, self.score_range
-        parts = [span(lowest, low)] if lowest < low else []
-        parts += [span(high, highest)] if highest > high else []
+        parts = [between(lowest, low, 2)] if lowest < low else []
+        parts += [between(high, highest, 2)] if highest > high else []
         return (
             f"No pass rate: {percent(self.share_outside)} of the judged scores are outside the "
-            f"labelled range, {span(low, high)}. Label rows with scores of "
+            f"labelled range, {between(low, high, 2)}. Label rows with scores of "
             f"{' and of '.join(parts)} next."
         )
 

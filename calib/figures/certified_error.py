@@ -46,7 +46,7 @@ def table_row(certificate: Certificate, side: CertifiedSide) -> tuple[str, ...]:
     rate = percent(side.n_errors / side.n_rows)
     return (
         name,
-        f"{sign} {significant(side.threshold, 15)}",
+        f"{sign} {significant(100.0 * side.threshold, 15)}%",
         percent(certificate.share_of(side)),
         f"{count(side.n_errors)} of {count(side.n_rows)} ({rate})",
         percent(side.bound),
@@ -154,7 +154,7 @@ def _side(certificate: Certificate, side: CertifiedSide, top: float) -> list[Lay
     error = side.curve_errors / side.curve_rows
     sign = "≥" if side.side == "above" else "≤"
     hover = [
-        f"scores {sign} {significant(t, 4)}: {percent(s)} of the rows<br>"
+        f"scores {sign} {significant(100.0 * t, 4)}%: {percent(s)} of the rows<br>"
         f"{count(k)} errors, {percent(e)}, bound {percent(b)}"
         for t, s, k, e, b in zip(
             side.curve_threshold, share, side.curve_errors, error, side.curve_bound, strict=True

@@ -6,6 +6,7 @@ import numpy as np
 
 from calib.analysis import Column
 from calib.analysis.model_comparison import ModelComparison
+from calib.analysis.summary import is_error
 from calib.calibrators import CALIBRATORS
 from calib.figures.axes import padded
 from calib.figures.chart import TITLE_ROW, TOP, Chart, chart, draw
@@ -15,7 +16,14 @@ from calib.figures.theme import faded
 from calib.figures.words import counts_of_each
 from calib.numerics.arrays import FloatArray
 from calib.numerics.estimate import Estimate
-from calib.text import escaped, level, number, shortened, with_interval
+from calib.text import (
+    escaped,
+    level,
+    number,
+    percent_with_interval,
+    shortened,
+    with_interval,
+)
 
 PANEL_HEIGHT, GAP = 130, 34
 MAX_PANELS, MAX_TICKS = 4, 6
@@ -56,6 +64,7 @@ def checkpoint_chart(comparison: ModelComparison) -> Chart:
         most_ticks=MAX_TICKS,
         height=PANEL_HEIGHT,
         gap=GAP,
+        rates=[escaped(column.label) for column in columns if is_error(column.key)],
     )
     layers = [
         _line(comparison, column, panel, number)
@@ -144,7 +153,8 @@ def _line(comparison: ModelComparison, column: Column, panel: int, number: int) 
 
 
 def _describe(name: str, n_rows: int, estimate: Estimate, column: Column) -> str:
-    value = f"{column.label} {with_interval(estimate)}"
+    written = percent_with_interval if is_error(column.key) else with_interval
+    value = f"{column.label} {written(estimate)}"
     return f"{escaped(name)}<br>{escaped(value)}<br>{n_rows:,} rows"
 
 

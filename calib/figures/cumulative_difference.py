@@ -15,7 +15,7 @@ from calib.figures.layers import Arrow, Layer, Line, Subject, area, reference, s
 from calib.figures.panels import TIMELINE_WIDTH, one
 from calib.figures.words import KS, details, verdicts
 from calib.numerics.arrays import FloatArray
-from calib.text import escaped, level, number, percent, percents, score_percents
+from calib.text import escaped, level, percent, percents, score_percent, score_percents
 
 HEIGHT, LEFT = 300, 66
 # Sizes in pixels. Where two markers meet, a ring of background between them can be seen.
@@ -92,7 +92,7 @@ def cumulative_difference_chart(
         layers,
         f"Cumulative difference between outcomes and scores. {verdicts(analysis, methods)}",
         title=escaped(_title(analysis, results[0])),
-        details=details(analysis),
+        details=details(analysis, "no bins"),
         of=(analysis.data.name,),
         left=LEFT,
         arrows=[_arrow(of, result) for of, result in zip(subjects, results, strict=True)],
@@ -152,7 +152,7 @@ def _curve(of: Subject, result: MethodResult) -> Layer:
         line=of.line(),
         legend=True,
         customdata=drawn.score.astype(np.float32),
-        hover="share of rows %{x:.1%}, score %{customdata:.3f}<br>difference %{y:+.2%}"
+        hover="share of rows %{x:.1%}, score %{customdata:.1%}<br>difference %{y:+.2%}"
         "<extra>%{fullData.name}</extra>",
     )
 
@@ -202,7 +202,7 @@ def _extremes(of: Subject, result: MethodResult, *, first: bool) -> Layer:
             Line(of.style.color, 1.25),
         ),
         hovertext=[
-            f"{words}<br>at score {number(score, 3)}"
+            f"{words}<br>at score {score_percent(score)}"
             for words, score in zip(labels, drawn.score[at], strict=True)
         ],
         hover="%{hovertext}<extra>%{fullData.name}</extra>",

@@ -19,8 +19,8 @@ const percent = x => `${(100 * x).toFixed(1)}%`;
 const minus = text => (/[1-9]/.test(text) ? text.replace("-", "−") : text.replace(/[-+]/, ""));
 const inPercent = p => String(Number((100 * p).toFixed(Math.max(1, tail(Math.min(p, 1 - p)) - 2))));
 const scorePercent = p => `${inPercent(p)}%`;
-// Like `percent` of Python: below 0.1% two digits are left.
-const errorPercent = x => (x > 0 && x < 0.001 ? `${Number((100 * x).toPrecision(2))}%` : percent(x));
+// Like `percent` of Python: below 0.1% two digits are left, but no power of ten.
+const errorPercent = x => (x >= 1e-9 && x < 1e-6 ? "< 0.0001%" : x > 0 && x < 0.001 ? `${Number((100 * x).toPrecision(2))}%` : percent(x));
 const pValue = p => (p < 0.001 ? "p < 0.001" : p > 0.99 ? "p > 0.99" : `p = ${p.toFixed(3)}`);
 const points = x => minus(`${x > 0 ? "+" : ""}${(100 * x).toFixed(1)}`);
 const tail = distance => (distance > 0 ? Math.min(Math.max(3, 1 - Math.floor(Math.log10(distance))), 12) : 3);

@@ -236,10 +236,10 @@ def _function(key: str, function: CalibrationFunction, scale: Scale, line: Line)
             scale.beyond(calibrated),
             line=line,
             customdata=np.column_stack([score, calibrated]).tolist(),
-            hover="score %{customdata[0]:.4~g}, calibrated %{customdata[1]:.4~g}" + HOVER_NAME,
+            hover="score %{customdata[0]:.4~p}, calibrated %{customdata[1]:.4~p}" + HOVER_NAME,
         )
     x, y = score.astype(np.float32), calibrated.astype(np.float32)
-    return Layer(key, x, y, line=line, hover="score %{x:.4f}, calibrated %{y:.4f}" + HOVER_NAME)
+    return Layer(key, x, y, line=line, hover="score %{x:.4~p}, calibrated %{y:.4~p}" + HOVER_NAME)
 
 
 def _before(of: Subject, function: CalibrationFunction, scale: Scale) -> Layer:
@@ -257,7 +257,7 @@ def _knots(of: Subject, knots: FloatArray, row: int, scale: Scale) -> Layer:
         of=of,
         customdata=knots,
         marker=of.marker(KNOT_ROW_HEIGHT - 1, "line-ns-open", Line(of.style.color, 1.25)),
-        hover="knot at %{customdata:.4~g}" + HOVER_NAME,
+        hover="knot at %{customdata:.4~p}" + HOVER_NAME,
     )
 
 
@@ -298,7 +298,7 @@ def compact_logit_chart(analysis: Analysis, *, recommended: str | None = None) -
         used.transformed.astype(np.float32),
         name=f"ε = {significant(used.epsilon, 2)}",
         line=Line(subject(analysis, "spline", recommended).style.color),
-        hover="score %{x:.4f}, transformed %{y:.4f}<extra></extra>",
+        hover="score %{x:.4~p}, transformed %{y:.4~p}<extra></extra>",
         legend=True,
     )
     panels = square(LINEAR.axis("Score"), LINEAR.axis("Transformed score"), SMALL_SIDE)

@@ -31,7 +31,7 @@ from calib.figures.theme import (
 )
 from calib.figures.words import band_name
 from calib.numerics.arrays import BoolArray, FloatArray
-from calib.text import count, escaped, level, probability, span
+from calib.text import between_percents, count, escaped, level, percent, span
 
 AnyFloats = NDArray[np.floating[Any]]
 Values = Sequence[float | None] | NDArray[np.number[Any]]
@@ -344,8 +344,8 @@ def describe_bins(curve: ReliabilityCurve) -> list[str]:
     return [
         f"scores {span(*ends)}<br>"
         f"{count(rows)} rows{'' if rows == weight else f', weight {count(weight)}'}, "
-        f"{count(positive)} positive<br>mean score {probability(mean)}, "
-        f"observed {probability(observed)} ({probability(low)} to {probability(high)})"
+        f"{count(positive)} positive<br>mean score {percent(mean)}, "
+        f"observed {percent(observed)} ({between_percents(low, high)})"
         + (f"<br>hollow: fewer than {FEW_ROWS} rows" if few else "")
         for ends, (rows, weight, positive, few), (mean, observed, low, high) in zip(
             edges, sizes, _numbers(curve.mean_score, curve), strict=True
@@ -372,8 +372,8 @@ def _rate_band(rate: RateCurve, scale: Scale) -> Layer:
 def _rate(rate: RateCurve, scale: Scale) -> Layer:
     of, at = _rate_subject(rate), level(rate.confidence_level)
     texts = [
-        f"score {probability(score)}: observed {probability(observed)}"
-        f"<br>{at} CI {probability(low)} to {probability(high)}"
+        f"score {percent(score)}: observed {percent(observed)}"
+        f"<br>{at} CI {between_percents(low, high)}"
         for score, observed, low, high in _numbers(rate.score, rate)
     ]
     x, y = (scale.at(part).astype(np.float32) for part in (rate.score, rate.observed))

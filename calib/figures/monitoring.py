@@ -443,7 +443,7 @@ def _title(periods: pd.DataFrame) -> str:
         return "No day is old enough to be tested"
     outside, drawn = int(periods["outside"].sum()), plural(len(periods), "period")
     if not outside:
-        return f"All of {drawn} are within the band" if len(periods) > 1 else "Within the band"
+        return f"None of {drawn} is outside the band"
     return f"{outside} of {drawn} {'is' if outside == 1 else 'are'} outside the band"
 
 

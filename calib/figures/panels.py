@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from calib.figures.axes import PanelAxis, padded, spread
+from calib.figures.axes import PERCENT_TICKS, PanelAxis, padded, spread
 from calib.numerics.arrays import FloatArray
 
 # Pixels: the width of a timeline, and that of panels on a phone.
@@ -175,6 +175,7 @@ def timeline(
     most_ticks: int,
     height: int,
     gap: int,
+    rates: Collection[str] = (),
 ) -> Panels:
     """Panels one under the other on one x-axis, whose ticks are named under the last.
 
@@ -182,7 +183,7 @@ def timeline(
     `most_ticks` names are printed, and fewer if they are long, so that they do not overlap on a
     phone. `panels` has the range of each y-axis by the panel's title. `margin` is the room beside
     the first and the last position, as a share of the distance between them. `height` is the pixels
-    of a panel, and `gap` those between two.
+    of a panel, and `gap` those between two. Panels in `rates` have ticks in per cent.
     """
     longest = 6 * max(len(html.unescape(name)) for name in names) + 12  # This is in pixels.
     ticks = min(most_ticks, max(1, PHONE_PANEL_WIDTH // longest))
@@ -196,7 +197,8 @@ def timeline(
             matches=None if number == 1 else "x",
             names=dict(zip(at.tolist(), names, strict=True)),
         )
-        placed.append(Panel(x, PanelAxis(range=upward, nticks=4, tickformat="~g"), title))
+        ticks_as = PERCENT_TICKS if title in rates else "~g"
+        placed.append(Panel(x, PanelAxis(range=upward, nticks=4, tickformat=ticks_as), title))
     return grid(placed, 1, TIMELINE_WIDTH, height, gaps=(0, gap))
 
 

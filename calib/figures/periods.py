@@ -11,7 +11,7 @@ import numpy as np
 from calib.analysis.periods import PeriodChange, PeriodTable
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.calibrators import CALIBRATORS
-from calib.figures.axes import PERCENT_TICKS, padded
+from calib.figures.axes import padded
 from calib.figures.chart import TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.layers import (
     HOVER_TEXT,
@@ -30,7 +30,8 @@ from calib.figures.period_words import how_many_periods
 from calib.figures.theme import DOUBT, OUTCOME, MethodStyle, faded
 from calib.figures.words import KS
 from calib.numerics.arrays import BoolArray, FloatArray
-from calib.text import between, count, escaped, number, p_value, plural
+from calib.numerics.estimate import Estimate
+from calib.text import count, escaped, p_value, percent_with_interval, plural, with_interval
 
 PANEL_HEIGHT, GAP = 120, 30
 MAX_TICKS, MARGIN = 5, 0.03
@@ -47,6 +48,8 @@ PANELS = {
 # Values of calibrated scores.
 IDEAL = {"slope": 1.0, "intercept": 0.0}
 KS_PANEL = list(PANELS).index("ks")
+# Columns that are probabilities, or differences of them.
+RATES = ("base_rate", "mean_score", "ks")
 
 
 @chart
@@ -92,9 +95,8 @@ def period_chart(
         most_ticks=MAX_TICKS,
         height=PANEL_HEIGHT,
         gap=GAP,
+        rates=[title for name, title in PANELS.items() if name in RATES],
     )
-    rates = replace(panels.axes["y"], tickformat=PERCENT_TICKS)
-    panels = replace(panels, axes={**panels.axes, "y": rates})
     marked = np.any([table.significant(SIGNIFICANCE) for table in tables.values()], axis=0)
     layers = [*_change(change, at, list(ranges.values())), *_marks(marked, at, ranges[KS])]
     layers.append(_line(OBSERVED, first, "base_rate", 0))
@@ -202,9 +204,11 @@ def _line(of: Subject, table: PeriodTable, what: str, panel: int) -> Layer:
 
 def _describe(table: PeriodTable, what: str, i: int) -> str:
     value = getattr(table, what)[i]
-    text = "not estimable" if math.isnan(value) else number(value)
-    if what not in ("mean_score", "ks") and not math.isnan(value):
-        text += f" ({between(getattr(table, f'{what}_low')[i], getattr(table, f'{what}_high')[i])})"
+    ends = ("value", "low", "high") if what not in ("mean_score", "ks") else ("value",)
+    names = [what if end == "value" else f"{what}_{end}" for end in ends]
+    estimate = Estimate(*(float(getattr(table, name)[i]) for name in names))
+    written = percent_with_interval if what in RATES else with_interval
+    text = "not estimable" if math.isnan(value) else written(estimate)
     if what == "ks":
         text += f", {p_value(table.ks_p_value[i])}"
     rows = f"{count(table.rows[i])} rows, {count(table.positives[i])} positive"

@@ -39,9 +39,9 @@ from calib.text import (
     escaped,
     level,
     p_value,
+    percent,
     plural,
     points,
-    probability,
     shortened,
 )
 
@@ -253,7 +253,7 @@ def _describe(gaps: SliceGaps, i: int) -> str:
     lines = [
         escaped(gaps.names[i]),
         f"{count(gaps.rows[i])} rows, {count(gaps.positives[i])} positive",
-        f"mean score {probability(gaps.mean_score[i])}, observed {probability(gaps.observed[i])}",
+        f"mean score {percent(gaps.mean_score[i])}, observed {percent(gaps.observed[i])}",
         f"difference {points(gaps.gap[i])} points ({points(gaps.low[i])} to "
         f"{points(gaps.high[i])})",
     ]

@@ -1,5 +1,6 @@
 import pytest
 
+from calib.figures.axes import PERCENT_TICKS
 from calib.figures.checkpoints import checkpoint_chart
 from tests.figures.drawn import checkpoints
 
@@ -42,3 +43,15 @@ def test_words_say_where_it_begins_and_ends(analysis, texts):
     alt = checkpoint_chart(comparison).alt
     texts.shown(alt)
     assert f"Beta: {first:.4f} to {last:.4f}." in alt
+
+
+def test_calibration_errors_are_in_per_cent(analysis, trace):
+    figure = checkpoint_chart(checkpoints(analysis)).figure
+    axes = figure.layout
+    titles = [note.text for note in axes.annotations[:4]]
+    place = titles.index("KS calibration error")
+    formats = [axes[f"yaxis{i + 1 if i else ''}"].tickformat for i in range(4)]
+    assert formats[place] == PERCENT_TICKS
+    assert formats[titles.index("Log loss")] == "~g"
+    assert "%" in trace(figure, "ks_error platt").hovertext[0]
+    assert "%" not in trace(figure, "log_loss platt").hovertext[0]

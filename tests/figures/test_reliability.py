@@ -9,7 +9,7 @@ from calib.curves.rate import corp_curve, smooth_curve
 from calib.data.predictions import Predictions
 from calib.figures.reliability import reliability_chart
 from calib.figures.theme import style_of
-from calib.text import probability
+from calib.text import percent
 
 
 @pytest.mark.parametrize("key", ["uncalibrated", "isotonic"])
@@ -163,9 +163,9 @@ def test_dots_say_which_bin_and_method_was_selected(analysis, trace):
 def test_hover_says_edges_rows_mean_and_interval(analysis, trace):
     curve = analysis.uncalibrated.reliability
     said = trace(reliability_chart(analysis).figure, "dots uncalibrated").hovertext[0]
-    assert "scores 0.000 to 0.083" in said
+    assert "scores 0.0% to 8.3%" in said
     assert f"{curve.rows[0]:.0f} rows, {curve.positive[0]:.0f} positive" in said
-    assert f"observed {curve.observed[0]:.3f} ({curve.low[0]:.3f} to {curve.high[0]:.3f})" in said
+    assert f"observed {curve.observed[0]:.1%} ({curve.low[0]:.1%} to {curve.high[0]:.1%})" in said
 
 
 def test_methods_keep_their_look_and_order(analysis, trace):
@@ -199,7 +199,7 @@ def test_lines_are_drawn_with_their_bands(analysis, trace, lines):
         np.testing.assert_allclose(band.y[n:][::-1], curve.high, rtol=1e-6)
         np.testing.assert_array_equal(band.x[:n], line.x)
     said = trace(figure, "rate smooth").hovertext[0]
-    assert f"95% CI {probability(lines[1].low[0])} to" in said
+    assert f"95% CI {percent(lines[1].low[0])} to" in said
 
 
 def test_the_two_lines_differ_by_more_than_colour(analysis, trace, lines):

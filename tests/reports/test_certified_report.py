@@ -52,7 +52,7 @@ def test_it_has_the_sentence_and_the_numbers_of_the_library(report, certificate)
     assert table.caption.startswith(certificate.tested_on)
     accepted = [cell.text for cell in table.rows[0]]
     side = certificate.above
-    assert accepted[1] == f"≥ {side.threshold}"
+    assert accepted[1] == f"≥ {100 * side.threshold:.15g}%"
     assert accepted[3].startswith(f"{side.n_errors} of {side.n_rows} (")
     assert accepted[4] == f"{100 * side.bound:.1f}%"
     assert Report.open(report.json()).html() == report.html()

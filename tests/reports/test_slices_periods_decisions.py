@@ -359,3 +359,20 @@ def test_a_calibrator_that_is_not_recommended_is_said_to_be_shown_and_why(predic
         text = Report.from_analysis(changed, parts=parts, created=MOMENT).markdown()
         reason = "Platt scaling is shown for comparison, because its held-out log loss"
         assert text.count(reason) == (0 if advised == "platt" else 2)
+
+
+def test_rates_are_in_per_cent_and_their_differences_in_points(report):
+    def columns(title: str) -> dict[str, list[str]]:
+        section = next(one for one in sections(report) if one.title == title)
+        table = next(block for block in section.blocks if isinstance(block, Table))
+        cells = zip(*([cell.text for cell in row] for row in table.rows), strict=True)
+        return dict(zip(table.head, map(list, cells), strict=True))
+
+    slices = columns("Slices")
+    first = report.parts.slices[0].gaps["uncalibrated"]
+    i = int(first.order[0])
+    assert slices["Mean score"][0] == f"{first.mean_score[i]:.1%}"
+    assert slices["Observed"][0] == f"{first.observed[i]:.1%}"
+    assert slices["Observed − score"][0] == f"{100 * first.gap[i]:+.1f}".replace("-", "−")
+    assert all(cell.endswith("%") for cell in columns("Over time")["Observed"])
+    assert columns("Decisions")["Threshold"][0] == "20%"

@@ -27,13 +27,13 @@ from calib.reports.render.blocks import (
 )
 from calib.reports.render.reproduction import command_line, library_call
 from calib.text import (
+    between_percents,
     count,
     formula,
     joined,
     level,
     percent,
-    probability,
-    signed,
+    points,
     significant,
     span,
 )
@@ -64,7 +64,15 @@ def _bin_table(method: MethodResult) -> Table:
     empty = f", {curve.n_empty} empty" if curve.n_empty else ""
     return Table(
         f"{method.label}: {curve.strategy} bins{empty}. Bins of fewer than ten rows are merged.",
-        ("Scores", "Rows", "Mean score", "Observed", interval, "Observed − score", "If calibrated"),
+        (
+            "Scores",
+            "Rows",
+            "Mean score",
+            "Observed",
+            interval,
+            "Difference (points)",
+            "If calibrated",
+        ),
         tuple(_bin(curve, i) for i in range(len(curve.rows))),
     )
 
@@ -73,16 +81,12 @@ def _bin(curve: ReliabilityCurve, i: int) -> tuple[Value, ...]:
     return row(
         span(curve.low_edge[i], curve.high_edge[i]),
         count(curve.rows[i]),
-        probability(curve.mean_score[i]),
-        probability(curve.observed[i]),
-        _range(curve.low[i], curve.high[i]),
-        signed(curve.gap[i], 3),
-        _range(curve.band_low[i], curve.band_high[i]),
+        percent(curve.mean_score[i]),
+        percent(curve.observed[i]),
+        between_percents(curve.low[i], curve.high[i]),
+        points(curve.gap[i]),
+        between_percents(curve.band_low[i], curve.band_high[i]),
     )
-
-
-def _range(low: float, high: float) -> str:
-    return f"{probability(low)} to {probability(high)}"
 
 
 def data(report: Contents) -> Section:

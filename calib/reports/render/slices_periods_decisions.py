@@ -33,13 +33,15 @@ from calib.reports.render.blocks import (
     row,
 )
 from calib.text import (
+    between_percents,
     count,
     interval,
     level,
     number,
     p_value,
     percent,
-    probability,
+    points,
+    score_percent,
     signed,
     significant,
 )
@@ -93,8 +95,8 @@ def _slice_table(report: Contents, part: SlicePart) -> Table:
         row(
             Value(names[i], marked=bool(marked[i])),
             count(first.rows[i]),
-            probability(first.mean_score[i]),
-            probability(first.observed[i]),
+            percent(first.mean_score[i]),
+            percent(first.observed[i]),
             *(_gap(gaps, i) for gaps in (first, *others.values())),
             *(_tested(tests, i) for tests in part.tests.values()),
         )
@@ -110,8 +112,8 @@ def _slice_table(report: Contents, part: SlicePart) -> Table:
 
 def _slice_caption(part: SlicePart, gaps: SliceGaps, n_shown: int) -> str:
     by_evidence = ", strongest evidence first" if len(gaps) > MAX_IN_ORDER else ""
-    caption = f"By {' and '.join(part.columns)}{by_evidence}. "
-    caption += f"Differences with their {level(gaps.confidence_level)} interval and p (Holm); "
+    caption = f"By {' and '.join(part.columns)}{by_evidence}. Differences in points with their "
+    caption += f"{level(gaps.confidence_level)} interval and p (Holm); "
     caption += "slopes with KS calibration error and p of the verdict's tests (Holm)."
     n_slices = len(gaps) + part.n_left_out
     if n_shown < n_slices:
@@ -125,9 +127,9 @@ def _slice_caption(part: SlicePart, gaps: SliceGaps, n_shown: int) -> str:
 
 
 def _gap(gaps: SliceGaps, i: int) -> Value:
-    bounds = f"{signed(gaps.low[i], 3)} to {signed(gaps.high[i], 3)}"
+    bounds = f"{points(gaps.low[i])} to {points(gaps.high[i])}"
     return Value(
-        signed(gaps.gap[i], 3), f"{bounds}\n{_result_of_test(gaps.few[i], gaps.p_adjusted[i])}"
+        points(gaps.gap[i]), f"{bounds}\n{_result_of_test(gaps.few[i], gaps.p_adjusted[i])}"
     )
 
 
@@ -182,8 +184,8 @@ def _period(first: PeriodTable, tables: Mapping[str, PeriodTable], i: int) -> tu
     return row(
         first.names[i],
         count(first.rows[i]),
-        probability(first.mean_score[i]),
-        Value(probability(rate.value), interval(rate, 3)),
+        percent(first.mean_score[i]),
+        Value(percent(rate.value), between_percents(rate.low, rate.high)),
         Value(number(slope.value, 2), interval(slope, 2)),
         *(
             Value(percent(table.ks[i]), _result_of_test(table.few[i], table.ks_p_adjusted[i]))
@@ -246,7 +248,7 @@ def _rule(table: DecisionTable) -> str:
         return (
             f"{prices}. The {100 * costs.capacity:g}% of rows with the highest scores are flagged."
         )
-    return f"{prices}. Rows with a score of {significant(costs.threshold)} or more are flagged."
+    return f"{prices}. Rows with a score of {score_percent(costs.threshold)} or more are flagged."
 
 
 def _decision_table(report: Contents, table: DecisionTable) -> Table:
@@ -271,7 +273,7 @@ def _decision(key: str, label: str, decision: Decision) -> tuple[Value, ...]:
     change = decision.change
     return row(
         label,
-        significant(decision.threshold),
+        score_percent(decision.threshold),
         count(decision.n_flagged),
         count(decision.false_positives),
         count(decision.false_negatives),

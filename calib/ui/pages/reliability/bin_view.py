@@ -15,7 +15,7 @@ from calib.data.predictions import Predictions, rows_of
 from calib.loading import InputError
 from calib.reports.render.files import to_csv
 from calib.scanning.connections import COUNTS_ONLY
-from calib.text import count, level, percent, plain, points, span
+from calib.text import count, level, percent, plain, points, score_percent, span
 from calib.ui.controls.widgets import ask, control, download, take_answer
 from calib.ui.layout import tables
 from calib.ui.pages.reliability import chosen_bin
@@ -39,8 +39,8 @@ ONLY_ONE_COLUMN = (
 )
 MAX_SLICES = 100
 HINT = "Select a range of scores above, or choose a bin here, to see its rows."
-EMPTY = "The bin around {:.3g} has no rows. Choose another."
-EMPTY_RANGE = "No row has a score from {:.3g} to {:.3g}. Select another range."
+EMPTY = "The bin around {} has no rows. Choose another."
+EMPTY_RANGE = "No row has a score of {}. Select another range."
 
 
 def pick(session: Session, analysis: LiveAnalysis, key: str) -> None:
@@ -119,9 +119,9 @@ def _counted(session: Session, model: state.Model, picked: ChosenBin, i: int) ->
 
 def _missing(session: Session, picked: ChosenBin) -> str:
     if picked.is_range:
-        return EMPTY_RANGE.format(*session[choices.SCORE_RANGE])
+        return EMPTY_RANGE.format(span(*session[choices.SCORE_RANGE]))
     score = session[choices.BIN_AT]
-    return HINT if score is None else EMPTY.format(score)
+    return HINT if score is None else EMPTY.format(score_percent(score))
 
 
 def _control(session: Session, analysis: Analysis, picked: ChosenBin, shown: Sequence[str]) -> None:

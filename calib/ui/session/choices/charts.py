@@ -12,7 +12,7 @@ from calib.analysis.reproduction.typed_number import MAX_LENGTH
 from calib.curves.rate import RateKind
 from calib.figures.axes import AxisKind
 from calib.metrics import METRICS
-from calib.text import plain, significant, span
+from calib.text import plain, score_percent, span
 from calib.ui.session.choices.analysis import BINNED, METHOD, SEGMENTED, method_label
 from calib.ui.session.choices.choice import (
     Choice,
@@ -164,7 +164,7 @@ BIN_AT = Choice[float | None](
     default=None,
     values=number(0.0, 1.0, repr),
     label="Bin",
-    chip=lambda at: f"Bin around {significant(at or 0.0)}",
+    chip=lambda at: f"Bin around {score_percent(at or 0.0)}",
     acts_on=on("Reliability"),
     widget=st.selectbox,
     forgets=("score_range",),
