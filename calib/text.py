@@ -148,6 +148,15 @@ def adding_up(
     return number(before, digits), number(after, digits)
 
 
+def printed_change(before: float, after: float, digits: int = 4) -> str:
+    """The difference of two numbers as they are printed, which a reader of a table finds, too.
+
+    >>> printed_change(0.46556, 0.36432), signed(0.36432 - 0.46556)
+    ('−0.1013', '−0.1012')
+    """
+    return signed(round(after, digits) - round(before, digits), digits)
+
+
 def p_value(p: float) -> str:
     if math.isnan(p):
         return "cannot be estimated"

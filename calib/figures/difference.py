@@ -141,7 +141,7 @@ def _row(of: Subject, result: MethodMetrics, metric: str, row: int) -> Layer:
         of=of,
         marker=of.marker(10),
         error_x=whiskers(value, low, high, of.style.color, thickness=2.25),
-        hovertext=[with_interval(estimate, sign=True)],
+        hovertext=[with_interval(estimate, decimals(estimate), sign=True)],
         hover=HOVER_TEXT,
     )
 

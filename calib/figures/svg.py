@@ -33,7 +33,7 @@ from calib.figures.theme import (
 )
 from calib.figures.words import BOLD, unmarked
 from calib.numerics.estimate import Estimate
-from calib.text import percent, with_interval
+from calib.text import decimals, percent, with_interval
 
 Floats = NDArray[np.float64]
 # Pixels: the width of a sample in the legend, the size of small text, the height of a legend's row.
@@ -106,7 +106,7 @@ def interval_bar(change: Estimate, ends: tuple[float, float], color: str) -> str
     )
     # A bound that is not known has no line.
     bar = _stroke(f"M{low} 11H{high}", Line(color, 2)) if change.low <= change.high else ""
-    words = escape(with_interval(change, sign=True))
+    words = escape(with_interval(change, decimals(change), sign=True))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{BAR_WIDTH}" height="22" '
         f'viewBox="0 0 {BAR_WIDTH} 22" role="img" '

@@ -19,7 +19,7 @@ from calib.reports.render.blocks import (
     Value,
     row,
 )
-from calib.text import interval, level, moment, number, signed
+from calib.text import interval, level, moment, number, printed_change
 
 METHOD = (
     "Differences are second minus first. The reports contain no rows, so intervals are unpaired: "
@@ -142,7 +142,8 @@ def _difference(change: MetricChange, reasons: list[str]) -> Value:
     bounds = interval(difference, digits, sign=True)
     clear = difference.low > 0.0 or difference.high < 0.0
     note = f" [{reasons.index(change.reason) + 1}]" if change.reason else ""
-    return Value(f"{signed(difference.value, digits)}{note}", bounds, marked=clear)
+    printed = printed_change(change.first.value, change.second.value, digits)
+    return Value(f"{printed}{note}", bounds, marked=clear)
 
 
 def _changes(caption: str, changes: Sequence[Change]) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from calib.analysis import Column, MethodResult
@@ -43,7 +44,7 @@ from calib.text import (
     number,
     p_value,
     percent,
-    signed,
+    printed_change,
 )
 
 TEST_NAMES = {
@@ -169,7 +170,8 @@ def comparison(report: Contents) -> Section:
     if len(methods) > 1:
         changed = [c for c in analysis.columns if c.key in analysis.uncalibrated.differences]
         caption = f"{CHANGES.format(at)} {BETTER}"
-        blocks.append(_table(report, caption, _others(methods), changed, _difference))
+        change = partial(_difference, analysis.uncalibrated)
+        blocks.append(_table(report, caption, _others(methods), changed, change))
     return Section("Methods compared", tuple(blocks))
 
 
@@ -222,11 +224,13 @@ def _metric(result: MethodMetrics, column: Column) -> Value:
     return Value(metric_text(key, estimate.value, digits), "\n".join(filter(None, details)))
 
 
-def _difference(result: MethodMetrics, column: Column) -> Value:
+def _difference(uncalibrated: MethodMetrics, result: MethodMetrics, column: Column) -> Value:
     if column.key not in result.differences:
         return Value(UNKNOWN)
-    change, digits = result.differences[column.key], column.digits
-    return Value(signed(change.value, digits), interval(change, digits, sign=True))
+    key, digits = column.key, column.digits
+    before, after = (one.metrics[key].value for one in (uncalibrated, result))
+    bounds = interval(result.differences[key], digits, sign=True)
+    return Value(printed_change(before, after, digits), bounds)
 
 
 def whole_matrix(report: Contents) -> Section | None:
@@ -243,6 +247,7 @@ def whole_matrix(report: Contents) -> Section | None:
     overall = [column for column in columns if column.key in ROW_METRICS]
     scores = f"Scores of all classes, with {at} intervals."
     calibration = f"Calibration errors, with {at} intervals. {CHANCE_LEVEL}"
+    change = partial(_difference, compared.results["uncalibrated"])
     text = (
         "All classes together, on held-out rows. The other sections show the view "
         f"{report.analysis.settings.view}: {report.analysis.data.positive_name}."
@@ -253,7 +258,7 @@ def whole_matrix(report: Contents) -> Section | None:
             Paragraph(text),
             _table(report, scores, results, overall, _metric),
             _table(report, calibration, results, errors, _metric),
-            _table(report, CHANGES.format(at), _others(results), overall, _difference),
+            _table(report, CHANGES.format(at), _others(results), overall, change),
         ),
     )
 

@@ -18,7 +18,7 @@ from calib.crossfit.matrix_comparison import MulticlassResult
 from calib.figures import answer
 from calib.figures.words import chance_level, metric_interval, metric_text
 from calib.numerics.estimate import Estimate
-from calib.text import interval, signed
+from calib.text import interval, printed_change
 from calib.ui.session import state
 from calib.ui.session.choices import method_label
 
@@ -285,8 +285,13 @@ def metric_columns(
             for method, one in values.items()
         }
         made.append(MetricColumn(key, column.label, about(column), cells, key, values))
+        losses = {method: one.value for method, one in values.items()}
         if key == "log_loss" and to_best:
-            tied = {method: to_best_lines(one, digits) for method, one in to_best.items()}
+            best = min(losses.values())
+            tied = {
+                method: to_best_lines(one, printed_change(best, losses[method], digits))
+                for method, one in to_best.items()
+            }
             label = DIFFERENCE
             made.append(MetricColumn(key, label, BEST_HELP, tied, f"{key}_to_best", to_best))
         if key in results["uncalibrated"].differences:
@@ -297,7 +302,11 @@ def metric_columns(
                 if method != "uncalibrated"
             }
             changes = {
-                method: change_lines(one, digits, column.better)
+                method: change_lines(
+                    one,
+                    printed_change(losses["uncalibrated"], losses[method], digits),
+                    column.better,
+                )
                 for method, one in differences.items()
             }
             changed = f"{key}_diff"
@@ -319,15 +328,16 @@ def _below(key: str, one: Estimate, digits: int) -> list[str]:
     return [bounds] if bounds else []
 
 
-def change_lines(change: Estimate, digits: int = 4, better: str = "lower") -> tuple[str, ...]:
-    return (signed(change.value, digits), interval(change, 3, sign=True), direction(change, better))
+def change_lines(change: Estimate, printed: str, better: str = "lower") -> tuple[str, ...]:
+    """A change as it is `printed`, its interval, and its direction."""
+    return (printed, interval(change, 3, sign=True), direction(change, better))
 
 
-def to_best_lines(difference: Estimate, digits: int) -> tuple[str, ...]:
+def to_best_lines(difference: Estimate, printed: str) -> tuple[str, ...]:
     """The difference of log loss from the best, its interval, and whether it is a tie."""
     if difference.value == difference.low == difference.high == 0.0:
         return ("best",)
-    value, bounds, _ = change_lines(difference, digits)
+    value, bounds, _ = change_lines(difference, printed)
     return (
         value,
         bounds,

@@ -34,6 +34,7 @@ from calib.text import (
     number,
     plain,
     plural,
+    printed_change,
     signed,
     significant,
 )
@@ -433,7 +434,13 @@ def _changes(comparison: ModelComparison, name: str) -> Iterator[tuple[str, ...]
     column = comparison.columns[0]
     for method in (BEFORE, comparison.methods[-1]):
         change = comparison.models[name].differences.get(method, {}).get(column.key)
-        yield () if change is None else to_best_lines(change, column.digits)
+        if change is None:
+            yield ()
+            continue
+        losses = _estimates(comparison, method, column)
+        best = losses[comparison.best(method)].value
+        printed = printed_change(best, losses[name].value, column.digits)
+        yield to_best_lines(change, printed)
 
 
 def _pairing(comparison: ModelComparison) -> str:

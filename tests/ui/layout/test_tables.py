@@ -5,13 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from calib.analysis import Column, analyze
+from calib import examples
+from calib.analysis import Column, analyze, method_results
 from calib.crossfit.estimates import MethodMetrics
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
 from calib.figures.words import metric_interval
 from calib.numerics.estimate import Estimate
-from calib.text import between, signed
+from calib.text import between
 from calib.ui.layout.tables import Warned, change_lines, metric_columns
 
 
@@ -59,7 +60,7 @@ def test_the_difference_from_the_best_is_a_tie_if_its_interval_holds_zero():
         for column in metric_columns(analysis.columns, analysis.methods, given)
         if column.label == "Difference\nfrom the best"
     )
-    assert column.cells["uncalibrated"] == ("+0.0200", "−0.010 to +0.050", "tied with the best")
+    assert column.cells["uncalibrated"][1:] == ("−0.010 to +0.050", "tied with the best")
     assert column.cells["platt"] == ("best",)
 
 
@@ -84,12 +85,33 @@ def test_the_ks_error_is_in_per_cent_and_is_copied_as_a_number():
     ],
 )
 def test_a_change_stands_above_its_interval_and_evidence(ends, better, evidence):
-    value, bounds, said = change_lines(Estimate(sum(ends) / 2, *ends), 4, better)
+    value, bounds, said = change_lines(Estimate(sum(ends) / 2, *ends), "−0.1000", better)
     assert said == evidence
     is_worse = said in ("significantly lower", "significantly higher") and better not in said
     assert isinstance(said, Warned) == is_worse
-    assert (value, bounds) == (signed(sum(ends) / 2), between(*ends, 3, sign=True))
+    assert (value, bounds) == ("−0.1000", between(*ends, 3, sign=True))
 
 
 def test_a_change_without_an_interval_is_not_significant():
-    assert change_lines(Estimate(-0.1, math.nan, math.nan))[-1] == "not significant"
+    assert change_lines(Estimate(-0.1, math.nan, math.nan), "−0.1000")[-1] == "not significant"
+
+
+def test_printed_changes_are_the_differences_of_printed_losses():
+    def four_digits(printed):
+        return round(10_000 * float(printed.replace("−", "-")))
+
+    analysis = analyze(examples.EXAMPLES["naive_bayes"].load())
+    best = method_results.differences_from_best(analysis.held_out, 0.95)
+    columns = metric_columns(analysis.columns, analysis.methods, best)
+    cells_of = {column.name: column.cells for column in columns}
+    loss, change, to_best = (
+        cells_of[name] for name in ("log_loss", "log_loss_diff", "log_loss_to_best")
+    )
+    losses = {key: four_digits(cells[0]) for key, cells in loss.items()}
+    for key, cells in change.items():
+        assert four_digits(cells[0]) == losses[key] - losses["uncalibrated"]
+    for key, cells in to_best.items():
+        if cells[0] != "best":
+            assert four_digits(cells[0]) == losses[key] - min(losses.values())
+    # The exact change would be printed as −0.1012.
+    assert change["logistic"][0] == "−0.1013"
