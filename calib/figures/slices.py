@@ -119,7 +119,7 @@ def slice_chart(
         forest(title, limits, labels, WIDTH, height, ticks=_ticks(limits)),
         [*layers, *few_entry([first.few[shown]])],
         _alt(gaps),
-        title=escaped(how_many_gaps(first)),
+        title=escaped(_title(gaps)),
         details=" · ".join(parts),
         notes=notes,
         left=24 + round(6.8 * max(map(len, names))),
@@ -185,6 +185,13 @@ def _names(
         [replace(note, x=x(note.x), y=y(note.y)) for note in notes],
         [replace(leader, x=x(leader.x), y=y(leader.y)) for leader in leaders],
     )
+
+
+def _title(gaps: Mapping[str, SliceGaps]) -> str:
+    """How many slices have a gap with the first method, which is named beside others."""
+    key, first = next(iter(gaps.items()))
+    said = how_many_gaps(first)
+    return said if len(gaps) == 1 else f"{CALIBRATORS[key].label}: {said[0].lower()}{said[1:]}"
 
 
 def _alt(gaps: Mapping[str, SliceGaps]) -> str:

@@ -117,6 +117,10 @@ def test_a_column_whose_name_does_not_fit_is_named_in_the_title():
     assert [name.removeprefix("<b>").removesuffix("</b>") for name in names] == ["north", "south"]
     assert chart.heading.title == "2 of 2 slices by column with a long name have a significant gap"
     assert chart.heading.details.startswith("200 rows · 2 slices · ")
+    # Rows are shaded for every method, so the title says whose gaps it counts.
+    table = slice_gaps(rows, rows.score, cut)
+    both = slice_chart({"uncalibrated": table, "platt": table}).heading.title
+    assert both == f"Uncalibrated: {chart.heading.title}"
 
 
 def test_only_the_strongest_are_drawn_where_there_are_many(analysis, trace):
