@@ -404,7 +404,7 @@ def test_what_few_people_need_is_behind_more_by_keyboard_too(page: Page, width: 
 
 def test_axes_layers_and_methods_are_chosen_in_it(page: Page):
     visit(page, "/reliability?show=uncalibrated")
-    all_controls(page).get_by_label("Log-odds").check()
+    all_controls(page).get_by_label("Log-odds", exact=True).check()
     explorer(page).get_by_label("Intervals").uncheck()
     explorer(page).get_by_label("Beta").check()
     settle(page)
@@ -427,7 +427,7 @@ def test_axes_layers_and_methods_are_chosen_in_it(page: Page):
         ("Uniform", {"by": "uniform"}),
         ("Automatic", {"auto": "1"}),
         ("Log-odds", {"axis": "logit"}),
-        ("Beta", {"show": "uncalibrated.logistic.beta"}),
+        ("Beta", {"show": "uncalibrated.beta.logistic"}),
         ("Intervals", {"hide": "intervals"}),
         ("Consistency band", {"hide": "band"}),
         ("Simultaneous", {"band": "simultaneous"}),
@@ -458,7 +458,7 @@ def test_the_last_of_200_fast_clicks_wins_and_nothing_scrolls(
 
 
 def test_the_page_below_stays_where_it_is_while_the_bins_change(page: Page):
-    page.set_viewport_size({"width": 990, "height": 900})
+    page.set_viewport_size({"width": 1000, "height": 900})
     visit(page, "/reliability")
     slider, section = explorer(page).get_by_role("slider"), explorer(page)
     lines = explorer(page).locator(".said p")

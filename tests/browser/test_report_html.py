@@ -260,7 +260,7 @@ def test_a_hand_moves_the_bins_offline_and_reads_the_numbers_of_the_library(
         ece = expected_calibration_error(cells, n_bins=22, strategy="uniform")
         numbers = f"22 uniform bins (expected calibration error, ECE): Uncalibrated {ece:.1%}"
         expect(said).to_contain_text(numbers)
-        page.locator("#explorer").get_by_label("Log-odds").check()
+        page.locator("#explorer").get_by_label("Log-odds", exact=True).check()
         page.locator("#explorer").get_by_label("Isotonic").check()
         expect(said).to_contain_text(re.compile(r"Isotonic \d\.\d%"))
         assert page.locator("#explorer svg.diagram path.line").count() == 3
