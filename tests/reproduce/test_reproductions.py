@@ -61,7 +61,11 @@ def test_all_pictures_of_the_page_are_there_and_small():
 
 def test_table_1_of_splinecalib():
     rows = held("splinecalib_table1")
-    exact = {"uncalibrated": 0.7448, "Platt": 0.4287, "isotonic, clipped at 1e-15": 0.3940}
+    exact = {
+        "uncalibrated": 0.7448,
+        "Platt scaling (on scores)": 0.4287,
+        "isotonic, clipped at 1e-15": 0.3940,
+    }
     for name, published in exact.items():
         assert round(rows[name].ours, 4) == published, name
     assert rows["SplineCalib"].ours <= 0.4052
