@@ -6,7 +6,7 @@ const LEFT = 56, RIGHT = 14, TOP = 10, BOTTOM = 44, HISTOGRAM = 72;
 const HEADING_LINE = 18, HEADING_LETTER = 7, LETTER = 6.3, LABEL_HEIGHT = 15, SYMBOL_WIDTH = 14;
 const WIDE = 820, LEAST_SIDE = 380, WIDEST_SHARE = 0.58, HISTOGRAM_BINS = 50;
 // The height of everything of the left column besides the plot, and that of the panel on the right.
-const BELOW_DIAGRAM = HISTOGRAM + TOP + BOTTOM - LEFT - RIGHT + TOP + 6, READOUTS = 150, READOUT_OF_METHOD = 60, LEAST_DIFFERENCE = 218;
+const BELOW_DIAGRAM = HISTOGRAM + TOP + BOTTOM - LEFT - RIGHT + TOP + 6, READOUTS = 172, READOUT_OF_METHOD = 60, LEAST_DIFFERENCE = 218;
 const BINS = { least: 2, most: 100 };
 const LOGIT_TICKS = [
     ...Array.from({ length: 9 }, (_, i) => 10 ** (i - 9)), 0.5,
@@ -485,8 +485,7 @@ class Explorer {
         // From step to step the sentences have more or fewer lines. Their place only grows, because
         // otherwise the whole page below would move, and be painted again, with every step.
         new ResizeObserver(() => { this.said.style.minHeight = `${this.said.offsetHeight}px`; }).observe(this.said);
-        this.noBand = element("p", { class: "summary" }, box);
-        this.summary = element("p", { class: "summary" }, box);
+        this.noBand = element("p", { class: "small" }, box);
         this.live = element("p", { class: "spoken", "aria-live": "polite" }, box);
     }
 
@@ -868,9 +867,10 @@ class Explorer {
         this.clear.hidden = !range;
         this.list.hidden = !range || !this.data.rows_at;
         this.look.hidden = Boolean(range) || !this.readRange;
-        this.what.textContent = range ? "Selected range" : "Bin with the largest gap";
+        const { n_bins, strategy } = this.chosen;
+        this.what.textContent = range ? "Selected range" : `Gaps of ${n_bins} ${strategy} bins`;
         [this.from, this.to].forEach((input, i) => { input.value = this.readRange ? inPercent(this.readRange[i]) : ""; });
-        const lines = this.shown.map(key => (range ? this.sayRange(key, range) : this.sayWorst(key)));
+        const lines = range ? this.shown.map(key => this.sayRange(key, range)) : [this.tableOfGaps()];
         this.said.replaceChildren(...lines);
         if (range) this.speak(lines.map(made => made.textContent).join(" "));
         this.ringWorst();
@@ -898,9 +898,9 @@ class Explorer {
         this.worst.setAttribute("cy", at(y(bin.observed)));
     }
 
-    sayGap(key, { lowEdge, highEdge, rows, meanScore, observed }, ends = "") {
+    sayGap(key, { lowEdge, highEdge, rows, meanScore, observed }) {
         return `${this.nameOf(key)}${counted(rows, "row")} with scores of ${scorePercent(lowEdge)} to ${scorePercent(highEdge)}: ` +
-            `predicted ${percent(meanScore)}, observed ${percent(observed)}${ends}, difference ${points(observed - meanScore)} points`;
+            `predicted ${percent(meanScore)}, observed ${percent(observed)}, difference ${points(observed - meanScore)} points`;
     }
 
     nameOf(key) {
@@ -915,18 +915,42 @@ class Explorer {
         return element("p", {}, null, `${this.sayGap(key, part)} (${this.ci} ${ends}).`);
     }
 
-    // The interval of the largest of many gaps excludes 0 too often. So the sentence has a test that
-    // allows for all bins, and the interval is only in its title.
-    sayWorst(key) {
+    // The largest and the average gap of each method.
+    tableOfGaps() {
+        const table = element("table", { class: "gaps" });
+        element("caption", {}, table, "The average gap is the expected calibration error (ECE).");
+        const head = element("tr", {}, table);
+        for (const text of ["Method", "Average gap", "Largest gap", "Its scores", "Predicted", `Observed, ${this.ci}`]) element("th", { scope: "col" }, head, text);
+        for (const key of this.shown) this.rowOfGaps(key, element("tr", {}, table));
+        return table;
+    }
+
+    // The interval of the largest of many gaps excludes 0 too often. So the row has a test that
+    // allows for all bins, and the interval is only in a title.
+    rowOfGaps(key, row) {
         const bins = this.binned.get(key), worst = this.worsts.get(key), i = bins.indexOf(worst);
         const ofEach = name => this.ofClusters(key, bins, name)?.[i];
         const [p, ends] = this.data.clusters ? [ofEach("tests"), ofEach("intervals")] : [binTests(bins)[i], wilson(worst, this.data.level)];
-        // What a calibrator says at this score is compared with it, so its interval is said.
-        const observed = ends ? ` (${this.ci} ${ends.map(percent).join(" to ")})` : "";
-        const chance = p === undefined ? "" : ` Chance alone ${p < this.data.significance ? "rarely gives" : "can give"} such a gap.`;
+        const chance = p < this.data.significance ? "too large for chance" : "may be chance";
         const title = [ends ? `${this.ci} of this bin alone: ${ends.map(end => points(end - worst.meanScore)).join(" to ")} points.` : "",
             p === undefined ? "" : this.sayTest(bins, p)];
-        return element("p", { title: title.filter(Boolean).join(" ") }, null, `${this.sayGap(key, worst, observed)}.${chance}`);
+        const { lowEdge, highEdge, rows, meanScore, observed } = worst;
+        element("th", { scope: "row" }, row, this.data.methods[key].label);
+        // Ties and empty bins leave fewer bins than were chosen.
+        const fewer = bins.length < this.chosen.n_bins ? counted(bins.length, "bin") : "";
+        this.cellOf(row, percent(expectedCalibrationError(bins)), fewer).title = this.sayChance(bins);
+        this.cellOf(row, `${points(observed - meanScore)} points`, p === undefined ? "" : chance).title = title.filter(Boolean).join(" ");
+        this.cellOf(row, `${scorePercent(lowEdge)} to ${scorePercent(highEdge)}`, counted(rows, "row"));
+        this.cellOf(row, percent(meanScore));
+        // What a calibrator says at this score is compared with it, so its interval is said.
+        this.cellOf(row, percent(observed), ends ? ends.map(percent).join(" to ") : "");
+    }
+
+    // A cell with a second line of small print.
+    cellOf(row, text, small = "") {
+        const cell = element("td", {}, row, text);
+        if (small) element("small", {}, cell, small);
+        return cell;
     }
 
     // Readers stumbled over the correction, so the p-value is in the tooltip, as in the table of the bins.
@@ -1053,29 +1077,18 @@ class Explorer {
     }
 
     summarize(binned) {
-        const text = binned.size ? this.sayErrors(binned) : "";
-        if (text === this.summary.textContent) return;
-        this.summary.textContent = text;
-        this.summary.title = this.sayChance(binned);
+        const { n_bins, strategy } = this.chosen;
+        const errors = [...binned].map(([key, bins]) => `${this.data.methods[key].label} ${percent(expectedCalibrationError(bins))}`);
+        const text = errors.length ? `Average gap of ${n_bins} ${strategy} bins (expected calibration error, ECE): ${errors.join(", ")}.` : "";
+        if (text === this.heard) return;
+        this.heard = text;
         this.speak(`${this.data.finding} ${text}`);
     }
 
-    sayErrors(binned) {
-        const { n_bins, strategy } = this.chosen;
-        const errors = [...binned].map(([key, bins]) => {
-            // Ties and empty bins leave fewer bins than were chosen.
-            const fewer = bins.length < n_bins ? ` (${counted(bins.length, "bin")})` : "";
-            return `${this.data.methods[key].label} ${percent(expectedCalibrationError(bins))}${fewer}`;
-        });
-        return `Average gap of ${n_bins} ${strategy} bins (expected calibration error, ECE): ${errors.join(", ")}.`;
-    }
-
-    // Readers took an error above its level for miscalibration, so the levels are a tooltip.
-    sayChance(binned) {
-        // Rows of a cluster are alike, so that more is by chance than their bins show.
-        if (this.data.clusters) return "";
-        const levels = [...binned].map(([key, bins]) => `${this.data.methods[key].label} ${percent(calibratedError(bins))}`);
-        return `What chance alone shows on average: ${levels.join(", ")}.`;
+    // Readers took an error above its level for miscalibration, so the level is a tooltip. Rows of a
+    // cluster are alike, so that more is by chance than their bins show.
+    sayChance(bins) {
+        return this.data.clusters ? "" : `Chance alone shows ${percent(calibratedError(bins))} on average.`;
     }
 
     // A screen reader reads only the last state of a movement.
