@@ -101,8 +101,8 @@ def test_bounds_count_only_where_observed_frequencies_lie_beyond_them(analysis):
         (lambda s: s, "X leaves the scores nearly unchanged"),
         (lambda s: s + 0.1, "X raises the scores"),
         (lambda s: s - 0.1, "X lowers the scores"),
-        (lambda s: 0.2 + 0.5 * s, "X raises scores below 40% and lowers those above"),
-        (lambda s: 2 * s - 0.3, "X lowers scores below 30% and raises those above"),
+        (lambda s: 0.2 + 0.5 * s, "X raises scores below 40% and lowers others"),
+        (lambda s: 2 * s - 0.3, "X lowers scores below 30% and raises others"),
         (
             lambda s: s + 0.1 * np.sin(6 * np.pi * s),
             "X raises some ranges of scores and lowers others",
@@ -117,7 +117,7 @@ def test_a_clause_says_where_a_calibrator_raises_scores(curve, clause):
 def test_few_calibrators_have_a_sentence_too(analysis):
     assert function_findings(with_curves(analysis)).sentence == "No calibrator is chosen"
     one = function_findings(with_curves(analysis, "one", one=step))
-    assert one.sentence == "One lowers scores below 50% and raises those above"
+    assert one.sentence == "One lowers scores below 50% and raises others"
     assert one.detail == ""
     unchanged = with_curves(analysis, one=lambda s: s, two=lambda s: s + 0.01)
     assert function_findings(unchanged).sentence.startswith(
@@ -125,7 +125,7 @@ def test_few_calibrators_have_a_sentence_too(analysis):
     )
     helped = with_curves(analysis, "two", one=lambda s: s, two=step)
     assert function_findings(helped).sentence.startswith(
-        "Two lowers scores below 50% and raises those above; One leaves the scores nearly"
+        "Two lowers scores below 50% and raises others; One leaves the scores nearly"
     )
     apart = with_curves(analysis, "three", one=step, two=step, three=lambda s: s - 0.1)
     assert function_findings(apart).sentence.startswith(
@@ -136,10 +136,10 @@ def test_few_calibrators_have_a_sentence_too(analysis):
 def test_a_title_says_what_the_heading_of_the_page_does_not_say(analysis):
     close = with_curves(analysis, "one", one=step, two=step, three=lambda s: s - 0.1)
     drawn = list(close.methods)
-    assert title(close, drawn) == "One lowers scores below 50% and raises those above"
+    assert title(close, drawn) == "One lowers scores below 50% and raises others"
     assert title(close, ["uncalibrated", "three"]) == "Three lowers the scores"
     alone = with_curves(analysis, "one", one=step)
-    assert function_findings(alone).sentence == "One lowers scores below 50% and raises those above"
+    assert function_findings(alone).sentence == "One lowers scores below 50% and raises others"
     assert title(alone, list(alone.methods)) == "One changes scores by up to 47 points"
     kept = with_curves(analysis, "uncalibrated", one=step, two=lambda s: s)
     assert title(kept, list(kept.methods)) == "The calibrators change scores by up to 47 points"

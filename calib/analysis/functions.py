@@ -209,7 +209,7 @@ def direction(label: str, score: FloatArray, calibrated: FloatArray) -> str:
     >>> import numpy as np
     >>> score = np.linspace(0.0, 1.0, 101)
     >>> direction("Beta", score, 0.3 + 0.5 * score)
-    'Beta raises scores below 60% and lowers those above'
+    'Beta raises scores below 60% and lowers others'
     """
     change = calibrated - score
     visible = np.abs(change) >= MIN_CHANGE
@@ -223,4 +223,4 @@ def direction(label: str, score: FloatArray, calibrated: FloatArray) -> str:
     if len(turns) > 1:
         return f"{label} raises some ranges of scores and lowers others"
     (at,) = score_percents(float(score[visible][turns[0] : turns[0] + 2].mean()))
-    return f"{label} {verbs[0]} scores below {at} and {verbs[1]} those above"
+    return f"{label} {verbs[0]} scores below {at} and {verbs[1]} others"

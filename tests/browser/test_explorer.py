@@ -303,12 +303,14 @@ def test_keys_move_the_range_and_the_probe_reads_the_calibrators(page: Page):
     read = explorer(page).locator(".probed tr")
     expect(read.nth(0)).to_have_text("MethodCalibrated value95% CI")
     calibrated = calib.analyze(EXAMPLE).held_out.calibrators["logistic"].predict(np.array([0.5]))[0]
-    expect(read.nth(1)).to_have_text(re.compile(r"Logistic[\d.]+%[\d.]+% to [\d.]+%"))
+    expect(read.nth(1)).to_have_text(
+        re.compile(r"Logistic \(on log-odds\)[\d.]+%[\d.]+% to [\d.]+%")
+    )
     value, low, high = map(float, re.findall(r"(\d+\.\d+)%", read.nth(1).inner_text()))
     assert value / 100 == pytest.approx(calibrated, abs=6e-4)
     assert low < value < high
     expect(explorer(page).locator("[aria-live=polite]")).to_contain_text(
-        re.compile(r"Logistic \d+\.\d% 95% CI \d+\.\d%")
+        re.compile(r"Logistic \(on log-odds\) \d+\.\d% 95% CI \d+\.\d%")
     )
     panel(page, "difference").hover()
     expect(read.nth(1)).not_to_contain_text(f"{value}%")

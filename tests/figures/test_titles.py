@@ -129,9 +129,12 @@ def test_an_overlay_states_the_largest_gap():
 def test_a_long_title_has_lines_that_fit_on_a_phone():
     assert Heading().lines == []
     assert Heading("Short title").lines == ["Short title"]
-    drawn = functions_chart(example(), list(example().methods))
+    label = "Logistic with a long name (on log-odds)"
+    named = replace(example().methods["logistic"], label=label)
+    analysis = replace(example(), methods=dict(example().methods) | {"logistic": named})
+    drawn = functions_chart(analysis, list(analysis.methods))
     lines = drawn.heading.lines
-    assert " ".join(lines) == "Logistic raises scores below 57% and lowers those above"
+    assert " ".join(lines) == "Logistic with a long name raises scores below 57% and lowers others"
     assert [len(line) <= MAX_TITLE_LETTERS for line in lines] == [True, True]
     title, details = drawn.figure.layout.annotations[-2:]
     assert title.text.count("<br>") == 1

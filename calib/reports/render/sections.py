@@ -279,7 +279,7 @@ def _test_table(report: Contents) -> Table:
     classes = ", those of the classes included," if report.analysis.multiclass else ""
     rows = tuple(
         row(
-            method.label,
+            method.short_label,
             TEST_NAMES[key],
             # JSON has no infinity, so an infinite number is read as NaN.
             percent(test.statistic) if key in CURVE_TESTS else number(test.statistic, 3),

@@ -53,12 +53,14 @@ MAX_PRINTED_ROWS = 40
 def slices(report: Contents) -> Section | None:
     if report.parts is None or not report.parts.slices:
         return None
+    at = level(report.parts.slices[0].gaps["uncalibrated"].confidence_level)
     text = (
-        "Observed rate minus mean score per slice: above zero the scores are too low, below "
-        f"zero too high. A row is shaded if its gap has p < {SIGNIFICANCE:g} after Holm's "
-        "correction for the number of slices. Slices with fewer than 30 rows are grey and not "
-        "tested. A slice without a gap can be miscalibrated too: slope and KS calibration error "
-        "say more."
+        "Observed rate minus mean score per slice, in points: above zero the scores are too low, "
+        f"below zero too high. A row of a chart is shaded if its gap has p < {SIGNIFICANCE:g}. "
+        "Slices with fewer than 30 rows are grey and not tested. A slice without a gap can be "
+        "miscalibrated too: slope and KS calibration error say more, and rows of a table are "
+        "marked if the verdict's tests find that the uncalibrated scores are. Tables have "
+        f"{at} intervals and p after Holm's correction for the number of slices."
     )
     blocks: list[Block] = [Paragraph(text), *_reasons_shown(report, report.parts.slices[0].gaps)]
     for part in report.parts.slices:
@@ -89,8 +91,8 @@ def _slice_table(report: Contents, part: SlicePart) -> Table:
     names, marked = slice_names(part.columns, first.names), tests.significant(SIGNIFICANCE)
     others = {key: gaps for key, gaps in part.gaps.items() if key != "uncalibrated"}
     head = ["Slice", "Rows", "Mean score", "Observed", "Observed − score"]
-    head += [f"After {report.analysis.methods[key].label}" for key in others]
-    head += [f"Slope and KS, {report.analysis.methods[key].label}" for key in part.tests]
+    head += [f"After {report.analysis.methods[key].short_label}" for key in others]
+    head += [f"Slope and KS, {report.analysis.methods[key].short_label}" for key in part.tests]
     rows = tuple(
         row(
             Value(names[i], marked=bool(marked[i])),
@@ -102,19 +104,12 @@ def _slice_table(report: Contents, part: SlicePart) -> Table:
         )
         for i in order
     )
-    caption = _slice_caption(part, first, len(order))
-    if marked.any():
-        caption += (
-            f" Marked: evidence of miscalibration of the uncalibrated scores, p < {SIGNIFICANCE:g}."
-        )
-    return Table(caption, tuple(head), rows)
+    return Table(_slice_caption(part, first, len(order)), tuple(head), rows)
 
 
 def _slice_caption(part: SlicePart, gaps: SliceGaps, n_shown: int) -> str:
     by_evidence = ", strongest evidence first" if len(gaps) > MAX_IN_ORDER else ""
-    caption = f"By {' and '.join(part.columns)}{by_evidence}. Differences in points with their "
-    caption += f"{level(gaps.confidence_level)} interval and p (Holm); "
-    caption += "slopes with KS calibration error and p of the verdict's tests (Holm)."
+    caption = f"By {' and '.join(part.columns)}{by_evidence}."
     n_slices = len(gaps) + part.n_left_out
     if n_shown < n_slices:
         caption += f" The first {n_shown} of {n_slices:,} slices."
@@ -164,7 +159,7 @@ def periods(report: Contents) -> Section | None:
 def _period_table(report: Contents, column: str, tables: Mapping[str, PeriodTable]) -> Table:
     first = tables["uncalibrated"]
     head = ["Period", "Rows", "Mean score", "Observed", "Slope"]
-    head += [f"KS, {report.analysis.methods[key].label}" for key in tables]
+    head += [f"KS, {report.analysis.methods[key].short_label}" for key in tables]
     last = range(max(0, len(first) - MAX_PRINTED_ROWS), len(first))
     rows = tuple(_period(first, tables, i) for i in last)
     caption = f"By {column}; {level(first.confidence_level)} intervals, p after Holm's correction."
