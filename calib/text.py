@@ -29,7 +29,7 @@ MAX_QUOTE_LENGTH = 60
 MAX_NAME_LENGTH = 24
 CROSSED = " × "  # The sign stands between the parts of a crossed slice's name.
 
-SCALE = re.compile(r" \(on [^()]*\)")
+SCALE = re.compile(r" \(o[nf] [^()]*\)")
 SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|$~:&])")
 # Escaping Markdown does not stop Streamlit from reading addresses, icons, emoji and arrows, because
 # it looks for them after the escapes are resolved. An invisible word joiner separates their parts.
@@ -358,10 +358,12 @@ def shortened(name: str) -> str:
 
 
 def without_scale(label: str) -> str:
-    """The label of a method without the scale that it is a function of.
+    """The label of a method without what it is a function of.
 
-    >>> without_scale("Platt scaling (on scores)"), without_scale("Dirichlet (L2)")
-    ('Platt scaling', 'Dirichlet (L2)')
+    >>> without_scale("Platt scaling (on scores)"), without_scale("Stack (of calibrators)")
+    ('Platt scaling', 'Stack')
+    >>> without_scale("Dirichlet (L2)")
+    'Dirichlet (L2)'
     """
     return SCALE.sub("", label)
 

@@ -30,7 +30,7 @@ STEP_TOLERANCE = 1e-12
 
 @register(
     "stack",
-    "Stack of calibrators",
+    "Stack (of calibrators)",
     simplicity=90,
     summary="Weighted mean of several calibrators on the log-odds; the weights are those that "
     "predict held-out outcomes best.",

@@ -112,7 +112,8 @@ def slice_chart(
         plural(len(shown), "slice"),
         f"{level(first.confidence_level)} intervals",
     ]
-    parts += [f"shaded: p &lt; {SIGNIFICANCE:g}"] if marked.any() else []
+    any_method = " for any method" if len(gaps) > 1 else ""
+    parts += [f"shaded: p &lt; {SIGNIFICANCE:g}{any_method}"] if marked.any() else []
     title = "Observed − predicted (percentage points)"
     return draw(
         "slices",

@@ -633,7 +633,7 @@ def test_columns_of_the_table_can_be_chosen():
 @pytest.mark.parametrize(
     ("named", "said"),
     [
-        ({"ex": "random_forest"}, "Recommended: Stack of calibrators. Its"),
+        ({"ex": "random_forest"}, "Recommended: Stack (of calibrators). Its"),
         ({"ex": "digits", "m": "uncalibrated.temperature"}, "Recommended: Temperature. Its"),
     ],
 )
