@@ -121,9 +121,9 @@ def _after_words(after: Verdict) -> str:
 def _key_numbers(analysis: Analysis) -> list[str]:
     data, ks, result = analysis.data, analysis.uncalibrated.ks, advised(analysis)
     p = text.p_value(ks.p_value)
-    after = p
+    error = text.percent(ks.statistic)
     if result is not None:
-        after = f"after {result.short_label}: {text.percent(result.ks.statistic)}"
+        error += f" → {text.percent(result.ks.statistic)}"
     mean, rate = text.percents(data.mean_score, data.base_rate, distinct=False)
     predicted, observed = _averages(analysis)
     positive = "correct" if _of_answers(analysis) else "positive"
@@ -136,8 +136,8 @@ def _key_numbers(analysis: Analysis) -> list[str]:
     numbers = (
         (
             "KS calibration error",
-            text.percent(ks.statistic),
-            f"largest cumulative gap\n{after}",
+            error,
+            _in_rows(analysis) if result is not None else f"largest cumulative gap\n{p}",
             ks_help,
         ),
         (
@@ -153,6 +153,19 @@ def _key_numbers(analysis: Analysis) -> list[str]:
         f"<small>{escape(below).replace(NEW_LINE, '<br>')}</small></dd></div>"
         for label, value, below, about in numbers
     ]
+
+
+def _in_rows(analysis: Analysis) -> str:
+    """What the KS calibration error of the uncalibrated scores means for 100 rows."""
+    curve = analysis.uncalibrated.cumulative
+    peak = int(np.abs(curve.difference).argmax())
+    many = "few" if curve.difference[peak] > 0.0 else "many"
+    rows = text.percent(abs(curve.difference[peak])).removesuffix("%")
+    # The finding says up to which score, in a report with more digits than its curve has.
+    inside = MIN_PART <= curve.fractile[peak] <= 1.0 - MIN_PART
+    where = " for low scores" if inside else ""
+    expected = "right answers" if _of_answers(analysis) else "positives"
+    return f"{rows} too {many} {expected} per 100\nrows predicted{where}"
 
 
 def _set_aside(data: DataSummary) -> str:
@@ -207,9 +220,8 @@ def recommended(analysis: Analysis) -> str:
 
 def _loss_name(analysis: Analysis) -> str:
     loss = "log loss" if analysis.multiclass is None else "multiclass log loss"
-    if analysis.data.protocol == "test rows":
-        return f"held-out {loss}, lower is better"
-    return f"out-of-fold {loss}, lower is better"
+    rows = "test rows" if analysis.data.protocol == "test rows" else "unseen rows"
+    return f"error on {rows} ({loss})"
 
 
 def in_plain_words(analysis: Analysis) -> str:
@@ -245,10 +257,9 @@ def in_plain_words(analysis: Analysis) -> str:
     if not MIN_PART <= share[cut - 1] <= 1.0 - MIN_PART:
         mean, rate = said(slice(None))
         return f"After {result.short_label}, {scores} average {mean}, and {rate} {positive}."
-    (at,) = text.score_percents(bins.high_edge[cut - 1])
     (mean, rate), (mean_above, rate_above) = said(slice(cut)), said(slice(cut, None))
     return (
-        f"After {result.short_label}, low {scores} (up to {at}) average {mean}, and {rate} "
+        f"After {result.short_label}, low {scores} average {mean}, and {rate} "
         f"{positive}; high ones average {mean_above}, and {rate_above} {positive}."
     )
 

@@ -8,7 +8,7 @@ const GRIP = "M-4 -7v14l-9 -7zM4 -7v14l9 -7z";
 const SAME_THRESHOLD = "Compare the lines at your threshold only: elsewhere the same threshold means other decisions. Dots, chosen in hindsight, are optimistic and do not rank methods.";
 const STARTING_COSTS = "1 and 1 are starting values: enter your costs, or drag the line to try others.";
 const DRAG = "Drag the line to try others: the cost of a missed positive changes with it.";
-const USEFUL = "Net benefit: cost saved against flagging nobody, if a missed positive costs 1. Useful: above both dashed lines.";
+const USEFUL = "Net benefit: cost saved against flagging nobody, in costs of a missed positive. Useful: above both dashed lines.";
 const COST_TITLE = "Cost per row if you decide at another threshold";
 const MIN_WHOLE_COST = 100;
 const KEY_STEPS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 };
@@ -154,7 +154,7 @@ class Decisions {
             name.append(` ${method.short}`);
             element("span", { class: "which" }, name, method.label.slice(method.short.length));
             const cells = Array.from({ length: 4 }, () => element("td", {}, row));
-            const expects = countedRow(counts, `${method.short} scores expect`);
+            const expects = countedRow(counts, `Sum of scores, ${method.short}`);
             return { ...method, ...readMethod(method), cost, benefitLine: benefit, mark, cells, expects, marks: [cost, benefit, mark] };
         });
         this.panels.benefit.title.textContent = useful;

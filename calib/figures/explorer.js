@@ -778,7 +778,7 @@ class Explorer {
         const high = 1.15 * Math.max(half, ...drawn.map(({ most }) => most)) || 1;
         const ticksY = niceTicks(100 * low, 100 * high, 6).map(([value, text]) => [value / 100, `${text}%`]);
         const heading = this.shown.length ? this.titled(this.differenceTitle(half)) : "";
-        const note = "Observed minus predicted, added up: rises where scores are too low. "
+        const note = "Observed minus predicted positives per 100 rows, added up: rises where scores are too low. "
             + `Grey: a calibrated model in ${this.levelWords} of samples.`;
         difference.frame({ width, height, scale, low, high, ticksY, heading, note, across: "Score", upward: "Difference" });
         difference.explain(note);
@@ -931,7 +931,7 @@ class Explorer {
         const bins = this.binned.get(key), worst = this.worsts.get(key), i = bins.indexOf(worst);
         const ofEach = name => this.ofClusters(key, bins, name)?.[i];
         const [p, ends] = this.data.clusters ? [ofEach("tests"), ofEach("intervals")] : [binTests(bins)[i], wilson(worst, this.data.level)];
-        const chance = p < this.data.significance ? "too large for chance" : "may be chance";
+        const chance = p < this.data.significance ? "too large for chance" : `may be chance in ${counted(bins.length, "bin")}`;
         const title = [ends ? `${this.ci} of this bin alone: ${ends.map(end => points(end - worst.meanScore)).join(" to ")} points.` : "",
             p === undefined ? "" : this.sayTest(bins, p)];
         const { lowEdge, highEdge, rows, meanScore, observed } = worst;

@@ -42,7 +42,7 @@ def test_a_chart_without_plotly_is_saved_in_the_same_forms(page: Page, tmp_path:
     texts = ElementTree.fromstring(saved["svg"]).itertext()
     assert "Mean predicted probability" in texts
     numbers = pd.read_csv(tmp_path / "csv")
-    drawn = numbers[numbers["panel"] == "panel 1"].groupby("series").size()
+    drawn = numbers[numbers["panel"] == "Observed frequency"].groupby("series").size()
     assert drawn["Uncalibrated"] == chart.locator(".wide svg svg circle").count()
 
 

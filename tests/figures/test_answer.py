@@ -4,6 +4,7 @@ import re
 from html import escape
 
 import numpy as np
+import pytest
 
 import calib
 from calib.calibrators import CALIBRATORS
@@ -60,7 +61,7 @@ def test_the_recommendation_says_what_calibrated_scores_average_and_what_was_obs
     said = in_plain_words(analysis)
     cells, percents = analysis.held_out.cells["logistic"], re.findall(r"[\d.]+(?=%)", said)
     assert re.fullmatch(
-        r"After Logistic, low predictions \(up to \S+\) average \S+, and \S+ were positive; "
+        r"After Logistic, low predictions average \S+, and \S+ were positive; "
         r"high ones average \S+, and \S+ were positive\.",
         said,
     )
@@ -70,11 +71,30 @@ def test_the_recommendation_says_what_calibrated_scores_average_and_what_was_obs
         shares = np.array([cells.score[part] @ weights, cells.positive[part].sum()]) / weights.sum()
         return [f"{100 * share:.1f}" for share in shares]
 
-    cuts = np.flatnonzero(np.round(100 * cells.score) == int(percents[0])) + 1
-    both = [averages(slice(cut)) + averages(slice(cut, None)) for cut in cuts]
-    assert percents[1:] in both
+    cuts = range(100, len(cells.score) - 100)
+    assert percents in [averages(slice(cut)) + averages(slice(cut, None)) for cut in cuts]
     # A report holds fewer points of the curves, and says the same.
     assert in_plain_words(calib.report(analysis).analysis) == said
     # If all scores are too high, one average says it.
     said = in_plain_words(calib.analyze(calib.examples.EXAMPLES["rare_event"].load()))
     assert re.fullmatch(r"After Beta, predictions average \S+, and \S+ were positive\.", said)
+
+
+@pytest.mark.parametrize("kind", ["low", "high", "everywhere"])
+def test_the_ks_error_is_told_as_positives_per_100_rows(kind: str):
+    p = np.linspace(0.01, 0.99, 4000)
+    true = {"low": 0.5 * p + 0.25, "high": np.clip(1.6 * p - 0.3, 0, 1), "everywhere": 0.7 * p}
+    y = np.random.default_rng(5).random(len(p)) < true[kind]
+    added = np.cumsum(y - p) / len(p)
+    peak = int(np.abs(added).argmax())
+    many = "few" if added[peak] > 0.0 else "many"
+    where = "" if kind == "everywhere" else " for low scores"
+    size = f"{100 * abs(added[peak]):.1f}"
+    said = f"{size} too {many} positives per 100<br>rows predicted{where}</small>"
+    analysis = calib.analyze(calib.Predictions.from_arrays(y.astype(int), p))
+    assert said in section(analysis, is_example=False)
+    advised = analysis.methods[analysis.recommendation.method]
+    ks = [result.ks.statistic for result in (analysis.uncalibrated, advised)]
+    # A report holds fewer points of the curves, and says the same.
+    assert said in section(calib.report(analysis).analysis, is_example=False)
+    assert f"<dd>{ks[0]:.1%} → {ks[1]:.1%}<small>" in section(analysis, is_example=False)

@@ -586,13 +586,14 @@ def test_compare_opens_with_the_recommended_method_and_how_many_tie_with_it():
     areas = [each.metrics["auc"].value for each in analysis.methods.values()]
     ranking = f"AUC (ranking): {min(areas):.3f} to {max(areas):.3f} for all methods."
     assert ranking in said(app)
-    assert "Too large for chance: the interval does not include 0." in said(app)
+    assert "too large for chance if its interval does not include 0." in said(app)
     (advice,) = [each for each in app.markdown if each.value.startswith("Recommended")]
     assert advice.help.endswith(plain(RULE))
     # The losses differ by the change that is printed.
     assert advice.value.replace("\\", "") == (
         "Recommended: Logistic (on log-odds), with 2 parameters. Its probabilities are closer to "
-        "the outcomes (held-out log loss 0.4656 → 0.3643, change −0.101, 95% CI −0.131 to −0.075)."
+        "the outcomes (log loss on unseen rows 0.4656 → 0.3643, change −0.101, "
+        "95% CI −0.131 to −0.075)."
     )
     assert "2,000 rows" not in said(app)  # The data have fewer, and the heading gives the reason.
     texts = said(app).replace("\\", "")

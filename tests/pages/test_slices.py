@@ -256,8 +256,8 @@ def test_the_answer_says_first_what_is_decided_of_a_thousand_rows():
         "after calibration you would flag 478 and miss 93.</p>"
     )
     assert counted.startswith(
-        "Of the 458, 392 were positive; the scores expect 421 (too many), calibrated scores "
-        "395.</p>"
+        "Of the 458, 392 were positive; their scores add up to 421 (too many), calibrated scores "
+        "to 395.</p>"
     )
     drawn = live(app)
     assert drawn["change"].startswith("Change in cost per 1,000 rows: −2 (95% CI −9 to +5)")

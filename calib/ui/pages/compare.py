@@ -62,7 +62,7 @@ TABLE = "Held-out rows, lowest log loss first. Small: {} confidence intervals."
 ECE = "ECE (expected calibration error) depends on its bins, so log loss decides."
 PLATT = "Platt scaling fits a logistic curve to the scores, Logistic to their log-odds."
 LOWER = f"Lower is better for log loss, ECE and {KS}."
-CHANCE = "Too large for chance: the interval does not include 0."
+CHANCE = "An ECE or KS is too large for chance if its interval does not include 0."
 PANELS = (
     "Mean predicted probability (x) against observed frequency (y). {} "
     f"Hollow dots have fewer than {FEW_ROWS} rows."
@@ -225,9 +225,9 @@ def plain_advice(analysis: LiveAnalysis) -> str:
     key, results = analysis.recommendation.method, ranked_results(analysis)
     change = results[key].differences["log_loss"]
     before, after = (results[one].metrics["log_loss"].value for one in ("uncalibrated", key))
-    loss = "held-out log loss" if analysis.multiclass is None else "held-out multiclass log loss"
+    loss = "log loss" if analysis.multiclass is None else "multiclass log loss"
     numbers = " → ".join(adding_up(before, after, change))
-    said = f"{loss} {numbers}, change {interval_text(change, analysis.settings.confidence_level)}"
+    said = f"{loss} on unseen rows {numbers}, change {interval_text(change, analysis.settings.confidence_level)}"
     name = method_label(key)
     # Calibrators of whole rows, and a stack, have no number of parameters.
     n = UNKNOWN if analysis.multiclass else words.parameter_count(analysis, key)

@@ -181,9 +181,9 @@ def counts_sentence(decided: DecisionTable, flagged: ExpectedCounts, shown: Sequ
         wrong = judged(flagged, key) if n != observed else ""
         expected.append(f"{count(n)} ({wrong})" if wrong else count(n))
     was = "was" if observed == 1 else "were"
-    calibrated = f", calibrated scores {expected[1]}" if len(expected) > 1 else ""
+    calibrated = f", calibrated scores to {expected[1]}" if len(expected) > 1 else ""
     return (
-        f"Of the {rows}, {count(observed)} {was} positive; the scores expect "
+        f"Of the {rows}, {count(observed)} {was} positive; their scores add up to "
         f"{expected[0]}{calibrated}."
     )
 
