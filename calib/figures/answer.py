@@ -159,13 +159,15 @@ def _in_rows(analysis: Analysis) -> str:
     """What the KS calibration error of the uncalibrated scores means for 100 rows."""
     curve = analysis.uncalibrated.cumulative
     peak = int(np.abs(curve.difference).argmax())
-    many = "few" if curve.difference[peak] > 0.0 else "many"
-    rows = text.percent(abs(curve.difference[peak])).removesuffix("%")
+    # The numbers differ by the error, also if both would be rounded the other way.
+    predicted = round(100.0 * curve.cumulative_score[peak], 1)
+    observed = predicted + round(100.0 * curve.difference[peak], 1)
     # The finding says up to which score, in a report with more digits than its curve has.
     inside = MIN_PART <= curve.fractile[peak] <= 1.0 - MIN_PART
-    where = " for low scores" if inside else ""
-    expected = "right answers" if _of_answers(analysis) else "positives"
-    return f"{rows} too {many} {expected} per 100\nrows predicted{where}"
+    where = "by lower scores, " if inside else ""
+    positives = "right answers" if _of_answers(analysis) else "positives"
+    first, second = text.number(predicted, 1), text.number(observed, 1)
+    return f"of 100 rows: {first} {positives} predicted\n{where}{second} observed"
 
 
 def _set_aside(data: DataSummary) -> str:

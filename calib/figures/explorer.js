@@ -778,7 +778,7 @@ class Explorer {
         const high = 1.15 * Math.max(half, ...drawn.map(({ most }) => most)) || 1;
         const ticksY = niceTicks(100 * low, 100 * high, 6).map(([value, text]) => [value / 100, `${text}%`]);
         const heading = this.shown.length ? this.titled(this.differenceTitle(half)) : "";
-        const note = "Observed minus predicted positives per 100 rows, added up: rises where scores are too low. "
+        const note = "Observed minus predicted positives, added up from the lowest score: rises where scores are too low. "
             + `Grey: a calibrated model in ${this.levelWords} of samples.`;
         difference.frame({ width, height, scale, low, high, ticksY, heading, note, across: "Score", upward: "Difference" });
         difference.explain(note);
@@ -787,10 +787,11 @@ class Explorer {
         this.zero.setAttribute("d", `M${LEFT} ${at(difference.y(0))}H${end}`);
     }
 
-    // How far from zero the curve of the first method gets, if it leaves the band.
+    // How far from zero the curve of the first method gets, and whether it leaves the band.
     differenceTitle(half) {
-        const { ks } = this.cells.get(this.shown[0]);
-        return `The cumulative difference ${ks > half ? `reaches ${errorPercent(ks)}` : "stays within the band"}`;
+        const { cells, ks, peak } = this.cells.get(this.shown[0]);
+        const place = peak < cells.n ? ` up to ${scorePercent(cells.high[peak - 1])}` : "";
+        return `Errors${place} add up to ${errorPercent(ks).replace("%", "")} per 100 rows${ks > half ? "" : ", may be chance"}`;
     }
 
     intervalsOf(key, bins) {
@@ -931,7 +932,7 @@ class Explorer {
         const bins = this.binned.get(key), worst = this.worsts.get(key), i = bins.indexOf(worst);
         const ofEach = name => this.ofClusters(key, bins, name)?.[i];
         const [p, ends] = this.data.clusters ? [ofEach("tests"), ofEach("intervals")] : [binTests(bins)[i], wilson(worst, this.data.level)];
-        const chance = p < this.data.significance ? "too large for chance" : `may be chance in ${counted(bins.length, "bin")}`;
+        const chance = p < this.data.significance ? "too large for chance" : `may be chance, as largest of ${bins.length}`;
         const title = [ends ? `${this.ci} of this bin alone: ${ends.map(end => points(end - worst.meanScore)).join(" to ")} points.` : "",
             p === undefined ? "" : this.sayTest(bins, p)];
         const { lowEdge, highEdge, rows, meanScore, observed } = worst;

@@ -482,7 +482,7 @@ def test_the_panel_beside_the_diagram_is_never_empty(page: Page):
         # Both kinds are among the two methods.
         assert (p < 0.05) == (key == "uncalibrated")
         row = explorer(page).locator(".gaps tr").nth(i)
-        chance = "too large for chance" if p < 0.05 else "may be chance in 15 bins"
+        chance = "too large for chance" if p < 0.05 else "may be chance, as largest of 15"
         gap = f"{100 * (curve.observed - curve.mean_score)[worst]:+.1f} points"
         observed = f"{curve.observed[worst]:.1%}{curve.low[worst]:.1%} to {curve.high[worst]:.1%}"
         rows = f"{curve.rows[worst]:.0f} rows"
@@ -516,11 +516,11 @@ def test_the_cumulative_difference_names_its_parts(page: Page):
     visit(page, "/reliability")
     error = percent(calib.analyze(EXAMPLE).uncalibrated.ks.statistic)
     texts = panel(page, "difference").locator("text").all_text_contents()
-    title = f"Uncalibrated: the cumulative difference reaches {error}"
+    title = f"Uncalibrated: errors up to 60% add up to {error[:-1]} per 100 rows"
     names = {f"KS calibration error {error}", "Uncalibrated", "Logistic (on log-odds)"}
     note = (
-        "Observed minus predicted positives per 100 rows, added up: rises where scores are too "
-        "low. Grey: a calibrated model in 95% of samples."
+        "Observed minus predicted positives, added up from the lowest score: rises where scores "
+        "are too low. Grey: a calibrated model in 95% of samples."
     )
     assert {title, *names, "2%", "6%"} <= set(texts)
     assert note in " ".join(texts)  # It has as many lines as it needs.

@@ -87,10 +87,11 @@ def test_the_ks_error_is_told_as_positives_per_100_rows(kind: str):
     y = np.random.default_rng(5).random(len(p)) < true[kind]
     added = np.cumsum(y - p) / len(p)
     peak = int(np.abs(added).argmax())
-    many = "few" if added[peak] > 0.0 else "many"
-    where = "" if kind == "everywhere" else " for low scores"
-    size = f"{100 * abs(added[peak]):.1f}"
-    said = f"{size} too {many} positives per 100<br>rows predicted{where}</small>"
+    where = "" if kind == "everywhere" else "by lower scores, "
+    error, predicted = 100 * added[peak], 100 * p[: peak + 1].sum() / len(p)
+    observed = round(predicted, 1) + round(error, 1)
+    assert abs(observed - 100 * y[: peak + 1].sum() / len(p)) < 0.1
+    said = f"of 100 rows: {predicted:.1f} positives predicted<br>{where}{observed:.1f} observed<"
     analysis = calib.analyze(calib.Predictions.from_arrays(y.astype(int), p))
     assert said in section(analysis, is_example=False)
     advised = analysis.methods[analysis.recommendation.method]

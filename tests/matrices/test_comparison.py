@@ -122,7 +122,8 @@ def test_named_test_rows_are_scored_and_nothing_else(problem):
 
 def test_frame_has_a_row_a_method(compared):
     frame = compared.frame()
-    assert list(frame.index) == ["uncalibrated", *METHODS]
+    assert set(frame.index) == {"uncalibrated", *METHODS}
+    assert frame["log_loss"].is_monotonic_increasing
     assert {"method", *matrix_metrics(), "log_loss_diff_low", "accuracy_high"} <= set(frame)
 
 

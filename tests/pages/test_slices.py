@@ -248,8 +248,8 @@ def test_the_answer_says_first_what_is_decided_of_a_thousand_rows():
     app = start("decisions", ex="naive_bayes")
     lead, flagged, counted = answer(app).split("class=lead>")[1].split("<p class=counted>")
     assert lead == (
-        "You can decide by the uncalibrated scores, but calibrate them to predict how many rows "
-        "are positive.</p>"
+        "Decisions need no calibration at this threshold; predicted numbers of positives need "
+        "it.</p>"
     )
     assert flagged == (
         "Of 1,000 rows you would flag the 458 with a score of at least 50% and miss 104 positives; "

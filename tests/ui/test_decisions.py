@@ -128,7 +128,7 @@ def flagged(before: Estimate = TOO_MANY, after: Estimate = FITS, rows: int = 100
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (NOT, "You can decide by the uncalibrated scores."),
+        (NOT, "Decisions need no calibration at this threshold."),
         (BETTER, "Decide by the calibrated scores."),
         (WORSE, "Decide by the uncalibrated scores."),
     ],
@@ -150,7 +150,7 @@ def test_calibration_is_advised_where_only_calibrated_scores_expect_the_right_nu
     assert said.startswith(counted) == (before is TOO_MANY)
     assert said.endswith(" (too many).") == (after is TOO_MANY)
     advised = advice(decided(NOT), flagged(before, after), SHOWN)
-    assert ("calibrate them to predict how many rows are positive" in advised) == corrects
+    assert ("predicted numbers of positives need it" in advised) == corrects
 
 
 @pytest.mark.parametrize(

@@ -227,7 +227,8 @@ def plain_advice(analysis: LiveAnalysis) -> str:
     before, after = (results[one].metrics["log_loss"].value for one in ("uncalibrated", key))
     loss = "log loss" if analysis.multiclass is None else "multiclass log loss"
     numbers = " → ".join(adding_up(before, after, change))
-    said = f"{loss} on unseen rows {numbers}, change {interval_text(change, analysis.settings.confidence_level)}"
+    interval = interval_text(change, analysis.settings.confidence_level)
+    said = f"{loss} on unseen rows {numbers}, change {interval}"
     name = method_label(key)
     # Calibrators of whole rows, and a stack, have no number of parameters.
     n = UNKNOWN if analysis.multiclass else words.parameter_count(analysis, key)

@@ -73,15 +73,17 @@ def changes_decisions(decided: DecisionTable, shown: Sequence[str]) -> bool:
 
 
 def advice(decided: DecisionTable, flagged: ExpectedCounts, shown: Sequence[str]) -> str:
-    """By which scores to decide, and whether only calibrated ones expect the right numbers."""
+    """Whether decisions need calibration, and whether predicted numbers of positives do."""
     if len(shown) < 2:
         return ""
     if decided.methods[shown[1]].change.high < 0.0:
         return "Decide by the calibrated scores."
-    verb = "Decide" if changes_decisions(decided, shown) else "You can decide"
+    here = "threshold" if decided.costs.capacity is None else "capacity"
+    said, needed = f"Decisions need no calibration at this {here}", "it"
+    if changes_decisions(decided, shown):
+        said, needed = "Decide by the uncalibrated scores", "calibration"
     corrects = judged(flagged, shown[0]) and not judged(flagged, shown[1])
-    but = ", but calibrate them to predict how many rows are positive" if corrects else ""
-    return f"{verb} by the uncalibrated scores{but}."
+    return said + (f"; predicted numbers of positives need {needed}." if corrects else ".")
 
 
 def flagged_sentence(
