@@ -197,6 +197,7 @@ def _contradictory_words(report: Report) -> Iterator[Difference]:
         if answer is not None and not answer.sentence.startswith(answer.heading):
             yield Difference(f"analysis.{name}.sentence", answer.sentence, f"{answer.heading} ...")
     label = CALIBRATORS[advice.method].label if advice.method in CALIBRATORS else ""
+    label = label.partition(" ")[0]  # Earlier versions wrote the beginning of the name.
     if label.lower() not in advice.sentence.lower():
         yield Difference("analysis.recommendation.sentence", advice.sentence, f"... {label} ...")
     if report.contains != CONTAINS[evidence.grade]:

@@ -613,7 +613,7 @@ def test_the_table_marks_the_recommended_row_and_shows_intervals_beside_the_valu
     (marked,) = re.findall("<tr class=marked>.*?</tr>", table)
     assert ">Logistic (on log-odds)<div><small>Recommended</small><button" in marked
     assert re.search(r"<td>0\.3643<small>0\.340 to 0\.391</small></td>", marked)
-    change = r"<td>−0\.1012<small>−0\.131 to −0\.075</small><small>significantly lower<"
+    change = r"<td>−0\.1013<small>−0\.131 to −0\.075</small><small>significantly lower<"
     assert re.search(change, marked)
     # Only an answer that is bad has a colour.
     assert "warned" not in marked
@@ -695,7 +695,7 @@ def test_a_class_that_no_name_tells_is_asked_about_instead_of_an_answer(answer):
         assert "calibrated" not in said(app)
         assert "labels `A` and `B`, and no name says which is positive" in said(app)
     (asked,) = (each for each in app.button if each.key == f"choose_{answer}")
-    rate = re.search(r"\((\d+\.\d)% positive, AUC (0\.\d+)\)", asked.label)
+    rate = re.search(r"\((\d+\.\d)% positive, AUC (0\.\d+)\)", asked.label.replace("\\", ""))
     asked.click().run()
     assert "One question about" not in said(app)
     model = app.session_state["calib"].upload.predictions

@@ -68,7 +68,10 @@ def expected(report: Contents, evidence: Evidence) -> Expected:
     values |= exact_values("analysis.columns", encode(table_columns(settings, of_matrix)))
     for key, method in analysis.methods.items():
         place = f"analysis.methods.{key}"
-        values[f"{place}.label"] = CALIBRATORS[key].label if key in CALIBRATORS else method.label
+        label = CALIBRATORS[key].label if key in CALIBRATORS else method.label
+        # Earlier versions wrote the beginning of the name, such as "Platt".
+        is_earlier = method.label != "" and label.startswith(method.label)
+        values[f"{place}.label"] = method.label if is_earlier else label
         values[f"{place}.key"] = key
         values |= bin_values(
             f"{place}.reliability", report, evidence, method.reliability, cells[key]
