@@ -53,7 +53,7 @@ def function_findings(analysis: Analysis) -> FunctionFindings:
     >>> rows = calib.examples.EXAMPLES["naive_bayes"].load()
     >>> analysis = calib.analyze(rows, {"methods": ("platt", "logistic", "beta", "spline")})
     >>> function_findings(analysis).sentence
-    'Logistic, Beta and Spline nearly coincide; Platt scaling cannot go below 12% or above 92%'
+    'Beta, Logistic and Spline nearly coincide; Platt scaling cannot go below 12% or above 92%'
     """
     functions = {key: one.function for key, one in analysis.methods.items()}
     inside = _scores_inside(analysis)

@@ -203,7 +203,7 @@ def compare_multiclass(
     >>> predictions = Predictions.from_arrays(y, p / p.sum(axis=1, keepdims=True))
     >>> found = compare_multiclass(predictions, ("temperature", "isotonic"))
     >>> found.recommended, found.frame()["log_loss"].round(3).to_dict()
-    ('temperature', {'uncalibrated': 0.943, 'temperature': 0.847, 'isotonic': 0.859})
+    ('temperature', {'temperature': 0.847, 'isotonic': 0.859, 'uncalibrated': 0.943})
     """
     settings = Settings(
         methods=default_methods(predictions) if methods is None else tuple(methods),
