@@ -13,7 +13,15 @@ from typing import Any
 from calib.figures.axes import PanelAxis
 from calib.figures.layers import Arrow, Bars, Heading, Layer, Line, Marker, Note
 from calib.figures.panels import AxisNames, Panels, SharedTitles
-from calib.figures.theme import GRID, HEADING_SIZE, PALE, TITLE_LINE, TITLE_SIZE, readable
+from calib.figures.theme import (
+    GRID,
+    HEADING_SIZE,
+    PALE,
+    TICK_SIZE,
+    TITLE_LINE,
+    TITLE_SIZE,
+    readable,
+)
 
 Dictionary = dict[str, Any]
 
@@ -40,7 +48,6 @@ TRANSLATED = {
     "names",
     "of",
     "panel",
-    "tick_size",
     "title",
     "unselected_opacity",
 }
@@ -79,7 +86,7 @@ def trace(layer: Layer, axes: AxisNames) -> Dictionary:
 def axis(shown: PanelAxis) -> Dictionary:
     """An axis, whose label and ticks have sizes."""
     title = {"text": shown.title, "standoff": 10, "font": {"size": TITLE_SIZE}}
-    sizes = {"title": title, "tickfont": {"size": shown.tick_size}}
+    sizes = {"title": title, "tickfont": {"size": TICK_SIZE}}
     return AXIS_LOOK | _plain(shown) | sizes
 
 
