@@ -484,7 +484,7 @@ class Explorer {
         this.said = element("div", { class: "said" }, box);
         // From step to step the sentences have more or fewer lines. Their place only grows, because
         // otherwise the whole page below would move, and be painted again, with every step.
-        new ResizeObserver(() => { this.said.style.minHeight = `${this.said.offsetHeight}px`; }).observe(this.said);
+        new ResizeObserver(() => { this.said.style.minHeight = `${Math.ceil(this.said.getBoundingClientRect().height)}px`; }).observe(this.said);
         this.noBand = element("p", { class: "small" }, box);
         this.live = element("p", { class: "spoken", "aria-live": "polite" }, box);
     }

@@ -470,7 +470,7 @@ def test_the_page_below_stays_where_it_is_while_the_bins_change(page: Page):
         page.evaluate(TWO_FRAMES)
         heights.append(size_of(section)["height"])
     # A name of a method has two lines in some steps; the place of the table only grows.
-    assert heights == sorted(heights)
+    assert heights == sorted(heights), heights
 
 
 def test_the_panel_beside_the_diagram_is_never_empty(page: Page):
