@@ -45,6 +45,7 @@ PHONE_PANEL_PIXELS = 108
 # The chart of Overview is drawn in these widths, because scaled text is too small or too large.
 SUMMARY_WIDTHS = (366, 438, 544)
 NEW_LINE = "\n"
+MIN_SHOWN = 0.5  # A smaller number of positives is that of more rows.
 MIN_PART = 0.05  # A smaller part of the rows is not described on its own.
 
 
@@ -156,18 +157,21 @@ def _key_numbers(analysis: Analysis) -> list[str]:
 
 
 def _in_rows(analysis: Analysis) -> str:
-    """What the KS calibration error of the uncalibrated scores means for 100 rows."""
+    """What the KS calibration error of the uncalibrated scores means for a number of rows."""
     curve = analysis.uncalibrated.cumulative
     peak = int(np.abs(curve.difference).argmax())
+    # Of 100 rows, an error of rare events would be 0.0.
+    enough = (n for n in (100, 1_000, 10_000) if n * abs(curve.difference[peak]) >= MIN_SHOWN)
+    rows = next(enough, 100_000)
     # The numbers differ by the error, also if both would be rounded the other way.
-    predicted = round(100.0 * curve.cumulative_score[peak], 1)
-    observed = predicted + round(100.0 * curve.difference[peak], 1)
+    predicted = round(rows * curve.cumulative_score[peak], 1)
+    observed = predicted + round(rows * curve.difference[peak], 1)
     # The finding says up to which score, in a report with more digits than its curve has.
     inside = MIN_PART <= curve.fractile[peak] <= 1.0 - MIN_PART
     where = "by lower scores, " if inside else ""
     positives = "right answers" if _of_answers(analysis) else "positives"
     first, second = text.number(predicted, 1), text.number(observed, 1)
-    return f"of 100 rows: {first} {positives} predicted\n{where}{second} observed"
+    return f"of {rows:,} rows: {first} {positives} predicted\n{where}{second} observed"
 
 
 def _set_aside(data: DataSummary) -> str:

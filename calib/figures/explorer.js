@@ -791,7 +791,7 @@ class Explorer {
     differenceTitle(half) {
         const { cells, ks, peak } = this.cells.get(this.shown[0]);
         const place = peak < cells.n ? ` up to ${scorePercent(cells.high[peak - 1])}` : "";
-        return `Errors${place} add up to ${errorPercent(ks).replace("%", "")} per 100 rows${ks > half ? "" : ", may be chance"}`;
+        return `Errors${place} add up to ${errorPercent(ks).replace("%", "")} per 100 rows${ks > half ? "" : ", which may be chance"}`;
     }
 
     intervalsOf(key, bins) {
@@ -932,7 +932,7 @@ class Explorer {
         const bins = this.binned.get(key), worst = this.worsts.get(key), i = bins.indexOf(worst);
         const ofEach = name => this.ofClusters(key, bins, name)?.[i];
         const [p, ends] = this.data.clusters ? [ofEach("tests"), ofEach("intervals")] : [binTests(bins)[i], wilson(worst, this.data.level)];
-        const chance = p < this.data.significance ? "too large for chance" : `may be chance, as largest of ${bins.length}`;
+        const chance = p < this.data.significance ? "too large for chance" : `may be chance (largest of ${bins.length})`;
         const title = [ends ? `${this.ci} of this bin alone: ${ends.map(end => points(end - worst.meanScore)).join(" to ")} points.` : "",
             p === undefined ? "" : this.sayTest(bins, p)];
         const { lowEdge, highEdge, rows, meanScore, observed } = worst;

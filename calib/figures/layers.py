@@ -39,6 +39,8 @@ Values = Sequence[float | None] | NDArray[np.number[Any]]
 # The area of a dot with all the weight, as a squared diameter in pixels.
 FULL_DOT_AREA = 30.0**2
 MIN_DOT_SIZE = 5.0
+# A name in a title is escaped, and half of "&lt;" would be no character.
+WHOLE_WORDS: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 MAX_TITLE_LETTERS = 50  # More letters of a title do not fit beside each other on a phone.
 RATES: Mapping[str, tuple[str, Dash]] = {
     "corp": ("CORP line", "solid"),
@@ -209,7 +211,7 @@ class Heading:
             return []
         n_lines = math.ceil(length / MAX_TITLE_LETTERS)
         widths = range(math.ceil(length / n_lines), length + 1)
-        wrapped = (textwrap.wrap(self.title, width, break_on_hyphens=False) for width in widths)
+        wrapped = (textwrap.wrap(self.title, width, **WHOLE_WORDS) for width in widths)
         return next(lines for lines in wrapped if len(lines) <= n_lines)
 
 

@@ -483,7 +483,7 @@ def test_the_panel_beside_the_diagram_is_never_empty(page: Page):
         # Both kinds are among the two methods.
         assert (p < 0.05) == (key == "uncalibrated")
         row = explorer(page).locator(".gaps tr").nth(i)
-        chance = "too large for chance" if p < 0.05 else "may be chance, as largest of 15"
+        chance = "too large for chance" if p < 0.05 else "may be chance (largest of 15)"
         gap = f"{100 * (curve.observed - curve.mean_score)[worst]:+.1f} points"
         observed = f"{curve.observed[worst]:.1%}{curve.low[worst]:.1%} to {curve.high[worst]:.1%}"
         rows = f"{curve.rows[worst]:.0f} rows"

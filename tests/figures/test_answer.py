@@ -80,6 +80,18 @@ def test_the_recommendation_says_what_calibrated_scores_average_and_what_was_obs
     assert re.fullmatch(r"After Beta, predictions average \S+, and \S+ were positive\.", said)
 
 
+def test_the_ks_error_of_rare_events_is_told_of_more_rows():
+    """Of 100 rows, 0.0 positives would be predicted and 0.0 observed."""
+    p = np.linspace(0.0001, 0.0009, 40_000)
+    y = np.arange(len(p)) % 400 == 0
+    said = section(calib.analyze(calib.Predictions.from_arrays(y.astype(int), p)), is_example=False)
+    rows, predicted, observed = re.findall(
+        r"of ([\d,]+) rows: (\S+) positives predicted<br>(?:by lower scores, )?(\S+) observed", said
+    )[0]
+    assert rows == "1,000"
+    assert (float(predicted), float(observed)) == pytest.approx((0.5, 2.5))
+
+
 @pytest.mark.parametrize("kind", ["low", "high", "everywhere"])
 def test_the_ks_error_is_told_as_positives_per_100_rows(kind: str):
     p = np.linspace(0.01, 0.99, 4000)

@@ -129,6 +129,10 @@ def test_an_overlay_states_the_largest_gap():
 def test_a_long_title_has_lines_that_fit_on_a_phone():
     assert Heading().lines == []
     assert Heading("Short title").lines == ["Short title"]
+    # A long name is not cut, because half of an escaped character would be shown.
+    name = "&lt;" * 30
+    assert Heading(f"1 of 3 slices by {name} has a significant gap").lines.count(name) <= 1
+    assert name in " ".join(Heading(f"1 of 3 slices by {name} has a gap").lines).split()
     label = "Logistic with a long name (on log-odds)"
     named = replace(example().methods["logistic"], label=label)
     analysis = replace(example(), methods=dict(example().methods) | {"logistic": named})
