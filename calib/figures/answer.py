@@ -160,7 +160,7 @@ def _in_rows(analysis: Analysis) -> str:
     """What the KS calibration error of the uncalibrated scores means for a number of rows."""
     curve = analysis.uncalibrated.cumulative
     peak = int(np.abs(curve.difference).argmax())
-    # Of 100 rows, an error of rare events would be 0.0.
+    # An error of rare events would be 0.0 of 100 rows.
     enough = (n for n in (100, 1_000, 10_000) if n * abs(curve.difference[peak]) >= MIN_SHOWN)
     rows = next(enough, 100_000)
     # The numbers differ by the error, also if both would be rounded the other way.
