@@ -438,7 +438,7 @@ def test_differences_from_the_best_are_those_of_a_paired_test(split):
     assert tuple(analysis.table().index) == analysis.ranked
     others = [key for key in analysis.ranked if key != "uncalibrated"]
     assert list(analysis.methods) == ["uncalibrated", *others]
-    found = differences_from_best(analysis.held_out, 0.95)
+    found = differences_from_best(analysis.held_out, analysis.ranked[0], 0.95)
     assert (found[best].value, found[best].low, found[best].high) == (0.0, 0.0, 0.0)
     for key in set(losses) - {best}:
         paired = stats.ttest_rel(losses[key], losses[best])

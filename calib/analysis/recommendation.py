@@ -8,7 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.calibrators import CALIBRATORS
-from calib.crossfit.estimates import CLEAR_GAIN, MAIN_WEIGHT, MANY_ROWS, stack_decides
+from calib.crossfit.estimates import (
+    CLEAR_GAIN,
+    MAIN_WEIGHT,
+    MANY_ROWS,
+    lowest_first,
+    stack_decides,
+)
 from calib.data.cells import ScoreCells
 from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray
@@ -108,7 +114,7 @@ def recommend(
         return Recommendation("", "Not enough data to recommend a calibrator.", (reason,))
     if set(losses) <= {"uncalibrated"}:
         return Recommendation("", "No calibrator was compared.", ())
-    best = min(losses, key=lambda key: losses[key].value)
+    best = lowest_first(losses)[0]
     reasons = [f"Lowest {loss}: {CALIBRATORS[best].short_label}, {number(losses[best].value)}."]
     by_stack = stack_decides(losses, cells.in_effective_rows().total_weight)
     if chosen == best:
@@ -202,7 +208,7 @@ def _runner_up(
     others = [key for key in losses if key not in (best, "uncalibrated")]
     if best == "uncalibrated" or not others:
         return []
-    second = min(others, key=lambda key: losses[key].value)
+    second = lowest_first({key: losses[key] for key in others})[0]
     first, next_one, difference = CALIBRATORS[best], CALIBRATORS[second], to_best[second]
     if _is_same(difference):
         return [f"{next_one.short_label} has the same loss."]

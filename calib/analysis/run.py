@@ -22,7 +22,7 @@ from calib.analysis.verdicts import verdict_after, verdict_before
 from calib.calibrators.stack import Stack
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.epsilon import rows_outside
-from calib.crossfit.estimates import choose, in_order, losses
+from calib.crossfit.estimates import by_loss, choose, in_order, losses
 from calib.crossfit.fitting import cross_fit
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, compare, log_losses
 from calib.crossfit.settings import Settings, default_settings, with_view
@@ -198,9 +198,9 @@ def _recommendation(
     held_out: CrossFitted, methods: Mapping[str, MethodResult], settings: Settings
 ) -> Recommendation:
     log_losses = {key: method.metrics["log_loss"] for key, method in methods.items()}
-    best = min(log_losses, key=lambda key: log_losses[key].value)
+    best = by_loss(methods)[0]
     level = settings.confidence_level
-    to_best = differences_from_best(held_out, level)
+    to_best = differences_from_best(held_out, best, level)
     changes = {key: method.differences["log_loss"] for key, method in methods.items()}
     cells = held_out.cells["uncalibrated"]
     p_values = adjusted(methods["uncalibrated"].all_tests).values()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from calib.calibrators.clip import CANDIDATES, MatrixClip
-from calib.crossfit.estimates import mean_estimate
+from calib.crossfit.estimates import by_loss, mean_estimate
 from calib.crossfit.matrix import MatrixFits
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison
 from calib.metrics.matrix import row_log_loss
@@ -117,8 +117,7 @@ def compare_clipping(compared: LiveMulticlassComparison) -> Clipping:
         ClippedLoss(p_min, mean(values), mean(values - reference)) for p_min, values in rows.items()
     )
     best = min(bounds, key=lambda one: one.log_loss.value)
-    others = [key for key in compared.results if key != "clip"]
-    key = min(others, key=lambda key: compared.results[key].metrics["log_loss"].value)
+    key = next(key for key in by_loss(compared.results) if key != "clip")
     return Clipping(
         bounds=bounds,
         best=best,

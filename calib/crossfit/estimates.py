@@ -17,7 +17,7 @@ from calib.numerics.arrays import FloatArray
 from calib.numerics.clusters import cluster_effect, unit_sums
 from calib.numerics.estimate import Estimate
 from calib.numerics.intervals import mean_interval, normal_quantile
-from calib.text import without_scale
+from calib.text import rounded, without_scale
 
 # A log-likelihood that is better by at most this many nats may be so by chance.
 CLEAR_GAIN = 2.0
@@ -25,6 +25,8 @@ CLEAR_GAIN = 2.0
 MANY_ROWS = 2000
 # A member with this share of a stack predicts as well as the stack, and is simpler.
 MAIN_WEIGHT = 0.8
+# The same rows in another order give a sum that agrees to this many digits.
+EXACT_DIGITS = 12
 
 
 Result = TypeVar("Result", bound="MethodMetrics")
@@ -53,9 +55,14 @@ class MethodMetrics:
         return without_scale(self.label)
 
 
+def lowest_first(losses: Mapping[str, Estimate]) -> tuple[str, ...]:
+    """Keys by their loss. Losses that differ by rounding alone are equal, and keep their order."""
+    return tuple(sorted(losses, key=lambda key: rounded(losses[key].value, EXACT_DIGITS)))
+
+
 def by_loss(results: Mapping[str, MethodMetrics]) -> tuple[str, ...]:
     """Keys by held-out log loss, the lowest first: the order of methods in tables."""
-    return tuple(sorted(results, key=lambda key: results[key].metrics["log_loss"].value))
+    return lowest_first({key: one.metrics["log_loss"] for key, one in results.items()})
 
 
 def in_order(results: Mapping[str, Result]) -> dict[str, Result]:

@@ -14,6 +14,7 @@ from calib.crossfit.estimates import (
     MethodMetrics,
     by_loss,
     in_order,
+    lowest_first,
     mean_estimate,
     metric_table,
     simplest_within,
@@ -234,11 +235,10 @@ def compare(
         progress(number / len(held_out.calibrators), f"Scoring {label}")
         scored[key] = _score(held_out, key)
     results = in_order(_results(held_out, scored, settings.confidence_level))
-    best = min(results, key=lambda key: results[key].metrics["log_loss"].value)
     unseen = _unseen_note(held_out.unseen, held_out.class_names)
     return LiveMulticlassComparison(
         results=results,
-        best=best,
+        best=by_loss(results)[0],
         recommended=choose_for_classes(
             {key: result.metrics["log_loss"].value for key, result in results.items()},
             held_out.top_label.cells().in_effective_rows().total_weight,
@@ -315,7 +315,7 @@ def _results(
         for key, one in scored.items()
     }
     reference = scored["uncalibrated"]
-    best = scored[min(means, key=lambda key: means[key]["log_loss"].value)]
+    best = scored[lowest_first({key: mean["log_loss"] for key, mean in means.items()})[0]]
     return {
         key: MulticlassResult(
             key=key,

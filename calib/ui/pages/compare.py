@@ -144,8 +144,8 @@ def body(session: Session, model: state.Model) -> None:
 def differences_from_best(session: Session, analysis: LiveAnalysis) -> Mapping[str, Estimate]:
     if analysis.multiclass:
         return {key: result.to_best for key, result in analysis.multiclass.results.items()}
-    at = analysis.settings.confidence_level
-    return session.memo(method_results.differences_from_best, analysis.held_out, at)
+    best, at = analysis.ranked[0], analysis.settings.confidence_level
+    return session.memo(method_results.differences_from_best, analysis.held_out, best, at)
 
 
 def finding(analysis: Analysis, to_best: Mapping[str, Estimate]) -> str:

@@ -101,7 +101,7 @@ def test_printed_changes_are_the_differences_of_printed_losses():
         return round(10_000 * float(printed.replace("−", "-")))
 
     analysis = analyze(examples.EXAMPLES["naive_bayes"].load())
-    best = method_results.differences_from_best(analysis.held_out, 0.95)
+    best = method_results.differences_from_best(analysis.held_out, analysis.ranked[0], 0.95)
     columns = metric_columns(analysis.columns, analysis.methods, best)
     cells_of = {column.name: column.cells for column in columns}
     loss, change, to_best = (
