@@ -94,11 +94,11 @@ class FittedGroup:
 
 
 def fitted_groups(rows: BinaryView, score: FloatArray, grouping: Grouping) -> list[FittedGroup]:
-    """Each group that has rows, with these scores."""
+    """Each group that has rows, with these scores, in cells as those of an analysis."""
     parts = rows_by_code(replace(rows, score=score), grouping.codes, len(grouping))
 
     def fitted(code: int) -> FittedGroup:
-        cells = parts[code].cells()
+        cells = parts[code].cells().bounded()
         return FittedGroup(parts[code], cells, fit_line(cells))
 
     with single_thread():

@@ -25,7 +25,6 @@ from calib.data.progress import Progress, no_progress
 from calib.data.views import BinaryView
 from calib.metrics.resolution import resolutions
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
-from calib.numerics.cell_table import MAX_CELLS
 from calib.numerics.threads import over_cores
 from calib.uncertainty import FoldScores, replicate, replicate_clusters, resample_rows
 from calib.uncertainty.rows import N_REPLICATES
@@ -215,11 +214,7 @@ def _resolutions(
 def _count(rows: BinaryView, scores: Mapping[str, FloatArray]) -> dict[str, ScoreCells]:
     """Held-out cells. If the calibrators of several folds make many, they are put on the grid."""
 
-    def counted(key: str) -> ScoreCells:
-        cells = replace(rows, score=scores[key]).cells()
-        return cells.on_grid() if len(cells) > MAX_CELLS else cells
-
-    return over_cores(counted, scores)
+    return over_cores(lambda key: replace(rows, score=scores[key]).cells().bounded(), scores)
 
 
 def _fit_all(

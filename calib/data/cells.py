@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from calib.data.checks import check_outcomes, check_same_length, check_scores, check_weights
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.binning import equal_weights
+from calib.numerics.cell_table import MAX_CELLS
 from calib.numerics.cells import Cells
 from calib.numerics.clusters import curve_design_effect
 from calib.numerics.score_grid import grid_keys
@@ -122,6 +123,10 @@ class ScoreCells(Cells):
             return cells
         effect = curve_design_effect(cells, score, outcome, weight, weight_sq, group)
         return replace(cells, design_effect=effect)
+
+    def bounded(self) -> ScoreCells:
+        """These cells, on the grid if there are more than 50,000."""
+        return self.on_grid() if len(self) > MAX_CELLS else self
 
     def on_grid(self) -> ScoreCells:
         """Group neighbouring cells on the fixed grid of scores, at their mean scores."""

@@ -18,7 +18,7 @@ from calib.numerics.class_scores import leading_classes
 VIEW = re.compile(r"(?P<kind>class|top|within):(?P<index>[0-9]{1,6})")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class BinaryView(Locked):
     """One binary problem: rows, or entries that each count several identical rows.
 

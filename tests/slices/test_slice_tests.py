@@ -11,7 +11,7 @@ import calib
 import calib.analysis.groups
 import calib.analysis.verdict
 from calib.analysis.slices import Slicing, slice_by, slice_gaps, slice_tests, sliced_rows
-from calib.analysis.verdict import calibration_tests
+from calib.analysis.verdict import adjusted, calibration_tests
 from calib.data.cells import ScoreCells
 from calib.data.predictions import Predictions
 from calib.data.views import rows_by_code
@@ -24,7 +24,9 @@ from calib.metrics import (
     regression,
     spiegelhalter_test,
 )
+from calib.metrics.cumulative import ks_error
 from calib.numerics import calibrated_null
+from calib.uncertainty import fit_line
 
 RNG = np.random.default_rng(8)
 Z = RNG.normal(0, 1.5, 3000)
@@ -180,3 +182,15 @@ def test_a_slice_is_simulated_and_its_line_fitted_once(monkeypatch):
     rows = Predictions.from_arrays(rng.random(150) < score, score).view()
     slice_tests(rows, rows.score, Slicing(("a",), tuple("abc"), np.arange(150) % 3))
     assert calls == {"draw_noise": 3, "fit_line": 3}
+
+
+def test_a_large_slice_is_tested_in_cells_as_all_rows_are():
+    rng = np.random.default_rng(3)
+    score = rng.beta(2.0, 3.0, 120_000)
+    outcome = rng.random(len(score)) < score**1.02
+    rows = Predictions.from_arrays(outcome, score).view()
+    tests = slice_tests(rows, score, Slicing.whole(len(score)))
+    exact = rows.cells()
+    expected = adjusted(calibration_tests(exact, fit_line(exact)))
+    assert np.log(tests.p_value[0]) == pytest.approx(np.log(min(expected.values())), abs=0.02)
+    assert tests.ks[0] == pytest.approx(ks_error(exact), abs=1.0 / len(score))

@@ -143,36 +143,45 @@ def _scored(cut: SlicedRows) -> Slicing:
     return cut.scored
 
 
+def row_views(session: Session, cut: SlicedRows, methods: Sequence[str]) -> dict[str, BinaryView]:
+    """The rows with the held-out scores of each method."""
+    return {m: session.memo(_row_view, cut.held_out, m) for m in methods}
+
+
+def _row_view(held_out: CrossFitted, method: str) -> BinaryView:
+    return held_out.row_view(method)
+
+
 def gaps(session: Session, cut: SlicedRows, methods: Sequence[str]) -> dict[str, SliceGaps]:
-    held_out, slicing, at = cut.held_out, scored(session, cut), session.settings.confidence_level
-    return {m: session.memo(_gaps, held_out, m, slicing, at) for m in methods}
+    slicing, at = scored(session, cut), session.settings.confidence_level
+    views = row_views(session, cut, methods)
+    return {m: session.memo(_gaps, view, slicing, at) for m, view in views.items()}
 
 
-def _gaps(held_out: CrossFitted, method: str, slicing: Slicing, at: float) -> SliceGaps:
-    view = held_out.row_view(method)
+def _gaps(view: BinaryView, slicing: Slicing, at: float) -> SliceGaps:
     return slice_gaps(view, view.score, slicing, confidence_level=at)
 
 
 def gaps_of_all(session: Session, cut: SlicedRows, methods: Sequence[str]) -> dict[str, SliceGaps]:
     """The gap of all rows together, as a table of one slice."""
-    held_out, at = cut.held_out, session.settings.confidence_level
-    return {m: session.memo(_gap_of_all, held_out, m, at) for m in methods}
+    at = session.settings.confidence_level
+    return {m: session.memo(_gap_of_all, cut.held_out, m, at) for m in methods}
 
 
 def _gap_of_all(held_out: CrossFitted, method: str, at: float) -> SliceGaps:
-    view = held_out.row_view(method)
+    view = held_out.view(method)
     return slice_gaps(view, view.score, Slicing.whole(len(view)), confidence_level=at)
 
 
 def slice_tests_of(
     session: Session, cut: SlicedRows, methods: Sequence[str]
 ) -> dict[str, SliceTests]:
-    held_out, slicing, at = cut.held_out, scored(session, cut), session.settings.confidence_level
-    return {m: session.memo.heavy(_slice_tests, held_out, m, slicing, at) for m in methods}
+    slicing, at = scored(session, cut), session.settings.confidence_level
+    views = row_views(session, cut, methods)
+    return {m: session.memo.heavy(_slice_tests, view, slicing, at) for m, view in views.items()}
 
 
-def _slice_tests(held_out: CrossFitted, method: str, slicing: Slicing, at: float) -> SliceTests:
-    view = held_out.row_view(method)
+def _slice_tests(view: BinaryView, slicing: Slicing, at: float) -> SliceTests:
     return slice_tests(view, view.score, slicing, confidence_level=at)
 
 
@@ -192,18 +201,26 @@ def segments(session: Session, model: Model, method: str, progress: Progress) ->
 def error_rates(
     session: Session, cut: SlicedRows, table: DecisionTable, methods: Sequence[str]
 ) -> dict[str, tuple[SliceErrorRates, SliceErrorRates]]:
-    held_out, slicing, at = cut.held_out, scored(session, cut), session.settings.confidence_level
-    return {m: session.memo(_error_rates, held_out, m, slicing, table, at) for m in methods}
+    slicing, at = scored(session, cut), session.settings.confidence_level
+    return {
+        m: session.memo(_error_rates, cut.held_out, m, view, slicing, table, at)
+        for m, view in row_views(session, cut, methods).items()
+    }
 
 
 def _error_rates(
-    held_out: CrossFitted, method: str, slicing: Slicing, table: DecisionTable, at: float
+    held_out: CrossFitted,
+    method: str,
+    view: BinaryView,
+    slicing: Slicing,
+    table: DecisionTable,
+    at: float,
 ) -> tuple[SliceErrorRates, SliceErrorRates]:
-    view = held_out.row_view(method)
-    flagged = held_out.row_values(table.methods[method].flag(held_out.scores[method]))
+    counted, flagged = held_out.view(method), table.methods[method].flag(held_out.scores[method])
+    whole = Slicing.whole(len(counted))
     return (
-        slice_error_rates(view, flagged, slicing, confidence_level=at),
-        slice_error_rates(view, flagged, Slicing.whole(len(view)), confidence_level=at),
+        slice_error_rates(view, held_out.row_values(flagged), slicing, confidence_level=at),
+        slice_error_rates(counted, flagged, whole, confidence_level=at),
     )
 
 
