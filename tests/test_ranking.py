@@ -91,7 +91,7 @@ def test_equally_confident_scores_of_both_classes_are_not_constant(low):
 def test_the_sentence_has_the_accuracy_before_and_after():
     cells = ScoreCells.from_arrays([0, 1, 0, 1, 1], [0.1, 0.4, 0.5, 0.8, 0.9])
     assert ranking(cells, of_answers=False).sentence == (
-        "AUC 0.83. Accuracy 60%; without the 20% least confident rows 75%"
+        "AUC 0.83. Accuracy 60%, or 75% without the 20% least confident rows"
     )
 
 

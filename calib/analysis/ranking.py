@@ -60,8 +60,8 @@ class Ranking:
             )
         before, after = percents(self.accuracy, self.accuracy_of_rest, digits=0)
         return (
-            f"AUC {number(self.auc, 2)}. Accuracy {before}; without the {percent(self.share, 0)} "
-            f"least confident rows {after}"
+            f"AUC {number(self.auc, 2)}. Accuracy {before}, or {after} without the "
+            f"{percent(self.share, 0)} least confident rows"
         )
 
 

@@ -163,15 +163,13 @@ def _in_rows(analysis: Analysis) -> str:
     # An error of rare events would be 0.0 of 100 rows.
     enough = (n for n in (100, 1_000, 10_000) if n * abs(curve.difference[peak]) >= MIN_SHOWN)
     rows = next(enough, 100_000)
-    # The numbers differ by the error, also if both would be rounded the other way.
-    predicted = round(rows * curve.cumulative_score[peak], 1)
-    observed = predicted + round(rows * curve.difference[peak], 1)
+    error = text.number(rows * abs(curve.difference[peak]), 1)
+    side = "few" if curve.difference[peak] > 0.0 else "many"
     # The finding says up to which score, in a report with more digits than its curve has.
     inside = MIN_PART <= curve.fractile[peak] <= 1.0 - MIN_PART
-    where = "by lower scores, " if inside else ""
+    which = "low scores" if inside else "scores"
     positives = "right answers" if _of_answers(analysis) else "positives"
-    first, second = text.number(predicted, 1), text.number(observed, 1)
-    return f"of {rows:,} rows: {first} {positives} predicted\n{where}{second} observed"
+    return f"of every {rows:,} rows, {which}\npredict {error} {positives} too {side}"
 
 
 def _set_aside(data: DataSummary) -> str:
@@ -227,7 +225,7 @@ def recommended(analysis: Analysis) -> str:
 def _loss_name(analysis: Analysis) -> str:
     loss = "log loss" if analysis.multiclass is None else "multiclass log loss"
     rows = "test rows" if analysis.data.protocol == "test rows" else "unseen rows"
-    return f"error on {rows} ({loss})"
+    return f"{loss} on {rows}, lower is better"
 
 
 def in_plain_words(analysis: Analysis) -> str:
@@ -305,7 +303,7 @@ def calibrators_table(analysis: Analysis) -> str:
     return (
         '<div class="metric-table"><table class="calibrators"><thead><tr>'
         f'<th scope="col">Calibrator</th><th scope="col">{loss}</th>'
-        f'<th scope="col">Change, {at} CI (line: no change)</th></tr>'
+        f'<th scope="col">Change, {at} CI (vertical line: no change)</th></tr>'
         f"</thead><tbody>{rows}</tbody></table></div>"
     )
 

@@ -6,9 +6,9 @@ const COST_HEIGHT = 340, PANEL_GAP = 32, TWO_PANELS = 960, CHART_SHARE = 0.6, LA
 // The handle at the top of the threshold line: two arrows that point sideways.
 const GRIP = "M-4 -7v14l-9 -7zM4 -7v14l9 -7z";
 const SAME_THRESHOLD = "Compare the lines at your threshold only: elsewhere the same threshold means other decisions. Dots, chosen in hindsight, are optimistic and do not rank methods.";
-const STARTING_COSTS = "1 and 1 are starting values: enter your costs, or drag the line to try others.";
+const STARTING_COSTS = "1 and 1 are starting values: enter your costs, or drag the line to change them.";
 const DRAG = "Drag the line to try others: the cost of a missed positive changes with it.";
-const USEFUL = "Net benefit: cost saved against flagging nobody, in costs of a missed positive. Useful: above both dashed lines.";
+const USEFUL = "Net benefit: cost saved against flagging nobody, in units of one missed positive. Useful: above both dashed lines.";
 const COST_TITLE = "Cost per row if you decide at another threshold";
 const MIN_WHOLE_COST = 100;
 const KEY_STEPS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 };

@@ -23,6 +23,8 @@ CURVE_HOVER = "threshold %{x:.1%}<br>%{y:.4f}<extra>%{fullData.name}</extra>"
 MAX_LABELS, EDGE = 2, 0.2
 SOME_THRESHOLDS = "at thresholds "
 LEVEL_HOVER = "%{y:.4f}<extra>%{fullData.name}</extra>"
+# Costs of at least this size are shown without decimals, here and in `decisions.js`.
+MIN_WHOLE_COST = 100
 
 
 @chart
@@ -280,3 +282,20 @@ def _useful(curves: NetBenefit, key: str) -> BoolArray:
     # At a threshold of 0, every method flags all rows, which is not better than the next threshold.
     useful[0] = useful[1]
     return useful
+
+
+def what_costs(costs: Costs) -> str:
+    """What the cost of decisions counts, in words."""
+    equal = costs.false_positive == costs.false_negative == 1.0
+    return "wrong decisions" if equal else "cost of errors"
+
+
+def costs_of(decided: DecisionTable, shown: Sequence[str]) -> list[str]:
+    """What the errors of each method cost per round number of rows, with equal decimals."""
+    spent = [decided.reference_rows * decided.methods[key].cost.value for key in shown]
+    return [number(cost, cost_digits(max(spent))) for cost in spent]
+
+
+def cost_digits(most: float) -> int:
+    """Decimals of costs of which this is the largest: they are sums of whole counts."""
+    return 0 if most >= MIN_WHOLE_COST else 1

@@ -778,9 +778,9 @@ class Explorer {
         const high = 1.15 * Math.max(half, ...drawn.map(({ most }) => most)) || 1;
         const ticksY = niceTicks(100 * low, 100 * high, 6).map(([value, text]) => [value / 100, `${text}%`]);
         const heading = this.shown.length ? this.titled(this.differenceTitle(half)) : "";
-        const note = "Observed minus predicted positives, added up from the lowest score: rises where scores are too low. "
+        const note = "Observed minus predicted positives, counted from the lowest score up. It rises where scores are too low, and falls where they are too high. "
             + `Grey: a calibrated model in ${this.levelWords} of samples.`;
-        difference.frame({ width, height, scale, low, high, ticksY, heading, note, across: "Score", upward: "Difference" });
+        difference.frame({ width, height, scale, low, high, ticksY, heading, note, across: "Scores up to", upward: "Cumulative difference" });
         difference.explain(note);
         const [top, bottom, end] = [difference.y(half), difference.y(-half), LEFT + difference.width];
         this.nullArea.setAttribute("d", `M${LEFT} ${at(top)}H${end}V${at(bottom)}H${LEFT}z`);
@@ -789,9 +789,10 @@ class Explorer {
 
     // How far from zero the curve of the first method gets, and whether it leaves the band.
     differenceTitle(half) {
-        const { cells, ks, peak } = this.cells.get(this.shown[0]);
+        const { cells, ks, peak, difference: values } = this.cells.get(this.shown[0]);
         const place = peak < cells.n ? ` up to ${scorePercent(cells.high[peak - 1])}` : "";
-        return `Errors${place} add up to ${errorPercent(ks).replace("%", "")} per 100 rows${ks > half ? "" : ", which may be chance"}`;
+        const error = `${errorPercent(ks).replace("%", "")} positives too ${values[peak] < 0 ? "many" : "few"}`;
+        return `Of every 100 rows, scores${place} predict ${error}${ks > half ? "" : ", which may be chance"}`;
     }
 
     intervalsOf(key, bins) {
@@ -919,9 +920,9 @@ class Explorer {
     // The largest and the average gap of each method.
     tableOfGaps() {
         const table = element("table", { class: "gaps" });
-        element("caption", {}, table, "The average gap is the expected calibration error (ECE).");
+        element("caption", {}, table, `The average gap is the expected calibration error (ECE).${this.chosen.strategy === "quantile" ? " Quantile bins have about equal numbers of rows." : ""}`);
         const head = element("tr", {}, table);
-        for (const text of ["Method", "Average gap", "Largest gap", "Its scores", "Predicted", `Observed, ${this.ci}`]) element("th", { scope: "col" }, head, text);
+        for (const text of ["Method", "Average gap", "Largest gap", "Its scores", "Predicted", "Observed"]) element("th", { scope: "col" }, head, text);
         for (const key of this.shown) this.rowOfGaps(key, element("tr", {}, table));
         return table;
     }
@@ -932,7 +933,7 @@ class Explorer {
         const bins = this.binned.get(key), worst = this.worsts.get(key), i = bins.indexOf(worst);
         const ofEach = name => this.ofClusters(key, bins, name)?.[i];
         const [p, ends] = this.data.clusters ? [ofEach("tests"), ofEach("intervals")] : [binTests(bins)[i], wilson(worst, this.data.level)];
-        const chance = p < this.data.significance ? "too large for chance" : `may be chance (largest of ${bins.length})`;
+        const chance = p < this.data.significance ? "too large for chance" : `may be chance: largest of ${bins.length} bins`;
         const title = [ends ? `${this.ci} of this bin alone: ${ends.map(end => points(end - worst.meanScore)).join(" to ")} points.` : "",
             p === undefined ? "" : this.sayTest(bins, p)];
         const { lowEdge, highEdge, rows, meanScore, observed } = worst;
@@ -943,8 +944,7 @@ class Explorer {
         this.cellOf(row, `${points(observed - meanScore)} points`, p === undefined ? "" : chance).title = title.filter(Boolean).join(" ");
         this.cellOf(row, `${scorePercent(lowEdge)} to ${scorePercent(highEdge)}`, counted(rows, "row"));
         this.cellOf(row, percent(meanScore));
-        // What a calibrator says at this score is compared with it, so its interval is said.
-        this.cellOf(row, percent(observed), ends ? ends.map(percent).join(" to ") : "");
+        this.cellOf(row, percent(observed));
     }
 
     // A cell with a second line of small print.

@@ -143,7 +143,7 @@ def _words(analysis: Analysis, after: MethodResult | None) -> Iterator[Words]:
     gap = (f"says {stated}, {observed} {escaped(positive)}",) if miscalibrated else ()
     yield Words((name, *gap), _points(curve)[[worst]])
     if after is not None:
-        held_out = "out-of-fold" if analysis.data.protocol == "folds" else "on test rows"
+        held_out = "on unseen rows" if analysis.data.protocol == "folds" else "on test rows"
         name = escaped(f"After {after.label}")
         yield Words((name, f"({held_out})"), _points(after.reliability), colors=(ADVISED,))
     if without_band(curve):

@@ -483,16 +483,15 @@ def test_the_panel_beside_the_diagram_is_never_empty(page: Page):
         # Both kinds are among the two methods.
         assert (p < 0.05) == (key == "uncalibrated")
         row = explorer(page).locator(".gaps tr").nth(i)
-        chance = "too large for chance" if p < 0.05 else "may be chance (largest of 15)"
+        chance = "too large for chance" if p < 0.05 else "may be chance: largest of 15 bins"
         gap = f"{100 * (curve.observed - curve.mean_score)[worst]:+.1f} points"
-        observed = f"{curve.observed[worst]:.1%}{curve.low[worst]:.1%} to {curve.high[worst]:.1%}"
         rows = f"{curve.rows[worst]:.0f} rows"
         expect(row.locator("th")).to_have_text(result.label)
         expect(row.locator("td").nth(0)).to_have_text(f"{result.metrics['ece_quantile'].value:.1%}")
         expect(row.locator("td").nth(1)).to_have_text(gap + chance)
         expect(row.locator("td").nth(2)).to_have_text(re.compile(f"% to [0-9.]+%{rows}$"))
         expect(row.locator("td").nth(3)).to_have_text(f"{curve.mean_score[worst]:.1%}")
-        expect(row.locator("td").nth(4)).to_have_text(observed)
+        expect(row.locator("td").nth(4)).to_have_text(f"{curve.observed[worst]:.1%}")
         ends = [end[worst] - curve.mean_score[worst] for end in (curve.low, curve.high)]
         interval = " to ".join(f"{100 * end:+.1f}" for end in ends)
         alone = f"95% CI of this bin alone: {interval} points."
@@ -517,11 +516,14 @@ def test_the_cumulative_difference_names_its_parts(page: Page):
     visit(page, "/reliability")
     error = percent(calib.analyze(EXAMPLE).uncalibrated.ks.statistic)
     texts = panel(page, "difference").locator("text").all_text_contents()
-    title = f"Uncalibrated: errors up to 60% add up to {error[:-1]} per 100 rows"
+    title = (
+        f"Uncalibrated: of every 100 rows, scores up to 60% predict {error[:-1]} positives too few"
+    )
     names = {f"KS calibration error {error}", "Uncalibrated", "Logistic (on log-odds)"}
     note = (
-        "Observed minus predicted positives, added up from the lowest score: rises where scores "
-        "are too low. Grey: a calibrated model in 95% of samples."
+        "Observed minus predicted positives, counted from the lowest score up. It rises where "
+        "scores are too low, and falls where they are too high. Grey: a calibrated model in 95% of "
+        "samples."
     )
     assert {title, *names, "2%", "6%"} <= set(texts)
     assert note in " ".join(texts)  # It has as many lines as it needs.
@@ -604,9 +606,8 @@ def test_drawings_and_their_numbers_can_be_saved(page: Page, tmp_path: Path):
     drawn = ElementTree.fromstring(files["SVG"])
     texts = [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")]
     assert "1,797 rows · 15 quantile bins · 95% intervals" in texts
-    assert {"Uncalibrated", "Logistic (on log-odds)", "Mean predicted probability", "Score"} <= set(
-        texts
-    )
+    axes = {"Mean predicted probability", "Scores up to", "Cumulative difference"}
+    assert {"Uncalibrated", "Logistic (on log-odds)", *axes} <= set(texts)
     assert "Uncalibrated: low predictions are too low, high ones too high" in texts
     table = pd.read_csv(tmp_path / "CSV")
     curve = calib.analyze(EXAMPLE).uncalibrated.reliability

@@ -235,8 +235,12 @@ def test_a_second_score_is_said_above_the_answer_and_compared_by_one_click(page)
 
 
 @pytest.mark.parametrize(
-    ("page", "example"),
-    [("compare", "naive_bayes"), ("compare", "rounds"), ("classes", "digits")],
+    ("page", "named"),
+    [
+        ("compare", {"ex": "naive_bayes", "cols": "ece_quantile"}),
+        ("compare", {"ex": "rounds"}),
+        ("classes", {"ex": "digits"}),
+    ],
 )
-def test_the_initials_of_the_expected_calibration_error_are_explained(page, example):
-    assert "expected calibration error" in said(go(start(ex=example), page))
+def test_the_initials_of_the_expected_calibration_error_are_explained(page, named):
+    assert "expected calibration error" in said(go(start(**named), page))

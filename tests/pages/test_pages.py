@@ -622,13 +622,14 @@ def test_the_table_marks_the_recommended_row_and_shows_intervals_beside_the_valu
 
 
 def test_columns_of_the_table_can_be_chosen():
-    app = go(start(by="uniform"), "compare")
-    assert "ece_uniform" in app.multiselect(key="columns").value
-    app.multiselect(key="columns").set_value(["slope", "mce"]).run()
+    app = go(start(), "compare")
+    assert app.multiselect(key="columns").value == ["log_loss", "log_loss_change", "ks_error"]
+    app.multiselect(key="columns").set_value(["slope", "mce", "ece_uniform"]).run()
     assert not app.exception
     (table,) = metric_tables(app)
     assert ">Calibration slope<" in table
-    assert ">KS calibration error<" not in table
+    assert ">Average gap\n(ECE, 15 uniform bins)<" in table
+    assert "KS calibration error" not in table
 
 
 @pytest.mark.parametrize(
@@ -648,7 +649,7 @@ def test_ks_is_always_called_a_calibration_error():
     """To credit analysts KS alone is discrimination."""
     app = go(start(m="uncalibrated.platt"), "compare")
     (table,) = metric_tables(app)
-    assert ">KS calibration error<" in table
+    assert ">Largest cumulative gap\n(KS calibration error)<" in table
     assert "KS error" not in table + said(app)
     app = go(start(ex="digits", m="uncalibrated"), "classes")
     assert "KS error" not in said(app)

@@ -186,14 +186,9 @@ def why_shown(analysis: Analysis, shown: tuple[str, ...]) -> None:
 def columns(session: Session) -> tuple[str, ...]:
     """The menu of the columns of a metric table; returns those that are shown."""
     hidden = () if session.is_matrix else choices.MATRIX_COLUMNS
-    # The table first shows the ECE over the bins in use.
-    first = [
-        f"ece_{session.settings.strategy}" if key == "ece_quantile" else key
-        for key in choices.FIRST_COLUMNS
-    ]
     options = [key for key in choices.COLUMN_LABELS if key not in hidden]
     chosen = choices.COLUMNS.among(session[choices.COLUMNS], options)
-    value = chosen or choices.COLUMNS.among(tuple(first), options)
+    value = chosen or choices.COLUMNS.among(choices.FIRST_COLUMNS, options)
     assign_again(choices.COLUMNS.key, choices.ADDED_METRICS.key)
     with st.popover("Columns", key="columns_menu"), st.container(width=MENU_PIXELS):
         control(session, choices.ADDED_METRICS)

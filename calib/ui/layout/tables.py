@@ -26,10 +26,17 @@ CHANGE_HELP = (
     "Minus that of the uncalibrated scores, paired by row. Significantly: the interval does not "
     "include 0."
 )
-DIFFERENCE = "Difference\nfrom the best"
+DIFFERENCE = "Log loss difference\nfrom the best"
 BEST_HELP = (
     "Log loss minus the lowest one, paired by row. Tied with the best: the interval includes 0."
 )
+# The plain name of a metric stands in front of that of the field.
+PLAIN = {
+    "log_loss": "Error on unseen rows",
+    "ece_uniform": "Average gap",
+    "ece_quantile": "Average gap",
+    "ks_error": "Largest cumulative gap",
+}
 DIRECTIONS: Mapping[str, str] = {
     "lower": "lower is better",
     "higher": "higher is better",
@@ -284,7 +291,8 @@ def metric_columns(
             method: (metric_text(key, one.value, digits), *_below(key, one, digits))
             for method, one in values.items()
         }
-        made.append(MetricColumn(key, column.label, about(column), cells, key, values))
+        label = f"{PLAIN[key]}\n({lower_first(column.label)})" if key in PLAIN else column.label
+        made.append(MetricColumn(key, label, about(column), cells, key, values))
         losses = {method: one.value for method, one in values.items()}
         if key == "log_loss" and to_best:
             best = min(losses.values())
@@ -292,8 +300,7 @@ def metric_columns(
                 method: to_best_lines(one, printed_change(best, losses[method], digits))
                 for method, one in to_best.items()
             }
-            label = DIFFERENCE
-            made.append(MetricColumn(key, label, BEST_HELP, tied, f"{key}_to_best", to_best))
+            made.append(MetricColumn(key, DIFFERENCE, BEST_HELP, tied, f"{key}_to_best", to_best))
         if key in results["uncalibrated"].differences:
             label = f"{column.label} change\nfrom uncalibrated"
             differences = {

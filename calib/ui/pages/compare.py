@@ -21,7 +21,7 @@ from calib.figures.difference import difference_chart, matrix_difference_chart
 from calib.figures.losses import clipping_chart
 from calib.figures.reliability import overlay_chart
 from calib.figures.summary import ranked_results
-from calib.figures.words import KS, band_sentence, binning, details, metric_text, undrawn
+from calib.figures.words import band_sentence, binning, details, metric_text, undrawn
 from calib.metrics import matrix_metrics
 from calib.numerics.estimate import Estimate
 from calib.text import (
@@ -61,8 +61,11 @@ TABLE = "Held-out rows, lowest log loss first. Small: {} confidence intervals."
 # The columns of tables have no room for the full name.
 ECE = "ECE (expected calibration error) depends on its bins, so log loss decides."
 PLATT = "Platt scaling fits a logistic curve to the scores, Logistic to their log-odds."
-LOWER = f"Lower is better for log loss, ECE and {KS}."
-CHANCE = "An ECE or KS is too large for chance if its interval does not include 0."
+LOWER = (
+    "Lower is better. Log loss decides which method is best; calibration errors say how much "
+    "miscalibration is left"
+)
+CHANCE = ", which is too large for chance if its interval does not include 0"
 PANELS = (
     "Mean predicted probability (x) against observed frequency (y). {} "
     f"Hollow dots have fewer than {FEW_ROWS} rows."
@@ -184,8 +187,9 @@ def table(session: Session, model: state.Model, name: str, columns: Sequence[Met
     matrix = analysis.multiclass is not None
     hints = {key: CALIBRATORS[key].words(matrix=matrix)[1] for key in analysis.ranked}
     advised = analysis.recommendation.method
-    chance = [CHANCE] if any(column.has_chance_level for column in columns) else []
-    st.caption(" ".join([LOWER, ECE, *chance]))
+    chance = CHANCE if any(column.has_chance_level for column in columns) else ""
+    ece = f" {ECE}" if any(column.key.startswith("ece_") for column in columns) else ""
+    st.caption(f"{LOWER}{chance}.{ece}")
     if chosen := metric_table(name, about, columns, analysis.ranked, advised, hints, buttons):
         use_calibrator.show(session, model, chosen)
     at = level(analysis.settings.confidence_level)

@@ -13,6 +13,7 @@ from calib.analysis import Analysis, LiveAnalysis
 from calib.analysis.ranking import ranking_of
 from calib.curves.sensitivity import MAX_BINS, MIN_BINS
 from calib.figures import answer
+from calib.figures.decisions import costs_of, what_costs
 from calib.figures.summary import advised, summary_chart
 from calib.figures.words import undrawn
 from calib.ui.controls import uploaders, use_calibrator, widgets
@@ -140,14 +141,15 @@ def costs_finding(session: Session, analysis: LiveAnalysis) -> str:
     decided, result = results.decisions(session, analysis), advised(analysis)
     if result is None:
         return ""
-    before, after = decided.methods["uncalibrated"], decided.methods[result.key]
-    costs = f"{text.number(before.cost.value, 3)} → {text.number(after.cost.value, 3)}"
+    after = decided.methods[result.key]
+    changed = " → ".join(costs_of(decided, ("uncalibrated", result.key)))
+    per = f"{what_costs(decided.costs)} per {text.count(decided.reference_rows)} rows"
     significance = "not significant"
     if after.change.high < 0.0:
         significance = "significantly better"
     elif after.change.low > 0.0:
         significance = "significantly worse"
-    return f"cost per row {costs} after calibration, {significance}"
+    return f"{changed} {per} after calibration, {significance}"
 
 
 def held_out_finding(session: Session) -> str:

@@ -58,7 +58,7 @@ def test_the_difference_from_the_best_is_a_tie_if_its_interval_holds_zero():
     (column,) = (
         column
         for column in metric_columns(analysis.columns, analysis.methods, given)
-        if column.label == "Difference\nfrom the best"
+        if column.label == "Log loss difference\nfrom the best"
     )
     assert column.cells["uncalibrated"][1:] == ("−0.010 to +0.050", "tied with the best")
     assert column.cells["platt"] == ("best",)

@@ -6,18 +6,15 @@ from collections.abc import Sequence
 from html import escape
 
 from calib.analysis.decisions import Decision, DecisionTable, ExpectedCounts
+from calib.figures.decisions import cost_digits, costs_of, what_costs
 from calib.text import (
     count,
     interval,
     level,
-    number,
     score_percent,
     signed,
     significant,
 )
-
-# Costs of at least this size are shown without decimals, here and in `decisions.js`.
-MIN_WHOLE_COST = 100
 
 
 def answer(
@@ -79,11 +76,11 @@ def advice(decided: DecisionTable, flagged: ExpectedCounts, shown: Sequence[str]
     if decided.methods[shown[1]].change.high < 0.0:
         return "Decide by the calibrated scores."
     here = "threshold" if decided.costs.capacity is None else "capacity"
-    said, needed = f"Decisions need no calibration at this {here}", "it"
+    said = f"The uncalibrated scores are good enough for decisions at this {here}"
     if changes_decisions(decided, shown):
-        said, needed = "Decide by the uncalibrated scores", "calibration"
+        said = "Decide by the uncalibrated scores"
     corrects = judged(flagged, shown[0]) and not judged(flagged, shown[1])
-    return said + (f"; predicted numbers of positives need {needed}." if corrects else ".")
+    return said + ("; use calibrated ones to estimate how many are positive." if corrects else ".")
 
 
 def flagged_sentence(
@@ -136,11 +133,9 @@ def rule(decided: DecisionTable) -> str:
 def decision_sentence(decided: DecisionTable, shown: Sequence[str], *, weighted: bool) -> str:
     """What is decided, before and after calibration; without it, what the errors cost."""
     if len(shown) < 2:
-        costs, n_rows = decided.costs, decided.reference_rows
-        equal = costs.false_positive == costs.false_negative == 1.0
-        spent = number(n_rows * decided.methods[shown[0]].cost.value, 1)
-        what = "Wrong decisions" if equal else "Cost of errors"
-        return f"{what} per {count(n_rows)} rows: {spent}."
+        (spent,), n_rows = costs_of(decided, shown), count(decided.reference_rows)
+        what = what_costs(decided.costs)
+        return f"{what[0].upper()}{what[1:]} per {n_rows} rows: {spent}."
     which = ""
     if decided.costs.capacity is None:
         which = f"with a score of at least {score_percent(decided.costs.threshold)}"
@@ -154,9 +149,7 @@ def change_sentence(decided: DecisionTable, shown: Sequence[str]) -> str:
         return ""
     n_rows = decided.reference_rows
     change = decided.methods[shown[1]].change.scaled(n_rows)
-    # The chart beside it shows costs with as many decimals: they are sums of whole counts.
-    most = n_rows * max(decided.methods[key].cost.value for key in shown)
-    digits = 0 if most >= MIN_WHOLE_COST else 1
+    digits = cost_digits(n_rows * max(decided.methods[key].cost.value for key in shown))
     bounds = f"{level(decided.confidence_level)} CI {interval(change, digits, sign=True)}"
     significance = "significant" if changes_decisions(decided, shown) else "not significant"
     return (
@@ -183,9 +176,9 @@ def counts_sentence(decided: DecisionTable, flagged: ExpectedCounts, shown: Sequ
         wrong = judged(flagged, key) if n != observed else ""
         expected.append(f"{count(n)} ({wrong})" if wrong else count(n))
     was = "was" if observed == 1 else "were"
-    calibrated = f", calibrated scores to {expected[1]}" if len(expected) > 1 else ""
+    calibrated = f"; by calibrated scores: {expected[1]}" if len(expected) > 1 else ""
     return (
-        f"Of the {rows}, {count(observed)} {was} positive; their scores add up to "
+        f"Of the {rows}, {count(observed)} {was} positive. Expected by the sum of their scores: "
         f"{expected[0]}{calibrated}."
     )
 
