@@ -122,3 +122,16 @@ def test_lists_are_compared_by_their_text() -> None:
     frame = pd.DataFrame({"id": [[1], [2], [2]], "p": [0.1, 0.2, 0.2]})
     repeats = count_repeats(read(frame), ColumnMapping(score="p"))
     assert (repeats.rows, repeats.ids) == (1, 1)
+
+
+@pytest.mark.parametrize("decimals", [9, 4, 1])
+@pytest.mark.parametrize("missing", [0, 30])
+def test_the_count_of_many_rows_is_that_of_pandas(decimals: int, missing: int) -> None:
+    rng = np.random.default_rng(7)
+    n = 30_000
+    p = rng.random(n).round(decimals)
+    p[rng.integers(0, n, missing)] = np.nan
+    frame = pd.DataFrame({"p": p, "y": rng.integers(0, 2, n), "age": rng.integers(0, 90, n)})
+    frame = pd.concat([frame, frame[:500]], ignore_index=True)
+    repeats = count_repeats(read(frame), ColumnMapping(score="p"))
+    assert repeats.rows == int(frame.duplicated().sum()) >= 500

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from calib.data.class_names import label_key
 from calib.data.origin import CORRECT_NAMES
@@ -193,7 +195,12 @@ def _one_hot(frame: pd.DataFrame, outcome: str, scores: set[str]) -> Sequence[st
 def _zeros_and_ones(cells: pd.Series) -> bool:
     numbers = as_numbers(cells)
     values = numbers.values[np.isfinite(numbers.values)]
-    return len(values) > 0 and not len(numbers.text) and bool(np.isin(values, (0.0, 1.0)).all())
+    return len(values) > 0 and not len(numbers.text) and _all_binary(values)
+
+
+def _all_binary(values: NDArray[Any]) -> bool:
+    # `numpy.isin` takes ten times as long.
+    return bool(((values == 0) | (values == 1)).all())
 
 
 def _shared_word(name: str, other: str) -> bool:
@@ -206,8 +213,7 @@ def _single_one(cells: pd.DataFrame) -> bool:
     values = np.column_stack([as_numbers(column).values for _, column in cells.items()])
     finite = np.isfinite(values).all(axis=1)
     ones = values[finite].sum(axis=1) == 1.0
-    whole = bool(np.isin(values[finite], (0.0, 1.0)).all())
-    return whole and bool(finite.any()) and bool(ones.all())
+    return _all_binary(values[finite]) and bool(finite.any()) and bool(ones.all())
 
 
 def _overlap(table: Table) -> Iterator[Problem]:
@@ -253,7 +259,7 @@ def _outcome_and_score(rows: Rows) -> Iterator[str]:
     if rows.classes is not None:
         names = rows.classes.names
         yield f"Outcome {quoted(mapping.outcome)}: {len(names):,} classes, {listed(names, 5)}."
-    elif (mapping.positives or mapping.predicted) and np.isin(outcome, (0, 1)).all():
+    elif (mapping.positives or mapping.predicted) and _all_binary(outcome):
         n_positive, total = int(outcome.sum()), len(outcome)
         counts = (
             f"rows where {quoted(mapping.predicted)} is right count as positive"

@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from calib.loading.file_options import ColumnMapping
 from calib.loading.name_patterns import ID_NAMES, OWN_IDS, plain_name
 from calib.loading.table import Table
+
+MANY_ROWS = 10_000
+# Up to this share of values that another row has, they are sought in the others.
+FEW_SHARED = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +58,27 @@ def _repeated_rows(frame: pd.DataFrame) -> int:
     """Count as `frame.duplicated()` does, but first drop rows that a few columns distinguish."""
     n_columns = 1
     while len(frame) and n_columns < len(frame.columns):
-        shared = frame.iloc[:, :n_columns].duplicated(keep=False)
+        if n_columns == 1:
+            shared = _shared(frame.iloc[:, 0])
+        else:
+            shared = frame.iloc[:, :n_columns].duplicated(keep=False)
         if 2 * shared.sum() < len(frame):
             frame = frame[shared]
         n_columns *= 16
     return int(frame.duplicated().sum())
+
+
+def _shared(column: pd.Series) -> pd.Series:
+    """Whether another row has the same value, as `column.duplicated(keep=False)`."""
+    values = column.to_numpy()
+    # Most scores of many rows differ, which sorting shows in a tenth of the time of hashing.
+    if values.dtype.kind not in "iuf" or len(values) < MANY_ROWS:
+        return column.duplicated(keep=False)
+    ordered = np.sort(values)
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    if len(repeated) > FEW_SHARED * len(values) or np.isnan(ordered[-1]):
+        return column.duplicated(keep=False)
+    return column.isin(repeated)
 
 
 def _repeated_ids(ids: pd.Series) -> int:
