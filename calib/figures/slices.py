@@ -78,7 +78,7 @@ def slice_chart(
     >>> gaps = calib.slices.slice_gaps(rows, rows.score, cut)
     >>> figure = calib.plot.slices({"uncalibrated": gaps})
     >>> figure.layout.xaxis.title.text
-    'Observed − predicted (percentage points)'
+    'Observed − predicted (points)'
     """
     first = next(iter(gaps.values()))
     shown = in_reading_order(first, most)
@@ -112,9 +112,8 @@ def slice_chart(
         plural(len(shown), "slice"),
         f"{level(first.confidence_level)} intervals",
     ]
-    any_method = " for any method" if len(gaps) > 1 else ""
-    parts += [f"shaded: p &lt; {SIGNIFICANCE:g}{any_method}"] if marked.any() else []
-    title = "Observed − predicted (percentage points)"
+    parts += [f"shaded: p &lt; {SIGNIFICANCE:g}"] if marked.any() else []
+    title = "Observed − predicted (points)"
     return draw(
         "slices",
         forest(title, limits, labels, WIDTH, height, ticks=_ticks(limits)),

@@ -71,8 +71,9 @@ NO_COLUMNS = (
     "and **Time**."
 )
 READING = f"""
-- Right of zero the scores of a slice are too low, left of zero too high. **Grey and hollow** slices
-  have fewer than {FEW_ROWS} rows and are not tested.
+- Right of zero the scores of a slice are too low, left of zero too high. **Shaded** slices have a
+  significant gap with a method that is drawn.
+- **Grey and hollow** slices have fewer than {FEW_ROWS} rows and are not tested.
 - A slice **without a gap** can be miscalibrated: scores that are too extreme on both sides have the
   right mean.
 """
