@@ -264,7 +264,7 @@ def in_plain_words(analysis: Analysis) -> str:
     (mean, rate), (mean_above, rate_above) = said(slice(cut)), said(slice(cut, None))
     return (
         f"After {result.short_label}, low {scores} average {mean}, and {rate} "
-        f"{positive}; high ones average {mean_above}, and {rate_above} {positive}."
+        f"{positive}; high ones {mean_above} and {rate_above}."
     )
 
 

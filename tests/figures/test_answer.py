@@ -62,7 +62,7 @@ def test_the_recommendation_says_what_calibrated_scores_average_and_what_was_obs
     cells, percents = analysis.held_out.cells["logistic"], re.findall(r"[\d.]+(?=%)", said)
     assert re.fullmatch(
         r"After Logistic, low predictions average \S+, and \S+ were positive; "
-        r"high ones average \S+, and \S+ were positive\.",
+        r"high ones \S+ and \S+\.",
         said,
     )
 

@@ -149,7 +149,7 @@ def costs_finding(session: Session, analysis: LiveAnalysis) -> str:
         significance = "significantly better"
     elif after.change.low > 0.0:
         significance = "significantly worse"
-    return f"{changed} {per} after calibration, {significance}"
+    return f"{changed} {per}, {significance}"
 
 
 def held_out_finding(session: Session) -> str:
