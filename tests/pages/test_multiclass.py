@@ -250,6 +250,6 @@ def test_no_page_shows_two_losses_of_one_name(texts):
     texts.shown(said(app))
     go(app, "compare")
     shown = " ".join(metric_tables(app))
-    assert ">Top-label log loss<" in shown
-    assert ">Multiclass log loss<" in shown
-    assert ">Log loss<" not in shown
+    assert "(top-label log loss)<" in shown
+    assert "(multiclass log loss)<" in shown
+    assert "(log loss)<" not in shown
