@@ -70,5 +70,5 @@ def test_the_third_who_comes_sees_the_place_in_line(page: Page, slow: Path, tmp_
     for tab in tabs[:2]:
         by_key(tab, "cancel_reading").get_by_role("button").click()
     expect(tabs[2].get_by_text("Not read: The words of the Arrow file")).to_be_visible(
-        timeout=60_000
+        timeout=120_000
     )
