@@ -195,11 +195,9 @@ def test_a_hand_on_the_threshold_moves_costs_and_numbers_without_the_server(page
     # The server and the browser count the same positives.
     observed, *expected = (cell.inner_text() for cell in counts)
     counted = page.locator(".answer .counted").nth(1)
-    said = (
-        f"{observed} were positive. Expected by the sum of their scores: {expected[0]} (too many)"
-    )
+    said = f"{observed} were positive. The sum of their scores predicts {expected[0]} (too many)"
     expect(counted).to_contain_text(said)
-    expect(counted).to_contain_text(f"by calibrated scores: {expected[1]}.")
+    expect(counted).to_contain_text(f"that of calibrated scores {expected[1]}.")
     # The net benefit is worked out from the counts in the tables.
     alarms = page.locator(".decisions tbody tr").first.locator("td").nth(2).inner_text()
     worked = page.locator(".decisions .figures figure .hint").first.get_attribute("title")

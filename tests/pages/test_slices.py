@@ -248,16 +248,16 @@ def test_the_answer_says_first_what_is_decided_of_a_thousand_rows():
     app = start("decisions", ex="naive_bayes")
     lead, flagged, counted = answer(app).split("class=lead>")[1].split("<p class=counted>")
     assert lead == (
-        "The uncalibrated scores are good enough for decisions at this threshold; use calibrated "
-        "ones to estimate how many are positive.</p>"
+        "There is no evidence that calibrated scores decide better at this threshold; use "
+        "calibrated scores to estimate how many are positive.</p>"
     )
     assert flagged == (
         "Of 1,000 rows you would flag the 458 with a score of at least 50% and miss 104 positives; "
         "after calibration you would flag 478 and miss 93.</p>"
     )
     assert counted.startswith(
-        "Of the 458, 392 were positive. Expected by the sum of their scores: 421 (too many); by "
-        "calibrated scores: 395.</p>"
+        "Of the 458, 392 were positive. The sum of their scores predicts 421 (too many), that of "
+        "calibrated scores 395.</p>"
     )
     drawn = live(app)
     assert drawn["change"].startswith("Change in cost per 1,000 rows: −2 (95% CI −9 to +5)")

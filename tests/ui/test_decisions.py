@@ -128,7 +128,7 @@ def flagged(before: Estimate = TOO_MANY, after: Estimate = FITS, rows: int = 100
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (NOT, "The uncalibrated scores are good enough for decisions at this threshold."),
+        (NOT, "There is no evidence that calibrated scores decide better at this threshold."),
         (BETTER, "Decide by the calibrated scores."),
         (WORSE, "Decide by the uncalibrated scores."),
     ],
@@ -146,7 +146,7 @@ def test_calibration_is_advised_where_only_calibrated_scores_expect_the_right_nu
     before, after, corrects
 ):
     said = counts_sentence(decided(NOT), flagged(before, after), SHOWN)
-    counted = "Of the 500, 450 were positive. Expected by the sum of their scores: 465 (too many)"
+    counted = "Of the 500, 450 were positive. The sum of their scores predicts 465 (too many)"
     assert said.startswith(counted) == (before is TOO_MANY)
     assert said.endswith(" (too many).") == (after is TOO_MANY)
     advised = advice(decided(NOT), flagged(before, after), SHOWN)
@@ -156,16 +156,16 @@ def test_calibration_is_advised_where_only_calibrated_scores_expect_the_right_nu
 @pytest.mark.parametrize(
     ("counts", "said"),
     [
-        (flagged(FITS), "Of the 500, 450 were positive. Expected by the sum of their scores: 452"),
+        (flagged(FITS), "Of the 500, 450 were positive. The sum of their scores predicts 452"),
         (
             flagged(FITS, observed=1.8, expected={"uncalibrated": 2.0, "platt": 904.0}),
-            "Of the 500, 1 was positive. Expected by the sum of their scores: 1",
+            "Of the 500, 1 was positive. The sum of their scores predicts 1",
         ),
     ],
 )
 def test_counts_are_of_the_rows_that_are_flagged(counts, said):
     table = decided(NOT)
-    assert counts_sentence(table, counts, SHOWN) == f"{said}; by calibrated scores: 452."
+    assert counts_sentence(table, counts, SHOWN) == f"{said}, that of calibrated scores 452."
     assert counts_sentence(table, counts, SHOWN[:1]) == f"{said}."
 
 
@@ -179,8 +179,8 @@ def test_ties_at_a_capacity_are_counted_and_named():
     table = replace(decided(NOT, Costs(1, 1, 0.5)), methods={"uncalibrated": tied})
     said = counts_sentence(table, flagged(rows=1200), SHOWN[:1])
     assert said == (
-        "Of the 600 with a score of at least 25%, 450 were positive. Expected by the sum of "
-        "their scores: 465 (too many)."
+        "Of the 600 with a score of at least 25%, 450 were positive. The sum of their scores "
+        "predicts 465 (too many)."
     )
 
 

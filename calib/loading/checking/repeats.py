@@ -12,6 +12,7 @@ from calib.loading.file_options import ColumnMapping
 from calib.loading.name_patterns import ID_NAMES, OWN_IDS, plain_name
 from calib.loading.table import Table
 
+# With fewer rows, hashing takes no time that a person would notice.
 MANY_ROWS = 10_000
 # Up to this share of values that another row has, they are sought in the others.
 FEW_SHARED = 0.1

@@ -62,7 +62,7 @@ TABLE = "Held-out rows, lowest log loss first. Small: {} confidence intervals."
 ECE = "ECE (expected calibration error) depends on its bins, so log loss decides."
 PLATT = "Platt scaling fits a logistic curve to the scores, Logistic to their log-odds."
 LOWER = (
-    "Lower is better. Log loss decides which method is best; calibration errors say how much "
+    "Log loss decides which method is best: lower is better. Calibration errors say how much "
     "miscalibration is left"
 )
 CHANCE = ", which is too large for chance if its interval does not include 0"

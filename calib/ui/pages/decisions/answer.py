@@ -76,11 +76,14 @@ def advice(decided: DecisionTable, flagged: ExpectedCounts, shown: Sequence[str]
     if decided.methods[shown[1]].change.high < 0.0:
         return "Decide by the calibrated scores."
     here = "threshold" if decided.costs.capacity is None else "capacity"
-    said = f"The uncalibrated scores are good enough for decisions at this {here}"
+    # A change that is not significant does not show that the decisions are equally good.
+    said = f"There is no evidence that calibrated scores decide better at this {here}"
     if changes_decisions(decided, shown):
         said = "Decide by the uncalibrated scores"
     corrects = judged(flagged, shown[0]) and not judged(flagged, shown[1])
-    return said + ("; use calibrated ones to estimate how many are positive." if corrects else ".")
+    return said + (
+        "; use calibrated scores to estimate how many are positive." if corrects else "."
+    )
 
 
 def flagged_sentence(
@@ -176,9 +179,9 @@ def counts_sentence(decided: DecisionTable, flagged: ExpectedCounts, shown: Sequ
         wrong = judged(flagged, key) if n != observed else ""
         expected.append(f"{count(n)} ({wrong})" if wrong else count(n))
     was = "was" if observed == 1 else "were"
-    calibrated = f"; by calibrated scores: {expected[1]}" if len(expected) > 1 else ""
+    calibrated = f", that of calibrated scores {expected[1]}" if len(expected) > 1 else ""
     return (
-        f"Of the {rows}, {count(observed)} {was} positive. Expected by the sum of their scores: "
+        f"Of the {rows}, {count(observed)} {was} positive. The sum of their scores predicts "
         f"{expected[0]}{calibrated}."
     )
 
