@@ -128,7 +128,7 @@ def flagged(before: Estimate = TOO_MANY, after: Estimate = FITS, rows: int = 100
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (NOT, "There is no evidence that calibrated scores decide better at this threshold."),
+        (NOT, "There is no evidence that calibration improves decisions at this threshold."),
         (BETTER, "Decide by the calibrated scores."),
         (WORSE, "Decide by the uncalibrated scores."),
     ],

@@ -77,13 +77,11 @@ def advice(decided: DecisionTable, flagged: ExpectedCounts, shown: Sequence[str]
         return "Decide by the calibrated scores."
     here = "threshold" if decided.costs.capacity is None else "capacity"
     # A change that is not significant does not show that the decisions are equally good.
-    said = f"There is no evidence that calibrated scores decide better at this {here}"
+    said, use = f"There is no evidence that calibration improves decisions at this {here}", "it"
     if changes_decisions(decided, shown):
-        said = "Decide by the uncalibrated scores"
+        said, use = "Decide by the uncalibrated scores", "calibration"
     corrects = judged(flagged, shown[0]) and not judged(flagged, shown[1])
-    return said + (
-        "; use calibrated scores to estimate how many are positive." if corrects else "."
-    )
+    return f"{said}; use {use} to estimate how many are positive." if corrects else f"{said}."
 
 
 def flagged_sentence(
