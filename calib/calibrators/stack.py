@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Self
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import nnls
 
 from calib.calibrators.base import Calibrator
 from calib.calibrators.forms import Blend
@@ -26,6 +26,12 @@ MIN_WEIGHT = 0.02
 MAX_CELLS = 1024
 MAX_STEPS = 20
 STEP_TOLERANCE = 1e-12
+# Near the best weights a step changes the loss by less than its rounding, and is right.
+ROUNDING = 1e-14
+# Members that coincide have no curvature between them; this share of the mean gives them one.
+RIDGE = 1e-12
+# There is no curvature at all where all probabilities are 0 or 1.
+LEAST_CURVATURE = 1e-200
 
 
 @register(
@@ -201,41 +207,44 @@ def convex_weights(
 def _least_loss(
     log_odds: FloatArray, positive: FloatArray, negative: FloatArray, charge: FloatArray
 ) -> FloatArray:
+    """Weights of at least 0 with sum 1: each step minimises the quadratic model of the loss."""
     total = float(positive.sum() + negative.sum())
     m = log_odds.shape[1]
 
-    def loss(weights: FloatArray) -> tuple[float, FloatArray]:
+    def loss(weights: FloatArray) -> float:
         f = log_odds @ weights
         value = positive @ np.logaddexp(0.0, -f) + negative @ np.logaddexp(0.0, f)
-        p = sigmoid(f)
-        slope = log_odds.T @ (negative * p - positive * (1.0 - p)) + charge
-        return float(value + charge @ weights) / total, slope / total
+        return float(value + charge @ weights) / total
 
-    weights = minimize(
-        loss,
-        np.full(m, 1.0 / m),
-        jac=True,
-        method="SLSQP",
-        bounds=[(0.0, 1.0)] * m,
-        constraints={"type": "eq", "fun": lambda a: a.sum() - 1.0, "jac": np.ones_like},
-        options={"ftol": 1e-9, "maxiter": 200},
-    ).x
-    inside = weights >= MIN_WEIGHT
-    if not inside.all():
-        return np.where(inside, weights, 0.0)
-    # The search ends at the root of the rounding; Newton's steps from there are exact.
-    value, slope = loss(weights)
+    weights = np.full(m, 1.0 / m)
+    value = loss(weights)
     for _ in range(MAX_STEPS):
         p = sigmoid(log_odds @ weights)
+        slope = (log_odds.T @ (negative * p - positive * (1.0 - p)) + charge) / total
         curvature = (positive + negative) * p * (1.0 - p) / total
-        bordered = np.ones((m + 1, m + 1))
-        bordered[:m, :m] = (log_odds.T * curvature) @ log_odds
-        bordered[m, m] = 0.0
-        step = np.linalg.lstsq(bordered, np.append(-slope, 1.0 - weights.sum()))[0][:m]
-        tried_value, tried_slope = loss(weights + step)
-        if tried_value > value or (weights + step).min() < MIN_WEIGHT:
-            break
-        weights, value, slope = weights + step, tried_value, tried_slope
+        step = _least_on_simplex((log_odds.T * curvature) @ log_odds, slope, weights) - weights
+        tried = loss(weights + step)
+        while tried - value > ROUNDING * value and np.abs(step).max() >= STEP_TOLERANCE:
+            step /= 2.0
+            tried = loss(weights + step)
         if np.abs(step).max() < STEP_TOLERANCE:
             break
-    return weights / weights.sum()
+        weights, value = weights + step, tried
+    return weights
+
+
+def _least_on_simplex(hessian: FloatArray, slope: FloatArray, at: FloatArray) -> FloatArray:
+    """The w >= 0 with sum 1 that minimises slope @ d + d @ hessian @ d / 2, where d = w - at.
+
+    With hessian = A'A this is |A w - b|^2 / 2 up to a constant. Because the sum is 1, it is also
+    |M w|^2 / 2 with M = A - b 1'. The u >= 0 with the least |M u|^2 + (1 - sum u)^2 is a multiple
+    of w, so a fit of least squares gives it.
+    """
+    m = len(at)
+    ridge = RIDGE * max(float(np.trace(hessian)), LEAST_CURVATURE) / m * np.eye(m)
+    root = np.linalg.cholesky(hessian + ridge).T
+    aim = root @ at - np.linalg.solve(root.T, slope)
+    columns = root - aim[:, np.newaxis]
+    columns /= np.linalg.norm(columns) or 1.0
+    u, _ = nnls(np.vstack([columns, np.ones(m)]), np.append(np.zeros(m), 1.0))
+    return u / u.sum()

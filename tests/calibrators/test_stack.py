@@ -39,6 +39,16 @@ def test_weights_are_the_best_of_a_fine_grid():
     assert np.abs(found - best).max() <= 0.01
 
 
+def test_members_that_nearly_coincide_on_many_rows_have_the_best_weights():
+    # A million rows of which all members know nearly the same: the loss changes by a few nats.
+    truth = np.linspace(-4.0, 4.0, 801)
+    rows = np.full(len(truth), 1250.0)
+    log_odds = np.column_stack([truth, 1.003 * truth + 0.002, truth + 0.01 * np.sin(truth)])
+    positive = rows * expit(truth)
+    found = convex_weights(log_odds, positive, rows - positive, np.zeros(3))
+    np.testing.assert_allclose(found, [1.0, 0.0, 0.0], atol=1e-9)
+
+
 def test_it_predicts_the_weighted_mean_of_log_odds():
     score, y = drawn(2000)
     fitted = Stack().fit(score, y)
