@@ -2,7 +2,7 @@
 # make test         all tests, doctests and browser tests included (some of them: make test ARGS="-k spline")
 # make test-engines  the counting query in every engine, PostgreSQL and a Spark cluster included; these two are skipped with the reason where PostgreSQL or Java is not installed
 # make test-mlflow  reports and metrics in the newest MLflow, in an environment of its own
-# make test-all     the rare combinations too, as CI does
+# make test-all     the rare combinations too, of which CI tries one of eight parts
 # make mutate       one changed operator or number at a time: does a test notice?
 # make fuzz         20,000 odd, damaged and forged inputs: read right, or refused in words (more: make fuzz ARGS="--inputs 200000"; exports of other programs: ARGS="--source foreign")
 # make check        lint, format, types, who may import whom

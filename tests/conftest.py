@@ -24,6 +24,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="keep the texts that the code gives now"
     )
+    parser.addoption("--part", type=part, help="3/6: every sixth test, from the third on")
+
+
+def part(text: str) -> slice:
+    """The places of the tests that belong to a part.
+
+    >>> list(range(10))[part("3/4")]
+    [2, 6]
+    """
+    number, of = map(int, text.split("/"))
+    if not 1 <= number <= of:
+        raise ValueError(f"there is no part {text}")
+    return slice(number - 1, None, of)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -32,6 +45,15 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[UPDATED] = defaultdict(dict)
     # A shell starts background jobs with interrupts ignored, and their processes inherit this.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(trylast=True)  # Tests that are not asked for have left by then.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if chosen := config.getoption("part"):
+        kept, rest = items[chosen], items.copy()
+        del rest[chosen]
+        config.hook.pytest_deselected(items=rest)
+        items[:] = kept
 
 
 @pytest.hookimpl(trylast=True)

@@ -39,6 +39,7 @@ def test_a_reading_is_cancelled_and_another_file_is_read(
     expect(page.get_by_text("File: mine")).to_be_visible(timeout=20_000)
 
 
+@rare
 def test_who_leaves_the_reading_of_another_does_not_cancel_it(page: Page, slow: Path) -> None:
     second = page.context.new_page()
     for tab in (page, second):

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from calib.loading.examples import EXAMPLES
 from tests.browser.harness import by_key, open_static, settle, visit
-from tests.rare import common_first
+from tests.rare import common_first, rare
 
 KINDS = ("PNG", "SVG", "CSV")
 # The number of points that Plotly drew of each curve, in all panels.
@@ -106,7 +106,7 @@ def shown_as_svg(page: Page, chart: Locator) -> None:
         assert not Counter(rows) - Counter(plot.evaluate_all(POINTS))
 
 
-@pytest.mark.parametrize("path", common_first(list(PAGES), ["/", "/compare"]))
+@pytest.mark.parametrize("path", common_first(list(PAGES), ["/"]))
 def test_every_chart_is_saved_with_what_it_draws(page: Page, path: str):
     visit(page, path)
     open_static(page)
@@ -161,6 +161,7 @@ def test_buttons_are_quiet_until_a_hand_or_a_key_is_there_and_move_nothing(page:
     assert chart.bounding_box() == before
 
 
+@rare
 def test_on_touch_buttons_are_always_seen(browser: Browser, app_url: str):
     with browser.new_context(base_url=app_url, has_touch=True, is_mobile=True) as touched:
         phone = touched.new_page()

@@ -92,7 +92,13 @@ def cells_of(name: str) -> ScoreCells:
     return ScoreCells.from_arrays(rows.outcome, rows.scores)
 
 
-@pytest.mark.parametrize("name", [*KINDS, "more than are sent", "naive_bayes", "svm", "boosting"])
+@pytest.mark.parametrize(
+    "name",
+    common_first(
+        [*KINDS, "more than are sent", "naive_bayes", "svm", "boosting"],
+        ["ties at the edges", "weights", "more than are sent"],
+    ),
+)
 def test_its_numbers_are_those_of_the_library(page: Page, name: str):
     cells, level, ends = cells_of(name), 0.9, (0.05, 0.35)
     given = {"sent": packed_cells(cells), "settings": SETTINGS, "level": level, "range": ends}
@@ -319,6 +325,7 @@ def test_keys_move_the_range_and_the_probe_reads_the_calibrators(page: Page):
     expect(read.first).to_be_hidden()
 
 
+@rare
 def test_one_typed_end_selects_the_rows_up_to_the_other(page: Page):
     visit(page, "/reliability")
     low = explorer(page).get_by_role("spinbutton", name="Look closer at scores from")
@@ -335,6 +342,7 @@ def test_one_typed_end_selects_the_rows_up_to_the_other(page: Page):
     assert address(page)["range"] == "0.6~0.8"
 
 
+@rare
 def test_the_simultaneous_band_is_drawn_at_once_and_kept(page: Page):
     visit(page, "/reliability?show=uncalibrated")
     band = panel(page, "diagram").locator("path.band")
@@ -378,7 +386,7 @@ def test_rows_in_clusters_have_the_intervals_that_count_clusters(page: Page, tmp
     expect(said).to_contain_text(re.compile(r"95% CI [+−]\d.\d to"))
 
 
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("width", common_first([1440, 390], [390]))
 def test_what_few_people_need_is_behind_more_by_keyboard_too(page: Page, width: int):
     page.set_viewport_size({"width": width, "height": 900})
     visit(page, "/reliability")
@@ -459,6 +467,7 @@ def test_the_last_of_200_fast_clicks_wins_and_nothing_scrolls(
     assert main.evaluate("main => main.scrollTop") == 40
 
 
+@rare
 def test_the_page_below_stays_where_it_is_while_the_bins_change(page: Page):
     page.set_viewport_size({"width": 1000, "height": 900})
     visit(page, "/reliability")
@@ -563,13 +572,19 @@ def test_the_diagram_names_what_is_drawn_besides_the_dots(page: Page):
     expect(texts.get_by_text("Circle: largest gap.")).to_have_count(1)
 
 
-@pytest.mark.parametrize("label", ["Consistency band", "Simultaneous", "CORP line", "Smooth line"])
+@pytest.mark.parametrize(
+    "label",
+    common_first(
+        ["Consistency band", "Simultaneous", "CORP line", "Smooth line"], ["Simultaneous"]
+    ),
+)
 def test_layers_have_a_sentence_each(page: Page, label: str):
     visit(page, "/reliability")
     box = explorer(page).locator("label", has_text=label)
     expect(box).to_have_attribute("title", re.compile(r"^[^.]+\.$"))
 
 
+@rare
 def test_a_wide_band_is_a_sentence_as_on_the_static_chart(page: Page, tmp_path: Path):
     rng = np.random.default_rng(2)
     score = rng.random(60)

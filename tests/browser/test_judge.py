@@ -32,6 +32,7 @@ def finding(page: Page):
     return page.locator(".answer h2")
 
 
+@rare
 def test_a_judge_is_checked_with_two_files_and_rows_to_label_next_are_saved(page, tmp_path):
     visit(page, "/judge")
     expect(finding(page)).to_have_text(judge_rows(judged_example()).headline)

@@ -157,6 +157,7 @@ def test_the_view_goes_with_the_matrix(page: Page):
     expect(by_key(page, "view")).to_have_count(0)
 
 
+@rare
 def test_the_number_of_rows_is_not_cut_in_the_header(page: Page):
     # All words have room in a row of their own, and only the rows beside the pages.
     for width, cuts_name in ((1440, True), (1024, False), (390, False)):

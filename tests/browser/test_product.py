@@ -125,6 +125,7 @@ def test_the_answer_has_its_evidence_and_what_to_do(page: Page):
     expect(page.get_by_role("dialog").get_by_text("Verified: DuckDB")).to_be_visible()
 
 
+@rare
 def test_back_undoes_page_changes_and_no_other_step(page: Page):
     before = page.url
     visit(page, "/methods")
@@ -212,6 +213,7 @@ def test_each_chip_resets_its_setting_and_one_resets_all(page: Page):
     expect(by_key(page, "changed")).to_have_count(0)
 
 
+@rare
 def test_a_menu_shows_the_values_that_hold_and_not_the_first_options(page: Page):
     visit(page, "/?v=1&level=0.9")
     go(page, "Compare")

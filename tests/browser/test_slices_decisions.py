@@ -217,6 +217,7 @@ def test_a_hand_on_the_threshold_moves_costs_and_numbers_without_the_server(page
     page.wait_for_function("before => location.href !== before", arg=page.url)
 
 
+@rare
 def test_the_last_of_many_fast_clicks_wins_and_the_page_does_not_scroll(page: Page):
     page.set_viewport_size({"width": 1440, "height": 900})
     visit(page, "/decisions")

@@ -127,6 +127,7 @@ def test_two_reports_are_compared_at_an_address_of_their_own(page: Page, other: 
     expect(other.get_by_role("heading", name="Tumours, first against")).to_be_visible()
 
 
+@rare
 def test_the_link_is_copied(page: Page):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     visit(page, "/reports?new=report")

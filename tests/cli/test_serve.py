@@ -20,6 +20,7 @@ from benchmarks._person import Person
 from calib.loading.reading import budget
 from calib.ui.session import serving
 from calib.ui.session.session import SESSION
+from tests.rare import rare
 
 ROOT = Path(__file__).parents[2]
 # This configuration of another project is in the folder in which the command is called.
@@ -105,6 +106,7 @@ def test_options_of_the_app_hold_in_any_folder_and_are_changed_by_line_and_envir
     assert both == changed | {"server.port": 8613, "server.address": "localhost"}
 
 
+@rare
 def test_an_address_of_version_6_is_printed_in_brackets(elsewhere):
     ipv6, plain = options_of_servers((["--address", "::1"], {}), (["--address", "10.0.0.7"], {}))
     assert (ipv6["server.address"], ipv6["browser.serverAddress"]) == ("::1", "[::1]")

@@ -175,7 +175,7 @@ def test_resetting_all_leaves_alone_what_has_no_chip_here():
     assert (session[AXIS], session[COST_FN]) == (None, 9.0)
 
 
-@pytest.mark.parametrize("title", common_first(SHOWING, ["Reliability", "Slices"]))
+@pytest.mark.parametrize("title", common_first(SHOWING, ["Slices"]))
 def test_a_choice_changes_the_pages_on_which_it_has_a_chip_and_no_others(title):
     app = opened(title)
     before = drawn(app)

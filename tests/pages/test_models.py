@@ -14,6 +14,7 @@ from calib.ui.session.choices import MODELS
 from calib.ui.session.links import decode
 from tests.pages.test_matrices import npz
 from tests.pages.test_pages import PAGES, go, metric_tables, said, start, upload
+from tests.rare import rare
 
 RNG = np.random.default_rng(4)
 Y = RNG.integers(0, 2, 500)
@@ -186,6 +187,7 @@ def test_an_example_forgets_the_models_of_another():
     assert "model" not in app.query_params
 
 
+@rare
 def test_checkpoints_of_a_network_are_matrices_side_by_side(texts):
     logits = RNG.normal(0.0, 1.0, (600, 3))
     label = (logits + RNG.gumbel(size=logits.shape)).argmax(axis=1)
