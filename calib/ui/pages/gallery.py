@@ -267,7 +267,9 @@ def show_entry(entry: GalleryEntry) -> Opening | None:
         if path.is_file():
             # A picture of its own would have neither the font of the page nor its dark colours.
             drawn = in_page(path.read_text(encoding="utf-8"), entry.alt)
-            charts.drawing(drawn, f"picture_{entry.picture}")
+            # A phone shows a part of it at a size that can be read.
+            shown = f'<div class="scrolled" tabindex="0">{drawn}</div>'
+            charts.drawing(shown, f"picture_{entry.picture}")
         else:
             st.caption("The picture and the numbers are in the project's repository only.")
     return pressed
