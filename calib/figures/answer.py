@@ -26,7 +26,7 @@ from calib.figures.summary import (
     summary_chart,
 )
 from calib.figures.svg import to_svg
-from calib.figures.words import calibration_by, details, on_average, without_band
+from calib.figures.words import calibration_by, details, on_average, positives, without_band
 
 # Symbol and colour of an answer. The symbol has the same meaning as the colour.
 ANSWER_LOOKS = {
@@ -168,8 +168,7 @@ def _in_rows(analysis: Analysis) -> str:
     # The finding says up to which score, in a report with more digits than its curve has.
     inside = MIN_PART <= curve.fractile[peak] <= 1.0 - MIN_PART
     which = "low scores" if inside else "scores"
-    positives = "right answers" if _of_answers(analysis) else "positives"
-    return f"of every {rows:,} rows, {which}\npredict {error} {positives} too {side}"
+    return f"of every {rows:,} rows, {which}\npredict {error} {positives(analysis)} too {side}"
 
 
 def _set_aside(data: DataSummary) -> str:

@@ -6,14 +6,13 @@ import numpy as np
 
 from calib.analysis import Column
 from calib.analysis.model_comparison import ModelComparison
-from calib.analysis.summary import is_error
 from calib.calibrators import CALIBRATORS
 from calib.figures.axes import padded
 from calib.figures.chart import TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.layers import HOVER_TEXT, Layer, legend_entry, method, whiskers
 from calib.figures.panels import timeline
 from calib.figures.theme import faded
-from calib.figures.words import counts_of_each
+from calib.figures.words import counts_of_each, is_share
 from calib.numerics.arrays import FloatArray
 from calib.numerics.estimate import Estimate
 from calib.text import (
@@ -64,7 +63,7 @@ def checkpoint_chart(comparison: ModelComparison) -> Chart:
         most_ticks=MAX_TICKS,
         height=PANEL_HEIGHT,
         gap=GAP,
-        rates=[escaped(column.label) for column in columns if is_error(column.key)],
+        rates=[escaped(column.label) for column in columns if is_share(column.key)],
     )
     layers = [
         _line(comparison, column, panel, number)
@@ -153,7 +152,7 @@ def _line(comparison: ModelComparison, column: Column, panel: int, number: int) 
 
 
 def _describe(name: str, n_rows: int, estimate: Estimate, column: Column) -> str:
-    written = percent_with_interval if is_error(column.key) else with_interval
+    written = percent_with_interval if is_share(column.key) else with_interval
     value = f"{column.label} {written(estimate)}"
     return f"{escaped(name)}<br>{escaped(value)}<br>{n_rows:,} rows"
 

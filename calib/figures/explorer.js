@@ -778,7 +778,7 @@ class Explorer {
         const high = 1.15 * Math.max(half, ...drawn.map(({ most }) => most)) || 1;
         const ticksY = niceTicks(100 * low, 100 * high, 6).map(([value, text]) => [value / 100, `${text}%`]);
         const heading = this.shown.length ? this.titled(this.differenceTitle(half)) : "";
-        const note = "Observed minus predicted positives, counted from the lowest score up. It rises where scores are too low, and falls where they are too high. "
+        const note = `Observed minus predicted ${this.data.positives}, counted from the lowest score up. It rises where scores are too low, and falls where they are too high. `
             + `Grey: a calibrated model in ${this.levelWords} of samples.`;
         difference.frame({ width, height, scale, low, high, ticksY, heading, note, across: "Scores up to", upward: "Cumulative difference" });
         difference.explain(note);
@@ -791,7 +791,7 @@ class Explorer {
     differenceTitle(half) {
         const { cells, ks, peak, difference: values } = this.cells.get(this.shown[0]);
         const place = peak < cells.n ? ` up to ${scorePercent(cells.high[peak - 1])}` : "";
-        const error = `${errorPercent(ks).replace("%", "")} positives too ${values[peak] < 0 ? "many" : "few"}`;
+        const error = `${errorPercent(ks).replace("%", "")} ${this.data.positives} too ${values[peak] < 0 ? "many" : "few"}`;
         return `Of every 100 rows, scores${place} predict ${error}${ks > half ? "" : ", which may be chance"}`;
     }
 

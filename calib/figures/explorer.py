@@ -37,7 +37,7 @@ from calib.figures.theme import (
     MethodStyle,
     style_of,
 )
-from calib.figures.words import KS, LAYER_MEANINGS, MAX_BAND_WIDTH, axis_titles, verdicts
+from calib.figures.words import KS, LAYER_MEANINGS, MAX_BAND_WIDTH, axis_titles, positives, verdicts
 from calib.numerics.few_cells import cell_runs
 
 FOLDER = Path(__file__).parent
@@ -106,6 +106,7 @@ def explorer_data(
         "help": LAYER_MEANINGS,
         "across": across,
         "upward": upward,
+        "positives": positives(analysis),
         "unit": "Weight" if analysis.data.weighted else "Rows",
         "finding": verdicts(analysis, methods),
         "full_area": FULL_DOT_AREA,

@@ -26,6 +26,7 @@ from calib.text import (
     p_value,
     percent,
     plural,
+    printed_change,
     shortened,
 )
 
@@ -35,6 +36,8 @@ MIN_DRAWN_ROWS, MAX_DRAWN_WIDTH = 10, 0.9
 MAX_BAND_WIDTH = 0.5
 
 KS = METRICS["ks_error"].label
+# These metrics are shares, besides the calibration errors with a chance level.
+SHARES = ("accuracy", "ece_classwise")
 
 # One sentence on each layer of a reliability diagram, for tooltips and for the glossary.
 LAYER_MEANINGS: Mapping[str, str] = {
@@ -94,20 +97,44 @@ def evidence(method: MethodResult) -> str:
     return f"{KS} {metric_text('ks_error', method.ks.statistic)}, {p_value(method.ks.p_value)}"
 
 
+def positives(analysis: Analysis) -> str:
+    """The name of the rows that the scores predict. A top label is right or wrong."""
+    return "right answers" if analysis.words.top_label else "positives"
+
+
+def is_share(key: str) -> bool:
+    """Whether a column of the metric table is a share of rows, or a difference of probabilities."""
+    return is_error(key) or key in SHARES
+
+
 def metric_text(key: str, value: float, digits: int = 4) -> str:
-    """A value of a column of the metric table. Calibration errors are differences of probabilities.
+    """A value of a column of the metric table.
 
     >>> metric_text("ks_error", 0.0642), metric_text("log_loss", 0.3643)
     ('6.4%', '0.3643')
     """
-    return percent(value) if is_error(key) else number(value, digits)
+    return percent(value) if is_share(key) else number(value, digits)
 
 
 def metric_interval(key: str, estimate: Estimate, digits: int = 4) -> str:
     """The bounds of a value of the metric table, or "" if it has none."""
-    if not is_error(key) or math.isnan(estimate.low):
+    if not is_share(key) or math.isnan(estimate.low):
         return interval(estimate, digits)
     return between_percents(estimate.low, estimate.high)
+
+
+def metric_change(
+    key: str, before: float, after: float, change: Estimate, digits: tuple[int, int] = (4, 4)
+) -> tuple[str, str]:
+    """A change of a column of the metric table and its interval, to so many digits.
+
+    >>> metric_change("accuracy", 0.882, 0.907, Estimate(0.025, 0.01, 0.04))
+    ('+2.5 points', '+1.0 to +4.0')
+    """
+    if is_share(key):
+        points = printed_change(100.0 * before, 100.0 * after, 1)
+        return f"{points} points", interval(change.scaled(100.0), 1, sign=True)
+    return printed_change(before, after, digits[0]), interval(change, digits[1], sign=True)
 
 
 def chance_level(key: str, estimate: Estimate, digits: int = 4) -> str:

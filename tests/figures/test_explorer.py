@@ -21,6 +21,10 @@ def test_names_of_classes_reach_the_axes_as_they_are():
     data = explorer_data(analysis, analysis.held_out.cells, ["uncalibrated"])
     assert data["across"] == f"Mean score of {name}"
     assert data["upward"] == f"Observed frequency of {name}"
+    assert data["positives"] == "positives"
+    analysis = calib.analyze(rows, calib.Settings(view="top:1", methods=("uncalibrated",)))
+    data = explorer_data(analysis, analysis.held_out.cells, ["uncalibrated"])
+    assert data["positives"] == "right answers"
 
 
 def test_cells_of_other_methods_stay_at_home():

@@ -15,7 +15,7 @@ from calib.crossfit.estimates import MethodMetrics
 from calib.figures.cumulative_difference import cumulative_difference_chart
 from calib.figures.explorer import automatic_axis, explorer_data
 from calib.figures.summary import advised
-from calib.figures.words import KS, chance_level, metric_interval, metric_text
+from calib.figures.words import KS, chance_level, metric_change, metric_interval, metric_text
 from calib.metrics import matrix_metrics
 from calib.metrics.matrix import ROW_METRICS
 from calib.reports.contents.evidence import CLUSTERS
@@ -38,13 +38,11 @@ from calib.text import (
     UNKNOWN,
     count,
     formula,
-    interval,
     level,
     moment,
     number,
     p_value,
     percent,
-    printed_change,
 )
 
 TEST_NAMES = {
@@ -229,8 +227,7 @@ def _difference(uncalibrated: MethodMetrics, result: MethodMetrics, column: Colu
         return Value(UNKNOWN)
     key, digits = column.key, column.digits
     before, after = (one.metrics[key].value for one in (uncalibrated, result))
-    bounds = interval(result.differences[key], digits, sign=True)
-    return Value(printed_change(before, after, digits), bounds)
+    return Value(*metric_change(key, before, after, result.differences[key], (digits, digits)))
 
 
 def whole_matrix(report: Contents) -> Section | None:

@@ -16,7 +16,7 @@ from calib.analysis import Analysis, Column, MethodResult
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.matrix_comparison import MulticlassResult
 from calib.figures import answer
-from calib.figures.words import chance_level, metric_interval, metric_text
+from calib.figures.words import chance_level, metric_change, metric_interval, metric_text
 from calib.numerics.estimate import Estimate
 from calib.text import interval, printed_change
 from calib.ui.session import state
@@ -309,10 +309,9 @@ def metric_columns(
                 if method != "uncalibrated"
             }
             changes = {
-                method: change_lines(
-                    one,
-                    printed_change(losses["uncalibrated"], losses[method], digits),
-                    column.better,
+                method: (
+                    *metric_change(key, losses["uncalibrated"], losses[method], one, (digits, 3)),
+                    direction(one, column.better),
                 )
                 for method, one in differences.items()
             }
@@ -335,19 +334,13 @@ def _below(key: str, one: Estimate, digits: int) -> list[str]:
     return [bounds] if bounds else []
 
 
-def change_lines(change: Estimate, printed: str, better: str = "lower") -> tuple[str, ...]:
-    """A change as it is `printed`, its interval, and its direction."""
-    return (printed, interval(change, 3, sign=True), direction(change, better))
-
-
 def to_best_lines(difference: Estimate, printed: str) -> tuple[str, ...]:
     """The difference of log loss from the best, its interval, and whether it is a tie."""
     if difference.value == difference.low == difference.high == 0.0:
         return ("best",)
-    value, bounds, _ = change_lines(difference, printed)
     return (
-        value,
-        bounds,
+        printed,
+        interval(difference, 3, sign=True),
         ("tied with the best" if difference.low <= 0.0 else Warned("worse than the best")),
     )
 

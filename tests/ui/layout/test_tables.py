@@ -1,6 +1,7 @@
 """The metric table in words."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -11,9 +12,9 @@ from calib.crossfit.estimates import MethodMetrics
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
 from calib.figures.words import metric_interval
+from calib.metrics import matrix_metrics
 from calib.numerics.estimate import Estimate
-from calib.text import between
-from calib.ui.layout.tables import Warned, change_lines, metric_columns
+from calib.ui.layout.tables import Warned, direction, metric_columns
 
 
 def test_calibration_errors_stand_beside_what_a_calibrated_model_shows():
@@ -84,16 +85,30 @@ def test_the_ks_error_is_in_per_cent_and_is_copied_as_a_number():
         ((0.0, 0.0), "higher", "no change"),
     ],
 )
-def test_a_change_stands_above_its_interval_and_evidence(ends, better, evidence):
-    value, bounds, said = change_lines(Estimate(sum(ends) / 2, *ends), "−0.1000", better)
+def test_a_change_has_its_direction_and_evidence(ends, better, evidence):
+    said = direction(Estimate(sum(ends) / 2, *ends), better)
     assert said == evidence
     is_worse = said in ("significantly lower", "significantly higher") and better not in said
     assert isinstance(said, Warned) == is_worse
-    assert (value, bounds) == ("−0.1000", between(*ends, 3, sign=True))
 
 
 def test_a_change_without_an_interval_is_not_significant():
-    assert change_lines(Estimate(-0.1, math.nan, math.nan), "−0.1000")[-1] == "not significant"
+    assert direction(Estimate(-0.1, math.nan, math.nan), "lower") == "not significant"
+
+
+def test_shares_of_a_matrix_are_per_cents_and_their_changes_points():
+    matrix = analyze(examples.EXAMPLES["digits"].load()).multiclass
+    results = {key: matrix.results[key] for key in ("uncalibrated", "dirichlet")}
+    shown = [Column(key, one.label, one.meaning) for key, one in matrix_metrics().items()]
+    cells = {one.name: one.cells["dirichlet"] for one in metric_columns(shown, results, {})}
+    before, after = (one.metrics["accuracy"].value for one in results.values())
+    assert cells["accuracy"][0] == f"{100 * after:.1f}%"
+    change = round(100 * after, 1) - round(100 * before, 1)
+    difference = results["dirichlet"].differences["accuracy"]
+    low, high = (100 * end for end in (difference.low, difference.high))
+    assert cells["accuracy_diff"][:2] == (f"{change:+.1f} points", f"{low:+.1f} to {high:+.1f}")
+    assert re.fullmatch(r"\d\.\d%", cells["ece_classwise"][0])
+    assert re.fullmatch(r"\d\.\d{4}", cells["log_loss"][0])
 
 
 def test_printed_changes_are_the_differences_of_printed_losses():
