@@ -248,8 +248,8 @@ def test_the_answer_says_first_what_is_decided_of_a_thousand_rows():
     app = start("decisions", ex="naive_bayes")
     lead, flagged, counted = answer(app).split("class=lead>")[1].split("<p class=counted>")
     assert lead == (
-        "There is no evidence that calibration improves decisions at this threshold; use it to "
-        "estimate how many are positive.</p>"
+        "Use calibrated scores to estimate how many are positive; there is no evidence that they "
+        "improve decisions.</p>"
     )
     assert flagged == (
         "Of 1,000 rows you would flag the 458 with a score of at least 50% and miss 104 positives; "

@@ -75,13 +75,16 @@ def advice(decided: DecisionTable, flagged: ExpectedCounts, shown: Sequence[str]
         return ""
     if decided.methods[shown[1]].change.high < 0.0:
         return "Decide by the calibrated scores."
-    here = "threshold" if decided.costs.capacity is None else "capacity"
-    # A change that is not significant does not show that the decisions are equally good.
-    said, use = f"There is no evidence that calibration improves decisions at this {here}", "it"
-    if changes_decisions(decided, shown):
-        said, use = "Decide by the uncalibrated scores", "calibration"
     corrects = judged(flagged, shown[0]) and not judged(flagged, shown[1])
-    return f"{said}; use {use} to estimate how many are positive." if corrects else f"{said}."
+    use = "Use calibrated scores to estimate how many are positive"
+    if changes_decisions(decided, shown):
+        said = "Decide by the uncalibrated scores"
+        return f"{said}. {use}." if corrects else f"{said}."
+    # A change that is not significant does not show that the decisions are equally good.
+    if corrects:
+        return f"{use}; there is no evidence that they improve decisions."
+    here = "threshold" if decided.costs.capacity is None else "capacity"
+    return f"There is no evidence that calibration improves decisions at this {here}."
 
 
 def flagged_sentence(
