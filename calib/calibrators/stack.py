@@ -7,7 +7,6 @@ from types import MappingProxyType
 from typing import Self
 
 import numpy as np
-from scipy.optimize import nnls
 
 from calib.calibrators.base import Calibrator
 from calib.calibrators.forms import Blend
@@ -24,7 +23,7 @@ from calib.text import joined, percent
 MIN_WEIGHT = 0.02
 # Rows are left out of at most about this many cells.
 MAX_CELLS = 1024
-MAX_STEPS = 20
+MAX_STEPS, MAX_CHANGES = 20, 50
 STEP_TOLERANCE = 1e-12
 # Near the best weights a step changes the loss by less than its rounding, and is right.
 ROUNDING = 1e-14
@@ -236,15 +235,30 @@ def _least_loss(
 def _least_on_simplex(hessian: FloatArray, slope: FloatArray, at: FloatArray) -> FloatArray:
     """The w >= 0 with sum 1 that minimises slope @ d + d @ hessian @ d / 2, where d = w - at.
 
-    With hessian = A'A this is |A w - b|^2 / 2 up to a constant. Because the sum is 1, it is also
-    |M w|^2 / 2 with M = A - b 1'. The u >= 0 with the least |M u|^2 + (1 - sum u)^2 is a multiple
-    of w, so a fit of least squares gives it.
+    `at` is such a point. Weights of 0 stay there until their slope is below that of the others.
+    See Nocedal, Wright 2006, "Numerical optimization", section 16.5 (active sets).
     """
     m = len(at)
-    ridge = RIDGE * max(float(np.trace(hessian)), LEAST_CURVATURE) / m * np.eye(m)
-    root = np.linalg.cholesky(hessian + ridge).T
-    aim = root @ at - np.linalg.solve(root.T, slope)
-    columns = root - aim[:, np.newaxis]
-    columns /= np.linalg.norm(columns) or 1.0
-    u, _ = nnls(np.vstack([columns, np.ones(m)]), np.append(np.zeros(m), 1.0))
-    return u / u.sum()
+    hessian = hessian + RIDGE * max(float(np.trace(hessian)), LEAST_CURVATURE) / m * np.eye(m)
+    w, free = at.copy(), at > 0.0
+    for _ in range(MAX_CHANGES):
+        gradient = slope + hessian @ (w - at)
+        solved = np.linalg.solve(
+            hessian[np.ix_(free, free)], np.column_stack([gradient[free], np.ones(free.sum())])
+        )
+        # All free weights have this slope at the minimum among them.
+        level = solved[:, 0].sum() / solved[:, 1].sum()
+        move = np.zeros(m)
+        move[free] = level * solved[:, 1] - solved[:, 0]
+        falls = move < 0.0
+        share = float(np.min(w[falls] / -move[falls], initial=1.0))
+        w = w + share * move
+        if share < 1.0:
+            hits = falls & (w <= ROUNDING)
+            w[hits], free = 0.0, free & ~hits
+            continue
+        below = np.where(free, 0.0, gradient + hessian @ move - level)
+        if below.min() >= -ROUNDING * np.abs(slope).max():
+            break
+        free[below.argmin()] = True
+    return w / w.sum()

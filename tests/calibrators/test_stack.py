@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit, logit
 
 from calib.calibrators import calibrator
-from calib.calibrators.stack import Stack, convex_weights
+from calib.calibrators.stack import Stack, _least_loss, convex_weights
 from calib.data.cells import ScoreCells
 from calib.metrics import log_loss
 
@@ -47,6 +47,31 @@ def test_members_that_nearly_coincide_on_many_rows_have_the_best_weights():
     positive = rows * expit(truth)
     found = convex_weights(log_odds, positive, rows - positive, np.zeros(3))
     np.testing.assert_allclose(found, [1.0, 0.0, 0.0], atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_member_has_a_lower_slope_than_the_stack(seed):
+    rng = np.random.default_rng(seed)
+    n, m = rng.integers(2, 400), rng.integers(1, 7)
+    truth = rng.normal(0.0, rng.choice([0.01, 1.0, 30.0]), n)
+    slopes, noise = rng.choice([0.5, 1.0, 1.0001, 10.0], m), rng.choice([0.001, 1.0], m)
+    log_odds = np.outer(truth, slopes) + noise * rng.normal(size=(n, m))
+    weight, charge = rng.choice([1e-6, 1.0, 1e6]) * rng.random(n), np.zeros(m)
+    positive = np.where(rng.random(n) < expit(0.3 * truth), weight, 0.0)
+    charge[0] = weight.mean()
+    found = _least_loss(log_odds, positive, weight - positive, charge)
+    assert found.min() >= 0.0
+    assert found.sum() == pytest.approx(1.0)
+    # The loss is convex, so the lowest slope bounds how far it is above its minimum.
+    slope = log_odds.T @ (weight * expit(log_odds @ found) - positive) + charge
+    assert found @ slope - slope.min() <= 1e-10 * weight.sum() * max(1.0, np.abs(log_odds).max())
+
+
+def test_a_charge_decides_between_members_that_are_certain():
+    # All members predict these rows, so the loss has neither slope nor curvature.
+    log_odds, none = np.full((5, 3), 60.0), np.zeros(5)
+    found = convex_weights(log_odds, np.ones(5), none, np.array([1.0, 0.0, 1.0]))
+    np.testing.assert_array_equal(found, [0.0, 1.0, 0.0])
 
 
 def test_it_predicts_the_weighted_mean_of_log_odds():
