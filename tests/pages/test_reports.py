@@ -16,6 +16,7 @@ import calib
 from calib.analysis.decisions import Costs, ErrorLimit
 from calib.analysis.judge import judge_rows
 from calib.cli import main
+from calib.figures.words import metric_text
 from calib.loading.judged_example import judged_example
 from calib.reports import Report, compare_reports, parts_of
 from calib.reports.contents.settings_file import SavedSettings
@@ -466,7 +467,8 @@ def test_a_report_from_a_file_is_held_against_another(kind, store, report, texts
     texts.shown(said(app))
     expected = compare_reports(Report.open(first), Report.open(other))
     for change in expected.metrics[:5]:
-        assert f"{change.first.value:,.{change.column.digits}f}" in tables(app)
+        column = change.column
+        assert metric_text(column.key, change.first.value, column.digits) in tables(app)
     # Files have no link, neither two nor one.
     assert "against" not in address(app)
     button(app, "close_other").click().run()

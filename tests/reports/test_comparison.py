@@ -170,10 +170,15 @@ def test_every_number_is_in_html_and_markdown(first, second):
     comparison = compare_reports(first, second)
     for text in (Reader(comparison.html()).text, comparison.markdown()):
         for change in comparison.metrics:
-            assert f"{change.first.value:,.{change.column.digits}f}" in text
+            values, digits = (change.first.value, change.second.value), change.column.digits
+            # Calibration errors are per cents, and their changes points.
+            is_error = change.column.key.startswith(("ks_", "ece_", "mce"))
+            factor, places, unit = (100.0, 1, "%") if is_error else (1.0, digits, "")
+            before, after = (factor * value for value in values)
+            assert f"{before:,.{places}f}{unit}" in text
             # The printed numbers differ by the printed difference.
-            printed = printed_change(change.first.value, change.second.value, change.column.digits)
-            assert printed in text
+            points = " points" if is_error else ""
+            assert f"{printed_change(before, after, places)}{points}" in text
 
 
 def test_the_frame_has_a_row_a_number(first, second):

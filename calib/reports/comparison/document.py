@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from calib.figures.reliability import overlay_chart
+from calib.figures.words import metric_change, metric_interval, metric_text
 from calib.reports.comparison.changes import Change, Compared, MetricChange
 from calib.reports.contents.structure import Contents
 from calib.reports.render.blocks import (
@@ -19,7 +20,7 @@ from calib.reports.render.blocks import (
     Value,
     row,
 )
-from calib.text import interval, level, moment, number, printed_change
+from calib.text import level, moment
 
 METHOD = (
     "Differences are second minus first. The reports contain no rows, so intervals are unpaired: "
@@ -132,17 +133,17 @@ def _metric_table(comparison: Compared, label: str) -> Table:
 
 
 def _estimate(change: MetricChange, which: str) -> Value:
-    estimate = getattr(change, which)
-    digits = change.column.digits
-    return Value(number(estimate.value, digits), interval(estimate, digits))
+    estimate, key, digits = getattr(change, which), change.column.key, change.column.digits
+    return Value(metric_text(key, estimate.value, digits), metric_interval(key, estimate, digits))
 
 
 def _difference(change: MetricChange, reasons: list[str]) -> Value:
     digits, difference = change.column.digits, change.difference
-    bounds = interval(difference, digits, sign=True)
     clear = difference.low > 0.0 or difference.high < 0.0
     note = f" [{reasons.index(change.reason) + 1}]" if change.reason else ""
-    printed = printed_change(change.first.value, change.second.value, digits)
+    before, after = change.first.value, change.second.value
+    key = change.column.key
+    printed, bounds = metric_change(key, before, after, difference, (digits, digits))
     return Value(f"{printed}{note}", bounds, marked=clear)
 
 
