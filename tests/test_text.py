@@ -1,9 +1,7 @@
-"""Numbers, names and lists as text: the edge cases, and that no other module formats them."""
+"""Numbers, names and lists as text: the edge cases."""
 
-import ast
 import math
 from datetime import datetime
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +9,6 @@ from calib import text
 from calib.numerics.estimate import Estimate
 
 NAN, INF = math.nan, math.inf
-ROOT = Path(__file__).parents[1]
 
 
 @pytest.mark.parametrize(
@@ -211,41 +208,3 @@ def test_words_and_names(write, given, shown):
 
 def test_a_moment_does_not_follow_the_language_of_the_machine():
     assert text.moment(datetime(2026, 12, 31, 23, 59)) == "31 December 2026, 23:59 UTC"
-
-
-# These modules format numbers for machines, or for formulas and axes, which have their own rules.
-OTHERS = {
-    *(
-        "calib/ui/session/links.py",
-        "calib/ui/controls/widgets.py",
-        "calib/ui/pages/classes.py",
-    ),
-    *("calib/figures/axes.py", "calib/figures/svg.py"),
-    *(
-        "calib/reports/contents/codec.py",
-        "calib/reports/render/archive.py",
-        "calib/reports/proof/recomputing.py",
-    ),
-    *("calib/ui/pages/gallery.py", "calib/cli/check.py"),
-    *("calib/analysis/slices/bins.py", "calib/data/slicing.py"),
-    "calib/analysis/periods/cutting.py",
-    "calib/text.py",
-}
-ROOMS = ("ui", "figures", "reports", "store", "cli", "loading", "analysis", "matrices", "crossfit")
-
-
-def test_numbers_become_text_in_one_place():
-    paths = [path for room in ROOMS for path in (ROOT / "calib" / room).rglob("*.py")]
-    formats = [
-        f"{name}:{node.lineno} {spec}"
-        for path in [*paths, ROOT / "app.py", *(ROOT / "pages").glob("*.py")]
-        if (name := path.relative_to(ROOT).as_posix()) not in OTHERS
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FormattedValue)
-        and node.format_spec is not None
-        # A whole number with commas and a setting as it was given are not rounded.
-        and (spec := ast.unparse(node.format_spec)[2:-1]) not in (",", "g")
-        and spec[-1:] in "fge%"
-        and "%Y" not in spec
-    ]
-    assert formats == []

@@ -4,7 +4,6 @@ If a test fails, its message names the place in Streamlit's source to look at, a
 `calib/ui/streamlit_private.py` is what to change.
 """
 
-import ast
 import json
 import re
 from collections.abc import Iterator
@@ -52,25 +51,6 @@ def test_the_checked_version_is_the_pinned_one() -> None:
     text = (ROOT / "requirements.txt").read_text()
     pinned = re.findall(r"^streamlit==(\S+)", text, re.MULTILINE)
     assert pinned == [CHECKED_WITH]
-
-
-def test_no_other_module_uses_what_is_not_documented() -> None:
-    public = {"streamlit", "streamlit.delta_generator", "streamlit.testing.v1"}
-    paths = [ROOT / "app.py", *(ROOT / "pages").glob("*.py"), *(ROOT / "calib").rglob("*.py")]
-    private_imports = []
-    for path in paths:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                modules = {alias.name for alias in node.names}
-            elif isinstance(node, ast.ImportFrom):
-                # A name of the package itself is one of its modules.
-                inside = {f"streamlit.{alias.name}" for alias in node.names}
-                modules = inside if node.module == "streamlit" else {node.module or ""}
-            else:
-                continue
-            if any(name.partition(".")[0] == "streamlit" for name in modules - public):
-                private_imports.append(path.relative_to(ROOT).as_posix())
-    assert set(private_imports) == {"calib/ui/streamlit_private.py"}
 
 
 @assumption("generate_xsrf_token_string in web/server/starlette/starlette_app_utils.py")

@@ -1,18 +1,19 @@
 """What people read is in plain, standard words: no phrase of `BANNED` is in it.
 
 Read are the string constants, docstrings and comments of the code, and the Markdown documents.
-Comments are sentences, and the lines of documents are wrapped.
+Comments are sentences, the lines of documents are wrapped, and subjects of commits are short.
 """
 
 import ast
 import re
+import subprocess
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 THINGS = (
     "row|column|class|prediction|model|line|cell|bin|method|slice|period|fold|cluster|threshold"
 )
@@ -128,9 +129,9 @@ def documents() -> list[Path]:
     return sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 
 
-@pytest.mark.parametrize("file", documents(), ids=of)
-def test_markdown_is_wrapped(file: Path) -> None:
-    assert long_lines(file.read_text(encoding="utf-8")) == []
+def test_markdown_is_wrapped() -> None:
+    long = [f"{of(file)}:{n}" for file in documents() for n in long_lines(file.read_text("utf-8"))]
+    assert not long, "\n".join(long)
 
 
 def test_only_prose_has_to_be_wrapped() -> None:
@@ -140,9 +141,13 @@ def test_only_prose_has_to_be_wrapped() -> None:
     assert long_lines(f"[a link]{address} and\n\n[a link]{address} {words}") == [3]
 
 
-@pytest.mark.parametrize("file", files(), ids=of)
-def test_no_banned_words(file: Path) -> None:
-    hits = [f"{of(file)}:{line}: {hit}" for line, said in texts(file) for hit in found_in(said)]
+def test_no_banned_words() -> None:
+    hits = [
+        f"{of(file)}:{line}: {hit}"
+        for file in files()
+        for line, said in texts(file)
+        for hit in found_in(said)
+    ]
     assert not hits, "\n".join(hits)
 
 
@@ -191,10 +196,10 @@ def commented() -> list[Path]:
     return sorted(code)
 
 
-@pytest.mark.parametrize("file", commented(), ids=of)
-def test_comments_are_sentences(file: Path) -> None:
+def test_comments_are_sentences() -> None:
     hits = [
         f"{of(file)}:{line}: {fault}: {comment}"
+        for file in commented()
         for line, comment in comments(file)
         for fault in faults_of(comment)
     ]
@@ -212,9 +217,13 @@ def vague_names(code: str) -> list[tuple[int, str]]:
     ]
 
 
-@pytest.mark.parametrize("file", sorted((ROOT / "calib").rglob("*.py")), ids=of)
-def test_names_say_what_they_are(file: Path) -> None:
-    assert vague_names(file.read_text(encoding="utf-8")) == []
+def test_names_say_what_they_are() -> None:
+    vague = [
+        f"{of(file)}:{line}: {name}"
+        for file in sorted((ROOT / "calib").rglob("*.py"))
+        for line, name in vague_names(file.read_text(encoding="utf-8"))
+    ]
+    assert not vague, "\n".join(vague)
 
 
 def test_the_walk_sees_variables_arguments_and_functions() -> None:
@@ -242,3 +251,29 @@ def test_the_walk_sees_docstrings_f_strings_and_markdown(tmp_path: Path) -> None
     document.write_text("# Title\n\nScores as they\nare.\n")
     assert [line for line, said in texts(code) if found_in(said)] == [1, 3]
     assert [line for line, said in texts(document) if found_in(said)] == [3]
+
+
+MAX_SUBJECT_LENGTH = 72
+N_COMMITS = 20  # Those of a change; older ones cannot be mended any more.
+# Subjects are imperative: "Read ids as text", not "Reads", "Reading" or "Added".
+NOT_IMPERATIVE = re.compile(r"^(?:\w+ed|\w+ing|Adds|Fixes|Makes|Reads|Shows|Uses)\b|^[a-z]|\.$")
+
+
+def subject_faults(subject: str) -> list[str]:
+    long = [f"{len(subject)} characters"] if len(subject) > MAX_SUBJECT_LENGTH else []
+    return long + (["not imperative"] if NOT_IMPERATIVE.search(subject) else [])
+
+
+def test_subjects_of_commits_are_short_and_imperative() -> None:
+    command = ["git", "log", f"-{N_COMMITS}", "--no-merges", "--format=%s"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip("This is not a checkout of git: skipped")
+    hits = [f"{s}: {fault}" for s in done.stdout.splitlines() for fault in subject_faults(s)]
+    assert not hits, "\n".join(hits)
+
+
+def test_faults_of_subjects_are_seen() -> None:
+    assert subject_faults("Read ids as text") == []
+    for subject in ("Added a test", "Reading ids", "read ids", "Read ids.", f"Read {'x' * 70}"):
+        assert len(subject_faults(subject)) == 1
