@@ -1,11 +1,11 @@
 # make run          the app on http://localhost:8501 (another port: make run PORT=8600)
-# make test         all tests, doctests and browser tests included (some of them: make test ARGS="-k spline")
+# make test         five minutes of tests, doctests and journeys in a browser included (some of them: make test ARGS="-k spline")
+# make test-all     these and all others: rare combinations, simulations, every page in a browser, engines, MLflow
 # make test-engines  the counting query in every engine, PostgreSQL and a Spark cluster included; these two are skipped with the reason where PostgreSQL or Java is not installed
 # make test-mlflow  reports and metrics in the newest MLflow, in an environment of its own
-# make test-all     the rare combinations too, of which CI tries one of eight parts
 # make mutate       one changed operator or number at a time: does a test notice?
 # make fuzz         20,000 odd, damaged and forged inputs: read right, or refused in words (more: make fuzz ARGS="--inputs 200000"; exports of other programs: ARGS="--source foreign")
-# make check        lint, format, types, who may import whom
+# make check        lint, format, types, who may import whom, rules about text and files
 # make docs         the documentation site, into site/ (no network needed)
 # make wheel        the wheel, installed and used in a clean environment of each Python from 3.11 to 3.13 that is here
 # make bench        speed and quality benchmarks
@@ -21,7 +21,7 @@ VENV := .venv/bin/python
 PIP := $(VENV) -m pip --disable-pip-version-check install --quiet
 
 .DELETE_ON_ERROR:
-.PHONY: run test test-all test-engines test-mlflow mutate fuzz check docs wheel bench reproduce picture browsers screenshots lock clean
+.PHONY: run test test-all test-engines test-mlflow mutate fuzz check check-rules check-types docs wheel bench reproduce picture browsers screenshots lock clean
 
 run: .venv/app.stamp
 	$(VENV) -m calib serve --port $(PORT)
@@ -35,8 +35,9 @@ TEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(VENV
 test: .venv/dev.stamp browsers
 	$(TEST) $(ARGS)
 
-test-all: test
-	$(TEST) -m rare $(ARGS)
+test-all: .venv/dev.stamp browsers
+	$(TEST) -m "not engines and not lint" --hypothesis-profile=thorough $(ARGS)
+	$(MAKE) test-engines test-mlflow
 
 # One process for Spark Connect, one for classic Spark: their servers have their own.
 test-engines: .venv/engines.stamp
@@ -52,11 +53,18 @@ mutate: .venv/dev.stamp
 fuzz: .venv/dev.stamp
 	$(VENV) -m tests.fuzz $(ARGS)
 
+# Types take as long as all other rules, so each half has a core.
 check: .venv/dev.stamp
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync check-rules check-types
+
+check-rules:
 	$(VENV) -m ruff check
 	$(VENV) -m ruff format --check
-	$(VENV) -m mypy
 	.venv/bin/lint-imports
+	$(VENV) -m pytest -q -m lint tests/lints
+
+check-types:
+	$(VENV) -m mypy
 
 docs: .venv/dev.stamp
 	NO_MKDOCS_2_WARNING=1 $(VENV) -m mkdocs build # with --quiet no warning would count

@@ -5,9 +5,7 @@ import gc
 import signal
 from collections import defaultdict
 from collections.abc import Iterator
-from itertools import compress
 from pathlib import Path
-from zlib import crc32
 
 import numpy as np
 import pytest
@@ -15,9 +13,11 @@ from hypothesis import settings
 
 from tests import golden
 
-# All machines draw the same examples, so that a failing test fails for everyone.
-settings.register_profile("calib", derandomize=True, deadline=None)
-settings.load_profile("calib")
+# All machines draw the same examples, so that a failing test fails for everyone. `make test-all`
+# draws four times as many.
+settings.register_profile("quick", derandomize=True, deadline=None, max_examples=25)
+settings.register_profile("thorough", settings.get_profile("quick"), max_examples=100)
+settings.load_profile("quick")
 
 UPDATED = pytest.StashKey[golden.Kept]()
 
@@ -26,19 +26,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="keep the texts that the code gives now"
     )
-    parser.addoption("--part", type=part, help="3/8: the third of eight parts of the tests")
-
-
-def part(text: str) -> tuple[int, int]:
-    """The number of a part, from 0 on, and of how many.
-
-    >>> part("3/8")
-    (2, 8)
-    """
-    number, of = map(int, text.split("/"))
-    if not 1 <= number <= of:
-        raise ValueError(f"there is no part {text}")
-    return number - 1, of
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -47,17 +34,6 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[UPDATED] = defaultdict(dict)
     # A shell starts background jobs with interrupts ignored, and their processes inherit this.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-@pytest.hookimpl(trylast=True)  # Tests that are not asked for have left by then.
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not (chosen := config.getoption("part")):
-        return
-    # By its name a test stays in its part, whichever others are collected.
-    number, of = chosen
-    belongs = [crc32(item.nodeid.encode()) % of == number for item in items]
-    config.hook.pytest_deselected(items=list(compress(items, (not one for one in belongs))))
-    items[:] = compress(items, belongs)
 
 
 @pytest.hookimpl(trylast=True)

@@ -5,17 +5,25 @@ of counts, as by `calib verify`, is always computed.
 """
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import pytest
 
-from calib.analysis import run
+from calib.analysis import Analysis, run
 from calib.analysis.summary import names_of
 from calib.data.predictions import Predictions
 from calib.data.progress import no_progress
+from calib.loading.examples import EXAMPLES
 
 # Each result has a few megabytes.
 MAX_KEPT = 8
+
+
+@cache
+def analysed(example: str) -> Analysis:
+    """The analysis of a built-in example with the settings that the dashboard opens with."""
+    return run.analyze(EXAMPLES[example].load())
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -20,6 +20,7 @@ from calib.metrics import auc, expected_calibration_error, ks_error, log_loss
 from calib.numerics.arrays import arrays_of
 from calib.numerics.cell_table import KEYS_PER_CELL
 from tests.golden import Texts
+from tests.rare import rare
 
 
 def drawn(seed: int, n: int = 3000, *, digits: int | None = 2) -> BinaryView:
@@ -256,6 +257,7 @@ def test_a_row_copied_is_a_count():
     assert added.table().equals(calib.analyze(thrice, SETTINGS).table())
 
 
+@rare
 @pytest.mark.parametrize("digits", [2, None])
 def test_an_analysis_does_not_know_the_order_of_the_rows(digits):
     view = drawn(3, 1500, digits=digits)

@@ -12,6 +12,7 @@ from calib.analysis.method_results import differences_from_best
 from calib.calibrators import Calibrator
 from calib.ui.layout.tables import metric_columns
 from tests.isotonic_peer import shrunken
+from tests.rare import rare
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +61,7 @@ def test_logistic_is_recommended_where_platts_curve_does_not_fit():
     assert excess["platt"] - least > 20e-4
 
 
+@rare
 @pytest.mark.parametrize("counted", [False, True], ids=["rows", "counts"])
 def test_a_change_that_few_certain_rows_cause_says_so(counted, texts):
     rng = np.random.default_rng(0)

@@ -18,6 +18,7 @@ from calib.data.counted import CountedRows
 from calib.data.predictions import Predictions
 from calib.data.views import BinaryView
 from tests.isotonic_peer import shrunken
+from tests.rare import common_first, rare
 
 
 def overconfident(n: int = 2000, seed: int = 3, **more) -> BinaryView:
@@ -89,7 +90,11 @@ def test_a_group_is_never_split_over_the_folds():
 
 
 @pytest.mark.parametrize(
-    "kind", ["plain", "ties", "weights", "groups", "test rows", "folds", "groups in folds"]
+    "kind",
+    common_first(
+        ["plain", "ties", "weights", "groups", "test rows", "folds", "groups in folds"],
+        ["weights", "groups in folds"],
+    ),
 )
 def test_the_order_of_the_rows_makes_no_difference(kind):
     n = 400
@@ -287,6 +292,7 @@ def test_calibrators_of_other_rows_are_given():
     assert held_out.fold_variance("beta", LOSSES["log_loss"]) == 0.0
 
 
+@rare
 def test_intervals_of_cross_fitted_differences_hold_the_truth():
     """Calibrated scores in 200 rows: from paired losses alone they hold 83 to 87%."""
     grid = expit(-0.5 + 1.5 * norm.ppf((np.arange(2000) + 0.5) / 2000))

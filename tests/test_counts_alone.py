@@ -18,6 +18,7 @@ from calib.analysis.slices import (
 )
 from calib.data.predictions import Predictions
 from calib.reports import Report, parts_of
+from tests.rare import common_first
 
 N = 2000
 SETTINGS = calib.Settings(methods=("platt", "isotonic"))
@@ -45,7 +46,7 @@ def drawn(kind: str) -> Predictions:
     return replace(rows, time_name="day")
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=common_first(KINDS, ["weights", "clusters"]))
 def both(request):
     """The rows and their counts, each with its analysis."""
     rows = drawn(request.param)

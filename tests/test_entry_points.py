@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.rare import rare
+
 ROOT = Path(__file__).parents[1]
 MODULE = '''
 from calib.calibrators.base import Calibrator
@@ -75,6 +77,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return site
 
 
+@rare
 def test_an_installed_package_adds_a_calibrator_and_a_metric(installed: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", USE],

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.rare import rare
+
 ROOT = Path(__file__).parents[1]
 GUIDE = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```py(?:thon)?\n(.*?)```", GUIDE, re.DOTALL)
@@ -90,6 +92,7 @@ COMMON = (
 SELECTED = "(shrink or share_above_half or outcome_chart) and not test_formulas_say_what_was_fitted"
 
 
+@rare
 def test_metric_calibrator_and_chart_pass_the_common_tests(tmp_path: Path) -> None:
     signs = {"metric": "@metric(", "calibrator": "@register(", "chart": "@chart"}
     for name, sign in signs.items():

@@ -38,6 +38,7 @@ from calib.metrics.proper import row_log_loss
 from calib.metrics.ranking import auc_difference, auc_estimate, row_auc, row_auc_within
 from calib.numerics.binning import bin_cells
 from calib.uncertainty import Bootstrap, replicate, resample_rows, slope_estimate
+from tests.rare import members
 
 GRID = np.linspace(0.01, 0.99, 50)
 SCALES = (1e-3, 2.0, 1000.0)
@@ -89,7 +90,7 @@ def made(key):
     return method.set_params(random_state=0) if "random_state" in method.get_params() else method
 
 
-@pytest.mark.parametrize("key", score_methods())
+@pytest.mark.parametrize("key", members(score_methods()))
 def test_calibrators_and_the_unit_of_weights(key, data, weight):
     score, outcome = data
     weighted = made(key).fit(score, outcome, weight).predict(GRID)
@@ -106,7 +107,7 @@ ONE_SIDED = {"splinecalib", "histogram"}
 GIVEN = {key: {"epsilon": 1e-3} for key in ("spline", "stack")}
 
 
-@pytest.mark.parametrize("key", sorted(set(score_methods()) - ONE_SIDED))
+@pytest.mark.parametrize("key", members(sorted(set(score_methods()) - ONE_SIDED)))
 def test_calibrators_and_exchanged_classes(key, data):
     score, outcome = data
     one, other = (made(key).set_params(**GIVEN.get(key, {})) for _ in range(2))
@@ -134,7 +135,7 @@ def test_weights_of_another_unit_leave_the_intervals_of_differences_of_a_histogr
     close(*(fit.fold_variance("histogram", row_log_loss) for fit in fits))
 
 
-@pytest.mark.parametrize("key", score_methods())
+@pytest.mark.parametrize("key", members(score_methods()))
 def test_calibrators_and_copies_named_as_a_group(key, data, weight):
     score, outcome = data
     for w in (None, weight):
@@ -144,7 +145,7 @@ def test_calibrators_and_copies_named_as_a_group(key, data, weight):
         close(grouped.predict(GRID), single, 1e-7)
 
 
-@pytest.mark.parametrize("key", score_methods())
+@pytest.mark.parametrize("key", members(score_methods()))
 def test_calibrators_and_the_order_of_rows(key, data, weight):
     score, outcome = data
     group = np.arange(N) // 4
@@ -154,14 +155,14 @@ def test_calibrators_and_the_order_of_rows(key, data, weight):
     close(here.predict(GRID), there, 1e-7)
 
 
-@pytest.mark.parametrize("key", score_methods())
+@pytest.mark.parametrize("key", members(score_methods()))
 def test_groups_of_one_row_are_none(key, data):
     score, outcome = data
     alone = made(key).fit(score, outcome, groups=np.arange(N)).predict(GRID)
     close(alone, made(key).fit(score, outcome).predict(GRID), 1e-7)
 
 
-@pytest.mark.parametrize("key", score_metrics())
+@pytest.mark.parametrize("key", members(score_metrics()))
 def test_metrics_and_the_unit_of_weights(key, data, weight):
     score, outcome = data
     metric = getattr(metrics, key)
@@ -172,7 +173,7 @@ def test_metrics_and_the_unit_of_weights(key, data, weight):
         close(numbers(metric(outcome, score, sample_weight=np.full(N, scale))), plain)
 
 
-@pytest.mark.parametrize("key", [key for key in score_metrics() if key not in COUNT_ROWS])
+@pytest.mark.parametrize("key", members(key for key in score_metrics() if key not in COUNT_ROWS))
 def test_metrics_and_copies_named_as_a_group(key, data, weight):
     score, outcome = data
     for w in (None, weight):
@@ -183,7 +184,7 @@ def test_metrics_and_copies_named_as_a_group(key, data, weight):
         close(numbers(metric(grouped)), numbers(metric(single)), 1e-7)
 
 
-@pytest.mark.parametrize("key", score_metrics())
+@pytest.mark.parametrize("key", members(score_metrics()))
 def test_metrics_and_the_order_of_rows(key, data, weight):
     score, outcome = data
     order = np.random.default_rng(0).permutation(N)
@@ -192,7 +193,7 @@ def test_metrics_and_the_order_of_rows(key, data, weight):
     close(numbers(one), numbers(two))
 
 
-@pytest.mark.parametrize("key", CALIBRATORS)
+@pytest.mark.parametrize("key", members(CALIBRATORS))
 def test_multiclass_calibrators_and_the_unit_of_weights(key, matrix, weight):
     scores, label = matrix
     weighted = multiclass_calibrator(key).fit(scores, label, weight).predict(scores)
@@ -203,7 +204,7 @@ def test_multiclass_calibrators_and_the_unit_of_weights(key, matrix, weight):
     close(constant.predict(scores), plain, 1e-7)
 
 
-@pytest.mark.parametrize("key", CALIBRATORS)
+@pytest.mark.parametrize("key", members(CALIBRATORS))
 def test_multiclass_calibrators_and_copies_named_as_a_group(key, matrix):
     scores, label = matrix
     fixed = {"strength": 0.01} if key.startswith("dirichlet") else {}

@@ -10,6 +10,7 @@ from calib.analysis.power import gap_design_effect, shift_power
 from calib.analysis.verdict import judge
 from calib.data.cells import ScoreCells
 from calib.data.views import BinaryView
+from tests.rare import rare
 
 
 @pytest.mark.parametrize("design_effect", [1.0, 4.0])
@@ -25,6 +26,7 @@ def test_one_score_is_a_test_of_one_mean(design_effect):
     assert power.mean_shift == pytest.approx(shift)
 
 
+@rare
 def test_the_power_is_the_share_of_verdicts_that_reject():
     rejected, stated = [], []
     for seed in range(100):

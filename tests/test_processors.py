@@ -46,6 +46,7 @@ def compare(one, other):
                 np.testing.assert_allclose(theirs, value, rtol=1e-5, atol=1e-5, err_msg=where)
 
 
+@rare
 def test_two_processors_give_the_same_numbers():
     compare(numbers("Haswell", 1, "u_shaped"), numbers("Prescott", 2, "u_shaped"))
 

@@ -14,7 +14,7 @@ import yaml
 
 import calib
 from calib.testing import assert_calibrated
-from tests.rare import common_first
+from tests.rare import common_first, rare
 
 ROOT = Path(__file__).parents[1]
 # Half of the rows are positive and all scores are 0.25, so KS error, ECE and log loss follow by
@@ -113,6 +113,7 @@ def test_series_are_read_wherever_arrays_are(series):
         assert_calibrated(y, p, weight, max_ks=0.1)
 
 
+@rare
 @pytest.mark.parametrize(
     ("limit", "status"), common_first([("0.3", 0), ("0.02", 1)], [("0.02", 1)])
 )

@@ -36,7 +36,7 @@ from calib.text import p_value
 from calib.ui.pages.classes import finding
 from calib.ui.pages.cumulative import test_lines as lines_of
 from calib.ui.session.results import classwise as adjusted_table
-from tests.rare import common_first
+from tests.rare import common_first, rare
 
 KEEP = Recommendation("uncalibrated", "", ())
 NO_ADVICE = Recommendation("", "", ())
@@ -127,13 +127,16 @@ def drawn(kind: str, rng, n: int = 5000) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize(
     ("truth", "kind"),
-    [
-        ("0.5", "overconfident"),
-        ("0.6", "overconfident"),
-        ("2", "underconfident"),
-        ("wavy", "uneven"),
-        ("step", "uneven"),
-    ],
+    common_first(
+        [
+            ("0.5", "overconfident"),
+            ("0.6", "overconfident"),
+            ("2", "underconfident"),
+            ("wavy", "uneven"),
+            ("step", "uneven"),
+        ],
+        [("0.6", "overconfident"), ("wavy", "uneven")],
+    ),
 )
 def test_the_kind_is_right_in_all_of_40_data_sets(truth, kind):
     draws = [np.random.default_rng([seed, 5000]) for seed in range(40)]
@@ -353,6 +356,7 @@ def check_agreement(analysis: Analysis) -> None:
     assert verdict.sentence.lower().startswith(verdict.answer)
 
 
+@rare
 @pytest.mark.parametrize("seeds", common_first([range(1), range(1, 3)], [range(1)]))
 def test_verdict_tests_and_recommendation_of_simulated_data_agree(seeds):
     answers = Counter()
@@ -384,6 +388,7 @@ def rejections(draw, times: int) -> float:
     return float(np.mean(rejected))
 
 
+@rare
 @pytest.mark.parametrize(("n", "times"), common_first([(200, 200), (2000, 1000)], [(200, 200)]))
 def test_calibrated_scores_are_rejected_in_at_most_one_of_twenty_data_sets(n, times):
     assert rejections(lambda rng: sloped(rng, n, 1.0), times) <= 0.055
@@ -393,6 +398,7 @@ def test_wavy_scores_are_rejected():
     assert rejections(wavy, 50) >= 0.9
 
 
+@rare
 def test_the_tests_together_lose_little_of_the_best_ones_power():
     best = [
         calib.metrics.spiegelhalter_test(*sloped(rng, 200, 0.6)).p_value
@@ -888,6 +894,7 @@ def test_classes_of_a_matrix_count_although_its_top_label_is_calibrated(texts):
     texts(verdict.sentence)
 
 
+@rare
 def test_top_label_and_classes_of_calibrated_matrices_are_rejected_in_one_of_twenty():
     n_rejected, words = 0, view_words("top:1")
     for rng in np.random.default_rng(0).spawn(200):

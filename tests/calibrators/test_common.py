@@ -19,6 +19,7 @@ from calib.calibrators import Calibrator, calibrator, score_methods
 from calib.crossfit.settings import Settings
 from calib.data.cells import ScoreCells
 from tests.documented import documented_defaults
+from tests.rare import members
 
 METHODS = list(score_methods())
 MONOTONE = [key for key in METHODS if score_methods()[key].create().monotone]
@@ -30,8 +31,8 @@ BY_RATES = ["isotonic", "histogram", "venn_abers"]
 BY_WEIGHT = [key for key in METHODS if not score_methods()[key].weighs_evidence]
 GRID = np.concatenate([[0.0, 5e-324, 1e-300, 1e-15], np.linspace(0.01, 0.99, 99), [1 - 1e-15, 1.0]])
 
-every = pytest.mark.parametrize("key", METHODS)
-every_fitted = pytest.mark.parametrize("key", FITTED)
+every = pytest.mark.parametrize("key", members(METHODS))
+every_fitted = pytest.mark.parametrize("key", members(FITTED))
 
 
 def made(key: str) -> Calibrator:
@@ -77,7 +78,7 @@ def test_counts_are_repeated_rows(key, data):
     assert fitted == pytest.approx(repeated, abs=1e-8)
 
 
-@pytest.mark.parametrize("key", BY_WEIGHT)
+@pytest.mark.parametrize("key", members(BY_WEIGHT))
 def test_weights_are_repeated_rows(key, data):
     scores, y = data
     weight = np.random.default_rng(1).integers(1, 4, len(y))
@@ -166,7 +167,7 @@ def test_constant_scores_stay_between_their_bounds(key, case):
         max_size=25,
     )
 )
-@pytest.mark.parametrize("key", MONOTONE)
+@pytest.mark.parametrize("key", members(MONOTONE))
 def test_any_data_give_a_monotone_map(key, rows):
     scores, y, weight = map(np.array, zip(*rows, strict=True))
     if y.all() or not y.any():
@@ -176,7 +177,7 @@ def test_any_data_give_a_monotone_map(key, rows):
     assert (np.diff(p) >= -1e-9).all()
 
 
-@pytest.mark.parametrize("key", [k for k in MONOTONE if k in FITTED and k != "clip"])
+@pytest.mark.parametrize("key", members(k for k in MONOTONE if k in FITTED and k != "clip"))
 def test_falling_truth_is_never_told_as_rising(key):
     rng = np.random.default_rng(0)
     scores = rng.random(3000)

@@ -17,6 +17,7 @@ from calib.calibrators.splinecalib import SplineCalib
 from calib.data.cells import ScoreCells
 from calib.numerics.splines import truncated_powers
 from calib.numerics.transforms import compact_logit
+from tests.rare import rare
 
 GRID = np.linspace(0.0, 1.0, 21)
 
@@ -73,6 +74,7 @@ def test_lambda_has_the_least_left_out_loss():
     assert fitted.lambda_ == fitted.lambdas_[np.argmin(fitted.cv_losses_)]
 
 
+@rare
 @pytest.mark.parametrize("waves", [2, 3])
 def test_a_wavy_curve_is_found_as_well_as_by_the_package(waves):
     def draw(n, seed):

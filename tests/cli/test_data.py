@@ -9,6 +9,7 @@ import pytest
 import calib
 from calib.reports import Report
 from calib.reports.render.reproduction import command_line, library_call
+from tests.rare import rare
 
 RNG = np.random.default_rng(3)
 N = 400
@@ -104,6 +105,7 @@ def test_a_file_of_counts_is_read_as_such(folder, run, tmp_path, texts):
     texts.shown(wrong.err)
 
 
+@rare
 def test_a_sample_of_a_folder_is_reported_and_made_again(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     score = RNG.dirichlet(np.ones(3), 900)

@@ -21,6 +21,7 @@ import calib
 from calib.cli.main import main, parser
 from calib.cli.options import option_of
 from calib.crossfit.settings import Settings, default_settings
+from tests.rare import common_first, rare
 from tests.reports.kept import KEPT
 
 ROOT = Path(__file__).parents[2]
@@ -117,6 +118,7 @@ sys.exit(main())
 """
 
 
+@rare
 @pytest.mark.parametrize("code", [INTERRUPTED_WHILE_IMPORTING, INTERRUPTED_AT_THE_END])
 def test_an_interrupt_is_quiet_while_libraries_are_imported_and_at_the_end(code):
     command = [sys.executable, "-c", code, "--version"]
@@ -145,6 +147,7 @@ sys.exit(main())
 """
 
 
+@rare
 def test_whoever_interrupts_twice_leaves_no_folder(tmp_path):
     command = [sys.executable, "-c", INTERRUPTED_TWICE, "check", "-", "--max-ks", "1"]
     variables = os.environ | {"TMPDIR": str(tmp_path)}
@@ -191,7 +194,7 @@ def test_what_is_verified_can_come_from_standard_input(run, folder, tmp_path, mo
     assert done.err.startswith("calib: Standard input must be a report, or a calibrator as JSON.")
 
 
-@pytest.mark.parametrize("name", ["scores.csv", "scores.parquet"])
+@pytest.mark.parametrize("name", common_first(["scores.csv", "scores.parquet"], ["scores.csv"]))
 def test_what_is_counted_can_come_from_standard_input(name, run, folder, tmp_path, monkeypatch):
     arguments = ("--outcome", "y", "--score", "p", "-o")
     counted = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
@@ -278,21 +281,32 @@ def commands(text: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "source",
-    [
-        "report",
-        "check",
-        "judge",
-        "monitor",
-        "compare",
-        "export",
-        "verify",
-        "pool",
-        "README.md",
-        *(
-            f"docs/{page}.md"
-            for page in ("index", "share", "gate", "judge", "monitoring", "production", "reports")
-        ),
-    ],
+    common_first(
+        [
+            "report",
+            "check",
+            "judge",
+            "monitor",
+            "compare",
+            "export",
+            "verify",
+            "pool",
+            "README.md",
+            *(
+                f"docs/{page}.md"
+                for page in (
+                    "index",
+                    "share",
+                    "gate",
+                    "judge",
+                    "monitoring",
+                    "production",
+                    "reports",
+                )
+            ),
+        ],
+        ["check", "README.md"],
+    ),
 )
 def test_the_examples_of_help_and_pages_run(source, run, folder, carried, tmp_path, monkeypatch):
     parquet = dict.fromkeys(

@@ -15,7 +15,7 @@ from calib.analysis.decisions import Costs
 from calib.figures.images import missing
 from calib.reports import Report, parts_of
 from calib.ui.session.upload import Upload
-from tests.rare import common_first
+from tests.rare import common_first, rare
 
 ROOT = Path(__file__).parents[2]
 FAST = ("--methods", "platt,isotonic")
@@ -61,7 +61,7 @@ CASES = {
 
 
 # The tests in tests/loading show how columns are read.
-@pytest.mark.parametrize("case", common_first(CASES, {"csv", "split", "weight", "names"}))
+@pytest.mark.parametrize("case", common_first(CASES, {"weight"}))
 def test_the_command_line_gives_the_report_of_the_library(case, folder, run, tmp_path):
     file, options, columns = CASES[case]
     arguments = ("--outcome", "y", "--score", "p", *options)
@@ -107,6 +107,7 @@ def test_the_page_reads_the_same_report_from_the_same_file(folder, run, tmp_path
     assert written(tmp_path / "r.json") == undated(report)
 
 
+@rare
 def test_twice_the_same_bytes_in_two_processes(folder, run, tmp_path):
     command = ("report", folder / "scores.csv", *FAST, "-o")
     here, other = tmp_path / "here.json", tmp_path / "other.json"
@@ -202,6 +203,7 @@ def test_an_unknown_column_to_cross_is_a_sentence(folder, run, tmp_path, texts):
     texts.shown(done.err)
 
 
+@rare
 @pytest.mark.skipif(bool(missing()), reason=missing())
 def test_images_go_into_the_archive_with_the_tables(folder, run, tmp_path, texts):
     path = tmp_path / "r.zip"

@@ -89,6 +89,7 @@ def options_of_servers(*servers):
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
 
+@rare
 def test_options_of_the_app_hold_in_any_folder_and_are_changed_by_line_and_environment(elsewhere):
     variables = {
         "STREAMLIT_SERVER_MAX_UPLOAD_SIZE": "7",

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from calib.cli import main
+from tests.rare import rare
 
 ROOT = Path(__file__).parents[2]
 CHECK = ("check", "scores.csv", "--max-ks", "1")
@@ -20,6 +21,7 @@ def here(folder, monkeypatch):
     monkeypatch.chdir(folder)
 
 
+@rare
 @pytest.mark.parametrize("full", ["stdout", "stderr"])
 def test_a_full_disk_behind_a_stream(full, folder):
     streams = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)

@@ -12,6 +12,7 @@ from calib.curves.rate import corp_curve, smooth_curve
 from calib.data.cells import ScoreCells
 from calib.data.predictions import Predictions
 from calib.uncertainty import replicate, resample_rows
+from tests.rare import rare
 
 RNG = np.random.default_rng(3)
 SCORE = RNG.beta(0.8, 1.5, 2000)
@@ -95,6 +96,7 @@ def test_units_of_weight_do_not_matter_and_unequal_weights_cost_certainty():
     )
 
 
+@rare
 @pytest.mark.parametrize("curve", [corp_curve, smooth_curve])
 def test_bands_of_copies_named_as_clusters_are_those_of_the_rows(curve):
     group = np.repeat(np.arange(2000), 5)

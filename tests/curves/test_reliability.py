@@ -9,6 +9,7 @@ from calib.curves.reliability import reliability_curve
 from calib.data.cells import ScoreCells
 from calib.data.predictions import Predictions
 from calib.uncertainty import replicate, resample_rows
+from tests.rare import rare
 
 RNG = np.random.default_rng(21)
 SCORE = RNG.beta(0.6, 1.5, 3000)
@@ -129,6 +130,7 @@ def test_the_simultaneous_band_of_copies_is_that_of_the_rows_that_were_copied():
     )
 
 
+@rare
 @pytest.mark.parametrize("clustered", [False, True])
 def test_calibrated_dots_lie_in_the_simultaneous_band_together(clustered):
     outside = 0

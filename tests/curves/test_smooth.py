@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from calib.curves.rate import smooth_curve
 from calib.data.cells import ScoreCells
 from calib.metrics import integrated_calibration_index
+from tests.rare import rare
 
 RNG = np.random.default_rng(8)
 
@@ -34,6 +35,7 @@ def test_a_truth_that_is_a_line_gives_logistic_regression_and_its_band():
     np.testing.assert_allclose(logit(curve.high) - logit(curve.low), 2 * 1.95996 * error, rtol=0.1)
 
 
+@rare
 def test_band_covers_the_truth_about_as_often_as_it_says():
     rng = np.random.default_rng(4)
     covered = []

@@ -11,6 +11,7 @@ from calib.crossfit.fitting import cross_fit
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
 from tests.expanded import expanded
+from tests.rare import rare
 
 COSTS = Costs(false_positive=1.0, false_negative=4.0)
 
@@ -114,6 +115,7 @@ def test_a_capacity_is_filled_exactly_and_from_the_top(name, capacity, request):
         assert len(np.unique(flagged[score == decision.threshold])) == 1
 
 
+@rare
 def test_ties_under_a_capacity_count_as_the_average_over_lots(tied):
     rows, _ = expanded(tied)
     score, outcome = rows.score, rows.outcome

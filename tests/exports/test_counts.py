@@ -12,6 +12,7 @@ from calib.data.aggregating import aggregate
 from calib.exports import ExportError, describe
 from calib.reports import Report
 from calib.reports.render.reproduction import library_call
+from tests.rare import common_first
 
 FITTED = {"methods": ("uncalibrated", "beta")}
 CONVERSIONS = {
@@ -55,8 +56,8 @@ COUNTED = {
 }
 
 
-@pytest.mark.parametrize(("transform", "swap"), CONVERSIONS)
-@pytest.mark.parametrize("made", COUNTED)
+@pytest.mark.parametrize(("transform", "swap"), common_first(CONVERSIONS, [("percent", True)]))
+@pytest.mark.parametrize("made", common_first(COUNTED, ["scan", "added"]))
 def test_the_file_gives_the_calibrated_scores_of_the_raw_column(made, transform, swap, tmp_path):
     p, y = drawn()
     raw = CONVERSIONS[transform, swap](p)

@@ -15,6 +15,7 @@ from calib.calibrators import Calibrator, calibrator
 from calib.calibrators.clip import Clip
 from calib.exports import DIALECTS, TARGETS, ExportError, offer, verify
 from calib.exports.document import canonical
+from tests.rare import common_first, members
 
 
 @pytest.fixture
@@ -89,7 +90,7 @@ PARAMETRIC = ("platt", "logistic", "beta", "beta_ab", "beta_am", "temperature", 
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize("key", PARAMETRIC)
+@pytest.mark.parametrize("key", members(PARAMETRIC))
 def test_the_query_of_a_parametric_calibrator_is_short(key, dialect, fit):
     code = offer(fit(key), ".sql", dialect).code
     assert len(code.splitlines()) <= 12
@@ -98,7 +99,7 @@ def test_the_query_of_a_parametric_calibrator_is_short(key, dialect, fit):
     assert key != "platt" or len(code) <= 1_500
 
 
-@pytest.mark.parametrize("key", PARAMETRIC)
+@pytest.mark.parametrize("key", members(PARAMETRIC))
 @pytest.mark.parametrize("suffix", [".py", ".js"])
 def test_the_code_of_a_parametric_calibrator_is_short(key, suffix, fit):
     lines = offer(fit(key), suffix).code.splitlines()
@@ -124,7 +125,7 @@ def test_scores_that_are_none_are_null_and_refused(beta, tmp_path):
             names["calibrate"](wrong)
 
 
-@pytest.mark.parametrize("key", ["platt", "beta", "isotonic", "spline", "venn_abers"])
+@pytest.mark.parametrize("key", members(["platt", "beta", "isotonic", "spline", "venn_abers"]))
 def test_text_that_is_no_score_is_null_in_sqlite(key, fit, tmp_path):
     path = calib.export(fit(key), tmp_path / "map.sql", dialect="sqlite")
     given = [None, "", "x", b"\0\1", "0x", 1.5, -1, 2**60, "0.25", 0.25, 0, 1]
@@ -248,7 +249,7 @@ CODING = "-*- coding: raw_unicode_escape -*-\\u000aopen('ran', 'w')\\u000a#"
     (lambda c: c.update(calibrator=None), "does not hold its calibrator"),
     (lambda c: c.update(schema=2), "schema must be"),
 ])  # fmt: skip
-@pytest.mark.parametrize("name", ["map.py", "map.sql", "map.js"])
+@pytest.mark.parametrize("name", common_first(["map.py", "map.sql", "map.js"], ["map.py"]))
 def test_a_forged_last_line_is_refused(name, change, words, beta, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = beta(name)

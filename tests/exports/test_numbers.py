@@ -7,7 +7,7 @@ from calib.calibrators import CALIBRATORS, calibrator, score_methods
 from calib.exports import TARGETS, describe
 from calib.exports.file_formats import choices_for, content_of, engine_of, note_for
 from calib.exports.score_conversion import Conversion
-from tests.rare import common_first
+from tests.rare import REPRESENTATIVES, common_first, members
 
 N = 4_000
 TEXTS = (*(("sql", d) for d in ("duckdb", "sqlite")), ("python", ""), ("javascript", ""))
@@ -32,7 +32,7 @@ def assert_equal(actual, expected):
     np.testing.assert_allclose(actual, expected, rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.parametrize("key", score_methods())
+@pytest.mark.parametrize("key", members(score_methods()))
 @each_form
 def test_every_engine_gives_what_is_predicted(key, form, dialect, fit):
     scores = drawn_scores()
@@ -40,14 +40,11 @@ def test_every_engine_gives_what_is_predicted(key, form, dialect, fit):
 
 
 OF_MATRICES = [(key, form) for key in CALIBRATORS if key != "ks_spline" for form in FORMS]
-# Methods with a matrix form, and one method of the one-vs-rest form, are tested in all engines.
-IN_ALL = {key for key, method in CALIBRATORS.items() if method.create_matrix} | {"venn_abers"}
-IN_EACH = {("python", ""), ("onnx", "")}
 
 
 @pytest.mark.parametrize(
     ("key", "form"),
-    common_first(OF_MATRICES, [p for p in OF_MATRICES if p[0] in IN_ALL or p[1] in IN_EACH]),
+    common_first(OF_MATRICES, [p for p in OF_MATRICES if p[0] in REPRESENTATIVES]),
     # Without ids pytest would use numbers that depend on the order of imports.
     ids=lambda part: part if isinstance(part, str) else "-".join(filter(None, part)),
 )
@@ -100,7 +97,7 @@ CONVERSIONS = {
 
 
 @pytest.mark.parametrize(("transform", "swap"), CONVERSIONS)
-@pytest.mark.parametrize("key", ["beta", "isotonic", "platt"])
+@pytest.mark.parametrize("key", members(["beta", "isotonic", "platt"]))
 def test_a_conversion_is_the_first_step_of_every_form(key, transform, swap, fit):
     p = np.random.default_rng(3).uniform(0.01, 0.99, 500)
     raw = CONVERSIONS[transform, swap](p)

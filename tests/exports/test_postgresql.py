@@ -11,7 +11,10 @@ from calib.calibrators import score_methods
 from calib.exports import describe
 from calib.exports.score_conversion import Conversion
 from tests.exports.test_numbers import assert_equal
+from tests.rare import rare
 from tests.store import postgres
+
+pytestmark = rare
 
 
 @pytest.fixture(scope="module")

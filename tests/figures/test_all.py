@@ -26,6 +26,7 @@ from calib.figures.sensitivity import STRATEGIES
 from calib.figures.svg import to_svg
 from calib.figures.theme import ADVISED, FRAME, METHOD_STYLES, OTHER_STYLE, OUTCOME, style_of
 from tests.figures.drawn import ALL, BUILDERS, SAMPLES
+from tests.rare import common_first
 
 # These matrices for linear RGB are those of Machado, Oliveira, Fernandes 2009,
 # doi:10.1109/TVCG.2009.113, severity 1.
@@ -98,7 +99,10 @@ def rows_of(kind):
 
 @pytest.fixture(
     scope="module",
-    params=["one score", "zeros and ones", "ninety rows", "no positive test row but one"],
+    params=common_first(
+        ["one score", "zeros and ones", "ninety rows", "no positive test row but one"],
+        ["one score"],
+    ),
 )
 def scarce(request):
     outcome, score, test = rows_of(request.param)

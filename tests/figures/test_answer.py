@@ -12,6 +12,7 @@ from calib.figures.answer import calibrators_table, in_plain_words, section, sum
 from calib.figures.summary import summary_chart
 from calib.figures.words import without_band
 from tests.figures.conftest import overconfident
+from tests.once import analysed
 
 
 def test_every_calibrator_has_its_whole_name():
@@ -52,12 +53,12 @@ def test_calibration_is_not_said_to_order_rows():
 
 
 def test_a_difference_that_rounds_to_nothing_has_a_size():
-    advice = calib.analyze(calib.examples.EXAMPLES["rare_event"].load()).recommendation
+    advice = analysed("rare_event").recommendation
     assert "is lower by less than 0.0001, 95% CI " in " ".join(advice.reasons)
 
 
 def test_the_recommendation_says_what_calibrated_scores_average_and_what_was_observed():
-    analysis = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load())
+    analysis = analysed("naive_bayes")
     said = in_plain_words(analysis)
     cells, percents = analysis.held_out.cells["logistic"], re.findall(r"[\d.]+(?=%)", said)
     assert re.fullmatch(
@@ -76,7 +77,7 @@ def test_the_recommendation_says_what_calibrated_scores_average_and_what_was_obs
     # A report holds fewer points of the curves, and says the same.
     assert in_plain_words(calib.report(analysis).analysis) == said
     # If all scores are too high, one average says it.
-    said = in_plain_words(calib.analyze(calib.examples.EXAMPLES["rare_event"].load()))
+    said = in_plain_words(analysed("rare_event"))
     assert re.fullmatch(r"After Beta, predictions average \S+, and \S+ were positive\.", said)
 
 

@@ -8,7 +8,7 @@ import pytest
 from calib.figures import images as module
 from calib.figures.images import SCALE, images, missing
 from tests.figures.drawn import BUILDERS
-from tests.rare import common_first
+from tests.rare import common_first, rare
 
 needs_browser = pytest.mark.skipif(bool(missing()), reason=missing())
 
@@ -19,6 +19,7 @@ def charts(analysis):
 
 
 # The browser draws all charts alike, so one is enough here: `make test-all` draws the others.
+@rare
 @needs_browser
 @pytest.mark.parametrize("n", common_first([3, len(BUILDERS)], [3]))
 def test_every_chart_becomes_an_image_of_its_size(n, charts):
@@ -32,6 +33,7 @@ def test_every_chart_becomes_an_image_of_its_size(n, charts):
     assert messages[-1] == f"Drawing chart {len(charts)} of {len(charts)}"
 
 
+@rare
 @needs_browser
 def test_png_has_twice_the_pixels(charts):
     (image,) = images(charts[:1], "png")

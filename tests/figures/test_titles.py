@@ -1,7 +1,6 @@
 """Titles of charts: statements that claim no more than the tests do."""
 
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytest
@@ -17,30 +16,27 @@ from calib.figures.functions import functions_chart
 from calib.figures.layers import MAX_TITLE_LETTERS, Heading
 from calib.figures.reliability import overlay_chart, reliability_chart
 from calib.figures.summary import summary_chart
+from tests.once import analysed
+from tests.rare import rare
 
 ONE_SCORE = ("overconfident", "underconfident", "too high", "too low", "uneven")
 
 
-@cache
-def example(name="naive_bayes"):
-    return calib.analyze(calib.examples.EXAMPLES[name].load())
-
-
 def with_verdict(**changes):
-    analysis = example()
+    analysis = analysed("naive_bayes")
     return replace(analysis, verdict=replace(analysis.verdict, **changes))
 
 
 def test_the_chart_of_overview_says_what_it_shows_then_its_rows_bins_and_level():
-    markup = summary(example())
+    markup = summary(analysed("naive_bayes"))
     title = "<b>Low predictions are too low, high ones too high</b>"
     assert f"{title}1,797 rows · 15 quantile bins · 95% intervals" in markup
-    layout = summary_chart(example()).figure.layout
+    layout = summary_chart(analysed("naive_bayes")).figure.layout
     assert layout.yaxis.title.text == "Observed frequency"
 
 
 def test_titles_name_the_method_and_its_own_verdict():
-    analysis = example()
+    analysis = analysed("naive_bayes")
     said = "Low predictions are too low, high ones too high"
     assert reliability_chart(analysis).heading.title == said
     after = reliability_chart(analysis, ["logistic"]).heading.title
@@ -75,14 +71,15 @@ def test_a_title_claims_no_more_than_the_tests():
     assert titles.reliability(rejected) == "Inconclusive: a test rejects calibration"
 
 
+@rare
 def test_confidences_are_compared_with_the_accuracy():
-    analysis = example("digits")
+    analysis = analysed("digits")
     assert analysis.words.top_label
     assert titles.reliability(analysis) == "Accuracy is below confidence"
 
 
 def test_the_cumulative_difference_is_only_stated_beyond_its_band():
-    analysis = example()
+    analysis = analysed("naive_bayes")
     first = cumulative_difference_chart(analysis, ["uncalibrated", "logistic"])
     assert first.heading.title == "The cumulative difference reaches 6.4%"
     inside = cumulative_difference_chart(analysis, ["logistic"]).heading.title
@@ -90,7 +87,7 @@ def test_the_cumulative_difference_is_only_stated_beyond_its_band():
 
 
 def test_the_changes_of_a_loss_are_stated_as_what_the_recommended_calibrator_does():
-    analysis = example()
+    analysis = analysed("naive_bayes")
     assert difference_chart(analysis).heading.title == "Logistic lowers log loss by 0.101"
     kept = replace(analysis, recommendation=replace(analysis.recommendation, method="uncalibrated"))
     title = difference_chart(kept).heading.title
@@ -104,7 +101,7 @@ def test_the_changes_of_a_loss_are_stated_as_what_the_recommended_calibrator_doe
 
 
 def test_before_and_after_are_two_errors():
-    analysis = example()
+    analysis = analysed("naive_bayes")
     title = "KS calibration error falls from 6.4% to 0.7% after Logistic"
     drawn = before_after_chart(analysis, ["uncalibrated", "logistic"])
     assert drawn.heading.title == title
@@ -113,7 +110,7 @@ def test_before_and_after_are_two_errors():
 
 
 def test_models_are_counted_by_their_verdicts():
-    wrong = example().verdict
+    wrong = analysed("naive_bayes").verdict
     fine, unclear = replace(wrong, answer="no evidence"), replace(wrong, answer="inconclusive")
     assert titles.of_models([wrong, wrong]) == "2 of 2 models are not calibrated"
     assert titles.of_models([wrong, fine]) == "1 of 2 models is not calibrated"
@@ -122,7 +119,7 @@ def test_models_are_counted_by_their_verdicts():
 
 
 def test_an_overlay_states_the_largest_gap():
-    curves = {"north": example().uncalibrated.reliability}
+    curves = {"north": analysed("naive_bayes").uncalibrated.reliability}
     assert overlay_chart(curves).heading.title == "Largest gap: +22.7 points, north"
 
 
@@ -134,8 +131,10 @@ def test_a_long_title_has_lines_that_fit_on_a_phone():
     assert Heading(f"1 of 3 slices by {name} has a significant gap").lines.count(name) <= 1
     assert name in " ".join(Heading(f"1 of 3 slices by {name} has a gap").lines).split()
     label = "Logistic with a long name (on log-odds)"
-    named = replace(example().methods["logistic"], label=label)
-    analysis = replace(example(), methods=dict(example().methods) | {"logistic": named})
+    named = replace(analysed("naive_bayes").methods["logistic"], label=label)
+    analysis = replace(
+        analysed("naive_bayes"), methods=dict(analysed("naive_bayes").methods) | {"logistic": named}
+    )
     drawn = functions_chart(analysis, list(analysis.methods))
     lines = drawn.heading.lines
     assert " ".join(lines) == "Logistic with a long name raises scores below 57% and lowers others"
@@ -145,4 +144,6 @@ def test_a_long_title_has_lines_that_fit_on_a_phone():
     # The lines stand neither in each other nor in the plot.
     assert title.yshift - details.yshift >= 25
     assert details.yshift > 0
-    assert np.isclose(drawn.top, functions_chart(example(), ["uncalibrated"]).top + 18)
+    assert np.isclose(
+        drawn.top, functions_chart(analysed("naive_bayes"), ["uncalibrated"]).top + 18
+    )

@@ -11,12 +11,13 @@ from tests.fuzz import seeds
 from tests.fuzz.cases import Case, Result, judged
 from tests.fuzz.run import BAD, run
 from tests.fuzz.seeds import case_of, smallest, source_of
-from tests.rare import common_first
+from tests.rare import common_first, rare
 
 # These inputs of long runs failed. The damaged databases among them have no smaller form.
 FAILED_ONCE = (4498, 4978, 7299, 18969, 439579)
 
 
+@rare
 @pytest.mark.parametrize("inputs", common_first([300, 3_000], [300]))
 def test_every_input_is_read_right_or_refused_in_words(inputs: int) -> None:
     results = dict(run(range(inputs), jobs=1 if inputs == 300 else 2))
@@ -29,6 +30,7 @@ def test_every_input_is_read_right_or_refused_in_words(inputs: int) -> None:
     assert right == {source_of(seed) for seed in range(inputs)}
 
 
+@rare
 @pytest.mark.parametrize("inputs", common_first([100, 2_000], [100]))
 def test_exports_of_other_programs_are_read_right_or_asked_about(inputs: int) -> None:
     results = dict(run(range(inputs), jobs=1 if inputs == 100 else 2, source="foreign"))

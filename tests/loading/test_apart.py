@@ -68,6 +68,7 @@ def counts_reader() -> Iterator[FileReader]:
         yield opened
 
 
+@rare
 @pytest.mark.parametrize("name", common_first(QUICK, set(QUICK) - LIKE_OTHERS))
 def test_a_bomb_is_refused_in_a_sentence(
     name: str, reader: FileReader, counts_reader: FileReader
@@ -80,6 +81,7 @@ def test_a_bomb_is_refused_in_a_sentence(
     assert problem.sentence.endswith(".")
 
 
+@rare
 def test_what_needs_more_memory_than_it_may_take_is_told_so() -> None:
     data = parquet(zeros(3_000_000))
     with FileReader(Limits(memory=30 * MB)) as reader:
@@ -98,6 +100,7 @@ def test_what_takes_too_long_is_stopped_and_told_so(reader: FileReader) -> None:
         assert time.monotonic() - start < 5.0
 
 
+@rare
 def test_a_reader_that_died_while_it_waited_is_replaced(reader: FileReader) -> None:
     reader.prepare()
     assert reader._spare is not None
@@ -106,6 +109,7 @@ def test_a_reader_that_died_while_it_waited_is_replaced(reader: FileReader) -> N
     assert len(reader.read(gzip.compress(b"y,p\n0,0.5\n1,0.7\n"), "f.csv.gz")) == 2
 
 
+@rare
 def test_a_reader_that_dies_is_no_traceback_and_the_next_file_is_read(reader: FileReader) -> None:
     def kill() -> None:
         for process in children():
@@ -145,6 +149,7 @@ def children() -> list[int]:
     return [int(line.split()[0]) for line in lines]
 
 
+@rare
 def test_others_go_on_while_a_bomb_is_read(reader: FileReader) -> None:
     """A thread of this process is never kept waiting as long as a page would notice."""
     bomb, done, longest = BOMBS["gzip: 250 MB of short rows"](), threading.Event(), 0.0
@@ -188,6 +193,7 @@ def test_the_same_counts_of_models_come_back(tmp_path: Path, counts_reader: File
     assert found.models == ("p", "q")
 
 
+@rare
 @pytest.mark.parametrize("name", common_first(["cells.parquet", "cells.csv"], ["cells.csv"]))
 def test_the_same_counts_of_a_query_come_back(
     name: str, tmp_path: Path, counts_reader: FileReader
@@ -228,7 +234,7 @@ def test_every_kind_of_column_comes_back(tmp_path: Path) -> None:
     same(read_back(tmp_path / "t"), table)
 
 
-@pytest.mark.parametrize("first", range(0, 400, 40))
+@pytest.mark.parametrize("first", common_first(range(0, 400, 40), [0, 200]))
 def test_what_was_read_apart_is_what_is_read_here(first: int, tmp_path: Path) -> None:
     for seed in range(first, first + 40):
         try:
@@ -265,6 +271,7 @@ def test_limits_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> No
             Limits.from_environment()
 
 
+@rare
 def test_a_reader_knows_no_password(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CALIB_DATABASE_URL", "postgresql://ada:secret@db/team")
     with FileReader() as reader:

@@ -9,7 +9,7 @@ import pytest
 
 from calib.loading import load, load_models, read
 from calib.scanning import scan, scan_sample
-from tests.rare import common_first
+from tests.rare import common_first, rare
 
 RNG = np.random.default_rng(18)
 N = 600
@@ -104,7 +104,7 @@ WRITTEN = [
 ]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", common_first(KINDS, ["csv", "parquet"]))
 @pytest.mark.parametrize("names", WRITTEN, ids="/".join)
 def test_names_are_read_as_they_are_written(kind: str, names: tuple[str, str]) -> None:
     name = np.array(names * (N // 2))
@@ -118,8 +118,13 @@ def test_names_are_read_as_they_are_written(kind: str, names: tuple[str, str]) -
     np.testing.assert_array_equal(one.scores, P[1::2])
 
 
+@rare
 @pytest.mark.parametrize("suffix", common_first(["csv", "parquet"], ["csv"]))
-@pytest.mark.parametrize("names", [*WRITTEN, ("007", "7", "008", "")], ids="/".join)
+@pytest.mark.parametrize(
+    "names",
+    [*(pytest.param(names, marks=rare) for names in WRITTEN), ("007", "7", "008", "")],
+    ids="/".join,
+)
 def test_a_scan_names_slices_models_and_groups_as_a_file_that_is_loaded(
     suffix: str, names: tuple[str, ...], tmp_path: Path
 ) -> None:

@@ -32,6 +32,7 @@ from tests.loading.logs import (
     stated,
     zstandard_archive,
 )
+from tests.rare import rare
 
 pytestmark = pytest.mark.filterwarnings("ignore::calib.loading.InputWarning")
 SAMPLES = [
@@ -324,6 +325,7 @@ def test_the_rows_of_real_logs():
     assert judged.frame["confidence"].tolist() == [0.45]
 
 
+@rare
 def test_a_file_in_a_separate_process_gives_the_same_rows():
     data, several = archive(members(SAMPLES)), stated(1, 0.9)
     several["scores"]["other"] = {"value": "I"}

@@ -9,6 +9,7 @@ import pytest
 from calib.loading import ColumnMapping, InputError, InputWarning, assess, guess, load, read
 from calib.loading.name_patterns import is_bound
 from tests.golden import Texts
+from tests.rare import common_first, rare
 
 RNG = np.random.default_rng(5)
 P = RNG.random(400)
@@ -31,8 +32,8 @@ def table(names: str, labels: np.ndarray = Y, *, exchanged: bool = False) -> pd.
     return frame[[positive, negative] if exchanged else [negative, positive]].assign(y=labels)
 
 
-@pytest.mark.parametrize("exchanged", [False, True])
-@pytest.mark.parametrize("labels", [Y, WORDS], ids=["numbers", "words"])
+@pytest.mark.parametrize("exchanged", common_first([False, True], [True]))
+@pytest.mark.parametrize("labels", [pytest.param(Y, marks=rare), WORDS], ids=["numbers", "words"])
 @pytest.mark.parametrize("names", PAIRS)
 def test_the_score_is_that_of_the_positive_class(
     names: str, labels: np.ndarray, exchanged: bool
@@ -54,7 +55,11 @@ def test_the_score_is_that_of_the_positive_class(
 
 
 @pytest.mark.parametrize("names", ["probs", "y_prob", "scores", "preds", "p", "predict_proba"])
-@pytest.mark.parametrize("labels", [Y, WORDS, np.where(Y, "dog", "cat")], ids=["01", "ny", "cd"])
+@pytest.mark.parametrize(
+    "labels",
+    [pytest.param(Y, marks=rare), WORDS, pytest.param(np.where(Y, "dog", "cat"), marks=rare)],
+    ids=["01", "ny", "cd"],
+)
 def test_archives_of_both_classes(names: str, labels: np.ndarray) -> None:
     stream = io.BytesIO()
     np.savez(stream, y=labels, **{names: np.c_[1.0 - P, P]})

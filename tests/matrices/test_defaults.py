@@ -10,6 +10,7 @@ from calib.calibrators import CALIBRATORS
 from calib.crossfit.settings import Settings, default_methods, default_settings
 from calib.data.predictions import Predictions
 from calib.metrics import matrix_metrics
+from tests.rare import common_first
 
 
 def matrix(n: int, m: int) -> Predictions:
@@ -43,7 +44,9 @@ def test_a_matrix_is_first_seen_at_its_first_class():
     assert (result.view, result.methods) == ("top:1", default_methods(matrix(30, 3)))
 
 
-@pytest.mark.parametrize("settings", [Settings(methods=("temperature",)), Settings(), None])
+@pytest.mark.parametrize(
+    "settings", common_first([Settings(methods=("temperature",)), Settings(), None], [None])
+)
 def test_settings_without_a_view_take_that_of_the_data(settings):
     rng = np.random.default_rng(0)
     scores = rng.dirichlet(np.ones(3), 200)

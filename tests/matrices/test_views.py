@@ -12,7 +12,7 @@ from calib.crossfit.estimates import mean_estimate
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
 from calib.metrics import ks_error
-from tests.rare import common_first
+from tests.rare import common_first, rare
 
 SETTINGS = Settings(view="top:1", methods=("temperature", "isotonic"))
 
@@ -205,7 +205,7 @@ ORDERED = [
 
 
 @pytest.mark.parametrize("view", common_first(["top:1", "class:2"], ["class:2"]))
-@pytest.mark.parametrize("kind", common_first(ORDERED, ["clusters alike", "folds"]))
+@pytest.mark.parametrize("kind", common_first(ORDERED, ["clusters and test rows"]))
 def test_the_order_of_the_rows_makes_no_difference(problem, kind, view):
     scores, label = (np.repeat(values, 2, axis=0)[:500] for values in problem)
     if "ties" in kind:
@@ -227,6 +227,7 @@ def test_the_order_of_the_rows_makes_no_difference(problem, kind, view):
         np.testing.assert_array_equal(one[next(by_row)], other[next(by_row)])
 
 
+@rare
 def test_the_last_bit_of_the_scores_makes_no_difference(problem):
     """Processors compute a softmax with other last bits. The folds must be the same."""
     scores, label = problem

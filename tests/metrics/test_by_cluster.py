@@ -14,6 +14,7 @@ from calib.metrics.by_cluster import clustered_tests, resampled_test, widened_li
 from calib.numerics.binning import bin_cells
 from calib.numerics.calibrated_null import supremum_by_cluster
 from calib.uncertainty import Errors
+from tests.rare import rare
 
 
 def clustered(rng, n_clusters, size, *, mean=-0.5, spread=1.5, slope=1.0):
@@ -78,6 +79,7 @@ def test_calibrated_clusters_are_rejected_as_often_as_is_said():
         assert count <= 14, name
 
 
+@rare
 def test_calibrated_clusters_of_rare_events_are_rejected_as_often_as_is_said():
     for name, count in rejections(50, 300, 5, mean=-4.5).items():
         # The expected number is 2.5 +- 1.5.

@@ -14,6 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from calib import metrics
 from calib.data.cells import ScoreCells
 from calib.metrics import METRICS, matrix_metrics, score_metrics
+from tests.rare import members
 
 RNG = np.random.default_rng(8)
 SCORE = RNG.random(150).round(2)
@@ -22,27 +23,27 @@ WEIGHT = RNG.random(150) + 0.5
 
 
 @pytest.mark.parametrize("weight", [None, WEIGHT])
-@pytest.mark.parametrize("key", score_metrics())
+@pytest.mark.parametrize("key", members(score_metrics()))
 def test_arrays_and_cells_agree(key, weight):
     facade = getattr(metrics, key)
     cells = ScoreCells.from_arrays(OUTCOME, SCORE, weight)
     assert facade(cells) == facade(OUTCOME, SCORE, sample_weight=weight)
 
 
-@pytest.mark.parametrize("key", score_metrics())
+@pytest.mark.parametrize("key", members(score_metrics()))
 def test_a_single_row_has_an_answer(key):
     getattr(metrics, key)([1], [0.25])
     getattr(metrics, key)([0], [1.0])
 
 
-@pytest.mark.parametrize("key", score_metrics())
+@pytest.mark.parametrize("key", members(score_metrics()))
 def test_signature(key):
     parameters = inspect.signature(getattr(metrics, key)).parameters
     assert list(parameters)[:3] == ["y_true", "y_prob", "sample_weight"]
     assert all(p.kind is p.KEYWORD_ONLY for p in list(parameters.values())[2:])
 
 
-@pytest.mark.parametrize("key", score_metrics())
+@pytest.mark.parametrize("key", members(score_metrics()))
 def test_a_parameter_that_does_not_exist_is_refused(key):
     with pytest.raises(TypeError, match="n_bin_s"):
         getattr(metrics, key)(OUTCOME, SCORE, n_bin_s=3)
@@ -86,7 +87,7 @@ def single_number(key):
     return isinstance(getattr(metrics, key)(OUTCOME, SCORE), float | int)
 
 
-@pytest.mark.parametrize("key", [key for key in score_metrics() if single_number(key)])
+@pytest.mark.parametrize("key", members(key for key in score_metrics() if single_number(key)))
 @pytest.mark.parametrize("greater_is_better", [True, False])
 def test_scikit_learn_makes_scorers_of_single_numbers(key, greater_is_better, model):
     fitted, features, labels, score = model
@@ -111,7 +112,7 @@ def test_scorers_take_parameters(model):
     assert ours(fitted, features, labels) == -five
 
 
-@pytest.mark.parametrize("key", score_metrics())
+@pytest.mark.parametrize("key", members(score_metrics()))
 def test_every_metric_selects_models(key, model):
     _, features, labels, _ = model
     candidates = GridSearchCV(
@@ -149,7 +150,7 @@ def test_a_part_that_does_not_exist_is_refused(model, texts):
         metrics.scorer("auc", "z")(fitted, features, labels)
 
 
-@pytest.mark.parametrize("key", score_metrics())
+@pytest.mark.parametrize("key", members(score_metrics()))
 def test_every_metric_says_what_it_is(key):
     entry = METRICS[key]
     low, high = entry.bounds

@@ -11,6 +11,7 @@ from calib import metrics
 from calib.data.cells import ScoreCells
 from calib.metrics.goodness_of_fit import simulated_gaps
 from calib.numerics.binning import bin_cells
+from tests.rare import rare
 
 
 def test_spiegelhalter_with_weights_by_the_rows():
@@ -55,6 +56,7 @@ def test_hosmer_lemeshow_is_simulated_where_a_group_varies_by_less_than_5(n, sim
     assert result.null.startswith("simulation" if simulated else "chi-square")
 
 
+@rare
 def test_simulated_hosmer_lemeshow_rejects_rare_events_as_often_as_it_says():
     rng, rejected = np.random.default_rng(0), 0
     for _ in range(400):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from calib import metrics
 from calib.data.cells import ScoreCells
 from calib.metrics import METRICS, matrix_metrics, score_metrics
+from tests.rare import members
 
 # Multiples of 1/64 and their complements are exact, and only 0, 1/2 and 1 lie on the edge of a bin.
 SCORES = st.one_of(st.integers(0, 64).map(lambda k: k / 64), st.sampled_from([0.0, 1.0]))
@@ -71,7 +72,7 @@ def columns(rows):
     return outcome, score, weight.astype(np.float64)
 
 
-@pytest.mark.parametrize("key", score_metrics())
+@pytest.mark.parametrize("key", members(score_metrics()))
 def test_row_order_does_not_matter(key):
     metric, rng = getattr(metrics, key), np.random.default_rng(0)
     for rows in DRAWN:
@@ -81,7 +82,7 @@ def test_row_order_does_not_matter(key):
         check_same(one, metric(outcome[order], score[order], sample_weight=weight[order]), rows)
 
 
-@pytest.mark.parametrize("key", BY_WEIGHT)
+@pytest.mark.parametrize("key", members(BY_WEIGHT))
 def test_weights_are_repeated_rows(key):
     metric = getattr(metrics, key)
     for rows in DRAWN:
@@ -91,7 +92,7 @@ def test_weights_are_repeated_rows(key):
         check_same(metric(outcome, score, sample_weight=weight), repeated, rows)
 
 
-@pytest.mark.parametrize("key", BY_WEIGHT)
+@pytest.mark.parametrize("key", members(BY_WEIGHT))
 def test_a_split_row_weighs_the_same(key):
     metric = getattr(metrics, key)
     for rows in DRAWN:
@@ -102,7 +103,7 @@ def test_a_split_row_weighs_the_same(key):
         check_same(one, two, rows)
 
 
-@pytest.mark.parametrize("key", score_metrics())
+@pytest.mark.parametrize("key", members(score_metrics()))
 def test_the_scale_of_weights_does_not_matter(key):
     metric = getattr(metrics, key)
     for rows in DRAWN:
@@ -112,7 +113,7 @@ def test_the_scale_of_weights_does_not_matter(key):
         check_same(one, two, rows, METRICS[key].precision)
 
 
-@pytest.mark.parametrize("key", score_metrics())
+@pytest.mark.parametrize("key", members(score_metrics()))
 def test_equal_weights_are_no_weights(key):
     metric = getattr(metrics, key)
     for rows in DRAWN:
@@ -129,7 +130,7 @@ def of_both_classes(key, rows):
     return one, numbers(metric(~outcome, 1.0 - score, sample_weight=weight))
 
 
-@pytest.mark.parametrize("key", OF_EITHER_CLASS)
+@pytest.mark.parametrize("key", members(OF_EITHER_CLASS))
 def test_the_other_class_gives_what_is_declared(key):
     sign, tolerance = METRICS[key].other_class, METRICS[key].precision
     for rows in DRAWN:
@@ -157,7 +158,7 @@ def test_ece_of_the_other_class_is_the_same_off_the_edges(rows):
     assert one == pytest.approx(two, abs=1e-9)
 
 
-@pytest.mark.parametrize("key", score_metrics())
+@pytest.mark.parametrize("key", members(score_metrics()))
 def test_values_keep_their_bounds(key):
     low, high = METRICS[key].bounds
     for rows in DRAWN:
@@ -227,7 +228,7 @@ def test_errors_bound_each_other(rows):
     assert l2 <= largest + 1e-12
 
 
-@pytest.mark.parametrize("key", score_metrics())
+@pytest.mark.parametrize("key", members(score_metrics()))
 def test_cells_of_an_aggregation_are_those_of_the_rows(key):
     metric = getattr(metrics, key)
     for rows in DRAWN:

@@ -9,6 +9,7 @@ from scipy.special import erf
 from scipy.stats import norm
 
 from calib import metrics
+from tests.rare import rare
 
 RNG = np.random.default_rng(14)
 
@@ -39,6 +40,7 @@ def with_ties_at_the_ends(rng, n):
     return rng.random(n) < score ** rng.uniform(0.5, 2.0), score
 
 
+@rare
 @pytest.mark.parametrize("power", [1.6, 3.0])
 def test_the_bandwidth_agrees_with_its_own_error(power):
     score = RNG.random(100)

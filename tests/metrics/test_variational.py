@@ -12,6 +12,7 @@ from calib.data.cells import ScoreCells
 from calib.data.views import BinaryView
 from calib.metrics import variational, variational_error, variational_estimate
 from calib.numerics.resampling import split_counts
+from tests.rare import rare
 
 
 def drawn(slope, n=5000, shape=0.5, seed=0):
@@ -63,6 +64,7 @@ def test_the_parts_are_those_that_the_paper_prints(slope, over, under):
         assert np.mean(values) == pytest.approx(printed, abs=0.002 + 2.0 * error)
 
 
+@rare
 @pytest.mark.parametrize("n", [20, 100, 1000])
 def test_calibrated_scores_have_the_error_0_on_average(n):
     values = [variational_error(*drawn(1.0, n, 2.0, seed), random_state=seed).error

@@ -16,9 +16,10 @@ from calib.data.cells import ScoreCells
 from calib.data.views import ScoreMatrix
 from calib.metrics import matrix_metrics, multiclass_metrics
 from tests.documented import documented_defaults
+from tests.rare import members
 
 METHODS = list(CALIBRATORS)
-every = pytest.mark.parametrize("key", METHODS)
+every = pytest.mark.parametrize("key", members(METHODS))
 BY_WEIGHT = [key for key in METHODS if not CALIBRATORS[key].weighs_evidence]
 # Its folds are drawn by row, so they change if rows are repeated or exchanged.
 FOLDS_BY_ROW = {"dirichlet": {"strength": 0.01}, "dirichlet_l2": {"strength": 0.01}}
@@ -67,7 +68,7 @@ def test_accuracy_is_kept_where_that_is_promised(key, problem):
     assert not fitted.keeps_accuracy or kept.all()
 
 
-@pytest.mark.parametrize("key", BY_WEIGHT)
+@pytest.mark.parametrize("key", members(BY_WEIGHT))
 def test_weights_are_repeated_rows(key, problem):
     scores, label = problem
     weight = np.random.default_rng(1).integers(1, 4, len(label))

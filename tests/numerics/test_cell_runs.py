@@ -10,6 +10,7 @@ from calib.metrics.cumulative import ks_error, kuiper_error
 from calib.numerics.arrays import thin_indices
 from calib.numerics.binning import bin_edges, bin_starts
 from calib.numerics.few_cells import cell_runs
+from tests.rare import common_first
 
 RNG = np.random.default_rng(5)
 N = 60_000
@@ -22,8 +23,8 @@ SCORES = {
 }
 
 
-@pytest.mark.parametrize("name", SCORES)
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", common_first(SCORES, ["both ends", "near 0"]))
+@pytest.mark.parametrize("weighted", common_first([False, True], [True]))
 def test_every_bin_is_made_of_whole_runs(name, weighted):
     score = SCORES[name]
     weight = RNG.exponential(size=N) + 0.01 if weighted else None

@@ -8,6 +8,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from calib.numerics import isotonic
 from calib.numerics.isotonic import isotonic_steps, shrink_certain
+from tests.rare import rare
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 64), st.booleans(), st.sampled_from([1.0, 1.0, 2.0, 0.3])),
@@ -36,6 +37,7 @@ def test_buckets_do_not_change_the_fit(buckets, rows):
         assert_is_the_fit(score / 64, y.astype(float), np.ones(len(y)))
 
 
+@rare
 @pytest.mark.parametrize("weighted", [False, True])
 def test_many_rows(weighted):
     rng = np.random.default_rng(0)

@@ -12,6 +12,7 @@ from calib.numerics.poisson_binomial import (
     calibrated_spread,
     poisson_binomial_pmf,
 )
+from tests.rare import rare
 
 RNG = np.random.default_rng(3)
 
@@ -114,6 +115,7 @@ def test_large_bins_of_unequal_rare_scores_by_plain_convolution():
     assert high[0] * 3000 == pytest.approx(np.searchsorted(cdf, 0.975))
 
 
+@rare
 @pytest.mark.parametrize("factor", [1.0, 0.05])
 def test_simultaneous_bounds_hold_all_bins_together_as_often_as_asked(factor):
     cells = ScoreCells.from_arrays(np.arange(300) % 2, factor * RNG.random(300))
@@ -151,6 +153,7 @@ def test_simultaneous_normal_bounds_are_sidaks():
     np.testing.assert_allclose(high - low, (alone[1] - alone[0]) * z / norm.ppf(0.975), rtol=1e-6)
 
 
+@rare
 @pytest.mark.parametrize(("n", "factor"), [(60, 1.0), (300, 1.0), (300, 0.02), (20_000, 0.002)])
 def test_expected_gaps_are_those_of_draws(n, factor):
     score = factor * RNG.beta(2, 2, n)

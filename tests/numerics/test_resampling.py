@@ -14,6 +14,7 @@ from calib.numerics.resampling import (
     reflected_interval,
     student_factor,
 )
+from tests.rare import rare
 
 N = 20_000
 
@@ -57,6 +58,7 @@ def test_weighted_sums_have_the_mean_and_variance_of_drawn_rows():
     assert drawn.var() == pytest.approx(by_rows.var(), rel=0.06)
 
 
+@rare
 @pytest.mark.parametrize("n_clusters", [50, 3 * MAX_CLUSTERS])
 def test_a_mean_by_cluster_varies_as_its_sandwich_variance(n_clusters):
     rng = np.random.default_rng(2)

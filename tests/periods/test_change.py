@@ -8,6 +8,7 @@ import pytest
 import calib
 from calib.analysis.periods import cut_periods, period_change, timed_rows
 from calib.data.predictions import Predictions
+from tests.rare import rare
 
 N_SETS = 200
 # A rate of at most 5%, with three standard deviations of the number of sets.
@@ -26,6 +27,7 @@ def drifting(rng, n=6000, first=18, last=24, shift=0.08):
     return period, score, rng.random(n) < np.clip(score + shift * off, 0, 1)
 
 
+@rare
 def test_the_stretch_and_its_p_value_are_those_of_brute_force():
     rng = np.random.default_rng(0)
     period, score = rng.integers(0, 6, 900), rng.beta(2, 5, 900)
@@ -72,7 +74,7 @@ def calibrated(rng, n, period):
     return score, rng.random(n) < score, None
 
 
-def rare(rng, n, period):
+def rare_events(rng, n, period):
     score = rng.beta(1, 50, n)
     return score, rng.random(n) < score, None
 
@@ -99,6 +101,7 @@ def clusters_over_three_periods(rng, n, period):
     return score, rng.random(n) < score + effect, group
 
 
+@rare
 @pytest.mark.parametrize(
     "made",
     [

@@ -14,6 +14,7 @@ from calib.data.predictions import Predictions
 from calib.reports import Report, compare_reports
 from calib.reports.comparison.changes import BIASED
 from calib.text import printed_change
+from tests.rare import rare
 from tests.reports.conftest import HOSTILE, MOMENT, overconfident
 from tests.reports.test_html import Reader
 
@@ -202,6 +203,7 @@ def test_an_opened_report_compares_as_the_fresh_one(first, second):
     assert opened.markdown() == compare_reports(first, second).markdown()
 
 
+@rare
 def test_numbers_need_no_plotly():
     code = (
         "import sys; sys.modules['plotly'] = None\n"

@@ -6,12 +6,12 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from calib import examples
 from calib.analysis import analyze
 from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
 from calib.figures.words import metric_text
 from calib.reports import Report
+from tests.once import analysed
 from tests.reports.conftest import overconfident
 
 MAX_BYTES = 500_000
@@ -132,5 +132,5 @@ def test_hostile_text_is_shown_as_it_is(hostile_page):
 
 @pytest.mark.parametrize("grade", ["guarded", "exact"])
 def test_an_example_stays_small(grade):
-    analysis = analyze(examples.EXAMPLES["naive_bayes"].load())
+    analysis = analysed("naive_bayes")
     assert len(Report.from_analysis(analysis, grade=grade).html().encode()) < MAX_BYTES

@@ -19,7 +19,7 @@ from calib.loading.examples import EXAMPLES
 from calib.reports import Report, parts_of
 from calib.reports.contents.settings_file import SavedSettings
 from calib.reports.render.reproduction import command_line, library_call
-from tests.rare import common_first
+from tests.rare import common_first, rare
 from tests.reports.conftest import MOMENT, site_frame
 
 PLATT = calib.Settings(methods=("platt",))
@@ -226,7 +226,7 @@ def by_command(report: Report, file: str = "settings.json") -> str:
 
 @SEVERAL_SCORES
 # All methods of a matrix take three times as long as one.
-@pytest.mark.parametrize("case", common_first(CASES, list(CASES)[::3]))
+@pytest.mark.parametrize("case", common_first(CASES, list(CASES)[::9]))
 def test_what_is_printed_makes_the_same_report(case, folder, monkeypatch):
     monkeypatch.chdir(folder)
     report = made(folder, case)
@@ -235,6 +235,7 @@ def test_what_is_printed_makes_the_same_report(case, folder, monkeypatch):
     assert by_command(report, "its report.json") == stated(report)
 
 
+@rare
 @pytest.mark.parametrize("case", common_first(["everything", "hostile"], ["hostile"]))
 def test_a_shell_takes_the_printed_command(case, folder):
     report = made(folder, case)
@@ -256,7 +257,10 @@ def test_a_shell_takes_the_printed_command(case, folder):
     assert not (folder / "hacked").exists()
 
 
-@pytest.mark.parametrize("shape", ["one a column", "one below the other", "one a file"])
+@rare
+@pytest.mark.parametrize(
+    "shape", common_first(["one a column", "one below the other", "one a file"], ["one a file"])
+)
 def test_a_report_of_one_of_several_models(shape, folder, monkeypatch):
     monkeypatch.chdir(folder)
     file, columns, chosen = {
@@ -270,6 +274,7 @@ def test_a_report_of_one_of_several_models(shape, folder, monkeypatch):
     assert by_command(report) == stated(report)
 
 
+@rare
 @pytest.mark.parametrize("key", ["logistic", "rounds"])
 def test_an_example_is_called_by_its_name(key, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -288,6 +293,7 @@ def test_a_report_without_parts(folder, monkeypatch):
     assert by_command(report) == stated(report)
 
 
+@rare
 @SEVERAL_SCORES
 def test_a_report_of_some_slice_columns(folder, monkeypatch, texts):
     monkeypatch.chdir(folder)

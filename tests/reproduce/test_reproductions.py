@@ -14,6 +14,7 @@ from benchmarks.reproduce import beta, corp, ece_blog, google, ks, page, spline_
 from benchmarks.reproduce.__main__ import FOLDER, PAGE, PAPERS
 from benchmarks.reproduce.beta_study import SETS, Task, run
 from benchmarks.reproduce.published import Absent, load
+from tests.rare import rare
 
 QUICK = [
     study
@@ -164,6 +165,7 @@ def test_beta_ranks_first_by_log_loss(model):
         assert documents[name].ours == pytest.approx(ranks[method])
 
 
+@rare
 def test_one_set_of_the_study_again():
     try:
         rows = pd.concat(run(Task("wdbc", "nb", repeat)) for repeat in range(10))

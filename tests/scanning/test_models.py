@@ -13,7 +13,7 @@ import calib
 from calib.cli.main import main
 from calib.data.aggregate import Aggregate
 from calib.loading import InputError
-from tests.rare import common_first
+from tests.rare import common_first, rare
 from tests.scanning.conftest import assert_same, drawn
 
 GIVEN = {"outcome": "outcome", "slices": ["site", "age"], "time": "day", "weight": "weight"}
@@ -72,6 +72,7 @@ def test_a_column_that_names_the_model_gives_the_counts_of_each(
         assert_same(counted.of_model(str(model)), alone(rows, "score", max_scores))
 
 
+@rare
 def test_one_model_on_the_grid_puts_all_on_it(wide: pd.DataFrame) -> None:
     rows = wide.assign(p_new=wide["p_new"].round(2))
     counted = calib.scan(rows, models=["p_old", "p_new"], max_scores=200, **GIVEN)
@@ -134,6 +135,7 @@ def test_counts_of_several_models_are_saved_and_added(long: pd.DataFrame, tmp_pa
         assert of_model.n_rows == (long["version"] == int(model)).sum()
 
 
+@rare
 def test_progress_of_models_never_goes_back(wide: pd.DataFrame) -> None:
     reports: list[tuple[float, str]] = []
     calib.scan(

@@ -58,7 +58,7 @@ def saved(rows: pd.DataFrame, path: Path, **more: object) -> Path:
     ("suffix", "weight"),
     common_first(
         [(suffix, weight) for suffix in (".csv", ".parquet") for weight in (None, "weight")],
-        [(".csv", "weight"), (".parquet", None)],
+        [(".csv", "weight")],
     ),
 )
 def test_its_result_is_what_scan_counts(tmp_path: Path, suffix: str, weight: str | None) -> None:

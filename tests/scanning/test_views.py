@@ -16,7 +16,7 @@ import calib
 from calib.cli.main import main
 from calib.data.aggregate import Aggregate
 from calib.loading import InputError
-from tests.rare import common_first
+from tests.rare import common_first, rare
 from tests.scanning.conftest import assert_same
 
 CLASSES = ["ant", "bee", "cow", "dog"]
@@ -111,7 +111,7 @@ def test_labels_that_are_numbers_are_the_places_of_the_columns() -> None:
 
 
 @pytest.mark.parametrize("transform", ["softmax", "normalize", "percent"])
-@pytest.mark.parametrize("engine", ["duckdb", "polars lazy"])
+@pytest.mark.parametrize("engine", common_first(["duckdb", "polars lazy"], ["duckdb"]))
 def test_transforms_of_rows_are_those_of_load(engine: str, transform: str) -> None:
     rows = drawn().iloc[1000:].reset_index(drop=True)
     rng = np.random.default_rng(1)
@@ -169,7 +169,7 @@ CASES: list[tuple[str, Change]] = [
 ]
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "polars lazy"])
+@pytest.mark.parametrize("engine", common_first(["duckdb", "polars lazy"], ["duckdb"]))
 @pytest.mark.parametrize(("code", "change"), CASES)
 def test_problems_have_the_codes_and_repairs_that_load_gives(
     code: str, change: Change, engine: str
@@ -206,6 +206,7 @@ def test_models_of_class_scores_are_counted_apart() -> None:
         )
 
 
+@rare
 @pytest.mark.parametrize("classes", common_first([150, 1000], [150]))
 def test_many_classes_are_counted(classes: int) -> None:
     rng = np.random.default_rng(0)
@@ -235,6 +236,7 @@ def of_three_classes(n: int = 20_000) -> pd.DataFrame:
 MATRIX = {"outcome": "y", "score": ["p_a", "p_b", "p_c"], "n": 1000}
 
 
+@rare
 @ALL
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_sample_has_the_rows_of_the_smallest_hashes_in_every_engine(engine: str) -> None:

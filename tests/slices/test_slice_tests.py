@@ -27,6 +27,7 @@ from calib.metrics import (
 from calib.metrics.cumulative import ks_error
 from calib.numerics import calibrated_null
 from calib.uncertainty import fit_line
+from tests.rare import rare
 
 RNG = np.random.default_rng(8)
 Z = RNG.normal(0, 1.5, 3000)
@@ -82,6 +83,7 @@ def test_the_p_value_is_the_smallest_of_the_verdict_after_both_corrections():
     assert tests.frame()["slice"].iloc[0] == min(p_values, key=p_values.__getitem__)
 
 
+@rare
 def test_calibrated_slices_are_seldom_called_miscalibrated():
     rng, n_draws = np.random.default_rng(5), 40
     rejected = 0

@@ -16,6 +16,7 @@ from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
 from calib.reports import Report
 from calib.store import Store
+from tests.rare import common_first
 from tests.store import postgres
 
 MOMENT = "2026-03-01T09:05:00+00:00"
@@ -52,7 +53,7 @@ def postgres_url(socket: str) -> str:
     return postgres.create_schema(socket, f"calib_{next(NUMBERS)}")
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=common_first(["sqlite", "postgresql"], ["sqlite"]))
 def url(request: pytest.FixtureRequest) -> str:
     name = "sqlite_url" if request.param == "sqlite" else "postgres_url"
     address: str = request.getfixturevalue(name)

@@ -2,9 +2,12 @@ import re
 import warnings
 from pathlib import Path
 
+from tests.rare import rare
+
 ROOT = Path(__file__).parents[2]
 
 
+@rare
 def test_the_page_shows_code_that_runs(tmp_path, monkeypatch, capsys):
     page = (ROOT / "docs/reports.md").read_text()
     block = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))

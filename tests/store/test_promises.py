@@ -45,6 +45,7 @@ def test_processes_that_start_and_save_at_once_lose_nothing(processes, url, repo
         check_whole(store, report, confirmed)
 
 
+@rare
 def test_twenty_threads_of_one_store_lose_nothing(store, report):
     def save(number: int) -> tuple[str, str]:
         title = f"thread-{number}"

@@ -11,7 +11,7 @@ from calib.data.cells import ScoreCells
 from calib.data.counted import CountedRows
 from calib.data.views import BinaryView
 from calib.uncertainty import FoldScores, function_interval, unseen_base_rate_variance
-from tests.rare import common_first
+from tests.rare import common_first, rare
 
 
 def draw(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -52,6 +52,7 @@ def test_it_is_the_jackknife_that_leaves_out_one_fold_at_a_time():
     np.testing.assert_allclose(logit(high), logit(of_all.predict(at)) + half, rtol=1e-9)
 
 
+@rare
 def test_it_covers_the_truth_where_the_form_fits():
     rng = np.random.default_rng(1)
     at = expit(np.array([-2.5, -1.0, 0.5]))
@@ -83,6 +84,7 @@ def outcomes_of(n, per_cluster, rng):
     return BinaryView(rng.random(n) < expit(0.6 * log_odds + shared), expit(log_odds), group=group)
 
 
+@rare
 @pytest.mark.parametrize("per_cluster", common_first([1, 8], [8]))
 def test_folds_by_outcome_do_not_hide_the_variance_of_the_base_rate(per_cluster):
     # Without this variance the interval contained the true value in 75% of samples at this score.

@@ -12,6 +12,7 @@ from calib.data.predictions import Predictions
 from calib.metrics import calibration_slope_intercept
 from calib.numerics.intervals import best_intercept, profile_bounds
 from calib.uncertainty import fit_line, slope_estimate
+from tests.rare import rare
 
 
 def drawn(n, seed=0, slope=0.7, mean=0.0, **more):
@@ -84,6 +85,7 @@ def test_weights_that_differ_widen_and_equal_ones_do_nothing():
     assert width(slope_estimate(weighted)) == pytest.approx(fit.slope_high - fit.slope_low, rel=0.1)
 
 
+@rare
 def test_three_positives_among_200_rows_hold_what_is_promised():
     held = []
     for seed in range(300):

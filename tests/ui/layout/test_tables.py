@@ -6,7 +6,6 @@ import re
 import numpy as np
 import pytest
 
-from calib import examples
 from calib.analysis import Column, analyze, method_results
 from calib.crossfit.estimates import MethodMetrics
 from calib.crossfit.settings import Settings
@@ -15,6 +14,7 @@ from calib.figures.words import metric_interval
 from calib.metrics import matrix_metrics
 from calib.numerics.estimate import Estimate
 from calib.ui.layout.tables import Warned, direction, metric_columns
+from tests.once import analysed
 
 
 def test_calibration_errors_stand_beside_what_a_calibrated_model_shows():
@@ -97,7 +97,7 @@ def test_a_change_without_an_interval_is_not_significant():
 
 
 def test_shares_of_a_matrix_are_per_cents_and_their_changes_points():
-    matrix = analyze(examples.EXAMPLES["digits"].load()).multiclass
+    matrix = analysed("digits").multiclass
     results = {key: matrix.results[key] for key in ("uncalibrated", "dirichlet")}
     shown = [Column(key, one.label, one.meaning) for key, one in matrix_metrics().items()]
     cells = {one.name: one.cells["dirichlet"] for one in metric_columns(shown, results, {})}
@@ -115,7 +115,7 @@ def test_printed_changes_are_the_differences_of_printed_losses():
     def four_digits(printed):
         return round(10_000 * float(printed.replace("−", "-")))
 
-    analysis = analyze(examples.EXAMPLES["naive_bayes"].load())
+    analysis = analysed("naive_bayes")
     best = method_results.differences_from_best(analysis.held_out, analysis.ranked[0], 0.95)
     columns = metric_columns(analysis.columns, analysis.methods, best)
     cells_of = {column.name: column.cells for column in columns}

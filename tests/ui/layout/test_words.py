@@ -4,15 +4,14 @@ import math
 
 import pytest
 
-from calib import analyze
 from calib.data.origin import Origin
 from calib.figures.words import on_average
-from calib.loading.examples import EXAMPLES
 from calib.numerics.estimate import Estimate
 from calib.text import JOINER, interval, number, percent, plain, signed
 from calib.ui.layout.words import formula, linked, named_folds
 from calib.ui.pages.classes import CELL_TEXTS
 from calib.ui.session.choices import CHOICES
+from tests.once import analysed
 
 
 @pytest.mark.parametrize(
@@ -62,7 +61,7 @@ def test_a_chip_says_its_setting(name, value, said):
 
 
 def test_a_formula_has_the_minus_signs_and_powers_of_the_page():
-    analysis = analyze(EXAMPLES["naive_bayes"].load())
+    analysis = analysed("naive_bayes")
     shown = {key: formula(method).replace("\\", "") for key, method in analysis.methods.items()}
     assert shown["spline"].endswith("ε = 1e-8)")
     assert "exp(−(" in shown["platt"]
