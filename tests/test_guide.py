@@ -103,7 +103,7 @@ def test_metric_calibrator_and_chart_pass_the_common_tests(tmp_path: Path) -> No
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: guide\nVersion: 1.0\n")
     (facts / "entry_points.txt").write_text(POINTS)
     # Charts have no entry points, so pytest imports the example as a plugin.
-    plugins = ["-p", "no:cacheprovider", "-p", "guide_chart"]
+    plugins = ["-p", "no:cacheprovider", "-p", "guide_chart", "-m", ""]
     command = [sys.executable, "-m", "pytest", "-q", "-n", "0", *plugins]
     done = subprocess.run(
         [*command, *COMMON, "-k", SELECTED],

@@ -16,7 +16,7 @@ from tests.mutate.mutants import MUTATED
 KEPT = Path(".mutate")  # The folder has one JSON file per test file.
 # They show a changed number late, or start a browser, a server or an engine.
 NOT_ASKED = {
-    *("browser", "cli", "fuzz", "mutate", "pages", "reproduce", "scanning", "store", "ui"),
+    *("browser", "cli", "fuzz", "lints", "mutate", "pages", "reproduce", "scanning", "store", "ui"),
     "test_postgresql.py",
 }
 EXAMPLES = "calib"  # The folder has the examples of docstrings.
