@@ -15,8 +15,6 @@ Examples
 import typing as _typing
 from importlib import import_module as _import_module
 
-from calib.data import __version__ as __version__
-
 if _typing.TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
@@ -43,6 +41,7 @@ if _typing.TYPE_CHECKING:
     from calib.data.cells import ScoreCells
     from calib.data.predictions import Predictions
     from calib.data.progress import Progress
+    from calib.distribution import __version__ as __version__
     from calib.exports import export, load_calibrator
     from calib.judging import compare_judges, judge
     from calib.loading import InputError, InputWarning, examples, load, load_models
@@ -83,6 +82,8 @@ _NAMES = {
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = ["analyze", "report", *_MODULES]
+# The version is read from files, which `import calib` alone need not wait for.
+_MODULES["__version__"] = "calib.distribution"
 
 
 def __getattr__(name: str) -> "Any":
@@ -95,7 +96,7 @@ def __getattr__(name: str) -> "Any":
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+    return sorted({*__all__, "__version__", *(name for name in globals() if name.startswith("__"))})
 
 
 def analyze(

@@ -20,6 +20,7 @@ from calib.cli.predictions import is_result_of_query
 from calib.cli.streams import tell, writing
 from calib.cli.webhook import post, webhook
 from calib.data.aggregate import Aggregate
+from calib.distribution import pip_install
 from calib.loading import InputError
 from calib.loading.monitored_rows import DayColumns, Days, read_days
 from calib.text import count, joined, listed, percent, plural, quoted
@@ -142,7 +143,7 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     if find_spec("sqlalchemy") is None:
-        raise ValueError("Monitors need SQLAlchemy: pip install 'calib[app]'.")
+        raise ValueError(f"Monitors need SQLAlchemy: {pip_install('app')}.")
     from calib.store import Store, StoreError
 
     try:

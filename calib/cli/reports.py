@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from calib.cli.options import Commands, add_command
 from calib.cli.streams import tell
+from calib.distribution import pip_install
 from calib.text import plural
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def add(commands: Commands) -> None:
 
 def run_reports(given: argparse.Namespace) -> int:
     if find_spec("sqlalchemy") is None:
-        raise ValueError("Saved reports need SQLAlchemy: pip install 'calib[app]'.")
+        raise ValueError(f"Saved reports need SQLAlchemy: {pip_install('app')}.")
     from calib.store import Store, StoreError
 
     try:

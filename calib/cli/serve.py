@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from calib.cli.options import Commands, add_columns, add_command
 from calib.cli.predictions import load_arguments, with_options
 from calib.cli.streams import tell
+from calib.distribution import pip_install
 from calib.loading import InputError
 from calib.loading.loader import LoadOptions
 
@@ -62,7 +63,7 @@ def add(commands: Commands) -> None:
 
 def run(given: argparse.Namespace) -> int:
     if find_spec("streamlit") is None or find_spec("plotly") is None:
-        raise ValueError('The dashboard needs more packages: pip install "calib[app]".')
+        raise ValueError(f"The dashboard needs more packages: {pip_install('app')}.")
     from calib.ui.layout import style
     from calib.ui.session import serving
 

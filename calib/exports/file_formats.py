@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from calib.calibrators.forms import Form, RowsForm
-from calib.data import __version__
+from calib.distribution import __version__, pip_install
 from calib.exports import onnx_file, scripts, sql
 from calib.exports.document import (
     FORMAT,
@@ -76,10 +76,10 @@ TARGETS = {
     target.suffix: target
     for target in (
         Target("json", ".json", "JSON"),
-        Target("sql", ".sql", "SQL", ("sqlglot", "duckdb"), 'pip install "calib[scan]"', "--"),
+        Target("sql", ".sql", "SQL", ("sqlglot", "duckdb"), pip_install("scan"), "--"),
         Target("python", ".py", "Python", mark="#"),
         Target("javascript", ".js", "JavaScript", mark="//"),
-        Target("onnx", ".onnx", "ONNX", ("onnx", "onnxruntime"), onnx_file.HOW_TO_INSTALL),
+        Target("onnx", ".onnx", "ONNX", ("onnx", "onnxruntime"), pip_install("onnx")),
     )
 }
 

@@ -19,7 +19,6 @@ OPSET = 17
 IR_VERSION = 8
 ONNX_INT64 = 7  # The number is onnx.TensorProto.INT64, without its import.
 METADATA_KEY = "calib"
-HOW_TO_INSTALL = 'pip install "calib[onnx]"'
 
 
 def onnx_bytes(

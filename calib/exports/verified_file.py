@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from calib.data import __version__
+from calib.distribution import __version__
 from calib.exports import onnx_file
 from calib.exports.document import MAX_BYTES, ExportedCalibrator, read_document
 from calib.exports.file_formats import (

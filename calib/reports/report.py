@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from calib.analysis import Analysis, LiveAnalysis
 from calib.analysis.judge import JudgeResult, gold_analysis
 from calib.crossfit.settings import Settings
-from calib.data import __version__, strict_json
+from calib.data import strict_json
 from calib.data.views import default_view
+from calib.distribution import __version__
 from calib.reports.contents.codec import SCHEMA_VERSION, ReportError, decode, encode, upgraded
 from calib.reports.contents.consistency import check_contents
 from calib.reports.contents.disclosure import aggregated

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 import pandas as pd
 
+from calib.distribution import pip_install
 from calib.loading.problems import InputError, refuse
 from calib.loading.table import Table, make_table
 from calib.scanning.sources import ARROW, DATABASES, PARQUET, opened, suffix_of, tables_of_database
@@ -125,8 +126,9 @@ class Connection:
         try:
             from pyspark.sql import SparkSession
         except ModuleNotFoundError:
+            install = pip_install("spark")
             raise refuse(
-                "no-spark", 'Spark Connect needs a client. Install it: pip install "calib[spark]"'
+                "no-spark", f"Spark Connect needs a client. Install it: {install}"
             ) from None
         return SparkSession.builder.remote(self.where).getOrCreate()
 
@@ -134,9 +136,8 @@ class Connection:
         try:
             import ibis
         except ModuleNotFoundError:
-            raise refuse(
-                "no-ibis", 'This database needs Ibis. Install it: pip install "calib[ibis]"'
-            ) from None
+            install = pip_install("ibis")
+            raise refuse("no-ibis", f"This database needs Ibis. Install it: {install}") from None
         return ibis.connect(self.where)
 
     def _refused(self, error: Exception) -> InputError:

@@ -13,6 +13,7 @@ import pytest
 import calib
 from calib.calibrators import Calibrator, calibrator
 from calib.calibrators.clip import Clip
+from calib.distribution import pip_install
 from calib.exports import DIALECTS, TARGETS, ExportError, offer, verify
 from calib.exports.document import canonical
 from tests.rare import common_first, members
@@ -376,7 +377,7 @@ def test_a_page_gets_code_file_and_verification(fit):
 
 def test_what_is_missing_is_offered_with_its_command(fit, monkeypatch):
     monkeypatch.setattr("calib.exports.file_formats.find_spec", lambda _: None)
-    assert 'pip install "calib[onnx]"' in offer(fit("platt"), ".onnx").missing
+    assert pip_install("onnx") in offer(fit("platt"), ".onnx").missing
 
 
 def test_the_conversion_of_the_data_is_in_the_file(rows, tmp_path):

@@ -9,13 +9,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from calib.distribution import pip_install
 from calib.reports.contents.codec import ReportError
 from calib.reports.contents.structure import Seal
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-NO_CRYPTOGRAPHY = "Signatures need the package cryptography: pip install 'calib[sign]'."
+NO_CRYPTOGRAPHY = f"Signatures need the package cryptography: {pip_install('sign')}."
 SEAL = "seal"
 
 
