@@ -143,7 +143,10 @@ def test_the_notebook_runs_from_top_to_bottom_and_holds_no_outputs(tmp_path):
 
 def test_the_site_has_every_page_and_its_api_every_public_name():
     site = (ROOT / "mkdocs.yml").read_text()
-    assert [page for page in PAGES[1:] if f" {page.removeprefix('docs/')}\n" not in site] == []
+    pages = [page.removeprefix("docs/") for page in PAGES[1:]]
+    assert [page for page in pages if f" {page}\n" not in site] == []
+    table = (ROOT / "docs/index.md").read_text()
+    assert [page for page in pages if page != "index.md" and f"({page})" not in table] == []
     api = with_metrics((ROOT / "docs/api.md").read_text())
     listed = set(re.findall(r"^::: calib\.(?:.*\.)?(\w+)$", api, re.MULTILINE))
     modules = {"decisions", "examples", "metrics", "periods", "plot", "slices"}

@@ -291,7 +291,6 @@ def commands(text: str) -> list[str]:
             "export",
             "verify",
             "pool",
-            "README.md",
             *(
                 f"docs/{page}.md"
                 for page in (
@@ -305,7 +304,7 @@ def commands(text: str) -> list[str]:
                 )
             ),
         ],
-        ["check", "README.md"],
+        ["check", "docs/index.md"],
     ),
 )
 def test_the_examples_of_help_and_pages_run(source, run, folder, carried, tmp_path, monkeypatch):
