@@ -21,7 +21,8 @@ EXAMPLES = """examples:
 
 The data are open in every session: everybody who can open the dashboard sees them. It listens on
 this machine only, unless --address is given. Other options of Streamlit are set as environment
-variables, such as STREAMLIT_SERVER_MAX_UPLOAD_SIZE.
+variables, such as STREAMLIT_SERVER_MAX_UPLOAD_SIZE. In a checkout of the project,
+`streamlit run app.py` opens the dashboard without a file.
 """
 MAX_PORT = 65_535
 # The Data page asks for these, so the command has no options for them.

@@ -19,7 +19,9 @@ COMPARED_DATE = "2000-01-01"
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
 LOCAL_LINK = (
     "Only this computer can open this link. To let others open it, start the app with "
-    "`calib serve --address 0.0.0.0` and open it under this computer's name in the network."
+    "`calib serve --address 0.0.0.0`, or in a checkout with `streamlit run app.py "
+    "--server.address=0.0.0.0 --server.allowedHosts=NAME`. Then open it under NAME, this "
+    "computer's name in the network."
 )
 SHARED_LINK = "Everyone who can open this app can open this link."
 MAX_MB = 20
