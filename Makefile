@@ -7,7 +7,7 @@
 # make fuzz         20,000 odd, damaged and forged inputs: read right, or refused in words (more: make fuzz ARGS="--inputs 200000"; exports of other programs: ARGS="--source foreign")
 # make check        lint, format, types, who may import whom, rules about text and files
 # make docs         the documentation site, into site/ (no network needed)
-# make wheel        the wheel, installed and used in a clean environment of each Python from 3.11 to 3.13 that is here
+# make wheel        the wheel, installed and used in a clean environment of each Python from 3.11 to 3.14 that is here
 # make bench        speed and quality benchmarks
 # make picture      the pictures of README.md, into docs/
 # make reproduce    the published tables and figures, into docs/ (some: make reproduce ARGS="ks corp")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from importlib.metadata import version
 from pathlib import Path
 
 HERE = Path.cwd()
@@ -19,6 +20,7 @@ def main(what: str) -> None:
     # A shell starts background jobs with interrupts ignored, and what they start inherits it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     assert Path(calib.__file__).is_relative_to(sys.prefix), calib.__file__
+    assert calib.__version__ == version("calib-dashboard"), calib.__version__
     generator = random.Random(0)
     scores = [generator.random() for _ in range(1000)]
     lines = [f"{int(generator.random() < score)},{score:.4f}" for score in scores]
@@ -78,6 +80,7 @@ def renders() -> None:
     serving.hold(["scores.csv"], None, {"outcome": "y", "score": "p"})
     app = AppTest.from_file(str(script), default_timeout=60).run()
     assert not app.exception
+    assert [file.name for file in script.parent.glob("*.py")] == ["app.py"]
     pages = sorted((script.parent / "pages").glob("*.py"))
     assert len(pages) > 8, pages
     for page in pages:
