@@ -34,11 +34,6 @@ if TYPE_CHECKING:
 
     from calib.reports.render.blocks import ReportDocument
 
-CONTAINS = {
-    "guarded": "This report contains no individual records.",
-    "exact": "This report contains every distinct score with its numbers of rows and of positive "
-    "rows, also within each slice and period that it shows, and no other column.",
-}
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas")
 
 
@@ -134,7 +129,7 @@ class Report(Contents, Printable):
             parts = recomputed_parts(parts, evidence, analysis.data.n_rows)
         made = cls(
             schema_version=SCHEMA_VERSION,
-            contains=CONTAINS[grade],
+            contains=evidence.contains,
             title=title,
             author=author,
             note=note,

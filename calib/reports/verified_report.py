@@ -10,29 +10,30 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
-from calib.calibrators import CALIBRATORS
-from calib.reports.contents.codec import ReportError, encode, upgraded
+from calib.data import __version__
+from calib.reports.contents.codec import ReportError, encode
 from calib.reports.contents.evidence import Evidence
 from calib.reports.proof.expected_values import RELATED, expected
 from calib.reports.proof.recomputing import (
     ROUNDING,
     UNCOUNTED_PLACES,
+    WORDS,
     Difference,
     Json,
     refitted_differences,
 )
 from calib.reports.proof.sealing import public_key, seal_problem, signer
-from calib.reports.report import CONTAINS, Report, changed_settings, read_json, versions
-from calib.text import count, joined
+from calib.reports.report import Report, changed_settings, read_json, versions
+from calib.text import count, joined, quoted
 
 # A value may lie beyond its range by this share of the larger end, because curves have nine digits.
 RELATIVE_SLACK = 1e-8
-# The counts themselves are not verified. The values of COMPARED_PLACES are always compared.
+# The counts themselves are not verified.
 COUNT_PLACES = ("evidence.", "seal.")
-COMPARED_PLACES = re.compile(r"schema_version$|contains$|settings_changed\[")
 RECOMPUTED_PLACES = ("analysis.", "parts.")
 # The names of values that are not verified are found by a pattern of their place.
 UNVERIFIED_KINDS = {
+    WORDS: "names, texts and remarks",
     r"^parts\.judge": "numbers of the judge",
     r"\.function\.": "fitted calibrators",
     r"\.histogram": "histograms",
@@ -64,9 +65,9 @@ class VerifiedReport:
     signer : str
         Fingerprint of the key that signed the report, or "" without a signature.
     n_verified : int
-        Number of values and words that follow from the counts, or from other values of the report.
+        Number of values that follow from the counts, or from other values of the report.
     n_not_verified : int
-        Number of values and words that anyone could change who seals the report again.
+        Number of values, with all words, that anyone could change who seals the report again.
     not_verified : tuple of str
         Sentences: what was not verified.
     same_versions : bool
@@ -100,7 +101,10 @@ class VerifiedReport:
 def verify_report(
     source: str | bytes | Path, *, signed_by: str | bytes | Path | None = None
 ) -> VerifiedReport:
-    """Recompute a report from the counts that it contains, and compare its numbers and texts.
+    """Recompute a report from the counts that it contains, and compare numbers, keys and kinds.
+
+    Words are not compared, because another version of calib may write them differently. The seal
+    shows whether they were changed.
 
     Parameters
     ----------
@@ -112,8 +116,8 @@ def verify_report(
     Raises
     ------
     NotVerified
-        If a number, a band or the verdict differs (the message names it), the seal is broken, or
-        another key signed.
+        If a number, a band or the kind of the verdict differs (the message names it), the seal is
+        broken, or another key signed.
     ReportError
         If the report cannot be read.
 
@@ -134,12 +138,12 @@ was made. analysis.data.n_positive is 890; the cells give 891.
     data = read_json(source)
     report = Report.open_json(data)
     evidence = report.evidence
-    sentences = [seal_problem(upgraded(data), report.seal), _other_signer(report, signed_by)]
+    sentences = [seal_problem(data, report.seal), _other_signer(report, signed_by)]
     printed = encode(report)
     try:
         values = ReportValues.of(report, evidence, printed)
         wrong = next(_all_differences(report, evidence, printed, values), None)
-        sentences.append("" if wrong is None else f"{wrong.sentence}.")
+        sentences += [] if wrong is None else [f"{wrong.sentence}.", _other_version(report)]
     except (ArithmeticError, LookupError, ValueError) as error:
         # No rows can have such counts. Which calculation fails first depends on what was changed.
         sentences.append(f"The cells contradict each other ({type(error).__name__}: {error}).")
@@ -162,14 +166,30 @@ def _other_signer(report: Report, wanted: str | bytes | Path | None) -> str:
     return f"The report must be signed by the given key, got {actual_signer or 'no signature'}."
 
 
+def _other_version(report: Report) -> str:
+    """A sentence if another version of calib made the report, or ""."""
+    if not _is_earlier(report):
+        return ""
+    return (
+        f"calib {quoted(report.versions.get('calib', ''))} made the report, and this is calib "
+        f"{__version__}, which may compute a number differently. Verify it with that version."
+    )
+
+
+def _is_earlier(report: Report) -> bool:
+    return report.versions.get("calib") != __version__
+
+
 def _all_differences(
     report: Report, evidence: Evidence, printed: Json, values: ReportValues
 ) -> Iterator[Difference]:
     """All differences between the report and its counts."""
-    yield from _contradictory_words(report)
+    earlier, changed = _is_earlier(report), changed_settings(report.analysis)
+    if not earlier and report.settings_changed != changed:
+        yield Difference("settings_changed", list(report.settings_changed), list(changed))
     if evidence.is_refitted:
         same = dict(report.versions) == versions()
-        yield from refitted_differences(report, evidence, printed, to_the_bit=same)
+        yield from refitted_differences(report, evidence, printed, earlier=earlier, to_the_bit=same)
     else:
         yield from values.wrong()
         yield from _other_totals(report, evidence)
@@ -189,24 +209,6 @@ def _other_totals(report: Report, evidence: Evidence) -> Iterator[Difference]:
                 yield Difference(f"evidence.methods, {name} of {key}", total, reference_total)
 
 
-def _contradictory_words(report: Report) -> Iterator[Difference]:
-    """Words that do not agree with the verdict, the method, the grade or the settings."""
-    analysis, evidence = report.analysis, report.evidence
-    verdict, advice = analysis.verdict, analysis.recommendation
-    for name, answer in {"verdict": verdict, "after": analysis.after}.items():
-        if answer is not None and not answer.sentence.startswith(answer.heading):
-            yield Difference(f"analysis.{name}.sentence", answer.sentence, f"{answer.heading} ...")
-    label = CALIBRATORS[advice.method].label if advice.method in CALIBRATORS else ""
-    label = label.partition(" ")[0]  # Earlier versions wrote the beginning of the name.
-    if label.lower() not in advice.sentence.lower():
-        yield Difference("analysis.recommendation.sentence", advice.sentence, f"... {label} ...")
-    if report.contains != CONTAINS[evidence.grade]:
-        yield Difference("contains", report.contains, CONTAINS[evidence.grade])
-    changed = tuple(changed_settings(analysis))
-    if report.settings_changed != changed:
-        yield Difference("settings_changed", list(report.settings_changed), list(changed))
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class ReportValues:
     """The values of a report by their place, and which of them can be verified."""
@@ -219,19 +221,19 @@ class ReportValues:
     @classmethod
     def of(cls, report: Report, evidence: Evidence, printed: Json) -> ReportValues:
         leaves = {place: v for place, v in _leaves(printed) if not place.startswith(COUNT_PLACES)}
+        compared = _compared_places(report)
         if evidence.is_refitted:
             unverified = [
                 at
                 for at in leaves
                 if UNCOUNTED_PLACES.match(at) or not at.startswith(RECOMPUTED_PLACES)
             ]
-            return cls(leaves, {}, tuple(at for at in unverified if not COMPARED_PLACES.match(at)))
+            return cls(leaves, {}, tuple(at for at in unverified if not at.startswith(compared)))
         allowed = expected(report, evidence)
         unverified = [
             at
             for at, value in leaves.items()
-            if not COMPARED_PLACES.match(at)
-            and (at not in allowed or _is_loose(value, allowed[at]))
+            if not at.startswith(compared) and (at not in allowed or _is_loose(value, allowed[at]))
         ]
         return cls(leaves, allowed, tuple(unverified))
 
@@ -251,6 +253,14 @@ class ReportValues:
         )
         said = joined([f"{name} ({count(n)})" for name, n in numbers.most_common()])
         return f"{count(len(self.unverified))} values: {said}."
+
+
+def _compared_places(report: Report) -> tuple[str, ...]:
+    """Beginnings of the places that are compared with something else than the counts.
+
+    `settings_changed` depends on the defaults, which are those of the version that made the report.
+    """
+    return ("schema_version",) if _is_earlier(report) else ("schema_version", "settings_changed[")
 
 
 def _is_loose(value: Any, allowed: Any) -> bool:

@@ -4,23 +4,29 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import is_dataclass, replace
 from functools import cache, reduce
 from itertools import product
 from pathlib import Path
+from types import UnionType
+from typing import Union, get_args, get_origin
 
 import numpy as np
 import pytest
 
 import calib
 from calib.analysis.decisions import Costs
+from calib.data.aggregate import Aggregate
 from calib.data.predictions import Predictions
+from calib.data.strict_json import entries_of
 from calib.metrics import expected_calibration_error, ks_error
 from calib.reports import Report, ReportError, parts_of
-from calib.reports.contents.codec import encode
-from calib.reports.contents.evidence import TIME
+from calib.reports.contents.codec import encode, upgraded
+from calib.reports.contents.evidence import GRADES, TIME
+from calib.reports.contents.structure import Contents
 from calib.reports.proof.ranges import HeldOutCells
-from calib.reports.proof.recomputing import UNCOUNTED_PLACES
+from calib.reports.proof.recomputing import UNCOUNTED_PLACES, WORDS, differences
 from calib.reports.proof.sealing import seal_of
 from calib.reports.verified_report import NotVerified, ReportValues, verify_report
 from tests.rare import common_first, rare
@@ -385,19 +391,121 @@ def test_random_analyses_verify(seed: int):
         verify_report(Report.from_analysis(analysis, parts=parts, grade=grade).json())
 
 
+def texts_of(kind, place: str = "") -> Iterator[str]:
+    """The places of the texts that a dataclass can hold, by its type hints."""
+    origin, args = get_origin(kind), get_args(kind)
+    if origin in (UnionType, Union):
+        for inner in args:
+            yield from texts_of(inner, place)
+    elif origin is tuple:
+        yield from texts_of(args[0], f"{place}[0]")
+    elif origin is Mapping:
+        yield from texts_of(args[1], f"{place}.key")
+    elif kind is str:
+        yield place
+    elif is_dataclass(kind) and kind is not Aggregate:
+        for name, inner in entries_of(kind)[0].items():
+            yield from texts_of(inner, f"{place}.{name}" if place else name)
+
+
+# The texts that are compared are keys, kinds, settings, digests and names of the data.
+COMPARED_NAMES = {"key", "method", "methods", "metrics", "best", "recommended", "left_out"}
+COMPARED_NAMES |= {"strategy", "view", "protocol", "fingerprint", "positive_name"}
+COMPARED_NAMES |= {"names", "columns"}  # These are names of slices and periods.
+
+
+def test_a_text_of_an_analysis_is_a_key_a_name_or_never_compared():
+    compared = [
+        place
+        for place in texts_of(Contents)
+        if place.startswith(("analysis.", "parts.")) and not UNCOUNTED_PLACES.match(place)
+    ]
+    unknown = {place.rpartition(".")[2].partition("[")[0] for place in compared} - COMPARED_NAMES
+    # A new text for people belongs into WORDS. A new key belongs into COMPARED_NAMES.
+    assert not unknown
+
+
 @pytest.mark.parametrize("grade", ["guarded", "exact"])
-def test_a_sentence_that_contradicts_the_verdict_is_found_under_a_new_seal(grade):
-    settings = calib.Settings(methods=("logistic", "isotonic"))
-    analysis = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load(), settings)
-    text = Report.from_analysis(analysis, grade=grade).json()
-    for part, sentence in (
-        ("verdict", "No evidence of miscalibration."),
-        ("recommendation", "Recommended: Isotonic. Held-out log loss 0.466 to 0.364."),
-        ("after", "Not calibrated: overconfident. Predictions average 20%, but 30% were positive."),
-    ):
-        changed = json.loads(text)
-        changed["analysis"][part]["sentence"] = sentence
-        del changed["seal"]
-        changed["seal"] = encode(seal_of(changed, None))
-        with pytest.raises(NotVerified, match=f"analysis.{part}.sentence"):
-            verify_report(json.dumps(changed))
+def test_words_are_not_compared_and_count_as_not_verified(small, grade):
+    words = re.compile(f"{WORDS}|contains$|analysis.warnings")
+    data = json.loads(small[grade].json())
+    reworded = 0
+    for path in leaves(data):
+        name = re.sub(r"\.(\d+)", r"[\1]", ".".join(map(str, path)))
+        folder = reduce(lambda at, key: at[key], path[:-1], data)
+        is_text = isinstance(folder[path[-1]], str) and path[-1] not in ("key", "better")
+        if words.match(name) and is_text:
+            folder[path[-1]] = "Other words."
+            reworded += 1
+    before, after = verify_report(small[grade].json()), verify_report(resealed(data))
+    assert reworded > 40
+    assert after.n_verified == before.n_verified
+    assert after.n_not_verified >= reworded
+
+
+@pytest.mark.parametrize(
+    ("part", "entry", "value"),
+    [
+        ("verdict", "kind", "underconfident"),
+        ("verdict", "answer", "no evidence"),
+        ("recommendation", "method", "uncalibrated"),
+        ("after", "answer", "not calibrated"),
+    ],
+)
+def test_a_kind_that_contradicts_the_cells_is_found_under_a_new_seal(small, part, entry, value):
+    data = json.loads(small["exact"].json())
+    assert data["analysis"][part][entry] != value
+    data["analysis"][part][entry] = value
+    with pytest.raises(NotVerified, match=f"analysis.{part}.{entry} is '{value}'"):
+        verify_report(resealed(data))
+
+
+def test_sentences_that_the_program_rewords_are_no_evidence(monkeypatch):
+    """What rows are missing, and whether bins were merged, is known from facts."""
+    rng = np.random.default_rng(0)
+    score = rng.random(100)
+    groups = np.arange(100) // 2
+    rows = Predictions.from_arrays(rng.random(100) < score, score, group=groups)
+    analysis = calib.analyze(rows, calib.Settings(methods=("platt",)))
+    texts = {grade: Report.from_analysis(analysis, grade=grade).json() for grade in GRADES}
+    for name in ("evidence.CLUSTERS", "disclosure.MERGED"):
+        monkeypatch.setattr(f"calib.reports.contents.{name}", "Other words.")
+    for text in texts.values():
+        data = json.loads(text)
+        assert data["evidence"]["uncounted"] == "clusters"
+        assert len(data["analysis"]["fitted_reliability"]["rows"]) < analysis.settings.n_bins
+        verify_report(text)
+        data["analysis"]["warnings"] = []
+        del data["evidence"]["uncounted"]  # Reports of version 0.1 do not have it.
+        verify_report(resealed(data))
+
+
+def test_a_report_of_an_earlier_version_lacks_what_was_added_since(small):
+    data = json.loads(small["exact"].json())
+    platt = data["analysis"]["methods"]["platt"]
+    del platt["differences"]["auc"]
+    with pytest.raises(NotVerified, match=r"differences\.auc is nothing"):
+        verify_report(resealed(data))
+    data["versions"]["calib"] = "0.0.1"
+    data["settings_changed"] = ["methods", "n_bins"]
+    assert verify_report(resealed(data)).same_versions is False
+    platt["metrics"]["auc"]["value"] += 1e-6
+    with pytest.raises(NotVerified, match=r"calib `0\.0\.1` made the report, and this is calib"):
+        verify_report(resealed(data))
+
+
+def test_an_earlier_version_lacks_results_but_no_method():
+    printed, again = {"platt": {"auc": 0.5}}, {"platt": {"auc": 0.5, "new": 1.0}, "beta": {}}
+    for earlier, places in ((True, ["beta"]), (False, ["platt.new", "beta"])):
+        different = differences(printed, again, "methods", earlier=earlier)
+        assert [one.place for one in different] == [f"methods.{place}" for place in places]
+
+
+def test_the_seal_is_that_of_the_file_and_not_of_what_a_later_schema_makes_of_it(
+    small, monkeypatch
+):
+    def with_a_step(data):
+        return upgraded(data) | {"title": "A later schema"}
+
+    monkeypatch.setattr("calib.reports.report.upgraded", with_a_step)
+    assert verify_report(small["guarded"].json()).report.title == "A later schema"

@@ -45,7 +45,7 @@ def document_of_comparison(comparison: Compared) -> ReportDocument:
         note="",
         sections=comparison_sections(comparison),
         version=second.versions.get("calib", ""),
-        contains=second.contains,
+        contains=second.evidence.contains,
     )
 
 

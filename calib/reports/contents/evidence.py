@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -10,12 +11,21 @@ import numpy as np
 from calib.analysis.slices import Slicing
 from calib.data.aggregate import Aggregate
 from calib.data.cells import ScoreCells
+from calib.data.strict_json import added
 from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray
 from calib.numerics.cell_table import CellTable
 
 Grade = Literal["guarded", "exact"]
 GRADES: tuple[Grade, ...] = get_args(Grade)
+CONTAINS: Mapping[Grade, str] = {
+    "guarded": "This report contains no individual records.",
+    "exact": "This report contains every distinct score with its numbers of rows and of positive "
+    "rows, also within each slice and period that it shows, and no other column.",
+}
+# A calibrator was fitted on these, but the counts do not have them. Sentences of `needs_rows` say it
+# for people.
+Uncounted = Literal["unknown", "nothing", "clusters", "classes"]
 # These name the columns of `Evidence.methods`; the number of a slice is its place in
 # `Parts.slices`.
 TIME, SLICE = "time", "slice:{}"
@@ -50,11 +60,21 @@ class Evidence:
     # It is the SHA-256 of outcomes and of scores rounded to six digits. It does not depend on the
     # order of the rows.
     rows_sha256: str
+    uncounted: Uncounted = added("unknown")
+
+    @property
+    def contains(self) -> str:
+        """What of the rows the report contains, in words."""
+        return CONTAINS[self.grade]
 
     @property
     def can_be_refitted(self) -> bool:
-        """Whether the whole analysis can be recomputed from the cells."""
-        return CLUSTERS not in self.needs_rows and MATRIX not in self.needs_rows
+        """Whether the whole analysis can be recomputed from the cells.
+
+        Reports of version 0.1 do not have `uncounted`. They can be refitted if they need no rows at
+        all: their sentences are not evidence.
+        """
+        return self.uncounted == "nothing" or (self.uncounted == "unknown" and not self.needs_rows)
 
     @property
     def is_refitted(self) -> bool:

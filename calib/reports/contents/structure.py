@@ -128,7 +128,7 @@ class Contents:
     ----------
     schema_version : int
     contains : str
-        A statement that the report has no records of single rows.
+        What of the rows the report contains, in the words of the version that made it.
     title, author, note : str
     created : str
         Time of creation (ISO 8601, UTC).

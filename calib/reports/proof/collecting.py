@@ -34,6 +34,7 @@ from calib.reports.contents.evidence import (
     TIME,
     Evidence,
     Grade,
+    Uncounted,
 )
 from calib.reports.contents.structure import Parts, shown_methods
 from calib.reports.proof.guarding import guarded_cells, guarded_table
@@ -65,7 +66,9 @@ def evidence_of(analysis: LiveAnalysis, parts: Parts | None, grade: Grade) -> Ev
     if grade not in GRADES:
         raise ValueError(f"grade must be 'guarded' or 'exact', got {grade!r}.")
     guarded = grade == "guarded"
-    needs = [*_needs_rows(analysis, parts)]
+    uncounted = _uncounted(analysis)
+    needs = [JUDGE] if parts is not None and parts.judge is not None else []
+    needs += {"classes": [MATRIX], "clusters": [CLUSTERS]}.get(uncounted, [])
     counted: list[tuple[Strata, CellTable]] = []
     parts_counted: list[Part] = []
 
@@ -81,7 +84,7 @@ def evidence_of(analysis: LiveAnalysis, parts: Parts | None, grade: Grade) -> Ev
         add(key, column, names, guarded_table(table) if guarded else table)
     methods = joined_pieces(parts_counted, counted, **_names(analysis))
     cells = _guarded_cells(analysis, uncalibrated) if guarded else _exact_cells(analysis)
-    return Evidence(grade, cells, methods, tuple(needs), _digest(analysis))
+    return Evidence(grade, cells, methods, tuple(needs), _digest(analysis), uncounted)
 
 
 def _digest(analysis: LiveAnalysis) -> str:
@@ -101,13 +104,10 @@ def _digest(analysis: LiveAnalysis) -> str:
     return digest.hexdigest()
 
 
-def _needs_rows(analysis: LiveAnalysis, parts: Parts | None) -> Iterator[str]:
-    if parts is not None and parts.judge is not None:
-        yield JUDGE
+def _uncounted(analysis: LiveAnalysis) -> Uncounted:
     if analysis.multiclass is not None:
-        yield MATRIX
-    elif analysis.held_out.rows.group is not None:
-        yield CLUSTERS
+        return "classes"
+    return "nothing" if analysis.held_out.rows.group is None else "clusters"
 
 
 def _strata(**numbers: IntArray) -> Strata:

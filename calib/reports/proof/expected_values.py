@@ -13,19 +13,15 @@ import numpy as np
 from scipy.special import ndtr
 
 from calib.analysis import MethodResult
-from calib.analysis.recommendation import advice_sentence
-from calib.analysis.summary import table_columns
 from calib.analysis.verdict import adjusted, judge
-from calib.calibrators import CALIBRATORS
 from calib.curves.functions import compact_logit_curve
 from calib.curves.reliability import ReliabilityCurve
-from calib.metrics import TestResult
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import Strategy
 from calib.numerics.calibrated_null import range_survival, supremum_quantile, supremum_survival
 from calib.numerics.intervals import holm, wilson_interval
 from calib.reports.contents.codec import encode
-from calib.reports.contents.disclosure import MERGED, MIN_ROWS
+from calib.reports.contents.disclosure import MIN_ROWS
 from calib.reports.contents.evidence import SLICE, TIME, Evidence
 from calib.reports.contents.structure import Contents
 from calib.reports.proof.ranges import ROUNDING, HeldOutCells, Range
@@ -35,12 +31,8 @@ from calib.reports.proof.recomputing import recomputed_parts
 Expected = dict[str, Any]
 # This stands for a value from which others were derived: if it is changed, those differ.
 RELATED = object()
-# With many scores the tests have these null distributions, named in words, and their survival
-# functions.
-BROWNIAN_NULLS = {
-    "ks": ("supremum of Brownian motion", supremum_survival),
-    "kuiper": ("range of Brownian motion", range_survival),
-}
+# With many scores the tests have null distributions with these survival functions.
+BROWNIAN_SURVIVAL = {"ks": supremum_survival, "kuiper": range_survival}
 # An edge has three digits of its distance from 0 or 1, so it may be off by one percent of it.
 EDGE_PRECISION = 0.01
 
@@ -55,7 +47,7 @@ PERIOD_FIELDS = frozenset(
 
 def expected(report: Contents, evidence: Evidence) -> Expected:
     """The values that follow from the cells, by their place in report.json."""
-    analysis, settings = report.analysis, report.analysis.settings
+    analysis = report.analysis
     cells = {key: HeldOutCells.of(evidence.table(key)[1]) for key in analysis.methods}
     values: Expected = {
         "analysis.settings.view": evidence.methods.view_key,
@@ -64,14 +56,8 @@ def expected(report: Contents, evidence: Evidence) -> Expected:
         "analysis.settings.confidence_level": RELATED,
     }
     values |= _data(evidence, cells["uncalibrated"])
-    of_matrix = analysis.data.positive_name if analysis.multiclass else ""
-    values |= exact_values("analysis.columns", encode(table_columns(settings, of_matrix)))
     for key, method in analysis.methods.items():
         place = f"analysis.methods.{key}"
-        label = CALIBRATORS[key].label if key in CALIBRATORS else method.label
-        # Earlier versions wrote the beginning of the name, such as "Platt".
-        is_earlier = method.label != "" and label.startswith(method.label)
-        values[f"{place}.label"] = method.label if is_earlier else label
         values[f"{place}.key"] = key
         values |= bin_values(
             f"{place}.reliability", report, evidence, method.reliability, cells[key]
@@ -84,7 +70,7 @@ def expected(report: Contents, evidence: Evidence) -> Expected:
     if analysis.data.protocol == "folds":
         place, curve = "analysis.fitted_reliability", analysis.fitted_reliability
         values |= bin_values(place, report, evidence, curve, cells["uncalibrated"])
-    return values | _epsilon(report) | _texts(report, evidence) | _parts(report, evidence)
+    return values | _epsilon(report) | _verdict(report, evidence) | _parts(report, evidence)
 
 
 def _data(evidence: Evidence, cells: HeldOutCells) -> Expected:
@@ -123,10 +109,15 @@ def _metrics(report: Contents, method: MethodResult, cells: HeldOutCells) -> Exp
         gap = np.abs(curve.gap)
         largest = float(gap.max())
         ranges["mce"] = (largest, largest)
-        if MERGED not in report.analysis.warnings:
-            # These are all bins of the diagram, whose numbers are compared with the cells.
-            mean = float(curve.weight @ gap) / float(curve.weight.sum())
-            ranges[f"ece_{curve.strategy}"] = (mean, mean)
+        mean = float(curve.weight @ gap) / float(curve.weight.sum())
+        # The bins of the diagram are compared with the cells. The ECE is that of these bins, or is
+        # larger if the report has merged some of them.
+        merged = len(curve.rows) + curve.n_empty < settings.n_bins
+        ranges[f"ece_{curve.strategy}"] = (
+            (mean, max(mean, cells.ece(settings.n_bins, curve.strategy)[1]))
+            if merged
+            else (mean, mean)
+        )
     place = f"analysis.methods.{method.key}.metrics"
     return {f"{place}.{name}.value": ends for name, ends in ranges.items()}
 
@@ -153,30 +144,20 @@ def _epsilon(report: Contents) -> Expected:
     return values
 
 
-def _texts(report: Contents, evidence: Evidence) -> Expected:
-    """The answer and the texts that follow from the numbers that are printed."""
-    analysis = report.analysis
-    scores, advice, level = (
-        analysis.uncalibrated,
-        analysis.recommendation,
-        analysis.settings.confidence_level,
-    )
+def _verdict(report: Contents, evidence: Evidence) -> Expected:
+    """The p-values and the answer that follow from the numbers that are printed.
+
+    The kind of the error depends on single scores, and the recommendation on resamples of rows.
+    """
+    analysis, scores = report.analysis, report.analysis.uncalibrated
     if analysis.multiclass is not None:
         return {}
-    # The heading of the sentence names the kind, and is compared with the sentence elsewhere.
-    values: Expected = {"analysis.verdict.kind": RELATED}
-    values |= exact_values("analysis.verdict.p_adjusted", adjusted(scores.all_tests))
+    values = exact_values("analysis.verdict.p_adjusted", adjusted(scores.all_tests))
     if evidence.can_be_refitted:
-        cells, words = evidence.scores("uncalibrated"), analysis.words
+        cells, advice = evidence.scores("uncalibrated"), analysis.recommendation
         slope = scores.metrics["slope"]
-        again = judge(cells, scores.all_tests, advice, slope=slope, words=words)
+        again = judge(cells, scores.all_tests, advice, slope=slope, words=analysis.words)
         values["analysis.verdict.answer"] = again.answer
-    if advice.method in analysis.methods:
-        losses = {key: method.metrics["log_loss"] for key, method in analysis.methods.items()}
-        change = analysis.methods[advice.method].differences["log_loss"]
-        sentence = advice_sentence(advice.method, losses, change, level=level)
-        values["analysis.recommendation.sentence"] = sentence
-        values["analysis.recommendation.method"] = RELATED
     return values
 
 
@@ -333,15 +314,12 @@ def cumulative_tests(place: str, method: MethodResult, cells: HeldOutCells) -> E
     expected_values: Expected = {}
     error = {"ks": cells.ks_error, "kuiper": cells.kuiper_error}
     deviation = cells.null_deviation
-    for key, (null, survival) in BROWNIAN_NULLS.items():
-        result: TestResult | None = method.all_tests.get(key)
+    for key, survival in BROWNIAN_SURVIVAL.items():
         at = f"{place}.{key}" if key == "ks" else f"{place}.tests.{key}"
-        if result is None:
+        if key not in method.all_tests:
             continue
         low, high = expected_values[f"{at}.statistic"] = error[key]
-        if cells.brownian:
-            expected_values[f"{at}.null"] = null
-        if result.null == null and deviation[0] > 0.0:
+        if cells.brownian and deviation[0] > 0.0:
             expected_values[f"{at}.p_value"] = (
                 survival(high / deviation[0]),
                 survival(low / deviation[1]),
@@ -352,5 +330,4 @@ def cumulative_tests(place: str, method: MethodResult, cells: HeldOutCells) -> E
         least = 0.0 if z[0] <= 0.0 <= z[1] else min(map(abs, z))
         p_low, p_high = (2.0 * float(ndtr(-size)) for size in (max(map(abs, z)), least))
         expected_values |= {f"{at}.statistic": z, f"{at}.p_value": (p_low, p_high)}
-        expected_values[f"{at}.null"] = "standard normal"
     return expected_values

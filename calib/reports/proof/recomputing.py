@@ -13,6 +13,7 @@ import numpy as np
 from calib.analysis import LiveAnalysis, analyze
 from calib.analysis.periods import Periods, period_table
 from calib.analysis.slices import slice_gaps, slice_tests
+from calib.calibrators import CALIBRATORS
 from calib.data.strict_json import short
 from calib.numerics.cell_table import CellTable
 from calib.reports.contents.codec import encode
@@ -23,10 +24,16 @@ from calib.reports.contents.structure import Contents, Parts, PeriodPart, SliceP
 from calib.reports.proof.collecting import entry_table
 
 Json = dict[str, Any]
-# Counts cannot confirm what a person wrote, the names in the file, or which rows were left out
-# before counting. Only the seal protects these values.
+# These texts were written by the program. They are never compared, because another version may word
+# them differently. The columns of the metric table are headings, their order and digits.
+WORDS = (
+    r"analysis\.columns"
+    r"|(analysis|parts)\..*\.(label|sentence|notes|reasons|null|formula|tested_on)\b"
+)
+# Counts cannot confirm words, what a person wrote, the names in the file, or which rows were left
+# out before counting. Only the seal protects these values.
 UNCOUNTED_PLACES = re.compile(
-    r"(analysis\.(warnings|data\.(origin|name|score_name|outcome_name|set_aside)))"
+    rf"{WORDS}|(analysis\.(warnings|data\.(origin|name|score_name|outcome_name|set_aside)))"
     r"|parts\.(notes|unit|n_ranges|time|slices\[\d+\]\.n_(merged|left_out)|periods\.column)"
     r"|parts\.periods\.tables\.\w+\.(unit|position)"
     r"|parts\.judge"
@@ -109,36 +116,44 @@ def _periods(part: PeriodPart, evidence: Evidence, n_rows: int) -> PeriodPart:
     return replace(part, tables=tables)
 
 
-def differences(printed: Any, again: Any, place: str) -> Iterator[Difference]:
-    """Every place where two JSON values differ, in the order of the first one."""
+def differences(printed: Any, again: Any, place: str, *, earlier: bool) -> Iterator[Difference]:
+    """Every place where two JSON values differ, in the order of the first one.
+
+    A report of an earlier version lacks results that were added since. It has all of its methods.
+    """
     if isinstance(printed, dict) and isinstance(again, dict):
-        for name in dict.fromkeys((*printed, *again)):
+        added = (name for name in again if not earlier or name in CALIBRATORS)
+        for name in dict.fromkeys((*printed, *added)):
             where = f"{place}.{name}"
-            yield from differences(printed.get(name), again.get(name), where)
+            yield from differences(printed.get(name), again.get(name), where, earlier=earlier)
     elif isinstance(printed, list) and isinstance(again, list):
         if len(printed) != len(again):
             yield Difference(place, f"a list of {len(printed)}", f"a list of {len(again)}")
             return
         for i, (one, other) in enumerate(zip(printed, again, strict=True)):
-            yield from differences(one, other, f"{place}[{i}]")
+            yield from differences(one, other, f"{place}[{i}]", earlier=earlier)
     elif printed != again or isinstance(printed, bool) != isinstance(again, bool):
         yield Difference(place, printed, again)
 
 
-def counted_differences(printed: Json, again: Json) -> Iterator[Difference]:
-    """Differences of analysis and parts. Words are protected only by the seal."""
+def counted_differences(printed: Json, again: Json, *, earlier: bool) -> Iterator[Difference]:
+    """Differences of analysis and parts, except those of values that counts cannot confirm."""
     for name in again:
-        for difference in differences(printed.get(name), again[name], name):
+        for difference in differences(printed.get(name), again[name], name, earlier=earlier):
             if not UNCOUNTED_PLACES.match(difference.place):
                 yield difference
 
 
 def refitted_differences(
-    report: Contents, evidence: Evidence, printed: Json, *, to_the_bit: bool
+    report: Contents, evidence: Evidence, printed: Json, *, earlier: bool, to_the_bit: bool
 ) -> Iterator[Difference]:
-    """Differences between an exact report and the analysis of its cells."""
+    """Differences between an exact report and the analysis of its cells.
+
+    `earlier`: another version of calib made the report. `to_the_bit`: numbers must be equal.
+    """
     analysis = analyze(evidence.cells, report.analysis.settings)
-    for difference in counted_differences(printed, recomputed(report, evidence, analysis)):
+    again = recomputed(report, evidence, analysis)
+    for difference in counted_differences(printed, again, earlier=earlier):
         if difference.distance > (0.0 if to_the_bit else _slack(difference)):
             yield difference
     yield from _wrong_cells(analysis, evidence)

@@ -103,7 +103,7 @@ def data(report: Contents) -> Section:
         *_read_as(data.origin),
         *((f"Rows set aside: {reason}", count(rows)) for reason, rows in data.set_aside.items()),
     ]
-    return Section("Data", (Facts(tuple(items)), Paragraph(report.contains)))
+    return Section("Data", (Facts(tuple(items)), Paragraph(report.evidence.contains)))
 
 
 def _read_as(origin: Origin | None) -> list[tuple[str, str]]:

@@ -18,7 +18,6 @@ from calib.figures.summary import advised
 from calib.figures.words import KS, chance_level, metric_change, metric_interval, metric_text
 from calib.metrics import matrix_metrics
 from calib.metrics.matrix import ROW_METRICS
-from calib.reports.contents.evidence import CLUSTERS
 from calib.reports.contents.structure import Contents, shown_methods
 from calib.reports.render import appendix, judged, slices_periods_decisions
 from calib.reports.render.blocks import (
@@ -330,7 +329,7 @@ def document_of(report: Contents) -> ReportDocument:
         note=report.note,
         sections=sections(report),
         version=report.versions.get("calib", ""),
-        contains=report.contains,
+        contains=report.evidence.contains,
         explorer=_explorer(report),
         answer=answer(report),
     )
@@ -339,7 +338,7 @@ def document_of(report: Contents) -> ReportDocument:
 def _explorer(report: Contents) -> dict[str, Any] | None:
     """The cells that the report carries. Intervals by cluster need resamples of rows."""
     evidence, settings = report.evidence, report.analysis.settings
-    if CLUSTERS in evidence.needs_rows:
+    if not evidence.can_be_refitted and report.analysis.multiclass is None:
         return None
     cells = {key: evidence.scores(key) for key in report.analysis.methods}
     chosen = {
