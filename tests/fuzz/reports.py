@@ -22,8 +22,8 @@ from calib.reports import Report, compare_reports, parts_of
 from calib.store import Store, StoreError
 from tests.fuzz.cases import Case, unworded
 from tests.fuzz.mutations import mutated
+from tests.kept import REPORTS
 
-FIXTURES = Path(__file__).parents[1] / "reports" / "fixtures"
 MOMENT = "2026-03-01T09:05:00+00:00"
 HOSTILE = [
     *(
@@ -74,7 +74,7 @@ def written() -> tuple[str, ...]:
     scores = rng.dirichlet(np.ones(3), 90)
     rows = Predictions.from_arrays(rng.integers(0, 3, 90), scores, class_names=("a", "b", "c"))
     analysis = analyze(rows, Settings(methods=("temperature",), n_bins=4))
-    kept = (path.read_text() for path in sorted(FIXTURES.glob("*.json")))
+    kept = (path.read_text() for path in REPORTS)
     return (report().json(), Report.from_analysis(analysis, created=MOMENT).json(), *kept)
 
 

@@ -1,0 +1,10 @@
+-- Vector scaling, written by calib 0.1.0, fitted on 200 rows. Other scores and NULL give NULL.
+WITH calib_1 AS (SELECT *, CASE WHEN CAST(ant AS DOUBLE) BETWEEN 0 AND 1 THEN CAST(ant AS DOUBLE) END AS calib_s1, CASE WHEN CAST(bee AS DOUBLE) BETWEEN 0 AND 1 THEN CAST(bee AS DOUBLE) END AS calib_s2, CASE WHEN CAST(cow AS DOUBLE) BETWEEN 0 AND 1 THEN CAST(cow AS DOUBLE) END AS calib_s3 FROM scores),
+calib_2 AS (SELECT *, NULLIF(calib_s1 + calib_s2 + calib_s3, 0) AS calib_t FROM calib_1),
+calib_3 AS (SELECT *, 8.904460517976083e-1 * LN(CASE WHEN calib_s1 / calib_t < 2.220446049250313e-16 THEN 2.220446049250313e-16 ELSE calib_s1 / calib_t END) - 2.4080836214190762e-1 AS calib_e1,
+1.545764247726189e0 * LN(CASE WHEN calib_s2 / calib_t < 2.220446049250313e-16 THEN 2.220446049250313e-16 ELSE calib_s2 / calib_t END) + 5.366665741455175e-1 AS calib_e2,
+7.17421885922057e-1 * LN(CASE WHEN calib_s3 / calib_t < 2.220446049250313e-16 THEN 2.220446049250313e-16 ELSE calib_s3 / calib_t END) - 2.95858211998947e-1 AS calib_e3 FROM calib_2),
+calib_4 AS (SELECT *, EXP(calib_e1 - GREATEST(calib_e1, calib_e2, calib_e3)) AS calib_q1, EXP(calib_e2 - GREATEST(calib_e1, calib_e2, calib_e3)) AS calib_q2, EXP(calib_e3 - GREATEST(calib_e1, calib_e2, calib_e3)) AS calib_q3 FROM calib_3),
+calib_5 AS (SELECT *, NULLIF(calib_q1 + calib_q2 + calib_q3, 0) AS calib_t2 FROM calib_4)
+SELECT *, calib_q1 / calib_t2 AS calibrated_ant, calib_q2 / calib_t2 AS calibrated_bee, calib_q3 / calib_t2 AS calibrated_cow FROM calib_5;
+-- calib-file: {"calibrator":{"base_rate":[0.31,0.325,0.365],"classes":["ant","bee","cow"],"conversion":{"swap":false,"transform":"none"},"fitted_range":null,"form":{"intercepts":[-0.24080836214190762,0.5366665741455175,-0.295858211998947],"kind":"softmax","weights":[0.8904460517976083,1.545764247726189,0.717421885922057]},"method":"vector","monotone":false,"n_rows":200},"choices":{"columns":["ant","bee","cow"],"dialect":"duckdb","table":"scores"},"format":"calib calibrator","schema":1,"sha256":"8b9520db254e2096d33b6bafbb9ee264a2d8d74ba7ce56859d4fde8a76ccc287","version":"0.1.0"}
