@@ -21,7 +21,7 @@ from tests.browser import harness
 
 BARE_APP = str(Path(__file__).with_name("_bare_app") / "app.py")
 N_VISITS, N_SWITCHES = 7, 5
-# These limits are promised in docs/performance.md.
+# These goals are listed in benchmarks/README.md.
 MAX_OVERVIEW_RATIO, MAX_SWITCH_RATIO, MAX_CHART_SECONDS = 1.3, 1.3, 0.3
 SIZE = {"width": 1440, "height": 900}
 # The script notes when the answer and its chart are drawn, and the last time when a part was still

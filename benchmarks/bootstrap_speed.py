@@ -27,7 +27,7 @@ from calib.uncertainty import Bootstrap, fit_line, replicate, resample_rows, slo
 N_ROWS, N_REPLICATES = 1_000_000, 1_000
 # These take little time, and are enough to extrapolate from.
 N_ROW_REPLICATES, N_METRIC_REPLICATES = 5, 250
-# These limits are promised in docs/performance.md.
+# These limits are the goals of an analysis of a million rows.
 MAX_TABLE_SECONDS, MAX_SLIDER_SECONDS, MAX_FIRST_SECONDS = 3.0, 0.015, 6.0
 MAX_ALL_METRICS_SECONDS = 20.0  # CPU time counts, which is ten seconds on two cores.
 MIN_ROW_RATIO = 50.0

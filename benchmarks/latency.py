@@ -31,7 +31,7 @@ from tests.browser import chromium, harness
 
 N_ROWS = 1_000_000
 BLOCKS, PRESSES = 6, 10
-# These limits are promised in docs/performance.md.
+# These goals are listed in benchmarks/README.md.
 MAX_PAINT_RATIO = 1.5
 MAX_SERVER_SECONDS, MAX_SWITCH_SECONDS, MAX_FIRST_SECONDS = 0.015, 1.0, 6.0
 # Half of all steps in the explorer take at most the first time, and 19 of 20 the second.

@@ -30,7 +30,7 @@ N_ROWS = 200_000
 DEFAULT_SECONDS = 20.0
 # A person looks at each result, and moves the slider about twice a second.
 PAUSE_SECONDS = (0.3, 0.7)
-# These limits are promised in docs/performance.md. The ratios are to the median of one session, for
+# These goals are listed in benchmarks/README.md. The ratios are to the median of one session, for
 # up to ten people and for more.
 MAX_RATIO, MAX_RATIO_OF_MANY = 3.0, 10.0
 MAX_FIRST_SECONDS = 3.0  # This is of the slowest first analysis of ten people.
