@@ -1,0 +1,24 @@
+"""Pages of the documentation: one table lists them, and figures for users fit on one screen."""
+
+import re
+from pathlib import Path
+
+DOCS = Path(__file__).parents[2] / "docs"
+MAX_FIGURES = 25
+
+
+def rows(page: str) -> list[str]:
+    """The rows of all tables of a page, without headings."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    tables = re.findall(r"^\|.*\n\| ---.*\n((?:\|.*\n)+)", text, re.MULTILINE)
+    return "".join(tables).splitlines()
+
+
+def test_one_table_has_a_line_for_every_page() -> None:
+    pages = {path.name for path in DOCS.iterdir() if path.suffix in (".md", ".txt", ".ipynb")}
+    linked = [link for row in rows("index.md") for link in re.findall(r"^\| \[.*?\]\((\S+)\)", row)]
+    assert sorted(linked) == sorted(pages - {"index.md"})
+
+
+def test_users_see_few_figures() -> None:
+    assert len(rows("performance.md")) <= MAX_FIGURES
