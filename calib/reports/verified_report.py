@@ -10,7 +10,7 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
-from calib.data import __version__
+from calib.distribution import __version__
 from calib.reports.contents.codec import ReportError, encode
 from calib.reports.contents.evidence import Evidence
 from calib.reports.proof.expected_values import RELATED, expected

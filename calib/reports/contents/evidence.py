@@ -23,8 +23,8 @@ CONTAINS: Mapping[Grade, str] = {
     "exact": "This report contains every distinct score with its numbers of rows and of positive "
     "rows, also within each slice and period that it shows, and no other column.",
 }
-# A calibrator was fitted on these, but the counts do not have them. Sentences of `needs_rows` say it
-# for people.
+# A calibrator was fitted on these, but the counts do not have them. The sentences of `needs_rows`
+# say it for people.
 Uncounted = Literal["unknown", "nothing", "clusters", "classes"]
 # These name the columns of `Evidence.methods`; the number of a slice is its place in
 # `Parts.slices`.
