@@ -5,7 +5,6 @@ from html import unescape
 import numpy as np
 import pytest
 
-import calib
 from calib.analysis import analyze
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.settings import Settings
@@ -110,7 +109,7 @@ def test_the_record_names_what_a_validator_asks_first(kept):
     assert shown["Period of the data"] == "2024 to 2025 (column day)"
     assert shown["Positive class"].startswith("defaulted = 1 (")
     assert shown["Seed"] == "0"
-    assert f"calib {calib.__version__}" in shown["Software"]
+    assert f"calib {kept.versions['calib']}" in shown["Software"]
     reviewed = kept.edited(reviewer="Bo", sign_off="Cy, 2 June 2026", model_version="PD 2.3")
     facts, *_ = section(reviewed, "Record").blocks
     assert dict(facts.items)["Reviewed by"] == "Bo"
