@@ -46,7 +46,7 @@ def drawn(kind: str) -> Predictions:
     return replace(rows, time_name="day")
 
 
-@pytest.fixture(scope="module", params=common_first(KINDS, ["weights", "clusters"]))
+@pytest.fixture(scope="module", params=common_first(KINDS, ["clusters"]))
 def both(request):
     """The rows and their counts, each with its analysis."""
     rows = drawn(request.param)

@@ -21,7 +21,7 @@ from calib.figures import CHARTS
 from calib.metrics import METRICS
 from docs.declared import with_metrics
 from docs.example_report import PLACE, example_report
-from tests.rare import rare
+from tests.rare import common_first, rare
 
 ROOT = Path(__file__).parents[1]
 
@@ -110,7 +110,7 @@ PAGES = ["README.md", *(f"docs/{page.name}" for page in sorted((ROOT / "docs").g
 WITH_CODE = [page for page in PAGES if page != "docs/reports.md" and python_blocks(page)]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/library.md"])
+@pytest.mark.parametrize("page", common_first(["README.md", "docs/library.md"], ["README.md"]))
 def test_the_first_pages_show_code_that_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for block in python_blocks(page):

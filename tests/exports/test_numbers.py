@@ -96,7 +96,9 @@ CONVERSIONS = {
 }
 
 
-@pytest.mark.parametrize(("transform", "swap"), CONVERSIONS)
+@pytest.mark.parametrize(
+    ("transform", "swap"), common_first(CONVERSIONS, [("logit", False), ("percent", True)])
+)
 @pytest.mark.parametrize("key", members(["beta", "isotonic", "platt"]))
 def test_a_conversion_is_the_first_step_of_every_form(key, transform, swap, fit):
     p = np.random.default_rng(3).uniform(0.01, 0.99, 500)

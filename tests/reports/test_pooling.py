@@ -46,6 +46,7 @@ def parts(k: int, *given, **options) -> dict[str, Report]:
     return {f"{i}.json": report_of(rows, *given, **options) for i, rows in enumerate(cut)}
 
 
+@rare
 @pytest.mark.parametrize(
     ("k", "kind"),
     common_first(
