@@ -16,13 +16,20 @@ from calib.crossfit.settings import Settings
 from calib.data.predictions import Predictions
 from calib.reports import Report
 from calib.store import Store
-from tests.rare import common_first
+from tests.rare import common_first, rare
 from tests.store import postgres
 
 MOMENT = "2026-03-01T09:05:00+00:00"
 NUMBERS = itertools.count()
 ROOT = Path(__file__).parents[2]
 MAX_SECONDS = 100.0
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """PostgreSQL takes seconds to start, and SQLite holds the same promises in `make test`."""
+    for item in items:
+        if "socket" in getattr(item, "fixturenames", ()):
+            item.add_marker(rare)
 
 
 @pytest.fixture(scope="session")

@@ -36,6 +36,7 @@ def check_whole(store: Store, report: Report, confirmed: dict[str, str]) -> None
         assert entry.tags == ("saver",)
 
 
+@rare
 @pytest.mark.parametrize("processes", common_first([6, 20], [6]))
 def test_processes_that_start_and_save_at_once_lose_nothing(processes, url, report, savers):
     confirmed = savers("together", url, processes, 5)
@@ -57,6 +58,7 @@ def test_twenty_threads_of_one_store_lose_nothing(store, report):
     check_whole(store, report, confirmed)
 
 
+@rare
 @pytest.mark.parametrize("times", common_first([10, 50], [10]))
 def test_killed_many_times_every_confirmed_report_is_whole_and_none_is_half(
     times, url, report, savers

@@ -20,6 +20,7 @@ from calib.reports import Report
 from calib.store import Store, StoreError
 from calib.store.location import checked_url
 from calib.ui.session.team_store import STORE_TIMEOUT_SECONDS
+from tests.rare import rare
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534
@@ -126,6 +127,7 @@ def small_disk() -> Iterator[Path]:
     folder.rmdir()
 
 
+@rare
 @pytest.mark.skipif(sys.platform != "linux", reason="makes a disk by Linux's mount: skipped")
 @pytest.mark.parametrize("again", [False, True], ids=["open", "opened again"])
 def test_a_full_disk_still_allows_deletion(small_disk, report, again):
