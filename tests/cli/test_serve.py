@@ -14,13 +14,12 @@ from pathlib import Path
 import duckdb
 import pandas as pd
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from benchmarks._person import Person
 from calib.distribution import pip_install
 from calib.loading.reading import budget
 from calib.ui.session import serving
-from calib.ui.session.session import SESSION
+from calib.ui.session.state import session_of
 from tests.rare import rare
 
 ROOT = Path(__file__).parents[2]
@@ -157,37 +156,23 @@ def test_it_answers_on_this_machine_only_and_stops_quietly(elsewhere, folder):
     assert log.read_text().removeprefix(said).strip() in {"", "Stopping..."}
 
 
-def opened(**parameters):
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    for name, value in parameters.items():
-        app.query_params[name] = value
-    app.run()
-    assert not app.exception
-    return app, app.session_state[SESSION]
-
-
 def test_a_named_file_opens_as_if_it_were_dropped(served, folder):
     upload = served(folder / "scores.csv", outcome="y", score="p")
-    app, session = opened()
+    session = session_of({})
     assert session.upload is upload
     assert len(upload.predictions) == 600
-    assert "scores" in " ".join(caption.value for caption in app.caption)
     # Its own link opens it again, also for a colleague. Another link gets the data that it names.
-    assert opened(**session.link())[1].upload is upload
-    other = session.link() | {"data": "0" * 12}
-    assert opened(**other)[1].waits
-    assert opened(ex="naive_bayes")[1].upload is None
-
-
-def test_an_example_keeps_its_link_beside_named_data(served, folder):
-    served(folder / "scores.csv")
-    _, session = opened(ex="naive_bayes")
+    assert session_of(session.link()).upload is upload
+    assert session_of(session.link() | {"data": "0" * 12}).waits
+    # An example keeps its link beside them.
+    session = session_of({"ex": "naive_bayes"})
+    assert session.upload is None
     assert session.link()["ex"] == "naive_bayes"
 
 
 def test_without_data_the_first_example_opens(served):
     assert served() is None
-    assert opened()[1].upload is None
+    assert session_of({}).upload is None
 
 
 def test_test_rows_and_several_models(served, folder):

@@ -1,6 +1,5 @@
 """Chips of changed settings: on the pages that the settings change, and on no others."""
 
-import io
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +14,7 @@ from calib.ui.session.choices import AXIS, CHOICES, COST_FN
 from calib.ui.session.choices.choice import Choice, Fact, on
 from calib.ui.session.page_list import PAGES
 from tests.choices import ANY_CHANGE
-from tests.pages.test_pages import ROOT, start, upload
+from tests.pages.harness import address, dropped, model_of, opened, press, session_of, start
 from tests.rare import common_first
 
 # These facts hold for the rows before a choice is made.
@@ -73,7 +72,7 @@ SHOWING = [
 ]
 
 
-def rows() -> bytes:
+def rows(**more: Any) -> pd.DataFrame:
     rng = np.random.default_rng(1)
     n = 900
     score = rng.beta(0.7, 0.7, n).round(3)
@@ -84,42 +83,35 @@ def rows() -> bytes:
         "side": rng.choice(["left", "right"], n),
         "date": [f"2024-{1 + i % 12:02d}-05" for i in range(n)],
     }
-    return pd.DataFrame(columns).to_csv(index=False).encode()
+    return pd.DataFrame(columns | more)
 
 
-def opened(title: str) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
-    app.switch_page(PAGES["Data"]).run()
-    app.file_uploader[0].upload("mine.csv", rows(), "text/csv").run()
-    app.multiselect(key="map_slices").set_value(["ink", "side"]).run()
-    session = app.session_state["calib"]
+def shown(title: str) -> AppTest:
+    session = dropped(rows())
+    session.take(session.upload.mapped(session.upload.mapping.chosen(slices=("ink", "side"))))
     for name, value in BEFORE.items():
         session.change(CHOICES[name], value)
     if title == "Functions":  # Its chart needs two methods that epsilon changes.
         session.change(CHOICES["methods"], (*BEFORE["methods"], "splinecalib"))
-    app.switch_page(PAGES[title]).run()
-    if title == "Reliability":  # Its chart is drawn only while it is open.
-        app.session_state["static_diagram"] = True
-        app.run()
-    assert not app.exception
-    return app
+    app = start(title, session)
+    # Its chart is drawn only while it is open.
+    return opened(app, "static_diagram") if title == "Reliability" else app
 
 
 def drawn(app: AppTest) -> list[str]:
     """All that a page shows but its controls and links; of Reports the report."""
-    session = app.session_state["calib"]
+    session = session_of(app)
     if session.page == "Reports":
-        rows = state.predictions(session)
-        model = state.Model(rows, state.analysis(session, rows))
         # Two reports of one analysis may fall into two seconds, and the seal holds the date, too.
-        return [replace(report_of(session, model), created="", seal=None).json()]
-    shown = "markdown caption dataframe html metric plotly_chart info warning bidi_component"
-    return [str(element.proto) for kind in shown.split() for element in app.main.get(kind)]
+        report = report_of(session, model_of(session))
+        return [replace(report, created="", seal=None).json()]
+    kinds = "markdown caption dataframe html metric plotly_chart info warning bidi_component"
+    return [str(element.proto) for kind in kinds.split() for element in app.main.get(kind)]
 
 
 def with_changes(app: AppTest, changes: dict[str, Any]) -> list[str]:
     """What the page shows under some changes, which are taken back after it."""
-    session = app.session_state["calib"]
+    session = session_of(app)
     before = session.chosen
     for name, value in changes.items():
         session.change(CHOICES[name], value)
@@ -142,62 +134,44 @@ def test_a_choice_cannot_be_declared_in_part_or_for_an_unknown_page():
         on("Home")
 
 
-@pytest.mark.parametrize("column", ["fold", "split"])
-def test_folds_have_no_chip_where_the_data_name_them(column):
-    table = pd.read_csv(io.BytesIO(rows()))
-    table[column] = ["calibration", "test"] * 450 if column == "split" else [1, 2, 3] * 300
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    app.query_params["folds"], app.query_params["m"] = "7", "platt"
-    app.run()
-    assert [b for b in app.button if b.key == "reset_n_folds"]
-    app.switch_page(PAGES["Data"]).run()
-    app.file_uploader[0].upload("mine.csv", table.to_csv(index=False).encode(), "text/csv").run()
-    app.switch_page(PAGES["Compare"]).run()
-    assert app.session_state["calib"].settings.n_folds == 7
-    assert not [b for b in app.button if b.key == "reset_n_folds"]
+def test_what_the_data_and_the_other_choices_do_not_use_has_no_chip():
+    def facts(data: pd.DataFrame, **link: str) -> set[Fact]:
+        return state.facts(dropped(data, **link))
+
+    plain = rows()[["outcome", "score"]]
+    assert facts(plain, m="platt") == {"draws folds", "sets bins"}
+    assert facts(rows(), m="spline") == {"draws folds", "sets bins", "uses epsilon", "has columns"}
+    for columns in ({"fold": [1, 2, 3] * 300}, {"split": ["calibration", "test"] * 450}):
+        assert "draws folds" not in facts(plain.assign(**columns))
+    assert "sets bins" not in facts(plain, auto="1")
+    assert "in a bin" in facts(plain, at="0.5")
+    for key, page, fact in (
+        ("n_folds", "Compare", "draws folds"),
+        ("n_bins", "Compare", "sets bins"),
+        ("epsilon", "Compare", "uses epsilon"),
+        ("cross", "Reports", "has columns"),
+        ("slice_by", "Reliability", "in a bin"),
+    ):
+        assert CHOICES[key].acts(page, {fact})
+        assert not CHOICES[key].acts(page, set())
 
 
-def test_what_acts_on_a_bin_has_a_chip_where_a_bin_is_looked_into():
-    app = opened("Reliability")
-    with_changes(app, {"slice_by": "side"})
-    assert not [b for b in app.button if b.key == "reset_slice_by"]
-    with_changes(app, {"slice_by": "side", "bin_at": 0.5})
-    assert [b for b in app.button if b.key == "reset_slice_by"]
+def test_a_chip_resets_its_setting_and_all_of_them_only_those_of_the_page():
+    app = start("Reliability", m="platt", bins="20", by="uniform", axis="logit", fn="9")
+    press(app, "reset_n_bins")
+    assert session_of(app).settings.n_bins == 15
+    assert session_of(app).settings.strategy == "uniform"
+    press(app, "reset_all")
+    assert address(app) == {"v": "1", "fn": "9"}
+    assert (session_of(app)[AXIS], session_of(app)[COST_FN]) == (None, 9.0)
 
 
-def test_resetting_all_leaves_alone_what_has_no_chip_here():
-    app = opened("Reliability")
-    session = app.session_state["calib"]
-    session.change(AXIS, "logit")
-    session.change(COST_FN, 9.0)
-    app.run()
-    next(b for b in app.button if b.key == "reset_all").click().run()
-    assert (session[AXIS], session[COST_FN]) == (None, 9.0)
-
-
-@pytest.mark.parametrize("title", common_first(SHOWING, ["Slices"]))
+@pytest.mark.parametrize("title", common_first(SHOWING, ["Cumulative"]))
 def test_a_choice_changes_the_pages_on_which_it_has_a_chip_and_no_others(title):
-    app = opened(title)
+    app = shown(title)
     before = drawn(app)
     assert drawn(app.run()) == before
     idle = {n: value for n, value in CHANGED.items() if not CHOICES[n].acts(title, FACTS)}
     assert with_changes(app, idle) == before
     for name in CHANGED.keys() - idle.keys():
         assert with_changes(app, {name: CHANGED[name]}) != before, name
-
-
-@pytest.mark.parametrize(
-    ("link", "reset", "acts"),
-    [
-        ({"eps": "0.01", "m": "platt.beta"}, "reset_epsilon", ["functions"]),
-        ({"slice": "site", "ranges": "3", "m": "platt"}, "reset_slice_by", []),
-        ({"slice": "site", "ranges": "3", "m": "platt"}, "reset_n_ranges", []),
-    ],
-)
-def test_a_choice_has_no_chip_where_the_data_or_methods_do_not_use_it(link, reset, acts):
-    plain = pd.read_csv(io.BytesIO(rows()))[["outcome", "score"]].to_csv(index=False)
-    app, found = upload(start(**link), plain), []
-    for page in ("compare", "functions", "reports"):
-        app.switch_page(f"pages/{page}.py").run()
-        found += [page for button in app.button if button.key == reset]
-    assert found == acts

@@ -1,4 +1,4 @@
-"""The Functions page: every method at once, and the curves that are computed after it is drawn."""
+"""Functions: a row and a line per calibrator, and the curves that wait until they are opened."""
 
 import json
 import re
@@ -11,9 +11,8 @@ from calib.crossfit.epsilon import EPSILONS, CrossFitFolds
 from calib.curves.functions import LambdaPath
 from calib.loading.examples import EXAMPLES
 from calib.ui.pages.functions import why_lambda
-from tests.pages.test_pages import go, start
-
-ALL = ".".join(score_methods())
+from tests.pages.harness import press, start
+from tests.rare import rare
 
 
 def chart(app, holding: str) -> dict[str, dict]:
@@ -46,8 +45,32 @@ def fits(monkeypatch) -> list[float]:
     return computed
 
 
+def test_nothing_about_splines_is_computed_until_it_is_opened(fits):
+    app = start("Functions", m="platt.spline")
+    assert [one.label for one in app.expander if "Spline" in one.label] == ["Spline settings"]
+    assert [one.key for one in app.button if one.label == "Get code"] == ["use_spline", "use_platt"]
+    # Without a method on this scale there are no settings.
+    without = start("Functions", m="platt", eps="0.01")
+    assert not [one for one in without.expander if one.label == "Spline settings"]
+    for each in (app, without):
+        assert chart(each, MAPS)
+        assert not chart(each, LAMBDAS)
+        assert not chart(each, LOSSES)
+    assert not fits
+    assert press(app, "use_platt").selectbox(key="use_method").value == "platt"
+
+
+def test_the_page_says_why_lambda_is_not_at_the_minimum(texts):
+    losses = np.array([0.5, 0.4, 0.40001, 0.6])
+    path = LambdaPath(np.array([0.1, 1.0, 10.0, 100.0]), losses, np.array([9.0, 5, 3, 2]), 2)
+    assert "a loss lower by 1e-5" in why_lambda(path)
+    texts(why_lambda(path))
+    texts(why_lambda(LambdaPath(path.lambdas, losses, path.degrees, 1)))
+
+
+@rare
 def test_all_methods_at_once_have_a_line_words_and_a_summary():
-    app = go(start(m=ALL, knots="1", eps="0.001"), "functions")
+    app = start("Functions", m=".".join(score_methods()), knots="1", eps="0.001")
     drawn, words = chart(app, MAPS), rows(app)
     for key, method in score_methods().items():
         assert method.label in words
@@ -56,10 +79,6 @@ def test_all_methods_at_once_have_a_line_words_and_a_summary():
     assert "Spline" in chart(app, LAMBDAS)
     assert "Spline" in chart(app, LOSSES)
     assert "multiplied by 1" not in words
-
-
-def test_the_menu_is_sorted_by_simplicity():
-    app = go(start(), "functions")
     options = app.multiselect(key="methods").options
     by_label = {method.label: method.simplicity for method in score_methods().values()}
     order = [by_label[label] for label in options]
@@ -67,35 +86,9 @@ def test_the_menu_is_sorted_by_simplicity():
     assert len(options) == len(score_methods()) - 1
 
 
-def test_nothing_about_splines_is_computed_until_it_is_opened(fits):
-    app = go(start(), "functions")
-    assert not fits
-    assert not chart(app, LAMBDAS)
-    assert [one.label for one in app.expander if "Spline" in one.label] == ["Spline settings"]
-    buttons = [one.key for one in app.button if one.label == "Get code"]
-    methods = app.session_state["calib"].settings.methods
-    assert sorted(buttons) == sorted(f"use_{key}" for key in methods if key != "uncalibrated")
-    losses = re.findall(r"log loss </span>([0-9.]+)", rows(app))
-    assert len(losses) == len(buttons) + 1
-    assert losses == sorted(losses)
-
-
-def test_the_code_of_the_chosen_row_is_offered():
-    app = go(start(), "functions")
-    next(one for one in app.button if one.key == "use_isotonic").click().run()
-    assert app.selectbox(key="use_method").value == "isotonic"
-
-
-def test_the_page_says_why_lambda_is_not_at_the_minimum():
-    losses = np.array([0.5, 0.4, 0.40001, 0.6])
-    path = LambdaPath(np.array([0.1, 1.0, 10.0, 100.0]), losses, np.array([9.0, 5, 3, 2]), 2)
-    assert why_lambda(path).startswith("λ = 1 has a loss lower by 1e-5, but λ = 10 is in use")
-    lowest = LambdaPath(path.lambdas, losses, path.degrees, 1)
-    assert why_lambda(lowest) == "λ = 1 has the lowest cross-validated loss."
-
-
+@rare
 def test_moving_epsilon_moves_the_marker_and_computes_no_point_anew(fits):
-    app = go(start(ex=list(EXAMPLES)[-1], seed="41", eps="0.01"), "functions")
+    app = start("Functions", ex=list(EXAMPLES)[-1], seed="41", eps="0.01")
     assert len(fits) == len(EPSILONS)
     before = chart(app, LOSSES)["Spline"]
     app.select_slider(key="epsilon").set_value(-1.5).run()
@@ -105,17 +98,10 @@ def test_moving_epsilon_moves_the_marker_and_computes_no_point_anew(fits):
     assert {"Spline, automatic ε", "Automatic ε"} <= chart(app, MAPS).keys()
 
 
-def test_without_a_method_on_this_scale_there_are_no_settings_and_no_work(fits):
-    app = go(start(m="platt.isotonic", eps="0.01"), "functions")
-    assert not [one for one in app.expander if one.label == "Spline settings"]
-    assert not fits
-    assert not chart(app, LAMBDAS)
-    assert not chart(app, LOSSES)
-
-
+@rare
 def test_methods_of_the_curve_come_with_the_link():
-    app = go(start(m="spline.ispline", eps="0.01"), "functions")
+    app = start("Functions", m="spline.ispline", eps="0.01")
     assert "I-spline" not in chart(app, LOSSES)
-    linked = go(start(m="spline.ispline", over="spline.ispline"), "functions")
+    linked = start("Functions", m="spline.ispline", over="spline.ispline")
     assert {"Spline", "I-spline"} <= chart(linked, LOSSES).keys()
-    assert "<b>I-spline</b>" in rows(linked)
+    assert re.search("<b>I-spline</b>", rows(linked))

@@ -1,43 +1,30 @@
 """Every exhibit opens what it promises, and numbers come from the reproductions' files."""
 
-import json
 import re
 from html import escape
-from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from calib.ui.pages import gallery
 from calib.ui.pages.gallery import ENTRIES
 from calib.ui.session.choices import VIEW
 from calib.ui.session.links import decode, encode
+from tests.pages.harness import drawings, press, rows, session_of, start
 from tests.rare import common_first
 
-ROOT = Path(__file__).resolve().parents[2]
 OPENINGS = tuple(opening for entry in ENTRIES for opening in entry.openings)
-
-
-def start() -> AppTest:
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
-    return app.switch_page("pages/gallery.py").run()
-
-
-def press(app: AppTest, key: str) -> AppTest:
-    return next(found for found in app.button if found.key == key).click().run()
 
 
 @pytest.mark.parametrize(
     "opening",
-    common_first(OPENINGS, [one for one in OPENINGS if one.key in ("forest", "corp")]),
+    common_first(OPENINGS, [one for one in OPENINGS if one.key == "corp"]),
     ids=[opening.key for opening in OPENINGS],
 )
 def test_an_exhibit_opens_its_example_with_its_settings(opening):
-    app = press(start(), f"open_{opening.key}")
-    assert not app.exception
+    app = press(start("Gallery"), f"open_{opening.key}")
     assert not app.error
     assert not app.warning
-    session = app.session_state["calib"]
+    session = session_of(app)
     assert session.page == opening.page
     assert session.example == opening.link.example
     # A link without a view takes that of its data.
@@ -53,24 +40,16 @@ def test_what_is_opened_can_be_sent_as_a_link(opening):
 
 
 def test_a_file_is_said_to_be_put_aside(texts):
-    app = start()
-    app.switch_page("pages/data.py").run()
-    app.file_uploader[0].upload("mine.csv", b"y,p\n" + b"1,0.9\n0,0.2\n" * 60, "text/csv").run()
-    app.switch_page("pages/gallery.py").run()
+    app = start("Gallery", rows())
     texts.shown([caption.value for caption in app.caption])
-    press(app, "open_corp")
-    assert app.session_state["calib"].upload is None
+    assert session_of(press(app, "open_corp")).upload is None
 
 
 def test_every_exhibit_shows_numbers_and_a_picture_of_the_repository():
-    app = start()
-    assert not app.exception
+    app = start("Gallery")
     files = [name for entry in ENTRIES for name in entry.numbers]
-    assert len(app.dataframe) == len(files)
-    drawn = [each.proto for each in app.get("bidi_component")]
-    pictures = [json.loads(one.json)[0][1] for one in drawn if "picture_" in str(one.id)]
     for entry in ENTRIES:
-        (shown,) = [each for each in pictures if f'aria-label="{escape(entry.alt)}"' in each]
+        (shown,) = [one for one in drawings(app) if f'aria-label="{escape(entry.alt)}"' in one]
         # The page has the font and the colours of the text.
         assert "<style>" not in shown
         texts_of = re.compile("<text[^>]*>([^<]*)")
@@ -97,7 +76,6 @@ def test_the_heading_counts_the_numbers_that_agree(tmp_path):
 
 def test_an_installed_package_has_no_pictures_and_says_so(monkeypatch, tmp_path):
     monkeypatch.setattr(gallery, "FOLDER", tmp_path)
-    app = start()
-    assert not app.exception
+    app = start("Gallery")
     assert not app.dataframe
     assert sum("repository" in caption.value for caption in app.caption) == len(ENTRIES)

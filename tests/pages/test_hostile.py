@@ -1,5 +1,6 @@
 """Names out of data stay text: no field that Streamlit reads as Markdown or HTML holds one bare.
 
+Every page is tried in test_every_page.py.
 What a browser makes of them is tested in tests/browser/test_hostile_names.py.
 """
 
@@ -16,9 +17,7 @@ from google.protobuf.json_format import MessageToDict
 from streamlit.testing.v1 import AppTest
 
 from calib.text import JOINER, plain, sentence
-from calib.ui.session.page_list import PAGES
-from tests.pages.test_pages import ROOT, button
-from tests.rare import common_first
+from tests.pages.harness import start
 
 # A browser would load, follow, set in bold, or replace these texts by an icon.
 TRAPS = (
@@ -81,13 +80,6 @@ def matrix(n: int = 400) -> pd.DataFrame:
 
 
 DATA = {"binary": binary, "models": models, "matrix": matrix}
-
-
-def opened() -> AppTest:
-    """A session that compares one method: an analysis grows with them."""
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=90)
-    app.query_params["m"] = "platt"
-    return app.run()
 
 
 def csv(frame: pd.DataFrame) -> bytes:
@@ -170,42 +162,19 @@ def test_a_sentence_keeps_its_code_and_escapes_all_else():
 
 
 def test_questions_about_a_file_and_their_repairs_keep_its_words_text():
-    app = opened()
-    app.switch_page(PAGES["Data"]).run()
     frame = binary().assign(**{trap("score"): 120.0})
     frame.loc[:9, trap("outcome")] = "![i](http://x.test)"
     for name in (trap("outcome"), trap("slice")):
         frame.loc[20:25, name] = None
-    app.file_uploader[0].upload("x.csv", csv(frame)).run()
-    assert not app.exception
+    app = start("Data", frame, m="platt")
     assert [b for b in app.button if b.key.startswith("repair_")]
     assert len(app.error) > 1
     assert not bare(app)
 
 
-@pytest.mark.parametrize("kind", common_first(DATA, list(DATA)[:1]))
-def test_no_page_gives_a_name_of_the_data_to_markdown(kind):
-    app = opened()
-    app.switch_page(PAGES["Data"]).run()
-    app.file_uploader[0].upload(f"{trap('file').replace('/', '-')}.csv", csv(DATA[kind]())).run()
-    session = app.session_state["calib"]
-    if session.upload.question:
-        assert not bare(app)
-        button(app, "choose_0").click().run()
-    assert session.upload.models
-    for title, page in PAGES.items():
-        app.switch_page(page).run()
-        assert not app.exception
-        assert not bare(app), title
-
-
 def test_the_button_of_a_repair_keeps_the_word_that_it_counts_text():
-    app = opened()
-    app.switch_page(PAGES["Data"]).run()
     rng = np.random.default_rng(0)
     words = rng.choice(["![i](http://x.t)", "z **s**", "a **s**"], 300)
-    app.file_uploader[0].upload(
-        "x.csv", csv(pd.DataFrame({"y": words, "p": rng.random(300)}))
-    ).run()
+    app = start("Data", pd.DataFrame({"y": words, "p": rng.random(300)}), m="platt")
     assert any("Positive class" in button.label for button in app.button)
     assert not bare(app)

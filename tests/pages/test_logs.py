@@ -1,29 +1,15 @@
 """Dropped evaluation logs: what was read, what is asked, and the words of the answer."""
 
-from pathlib import Path
-
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from tests.loading.logs import archive, inspect_json, lines, lm_sample, members, sample, stated
-from tests.pages.test_pages import said
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def dropped(*files: tuple[str, bytes]) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    app.query_params["m"] = "platt"
-    app.run().switch_page("pages/data.py").run()
-    app.file_uploader[0].set_value([(name, content, "") for name, content in files]).run()
-    assert not app.exception
-    return app
+from tests.pages.harness import drawn, go, said, start
 
 
 def press(app: AppTest, label: str) -> AppTest:
-    next(button for button in app.button if label in button.label).click().run()
-    assert not app.exception
-    return app
+    next(button for button in app.button if label in button.label).click()
+    return drawn(app)
 
 
 def samples(seed: int, n: int = 300, scale: float = 1.0) -> list[dict[str, object]]:
@@ -40,13 +26,13 @@ def test_a_log_with_several_scorers_and_partly_right_answers_is_asked_about():
     log = [*samples(0), stated(300, 0.4, "P")]
     for answer in log:
         answer["scores"]["other"] = {"value": 0.25}
-    app = dropped(("run.eval", archive(members(log))))
+    app = start("Data", {"run.eval": archive(members(log))}, m="platt")
     assert "Each answer was scored in several ways" in said(app)
     press(app, "match")
     assert "1 answer of `run` is partly right" in said(app)
     # The second answer keeps the first one.
     press(app, "Partly right counts as wrong")
-    assert r"run\.eval can be analysed" in said(app)
+    assert "run.eval can be analysed" in said(app)
     (table,) = [frame.value for frame in app.dataframe if "Source" in frame.value]
     assert table.to_dict("records") == [
         {
@@ -58,9 +44,7 @@ def test_a_log_with_several_scorers_and_partly_right_answers_is_asked_about():
             "Source": "stated",
         }
     ]
-    app.switch_page("app.py").run()
-    assert not app.exception
-    text = said(app)
+    text = said(go(app, "Overview"))
     assert "confidences" in text
     assert "accuracy" in text
     links = [link.proto.label for link in app.get("page_link")]
@@ -68,7 +52,8 @@ def test_a_log_with_several_scorers_and_partly_right_answers_is_asked_about():
 
 
 def test_a_log_without_confidence_says_what_it_still_gives():
-    app = dropped(("run.json", inspect_json([sample(k, "CI"[k % 2]) for k in range(40)])))
+    log = inspect_json([sample(k, "CI"[k % 2]) for k in range(40)])
+    app = start("Data", {"run.json": log}, m="platt")
     text = said(app)
     assert "`run.json` has no confidence: 40 answers, 50.0% right" in text
     assert "gold labels of a judge" in text
@@ -79,10 +64,11 @@ def test_samples_and_results_are_dropped_together():
     rng = np.random.default_rng(0)
     records = [lm_sample(k, [0.0, float(-rng.exponential())], k % 3 // 2) for k in range(200)]
     results = b'{"results": {"arc": {}}, "configs": {}, "model_name": "org/m"}'
-    app = dropped(
-        ("samples_arc_2025-01-01T00-00-00.1.jsonl", lines(*records)),
-        ("results_2025-01-01T00-00-00.1.json", results),
-    )
+    files = {
+        "samples_arc_2025-01-01T00-00-00.1.jsonl": lines(*records),
+        "results_2025-01-01T00-00-00.1.json": results,
+    }
+    app = start("Data", files, m="platt")
     (table,) = [frame.value for frame in app.dataframe if "Source" in frame.value]
     assert table["Model"].tolist() == ["org/m"]
     assert table["Source"].tolist() == ["token probability"]
@@ -90,13 +76,11 @@ def test_samples_and_results_are_dropped_together():
 
 
 def test_several_logs_are_several_models():
-    files = [
-        (f"{model}.json", inspect_json(samples(seed), eval={"task": "t", "model": model}))
+    files = {
+        f"{model}.json": inspect_json(samples(seed), eval={"task": "t", "model": model})
         for seed, model in enumerate(("one", "two"))
-    ]
-    app = dropped(*files)
+    }
+    app = start("Data", files, m="platt")
     (table,) = [frame.value for frame in app.dataframe if "Source" in frame.value]
     assert table["Model"].tolist() == ["one", "two"]
-    app.switch_page("pages/compare.py").run()
-    assert not app.exception
-    assert "one" in said(app)
+    assert "one" in said(go(app, "Compare"))

@@ -7,11 +7,12 @@ import pytest
 from google.protobuf.json_format import MessageToDict
 from streamlit.testing.v1 import AppTest
 
+from calib.ui.session.page_list import PAGES
+from tests.pages.harness import address, go, metric_tables, model_of, session_of, start
 from tests.pages.test_hostile import elements, texts
-from tests.pages.test_pages import PAGES, go, metric_tables, start
-from tests.rare import common_first
+from tests.rare import common_first, rare
 
-METHODS = ("platt", "logistic", "stack")
+METHODS = ("platt", "logistic", "beta")
 # Other names in the field, and people.
 PLATT = re.compile(r"\bPlatt\b(?! scaling|'s| 1999)")
 LINK = {"m": ".".join(METHODS), "show": ".".join(("uncalibrated", *METHODS)), "after": "platt"}
@@ -23,9 +24,9 @@ def written(app: AppTest) -> Iterator[str]:
             yield text
 
 
-@pytest.mark.parametrize("page", common_first([*PAGES, "methods", "gallery"], ("compare",)))
+@pytest.mark.parametrize("page", common_first(PAGES, ("Compare",)))
 def test_no_page_calls_platt_scaling_by_the_name_of_its_author_alone(page):
-    app = go(start(**LINK), page)
+    app = start(page, **LINK)
     found = [
         text[max(0, at.start() - 80) : at.end() + 80]
         for text in written(app)
@@ -34,46 +35,56 @@ def test_no_page_calls_platt_scaling_by_the_name_of_its_author_alone(page):
     assert found == []
 
 
-def order(app: AppTest) -> list[str]:
-    """The names of the methods by held-out log loss, as the table of Compare has them."""
-    *_, table = metric_tables(go(app, "compare"))
-    return rows(table)
-
-
-def rows(table: str) -> list[str]:
+def names(table: str) -> list[str]:
     return re.findall(r"<th scope=row[^>]*>([^<]*)", table)
 
 
+def test_the_order_of_methods_is_that_of_their_loss():
+    """Pages have it from the analysis, and controls have the methods in the order of the menu."""
+    app = start("Compare", **LINK)
+    analysis = model_of(session_of(app)).analysis
+    losses = [analysis.methods[key].metrics["log_loss"].value for key in analysis.ranked]
+    assert losses == sorted(losses)
+    ranked = [analysis.methods[key].label for key in analysis.ranked]
+    assert ranked != [analysis.methods[key].label for key in analysis.methods]
+    *_, table = metric_tables(app)
+    assert names(table) == ranked
+    assert ranked in [names(table) for table in metric_tables(go(app, "Decisions"))]
+    assert app.selectbox(key="after").options == [
+        analysis.methods[key].label for key in analysis.methods if key != "uncalibrated"
+    ]
+
+
+@rare
 @pytest.mark.parametrize(
     "link", [LINK, {"ex": "digits", "m": "temperature.platt.logistic.vector"}], ids=str
 )
-def test_the_order_of_methods_is_that_of_their_loss_on_every_page(link):
-    app = start(**link)
-    names = order(app)
-    controls = ["Uncalibrated", *(name for name in names if name != "Uncalibrated")]
-    assert len(names) == 1 + len(link["m"].split("."))
-    assert names != controls
-    (shown,) = [each for each in go(app, "cumulative").get("button_group") if each.key == "shown"]
-    assert shown.options == controls
-    for page in ("slices", "decisions"):
+def test_every_page_has_that_order(link):
+    app = start("Compare", **link)
+    *_, table = metric_tables(app)
+    ranked = names(table)
+    controls = ["Uncalibrated", *(name for name in ranked if name != "Uncalibrated")]
+    assert len(ranked) == 1 + len(link["m"].split("."))
+    (pills,) = [e for e in go(app, "Cumulative").get("button_group") if e.key == "shown"]
+    assert pills.options == controls
+    for page in ("Slices", "Decisions"):
         assert go(app, page).selectbox(key="after").options == controls[1:]
-    assert names in [rows(table) for table in metric_tables(go(app, "decisions"))]
-    assert names in [rows(table) for table in metric_tables(go(app, "reliability"))]
+    assert ranked in [names(table) for table in metric_tables(go(app, "Reliability"))]
     if "ex" in link:
-        assert go(app, "classes").selectbox(key="classes").options == controls
-        return
-    parameters = [each.proto.body for each in go(app, "functions").get("html")]
-    found = re.findall(r"<span><b>([^<]*)", " ".join(parameters))
-    assert found == names
+        assert go(app, "Classes").selectbox(key="classes").options == controls
+    else:
+        html = " ".join(e.proto.body for e in go(app, "Functions").get("html"))
+        assert re.findall(r"<span><b>([^<]*)", html) == ranked
 
 
+@rare
 def test_a_chosen_method_stays_chosen_where_the_order_changes():
-    app = go(start(**LINK | {"show": "uncalibrated"}), "cumulative")
+    app = start("Cumulative", **LINK | {"show": "uncalibrated"})
     (pills,) = [each for each in app.get("button_group") if each.key == "shown"]
     pills.select("platt").run()
-    first = order(app)
+    first = model_of(session_of(app)).analysis.ranked
     app.selectbox(key="menu_example").set_value("svm").run()
-    assert order(app) != first
-    (pills,) = [each for each in go(app, "cumulative").get("button_group") if each.key == "shown"]
+    assert model_of(session_of(app)).analysis.ranked != first
+    (pills,) = [each for each in app.get("button_group") if each.key == "shown"]
     assert pills.value == ["uncalibrated", "platt"]
-    assert app.query_params["show"] == "uncalibrated.platt"
+    assert address(app)["show"] == "uncalibrated.platt"

@@ -12,8 +12,20 @@ from calib.figures.theme import faded
 from calib.ui.session import turns
 from calib.ui.session.choices import MODELS
 from calib.ui.session.links import decode
+from calib.ui.session.page_list import PAGES, WITH_ANALYSIS
+from calib.ui.session.session import Session
+from tests.pages.harness import (
+    address,
+    drawn,
+    dropped,
+    go,
+    metric_tables,
+    press,
+    said,
+    session_of,
+    start,
+)
 from tests.pages.test_matrices import npz
-from tests.pages.test_pages import PAGES, go, metric_tables, said, start, upload
 from tests.rare import rare
 
 RNG = np.random.default_rng(4)
@@ -30,28 +42,32 @@ def names(app) -> list[str]:
     return [name.replace("\\_", "_") for name in shown]
 
 
-def control(app, kind: str, key: str):
-    return next(found for found in getattr(app, kind) if found.key == key)
+def test_every_page_shows_two_models_side_by_side(monkeypatch):
+    # Each slow model has a button that cancels.
+    monkeypatch.setattr(turns, "CANCEL_AFTER_SECONDS", 0.0)
+    app = start("Overview", LONG.iloc[::-1], m="platt")
+    # Compare has one table of all models, and a report is about one of them.
+    for page in (page for page in WITH_ANALYSIS if page not in ("Classes", "Compare", "Reports")):
+        assert not go(app, page).error
+        assert names(app) == ["b", "a"], page
 
 
-def test_every_page_shows_two_models_side_by_side():
-    app = start(ex="rounds", m="platt.spline")
-    for page in ("", *PAGES):
-        go(app, page)
-        assert not app.error
-        # Compare shows all models in one table.
-        if page not in ("data", "reports", "compare"):
-            assert names(app) == ["round 1", "round 100"], page
+@rare
+def test_every_page_shows_the_models_of_the_example():
+    app = start("Overview", ex="rounds", m="platt.spline")
+    for page in PAGES:
+        assert not go(app, page).error
 
 
-@pytest.mark.parametrize("page", ["reliability", "cumulative", "functions"])
+@pytest.mark.parametrize("page", ["Reliability", "Cumulative", "Functions"])
+@rare
 def test_a_method_has_one_style_in_all_models_of_a_page(page: str):
     # Platt is recommended for the first model, and the stack for the last.
-    app = go(start(ex="rounds", show="uncalibrated.platt"), page)
-    drawn = [json.loads(e.proto.spec)["data"] for e in app.get("plotly_chart")]
+    app = start(page, ex="rounds", show="uncalibrated.platt")
+    specs = [json.loads(e.proto.spec)["data"] for e in app.get("plotly_chart")]
     named = [
         [trace for trace in traces if trace["name"] == "Platt scaling (on scores)"]
-        for traces in drawn
+        for traces in specs
     ]
     first, last = (json.dumps(traces) for traces in named if traces)
     # Functions draws the methods that are not recommended paler.
@@ -60,50 +76,38 @@ def test_a_method_has_one_style_in_all_models_of_a_page(page: str):
         assert color in found or faded(color, 1.0).removesuffix("1.0)") in found
 
 
-def test_each_slow_model_has_a_button_that_cancels(monkeypatch):
-    monkeypatch.setattr(turns, "CANCEL_AFTER_SECONDS", 0.0)
-    app = upload(start(m="platt"), LONG.iloc[::-1].to_csv(index=False))
-    app = go(app, "cumulative")
-    assert not app.exception
-    assert names(app) == ["b", "a"]
-
-
-def test_the_first_and_the_last_are_shown_until_others_are_chosen(texts):
-    app = start(ex="rounds")
-    control(app, "multiselect", "models").set_value(["round 30", "round 3", "round 10"]).run()
-    # In the order of training, whatever the order of the clicks; pages and links keep them.
+@rare
+def test_models_are_shown_in_the_order_of_the_data_whatever_the_order_of_the_clicks():
+    app = start("Overview", ex="rounds", m="platt")
+    app.multiselect(key="models").set_value(["round 30", "round 3", "round 10"]).run()
     assert names(app) == ["round 3", "round 10", "round 30"]
-    assert app.query_params["model"] == "round 3~round 10~round 30"
-    app = go(app, "reliability")
-    assert names(app) == ["round 3", "round 10", "round 30"]
+    assert address(app)["model"] == "round 3~round 10~round 30"
+    assert names(go(app, "Reliability")) == ["round 3", "round 10", "round 30"]
 
 
-def test_one_chosen_model_is_a_page_as_it_is_without_others(texts):
-    app = go(start(ex="rounds", model="round 10"), "reliability")
+def test_one_chosen_model_is_a_page_as_it_is_without_others():
+    app = start("Reliability", LONG, m="platt", model="b")
     assert names(app) == []
-    texts.shown(said(app))
-    # The static diagram, below the explorer, and the sensitivity.
-    assert len(app.get("plotly_chart")) == 2
+    # The browser draws the diagram itself, and Plotly the sensitivity.
+    assert len(app.get("plotly_chart")) == 1
 
 
 def test_what_a_link_asks_for_and_is_not_there_is_told(texts):
-    app = start(ex="rounds", model="round 10~round 40")
+    app = start("Overview", LONG, m="platt", model="b~c")
     texts.shown(app.warning[0].value)
-    assert app.multiselect(key="models").value == ["round 10"]
+    assert app.pills(key="models").value == ["b"]
 
 
 def test_names_with_any_character_come_back_from_a_link():
-    frame = LONG.assign(model=LONG.model.map({"a": "x~y & z", "b": "ü/%7E"}))
-    app = upload(start(m="platt"), frame.to_csv(index=False))
-    app = go(app, "")
-    app.pills(key="models").set_value(["x~y & z"]).run()
-    link, refused = decode(dict(app.query_params))
+    session = dropped(LONG.assign(model=LONG.model.map({"a": "x~y & z", "b": "ü/%7E"})))
+    session.change(MODELS, ("x~y & z",))
+    link, refused = decode(session.link())
     assert link.chosen[MODELS] == ("x~y & z",)
     assert not refused
 
 
 def test_controls_work_for_all_models_at_once():
-    app = go(start(ex="rounds"), "reliability")
+    app = start("Reliability", LONG, m="platt")
     app.slider(key="n_bins").set_value(4).run()
     assert not app.exception
     assert said(app).count("4 bins with rows") == 4  # There are two models with two methods each.
@@ -111,112 +115,99 @@ def test_controls_work_for_all_models_at_once():
     assert not app.exception
 
 
-@pytest.mark.parametrize(("frame", "names_"), [(LONG, ["a", "b"]), (WIDE, ["prob_a", "prob_b"])])
-def test_models_of_one_file(frame, names_, texts):
-    app = upload(start(m="platt"), frame.to_csv(index=False))
-    assert "2 models" in said(app)
-    assert not app.error
-    app = go(app, "compare")
-    (table,) = metric_tables(app)
-    assert [name in table for name in names_] == [True, True]
-    texts.shown(said(app))
-
-
-def test_two_models_are_compared_in_one_sentence_one_table_and_one_chart():
-    app = go(upload(start(m="platt"), LONG.to_csv(index=False)), "compare")
+@pytest.mark.parametrize(("frame", "named"), [(LONG, ["a", "b"]), (WIDE, ["prob_a", "prob_b"])])
+def test_two_models_of_one_file_are_compared_in_one_sentence_one_table_and_one_chart(
+    frame, named, texts
+):
+    app = start("Compare", frame, m="platt")
+    texts.shown(said(app), "paired")
     a, b = (-np.log(np.where(Y == 1, p, 1.0 - p)) for p in (A, B))
     heading = next(e.value for e in app.markdown if e.value.startswith("## ")).replace("\\", "")
     match = re.fullmatch(
-        r"## (\w) is better by ([\d.]+) log loss \(95% CI ([\d.]+) to ([\d.]+)\)\.", heading
+        r"## (\w+) is better by ([\d.]+) log loss \(95% CI ([\d.]+) to ([\d.]+)\)\.", heading
     )
     assert match
-    assert match[1] == ("a" if a.mean() < b.mean() else "b")
+    assert match[1] == named[0 if a.mean() < b.mean() else 1]
     size, low, high = map(float, match.groups()[1:])
     difference = np.abs((a - b).mean())
     half = 1.96 * (a - b).std() / np.sqrt(len(Y))
     assert size == pytest.approx(difference, abs=0.001)
     assert (low, high) == pytest.approx((difference - half, difference + half), rel=0.05)
     (table,) = metric_tables(app)
+    assert all(name in table for name in named)
     assert f"{abs((b - a).mean()):+.4f}" in table
     assert "from the best" in table
     assert table.count("best</td>") == 2
     (chart,) = app.get("plotly_chart")
-    drawn = [trace for trace in json.loads(chart.proto.spec)["data"] if trace.get("error_y")]
-    assert len({trace["marker"]["color"] for trace in drawn}) == 2
+    shown = [one for one in json.loads(chart.proto.spec)["data"] if one.get("error_y")]
+    assert len({trace["marker"]["color"] for trace in shown}) == 2
 
 
 def test_several_files_are_a_model_each(texts):
-    app = go(start(), "data")
+    app = start("Data", m="platt")
     files = [
         (f"{name}.csv", WIDE[["y", column]].to_csv(index=False).encode(), "text/csv")
         for name, column in (("epoch 10", "prob_b"), ("epoch 2", "prob_a"))
     ]
-    app.file_uploader[0].set_value(files).run()
-    assert not app.exception
-    texts.shown(said(app))
-    app = go(app, "")
-    assert names(app) == ["epoch 2", "epoch 10"]
+    app.file_uploader[0].set_value(files)
+    texts.shown(said(drawn(app)))
+    assert list(session_of(app).upload.models) == ["epoch 2", "epoch 10"]
 
 
 def test_scores_of_models_are_mapped_by_hand(texts):
-    app = upload(start(m="platt"), WIDE.rename(columns={"prob_a": "one", "prob_b": "two"}).to_csv())
-    control(app, "segmented_control", "map_kind").set_value("By model").run()
-    control(app, "multiselect", "map_models").set_value(["one", "two"]).run()
+    app = start("Data", WIDE.rename(columns={"prob_a": "one", "prob_b": "two"}), m="platt")
+    app.segmented_control(key="map_kind").set_value("By model").run()
+    app.multiselect(key="map_models").set_value(["one", "two"]).run()
     texts.shown(said(app))
 
 
 def test_a_column_that_names_no_models_is_given_up_by_hand():
-    app = upload(start(m="platt"), LONG.to_csv(index=False))
-    control(app, "selectbox", "map_model").set_value(None).run()
+    app = start("Data", LONG, m="platt")
+    assert "2 models" in said(app)
+    app.selectbox(key="map_model").set_value(None).run()
     assert "1,000 rows." in said(app)
 
 
+@rare
 def test_compare_says_which_model_is_best_and_draws_checkpoints(texts):
-    app = go(start(ex="rounds"), "compare")
+    app = start("Compare", ex="rounds")
     texts.shown(said(app))
     charts = [chart.proto.id for chart in app.get("plotly_chart")]
     assert sum("chart_models" in found for found in charts) == 1
-    control(app, "selectbox", "after").set_value("isotonic").run()
+    app.selectbox(key="after").set_value("isotonic").run()
     texts.shown(said(app))
+    assert "expected calibration error" in said(app)
 
 
 def test_an_example_forgets_the_models_of_another():
-    app = start(ex="rounds", model="round 10")
-    app.selectbox(key="menu_example").set_value("svm").run()
-    assert not app.warning
-    assert "model" not in app.query_params
+    session = Session.from_link({"ex": "rounds", "model": "round 10"})
+    session.choose_example("svm")
+    assert "model" not in session.link()
 
 
 @rare
 def test_checkpoints_of_a_network_are_matrices_side_by_side(texts):
     logits = RNG.normal(0.0, 1.0, (600, 3))
     label = (logits + RNG.gumbel(size=logits.shape)).argmax(axis=1)
-    app = go(start(m="temperature"), "data")
-    files = [
-        (f"epoch_{epoch}.npz", npz(logits=epoch * logits, y=label), "application/zip")
-        for epoch in (1, 2, 3)
-    ]
-    app.file_uploader[0].set_value(files).run()
+    files = {f"epoch_{epoch}.npz": npz(logits=epoch * logits, y=label) for epoch in (1, 2, 3)}
+    app = start("Data", files, m="temperature")
     # One repair for all of them.
     texts.shown(app.error[0].value)
-    next(found for found in app.button if found.key == "repair_logits").click().run()
-    assert not app.error
-    for page in ("", *PAGES, "classes"):
-        go(app, page)
-        assert not app.error
-    app = go(app, "compare")
+    assert not press(app, "repair_logits").error
+    for page in WITH_ANALYSIS:
+        assert not go(app, page).error
+    app = go(app, "Compare")
     texts.shown(said(app))
     ids = [chart.proto.id for chart in app.get("plotly_chart")]
     assert sum("chart_models" in found for found in ids) == 1
 
 
 def test_an_example_shows_the_scores_of_all_its_models():
-    app = go(start(ex="rounds"), "data")
-    (preview,) = app.dataframe
+    (preview,) = start("Data", ex="rounds").dataframe
     assert list(preview.value) == ["outcome", *(f"round {n}" for n in (1, 3, 10, 30, 100))]
 
 
-@pytest.mark.parametrize("page", ["", "reliability"])
+@pytest.mark.parametrize("page", ["Overview", "Reliability"])
 def test_a_second_score_is_said_above_the_answer_and_compared_by_one_click(page):
     rng = np.random.default_rng(0)
     forest, bayes = rng.random(400), rng.random(400)
@@ -224,25 +215,10 @@ def test_a_second_score_is_said_above_the_answer_and_compared_by_one_click(page)
     table = {"churned": outcome, "random_forest": forest, "naive_bayes": bayes}
     # The repeated rows are a note, which stands below what a click can settle.
     frame = pd.DataFrame(table).round(4)
-    text = pd.concat([frame, frame[:5]]).to_csv(index=False)
-    app = go(upload(start(m="platt"), text), page)
-    line = next(each.value for each in app.caption if each.value.startswith("File: "))
-    assert "score: random_forest" in line.replace("\\", "")
+    app = start(page, pd.concat([frame, frame[:5]]), m="platt")
+    assert "score: random_forest" in said(app)
     warned = [each.value for each in app.warning if "naive_bayes" in each.value]
     assert len(warned) == 1
-    next(each for each in app.button if each.label == "Compare both models").click().run()
-    assert not app.exception
-    assert names(app) == ["random_forest", "naive_bayes"]
+    next(each for each in app.button if each.label == "Compare both models").click()
+    assert names(drawn(app)) == ["random_forest", "naive_bayes"]
     assert not [each for each in app.warning if "was taken for the score" in each.value]
-
-
-@pytest.mark.parametrize(
-    ("page", "named"),
-    [
-        ("compare", {"ex": "naive_bayes", "cols": "ece_quantile"}),
-        ("compare", {"ex": "rounds"}),
-        ("classes", {"ex": "digits"}),
-    ],
-)
-def test_the_initials_of_the_expected_calibration_error_are_explained(page, named):
-    assert "expected calibration error" in said(go(start(**named), page))

@@ -4,7 +4,7 @@ import json
 import shlex
 import sqlite3
 from dataclasses import replace
-from html import escape
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,8 +24,25 @@ from calib.reports.render.reproduction import command_line, library_call
 from calib.store import Store
 from calib.ui.controls.report_files import file_stem
 from calib.ui.pages.reports.sharing import IMAGES, who_can_open
-from tests.pages.test_pages import ROOT, button, go, metric_tables, said, start, upload
+from tests.pages.harness import (
+    address,
+    answers,
+    drawn,
+    drop,
+    go,
+    metric_tables,
+    press,
+    said,
+    session_of,
+    start,
+)
+from tests.pages.test_hostile import bare
+from tests.rare import common_first, rare
 from tests.reports.kept import KEPT
+
+# A report of one method: it grows with them.
+opened = partial(start, "Reports", m="platt")
+drop_report = partial(drop, name="report.json")
 
 
 @pytest.fixture(autouse=True)
@@ -58,28 +75,6 @@ def rows(n: int = 600) -> str:
     return "outcome,score,site,date\n" + "\n".join(lines) + "\n"
 
 
-def opened(**named: str) -> AppTest:
-    """A fresh session whose first page is Reports, of one method: a report grows with them."""
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    app.query_params["m"] = "platt"
-    for name, value in named.items():
-        app.query_params[name] = value
-    app.switch_page("pages/reports.py").run()
-    assert not app.exception
-    return app
-
-
-def address(app: AppTest) -> dict[str, str]:
-    values = {name: app.query_params[name] for name in app.query_params}
-    return {name: found[0] if isinstance(found, list) else found for name, found in values.items()}
-
-
-def save(app: AppTest) -> AppTest:
-    button(app, "save").click().run()
-    assert not app.exception
-    return app
-
-
 def tables(app: AppTest) -> str:
     frames = [frame.value.to_string() for frame in app.dataframe]
     return " ".join(frames + metric_tables(app))
@@ -97,12 +92,13 @@ def stated(report: Report) -> str:
     return json.dumps(data)
 
 
+@rare
 def test_page_library_and_command_line_give_the_same_report(store, tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text(rows())
-    app = go(upload(start(), path.read_bytes()), "reports")
+    app = start("Reports", rows())
     app.text_input(key="title").set_value("March").run()
-    save(app)
+    press(app, "save")
     (entry,) = store.list()
     page = undated(store.open(entry.id))
 
@@ -121,8 +117,8 @@ def test_the_settings_of_the_pages_go_into_all_three_alike(store, tmp_path):
     path.write_text(rows())
     link = {"bins": "9", "by": "uniform", "m": "platt", "fn": "4", "cross": "date", "slice": "site"}
     link |= {"unit": "week", "ranges": "3", "err": "0.4", "sure": "0.9"}
-    app = go(upload(start(**link), path.read_bytes()), "reports")
-    save(app)
+    app = start("Reports", rows(), **link)
+    press(app, "save")
     page = undated(store.open(store.list()[0].id))
 
     predictions = calib.load(path)
@@ -148,25 +144,25 @@ def test_the_settings_of_the_pages_go_into_all_three_alike(store, tmp_path):
 
 
 def test_the_grade_is_chosen_and_what_an_exact_report_shows_is_said(store):
-    app = go(upload(start(), rows()), "reports")
-    assert not [each for each in app.warning if "from the files of an exact report" in each.value]
+    app = opened(rows())
+    assert "from the files of an exact report" not in said(app)
     app.radio(key="grade").set_value("exact").run()
-    assert [each for each in app.warning if "from the files of an exact report" in each.value]
-    save(app)
+    assert "from the files of an exact report" in said(app)
+    press(app, "save")
     (entry,) = store.list()
     assert store.open(entry.id).evidence.grade == "exact"
 
 
 def test_saving_twice_makes_one_and_editing_makes_another(store, texts):
-    app = go(start(), "reports")
+    app = opened()
     app.text_input(key="tags").set_value("churn, 2026").run()
-    save(app)
-    save(app)
+    press(app, "save")
+    press(app, "save")
     texts.shown(found(app))
     (first,) = store.list()
     assert first.tags == ("2026", "churn")
     app.text_input(key="title").set_value("Another").run()
-    save(app)
+    press(app, "save")
     assert {entry.title for entry in store.list()} == {"Calibration of naive_bayes", "Another"}
     assert undated(store.open(first.id))
 
@@ -181,9 +177,9 @@ def test_saved_reports_come_first_and_the_form_is_behind_a_button(store, report)
     app = opened()
     assert "## 1 saved report" in said(app)
     assert not app.get("download_button")
-    button(app, "new_report").click().run()
+    press(app, "new_report")
     assert len(app.get("download_button")) == 4
-    button(app, "close_form").click().run()
+    press(app, "close_form")
     assert "new_report" in keys(app)
     # Other pages lead to the form.
     assert "save" in keys(opened(new="report"))
@@ -195,7 +191,6 @@ def test_no_report_is_made_before_a_click(store, monkeypatch):
 
     monkeypatch.setattr(Report, "from_analysis", refuse)
     app = opened()
-    assert not app.exception
     assert len(app.get("download_button")) == 4
 
 
@@ -204,7 +199,7 @@ def test_a_report_has_the_people_of_the_form(store):
     words = {"author": "Ada", "reviewer": "Bo", "sign_off": "Cy, 2 June", "model_version": "PD 2.3"}
     for key, value in words.items():
         app.text_input(key=key).set_value(value).run()
-    save(app)
+    press(app, "save")
     saved = store.open(store.list()[0].id)
     assert {name: getattr(saved, name) for name in words} == words
 
@@ -212,10 +207,9 @@ def test_a_report_has_the_people_of_the_form(store):
 def test_a_report_is_renamed_in_the_list_and_stays_as_it_is(store, report):
     report_id = store.save(report)
     app = own(opened(), report_id)
-    button(app, "rename_0").click().run()
+    press(app, "rename_0")
     app.text_input(key="new_title").set_value("Loans, June").run()
-    button(app, "rename_confirmed").click().run()
-    assert not app.exception
+    press(app, "rename_confirmed")
     assert "**Loans, June**" in found(app)
     assert store.open(report_id).json() == report.json()
     text = said(opened(report=report_id))
@@ -224,18 +218,12 @@ def test_a_report_is_renamed_in_the_list_and_stays_as_it_is(store, report):
     assert store.changes()[0].title == "Loans, with slices → Loans, June"
 
 
-def test_a_report_is_deleted_in_the_list(store, report):
+def test_a_report_is_deleted_in_the_list_by_who_may_change_it(store, report):
     report_id = store.save(report)
-    app = own(opened(), report_id)
-    button(app, "delete_0").click().run()
-    button(app, "delete_confirmed").click().run()
-    assert not app.exception
-    assert store.count() == 0
-
-
-def test_only_who_may_change_a_report_can_rename_or_delete_it(store, report):
-    store.save(report)
     assert not {"rename_0", "delete_0"} & keys(opened())
+    app = press(own(opened(), report_id), "delete_0")
+    press(app, "delete_confirmed")
+    assert store.count() == 0
 
 
 def test_files_have_the_name_of_the_data():
@@ -245,10 +233,9 @@ def test_files_have_the_name_of_the_data():
 
 
 def test_a_tag_that_is_too_long_is_told_and_nothing_is_saved(store, texts):
-    app = go(start(), "reports")
+    app = opened()
     app.text_input(key="tags").set_value("x" * 70).run()
-    save(app)
-    texts.shown(said(app))
+    texts.shown(said(press(app, "save")))
     assert store.count() == 0
 
 
@@ -269,10 +256,10 @@ def test_a_link_with_the_id_alone_opens_the_report(store, report, texts):
     assert address(app) == {"report": store.list()[0].id}
 
 
-@pytest.mark.parametrize("mistyped", ["nonsense", "<b>x</b>", "![](http://x.invalid/a.png)", "%00"])
+@pytest.mark.parametrize("mistyped", ["nonsense", "![](http://x.invalid/a.png)"])
 def test_an_unknown_id_is_a_sentence(mistyped, texts):
     app = opened(report=mistyped)
-    texts.shown(app.error[0].value)
+    texts.shown(app.error[0].value, "no report")
     assert "![](" not in app.error[0].value
 
 
@@ -286,7 +273,6 @@ def test_a_list_with_a_damaged_entry_names_it_and_shows_the_others(store, report
         )
     app = opened()
     texts.shown(said(app))
-    assert not app.exception
     assert not app.error
     (error,) = opened(report=damaged).error
     texts.shown(error.value)
@@ -294,26 +280,27 @@ def test_a_list_with_a_damaged_entry_names_it_and_shows_the_others(store, report
 
 def own(app: AppTest, report_id: str) -> AppTest:
     """As if this session had saved the report."""
-    app.session_state["calib"].team_reports.saved_ids.add(report_id)
-    return app.run()
+    session_of(app).team_reports.saved_ids.add(report_id)
+    return drawn(app)
 
 
 def test_a_deleted_report_says_so_at_its_address_and_can_be_restored(store, report, texts):
     report_id = store.save(report)
     app = own(opened(report=report_id), report_id)
-    button(app, "delete").click().run()
+    press(app, "delete")
     assert store.count() == 1
-    button(app, "delete_confirmed").click().run()
+    press(app, "delete_confirmed")
     assert store.count() == 0
     (line,) = store.deletions()
     assert (line.title, line.deleted_by) == ("Loans, with slices", "the session that saved it")
     texts.shown(opened(report=report_id).error[0].value)
     assert not [each for each in opened().button if each.key == "restore_0"]
-    button(app, "restore_0").click().run()
+    press(app, "restore_0")
     assert store.count() == 1
     assert [each.change for each in store.changes()] == ["restored", "deleted", "saved"]
 
 
+@rare
 def test_the_first_look_at_the_reports_removes_what_rested_long_enough(home, report):
     with Store.from_environment() as store:
         gone = store.save(report)
@@ -338,8 +325,8 @@ def test_another_session_cannot_delete_an_anonymous_report(store, report):
     app = opened(report=report_id)
     assert not [each for each in app.button if each.key == "delete"]
     # Not even by the dialog of before.
-    app.session_state["calib"].team_reports.asking = "delete"
-    app.session_state["calib"].team_reports.about = report_id
+    session_of(app).team_reports.asking = "delete"
+    session_of(app).team_reports.about = report_id
     app.run()
     assert not [each for each in app.button if each.key == "delete_confirmed"]
 
@@ -358,10 +345,10 @@ def test_a_read_only_server_shows_reports_and_saves_none(store, report, monkeypa
 def test_editing_makes_a_new_report_and_leaves_the_old(store, report):
     report_id = store.save(report, tags=["old"])
     app = opened(report=report_id)
-    button(app, "edit").click().run()
+    press(app, "edit")
     app.text_input(key="edit_title").set_value("New words").run()
     app.text_input(key="edit_tags").set_value("new").run()
-    button(app, "save_edited").click().run()
+    press(app, "save_edited")
     assert store.open(report_id).json() == report.json()
     (new,) = store.list("new words")
     assert new.tags == ("new",)
@@ -382,7 +369,7 @@ def test_the_list_is_searched_filtered_and_turned(store, report, texts):
     assert "Report 11" in found(app)
     assert "**Report 1**" not in found(app)
     assert "1 to 10 of 12" in said(app)
-    button(app, "older").click().run()
+    press(app, "older")
     assert "11 to 12 of 12" in said(app)
     app.selectbox(key="filter_author").set_value("Bo").run()
     assert "**Report 10**" in found(app)
@@ -416,7 +403,6 @@ def test_two_reports_of_the_list_are_picked_and_compared(store, report):
     assert len(boxes) == 3
     for number in (1, 2):
         app.checkbox(key=f"pick_{number}").check().run()
-    assert not app.exception
     assert app.checkbox(key="pick_0").disabled
     (link,) = [each for each in app.get("page_link") if "Compare the two" in each.proto.label]
     assert first in link.proto.query_string
@@ -445,106 +431,86 @@ def later(report: Report) -> bytes:
     return report.edited(**words, created="2026-07-01").json().encode()
 
 
-def drop(app: AppTest, key: str, content: bytes) -> AppTest:
-    (place,) = [each for each in app.file_uploader if each.key.startswith(key)]
-    place.upload("report.json", content, "application/json").run()
-    assert not app.exception
-    return app
+KINDS = ("saved and file", "file and saved", "two files")
 
 
-@pytest.mark.parametrize("kind", ["saved and file", "file and saved", "two files"])
+@pytest.mark.parametrize("kind", common_first(KINDS, ["saved and file"]))
 def test_a_report_from_a_file_is_held_against_another(kind, store, report, texts):
     first, other = KEPT.read_bytes(), later(report)
     if kind == "saved and file":
-        app = drop(opened(report=store.save(report)), "other_file", other)
+        app = drop_report(opened(report=store.save(report)), "other_file", other)
     elif kind == "two files":
-        app = drop(drop(opened(), "report_file", first), "other_file", other)
+        app = drop_report(drop_report(opened(), "report_file", first), "other_file", other)
     else:
         saved = store.save(report)
-        app = drop(opened(), "report_file", other)
+        app = drop_report(opened(), "report_file", other)
         app.selectbox(key="against").set_value(saved).run()
-    assert not app.exception
-    texts.shown(said(app))
+    texts.shown(said(app), "two titles")
     expected = compare_reports(Report.open(first), Report.open(other))
     for change in expected.metrics[:5]:
         column = change.column
         assert metric_text(column.key, change.first.value, column.digits) in tables(app)
     # Files have no link, neither two nor one.
     assert "against" not in address(app)
-    button(app, "close_other").click().run()
+    press(app, "close_other")
     assert "### Record" in said(app)
     assert "against Later" not in said(app)
 
 
-def test_a_broken_file_to_compare_with_is_told(store, report):
-    app = drop(opened(report=store.save(report)), "other_file", b"{")
-    assert "not valid JSON" in app.error[0].value
-    assert "### Record" in said(app)
-
-
+@rare
 def test_the_report_of_a_judge_begins_with_its_pass_rate(store):
     result = judge_rows(judged_example())
-    app = drop(opened(), "report_file", Report.from_judge(result).json().encode())
-    assert not app.exception
-    answers = [one.proto.body for one in app.get("html") if 'class="answer"' in one.proto.body]
-    assert escape(result.headline) in answers[0]
+    app = drop_report(opened(), "report_file", Report.from_judge(result).json().encode())
+    assert result.headline in answers(app)[0]
     assert "### Pass rate" in said(app)
     assert f"{len(result.disagreements)} of {result.n_labels}" in tables(app)
 
 
 def test_a_file_is_opened_and_a_broken_one_is_told(report, texts):
-    app = drop(opened(), "report_file", KEPT.read_bytes())
+    app = drop_report(opened(), "report_file", KEPT.read_bytes())
     texts.shown(said(app))
     assert "### Record" in said(app)
-    button(app, "close_file").click().run()
+    press(app, "close_file")
     other = json.loads(KEPT.read_text()) | {"schema_version": 99}
     for content, sentence in (
         (json.dumps(other).encode(), "written by another version of calib"),
         (b"{", "not valid JSON"),
         (b"\xff\xfe", "not UTF-8 text"),
     ):
-        drop(app, "report_file", content)
+        drop_report(app, "report_file", content)
         assert sentence in app.error[0].value.replace("\\", "")
 
 
 def test_a_store_that_is_away_is_a_sentence_and_files_still_work(monkeypatch, texts):
     monkeypatch.setenv("CALIB_DATABASE_URL", "postgresql://ada:secret@localhost:1/team")
-    app = go(start(), "reports")
+    app = opened()
     texts.shown(app.error[0].value)
     assert "secret" not in app.error[0].value
     assert len(app.get("download_button")) == 4
-    texts.shown(opened(report="x").error[0].value)
 
 
 def test_hostile_words_stay_text(store, report):
-    image = "![](http://x.invalid/a.png)"
+    image = "![i](http://x.invalid/a.png)"
     words = {"title": f"<b>x</b> {image}", "author": image, "note": image}
     report_id = store.save(report.edited(**words), tags=[image, ":red[tag]"])
     listed, shown = opened(), opened(report=report_id)
-    assert image not in said(listed) + found(listed)
-    assert image not in said(shown)
-    assert ":gray-badge[:red[tag]]" not in said(listed)
+    assert not bare(listed)
+    assert not bare(shown)
+    assert not [each for each in listed.caption if ":gray-badge[:red[tag]]" in each.value]
 
 
-def test_images_are_made_in_the_browser_and_no_button_is_dead(store, report):
-    app = opened(report=store.save(report))
-    assert not [button for button in app.button if button.disabled]
-    assert not [b.key for b in app.button if (b.key or "").startswith("draw_")]
-    assert IMAGES in [found.value for found in app.caption]
-
-
+@rare
 def test_what_a_saved_report_prints_makes_it_again(store, tmp_path, monkeypatch):
     """A file that the Data page had to repair: percentages, and a label to choose."""
     path = tmp_path / "mine.csv"
     lines = [line.split(",") for line in rows(300).splitlines()]
     percent = [f"{'ab'[int(hit)]},{100 * float(p):.3f},{site}" for hit, p, site, _ in lines[1:]]
     path.write_text("\n".join(["label,score,site", *percent]) + "\n")
-    app = upload(start(m="platt"), path.read_bytes())
-    button(app, "repair_percent").click().run()
-    button(app, "choose_0").click().run()
-    go(app, "reports")
+    app = start("Data", path.read_text(), m="platt")
+    press(press(app, "repair_percent"), "choose_0")
+    go(app, "Reports")
     app.text_input(key="title").set_value("It's in percent").run()
-    save(app)
+    press(app, "save")
     saved = store.open(store.list()[0].id)
     monkeypatch.chdir(tmp_path)
     made: dict[str, Report] = {}
@@ -558,8 +524,12 @@ def test_what_a_saved_report_prints_makes_it_again(store, tmp_path, monkeypatch)
     assert stated(Report.open("report.json")) == stated(saved)
 
 
-def test_the_chart_and_the_tables_of_an_opened_report_can_be_saved(store, report):
+def test_the_chart_and_the_tables_of_an_opened_report_can_be_saved_and_no_button_is_dead(
+    store, report
+):
     app = opened(report=store.save(report))
+    assert not [button for button in app.button if button.disabled]
+    assert IMAGES in [found.value for found in app.caption]
     assert "csv_summary" in {
         each.proto.id.rpartition("-")[2] for each in app.get("download_button")
     }

@@ -12,7 +12,7 @@ from calib.loading import read
 from calib.loading.building.calibrated_file import calibrate_table
 from calib.ui.controls import use_calibrator
 from calib.ui.controls.use_calibrator import fitted
-from tests.pages.test_pages import button, go, start, upload
+from tests.pages.harness import dropped, press, start
 
 
 def swapped(n: int = 400) -> pd.DataFrame:
@@ -27,12 +27,12 @@ def test_the_code_begins_with_the_conversion_of_the_scores(form):
     import duckdb
 
     rows = swapped()
-    app = upload(start(m="uncalibrated.beta"), rows.to_csv(index=False))
-    button(app, "repair_percent").click().run()
-    app.toggle(key="map_swap").set_value(True).run()
-    go(app, "")
+    session = dropped(rows, m="beta")
+    mapping = session.upload.mapping.chosen(transform="percent", swap=True)
+    session.take(session.upload.mapped(mapping))
+    app = start("Overview", session)
     app.session_state["use_form"] = form  # Another run would close the dialog.
-    button(app, "use").click().run()
+    press(app, "use")
     names_of_files = [b.proto.label for b in app.get("download_button")]
     assert f"Download mine-beta{form}" in names_of_files
     code = app.code[0].value

@@ -47,11 +47,11 @@ def current() -> Session:
     session: Session | None = st.session_state.get(SESSION)
     if session is None:
         give_back()
-        session = st.session_state[SESSION] = _session_of(st.query_params.to_dict())
+        session = st.session_state[SESSION] = session_of(st.query_params.to_dict())
     return session
 
 
-def _session_of(address: dict[str, str]) -> Session:
+def session_of(address: dict[str, str]) -> Session:
     """The session that an address describes, with its data if this browser uploaded them."""
     session = Session.from_link(address)
     place = _place(session.awaited)

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+from calib import examples
 from calib.analysis import Column, analyze, method_results
 from calib.crossfit.estimates import MethodMetrics
 from calib.crossfit.settings import Settings
@@ -97,16 +98,17 @@ def test_a_change_without_an_interval_is_not_significant():
 
 
 def test_shares_of_a_matrix_are_per_cents_and_their_changes_points():
-    matrix = analysed("digits").multiclass
-    results = {key: matrix.results[key] for key in ("uncalibrated", "dirichlet")}
+    digits = examples.EXAMPLES["digits"].load()
+    results = analyze(digits, {"methods": ("vector",)}).multiclass.results
     shown = [Column(key, one.label, one.meaning) for key, one in matrix_metrics().items()]
-    cells = {one.name: one.cells["dirichlet"] for one in metric_columns(shown, results, {})}
+    cells = {one.name: one.cells["vector"] for one in metric_columns(shown, results, {})}
     before, after = (one.metrics["accuracy"].value for one in results.values())
     assert cells["accuracy"][0] == f"{100 * after:.1f}%"
     change = round(100 * after, 1) - round(100 * before, 1)
-    difference = results["dirichlet"].differences["accuracy"]
+    difference = results["vector"].differences["accuracy"]
     low, high = (100 * end for end in (difference.low, difference.high))
-    assert cells["accuracy_diff"][:2] == (f"{change:+.1f} points", f"{low:+.1f} to {high:+.1f}")
+    interval = f"{low:+.1f} to {high:+.1f}".replace("-", "−")
+    assert cells["accuracy_diff"][:2] == (f"{change:+.1f} points", interval)
     assert re.fullmatch(r"\d\.\d%", cells["ece_classwise"][0])
     assert re.fullmatch(r"\d\.\d{4}", cells["log_loss"][0])
 

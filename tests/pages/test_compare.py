@@ -1,0 +1,140 @@
+"""Overview and Compare: what they say of the calibrators, and the tables beside it."""
+
+import re
+
+import pytest
+
+import calib
+from calib.analysis import LiveAnalysis, method_results
+from calib.analysis.recommendation import RULE
+from calib.calibrators import CALIBRATORS
+from calib.figures import answer
+from calib.loading.examples import EXAMPLES
+from calib.reports.contents.structure import why_shown
+from calib.text import plain
+from calib.ui.pages import compare, overview
+from calib.ui.session.session import Session
+from tests.pages.harness import copied, dropped, markup, model_of, rows, said, start
+from tests.rare import rare
+
+
+@pytest.fixture
+def analysis() -> LiveAnalysis:
+    """That of the first example, with all methods."""
+    return model_of(Session()).analysis
+
+
+def test_the_heading_says_how_many_methods_tie_with_the_recommended_one(analysis, texts):
+    best = method_results.differences_from_best(analysis.held_out, analysis.ranked[0], 0.95)
+    tied = [key for key, change in best.items() if change.low <= 0.0]
+    assert analysis.recommendation.method in tied
+    said = compare.finding(analysis, best)
+    assert f"of {len(tied)} tied methods." in said
+    texts(said)
+
+
+def test_the_advice_has_two_losses_that_differ_by_the_change(analysis, texts):
+    advice = compare.plain_advice(analysis)
+    before, after, change = re.search(r"([\d.]+) → ([\d.]+), change −([\d.]+)", advice).groups()
+    assert f"{float(before) - float(after):.3f}" == change
+    texts(advice)
+
+
+@pytest.mark.parametrize(
+    ("example", "methods", "said"),
+    [
+        ("random_forest", (), "Recommended: Stack (of calibrators). Its"),
+        ("digits", ("temperature",), "Recommended: Temperature. Its"),
+    ],
+)
+@rare
+def test_only_calibrators_of_one_score_have_a_number_of_parameters(example, methods, said):
+    rows = EXAMPLES[example].load()
+    settings = {"methods": methods} if methods else {}
+    assert compare.plain_advice(calib.analyze(rows, settings)).startswith(said)
+
+
+def test_compare_has_the_evidence_beside_the_values(analysis):
+    app = start("Compare")
+    (advice,) = [each for each in app.markdown if each.value.startswith("Recommended")]
+    assert advice.help.endswith(plain(RULE))
+    # Calibrators hardly change the ranking, so one sentence says the AUC of all.
+    areas = [each.metrics["auc"].value for each in analysis.methods.values()]
+    ranking = f"AUC (ranking): {min(areas):.3f} to {max(areas):.3f} for all methods."
+    assert ranking in said(app)
+    table = markup(app, "Metrics")
+    (marked,) = re.findall("<tr class=marked>.*?</tr>", table)
+    assert ">Logistic (on log-odds)<div><small>Recommended</small><button" in marked
+    assert re.search(r"<td>0\.3643<small>0\.340 to 0\.391</small></td>", marked)
+    change = r"<td>−0\.1013<small>−0\.131 to −0\.075</small><small>significantly lower<"
+    assert re.search(change, marked)
+    # Only an answer that is bad has a colour.
+    assert "warned" not in marked
+    assert "<small class=warned>worse than the best</small>" in table
+    assert "<small class=warned>too large for chance</small>" in table
+    # To credit analysts KS alone is discrimination.
+    assert ">Largest cumulative gap\n(KS calibration error)<" in table
+    assert "KS error" not in table + said(app)
+    # A line per method can be read without a pointer.
+    words = CALIBRATORS["platt"].words(matrix=False)
+    explained = " ".join(each.proto.help for each in app.caption)
+    assert "- **{}**: {}".format(*map(plain, words)) in explained
+
+
+def test_columns_of_the_table_can_be_chosen():
+    app = start("Compare", m="platt")
+    assert app.multiselect(key="columns").value == ["log_loss", "log_loss_change", "ks_error"]
+    app.multiselect(key="columns").set_value(["slope", "mce", "ece_uniform"]).run()
+    table = markup(app, "Metrics")
+    assert ">Calibration slope<" in table
+    assert ">Average gap\n(ECE, 15 uniform bins)<" in table
+    assert "expected calibration error" in said(app)
+    assert "KS calibration error" not in table
+
+
+def test_a_button_is_no_advice_where_no_calibrator_is_recommended():
+    assert start(ex="ten_labels").button(key="use").label.startswith("Get a calibrator (")
+    assert start(m="platt").button(key="use").label.startswith("Get this calibrator (")
+    few = start("Compare", ex="ten_labels")
+    assert "about 1 row per bin" in " ".join(each.value for each in few.info)
+
+
+@pytest.mark.parametrize(
+    ("n", "lead"), [(100, "No calibrator is recommended."), (400, "The recommendation is to keep")]
+)
+def test_a_calibrator_that_is_not_recommended_is_said_to_be_shown_and_why(n, lead):
+    analysis = model_of(dropped(rows(n), m="platt.beta")).analysis
+    best, other = sorted(
+        ("platt", "beta"), key=lambda key: analysis.methods[key].metrics["log_loss"].value
+    )
+    assert why_shown(analysis, best).startswith(lead)
+    assert "its held-out log loss is the lowest" in why_shown(analysis, best)
+    assert "it was chosen" in why_shown(analysis, other)
+
+
+def test_an_answer_without_a_finding_says_both_means():
+    analysis = calib.analyze(EXAMPLES["logistic"].load(), {"methods": ()})
+    said = "Mean prediction is 37.3%, base rate 37.3%."
+    assert said in answer.section(analysis, is_example=True)
+
+
+def test_the_overview_says_whether_the_number_of_bins_matters(texts):
+    for example in ("naive_bayes", "logistic"):
+        analysis = calib.analyze(EXAMPLES[example].load(), {"methods": ()})
+        texts(overview.bins_finding(Session(), analysis), example)
+    # Ten rows have no bins to speak of.
+    few = calib.analyze(EXAMPLES["ten_rows"].load(), {"methods": ()})
+    assert overview.bins_finding(Session(), few) == ""
+
+
+def test_the_overview_has_one_line_for_each_of_the_other_pages():
+    labels = [link.proto.label for link in start(ex="naive_bayes", m="platt").get("page_link")]
+    lines = [label[2:].partition("**: ")[0] for label in labels if "**: " in label]
+    assert lines == ["Ranking", "Slices", "Reliability", "Decisions"]
+
+
+def test_the_table_of_calibrators_has_all_of_them():
+    table = copied(start(m="uncalibrated.platt.beta"), "calibrators")[0]
+    expected = calib.analyze(EXAMPLES["naive_bayes"].load(), {"methods": ("platt", "beta")}).table()
+    losses = sorted(expected.loc[["platt", "beta"], "log_loss"])
+    assert table["log_loss"].astype(float).tolist() == losses

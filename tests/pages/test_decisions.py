@@ -1,0 +1,213 @@
+"""Decisions: the threshold, what it costs, the positives it expects, and what is certified."""
+
+import html
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calib.analysis.decisions import certify
+from calib.loading.examples import EXAMPLES
+from calib.ui.pages.decisions.page import take_cost
+from calib.ui.session import results
+from calib.ui.session.choices import COST_FN, VIEW
+from calib.ui.session.session import Session
+from tests.pages.harness import (
+    address,
+    dropped,
+    go,
+    metric_tables,
+    model_of,
+    opened,
+    said,
+    sent,
+    start,
+    traces,
+    unpacked,
+)
+from tests.rare import rare
+
+
+def live(app) -> dict:
+    """What the browser draws, so that it follows a hand."""
+    (data,) = [each for each in sent(app) if isinstance(each, dict) and "ratios" in each]
+    return data
+
+
+def answer(app) -> str:
+    (made,) = [e.proto.body for e in app.get("html") if "class=counted" in e.proto.body]
+    return made
+
+
+def html_table(app, column: str) -> pd.DataFrame:
+    (made,) = [body for body in metric_tables(app) if f">{column}</th>" in body]
+    rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in made.split("<tr")[1:]]
+    return pd.DataFrame(rows[1:], columns=rows[0])
+
+
+@pytest.mark.parametrize(
+    ("named", "threshold"), [({}, 1 / 2), ({"fp": "1", "fn": "4"}, 1 / 5), ({"cap": "0.25"}, None)]
+)
+def test_the_rule_is_applied_and_its_counts_add_up(named, threshold):
+    app = start("Decisions", m="platt", **named)
+    said = "The 25% of rows with the highest scores are flagged." in answer(app)
+    assert said == (threshold is None)
+    if threshold is not None:
+        drawn = live(app)
+        assert drawn["thresholds"][drawn["stop"]] == threshold
+        assert f"At a threshold of {threshold:.0%}, calibration" in answer(app)
+    made = html_table(app, "True positives").set_index("Method")
+    kinds = [f"{sign} {kind}" for sign in ("True", "False") for kind in ("positives", "negatives")]
+    counts = made.loc["Uncalibrated", kinds].astype(float)
+    assert counts.sum() == pytest.approx(1797, abs=0.5)
+    assert ("Lowest cost on these rows" in made) == ("cap" not in named)
+
+
+@pytest.mark.parametrize("named", [{}, {"cap": "0.1"}])
+@rare
+def test_only_what_the_cost_chart_draws_is_explained(named):
+    app = start("Decisions", m="isotonic", **named)
+    app = opened(app, "static_decisions") if not named else app
+    drawn = app.get("plotly_chart")[1].proto.spec
+    assert ("chosen in hindsight" in said(app)) == ("lowest cost on these rows" in drawn)
+    assert ("as the capacity allows" in said(app)) == ("capacity reached" in drawn)
+    assert "not rank methods" in said(app)
+
+
+def test_the_answer_says_first_what_is_decided_of_a_thousand_rows(texts):
+    app = start("Decisions", m="logistic")
+    lead, flagged, counted = answer(app).split("class=lead>")[1].split("<p class=counted>")
+    texts(lead.removesuffix("</p>"))
+    assert "flag the 458 with a score of at least 50% and miss 104 positives" in flagged
+    assert "after calibration you would flag 478 and miss 93." in flagged
+    assert counted.startswith("Of the 458, 392 were positive. The sum of their scores predicts 421")
+    drawn = live(app)
+    assert drawn["change"].startswith("Change in cost per 1,000 rows: −2 (95% CI −9 to +5)")
+    assert drawn["judged"] == ["too many", ""]
+    # The dots of the cost chart are explained beside them, where the chart is folded away.
+    assert "Dots of the cost chart" not in said(app)
+
+
+def test_where_a_method_falls_below_flagging_all_or_none_is_said():
+    app = opened(start("Decisions", m="isotonic"), "static_decisions")
+    curves = {name: unpacked(trace["y"]) for name, trace in traces(app, "chart_benefit").items()}
+    thresholds = np.linspace(0, 1, 201)[:-1]
+    above = thresholds[(curves["Uncalibrated"] < -1e-9) & (curves["Flag all"] <= 0)]
+    # The tested thresholds are 0.5% apart.
+    last = 100 * above[0] - 0.5
+    useful = live(app)["useful"]
+    assert useful.startswith("The scores are useful at thresholds from ")
+    assert f" to {last:g}%" in useful
+    blind = np.maximum(curves["Flag all"], 0)
+    assert ((blind - curves["Isotonic"]) > 1e-9).any()
+    assert useful.endswith("; after calibration up to 99%, except 1 of 199 tested")
+    # Charts without the moving title have the sentence below them, if a method is worse.
+    assert "Isotonic is useful " not in said(app)
+    assert "Isotonic is useful " in said(start("Decisions", m="isotonic", cap="0.1"))
+    assert " is useful " not in said(start("Decisions", m="logistic", cap="0.1"))
+
+
+def test_observed_and_expected_positives_of_the_bands_add_up():
+    app = start("Decisions", m="platt")
+    bands = html_table(app, "Uncalibrated score").set_index("Uncalibrated score")
+    counts = bands[["Rows", "Observed", "Uncalibrated expects"]].replace(",", "", regex=True)
+    counts = counts.astype(float)
+    assert counts.loc["All rows", "Rows"] == 1797
+    sums = counts.iloc[:10].sum()
+    assert np.allclose(sums, counts.loc["All rows"], atol=0.5)
+    upper = counts.loc[[f"{low}% to {low + 10}%" for low in range(50, 100, 10)]].sum()
+    assert np.allclose(upper, counts.loc["Chosen: 50% to 100%"], atol=0.5)
+    app.slider(key="count_range").set_value((0.9, 1.0)).run()
+    counts = html_table(app, "Observed")
+    chosen = counts[counts["Uncalibrated score"].str.contains("Chosen: 90% to 100%")]
+    assert chosen["Observed"].tolist() == ["566"]
+    assert address(app)["from"] == "0.9"
+
+
+def test_a_hand_changes_the_costs_of_all_pages_and_nonsense_does_not():
+    session = Session()
+    for sent_, cost in [({"cost_fn": 8.0}, 8.0), ({"cost_fn": -1}, 8.0), ({"cost_fn": "x"}, 8.0)]:
+        take_cost(session, {"sent": sent_})
+        assert session[COST_FN] == cost
+    take_cost(session, {"sent": None})
+    assert session[COST_FN] == 8.0
+
+
+def test_costs_and_capacity_are_controls(texts):
+    app = start("Decisions", m="platt")
+    app.number_input(key="cost_fn").set_value(9.0).run()
+    assert "At a threshold of 10%, calibration" in answer(app)
+    app.segmented_control(key="decide_by").set_value("Capacity").run()
+    assert address(app)["cap"] == "0.1"
+    app.number_input(key="capacity").set_value(20.0).run()
+    assert address(app)["cap"] == "0.2"
+    texts.shown(said(go(app, "Slices")))
+    assert go(app, "Decisions").number_input(key="capacity").value == 20.0
+    app.segmented_control(key="decide_by").set_value("Costs").run()
+    assert "cap" not in app.query_params
+
+
+@pytest.mark.parametrize(("cost", "bright"), [("1", False), ("3", True)])
+def test_the_button_stands_out_only_if_calibration_changes_the_decisions(cost, bright):
+    button = start("Decisions", m="logistic", fn=cost).button(key="use")
+    assert button.label == "Get Logistic as code"
+    assert button.proto.type == ("primary" if bright else "secondary")
+
+
+def certificate(app) -> str:
+    (made,) = [e.proto.body for e in app.get("html") if 'class="certificate"' in e.proto.body]
+    return html.unescape(re.sub("<[^>]*>", "", made))
+
+
+def test_the_page_says_what_the_library_certifies():
+    app = start("Decisions", m="platt", err="0.1")
+    expected = certify(EXAMPLES["naive_bayes"].load(), 0.1, sides="both")
+    assert certificate(app) == expected.sentence
+    assert expected.tested_on in said(app)
+    (table,) = [body for body in metric_tables(app) if ">Bound (97.5%)</th>" in body]
+    for side in expected.sides:
+        assert f"{side.n_errors} of {side.n_rows} (" in table
+
+
+def test_the_controls_of_the_certificate_are_in_the_link():
+    app = start("Decisions", m="platt")
+    assert "Rejected none: of the 216 rows with the lowest scores" in said(app)
+    app.number_input(key="max_error").set_value(20.0).run()
+    app.selectbox(key="certainty").set_value(0.9).run()
+    app.segmented_control(key="sides").set_value("above").run()
+    wanted = {"err": "0.2", "sure": "0.9", "sides": "above"}
+    assert wanted.items() <= address(app).items()
+    expected = certify(EXAMPLES["naive_bayes"].load(), 0.2, 0.9).sentence
+    assert certificate(app) == expected
+    assert certificate(start("Decisions", m="platt", **wanted)) == expected
+
+
+def frame(n: int = 600, **columns) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    score = rng.random(n).round(6)
+    outcome = (rng.random(n) < score).astype(int)
+    return pd.DataFrame({"outcome": outcome, "score": score, **columns})
+
+
+def test_answers_are_accepted_only():
+    """A confidence says that an answer is right; a low one does not say that it is wrong."""
+    answered = frame().rename(columns={"outcome": "correct", "score": "confidence"})
+    for data, sides in ((answered, "above"), (frame(), "both")):
+        session = dropped(data, m="platt")
+        assert results.error_limit(session, model_of(session)).sides == sides
+    # The top label of a matrix is an answer, too.
+    session.change(VIEW, "top:1")
+    assert results.error_limit(session, model_of(dropped(frame(), m="platt"))).sides == "above"
+
+
+def test_few_rows_say_how_many_are_needed():
+    app = start("Decisions", frame(60), m="platt")
+    assert certificate(app) == "72 rows without an error are needed; there are 60."
+
+
+@rare
+def test_unequal_weights_are_refused_in_words():
+    session = dropped(frame(weight=np.linspace(1, 2, 600)), m="platt")
+    session.take(session.upload.mapped(session.upload.mapping.chosen(weight="weight")))
+    assert "Not certified: rows must have equal weights" in said(start("Decisions", session))

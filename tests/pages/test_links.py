@@ -1,0 +1,118 @@
+"""What a link, a reload and a page change keep."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from calib.ui.session import state
+from tests.pages.harness import (
+    address,
+    drop,
+    dropped,
+    go,
+    key_numbers,
+    opened,
+    press,
+    rows,
+    said,
+    session_of,
+    start,
+)
+from tests.rare import rare
+
+LINK = {"data": "0123456789ab", "file": "clean.csv", "rows": "4000", "bins": "7"}
+
+
+def test_a_dropped_file_restores_the_view_of_its_link():
+    link = dropped({"clean.csv": rows()}, bins="7", axis="logit").link()
+    assert (link["file"], link["rows"]) == ("clean.csv", "400")
+    app = drop(start("Reliability", **link), "data_file", rows(), "clean.csv")
+    assert "This link is for" not in said(app)
+    assert opened(app, "static_diagram").slider(key="n_bins").value == 7
+    assert app.segmented_control(key="axis").value == "logit"
+    assert address(app) == link
+
+
+def test_another_file_than_that_of_the_link_is_opened_only_on_request(texts):
+    app = drop(start("Reliability", **LINK, m="platt"), "data_file", rows(), "other.csv")
+    texts.shown(said(app))
+    assert not app.get("plotly_chart")
+    assert press(app, "open_offered").get("plotly_chart")
+    assert session_of(app).settings.n_bins == 7
+    assert address(app)["file"] == "other.csv"
+
+
+def test_a_link_to_a_file_can_be_left_for_an_example():
+    app = press(start(data="0123456789ab", file="clean.csv", bins="7"), "show_example")
+    assert len(key_numbers(app)) == 3
+    assert not app.query_params
+
+
+def test_what_a_link_calls_its_file_stays_text():
+    app = start(data="0123456789ab", file="![i](http://x.test) **b**\n# c")
+    (heading,) = [m.value for m in app.markdown if "This link is for" in m.value]
+    assert "![i](" not in heading
+    assert "\n" not in heading
+
+
+class Address(dict[str, str]):
+    """The address of a tab."""
+
+    to_dict, from_dict = dict.copy, dict.update
+
+
+@pytest.fixture
+def reloaded(monkeypatch):
+    """The session of a tab that is loaded again, by a browser with this secret."""
+
+    def load(session, secret):
+        monkeypatch.setattr(state, "browser", lambda: "a")
+        monkeypatch.setattr(state, "st", SimpleNamespace(query_params=Address()))
+        state.write_address(session)
+        monkeypatch.setattr(state, "browser", lambda: secret)
+        return state.session_of(state.st.query_params)
+
+    return load
+
+
+@pytest.mark.parametrize("scale", [1.0, 100.0], ids=["analysed", "with an open question"])
+def test_a_reload_finds_the_data_again_by_the_same_browser_only(scale, reloaded):
+    session = dropped(rows(scale=scale))
+    session.unseen = "yes"
+    again = reloaded(session, "a")
+    assert again.upload is session.upload
+    assert again.unseen == "yes"
+    # A browser without a secret is no browser: all of them would be one.
+    for other in ("b", ""):
+        assert reloaded(session, other).upload is None
+        assert reloaded(session, other).waits
+
+
+def test_choices_survive_page_changes():
+    app = opened(start("Reliability", m="platt"), "static_diagram")
+    app.slider(key="n_bins").set_value(23).run()
+    app.segmented_control(key="strategy").set_value("uniform").run()
+    go(app, "Overview")
+    opened(go(app, "Reliability"), "static_diagram")
+    assert app.slider(key="n_bins").value == 23
+    assert app.segmented_control(key="strategy").value == "uniform"
+    assert address(app) == {"v": "1", "m": "uncalibrated.platt", "bins": "23", "by": "uniform"}
+
+
+@rare
+def test_epsilon_is_kept_until_it_returns_to_the_rule():
+    app = start("Functions", eps="0.01")
+    assert app.select_slider(key="epsilon").value == -2.0
+    app.select_slider(key="epsilon").set_value(-3.0).run()
+    go(go(app, "Overview"), "Functions")
+    assert app.select_slider(key="epsilon").value == -3.0
+    assert address(app)["eps"] == "0.001"
+    app.toggle(key="epsilon_rule").set_value(True).run()
+    assert app.toggle(key="epsilon_rule").value
+    assert "eps" not in app.query_params
+
+
+def test_a_refused_link_says_so_until_it_is_read():
+    app = start(bins="1600", m="platt")
+    assert "bins=1600" in app.warning[0].value
+    assert not press(app, "dismiss_refused").warning
