@@ -91,6 +91,33 @@ def test_other_numbers_stay_numbers() -> None:
     ]
 
 
+def test_many_different_fractions_are_amounts_and_stay_numbers() -> None:
+    amounts = RNG.integers(1, 500, N) / 2  # Half of them are written with .0 at the end.
+    assert (
+        read(pd.DataFrame({"y": Y, "p": P, "amount": amounts}).to_csv(index=False))
+        .frame["amount"]
+        .tolist()
+        == amounts.tolist()
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'y,p,v\n1, 0.5, "1.10"\n0,0.25,1.1\n',
+        "y p v\n1 0.5  1.10\n0 0.25 1.1\n",
+        "y,p,v\n1,0.5,1.10\n\n  \n0,0.25, 1.1\n",
+        "y;p;v;z\n1;0,5;1,10;\n0;0,25;1,1;3\n",
+    ],
+)
+def test_names_are_read_as_written_in_texts_of_every_layout(text: str) -> None:
+    assert [str(name).strip() for name in read(text).frame["v"]] == ["1.10", "1.1"]
+
+
+def test_a_minus_before_zero_is_kept() -> None:
+    assert read("y,p,v\n1,0.5,-0\n0,0.25,0\n").frame["v"].tolist() == ["-0", "0"]
+
+
 # Pairs of names that are equal as numbers or truth values.
 WRITTEN = [
     ("1.1", "1.10"),

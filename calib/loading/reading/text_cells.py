@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv
 
 from calib.loading.columns import CODE, label_text
-from calib.loading.reading.layout import Layout
+from calib.loading.reading.layout import WHITESPACE, Layout
 from calib.numerics.arrays import FloatArray
 
 PART_BYTES = 2**23  # A large text is read in parts of this size.
@@ -19,11 +22,18 @@ MAX_EXACT_FLOAT = 2.0**53  # Not every larger integer is a float.
 # All values of a table of at most this many rows are compared with their text. In larger tables,
 # the first rows show which columns may have names.
 MAX_COMPARED_ROWS = 10_000
-# A column with more distinct values from 0 to 1 has scores, because at most 100 models or folds and
-# 20 slices are allowed.
+# A column with more distinct values, and fractions among them, has scores or amounts, because at
+# most 100 models or folds and 20 slices are allowed.
 MAX_NAMED_FRACTIONS = 100
-LEADING_ZERO = re.compile(rb"0[0-9]")
-OUTSIDE_CELL = np.isin(np.arange(256), list(b'\t\n\r ";,|+-'))
+# A whole number with a plus sign or with a zero that is not needed. Words and times match too.
+ODD_START = r'(^|[\s";,|{}])(\+|0[0-9]|-0[^.])'
+# pandas and pyarrow do not treat a quotation mark after blanks in the same way.
+QUOTE_AFTER_BLANK = re.compile(rb'[ \t]"')
+# The usual way to write a whole number, and a fraction without an exponent. Fractions of at most 15
+# digits are written like this by Python too. Those of more digits may be rounded.
+WHOLE = r"^(0|-?[1-9][0-9]*)$"
+FRACTION = r"^-?([1-9][0-9]*\.[0-9]*|0\.0{0,3}[1-9]|0\.0{0,3}[1-9][0-9]*)[1-9]$|^-?0\.0{0,3}[1-9]$"
+MAX_SHORT_CELL = 16
 
 
 def read_csv(text: bytes, layout: Layout, chunksize: int | None = None, **how: Any) -> Any:
@@ -51,31 +61,84 @@ def read_csv(text: bytes, layout: Layout, chunksize: int | None = None, **how: A
 
 def exact(text: bytes, layout: Layout, frame: pd.DataFrame, *, commas: bool) -> pd.DataFrame:
     """Replace columns of numbers by text if the numbers do not show all that is written."""
-    zeros = _has_leading_zero(text)
-    lost = [
-        # Integers beside empty cells become floats, in which large ones are not distinct.
-        *(column for column, sizes in _fractions(frame) if (sizes >= MAX_EXACT_FLOAT).any()),
-        *(_codes(text, layout, frame) if zeros else ()),
-        *(_perhaps_thousands(frame) if commas else ()),
-    ]
-    written = _as_text(text, layout, lost) | _unusually_written(
-        text, layout, frame, set(lost), odd_whole=zeros or b"+" in text
-    )
+    odd = _has_odd_start(text, layout)
+    # Integers beside empty cells become floats, in which large ones are not distinct.
+    lost = {column for column, sizes in _fractions(frame) if (sizes >= MAX_EXACT_FLOAT).any()}
+    lost |= set(_perhaps_thousands(frame) if commas else ())
+    codes = {i for i in frame.columns if odd and _may_be_codes(frame[i])}
+    names = {i for i in frame.columns if i not in lost and _may_be_names(frame[i], odd_whole=odd)}
+    written = {}
+    for i, cells in _as_text(text, layout, frame, sorted(lost | codes | names)).items():
+        if i in lost or (i in codes and _any_match(cells, f"^{CODE.pattern}")):
+            written[i] = cells.to_pandas()
+        elif i in names:
+            plain = pc.replace_substring(cells, ",", ".") if layout.decimal == "," else cells
+            if not _is_usually_written(plain, frame[i].dtype.kind):
+                written[i] = _category(plain)
     if not written:
         return frame
-    return pd.concat([written.get(i, frame[i]) for i in frame.columns], axis=1)
+    return pd.concat([written.get(i, frame[i]).rename(i) for i in frame.columns], axis=1)
 
 
-def _as_text(text: bytes, layout: Layout, columns: Sequence[int]) -> dict[int, pd.Series]:
-    """Read these columns as text."""
+def _category(cells: pa.ChunkedArray) -> pd.Series:
+    """The cells as a categorical column, whose categories are in increasing order."""
+    column = cells.dictionary_encode().to_pandas()
+    return column.cat.reorder_categories(column.cat.categories.sort_values())
+
+
+def _has_odd_start(text: bytes, layout: Layout) -> bool:
+    """Whether any cell may begin with a plus sign or with a zero that is not needed."""
+    delimiter = "" if layout.delimiter == WHITESPACE else re.escape(layout.delimiter)
+    ends = pa.py_buffer(np.array([layout.start, len(text)]))
+    whole = pa.Array.from_buffers(pa.large_binary(), 1, [None, ends, pa.py_buffer(text)])
+    return _any_match(whole, ODD_START.format(delimiter))
+
+
+def _any_match(cells: pa.Array, pattern: str) -> bool:
+    return bool(pc.any(pc.match_substring_regex(cells, pattern=pattern)).as_py())
+
+
+def _as_text(
+    text: bytes, layout: Layout, frame: pd.DataFrame, columns: Sequence[int]
+) -> dict[int, pa.ChunkedArray]:
+    """The cells of these columns of the frame as text."""
     if not columns:
         return {}
     try:
-        frame = read_csv(text, layout, usecols=columns, dtype=str)
-    except pd.errors.ParserError:
+        table = _read_by_arrow(text, layout, columns)
+        is_same = len(table) == len(frame)
+    except pa.ArrowInvalid:
+        is_same = False
+    if not is_same:
         # With `usecols`, pandas refuses texts in which no row has a cell in the last column.
-        frame = read_csv(text, layout, dtype=dict.fromkeys(columns, str))
-    return {i: frame[i] for i in columns}
+        texts = read_csv(text, layout, dtype=dict.fromkeys(columns, str))[columns]
+        table = pa.Table.from_pandas(texts, preserve_index=False)
+    return {column: table.column(i) for i, column in enumerate(columns)}
+
+
+def _read_by_arrow(text: bytes, layout: Layout, columns: Sequence[int]) -> pa.Table:
+    """Read columns as text, several times faster than pandas, or raise ArrowInvalid."""
+    if layout.delimiter == WHITESPACE or QUOTE_AFTER_BLANK.search(text):
+        raise pa.ArrowInvalid
+    names = [str(column) for column in columns]
+    table = csv.read_csv(
+        pa.BufferReader(pa.py_buffer(text).slice(layout.start)),
+        csv.ReadOptions(
+            use_threads=False,
+            block_size=PART_BYTES,
+            column_names=[str(i) for i in range(layout.n_columns)],
+        ),
+        csv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=b'"' in text),
+        csv.ConvertOptions(
+            include_columns=names, column_types=dict.fromkeys(names, pa.large_string())
+        ),
+    )
+    cells = table.columns
+    if layout.delimiter != "\t":
+        cells = [pc.utf8_ltrim(column, characters=" \t") for column in cells]
+    missing = pa.scalar(None, pa.large_string())
+    cells = [pc.if_else(pc.equal(column, ""), missing, column) for column in cells]
+    return pa.table(cells, names)
 
 
 def _fractions(frame: pd.DataFrame) -> Iterator[tuple[int, FloatArray]]:
@@ -86,13 +149,11 @@ def _fractions(frame: pd.DataFrame) -> Iterator[tuple[int, FloatArray]]:
             yield column, values[np.isfinite(values)]
 
 
-def _codes(text: bytes, layout: Layout, frame: pd.DataFrame) -> list[int]:
-    """Columns of whole numbers, at least one with leading zeros: 007 is not 7."""
-    numbers = [frame[column] for column, dtype in frame.dtypes.items() if dtype.kind in "iuf"]
-    # Numbers such as 00 and 01, none above 1, are labels and not codes.
-    whole = [c.name for c in numbers if _whole(c) and bool(c.max() > 1 or c.min() < 0)]
-    written = _as_text(text, layout, whole)
-    return [column for column in whole if written[column].str.match(CODE, na=False).any()]
+def _may_be_codes(column: pd.Series) -> bool:
+    """Whether all numbers are whole, and not only 0 and 1: 007 is not 7, but 01 is the label 1."""
+    return (
+        column.dtype.kind in "iuf" and _whole(column) and bool(column.max() > 1 or column.min() < 0)
+    )
 
 
 def _whole(column: pd.Series) -> bool:
@@ -104,35 +165,12 @@ def _whole(column: pd.Series) -> bool:
     return all(bool((part[np.isfinite(part)] % 1.0 == 0.0).all()) for part in parts)
 
 
-def _unusually_written(
-    text: bytes, layout: Layout, frame: pd.DataFrame, as_text: set[int], *, odd_whole: bool
-) -> dict[int, pd.Series]:
-    """Columns of numbers or truth values that may be names, if some are written unusually.
+def _may_be_names(column: pd.Series, *, odd_whole: bool) -> bool:
+    """Whether the values repeat, as names do and most scores do not.
 
     As names of models, groups or slices, 1.10 is not 1.1, and TRUE is not true. `odd_whole` says
     whether the text has signs or leading zeros. Otherwise a whole number is written in one way.
     """
-    may_be_names = [
-        i
-        for i in frame.columns
-        if i not in as_text and _may_be_names(frame[i], odd_whole=odd_whole)
-    ]
-    cells = _as_text(text, layout, may_be_names)
-    written = {i: column.astype("category") for i, column in cells.items()}
-    if layout.decimal == ",":
-        written = {
-            i: column.cat.rename_categories(lambda cell: cell.replace(",", "."))
-            for i, column in written.items()
-        }
-    return {
-        i: written[i]
-        for i in may_be_names
-        if not _is_usually_written(written[i], frame[i].dtype.kind)
-    }
-
-
-def _may_be_names(column: pd.Series, *, odd_whole: bool) -> bool:
-    """Whether the values repeat, as names do and most scores do not."""
     if column.dtype.kind in "iu":
         return odd_whole
     if column.dtype.kind != "f":
@@ -140,28 +178,31 @@ def _may_be_names(column: pd.Series, *, odd_whole: bool) -> bool:
     values = column.to_numpy()
     head = values[:MAX_COMPARED_ROWS]
     distinct = np.unique(head[np.isfinite(head)])
-    if len(distinct) and distinct[0] >= 0.0 and distinct[-1] <= 1.0 and (distinct % 1.0).any():
+    if (distinct % 1.0).any():
         return len(distinct) <= MAX_NAMED_FRACTIONS
-    return len(values) <= MAX_COMPARED_ROWS or 2 * len(pd.unique(column)) <= len(values)
-
-
-def _is_usually_written(column: pd.Series, kind: str) -> bool:
-    """Whether all cells are written as Python writes values of this kind."""
-    texts = [str(cell).strip() for cell in column.cat.categories]
-    if kind == "b":
-        return set(texts) <= {"True", "False"}
-    return all(text == label_text(float(text) if kind == "f" else int(text)) for text in texts)
-
-
-def _has_leading_zero(text: bytes) -> bool:
-    if LEADING_ZERO.match(text):
+    if len(values) <= MAX_COMPARED_ROWS:
         return True
-    for start in range(0, len(text), PART_BYTES):
-        part = np.frombuffer(text[start : start + PART_BYTES + 2], dtype=np.uint8)
-        zero = (part[1:-1] == ord("0")) & (part[2:] - ord("0") < 10)
-        if bool(OUTSIDE_CELL[part[:-2][zero]].any()):
-            return True
-    return False
+    # NumPy sorts floats faster than pandas counts distinct ones.
+    increasing = np.sort(values)
+    return 2 * int((increasing[1:] > increasing[:-1]).sum()) < len(values)
+
+
+def _is_usually_written(cells: pa.ChunkedArray, kind: str) -> bool:
+    """Whether all cells are written as Python writes values of this kind."""
+    parts = (cells[:MAX_COMPARED_ROWS], cells)
+    return all(_are_usual(pc.utf8_trim_whitespace(part), kind) for part in parts)
+
+
+def _are_usual(texts: pa.ChunkedArray, kind: str) -> bool:
+    if kind == "b":
+        return set(pc.unique(texts.drop_null()).to_pylist()) <= {"True", "False"}
+    # Python compares only the cells that no pattern knows.
+    for pattern in (WHOLE,) if kind in "iu" else (WHOLE, FRACTION):
+        known = pc.match_substring_regex(texts, pattern=pattern)
+        short = pc.less_equal(pc.binary_length(texts), MAX_SHORT_CELL)
+        texts = texts.filter(pc.invert(pc.and_(known, short)))
+    read = float if kind == "f" else int
+    return all(text == label_text(read(text)) for text in pc.unique(texts).to_pylist())
 
 
 def _perhaps_thousands(frame: pd.DataFrame) -> list[int]:
