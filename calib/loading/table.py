@@ -34,6 +34,8 @@ class Table:
         Name of the file without its folder, or "" if there is none.
     model : pair of str, optional
         Column and name of the model, if its rows were selected.
+    header : bool, optional
+        Whether the first line of a text named the columns.
     guesses : tuple of Guess
         What was guessed while the file was read.
     format : FileFormat
@@ -47,6 +49,8 @@ class Table:
         other table.
     log_files : tuple of str
         Names of the files, if the table is of several evaluation logs.
+    sheets : tuple of str
+        Names of the sheets of a workbook, that of this table first; empty if there is only one.
     judged : bool
         Whether "right" and "wrong" of a log only repeat the judge's score.
     """
@@ -58,12 +62,14 @@ class Table:
     places: IntArray | None = None
     file: str = ""
     model: tuple[str, str] | None = None
+    header: bool | None = None
     guesses: tuple[Guess, ...] = ()
     format: FileFormat = field(default_factory=FileFormat)
     commas: bool = False
     tests: Table | None = None
     log: str = ""
     log_files: tuple[str, ...] = ()
+    sheets: tuple[str, ...] = ()
     judged: bool = False
 
     def __len__(self) -> int:

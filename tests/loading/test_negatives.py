@@ -17,8 +17,8 @@ RNG = np.random.default_rng(27)
 N = 400
 P = RNG.uniform(0.02, 0.98, N).round(3)
 Y = (RNG.random(N) < P).astype(int)
-# Programs write these words in cells without a value; the last two come from joined files.
-ODD = ("#REF!", "#NV", "k. A.", "\\N", "-1.#IND", "-9", "<NA>", "NaT", "\ufeff1", "0.4733")
+# Programs write these words in cells without a value; the last comes from joined files.
+ODD = ("#REF!", "#NV", "k. A.", "\\N", "-1.#IND", "-9", "<NA>", "NaT", "0.4733")
 MARKED = np.arange(N) % 5 == 2
 
 

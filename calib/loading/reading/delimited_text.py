@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import io
 import re
 from contextlib import suppress
 from dataclasses import replace
@@ -25,7 +26,7 @@ from calib.loading.reading.layout import (
 )
 from calib.loading.reading.text_cells import exact, in_parts, read_csv
 from calib.loading.table import Table, make_table
-from calib.text import joined, quoted
+from calib.text import joined, plural, quoted
 
 LARGE_TEXT_BYTES = 2**25  # A larger text is read in parts.
 # The last cell is compared with others of its column in the last bytes of a text. Of 80,000
@@ -36,6 +37,9 @@ MIN_LOST_DIGITS = 6
 FRACTION = re.compile(r"[-+]?\d*[.,]\d+(e[-+]?\d+)?", re.IGNORECASE)
 CUT_FRACTION = re.compile(r"[-+]?\d*[.,]\d*[1-9]\d*")
 FIRST_LINE = re.compile(rb"[^\r\n]*")
+# Word processors and web pages write a minus sign of its own, and marks without a width.
+MINUS = re.compile("\N{MINUS SIGN}".encode() + rb"(?=[\d.,])")
+HIDDEN = re.compile("|".join("\u200b\u200e\u200f\u2060\ufeff").encode())
 QUOTED_CELL = re.compile(rb'"[^"]*"')
 EXCEL_HINT = re.compile(rb'\s*"?sep=(.)"?(\r\n?|\n)')
 
@@ -47,11 +51,13 @@ def read_text(data: bytes, name: str, given: FileFormat, budget: Budget) -> Tabl
         text = text[hint.end() :]
         if given.delimiter is None and hint[1].isascii():
             given = replace(given, delimiter=hint[1].decode())
+    text, hidden = _visible(text)
+    notes += hidden
     budget.check_cells(0, _width(text, given))
     layout = find_layout(text, given)
     # Short rows are filled up with empty cells, so few bytes can become many cells.
     budget.check_cells(max(text.count(b"\n"), text.count(b"\r")), layout.n_columns)
-    notes += _check_end(text, layout)
+    notes += layout.notes + _check_end(text, layout)
     frame = _parse(text, layout)
     # If the delimiter is a comma, numbers can have commas only in quotation marks.
     commas = (layout.delimiter != "," or b'"' in text) and b"," in text and has_commas(frame)
@@ -59,9 +65,43 @@ def read_text(data: bytes, name: str, given: FileFormat, budget: Budget) -> Tabl
     keep = _kept_columns(frame, layout)
     notes += _short_rows(text, layout, frame, max(keep, default=-1) + 1)
     frame, names = frame.iloc[:, keep], [layout.names[i] for i in keep]
-    first_row = 2 if layout.has_header else 1
-    table = make_table(frame, names, name=name, first_row=first_row, notes=notes, commas=commas)
-    return replace(table, guesses=(*guesses, *layout.guesses, *table.guesses))
+    table = make_table(
+        frame, names, name=name, first_row=layout.first_row, notes=notes, commas=commas
+    )
+    guesses = (*guesses, *layout.guesses, *table.guesses)
+    return replace(table, guesses=guesses, header=layout.has_header)
+
+
+def read_anew(table: Table, *, header: bool) -> Table:
+    """The same table with its first line as names of columns, or as data.
+
+    Raises InputError if the rows cannot be read like that.
+    """
+    lines = io.StringIO(newline="")
+    if table.header:
+        unnamed = [f"column {i}" for i in range(1, len(table.columns) + 1)]
+        names = [
+            "" if name == no_name else name
+            for name, no_name in zip(table.columns, unnamed, strict=True)
+        ]
+        csv.writer(lines, lineterminator="\n").writerow(names)
+    table.frame.to_csv(lines, index=False, header=False)
+    given = FileFormat(delimiter=",", header=header)
+    again = read_text(lines.getvalue().encode(), table.name, given, Budget())
+    return replace(again, file=table.file, format=replace(table.format, header=header))
+
+
+def _visible(text: bytes) -> tuple[bytes, tuple[Problem, ...]]:
+    """The text without characters of no width, and with the minus sign of a keyboard."""
+    if text.isascii():
+        return text, ()
+    text, n_hidden = HIDDEN.subn(b"", MINUS.sub(b"-", text))
+    if not n_hidden:
+        return text, ()
+    sentence = (
+        f"Left out: {plural(n_hidden, 'character')} without width, such as zero-width spaces."
+    )
+    return text, (note("hidden-characters", sentence),)
 
 
 def _width(text: bytes, given: FileFormat) -> int:
@@ -141,7 +181,7 @@ def _short_rows(
     if not layout.surplus and bare.count(layout.delimiter.encode()) == cells:
         return ()
     short: list[int] = []
-    number = 1 + layout.has_header
+    number = layout.first_row
     # If a cell is too long for csv, only the lines above it are counted.
     with suppress(csv.Error):
         for record in csv_reader(text[layout.start :].decode(), layout.delimiter):

@@ -13,8 +13,8 @@ from typing import Any
 
 from calib.loading.columns import mark_of
 from calib.loading.file_options import FileFormat
-from calib.loading.problems import Choice, Guess, InputError, Problem, error, refuse
-from calib.text import joined, quoted
+from calib.loading.problems import Choice, Guess, InputError, Problem, error, note, refuse
+from calib.text import joined, listed, plural, quoted
 
 SAMPLE_BYTES = 2**20
 SAMPLE_RECORDS = 100
@@ -29,18 +29,21 @@ JSON = re.compile(r'\s*(\{\s*"|\[\s*[\[{]|\{\s*\}|\[\s*\])')
 class Layout:
     """The layout of a delimited text.
 
-    `names` are those of the columns, "" for a column without a name. `has_header` says whether the
-    first line has them. `surplus` is the number of empty columns at the end, which come only from
-    delimiters at the ends of lines. `start` is the offset of the first byte of data.
+    `names` are those of the columns, "" for a column without a name. `surplus` is the number of
+    empty columns at the end, which come only from delimiters at the ends of lines. `has_header`
+    says whether a line has the names. `start` is the offset of the first byte of data, and
+    `first_row` the number of its row as in a spreadsheet.
     """
 
     delimiter: str
     names: list[str]
-    has_header: bool
     surplus: int
+    has_header: bool
     start: int
+    first_row: int
     decimal: str
     guesses: tuple[Guess, ...] = ()
+    notes: tuple[Problem, ...] = ()
 
     @property
     def n_columns(self) -> int:
@@ -59,18 +62,32 @@ def find_layout(text: bytes, given: FileFormat) -> Layout:
         records = records[:-1]
     if not records:
         raise refuse("empty", "The file holds no rows. Upload a table with a header and rows.")
+    n_above = 0 if given.header is not None else _n_above_header(records)
+    above, records = records[:n_above], records[n_above:]
     has_header, sure = (given.header, True) if given.header is not None else find_header(records)
     header = records[0] if has_header else None
-    rows = records[1:] if has_header else records
+    below = records[1 : 1 + _n_describing(records[1:])] if has_header else []
+    rows = records[has_header + len(below) :]
     if not rows and complete:
         raise refuse(
             "only-header", "The file holds a header line and no rows. Upload the rows as well."
         )
-    start = _header_end(sample, delimiter) if has_header else 0
+    start, first_row = _first_row(sample, delimiter, n_above + has_header + len(below))
     names = _names(header, rows, text[start : start + SAMPLE_BYTES])
     surplus = _surplus(text, delimiter, start, names, rows)
     guesses += _guesses(header, names, sure=sure)
-    return Layout(delimiter, names, has_header, surplus, start, _decimal(delimiter, rows), guesses)
+    decimal = _decimal(delimiter, rows)
+    notes = _left_out([*above, *below])
+    return Layout(delimiter, names, surplus, has_header, start, first_row, decimal, guesses, notes)
+
+
+def _left_out(records: Sequence[Record]) -> tuple[Problem, ...]:
+    if not records:
+        return ()
+    shown = listed([" ".join(filter(None, record)) for record in records], 3)
+    lines = plural(len(records), "line")
+    sentence = f"Left out at the top: {lines} with neither names of columns nor values ({shown})."
+    return (note("left-out-lines", sentence),)
 
 
 def _guesses(header: Record | None, names: Record, *, sure: bool) -> tuple[Guess, ...]:
@@ -236,10 +253,14 @@ def unreadable(text: bytes, delimiter: str, n_columns: int) -> InputError:
     )
 
 
-def _header_end(sample: str, delimiter: str) -> int:
+def _first_row(sample: str, delimiter: str, n_records: int) -> tuple[int, int]:
+    """Offset of the first byte below these records, and the number of the row that begins there."""
+    reader, number = csv_reader(sample, delimiter), 1
+    while n_records:
+        n_records -= any(cell.strip() for cell in next(reader))
+        number += 1
     lines = io.StringIO(sample, newline=None if delimiter == WHITESPACE else "")
-    count = next(read_records(sample, delimiter))[0]
-    return len("".join(islice(lines, count)).encode())
+    return len("".join(islice(lines, reader.line_num)).encode()), number
 
 
 def _decimal(delimiter: str, rows: Sequence[Record]) -> str:
@@ -266,8 +287,67 @@ DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+%?")
 WRITTEN_FRACTION = re.compile(r"[-+]?(\d+\.\d+(e[-+]?\d+)?|\d+e[-+]?\d+|inf|nan)", re.IGNORECASE)
 WHOLE_FRACTION = re.compile(r"[-+]?\d+\.0+")
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-"})
+MAX_TITLES = 20  # More lines of other lengths at the top are a table of its own.
+LETTER = re.compile(r"[^\W\d_]")
+UNIT = re.compile(r"[\[(].*[\])]|%")
+TYPES = {
+    *("continuous", "c", "discrete", "d", "string", "s", "text", "time", "t", "datetime", "date"),
+    *("class", "meta", "m", "weight", "w", "ignore", "i", "numeric", "nominal", "categorical"),
+    *("float", "float64", "double", "int", "int64", "integer", "bigint", "bool", "boolean"),
+    *("varchar", "char", "object", "factor", "character"),
+}
 
 Record = list[str]
+
+
+def _n_above_header(records: Sequence[Record]) -> int:
+    """Number of lines above the header: comments that begin with #, and titles."""
+    width = Counter(map(len, records)).most_common(1)[0][0]
+    rows = (i for i, record in enumerate(records) if not _is_title(record, width))
+    n_above = next(rows, 0)
+    if n_above <= MAX_TITLES and _begin_with_names(records[n_above:]):
+        return n_above
+    # The names themselves may begin with #. R writes one name too few, which is no title.
+    if n_above and len(records[n_above - 1]) == width:
+        n_above -= 1
+    return n_above if all(map(_is_comment, records[:n_above])) else 0
+
+
+def _is_title(record: Record, width: int) -> bool:
+    alone = width > 1 and sum(bool(cell.strip()) for cell in record) == 1
+    return len(record) != width or alone or _is_comment(record)
+
+
+def _is_comment(record: Record) -> bool:
+    return record[0].lstrip().startswith("#")
+
+
+def _begin_with_names(records: Sequence[Record]) -> bool:
+    names = [name.strip() for name in records[0] if name.strip()]
+    if not all(LETTER.search(name) or name.isdecimal() for name in names):
+        return False
+    try:
+        return find_header(records) == (True, True)
+    except InputError:
+        return False
+
+
+def _n_describing(records: Sequence[Record]) -> int:
+    """Number of lines below the header that describe columns by their units or types.
+
+    Orange writes a line of types, and a line that says which columns are the class or metadata.
+    """
+    for n_lines, record in enumerate(records[:2]):
+        rest = records[n_lines + 1 :]
+        cells = {i: cell.strip().casefold() for i, cell in enumerate(record) if cell.strip()}
+        describes = [
+            (UNIT.fullmatch(cell) is not None or cell in TYPES) and cell not in _below(rest, i)
+            for i, cell in cells.items()
+        ]
+        numbers = n_lines or any(_all_numbers(rest, i) for i in cells)
+        if not (rest and describes and all(describes) and numbers):
+            return n_lines
+    return min(len(records), 2)
 
 
 def find_header(records: Sequence[Record]) -> tuple[bool, bool]:
@@ -286,7 +366,30 @@ def find_header(records: Sequence[Record]) -> tuple[bool, bool]:
         not is_number and cell.casefold() not in MISSING and _all_numbers(rest, i)
         for i, (cell, is_number) in enumerate(zip(first, numeric, strict=True))
     )
+    has_name = has_name or _names_classes(first, rest)
     return has_name, has_name
+
+
+def _names_classes(first: Record, rest: Sequence[Record]) -> bool:
+    """Whether whole numbers name columns of fractions, beside the name of a column of labels.
+
+    `pd.DataFrame(clf.predict_proba(X))` has such names.
+    """
+    below = {i: _below(rest, i) for i in range(len(first))}
+    classes = [i for i, cell in enumerate(first) if cell.isdecimal()]
+    distinct = {first[i] for i in classes}
+    fractions = all(below[i] and all(map(WRITTEN_FRACTION.fullmatch, below[i])) for i in classes)
+    return (
+        len(distinct) == len(classes) > 1
+        and fractions
+        and any(
+            not _is_number(cell)
+            and cell not in below[i]
+            and len(set(below[i])) <= max(1, len(below[i]) // 2)
+            for i, cell in enumerate(first)
+            if cell
+        )
+    )
 
 
 def _counts_columns(first: Record) -> bool:
