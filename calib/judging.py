@@ -57,8 +57,8 @@ def judge(
     seed : int
         Seed of `JudgeResult.next_rows`.
     **file_format
-        How files are read, as in `load`: delimiter, header, encoding, and for evaluation logs
-        scorer, filter, correct_from and percent_above_1.
+        How files are read, as in `load`: delimiter, header, encoding, sheet, and for evaluation
+        logs scorer, filter, correct_from and percent_above_1.
 
     Returns
     -------

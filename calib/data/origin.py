@@ -25,6 +25,7 @@ TEXT_ARGUMENTS = {
     "header",
     "day_first",
     "encoding",
+    "sheet",
     "decimal",
     "drop_missing",
     "scorer",
@@ -90,6 +91,8 @@ class Origin:
     header: bool | None = None
     encoding: str = ""
     decimal: str = ""
+    # A workbook can have several sheets.
+    sheet: str = added("")
     # Evaluation logs have several scorers or filters, or scores and confidences of several scales.
     scorer: str = added("")
     filter: str = added("")

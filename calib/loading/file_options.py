@@ -186,7 +186,7 @@ class FileFormat:
     """How a text or an evaluation log is read. The format of a text is guessed if it is None.
 
     >>> FileFormat(delimiter=";", header=False)
-    FileFormat(delimiter=';', header=False, encoding=None, scorer=None, filter=None, \
+    FileFormat(delimiter=';', header=False, encoding=None, sheet=None, scorer=None, filter=None, \
 correct_from=None, percent_above_1=False)
     """
 
@@ -198,6 +198,11 @@ correct_from=None, percent_above_1=False)
     )
     encoding: str | None = option(
         None, "Encoding of a text, such as cp1252; detected if not given.", metavar="NAME"
+    )
+    sheet: str | None = option(
+        None,
+        "Sheet of a workbook; the first one that has a table with numbers if not given.",
+        metavar="NAME",
     )
     scorer: str | None = option(
         None,

@@ -159,8 +159,9 @@ def load(data: Source | Sequence[Source], options: LoadOptions) -> Predictions:
     Parameters
     ----------
     data : path, str, bytes or DataFrame, or a list of evaluation logs
-        CSV, TSV, JSON Lines, Parquet, Feather or Arrow, also compressed, or a NumPy archive (.npz)
-        with arrays such as ``probs`` and ``y``. A str with a line break is read as text. A
+        CSV, TSV, JSON, Parquet, Feather or Arrow, also compressed, a workbook of Excel or
+        OpenDocument, ARFF, a file of Stata or SAS, or a NumPy archive (.npz) with arrays such as
+        ``probs`` and ``y``. A str with a line break is read as text. A
         DataFrame can be of pandas, Polars, pyarrow or another library that supports Arrow.
         Evaluation logs of language models are recognised by their content; the outcome is then
         whether an answer is right, and several logs become slices by task and model.

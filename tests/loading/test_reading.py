@@ -93,10 +93,10 @@ def test_parquet_and_arrow() -> None:
 
 def test_columns_of_lists_are_left_out_and_told() -> None:
     buffer = io.BytesIO()
-    TABLE.assign(probs=[[0.1, 0.9]] * 300).to_parquet(buffer)
+    TABLE.assign(embedding=[[0.1, 9.0]] * 300).to_parquet(buffer)
     table = read(buffer.getvalue())
     assert table.columns == ("y", "p", "place")
-    assert "`probs`" in table.notes[0].sentence
+    assert "`embedding`" in table.notes[0].sentence
 
 
 def test_without_a_header() -> None:

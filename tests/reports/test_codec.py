@@ -40,7 +40,7 @@ DATA = {
     "rings": [1, 2],
     "height": None,
 }
-ADDED_TO_ORIGIN = ("scorer", "filter", "correct_from", "percent_above_1", "log_files")
+ADDED_TO_ORIGIN = ("sheet", "scorer", "filter", "correct_from", "percent_above_1", "log_files")
 
 
 def test_dataclasses_become_strict_json():

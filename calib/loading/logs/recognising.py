@@ -81,6 +81,9 @@ def _read(data: bytes, name: str, given: FileFormat, budget: Budget) -> Table:
             "run, and run_spec.json beside it, which names the model.",
         )
     if not _are_rows(data, paths):
+        table = records.read_frame(data, name, budget)
+        if table is not None:
+            return table
         raise refuse(
             "not-a-table",
             "This JSON is neither a list of rows nor an evaluation log that can be read. Those are "

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pandas as pd
 
-from calib.loading.logs.json_values import records
+from calib.loading.logs.json_values import Document, as_object, records
 from calib.loading.logs.rows import MAX_TEXT_LENGTH, text_of
 from calib.loading.problems import refuse
 from calib.loading.reading.budget import Budget
+from calib.loading.reading.spread import probabilities
 from calib.loading.table import Table, left_out_columns, make_table
 
 LEFT_OUT_REASON = "of the JSON objects hold lists"
@@ -18,9 +19,46 @@ LEFT_OUT_REASON = "of the JSON objects hold lists"
 
 def read(data: bytes, name: str, budget: Budget) -> Table:
     """Read objects as rows. Objects inside them become columns such as "scores.accuracy"."""
+    return _of_rows(records(data), name, budget)
+
+
+def read_frame(data: bytes, name: str, budget: Budget) -> Table | None:
+    """Read a table that is one object, as `DataFrame.to_json` writes it, or return None."""
+    document = Document(data)
+    rows = _rows(as_object(document.value()))
+    if rows is None or document.peek():
+        return None
+    return _of_rows(rows, name, budget)
+
+
+def _rows(frame: dict[str, Any]) -> Iterable[dict[str, Any]] | None:
+    """The rows of a table in one of the orients of pandas: split, table, columns, index, list."""
+    names, data = frame.get("columns"), frame.get("data")
+    if isinstance(names, list) and isinstance(data, list):
+        return (dict(zip(map(str, names), row, strict=True)) for row in data)
+    if "schema" in frame and isinstance(data, list):
+        return map(as_object, data)
+    values = list(frame.values())
+    if len(values) > 1 and all(map(_is_column, values)):
+        return (dict(zip(frame, row, strict=True)) for row in zip(*values, strict=True))
+    inner = values[0].keys() if values and isinstance(values[0], dict) else ()
+    if not inner or any(not isinstance(v, dict) or v.keys() != inner for v in values):
+        return None
+    # The names of rows are mostly numbers, and there are mostly more rows than columns.
+    are_rows = [all(key.isdecimal() for key in keys) for keys in (frame, inner)]
+    if are_rows == [True, False] or (are_rows[0] == are_rows[1] and len(frame) > len(inner)):
+        return values
+    return ({name: column[row] for name, column in frame.items()} for row in inner)
+
+
+def _is_column(value: Any) -> bool:
+    return isinstance(value, list) and not any(isinstance(cell, dict) for cell in value)
+
+
+def _of_rows(rows: Iterable[dict[str, Any]], name: str, budget: Budget) -> Table:
     columns: dict[str, list[Any]] = {}
     lists, n_rows = dict[str, None](), 0
-    for record in records(data):
+    for record in rows:
         for key, value in _cells(record):
             if isinstance(value, list):
                 lists[key] = None
@@ -42,7 +80,12 @@ def read(data: bytes, name: str, budget: Budget) -> Table:
 
 def _cells(record: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     for key, value in record.items():
-        if isinstance(value, dict):
+        inner = value.values() if isinstance(value, dict) else ()
+        is_nested = isinstance(value, list) or any(isinstance(cell, list | dict) for cell in inner)
+        if is_nested and (numbers := probabilities(value)) is not None:
+            for label, number in numbers.items():
+                yield f"{key}_{label}", number
+        elif isinstance(value, dict):
             for inner, cell in value.items():
                 yield f"{key}.{inner}", str(cell) if isinstance(cell, dict | list) else _cell(cell)
         else:

@@ -70,12 +70,6 @@ def _zip(data: bytes, max_bytes: int) -> bytes:
         # `is_dir` raises an IndexError for a member without a name.
         files = [entry for entry in archive.infolist() if not entry.filename.endswith("/")]
         members = [entry for entry in files if not entry.filename.startswith("__MACOSX/")]
-        names = [entry.filename for entry in members]
-        if "xl/workbook.xml" in names:
-            raise refuse(
-                "spreadsheet",
-                "This is an Excel workbook. In Excel choose Save as, CSV UTF-8, and upload that.",
-            )
         if len(members) != 1:
             raise refuse(
                 "many-members",

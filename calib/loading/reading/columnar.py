@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -14,6 +15,7 @@ from calib.data.aggregate_file import METADATA_KEY
 from calib.loading.columns import has_commas
 from calib.loading.problems import InputError, refuse
 from calib.loading.reading.budget import Budget
+from calib.loading.reading.spread import MAX_CLASSES, ROUNDING
 from calib.loading.table import Table, left_out_columns, make_table
 from calib.numerics.arrays import FloatArray
 
@@ -29,7 +31,7 @@ NULLABLE = {
 def read_columnar(content: bytes, name: str, budget: Budget) -> Table:
     """Read a Parquet, Feather or Arrow file, or a stream of Arrow.
 
-    Columns of lists or bytes are not decoded.
+    Lists of probabilities become columns. Columns of other lists or of bytes are not decoded.
     """
     kind, reader = ("Parquet", _parquet) if content.startswith(PARQUET) else ("Arrow", _arrow)
     try:
@@ -62,8 +64,14 @@ def _parquet(content: bytes, budget: Budget) -> tuple[pa.Table, list[str]]:
             "calib.analyze(calib.Aggregate.load(path)).",
         )
     schema = file.schema_arrow
-    plain = [field.name for field in schema if _is_plain(field.type)]
-    budget.check_cells(file.metadata.num_rows, len(plain))
+    lengths = _lengths_of_lists(file.metadata)
+    kept = [
+        field.name
+        for field in schema
+        if _is_plain(field.type)
+        or (_is_vector(field.type) and 2 <= lengths[field.name] <= MAX_CLASSES)
+    ]
+    budget.check_cells(file.metadata.num_rows, int(sum(lengths[name] for name in kept)))
     declared = (max(chunk.total_uncompressed_size, 0) for chunk in _chunks(file.metadata))
     budget.check_decoded(sum(declared), "Parquet")
     # Words of a dictionary are kept there, so that their size is checked before each row gets its
@@ -71,11 +79,16 @@ def _parquet(content: bytes, budget: Budget) -> tuple[pa.Table, list[str]]:
     words = {field.name for field in schema if _is_text(field.type)}
     file = pq.ParquetFile(source, read_dictionary=words & _with_dictionary(file.metadata))
     # Columns can be selected by name only if all names are different.
-    some = len(plain) < len(schema) and len(set(schema.names)) == len(schema)
-    table = file.read(columns=plain if some else None)
+    some = len(kept) < len(schema) and len(set(schema.names)) == len(schema)
+    table = file.read(columns=kept if some else None)
     table, left_out = _checked(table, schema, budget, "Parquet")
-    kinds = [field.type for field in schema if _is_plain(field.type)]
-    return table.cast(pa.schema(zip(table.column_names, kinds, strict=True))), left_out
+    columns = [
+        column.cast(column.type.value_type)
+        if name in words and pa.types.is_dictionary(column.type)
+        else column
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    ]
+    return pa.table(columns, table.column_names), left_out
 
 
 def _with_dictionary(metadata: pq.FileMetaData) -> set[str]:
@@ -83,6 +96,18 @@ def _with_dictionary(metadata: pq.FileMetaData) -> set[str]:
     encodings = [(chunk.path_in_schema, str(chunk.encodings)) for chunk in _chunks(metadata)]
     with_dictionary = {name for name, encoding in encodings if "DICTIONARY" in encoding}
     return with_dictionary - {name for name, encoding in encodings if "DELTA" in encoding}
+
+
+def _lengths_of_lists(metadata: pq.FileMetaData) -> dict[str, float]:
+    """The mean number of values in a cell of each column; 1 if its cells are no lists."""
+    values = Counter[str]()
+    for chunk in _chunks(metadata):
+        values[chunk.path_in_schema] += chunk.num_values
+    lengths: dict[str, float] = {}
+    for path, number in values.items():
+        name = path.split(".")[0]
+        lengths[name] = max(lengths.get(name, 0.0), number / max(metadata.num_rows, 1))
+    return lengths
 
 
 def _chunks(metadata: pq.FileMetaData) -> Iterator[pq.ColumnChunkMetaData]:
@@ -117,18 +142,45 @@ def _arrow(content: bytes, budget: Budget) -> tuple[pa.Table, list[str]]:
 def _checked(
     table: pa.Table, schema: pa.Schema, budget: Budget, kind: str
 ) -> tuple[pa.Table, list[str]]:
-    plain, left_out = _plain_columns(table, schema)
+    kept = [
+        i for i, field in enumerate(table.schema) if _is_plain(field.type) or _is_vector(field.type)
+    ]
     # A damaged or hostile file may point outside its buffers, and its text may be invalid.
-    plain.validate(full=True)
+    table.select(kept).validate(full=True)
+    plain, left_out = _plain_columns(table, schema)
     size = sum(_word_bytes(chunk) for column in plain.columns for chunk in column.chunks)
     budget.check_words(int(size), kind)
     return plain, left_out
 
 
 def _plain_columns(table: pa.Table, schema: pa.Schema) -> tuple[pa.Table, list[str]]:
-    """The columns of single values, and the names of the others."""
-    kept = [i for i, field in enumerate(table.schema) if _is_plain(field.type)]
-    return table.select(kept), [field.name for field in schema if not _is_plain(field.type)]
+    """The columns of single values, those that lists hold, and the names of the others."""
+    columns: list[tuple[str, pa.ChunkedArray]] = []
+    left_out = [field.name for field in schema if not _is_plain(field.type)]
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if _is_plain(column.type):
+            columns.append((name, column))
+        elif parts := _of_classes(column) if _is_vector(column.type) else []:
+            columns += [(f"{name}_{i}", part) for i, part in enumerate(parts)]
+            left_out.remove(name)
+    return pa.table([column for _, column in columns], [name for name, _ in columns]), left_out
+
+
+def _of_classes(column: pa.ChunkedArray) -> list[pa.Array]:
+    """One column per class, if every row has a probability of each."""
+    lists = column.combine_chunks()
+    if pa.types.is_struct(lists.type):
+        lists = lists.field("values") if lists.null_count == 0 else lists
+    if lists.null_count or pa.types.is_struct(lists.type):
+        return []
+    lengths = pc.unique(pc.list_value_length(lists)).to_pylist()
+    values = pc.list_flatten(lists)
+    if len(lengths) != 1 or not 2 <= lengths[0] <= MAX_CLASSES or values.null_count:
+        return []
+    numbers = values.to_numpy(zero_copy_only=False).reshape(-1, lengths[0])
+    if not bool(((numbers >= 0.0) & (numbers <= 1.0 + ROUNDING)).all()):
+        return []
+    return [pa.array(np.ascontiguousarray(numbers[:, i])) for i in range(lengths[0])]
 
 
 def _word_bytes(chunk: pa.Array) -> float:
@@ -188,6 +240,19 @@ def _to_frame(table: pa.Table) -> pd.DataFrame:
         ignore_metadata=True, types_mapper=lambda kind: NULLABLE[str(kind)]
     )
     return frame.assign(**{name: exact[name] for name in with_missing})
+
+
+def _is_vector(kind: pa.DataType) -> bool:
+    """Whether cells are lists of floats, or vectors of Spark, which hold one as `values`."""
+    if pa.types.is_struct(kind):
+        place = kind.get_field_index("values")
+        return (
+            place >= 0
+            and not pa.types.is_struct(kind.field(place).type)
+            and _is_vector(kind.field(place).type)
+        )
+    is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    return (is_list or pa.types.is_fixed_size_list(kind)) and pa.types.is_floating(kind.value_type)
 
 
 def _is_plain(kind: pa.DataType) -> bool:

@@ -78,6 +78,7 @@ def read_back(path: Path) -> Read:
         "notes": tuple(_problem(note) for note in about["notes"]),
         "guesses": tuple(Guess(**guess) for guess in about["guesses"]),
         "log_files": tuple(about["log_files"]),
+        "sheets": tuple(about["sheets"]),
         "format": FileFormat(**about["format"]),
     }
     return Table(**about)

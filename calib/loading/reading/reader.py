@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypeAlias
@@ -16,6 +18,7 @@ from calib.loading.logs import recognising
 from calib.loading.logs.json_values import JSON_START
 from calib.loading.problems import refuse
 from calib.loading.reading.archives import UNPACKERS, is_numpy_archive, read_numpy_archive, unpack
+from calib.loading.reading.arff import ARFF, read_arff
 from calib.loading.reading.budget import Budget
 from calib.loading.reading.columnar import (
     ARROW_FILE,
@@ -26,6 +29,9 @@ from calib.loading.reading.columnar import (
     read_columnar,
 )
 from calib.loading.reading.delimited_text import read_text
+from calib.loading.reading.spread import spread
+from calib.loading.reading.spreadsheets import OLD_EXCEL, is_workbook, read_workbook
+from calib.loading.reading.statistics_files import STATISTICS, read_statistics
 from calib.loading.table import Table, make_table
 from calib.text import quoted
 
@@ -47,7 +53,6 @@ OTHER_FORMATS = {
     b"\xff\xd8\xff": "a JPEG image",
     b"GIF8": "a GIF image",
     b"%PDF": "a PDF document",
-    b"\xd0\xcf\x11\xe0": "an old Excel or Word file",
     b"SQLite format 3": "an SQLite database",
     b"\x93NUMPY": "a NumPy array without labels (save both with numpy.savez)",
     b"\x89HDF": "an HDF5 file",
@@ -57,8 +62,20 @@ OTHER_FORMATS = {
     b"\x80\x05\x95": "a Python pickle",
 }
 
-# Files that begin with these bytes can have a content that is much larger than the file.
-PACKED = (*UNPACKERS, PARQUET, ARROW_FILE, ARROW_STREAM)
+# Other programs can write these formats as CSV by one command.
+EXPORTS = {
+    b"$FL2": ("SPSS", "SAVE TRANSLATE OUTFILE='predictions.csv' /TYPE=CSV /FIELDNAMES."),
+    b"$FL3": ("SPSS", "SAVE TRANSLATE OUTFILE='predictions.csv' /TYPE=CSV /FIELDNAMES."),
+    b"X\n\0\0\0": ("R", 'write.csv(readRDS("predictions.rds"), "predictions.csv")'),
+    b"RDX2\n": ("R", 'write.csv(get(load("predictions.RData")), "predictions.csv")'),
+    b"RDX3\n": ("R", 'write.csv(get(load("predictions.RData")), "predictions.csv")'),
+    b"MATLAB ": ("MATLAB", "writetable(struct2table(load('predictions.mat')), 'predictions.csv')"),
+}
+GIT_LFS = b"version https://git-lfs.github.com/spec/"
+
+COLUMNAR = re.compile(b"|".join(map(re.escape, (PARQUET, ARROW_FILE, ARROW_STREAM))))
+# The content of files that begin with these bytes can be much larger than the file.
+PACKED = (*UNPACKERS, PARQUET, ARROW_FILE, ARROW_STREAM, OLD_EXCEL)
 
 
 def read(
@@ -70,9 +87,8 @@ def read(
 ) -> Table:
     """Read a table from any supported source. The name is for messages and reports.
 
-    A str with a line break is pasted text, any other str a path. Delimited text, Parquet, Feather
-    and Arrow files, NumPy archives (.npz), evaluation logs and JSON Lines are distinguished by
-    their content, and so are gzip, zip, bzip2, xz and zstd. The fields of `given` are not guessed.
+    A str with a line break is pasted text, any other str a path. Formats are distinguished by their
+    content, and so are gzip, zip, bzip2, xz and zstd. The fields of `given` are not guessed.
     An InputError says why something is not a table, or why a text can be read in two ways, and what
     to do.
     """
@@ -80,7 +96,7 @@ def read(
     if isinstance(data, Table):
         return data
     if isinstance(data, pd.DataFrame):
-        return _from_frame(data, name or "data")
+        return spread(_from_frame(data, name or "data"))
     if hasattr(data, "__arrow_c_stream__"):
         return from_arrow(pa.table(data), name=name or "data")
     if isinstance(data, str) and ("\n" in data or "\r" in data):
@@ -95,6 +111,7 @@ def read(
         )
     try:
         table = _from_bytes(bytes(data), stem(name or "pasted text"), budget, given)
+        table = table if table.log else spread(table)
     except MemoryError:
         raise refuse(
             "memory",
@@ -135,33 +152,62 @@ def stem(name: str) -> str:
 
 def _from_bytes(data: bytes, name: str, budget: Budget, given: FileFormat) -> Table:
     budget.check_file(len(data))
-    if is_numpy_archive(data):
-        return read_numpy_archive(data, name, budget)
-    if recognising.is_archive(data):
-        return recognising.read_archive(data, name, given, budget)
+    for is_archive, reads in ARCHIVES:
+        if is_archive(data):
+            return reads(data, name, given, budget)
     content = unpack(data, budget)
     if not content or content.isspace():
         raise refuse("empty", "The file is empty. Upload a table with a header and rows.")
+    _refuse_others(content)
+    for start, reads in FORMATS:
+        if start.match(content):
+            return reads(content, name, given, budget)
+    return read_text(content, name, given, budget)
+
+
+# A reader takes the bytes, the name and the format of a file, and how large it may be.
+Reader: TypeAlias = Callable[[bytes, str, FileFormat, Budget], Table]
+ARCHIVES: tuple[tuple[Callable[[bytes], bool], Reader], ...] = (
+    (is_numpy_archive, lambda data, name, _, budget: read_numpy_archive(data, name, budget)),
+    (recognising.is_archive, recognising.read_archive),
+    (is_workbook, read_workbook),
+)
+# A format is recognised by its first bytes. All other content is delimited text.
+FORMATS: tuple[tuple[re.Pattern[bytes], Reader], ...] = (
+    (COLUMNAR, lambda data, name, _, budget: read_columnar(data, name, budget)),
+    (STATISTICS, lambda data, name, _, budget: read_statistics(data, name, budget)),
+    (JSON_START, recognising.read_json),
+    (ARFF, read_arff),
+)
+
+
+def _refuse_others(content: bytes) -> None:
+    """Refuse formats that are not read, with what to do, and several files in one."""
     for magic, kind in OTHER_FORMATS.items():
         if content.startswith(magic):
             raise refuse(
                 "not-a-table",
-                f"This is {kind}, not a table that can be read. Upload CSV, TSV, Parquet, Arrow "
-                "or a NumPy archive.",
+                f"This is {kind}, not a table that can be read. Upload CSV, Excel, JSON, Parquet, "
+                "Arrow or a NumPy archive.",
             )
-    _check_single(content)
-    if content.startswith((PARQUET, ARROW_FILE, ARROW_STREAM)):
-        return read_columnar(content, name, budget)
+    for magic, (program, command) in EXPORTS.items():
+        if content.startswith(magic):
+            raise refuse(
+                "not-a-table",
+                f"This is a file of {program}, which is not read here. In {program} run "
+                f"`{command}` and upload the CSV file.",
+            )
+    if content.startswith(GIT_LFS):
+        raise refuse(
+            "git-lfs",
+            "This is a pointer of Git LFS and not the file itself. Run `git lfs pull` in the "
+            "repository, and upload the file again.",
+        )
+
     if content.startswith(b"FEA1"):
         raise refuse("old-feather", "This is a Feather file of version 1. Save it as Parquet.")
-    if JSON_START.match(content):
-        return recognising.read_json(content, name, given, budget)
-    return read_text(content, name, given, budget)
-
-
-def _check_single(content: bytes) -> None:
-    """Refuse several files in one, of which only the last would be read."""
     for magic, kind in ((PARQUET, "Parquet"), (ARROW_FILE, "Arrow")):
+        # Only the last of several files would be read.
         if content.startswith(magic) and 2 * magic in content:
             raise refuse(
                 "several-files",

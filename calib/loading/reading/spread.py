@@ -1,0 +1,183 @@
+"""Cells that hold more than one value, as columns of single values.
+
+Spark, BigQuery, Vertex AI, Snowflake and Hugging Face write the probabilities of all classes into
+one cell, and Weka writes a label together with its number.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from calib.loading.columns import label_text
+from calib.loading.problems import note
+from calib.loading.table import Table, unique_names
+from calib.text import listed, quoted
+
+MAX_CLASSES, MAX_CELL_LENGTH = 1_000, 100_000
+ROUNDING = 1e-6  # Probabilities of 32 bits may be above 1 by this.
+# As NumPy, Python and Spark write a list of numbers.
+NUMBERS = re.compile(r"\s*(?:DenseVector\()?\[([-+\d.eE,\s]+)\]\)?\s*")
+LABELS = ("label", "class", "value", "category", "name")
+SHARES = ("prob", "probability", "score", "p")
+WEKA_LABEL = r"[1-9][0-9]*:.*"
+WEKA_NUMBER = r"\*?[0-9.]+(?:[eE][-+]?[0-9]+)?"
+
+
+def spread(table: Table) -> Table:
+    """Give each value of such a cell its own column."""
+    of_classes = {
+        str(name): _of_classes(str(name), column)
+        for name, column in table.frame.items()
+        if pd.api.types.is_string_dtype(column.dtype) or column.dtype == object
+    }
+    columns = {name: found for name, found in of_classes.items() if found}
+    notes = tuple(
+        note("several-values", f"{quoted(name)} was read as {listed(list(found), 3)}.")
+        for name, found in columns.items()
+    )
+    columns = _of_weka(table.frame) | columns
+    if not columns:
+        return table
+    parts = [
+        part
+        for name, column in table.frame.items()
+        for part in columns.get(str(name), {str(name): column}).items()
+    ]
+    frame = pd.concat([column for _, column in parts], axis=1)
+    names = unique_names([name for name, _ in parts])
+    return replace(table, frame=frame.set_axis(names, axis=1), notes=(*table.notes, *notes))
+
+
+def _of_classes(name: str, column: pd.Series) -> dict[str, pd.Series]:
+    """One column per class, if every cell has a probability of each."""
+    cells = column.dropna()
+    parsed = list[dict[str, float]]()
+    for cell in cells:
+        found = probabilities(cell)
+        if found is None or (parsed and found.keys() != parsed[0].keys()):
+            return {}
+        parsed.append(found)
+    if not parsed:
+        return {}
+    frame = pd.DataFrame(parsed, index=cells.index).reindex(column.index)
+    return {f"{name}_{label}": frame[label] for label in frame}
+
+
+def probabilities(cell: object) -> dict[str, float] | None:
+    """The probability of each class, by its label or place, or None if a cell holds no such."""
+    named = _named(_parsed(cell) if isinstance(cell, str) else cell)
+    if named is None or not 2 <= len(named) <= MAX_CLASSES:
+        return None
+    with suppress(TypeError, ValueError):
+        numbers = {label: float(value) for label, value in named.items()}
+        if all(0.0 <= value <= 1.0 + ROUNDING for value in numbers.values()):
+            return numbers
+    return None
+
+
+def _parsed(text: str) -> object:
+    if text.lstrip()[:1] not in ("[", "{", "D") or len(text) > MAX_CELL_LENGTH:
+        return None
+    if numbers := NUMBERS.fullmatch(text):
+        return re.split(r"[,\s]+", numbers[1].strip(" ,\n\r\t"))
+    with suppress(ValueError, RecursionError):
+        return json.loads(text)
+    # Python writes dicts and lists of text with other quotation marks.
+    with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+        return ast.literal_eval(text)
+    return None
+
+
+def _named(value: object) -> Mapping[str, Any] | None:
+    """The numbers of a list, by their places, or of an object, by their labels."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        if all(isinstance(item, dict) for item in value):
+            return _of_pairs(value)
+        return {str(i): item for i, item in enumerate(value)}
+    if not isinstance(value, dict):
+        return None
+    if isinstance(value.get("values"), list | np.ndarray):  # A vector of Spark
+        return _of_vector(**{key: value.get(key) for key in ("values", "size", "indices")})
+    labels, scores = value.get("classes"), value.get("scores")
+    if labels is not None and scores is not None and len(labels) == len(scores):
+        return dict(zip(map(label_text, labels), scores, strict=True))
+    for key in ("probability", "probabilities"):
+        if isinstance(value.get(key), dict | list):
+            return _named(value[key])
+    return {label_text(label): number for label, number in value.items()}
+
+
+def _of_vector(values: Any, size: Any, indices: Any) -> Mapping[str, Any] | None:
+    """The numbers of a vector, which may leave out zeros."""
+    if indices is None:
+        return _named(values)
+    if not isinstance(size, int) or size > MAX_CLASSES or len(indices) != len(values):
+        return None
+    zeros = dict.fromkeys(map(str, range(size)), 0.0)
+    return zeros | dict(zip(map(str, indices), values, strict=True))
+
+
+def _of_pairs(items: list[dict[str, Any]] | tuple[dict[str, Any], ...]) -> dict[str, Any] | None:
+    """The number of each label, of objects that hold one of each."""
+    named = {}
+    for item in items:
+        label = next((item[key] for key in LABELS if key in item), None)
+        share = next((item[key] for key in SHARES if key in item), None)
+        if label is None or share is None:
+            return None
+        named[label_text(label)] = share
+    return named if len(named) == len(items) else None
+
+
+def _of_weka(frame: pd.DataFrame) -> dict[str, dict[str, pd.Series]]:
+    """Labels such as 1:yes without their number, and the distribution over them as numbers.
+
+    Weka writes ? for a label that is not known, and a star before the largest probability.
+    """
+    texts = {
+        str(name): column for name, column in frame.items() if pd.api.types.is_string_dtype(column)
+    }
+    numbered = {
+        name: column.str.extract(r"([0-9]+):(.*)")
+        for name, column in texts.items()
+        if _all_match(column, WEKA_LABEL)
+    }
+    if not numbered:
+        return {}
+    labels = {
+        number: label
+        for column in numbered.values()
+        for number, label in column.dropna().itertuples(index=False)
+        if label != "?"
+    }
+    found = {name: {name: column[1].mask(column[1] == "?")} for name, column in numbered.items()}
+    for name, text in texts.items():
+        if name not in found and _all_match(text, WEKA_NUMBER):
+            found[name] = {name: text.str.lstrip("*").astype(float)}
+    names = [str(name) for name in frame]
+    if "distribution" in names:
+        # Only the first column of the distribution has a name.
+        first = names.index("distribution")
+        for number, name in enumerate(names[first : first + len(labels)], 1):
+            numbers = found.get(name, {name: frame[name]})[name]
+            found[name] = {f"distribution_{labels.get(str(number), number)}": numbers}
+    return found
+
+
+def _all_match(column: pd.Series, pattern: str) -> bool:
+    cells = column.dropna()
+    # Most columns differ in their first cell.
+    return bool(len(cells)) and all(
+        bool(part.str.fullmatch(pattern).all()) for part in (cells.head(1), cells)
+    )

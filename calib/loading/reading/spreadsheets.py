@@ -1,0 +1,115 @@
+"""Excel and OpenDocument workbooks: one sheet, written as CSV and read like a text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook, SheetTypeEnum
+
+from calib.loading.file_options import FileFormat
+from calib.loading.problems import Guess, InputError, note, refuse
+from calib.loading.reading.archives import DAMAGE
+from calib.loading.reading.budget import Budget
+from calib.loading.reading.delimited_text import read_text
+from calib.loading.table import Table
+from calib.text import listed, quoted
+
+OLD_EXCEL = b"\xd0\xcf\x11\xe0"
+# A workbook of .xlsx, .xlsb or .ods has one of these members.
+MEMBERS = {"xl/workbook.xml", "xl/workbook.bin", "content.xml"}
+AS_CSV: dict[str, Any] = {"delimiter": ",", "encoding": None}
+MAX_EXACT = 2.0**53  # Not every larger whole number is a float.
+
+
+def is_workbook(data: bytes) -> bool:
+    """Whether these bytes are a workbook, or a Word file of the time when both looked alike."""
+    if data.startswith(OLD_EXCEL):
+        return True
+    if not data.startswith(b"PK\x03\x04"):
+        return False
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return not MEMBERS.isdisjoint(archive.namelist())
+    except DAMAGE:
+        return False
+
+
+def read_workbook(data: bytes, name: str, given: FileFormat, budget: Budget) -> Table:
+    """Read the named sheet, or the first one that holds a table with numbers."""
+    book = _opened(data, budget)
+    names = [sheet.name for sheet in book.sheets_metadata if sheet.typ == SheetTypeEnum.WorkSheet]
+    if given.sheet is not None and given.sheet not in names:
+        raise refuse(
+            "no-sheet",
+            f"The workbook has no sheet {quoted(given.sheet)}. It has {listed(names, 5)}.",
+        )
+    tables: dict[str, Table] = {}
+    error = refuse("empty", "The workbook has no sheet with rows. Upload the rows as well.")
+    for sheet in names if given.sheet is None else [given.sheet]:
+        text = _as_csv(book.get_sheet_by_name(sheet), budget)
+        try:
+            tables[sheet] = read_text(text, name, replace(given, **AS_CSV), budget)
+        except InputError as problem:
+            error = problem if text.count(b"\n") > 1 else error
+            continue
+        if len(tables[sheet].frame.select_dtypes("number").columns):
+            break
+    if not tables:
+        raise error
+    # If no sheet has numbers, the first one that was read has rows of words.
+    sheet = sheet if sheet in tables else next(iter(tables))
+    return _chosen(tables[sheet], sheet, names, given)
+
+
+def _opened(data: bytes, budget: Budget) -> CalamineWorkbook:
+    try:
+        if not data.startswith(OLD_EXCEL):
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                sizes = [member.file_size for member in archive.infolist()]
+            budget.check_unpacked(sum(sizes), "Excel")
+        return CalamineWorkbook.from_filelike(io.BytesIO(data))
+    except (CalamineError, *DAMAGE) as error:
+        if isinstance(error, InputError):
+            raise
+        raise refuse(
+            "damaged",
+            "This workbook cannot be read: it is damaged, locked by a password, or no workbook of "
+            "Excel or OpenDocument. Save it again without a password, or as CSV.",
+        ) from None
+
+
+def _as_csv(sheet: CalamineSheet, budget: Budget) -> bytes:
+    """The cells of a sheet, with empty rows as empty lines."""
+    budget.check_cells(sheet.total_height, sheet.total_width)
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    for row in sheet.iter_rows():
+        cells = [_written(cell) for cell in row]
+        writer.writerow(cells if any(cells) else [])
+    return text.getvalue().encode(errors="replace")
+
+
+def _written(cell: object) -> str:
+    """A cell as text. Excel holds whole numbers as floats."""
+    if isinstance(cell, float):
+        return str(int(cell)) if cell.is_integer() and abs(cell) < MAX_EXACT else repr(cell)
+    return cell.isoformat(" ") if isinstance(cell, datetime) else str(cell)
+
+
+def _chosen(table: Table, sheet: str, names: list[str], given: FileFormat) -> Table:
+    others = [name for name in names if name != sheet]
+    if not others:
+        return table
+    table = replace(table, sheets=(sheet, *others))
+    if given.sheet is not None:
+        return table
+    sentence = f"The sheet {quoted(sheet)} was read. The workbook also has {listed(others, 5)}."
+    guess = Guess("sheet", sheet, sentence)
+    return replace(
+        table, guesses=(*table.guesses, guess), notes=(*table.notes, note("sheet", sentence))
+    )
