@@ -19,10 +19,10 @@ from calib.loading import MAX_BYTES, ColumnMapping, FileFormat, InputError, Prob
 from calib.loading.logs import combined
 from calib.loading.problems import error, refuse
 from calib.loading.reading.apart import FileReader, Limits, is_harmless
-from calib.text import plain, sentence
-from calib.ui.controls.widgets import download, field
+from calib.text import listed, plain, sentence
+from calib.ui.controls.widgets import ask, download, field
 from calib.ui.session import state
-from calib.ui.session.choices import MODELS
+from calib.ui.session.choices import MODELS, SEGMENTED
 from calib.ui.session.judging import Unread
 from calib.ui.session.memo import Unkeyed
 from calib.ui.session.middleware import THIS_MACHINE
@@ -48,7 +48,9 @@ SAMPLE = "outcome,score\n1,0.83\n0,0.12\n1,0.64\n"
 OTHER_FORMATS = """
 - **Evaluation logs** of language models: Inspect, lm-evaluation-harness (with the file of results),
   HELM (with `run_spec.json`), OpenAI evals, promptfoo, deepeval, Humanity's Last Exam.
-- **JSON Lines**: one object per prediction.
+- **Excel and OpenDocument**: the first sheet with numbers; others can be chosen afterwards.
+- **JSON**: one object per prediction, or what `DataFrame.to_json` writes.
+- **Stata** (`.dta`), **SAS** (`.sas7bdat`, `.xpt`), **ARFF** of Weka.
 - **Several models**: one score column per model, or several files of the same rows.
 - **Several classes**: one score column per class, or an `.npz` file with `probs` or `logits`, and
   `y`.
@@ -65,7 +67,7 @@ def uploaders(session: Session) -> None:
     with left:
         uploader(session, "data", "Predictions")
         st.caption(
-            "CSV, JSON Lines, Parquet, Arrow, NumPy, or logs of language models. " + files_stay()
+            "CSV, Excel, JSON, Parquet, Arrow, NumPy, or logs of language models. " + files_stay()
         )
     with right:
         if session.upload is None:
@@ -239,7 +241,8 @@ def receive(
     add: bool = False,
 ) -> None:
     """If a file cannot be read, the current data stay."""
-    session.unread = None
+    session.unread = session.workbook = None
+    session.received = tuple(name for name, _ in files)
     cancel = Cancel("cancel_reading", _cancel)
 
     def progress(_share: float, _text: str) -> None:
@@ -254,6 +257,8 @@ def receive(
             if session.upload is not None:
                 session.reset(MODELS)
             session.receive(upload)
+            if len(files) == 1 and upload.tables and upload.table.sheets:
+                session.workbook = (*files[0], written)
         elif session.upload is not None:
             _, tables = _read(files, written, progress)
             if not tables:
@@ -317,7 +322,7 @@ def _cancel() -> None:
 
 def problems(session: Session) -> None:
     for problem in session.file_problems:
-        st.error(f"Not read: {problem.sentence}")
+        st.error(f"Not read: {problem.sentence} File: {listed(session.received, 3)}.")
         answers = [(choice.label, choice.arguments) for choice in problem.choices]
         answer_buttons(answers, f"read_{problem.code}", _read_anew, session)
     question(session)
@@ -413,6 +418,52 @@ def _read_anew(session: Session, arguments: Mapping[str, Any]) -> None:
                 receive(session, files, place, add=True)
             else:
                 receive(session, files, place, replace(written, **arguments))
+
+
+def layout(session: Session) -> None:
+    """Choose the sheet of a workbook, and whether its first line, or that of a text, has names."""
+    upload = session.upload
+    if upload is None or len(upload.tables) != 1 or upload.tests is not None:
+        return
+    table = upload.table
+    with st.container(horizontal=True, key="layout"):
+        book = session.workbook
+        if book is not None and table.sheets and book[0] == table.file:
+            take = partial(_read_sheet, session)
+            ask(
+                st.selectbox,
+                "data_sheet",
+                table.sheets[0],
+                take,
+                label="Sheet",
+                options=table.sheets,
+            )
+        if table.header is not None:
+            ask(
+                SEGMENTED,
+                "data_header",
+                "Yes" if table.header else "No",
+                partial(_read_header, session),
+                label="The first row is a header",
+                options=("Yes", "No"),
+            )
+
+
+def _read_sheet(session: Session, sheet: str) -> None:
+    if session.workbook is not None:
+        name, data, written = session.workbook
+        with st.spinner(state.READING):
+            receive(session, [(name, data)], "data", replace(written, sheet=sheet))
+
+
+def _read_header(session: Session, answer: str) -> None:
+    if session.upload is None:
+        return
+    try:
+        with st.spinner(state.READING):
+            session.take(session.upload.with_header(answer == "Yes"))
+    except InputError as error:
+        session.file_problems = error.problems
 
 
 def remove_test(session: Session) -> None:

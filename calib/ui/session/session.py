@@ -64,10 +64,13 @@ class Session:
     example: str = FIRST_EXAMPLE
     upload: Upload | None = None  # A person's own data.
     recent: tuple[Upload, ...] = ()  # Files of this session, the latest first.
+    received: tuple[str, ...] = ()  # The names of the last files, also if they could not be read.
     file_problems: tuple[Problem, ...] = ()  # The reasons why the last file could not be read.
     # Names and bytes of files that can be read in two ways, and their place, until a person
     # decides.
     unread: tuple[tuple[tuple[str, bytes], ...], Literal["data", "test"], FileFormat] | None = None
+    # The bytes of a workbook with several sheets, so that another one can be read.
+    workbook: tuple[str, bytes, FileFormat] | None = None
     refused: tuple[str, ...] = ()  # Sentences about parts of the link that were ignored.
     # A person's own data that the link was made for, while they are missing.
     awaited: LinkedData = field(default_factory=LinkedData)

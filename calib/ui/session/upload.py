@@ -27,6 +27,7 @@ from calib.loading.loader import with_arguments
 from calib.loading.logs import taken
 from calib.loading.problems import error, refuse, warning
 from calib.loading.reading.budget import MAX_CELLS
+from calib.loading.reading.delimited_text import read_anew
 from calib.loading.reading.reader import stem
 from calib.loading.table import make_table
 from calib.reports.contents.structure import Declared
@@ -252,6 +253,13 @@ class Upload:
     def mapped(self, mapping: ColumnMapping) -> Upload:
         """The same rows with another mapping. Which rows they are stays declared."""
         return replace(Upload.of(*self.tables, mapping=mapping), unseen=self.unseen)
+
+    def with_header(self, header: bool) -> Upload:
+        """The same file with its first line as names, or as data. The columns are guessed anew.
+
+        Raises InputError if it cannot be read like that.
+        """
+        return Upload.of(read_anew(self.table, header=header))
 
     def is_of_files_of(self, other: Upload) -> bool:
         """Whether both were read from the same files, perhaps with another mapping."""

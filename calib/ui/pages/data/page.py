@@ -28,7 +28,7 @@ N_FIRST_ROWS, EXAMPLES_PIXELS = 8, 420
 def page() -> None:
     session = frame.begin("Data")
     upload = session.upload
-    st.markdown(f"## {heading(upload)}")
+    st.markdown(f"## {heading(session)}")
     if upload is None:
         uploaders.uploaders(session)
         uploaders.problems(session)
@@ -60,6 +60,7 @@ def page() -> None:
     if not upload.counted:
         st.markdown("### First rows")
         with st.container(key="first_rows"):
+            uploaders.layout(session)
             mapping.preview(session)
     st.markdown("### Other data")
     uploaders.uploaders(session)
@@ -81,7 +82,10 @@ def answers(upload: Upload) -> None:
     st.caption(f"Format: {plain(upload.table.log)}. {SOURCES}")
 
 
-def heading(upload: Upload | None) -> str:
+def heading(session: Session) -> str:
+    upload = session.upload
+    if upload is None and session.file_problems:
+        return f"{plain(', '.join(session.received))} could not be read"
     if upload is None:
         return "One row per prediction: an outcome (0/1 or yes/no) and a probability"
     name = plain(upload.files)
