@@ -241,10 +241,16 @@ def test_weka_writes_numbers_before_labels_and_a_star_at_the_largest_probability
         "inst#,actual,predicted,error,distribution,\n1,2:yes,2:yes,,0.133,*0.867\n"
         "2,1:no,2:yes,+,0.265,*0.735\n3,1:?,1:no,,*0.9,0.1\n"
     )
+    assert [note.code for note in table.notes] == ["weka"]
     assert table.columns[4:] == ("distribution_no", "distribution_yes")
     assert table.frame["actual"].tolist()[:2] == ["yes", "no"]
     assert table.frame["actual"].isna().tolist() == [False, False, True]
     assert table.frame["distribution_yes"].tolist() == [0.867, 0.735, 0.1]
+
+
+def test_times_of_a_column_called_predicted_are_no_labels_of_weka() -> None:
+    table = read("actual,predicted,p\n12:30,12:31,0.2\n11:15,11:10,0.4\n")
+    assert table.frame["actual"].tolist() == ["12:30", "11:15"]
 
 
 def test_characters_without_width_are_left_out_and_a_minus_sign_is_read(texts: Texts) -> None:

@@ -24,7 +24,10 @@ def read_arff(content: bytes, name: str, given: FileFormat, budget: Budget) -> T
     """Read the attributes as the names of columns, and ? as a missing cell."""
     text = to_utf8(content, given.encoding)[0].decode().replace("\r\n", "\n")
     data = DATA.search(text)
-    names = [_plain(found[1]) for found in ATTRIBUTE.finditer(text, 0, data.start() if data else 0)]
+    names = [
+        _plain(attribute[1])
+        for attribute in ATTRIBUTE.finditer(text, 0, data.start() if data else 0)
+    ]
     if data is None or not names:
         raise refuse("empty", "The ARFF file has no attributes or no @data. Save it again.")
     rows, written = text[data.end() :], io.StringIO(newline="")

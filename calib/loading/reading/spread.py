@@ -24,12 +24,16 @@ from calib.text import listed, quoted
 
 MAX_CLASSES, MAX_CELL_LENGTH = 1_000, 100_000
 ROUNDING = 1e-6  # Probabilities of 32 bits may be above 1 by this.
-# As NumPy, Python and Spark write a list of numbers.
+# NumPy, Python and Spark write a list of numbers like this.
 NUMBERS = re.compile(r"\s*(?:DenseVector\()?\[([-+\d.eE,\s]+)\]\)?\s*")
 LABELS = ("label", "class", "value", "category", "name")
 SHARES = ("prob", "probability", "score", "p")
 WEKA_LABEL = r"[1-9][0-9]*:.*"
-WEKA_NUMBER = r"\*?[0-9.]+(?:[eE][-+]?[0-9]+)?"
+WEKA_READ = (
+    "The file has predictions of Weka: the numbers before labels and the stars at probabilities "
+    "were left out, and the label ? is missing."
+)
+WEKA_NUMBER = r"\*?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?"
 
 
 def spread(table: Table) -> Table:
@@ -39,12 +43,14 @@ def spread(table: Table) -> Table:
         for name, column in table.frame.items()
         if pd.api.types.is_string_dtype(column.dtype) or column.dtype == object
     }
-    columns = {name: found for name, found in of_classes.items() if found}
-    notes = tuple(
-        note("several-values", f"{quoted(name)} was read as {listed(list(found), 3)}.")
-        for name, found in columns.items()
-    )
-    columns = _of_weka(table.frame) | columns
+    columns = {name: parts for name, parts in of_classes.items() if parts}
+    notes = [
+        note("several-values", f"{quoted(name)} was read as {listed(list(parts), 3)}.")
+        for name, parts in columns.items()
+    ]
+    if of_weka := _of_weka(table.frame):
+        columns = of_weka | columns
+        notes.append(note("weka", WEKA_READ))
     if not columns:
         return table
     parts = [
@@ -62,10 +68,10 @@ def _of_classes(name: str, column: pd.Series) -> dict[str, pd.Series]:
     cells = column.dropna()
     parsed = list[dict[str, float]]()
     for cell in cells:
-        found = probabilities(cell)
-        if found is None or (parsed and found.keys() != parsed[0].keys()):
+        shares = probabilities(cell)
+        if shares is None or (parsed and shares.keys() != parsed[0].keys()):
             return {}
-        parsed.append(found)
+        parsed.append(shares)
     if not parsed:
         return {}
     frame = pd.DataFrame(parsed, index=cells.index).reindex(column.index)
@@ -74,11 +80,11 @@ def _of_classes(name: str, column: pd.Series) -> dict[str, pd.Series]:
 
 def probabilities(cell: object) -> dict[str, float] | None:
     """The probability of each class, by its label or place, or None if a cell holds no such."""
-    named = _named(_parsed(cell) if isinstance(cell, str) else cell)
-    if named is None or not 2 <= len(named) <= MAX_CLASSES:
+    by_label = _by_label(_parsed(cell) if isinstance(cell, str) else cell)
+    if by_label is None or not 2 <= len(by_label) <= MAX_CLASSES:
         return None
     with suppress(TypeError, ValueError):
-        numbers = {label: float(value) for label, value in named.items()}
+        numbers = {label: float(value) for label, value in by_label.items()}
         if all(0.0 <= value <= 1.0 + ROUNDING for value in numbers.values()):
             return numbers
     return None
@@ -97,7 +103,7 @@ def _parsed(text: str) -> object:
     return None
 
 
-def _named(value: object) -> Mapping[str, Any] | None:
+def _by_label(value: object) -> Mapping[str, Any] | None:
     """The numbers of a list, by their places, or of an object, by their labels."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
@@ -107,21 +113,22 @@ def _named(value: object) -> Mapping[str, Any] | None:
         return {str(i): item for i, item in enumerate(value)}
     if not isinstance(value, dict):
         return None
-    if isinstance(value.get("values"), list | np.ndarray):  # A vector of Spark
+    # A vector of Spark has these keys.
+    if isinstance(value.get("values"), list | np.ndarray):
         return _of_vector(**{key: value.get(key) for key in ("values", "size", "indices")})
     labels, scores = value.get("classes"), value.get("scores")
     if labels is not None and scores is not None and len(labels) == len(scores):
         return dict(zip(map(label_text, labels), scores, strict=True))
     for key in ("probability", "probabilities"):
         if isinstance(value.get(key), dict | list):
-            return _named(value[key])
+            return _by_label(value[key])
     return {label_text(label): number for label, number in value.items()}
 
 
 def _of_vector(values: Any, size: Any, indices: Any) -> Mapping[str, Any] | None:
     """The numbers of a vector, which may leave out zeros."""
     if indices is None:
-        return _named(values)
+        return _by_label(values)
     if not isinstance(size, int) or size > MAX_CLASSES or len(indices) != len(values):
         return None
     zeros = dict.fromkeys(map(str, range(size)), 0.0)
@@ -130,14 +137,14 @@ def _of_vector(values: Any, size: Any, indices: Any) -> Mapping[str, Any] | None
 
 def _of_pairs(items: list[dict[str, Any]] | tuple[dict[str, Any], ...]) -> dict[str, Any] | None:
     """The number of each label, of objects that hold one of each."""
-    named = {}
+    shares = {}
     for item in items:
         label = next((item[key] for key in LABELS if key in item), None)
         share = next((item[key] for key in SHARES if key in item), None)
         if label is None or share is None:
             return None
-        named[label_text(label)] = share
-    return named if len(named) == len(items) else None
+        shares[label_text(label)] = share
+    return shares if len(shares) == len(items) else None
 
 
 def _of_weka(frame: pd.DataFrame) -> dict[str, dict[str, pd.Series]]:
@@ -145,39 +152,30 @@ def _of_weka(frame: pd.DataFrame) -> dict[str, dict[str, pd.Series]]:
 
     Weka writes ? for a label that is not known, and a star before the largest probability.
     """
-    texts = {
-        str(name): column for name, column in frame.items() if pd.api.types.is_string_dtype(column)
-    }
-    numbered = {
-        name: column.str.extract(r"([0-9]+):(.*)")
-        for name, column in texts.items()
-        if _all_match(column, WEKA_LABEL)
-    }
-    if not numbered:
-        return {}
-    labels = {
-        number: label
-        for column in numbered.values()
-        for number, label in column.dropna().itertuples(index=False)
-        if label != "?"
-    }
-    found = {name: {name: column[1].mask(column[1] == "?")} for name, column in numbered.items()}
-    for name, text in texts.items():
-        if name not in found and _all_match(text, WEKA_NUMBER):
-            found[name] = {name: text.str.lstrip("*").astype(float)}
     names = [str(name) for name in frame]
+    if not {"actual", "predicted"} <= set(names):
+        return {}
+    texts = {name: frame[name] for name in ("actual", "predicted")}
+    if not all(_all_match(column, WEKA_LABEL) for column in texts.values()):
+        return {}
+    parts = {name: column.str.extract(r"([0-9]+):(.*)") for name, column in texts.items()}
+    columns = {name: {name: part[1].mask(part[1] == "?")} for name, part in parts.items()}
+    both = pd.concat(list(parts.values())).dropna().drop_duplicates()
+    pairs = both[both[1] != "?"]
+    if pairs[0].duplicated().any() or pairs[1].duplicated().any():
+        return {}
+    labels = dict(pairs.itertuples(index=False))
     if "distribution" in names:
         # Only the first column of the distribution has a name.
         first = names.index("distribution")
         for number, name in enumerate(names[first : first + len(labels)], 1):
-            numbers = found.get(name, {name: frame[name]})[name]
-            found[name] = {f"distribution_{labels.get(str(number), number)}": numbers}
-    return found
+            numbers = frame[name]
+            if _all_match(numbers, WEKA_NUMBER):
+                numbers = numbers.str.lstrip("*").astype(float)
+            columns[name] = {f"distribution_{labels.get(str(number), number)}": numbers}
+    return columns
 
 
 def _all_match(column: pd.Series, pattern: str) -> bool:
-    cells = column.dropna()
-    # Most columns differ in their first cell.
-    return bool(len(cells)) and all(
-        bool(part.str.fullmatch(pattern).all()) for part in (cells.head(1), cells)
-    )
+    is_text = pd.api.types.is_string_dtype(column)
+    return is_text and bool(column.dropna().str.fullmatch(pattern).all())

@@ -27,7 +27,7 @@ MAX_COMPARED_ROWS = 10_000
 MAX_NAMED_FRACTIONS = 100
 # A whole number with a plus sign or with a zero that is not needed. Words and times match too.
 ODD_START = r'(^|[\s";,|{}])(\+|0[0-9]|-0[^.])'
-# pandas and pyarrow do not treat a quotation mark after blanks in the same way.
+# Pandas and pyarrow do not treat a quotation mark after blanks in the same way.
 QUOTE_AFTER_BLANK = re.compile(rb'[ \t]"')
 # The usual way to write a whole number, and a fraction without an exponent. Fractions of at most 15
 # digits are written like this by Python too. Those of more digits may be rounded.
@@ -198,9 +198,9 @@ def _are_usual(texts: pa.ChunkedArray, kind: str) -> bool:
         return set(pc.unique(texts.drop_null()).to_pylist()) <= {"True", "False"}
     # Python compares only the cells that no pattern knows.
     for pattern in (WHOLE,) if kind in "iu" else (WHOLE, FRACTION):
-        known = pc.match_substring_regex(texts, pattern=pattern)
+        usual = pc.match_substring_regex(texts, pattern=pattern)
         short = pc.less_equal(pc.binary_length(texts), MAX_SHORT_CELL)
-        texts = texts.filter(pc.invert(pc.and_(known, short)))
+        texts = texts.filter(pc.invert(pc.and_(usual, short)))
     read = float if kind == "f" else int
     return all(text == label_text(read(text)) for text in pc.unique(texts).to_pylist())
 
