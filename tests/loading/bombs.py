@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 import calib
 from calib.scanning.query import COLUMNS
+from tests.loading.workbooks import xlsx
 
 MB = 2**20
 LONG = "w" * MB
@@ -121,6 +122,12 @@ def result(n_cells: int, word: str) -> bytes:
     return parquet(pa.table(names), store_schema=False)
 
 
+def far_cell() -> bytes:
+    """A sheet of two rows, the second one being the last that a sheet can have."""
+    sheets = {"Rows": [["y", "p"], [1, 0.5]]}
+    return xlsx(sheets, {'r="B2"': 'r="XFD1048576"', '<row r="2">': '<row r="1048576">'})
+
+
 # A reader without limits would need gigabytes or minutes for each.
 BOMBS: dict[str, Callable[[], bytes]] = {
     "Parquet: a word of 1 MB in 100,000 rows": lambda: long_word(100_000),
@@ -157,6 +164,8 @@ BOMBS: dict[str, Callable[[], bytes]] = {
     "NumPy: less declared than there is": lambda: arrays(2**29, declared=1000),
     "text: 20,000 columns above short rows": lambda: short_lines(20_000, 10**6),
     "text: 4 MB of quotation marks": lambda: b"y,p\n" + b'"' * (4 * MB - 10),
+    "Excel: two rows, 17 billion cells": far_cell,
+    "Excel: 1 GB of spaces": lambda: xlsx({"Rows": [["y"]]}, {"</sheetData>": " " * 2**30}),
     "counts: 19 million entries": lambda: counts(1_900_000),
     "counts: 100 million entries": lambda: counts(10_000_000),
     "query: a word of 1 MB in 50,000 cells": lambda: result(50_000, LONG),

@@ -37,7 +37,7 @@ QUICK = [
     if name.startswith(
         (
             *("Parquet: a word of 1 MB", "Arrow: cat", "gzip", "xz", "zstd", "text"),
-            *("counts: 19", "query"),
+            *("counts: 19", "query", "Excel: two"),
         )
     )
 ]

@@ -23,8 +23,8 @@ def zipped(members: Mapping[str, str]) -> bytes:
     return buffer.getvalue()
 
 
-def xlsx(sheets: Sheets) -> bytes:
-    """A workbook of Excel."""
+def xlsx(sheets: Sheets, replaced: Mapping[str, str] | None = None) -> bytes:
+    """A workbook of Excel; some parts of its sheets may be replaced."""
     numbers = range(1, len(sheets) + 1)
     listed = "".join(
         f'<sheet name="{escape(name)}" sheetId="{i}" r:id="r{i}"/>'
@@ -50,19 +50,22 @@ def xlsx(sheets: Sheets) -> bytes:
             "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{RELATIONS}">{related}'
             "</Relationships>",
             **{
-                f"xl/worksheets/sheet{i}.xml": _sheet(rows)
+                f"xl/worksheets/sheet{i}.xml": _sheet(rows, replaced or {})
                 for i, rows in zip(numbers, sheets.values(), strict=True)
             },
         }
     )
 
 
-def _sheet(rows: Sequence[Sequence[Cell]]) -> str:
+def _sheet(rows: Sequence[Sequence[Cell]], replaced: Mapping[str, str]) -> str:
     written = "".join(
         f'<row r="{number}">{"".join(map(_cell, _references(number, row), row))}</row>'
         for number, row in enumerate(rows, 1)
     )
-    return f'<worksheet xmlns="{MAIN}"><sheetData>{written}</sheetData></worksheet>'
+    sheet = f'<worksheet xmlns="{MAIN}"><sheetData>{written}</sheetData></worksheet>'
+    for old, new in replaced.items():
+        sheet = sheet.replace(old, new)
+    return sheet
 
 
 def _references(number: int, row: Sequence[Cell]) -> list[str]:
