@@ -21,7 +21,7 @@ from calib import load
 from calib.loading import read
 
 REPEATS = 3
-MAX_RATIO, MAX_SECONDS = 4.0, 3.0
+MAX_SECONDS = 3.0  # For the file of 101 MB.
 WORDS = np.array(["the", "answer", "follows", "because", "each", "step", "holds", "so", "we"])
 
 
@@ -55,10 +55,11 @@ def _predictions(n: int, digits: int, rng: np.random.Generator) -> tuple[list[in
     return (rng.random(n) < scores).astype(int).tolist(), scores.round(digits).tolist()
 
 
-FILES: dict[str, Callable[[np.random.Generator], Iterator[str]]] = {
-    "ids and words": with_text,
-    "101 MB": long,
-    "floats": with_floats,
+# The file of floats has no goal: its outcome is compared with its text, and kept as text.
+FILES: dict[str, tuple[Callable[[np.random.Generator], Iterator[str]], float]] = {
+    "ids and words": (with_text, 4.0),
+    "101 MB": (long, 4.0),
+    "floats": (with_floats, float("inf")),
 }
 
 
@@ -80,15 +81,15 @@ def main() -> int:
     print(f"{'file':16s}{'pandas':>8s}{'DuckDB':>8s}{'read':>8s}{'load':>8s}  times pandas")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "predictions.csv")
-        for name, lines in FILES.items():
+        for name, (lines, most) in FILES.items():
             with path.open("w") as stream:
                 stream.writelines(lines(np.random.default_rng(0)))
             pandas, duck, ours, loaded = seconds(path)
             print(
                 f"{name:16s}{pandas:8.2f}{duck:8.2f}{ours:8.2f}{loaded:8.2f}"
-                f"  {ours / pandas:.1f}, {loaded / pandas:.1f}, at most {MAX_RATIO:g}"
+                f"  {ours / pandas:.1f}, {loaded / pandas:.1f}, at most {most:g}"
             )
-            missed += loaded > MAX_RATIO * pandas
+            missed += loaded > most * pandas
             missed += path.stat().st_size > 10**8 and loaded > MAX_SECONDS
     return missed
 

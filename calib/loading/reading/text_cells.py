@@ -25,8 +25,8 @@ MAX_COMPARED_ROWS = 10_000
 # A column with more distinct values, and fractions among them, has scores or amounts, because at
 # most 100 models or folds and 20 slices are allowed.
 MAX_NAMED_FRACTIONS = 100
-# A whole number with a plus sign or with a zero that is not needed. Words and times match too.
-ODD_START = r'(^|[\s";,|{}])(\+|0[0-9]|-0[^.])'
+# A cell that begins like a whole number with a plus sign or with a zero that is not needed.
+ODD_START = r'(^|[\n\r"{}])[ \t]*(\+|0[0-9]|-0[^.])'
 # Pandas and pyarrow do not treat a quotation mark after blanks in the same way.
 QUOTE_AFTER_BLANK = re.compile(rb'[ \t]"')
 # The usual way to write a whole number, and a fraction without an exponent. Fractions of at most 15
@@ -88,7 +88,7 @@ def _category(cells: pa.ChunkedArray) -> pd.Series:
 
 def _has_odd_start(text: bytes, layout: Layout) -> bool:
     """Whether any cell may begin with a plus sign or with a zero that is not needed."""
-    delimiter = "" if layout.delimiter == WHITESPACE else re.escape(layout.delimiter)
+    delimiter = " " if layout.delimiter == WHITESPACE else re.escape(layout.delimiter)
     ends = pa.py_buffer(np.array([layout.start, len(text)]))
     whole = pa.Array.from_buffers(pa.large_binary(), 1, [None, ends, pa.py_buffer(text)])
     return _any_match(whole, ODD_START.format(delimiter))
@@ -118,7 +118,8 @@ def _as_text(
 
 def _read_by_arrow(text: bytes, layout: Layout, columns: Sequence[int]) -> pa.Table:
     """Read columns as text, several times faster than pandas, or raise ArrowInvalid."""
-    if layout.delimiter == WHITESPACE or QUOTE_AFTER_BLANK.search(text):
+    has_quotes = b'"' in text
+    if layout.delimiter == WHITESPACE or (has_quotes and QUOTE_AFTER_BLANK.search(text)):
         raise pa.ArrowInvalid
     names = [str(column) for column in columns]
     table = csv.read_csv(
@@ -128,7 +129,7 @@ def _read_by_arrow(text: bytes, layout: Layout, columns: Sequence[int]) -> pa.Ta
             block_size=PART_BYTES,
             column_names=[str(i) for i in range(layout.n_columns)],
         ),
-        csv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=b'"' in text),
+        csv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=has_quotes),
         csv.ConvertOptions(
             include_columns=names, column_types=dict.fromkeys(names, pa.large_string())
         ),
