@@ -282,13 +282,11 @@ def _days(values: FloatArray) -> NDArray[np.generic]:
     finite = np.isfinite(values)
     if not finite.any():
         return values
-    months = np.floor(values)
-    years = np.round((values - months) * 1e4, 6)
-    of_years = _all_in(years[finite], YEARS[0], YEARS[-1]) and (years[finite] % 100.0).any()
-    if of_years and _all_in(months[finite], 1, 12):
-        texts = [
-            f"{int(y)}-{int(m):02d}" for y, m in zip(years[finite], months[finite], strict=True)
-        ]
+    months = np.floor(values[finite])
+    years = np.round((values[finite] - months) * 1e4, 6)
+    of_years = _all_in(years, YEARS[0], YEARS[-1]) and (years % 100.0).any()
+    if of_years and _all_in(months, 1, 12):
+        texts = [f"{int(y)}-{int(m):02d}" for y, m in zip(years, months, strict=True)]
         dates = np.full(len(values), np.datetime64("NaT", "us"))
         dates[finite] = np.array(texts, dtype="datetime64[M]").astype("datetime64[us]")
         return dates

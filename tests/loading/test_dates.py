@@ -164,3 +164,7 @@ def test_a_time_with_a_zone_counts_to_its_local_day(
     assert sorted(part.value for part in counted.parts if part.column == "date") == [
         str(day) for day in DAYS
     ]
+
+
+def test_an_infinite_number_is_no_date() -> None:
+    assert as_times(pd.Series([0.0, np.inf])).values.tolist() == [0.0, np.inf]
