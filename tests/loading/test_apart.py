@@ -25,6 +25,7 @@ from calib.loading.reading.handover import read_back, write
 from calib.loading.table import Table
 from tests.fuzz.seeds import case_of
 from tests.loading.bombs import BOMBS, MB, parquet, zeros
+from tests.loading.workbooks import xlsx
 from tests.rare import common_first, rare
 
 LIMITS = Limits(memory=512 * MB, seconds=30.0)
@@ -247,7 +248,8 @@ def test_what_was_read_apart_is_what_is_read_here(first: int, tmp_path: Path) ->
 
 def same(one: Table, other: Table) -> None:
     pd.testing.assert_frame_equal(one.frame, other.frame, check_exact=True)
-    for name in ("name", "first_row", "notes", "file", "guesses", "format", "commas"):
+    fields = ("name", "first_row", "notes", "file", "guesses", "format", "commas")
+    for name in (*fields, "header", "sheets"):
         assert getattr(one, name) == getattr(other, name)
 
 
@@ -257,6 +259,8 @@ def test_only_text_whose_cells_are_few_is_read_here() -> None:
     assert not is_harmless(b"," * 20_000 + b"\n" + b"1\n" * 10_000, FileFormat())
     assert not is_harmless(parquet(zeros(2)), FileFormat())
     assert not is_harmless(gzip.compress(b"y,p\n0,0.5\n"), FileFormat())
+    assert not is_harmless(xlsx({"Rows": [["y", "p"], [0, 0.5]]}), FileFormat())
+    assert not is_harmless(b"<stata_dta><header>", FileFormat())
 
 
 def test_limits_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -248,6 +248,28 @@ def test_weka_writes_numbers_before_labels_and_a_star_at_the_largest_probability
     assert table.frame["distribution_yes"].tolist() == [0.867, 0.735, 0.1]
 
 
+RNG = np.random.default_rng(7)
+P = RNG.random(400).round(4)
+Y = (RNG.random(400) < P).astype(int)
+
+
+def test_the_score_of_a_list_is_the_probability_of_the_positive_class() -> None:
+    lists = [f"[{1 - p:.4f}, {p}]" for p in P]
+    rows = pd.DataFrame({"label": Y, "prediction": (P > 0.5).astype(int), "probability": lists})
+    found = load(rows.to_csv(index=False), outcome="label")
+    assert found.scores.tolist() == P.tolist()
+    assert found.outcome.tolist() == Y.tolist()
+
+
+def test_rows_whose_truth_weka_does_not_know_can_be_left_out() -> None:
+    names = np.array(["1:no", "2:yes"])
+    truth = np.where(np.arange(400) % 3, "1:?", names[Y])
+    rows = pd.DataFrame({"actual": truth, "predicted": names[(P > 0.5).astype(int)], "p": P})
+    found = load(rows.to_csv(index=False), outcome="actual", score="p", drop_missing=True)
+    assert len(found) == 134
+    assert found.outcome.tolist() == Y[::3].tolist()
+
+
 def test_times_of_a_column_called_predicted_are_no_labels_of_weka() -> None:
     table = read("actual,predicted,p\n12:30,12:31,0.2\n11:15,11:10,0.4\n")
     assert table.frame["actual"].tolist() == ["12:30", "11:15"]

@@ -26,6 +26,7 @@ from calib.loading.problems import InputError, refuse
 from calib.loading.reading.budget import CELL_BYTES, MAX_BYTES, MAX_CELLS, Budget
 from calib.loading.reading.handover import Read, read_back, write
 from calib.loading.reading.reader import PACKED, read
+from calib.loading.reading.statistics_files import STATISTICS
 from calib.text import number
 
 try:
@@ -186,7 +187,8 @@ class FileReader:
 
 def is_harmless(data: bytes, given: FileFormat) -> bool:
     """Whether these bytes are a text that needs at most some hundred megabytes when it is read."""
-    if len(data) > MAX_HARMLESS_BYTES or data.startswith(PACKED) or given.encoding is not None:
+    is_binary = data.startswith(PACKED) or STATISTICS.match(data) is not None
+    if len(data) > MAX_HARMLESS_BYTES or is_binary or given.encoding is not None:
         return False
     # Every cell needs a delimiter, so no row has more cells than the longest line has bytes.
     lines = data.splitlines()

@@ -88,7 +88,8 @@ def read_anew(table: Table, *, header: bool) -> Table:
     table.frame.to_csv(lines, index=False, header=False)
     given = FileFormat(delimiter=",", header=header)
     again = read_text(lines.getvalue().encode(), table.name, given, Budget())
-    return replace(again, file=table.file, format=replace(table.format, header=header))
+    given = replace(table.format, header=header)
+    return replace(again, file=table.file, format=given, sheets=table.sheets)
 
 
 def _visible(text: bytes) -> tuple[bytes, tuple[Problem, ...]]:
