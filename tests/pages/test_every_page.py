@@ -236,7 +236,7 @@ def test_nobody_sees_anything_without_signing_in(page, monkeypatch):
     assert SESSION not in app.session_state
 
 
-# What is the same on every page is tried on two of them.
+# Two pages are enough for a property that every page has from the shared frame.
 TWO = ("Overview", "Compare")
 OF_ONE_SCORE = [page for page in WITH_ANALYSIS if page != "Classes"]
 on_two_pages = pytest.mark.parametrize("page", common_first(OF_ONE_SCORE, TWO))
