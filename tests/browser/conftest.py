@@ -1,5 +1,10 @@
 """Fixtures of the browser tests: one server, one Chromium and one tab per process.
 
+`make test` runs eight journeys, because a page takes a second of a processor: what one page or one
+control does is tested faster in tests/pages and tests/ui. All other tests of this folder are rare:
+what only a browser knows (places and sizes, contrasts, printing, drawn charts, the numbers that
+JavaScript computes, several people, killed servers), on every page and in every case.
+
 A test asks for `page`, opens the app with `visit(page, "/reliability")` and uses the helpers of
 tests/browser/harness.py. Whatever the test itself asserts, it also fails on a script error, a
 request to another machine, what the server's security policy refuses, an exception shown, or a
@@ -20,12 +25,14 @@ from playwright.sync_api import (
     ConsoleMessage,
     Page,
     Response,
+    expect,
     sync_playwright,
 )
 
 from tests.browser import chromium, harness
 
 HERE = Path(__file__).parent
+JOURNEYS = ("test_journeys.py", "test_sign_in.py")
 # After a fast click Streamlit starts a new run of the page, and the old one goes on until it next
 # asks whether to stop. Both have locks of their own, so the new run can change the session while a
 # widget of the old one reads it. What the old run raises is logged, but not sent to the browser.
@@ -37,12 +44,16 @@ REPLACED_RUN = re.compile(
 )
 # A page of a test is left before code that is compiled to run faster has paid for itself.
 NOT_OPTIMISED = "--js-flags=--no-maglev,--no-turbofan"
+expect.set_options(timeout=harness.MAX_WAIT_MS)
 
 
+@pytest.hookimpl(tryfirst=True)  # Tests that are not asked for leave after this.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.browser)
+            if item.path.name not in JOURNEYS:
+                item.add_marker(pytest.mark.rare)
 
 
 @pytest.fixture(scope="session")

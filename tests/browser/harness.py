@@ -24,10 +24,27 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-MAX_WAIT_MS = 30_000  # A cold first page needs up to this long on a busy two-core machine.
+MAX_WAIT_MS = 60_000  # A cold first page takes half of this on a busy two-core machine.
 # Between a fragment and the page's rerun that it asks for, the script stands still for an instant,
-# and an action takes one to reach the server: only rest that lasts is rest.
+# and an action takes one to leave the browser: only rest that lasts is rest.
 REST_MS = 300
+POLL_MS = 50  # Timers end in the order of their times, so those of an action end before a look.
+# Streamlit does not mark a page as running until the server answers, which takes longer than the
+# rest on a busy machine. So the page notes whether the server has answered what was sent last.
+WATCH = """
+() => {
+    window.restless = performance.now();
+    if (window.watched) return;
+    window.watched = true;
+    const send = WebSocket.prototype.send;
+    const heard = () => { window.unanswered = false; };
+    WebSocket.prototype.send = function (data) {
+        window.unanswered = true;
+        this.addEventListener("message", heard);  // The same function is added only once.
+        send.call(this, data);
+    };
+}
+"""
 AT_REST = """
 rest => {
     const idle = document.querySelector("[data-testid=stApp]" +
@@ -36,7 +53,7 @@ rest => {
     const plots = [...document.querySelectorAll(".js-plotly-plot")];
     const drawn = plots.every(plot => plot._fullData);
     const now = performance.now();
-    if (!idle || loading || !drawn) window.restless = now;
+    if (!idle || loading || !drawn || window.unanswered) window.restless = now;
     window.restless ??= now;  // a new document
     return now - window.restless > rest;
 }
@@ -107,8 +124,8 @@ def visit(page: Page, path: str = "/") -> None:
 
 def settle(page: Page) -> None:
     """Wait until the last action has been answered and drawn; fail on an exception shown."""
-    page.evaluate("() => { window.restless = performance.now(); }")
-    page.wait_for_function(AT_REST, arg=REST_MS, timeout=MAX_WAIT_MS)
+    page.evaluate(WATCH)
+    page.wait_for_function(AT_REST, arg=REST_MS, polling=POLL_MS, timeout=MAX_WAIT_MS)
     page.evaluate(TWO_FRAMES)  # Plotly redraws after the script has ended.
     assert not exceptions(page)
 

@@ -7,7 +7,6 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.harness import by_key, settle, visit
 from tests.loading.bombs import BOMBS, shared_views
-from tests.rare import rare
 
 # Seconds of a reader's time.
 SLOW = BOMBS["Arrow: 100,000 views of one word"]
@@ -39,7 +38,6 @@ def test_a_reading_is_cancelled_and_another_file_is_read(
     expect(page.get_by_text("File: mine")).to_be_visible(timeout=20_000)
 
 
-@rare
 def test_who_leaves_the_reading_of_another_does_not_cancel_it(page: Page, slow: Path) -> None:
     second = page.context.new_page()
     for tab in (page, second):
@@ -52,7 +50,6 @@ def test_who_leaves_the_reading_of_another_does_not_cancel_it(page: Page, slow: 
     assert second.get_by_text("Not read").count() == 0
 
 
-@rare
 def test_the_third_who_comes_sees_the_place_in_line(page: Page, slow: Path, tmp_path: Path) -> None:
     # Half a minute keeps the first two sessions busy. The same file would be read once.
     endless = [tmp_path / "endless.arrow", tmp_path / "another.arrow"]

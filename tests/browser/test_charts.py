@@ -1,19 +1,183 @@
-"""Charts in the browser: their size, and the files they give."""
+"""Charts and tables: their size, and the files that they give, which have what is drawn."""
 
+import csv
+import io
+import re
+from collections import Counter
+from html import unescape
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pandas as pd
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.harness import by_key, visit
-from tests.rare import rare
+import calib
+from calib.calibrators import CALIBRATORS
+from calib.loading.examples import EXAMPLES
+from tests.browser.harness import by_key, open_static, settle, visit
 
+KINDS = ("PNG", "SVG", "CSV")
 SIZE = "plot => { const {xaxis, yaxis} = plot._fullLayout; return [xaxis._length, yaxis._length]; }"
+# The number of points that Plotly drew of each curve, in all panels.
+DRAWN = """
+plot => {
+    const counts = {};
+    for (const {visible, name, x, fill} of plot._fullData) {
+        if (visible !== true || !x || (x.length === 1 && x[0] === null)) continue;
+        const n = fill === "toself" ? x.length / 2 : x.length;
+        counts[name] = (counts[name] ?? 0) + n;
+    }
+    return counts;
+}
+"""
+# The number of points of each line of a chart in SVG.
+POINTS = """
+plots => plots.flatMap(plot => [...plot.querySelectorAll("path[fill=none]")])
+    .map(line => line.getAttribute("d").match(/[ML]/g).length)
+"""
+# Chromium refuses more than ten downloads in a second.
+PAUSE_MS = 120
+SVG_NAME = "{http://www.w3.org/2000/svg}"
+PAGES = {
+    "/": 1,
+    "/reliability": 1,
+    "/cumulative": 1,
+    "/slices": 2,
+    "/functions": 1,
+    "/compare": 7,
+    "/compare?ex=rounds": 1,
+    "/classes?ex=digits": 10,
+    "/decisions": 2,
+    "/monitor?ex=churn": 1,
+}
 
 
-@rare
+def files(page: Page, buttons: Locator) -> dict[str, bytes]:
+    """What the three buttons save, by kind."""
+    saved = {}
+    for kind in KINDS:
+        button = buttons.filter(has_text=kind) if kind != "PNG" else buttons.first
+        with page.expect_download() as waiting:
+            button.click()
+        assert waiting.value.suggested_filename.endswith(f".{kind.lower()}")
+        saved[kind] = Path(waiting.value.path()).read_bytes()
+        page.wait_for_timeout(PAUSE_MS)
+    return saved
+
+
+def numbers(saved: dict[str, bytes]) -> pd.DataFrame:
+    """The rows of the CSV, after a look at both images."""
+    assert saved["PNG"].startswith(b"\x89PNG")
+    assert len(saved["PNG"]) > 3000
+    texts = [text.text for text in ElementTree.fromstring(saved["SVG"]).iter(f"{SVG_NAME}text")]
+    assert any(texts)
+    table = pd.read_csv(io.BytesIO(saved["CSV"]))
+    assert len(table) > 1
+    return table
+
+
+def shown_by_plotly(page: Page, chart: Locator) -> None:
+    chart.scroll_into_view_if_needed()
+    chart.hover()
+    buttons = chart.locator(".modebar-btn.words, .modebar-btn[data-title^='Download plot']")
+    expect(buttons).to_have_count(3)
+    table = numbers(files(page, buttons))
+    drawn = {unescape(re.sub("<[^>]*>", "", name)): n for name, n in chart.evaluate(DRAWN).items()}
+    rows = table.groupby("series").size().to_dict()
+    assert rows
+    assert {name: drawn.get(name) for name in rows} == rows
+
+
+def shown_as_svg(page: Page, chart: Locator) -> None:
+    chart.scroll_into_view_if_needed()
+    chart.hover()
+    buttons = chart.locator(".chart-buttons button")
+    expect(buttons).to_have_count(3)
+    table = numbers(files(page, buttons))
+    plot = chart.locator("svg.plot:visible svg")
+    ends = [name for name in table if name.endswith("_low")]
+    if ends:
+        # Every marker is a row with an interval.
+        markers = plot.locator(":is(circle, path):has(title)").count()
+        assert markers
+        assert table[ends[0]].notna().sum() >= markers
+    else:
+        # Every series is a line with as many points.
+        rows = table.groupby("series").size().tolist()
+        assert rows
+        assert not Counter(rows) - Counter(plot.evaluate_all(POINTS))
+
+
+@pytest.mark.parametrize("path", list(PAGES))
+def test_every_chart_is_saved_with_what_it_draws(page: Page, path: str):
+    visit(page, path)
+    open_static(page)
+    # Charts far below are drawn when they are scrolled to.
+    page.keyboard.press("End")
+    settle(page)
+    by_plotly, as_svg = page.locator(".js-plotly-plot").all(), page.locator(".saved").all()
+    assert len(by_plotly) + len(as_svg) >= PAGES[path]
+    for chart in by_plotly:
+        shown_by_plotly(page, chart)
+    for chart in as_svg:
+        shown_as_svg(page, chart)
+
+
+def test_the_charts_that_follow_a_hand_are_saved_as_they_are(page: Page):
+    visit(page, "/decisions?fn=4")
+    live = by_key(page, "live_decisions").locator(".explorer")
+    live.hover()
+    saved = {}
+    for kind in KINDS:
+        with page.expect_download() as waiting:
+            live.get_by_role("button", name=kind, exact=True).click()
+        assert waiting.value.suggested_filename == f"decisions-naive_bayes.{kind.lower()}"
+        saved[kind] = Path(waiting.value.path()).read_bytes()
+    table = numbers(saved)
+    assert list(table.method.unique()) == ["Uncalibrated", "Logistic (on log-odds)"]
+    rows = EXAMPLES["naive_bayes"].load()
+    own = table[table.method == "Uncalibrated"]
+    for at in (0.2, 0.5, 0.9):
+        line = own.iloc[(own.threshold - at).abs().argmin()]
+        flagged, positive = rows.scores >= line.threshold, rows.outcome == 1
+        cost = (4 * (~flagged & positive) + (flagged & ~positive)).mean()
+        assert line.cost_per_row == pytest.approx(cost, abs=1e-9)
+        odds = line.threshold / (1 - line.threshold)
+        benefit = (flagged & positive).mean() - odds * (flagged & ~positive).mean()
+        assert line.net_benefit == pytest.approx(benefit, abs=1e-9)
+
+
+def test_buttons_are_quiet_until_a_hand_or_a_key_is_there_and_move_nothing(page: Page):
+    visit(page, "/compare")
+    chart = by_key(page, "chart_forest").locator(".saved")
+    buttons = chart.locator(".chart-buttons")
+    chart.scroll_into_view_if_needed()
+    page.mouse.move(0, 0)
+    before = chart.bounding_box()
+    assert opacity(buttons) == 0
+    chart.hover()
+    assert opacity(buttons) == 1
+    page.mouse.move(0, 0)
+    buttons.locator("button").first.focus()
+    assert opacity(buttons) == 1
+    assert chart.bounding_box() == before
+
+
+def test_on_touch_buttons_are_always_seen(browser: Browser, app_url: str):
+    with browser.new_context(base_url=app_url, has_touch=True, is_mobile=True) as touched:
+        phone = touched.new_page()
+        visit(phone, "/slices")
+        assert opacity(by_key(phone, "chart_slices").locator(".chart-buttons")) == 1
+        plot = by_key(phone, "chart_overlay").locator(".js-plotly-plot")
+        expect(plot.locator(".modebar-btn.words")).to_have_count(2)
+        assert opacity(plot.locator(".modebar")) == 1
+
+
+def opacity(shown: Locator) -> float:
+    return float(shown.evaluate("element => getComputedStyle(element).opacity"))
+
+
 @pytest.mark.parametrize("width", [390, 1024, 1440, 2560])
 def test_the_square_is_as_wide_as_its_column_and_no_higher_than_the_window(page: Page, width: int):
     page.set_viewport_size({"width": width, "height": 900})
@@ -25,25 +189,6 @@ def test_the_square_is_as_wide_as_its_column_and_no_higher_than_the_window(page:
     assert box is not None
     assert box["height"] <= 900
     assert across > {390: 280, 1024: 330, 1440: 550, 2560: 550}[width]
-
-
-def test_a_chart_without_plotly_is_saved_in_the_same_forms(page: Page, tmp_path: Path):
-    visit(page, "/")
-    chart = by_key(page, "summary")
-    saved = {}
-    for ending in ("png", "svg", "csv"):
-        chart.hover()
-        with page.expect_download() as waiting:
-            chart.get_by_role("button", name=f"Download as {ending.upper()}").click()
-        assert waiting.value.suggested_filename == f"summary-naive_bayes.{ending}"
-        waiting.value.save_as(tmp_path / ending)
-        saved[ending] = (tmp_path / ending).read_bytes()
-    assert saved["png"].startswith(b"\x89PNG")
-    texts = ElementTree.fromstring(saved["svg"]).itertext()
-    assert "Mean predicted probability" in texts
-    numbers = pd.read_csv(tmp_path / "csv")
-    drawn = numbers[numbers["panel"] == "Observed frequency"].groupby("series").size()
-    assert drawn["Uncalibrated"] == chart.locator(".wide svg svg circle").count()
 
 
 def test_the_browser_makes_named_images_and_prints_no_controls(page: Page):
@@ -58,3 +203,20 @@ def test_the_browser_makes_named_images_and_prints_no_controls(page: Page):
     page.emulate_media(media="print")
     for hidden in (by_key(page, "tools"), by_key(page, "navigation")):
         assert not hidden.is_visible()
+
+
+def test_a_table_is_copied_and_saved_with_exact_numbers(page: Page):
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    visit(page, "/compare?m=uncalibrated.platt")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="CSV").first.click()
+    assert saved.value.suggested_filename == "metrics.csv"
+    lines = list(csv.reader(Path(saved.value.path()).read_text("utf-8-sig").splitlines()))
+    rows = EXAMPLES["naive_bayes"].load()
+    table = calib.analyze(rows, {"methods": ("uncalibrated", "platt")}).table()
+    by_method = {line[0]: dict(zip(lines[0], line, strict=True)) for line in lines[1:]}
+    for key, row in table.iterrows():
+        assert float(by_method[CALIBRATORS[key].label]["log_loss"]) == row["log_loss"], key
+    page.get_by_role("button", name="Copy").first.click()
+    pasted = page.evaluate("() => navigator.clipboard.readText()")
+    assert [line.split("\t") for line in pasted.split("\n")] == lines

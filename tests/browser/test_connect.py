@@ -11,7 +11,6 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser import harness
 from tests.browser.harness import by_key, settle
-from tests.rare import rare
 
 # Scores have six decimals, so that there are fewer cells; they are too high.
 ROWS = """
@@ -56,7 +55,6 @@ def connected(browser: Browser, url: str) -> Iterator[Page]:
     context.close()
 
 
-@rare
 def test_the_verdict_of_all_rows(connected: Page, n_rows: int):
     connected.get_by_role("button", name="Analyse all rows").click()
     counted = connected.get_by_text(re.compile(rf"{n_rows:,} rows, counted in"))
@@ -69,7 +67,6 @@ def test_the_verdict_of_all_rows(connected: Page, n_rows: int):
     expect(answer).to_contain_text(found)
 
 
-@rare
 def test_cancel_ends_the_query_and_shows_nothing(connected: Page, n_rows: int):
     if n_rows < 10_000_000:
         pytest.skip("So few rows are counted before anyone can cancel: skipped")
@@ -81,7 +78,6 @@ def test_cancel_ends_the_query_and_shows_nothing(connected: Page, n_rows: int):
     expect(by_key(connected, "checklist")).to_have_count(0)
 
 
-@pytest.mark.rare
 def test_the_count_of_a_link_is_cancelled_until_it_is_asked_for(
     browser: Browser, url: str, n_rows: int
 ):

@@ -17,8 +17,14 @@ from calib.ui.layout.navigation import LEARN
 from calib.ui.session.page_list import GROUPS, PAGES
 from tests.browser.conftest import Tab, used
 from tests.browser.harness import by_key, settle, visit
-from tests.browser.test_accessibility import violations
-from tests.rare import common_first, rare
+from tests.browser.looks import (
+    CONTRASTS,
+    FOCUSED,
+    LEAST_CONTRAST,
+    ODD_TYPE,
+    OPERABLE,
+    violations,
+)
 
 WIDE, PHONE = (1280, 900), (380, 800)
 FILES = [page.removeprefix("pages/").removesuffix(".py") for page in PAGES.values()]
@@ -29,66 +35,6 @@ PATHS += ["/compare?ex=digits", "/compare?ex=rounds"]
 RELIABILITY = "/reliability?bins=20&colour=red"
 # WCAG 2.2, 2.5.8: targets of 24 pixels, or as much room.
 TARGET = 24
-# WCAG 2.2, 1.4.3; text of 24 pixels and more may have less, and is held to the same here.
-LEAST = 4.5
-# Least contrast of each visible text, by what it says. What cannot be used now is let off, as in
-# WCAG.
-CONTRASTS = """
-() => {
-    const OFF = ":disabled, [aria-disabled=true], [data-testid=stFileUploader]";
-    const pixel = new OffscreenCanvas(1, 1).getContext("2d", {willReadFrequently: true});
-    const rgba = color => {
-        pixel.clearRect(0, 0, 1, 1);
-        pixel.fillStyle = color;
-        pixel.fillRect(0, 0, 1, 1);
-        const [red, green, blue, alpha] = pixel.getImageData(0, 0, 1, 1).data;
-        return [red, green, blue, alpha / 255];
-    };
-    const over = ([r, g, b, alpha], below) =>
-        [r, g, b].map((part, i) => alpha * part + (1 - alpha) * below[i]);
-    const luminance = color => {
-        const [r, g, b] = color.map(part => part / 255)
-            .map(c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-    };
-    const around = element => {
-        const found = [];
-        for (let at = element; at; at = at.parentElement) found.push(at);
-        return found;
-    };
-    // A slider's value is part of its thumb and hangs above it.
-    const holder = element => element.closest("[data-testid=stSliderThumbValue]")
-        ?.closest("[data-testid=stSlider]") ?? element;
-    const ground = element => around(holder(element)).reverse()
-        .map(at => rgba(getComputedStyle(at).backgroundColor))
-        .reduce((below, color) => over(color, below), [255, 255, 255]);
-    const contrast = element => {
-        const style = getComputedStyle(element);
-        const [r, g, b, alpha] = rgba(element instanceof SVGElement ? style.fill : style.color);
-        const opacity = around(element)
-            .reduce((share, at) => share * getComputedStyle(at).opacity, alpha);
-        const below = ground(element);
-        const [dark, light] = [luminance(over([r, g, b, opacity], below)), luminance(below)]
-            .sort((one, other) => one - other);
-        return opacity === 0 ? null : (light + 0.05) / (dark + 0.05);
-    };
-    const found = {};
-    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    while (texts.nextNode()) {
-        const text = texts.currentNode, element = text.parentElement;
-        const range = new Range();
-        range.selectNodeContents(text);
-        const {width, height} = range.getBoundingClientRect();
-        const off = element.closest(OFF);
-        if (!text.data.trim() || width < 2 || height < 2 || off) continue;
-        const seen = element.checkVisibility({visibilityProperty: true});
-        const value = seen ? contrast(element) : null;
-        const name = text.data.trim();
-        if (value !== null) found[name] = Math.min(value, found[name] ?? value);
-    }
-    return found;
-}
-"""
 # The toolbar of a chart fades in under the pointer. What has ended out of sight is still listed.
 FADED_IN = """
 () => !document.getAnimations().some(
@@ -119,41 +65,6 @@ HIDDEN_ENTRIES = """
     ).map(text => text.textContent);
 })
 """
-
-
-# Texts of another weight than regular and bold, or smaller than 12 pixels. Icons are a font, too.
-ODD_TYPE = """
-() => {
-    const found = [], texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    while (texts.nextNode()) {
-        const text = texts.currentNode.data.trim(), element = texts.currentNode.parentElement;
-        const {fontFamily, fontSize, fontWeight} = getComputedStyle(element);
-        const size = parseFloat(fontSize) * (element.currentCSSZoom ?? 1);
-        const seen = element.checkVisibility({visibilityProperty: true});
-        if (!text || !seen || element.closest("script, style") || fontFamily.includes("Material"))
-            continue;
-        if (!["400", "600"].includes(fontWeight) || size < 12)
-            found.push([text.slice(0, 40), fontWeight, size]);
-    }
-    return found;
-}
-"""
-# Keys of what holds the focus, and of what can be operated and is not switched off.
-FOCUSED = """
-() => {
-    const found = [];
-    for (let at = document.activeElement; at; at = at.parentElement)
-        found.push(...[...at.classList].filter(name => name.startsWith("st-key-")));
-    return found;
-}
-"""
-OPERABLE = """
-() => [...document.querySelectorAll(
-    "input:not([disabled]), button:not([disabled]), [role=slider]:not([disabled]), a[href]"
-)].map(control => control.closest(".stElementContainer[class*=st-key-]"))
-    .filter(place => place && place.checkVisibility() && !place.querySelector(".js-plotly-plot"))
-    .flatMap(place => [...place.classList].filter(name => name.startsWith("st-key-")))
-"""
 PANELS = """
 plots => plots.map(plot => {
     const {x, y, width} = plot.getBoundingClientRect(), panel = plot.querySelector("svg");
@@ -166,14 +77,10 @@ plots => plots.map(plot => {
 """
 
 
-def on(sizes: list[tuple[int, int]], paths: list[str], *common: str) -> pytest.MarkDecorator:
-    """Pages in windows of these sizes, of which a few are tested always."""
-    shown = [
-        pytest.param((path, size), id=f"{path}-{size[0]}", marks=() if path in common else rare)
-        for path in paths
-        for size in sizes
-    ]
-    return pytest.mark.parametrize("shown", shown, indirect=True)
+def on(sizes: list[tuple[int, int]], paths: list[str]) -> pytest.MarkDecorator:
+    """Pages in windows of these sizes."""
+    shown = {f"{path}-{size[0]}": (path, size) for path in paths for size in sizes}
+    return pytest.mark.parametrize("shown", list(shown.values()), ids=list(shown), indirect=True)
 
 
 @pytest.fixture(scope="module")
@@ -196,14 +103,14 @@ def look(page: Page, scheme: str) -> None:
     settle(page)
 
 
-@on([WIDE, PHONE], PATHS, "/compare")
+@on([WIDE, PHONE], PATHS)
 def test_no_page_is_wider_than_its_window(shown: Page):
     main = shown.get_by_test_id("stMain")
     assert main.evaluate("main => main.scrollWidth <= main.clientWidth")
     assert shown.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-@on([WIDE], PATHS, "/compare", RELIABILITY)
+@on([WIDE], PATHS)
 def test_every_chart_and_table_says_what_it_shows(shown: Page):
     for chart in shown.get_by_test_id("stPlotlyChart").all():
         assert len(chart.get_attribute("aria-label") or "") > 30
@@ -215,39 +122,39 @@ def test_every_chart_and_table_says_what_it_shows(shown: Page):
     assert all(region.get_attribute("aria-label") for region in named.all())
 
 
-@on([WIDE], PATHS, "/compare", RELIABILITY)
+@on([WIDE], PATHS)
 def test_nothing_lies_under_the_toolbar(shown: Page):
     plots = shown.locator(".js-plotly-plot")
     assert plots.evaluate_all(f"plots => plots.map({OVERLAPS})") == [0] * plots.count()
 
 
-@on([WIDE, PHONE], PATHS, "/compare", RELIABILITY)
+@on([WIDE, PHONE], PATHS)
 def test_every_page_has_two_weights_and_no_small_print(shown: Page):
     assert shown.evaluate(ODD_TYPE) == []
 
 
-@on([WIDE], PATHS, RELIABILITY)
+@on([WIDE], PATHS)
 def test_no_page_breaks_a_rule(shown: Page):
     assert violations(shown) == []
 
 
-@on([WIDE], PATHS, "/compare")
+@on([WIDE], PATHS)
 def test_no_page_breaks_a_rule_in_the_dark(shown: Page):
     look(shown, "dark")
     assert violations(shown) == []
 
 
 # The contrast of light pages is checked by axe.
-@on([WIDE], PATHS, "/compare", RELIABILITY)
+@on([WIDE], PATHS)
 def test_every_text_can_be_read_in_the_dark(shown: Page):
     look(shown, "dark")
     found = shown.evaluate(CONTRASTS)
     assert len(found) > 20
-    assert {text: value for text, value in found.items() if value < LEAST} == {}
+    assert {text: value for text, value in found.items() if value < LEAST_CONTRAST} == {}
 
 
-@pytest.mark.parametrize("scheme", common_first(["dark", "light"], ["dark"]))
-@on([WIDE], ["/slices"], "/slices")
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+@on([WIDE], ["/slices"])
 def test_what_the_pointer_shows_can_be_read(shown: Page, scheme: str):
     look(shown, scheme)
     before = set(shown.evaluate(CONTRASTS))
@@ -256,14 +163,14 @@ def test_what_the_pointer_shows_can_be_read(shown: Page, scheme: str):
     shown.wait_for_function(FADED_IN)
     read = {text: value for text, value in shown.evaluate(CONTRASTS).items() if text not in before}
     assert read
-    assert min(read.values()) >= LEAST
+    assert min(read.values()) >= LEAST_CONTRAST
     shown.mouse.move(0, 0)
 
 
 NARROW = ["/slices", "/decisions", "/compare", RELIABILITY, "/compare?ex=rounds", "/cumulative"]
 
 
-@on([WIDE], NARROW, "/compare", RELIABILITY)
+@on([WIDE], NARROW)
 def test_nothing_is_cut_off_in_a_window_of_1024_pixels(shown: Page):
     shown.set_viewport_size({"width": 1024, "height": 2800})
     settle(shown)
@@ -276,7 +183,7 @@ def test_nothing_is_cut_off_in_a_window_of_1024_pixels(shown: Page):
 
 
 # The last in a window: it leaves focus and tooltips behind.
-@on([WIDE], PATHS, "/compare")
+@on([WIDE], PATHS)
 def test_the_keyboard_reaches_every_control(shown: Page):
     wanted = set(shown.evaluate(OPERABLE))
     assert wanted
@@ -289,7 +196,7 @@ def test_the_keyboard_reaches_every_control(shown: Page):
     assert not wanted - reached
 
 
-@on([PHONE], ["/compare"], "/compare")
+@on([PHONE], ["/compare"])
 def test_on_a_phone_panels_stand_two_by_two_and_are_square(shown: Page):
     panels = by_key(shown, "before_after").locator(".plot").evaluate_all(PANELS)
     assert len(panels) == len(DEFAULT_METHODS)
@@ -301,7 +208,7 @@ def test_on_a_phone_panels_stand_two_by_two_and_are_square(shown: Page):
         assert panel["right"] <= PHONE[0]
 
 
-@on([WIDE], ["/compare"], "/compare")
+@on([WIDE], ["/compare"])
 def test_on_a_wide_page_no_panel_stands_alone(shown: Page):
     panels = by_key(shown, "before_after").locator(".plot").evaluate_all(PANELS)
     rows = Counter(round(panel["y"]) for panel in panels)
@@ -310,13 +217,13 @@ def test_on_a_wide_page_no_panel_stands_alone(shown: Page):
         assert panel["width"] >= 110
 
 
-@on([PHONE], ["/"], "/")
+@on([PHONE], ["/"])
 def test_on_a_phone_the_calibrators_with_the_line_of_no_change_fit(shown: Page):
     table = shown.locator(".metric-table:has(.calibrators)")
     assert table.evaluate("place => place.scrollWidth <= place.clientWidth")
 
 
-@on([WIDE], ["/compare?ex=digits"], "/compare?ex=digits")
+@on([WIDE], ["/compare?ex=digits"])
 def test_the_controls_of_a_view_stand_on_one_line(shown: Page):
     def middle(part: str) -> float:
         box = by_key(shown, "view").locator(part).bounding_box()
@@ -326,13 +233,13 @@ def test_the_controls_of_a_view_stand_on_one_line(shown: Page):
     assert middle("[data-testid=stButtonGroup]") == pytest.approx(field, abs=1)
 
 
-@on([WIDE], ["/compare", "/compare?ex=digits"], "/compare")
+@on([WIDE], ["/compare", "/compare?ex=digits"])
 def test_the_menus_leave_the_links_of_the_header_free(shown: Page):
     last = by_key(shown, "navigation").get_by_role("button", name=LEARN).bounding_box()
     assert last["x"] + last["width"] <= by_key(shown, "tools").bounding_box()["x"]
 
 
-@on([PHONE], ["/compare", "/compare?ex=digits"], "/compare")
+@on([PHONE], ["/compare", "/compare?ex=digits"])
 def test_links_of_the_navigation_do_not_overlap(shown: Page):
     boxes = [link.bounding_box() for link in by_key(shown, "navigation").get_by_role("link").all()]
     # The links to the data and to the pages that explain are in menus.
@@ -345,7 +252,7 @@ def test_links_of_the_navigation_do_not_overlap(shown: Page):
             assert right <= other["x"] or bottom <= other["y"]
 
 
-@on([PHONE], ["/", "/compare", "/methods"], "/compare")
+@on([PHONE], ["/", "/compare", "/methods"])
 def test_the_navigation_scrolls_to_the_page_that_is_shown(shown: Page):
     link = by_key(shown, "navigation").locator("[aria-current=page]")
     name = urlsplit(shown.url).path.strip("/").capitalize()
@@ -358,7 +265,7 @@ def test_the_navigation_scrolls_to_the_page_that_is_shown(shown: Page):
     assert (scrolled == 0) == (not name)
 
 
-@on([PHONE], ["/compare"], "/compare")
+@on([PHONE], ["/compare"])
 def test_nothing_lies_on_the_navigation_while_the_page_works(shown: Page):
     status = shown.evaluate_handle(
         """() => {

@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 from xml.etree import ElementTree
 
 import numpy as np
@@ -23,9 +23,8 @@ from calib.metrics.binned import expected_calibration_error
 from calib.metrics.cumulative import ks_error, kuiper_error
 from calib.numerics.intervals import normal_quantile
 from calib.text import p_value, percent
-from tests.browser.actions import go, upload
+from tests.browser.actions import address, go, upload
 from tests.browser.harness import TWO_FRAMES, by_key, open_static, settle, visit
-from tests.rare import common_first, rare
 
 EXAMPLE = EXAMPLES["naive_bayes"].load()
 SETTINGS = [(n, by) for n in (2, 10, 15, 33, 100) for by in ("quantile", "uniform")]
@@ -92,13 +91,7 @@ def cells_of(name: str) -> ScoreCells:
     return ScoreCells.from_arrays(rows.outcome, rows.scores)
 
 
-@pytest.mark.parametrize(
-    "name",
-    common_first(
-        [*KINDS, "more than are sent", "naive_bayes", "svm", "boosting"],
-        ["ties at the edges", "weights", "more than are sent"],
-    ),
-)
+@pytest.mark.parametrize("name", [*KINDS, "more than are sent", "naive_bayes", "svm", "boosting"])
 def test_its_numbers_are_those_of_the_library(page: Page, name: str):
     cells, level, ends = cells_of(name), 0.9, (0.05, 0.35)
     given = {"sent": packed_cells(cells), "settings": SETTINGS, "level": level, "range": ends}
@@ -203,11 +196,7 @@ def drag(page: Page, name: str, start: float, end: float) -> None:
     page.mouse.move(places[1], height)
 
 
-def address(page: Page) -> dict[str, str]:
-    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
-
-
-@pytest.mark.parametrize("name", common_first(["diagram", "histogram", "difference"], ["diagram"]))
+@pytest.mark.parametrize("name", ["diagram", "histogram", "difference"])
 def test_a_range_that_is_dragged_is_counted_at_once_and_kept_at_release(page: Page, name: str):
     visit(page, "/reliability")
     before = address(page)
@@ -325,7 +314,6 @@ def test_keys_move_the_range_and_the_probe_reads_the_calibrators(page: Page):
     expect(read.first).to_be_hidden()
 
 
-@rare
 def test_one_typed_end_selects_the_rows_up_to_the_other(page: Page):
     visit(page, "/reliability")
     low = explorer(page).get_by_role("spinbutton", name="Look closer at scores from")
@@ -342,7 +330,6 @@ def test_one_typed_end_selects_the_rows_up_to_the_other(page: Page):
     assert address(page)["range"] == "0.6~0.8"
 
 
-@rare
 def test_the_simultaneous_band_is_drawn_at_once_and_kept(page: Page):
     visit(page, "/reliability?show=uncalibrated")
     band = panel(page, "diagram").locator("path.band")
@@ -357,7 +344,6 @@ def test_the_simultaneous_band_is_drawn_at_once_and_kept(page: Page):
     expect(explorer(page).get_by_label("Simultaneous")).to_be_disabled()
 
 
-@rare
 def test_rows_in_clusters_have_the_intervals_that_count_clusters(page: Page, tmp_path: Path):
     rng = np.random.default_rng(5)
     score, cluster = rng.beta(1, 2, 400).round(3), np.repeat(np.arange(400), 8)
@@ -386,7 +372,7 @@ def test_rows_in_clusters_have_the_intervals_that_count_clusters(page: Page, tmp
     expect(said).to_contain_text(re.compile(r"95% CI [+−]\d.\d to"))
 
 
-@pytest.mark.parametrize("width", common_first([1440, 390], [390]))
+@pytest.mark.parametrize("width", [1440, 390])
 def test_what_few_people_need_is_behind_more_by_keyboard_too(page: Page, width: int):
     page.set_viewport_size({"width": width, "height": 900})
     visit(page, "/reliability")
@@ -430,7 +416,6 @@ def test_axes_layers_and_methods_are_chosen_in_it(page: Page):
     assert panel(page, "diagram").locator("path.line").count() == 1
 
 
-@rare
 @pytest.mark.parametrize(
     ("label", "in_address"),
     [
@@ -467,7 +452,6 @@ def test_the_last_of_200_fast_clicks_wins_and_nothing_scrolls(
     assert main.evaluate("main => main.scrollTop") == 40
 
 
-@rare
 def test_the_page_below_stays_where_it_is_while_the_bins_change(page: Page):
     page.set_viewport_size({"width": 1000, "height": 900})
     visit(page, "/reliability")
@@ -572,19 +556,13 @@ def test_the_diagram_names_what_is_drawn_besides_the_dots(page: Page):
     expect(texts.get_by_text("Circle: largest gap.")).to_have_count(1)
 
 
-@pytest.mark.parametrize(
-    "label",
-    common_first(
-        ["Consistency band", "Simultaneous", "CORP line", "Smooth line"], ["Simultaneous"]
-    ),
-)
-def test_layers_have_a_sentence_each(page: Page, label: str):
+def test_layers_have_a_sentence_each(page: Page):
     visit(page, "/reliability")
-    box = explorer(page).locator("label", has_text=label)
-    expect(box).to_have_attribute("title", re.compile(r"^[^.]+\.$"))
+    for label in ("Consistency band", "Simultaneous", "CORP line", "Smooth line"):
+        box = explorer(page).locator("label", has_text=label)
+        expect(box).to_have_attribute("title", re.compile(r"^[^.]+\.$"))
 
 
-@rare
 def test_a_wide_band_is_a_sentence_as_on_the_static_chart(page: Page, tmp_path: Path):
     rng = np.random.default_rng(2)
     score = rng.random(60)
@@ -646,7 +624,6 @@ def test_it_fills_the_screen_and_the_window(page: Page):
     assert 0.9 * 900 < bottom["y"] + bottom["height"] <= 900
 
 
-@rare
 def test_without_its_script_the_static_chart_stands(page: Page):
     page = page.context.new_page()
     page.add_init_script("window.atob = () => { throw Error('none'); }")

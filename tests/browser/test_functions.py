@@ -5,7 +5,6 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.actions import press_slider
 from tests.browser.harness import by_key, settle, traces, visit
-from tests.rare import rare
 
 
 def trace(page: Page, key: str, name: str) -> dict:
@@ -29,7 +28,6 @@ def marked(drawn: dict) -> tuple[float, float]:
     return drawn["x"][at], drawn["y"][at]
 
 
-@rare
 def test_moving_epsilon_bends_the_spline_and_moves_the_marked_point(page: Page):
     visit(page, "/functions?ex=logistic&eps=0.1")
     expect(by_key(page, "epsilon").get_by_test_id("stSliderThumbValue")).to_have_text("0.1")
@@ -49,7 +47,6 @@ def test_moving_epsilon_bends_the_spline_and_moves_the_marked_point(page: Page):
     assert line["y"][at] == pytest.approx(loss, abs=1e-9)
 
 
-@rare
 def test_the_map_by_the_rule_stays_beside_the_one_in_use(page: Page):
     visit(page, "/functions?ex=logistic")
     open_settings(page)
@@ -61,7 +58,6 @@ def test_the_map_by_the_rule_stays_beside_the_one_in_use(page: Page):
     assert trace(page, "chart_functions", "Spline")["y"] != pytest.approx(ruled)
 
 
-@rare
 def test_the_lambda_path_is_shown_with_the_lambda_in_use(page: Page):
     visit(page, "/functions")
     expect(by_key(page, "chart_lambda_spline")).to_have_count(0)
@@ -71,21 +67,3 @@ def test_the_lambda_path_is_shown_with_the_lambda_in_use(page: Page):
     at, _ = marked(trace(page, "chart_lambda_spline", "Degrees of freedom"))
     assert x == at
     expect(by_key(page, "parameters_spline")).to_contain_text(f"λ = {x:.3g}")
-
-
-@rare
-def test_a_picked_method_joins_the_curve_and_the_address(page: Page):
-    visit(page, "/functions?ex=logistic&m=spline.ispline")
-    open_settings(page)
-    by_key(page, "over_epsilon").get_by_text("I-spline").click()
-    settle(page)
-    assert {"Spline", "I-spline"} <= names(page, "chart_epsilon")
-    assert "over=spline.ispline" in page.url or "over=ispline.spline" in page.url
-
-
-@rare
-def test_a_row_opens_the_code_of_its_calibrator(page: Page):
-    visit(page, "/functions")
-    by_key(page, "parameters_beta").get_by_role("button", name="Get code").click()
-    settle(page)
-    expect(page.get_by_role("dialog")).to_contain_text("Download naive_bayes-beta.sql")

@@ -9,9 +9,8 @@ from playwright.sync_api import Page, expect
 import calib
 from calib.analysis.judge import judge_rows
 from calib.loading.judged_example import judged_example
-from tests.browser.actions import go, upload
-from tests.browser.harness import by_key, settle, visit
-from tests.rare import rare
+from tests.browser.actions import upload
+from tests.browser.harness import by_key, visit
 
 
 def tables(folder):
@@ -32,7 +31,6 @@ def finding(page: Page):
     return page.locator(".answer h2")
 
 
-@rare
 def test_a_judge_is_checked_with_two_files_and_rows_to_label_next_are_saved(page, tmp_path):
     visit(page, "/judge")
     expect(finding(page)).to_have_text(judge_rows(judged_example()).headline)
@@ -50,41 +48,3 @@ def test_a_judge_is_checked_with_two_files_and_rows_to_label_next_are_saved(page
         lines = list(csv.DictReader(file))
     assert [line["id"] for line in lines] == [str(one) for one in result.next_rows(50)["id"]]
     assert list(lines[0]) == ["row", "id", "gold"]
-
-
-@rare
-def test_two_judges_are_compared_and_the_tables_stay_on_other_pages(page, tmp_path):
-    visit(page, "/judge")
-    judged, gold = tables(tmp_path)
-    upload(page, judged, key="data_file_judged")
-    upload(page, gold, key="data_file_gold")
-    for name in ("judge_score", "second_judge"):
-        field = by_key(page, "judge_score").get_by_role("combobox")
-        field.fill(name)
-        page.get_by_role("option", name=name).click()
-        expect(by_key(page, "judge_score")).to_contain_text(name)
-        # An open list hides the rest of the page from assistive technology.
-        field.press("Escape")
-        settle(page)
-    compared = calib.compare_judges(judged, gold, score=["judge_score", "second_judge"]).results
-    expect(finding(page)).to_have_text(compared["judge_score"].headline)
-    by_key(page, "judge_shown").get_by_role("combobox").click()
-    page.get_by_role("option", name="second_judge").click()
-    expect(finding(page)).to_have_text(compared["second_judge"].headline)
-    go(page, "Compare")
-    go(page, "Judge")
-    expect(finding(page)).to_have_text(compared["second_judge"].headline)
-    by_key(page, "judge_example").get_by_role("button").click()
-    expect(finding(page)).to_have_text(judge_rows(judged_example()).headline)
-
-
-@rare
-def test_the_width_of_the_interval_asks_for_labels(page):
-    visit(page, "/judge")
-    result = judge_rows(judged_example())
-    field = by_key(page, "judge_points").get_by_role("spinbutton")
-    for points in (8, 15):
-        field.fill(str(points))
-        field.press("Enter")
-        needed = result.labels_for(points / 100)
-        expect(by_key(page, "toolbar_judge_labels")).to_contain_text(f"{needed} labels")

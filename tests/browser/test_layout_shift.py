@@ -9,7 +9,6 @@ from playwright.sync_api import Browser
 from calib.ui.session.page_list import MATRIX_PAGES
 from calib.ui.session.page_list import PAGES as EVERY_PAGE
 from tests.browser import harness
-from tests.rare import common_first
 
 # This is half of what web.dev calls good.
 MAX_SHIFT_SCORE = 0.05
@@ -52,9 +51,7 @@ PAGES = [
 PAGES += ["/compare?ex=digits", "/classes?ex=digits", "/monitor?ex=churn"]
 
 
-@pytest.mark.parametrize(
-    ("path", "width"), common_first(product(PAGES, (1440, 390, 1024)), [("/", 1440)])
-)
+@pytest.mark.parametrize(("path", "width"), list(product(PAGES, (1440, 390, 1024))))
 def test_pages_keep_places_free_for_what_arrives_late(
     browser: Browser, app_url: str, path: str, width: int
 ):
@@ -62,7 +59,6 @@ def test_pages_keep_places_free_for_what_arrives_late(
     assert shift_of(browser, app_url, path, width) <= MAX_SHIFT_SCORE
 
 
-@pytest.mark.rare
 def test_and_if_streamlit_starts_the_app(browser: Browser, tmp_path: Path):
     with harness.serve(tmp_path / "log") as url:
         # The first page of a server takes longest: the saved reports wait for the form above them.

@@ -6,20 +6,9 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.actions import go
 from tests.browser.harness import by_key, settle, traces, visit
-from tests.rare import rare
 
 READ_RANGE = "plot => plot._fullLayout.yaxis.range"
 BOX = "place => { const box = place.getBoundingClientRect(); return [box.x, box.y, box.width]; }"
-
-
-@pytest.fixture
-def matrix():
-    rng = np.random.default_rng(0)
-    logits = 2.0 * rng.normal(size=(1500, 4)).astype(np.float32)
-    scores = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    # Half as sure would be right.
-    label = (logits / 2.0 + rng.gumbel(size=logits.shape)).argmax(axis=1)
-    return logits, scores, label
 
 
 def drop(page: Page, *files) -> None:
@@ -27,41 +16,6 @@ def drop(page: Page, *files) -> None:
     page.locator(".st-key-data_file input[type=file]").set_input_files(files)
     by_key(page, "map_outcome").wait_for()
     settle(page)
-
-
-@rare
-def test_a_matrix_as_csv(page: Page, matrix, tmp_path):
-    _, scores, label = matrix
-    names = ["cat", "cow", "dog", "eel"]
-    path = tmp_path / "animals.csv"
-    rows = [
-        ",".join([*(f"{p:.6f}" for p in row), names[k]])
-        for row, k in zip(scores, label, strict=True)
-    ]
-    path.write_text("\n".join([",".join([*(f"prob_{n}" for n in names), "label"]), *rows]))
-    drop(page, path)
-    expect(by_key(page, "map_classes").get_by_role("textbox")).to_have_value("prob_cat … prob_eel")
-    expect(page.get_by_text("4 classes, cat, cow, dog and eel")).to_be_visible()
-    go(page, "Overview")
-    verdict = page.get_by_role("heading", level=2)
-    expect(verdict).to_contain_text("These confidences are overconfident", timeout=30_000)
-
-
-@rare
-def test_logits_as_npz_are_softmaxed_by_one_click(page: Page, matrix, tmp_path):
-    logits, scores, label = matrix
-    path = tmp_path / "network.npz"
-    np.savez(path, logits=logits, y=label)
-    drop(page, path)
-    expect(page.get_by_text("They look like logits")).to_be_visible()
-    page.get_by_role("button", name="Apply the softmax").click()
-    settle(page)
-    expect(page.get_by_text("They look like logits")).to_have_count(0)
-    page.get_by_role("link", name="See the result").click()
-    settle(page)
-    # The scores are those of the softmax.
-    mean = f"{100.0 * scores.max(axis=1).mean():.1f}%"
-    expect(by_key(page, "answer")).to_contain_text(mean, timeout=30_000)
 
 
 @pytest.fixture
@@ -81,7 +35,6 @@ def checkpoints(tmp_path):
     return paths
 
 
-@rare
 def test_checkpoints_in_several_files(page: Page, checkpoints):
     drop(page, *checkpoints)
     expect(page.get_by_text("3 models, epoch 1, epoch 2 and epoch 10")).to_be_visible()
@@ -109,7 +62,6 @@ def test_checkpoints_in_several_files(page: Page, checkpoints):
     assert "model=epoch+10" in page.url or "model=epoch%2010" in page.url
 
 
-@rare
 def test_columns_stand_below_each_other_on_a_phone(page: Page):
     page.set_viewport_size({"width": 380, "height": 800})
     visit(page, "/reliability?ex=rounds")
@@ -121,7 +73,6 @@ def test_columns_stand_below_each_other_on_a_phone(page: Page):
     assert x1 + w1 <= 380
 
 
-@rare
 def test_four_models_move_to_a_second_row_where_they_do_not_fit(page: Page):
     wanted = "~".join(f"round {number}" for number in (1, 3, 10, 30))
     visit(page, f"/?ex=rounds&model={wanted}")

@@ -5,19 +5,12 @@ from playwright.sync_api import Page, expect
 
 import calib
 from calib.loading.examples import EXAMPLES
-from tests.browser.actions import go
-from tests.browser.harness import by_key, settle, visit
-from tests.rare import rare
+from tests.browser.actions import choose, go
+from tests.browser.harness import by_key, visit
 
 
 def finding(page: Page):
     return page.locator(".answer h2")
-
-
-def choose(page: Page, key: str, option: str) -> None:
-    by_key(page, key).get_by_role("combobox").click()
-    page.get_by_role("option", name=option, exact=True).click()
-    settle(page)
 
 
 def test_from_data_without_dates_to_the_counts_of_a_slice(page):
@@ -49,29 +42,6 @@ def test_the_answer_fits_a_phone_in_the_dark(page):
     expect(page.get_by_test_id("stApp")).to_have_css("background-color", "rgb(20, 24, 29)")
     assert main.evaluate("main => main.scrollWidth <= main.clientWidth")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
-@rare
-def test_the_headers_links_and_menus_are_apart(page):
-    for width in (1440, 1280):
-        page.set_viewport_size({"width": width, "height": 900})
-        for address in ("/gallery?ex=digits", "/slices?ex=digits", "/methods", "/monitor?ex=churn"):
-            visit(page, address)
-            links = page.locator(".st-key-navigation").locator("a, button").all()
-            tools = by_key(page, "tools").bounding_box()
-            right = max(box["x"] + box["width"] for link in links if (box := link.bounding_box()))
-            assert right <= tools["x"] + 1, (width, address)
-
-
-@rare
-def test_a_period_is_described_under_the_pointer(page):
-    visit(page, "/monitor?ex=churn")
-    titles = by_key(page, "chart_monitor").locator("svg.plot circle title").all_text_contents()
-    assert any("2026-06" in title and "positive" in title for title in titles)
-    by_key(page, "chart_monitor").hover()
-    with page.expect_download() as saved:
-        by_key(page, "chart_monitor").get_by_role("button", name="Download as CSV").click()
-    assert saved.value.suggested_filename == "monitor.csv"
 
 
 def test_the_controls_stay_where_they_are_until_the_advice_has_arrived(page: Page):

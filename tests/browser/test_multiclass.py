@@ -5,14 +5,13 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.actions import go, open_menu
+from tests.browser.actions import choose, fill, go, open_menu
 from tests.browser.harness import by_key, open_static, settle, traces, visit
-from tests.rare import rare
 
 EXAMPLE = "/?ex=digits"
 
 
-def choose(page: Page, kind: str) -> None:
+def choose_view(page: Page, kind: str) -> None:
     by_key(page, "view_kind").get_by_text(kind, exact=True).click()
     settle(page)
 
@@ -29,27 +28,11 @@ def axis_title(page: Page, key: str) -> str:
     return " / ".join(json.loads(layout))
 
 
-def fill(page: Page, key: str, value: str) -> None:
-    box = by_key(page, key).get_by_role("spinbutton")
-    box.fill(value)
-    box.press("Enter")
-    settle(page)
-
-
-def pick(page: Page, key: str, option: str) -> None:
-    box = by_key(page, key).get_by_role("combobox")
-    box.click()
-    box.fill(option)
-    page.get_by_role("option", name=option, exact=True).click()
-    settle(page)
-
-
-@rare
 def test_one_control_sets_the_view_of_every_page(page: Page):
     visit(page, EXAMPLE)
     expect(by_key(page, "summary").locator(".wide > svg")).to_contain_text("Mean confidence")
-    choose(page, "Class")
-    pick(page, "view_class", "seven")
+    choose_view(page, "Class")
+    choose(page, "view_class", "seven")
     assert "view=class%3A7" in page.url
     go(page, "Reliability")
     assert (
@@ -59,13 +42,12 @@ def test_one_control_sets_the_view_of_every_page(page: Page):
         go(page, label)
         expect(by_key(page, "view_class").get_by_role("combobox")).to_have_value("seven")
     go(page, "Reliability")
-    choose(page, "Within top-r")
+    choose_view(page, "Within top-r")
     fill(page, "view_rank", "3")
     assert "view=within%3A3" in page.url
     assert axis_title(page, "chart_reliability").startswith("Mean sum of the 3 largest")
 
 
-@rare
 def test_a_link_restores_the_view_and_the_methods(page: Page):
     visit(page, "/reliability?ex=digits&view=class:2&m=uncalibrated.vector&show=vector")
     expect(by_key(page, "view_class").get_by_role("combobox")).to_have_value("two")
@@ -76,14 +58,6 @@ def test_a_link_restores_the_view_and_the_methods(page: Page):
     by_key(page, "reset_view").get_by_role("button").click()
     settle(page)
     assert axis_title(page, "chart_reliability").endswith("Top-label accuracy")
-
-
-@rare
-def test_a_view_that_these_classes_do_not_have_is_refused_in_words(page: Page):
-    visit(page, "/?ex=digits&view=class:10")
-    notice = page.get_by_role("alert").filter(has_text="do not have this view")
-    expect(notice).to_contain_text("with 10 classes, got 'class:10'")
-    expect(by_key(page, "summary").locator(".wide > svg")).to_contain_text("Mean confidence")
 
 
 def press(page: Page, x: int, y: int) -> None:
@@ -103,7 +77,6 @@ def opened(page: Page, k: int, name: str) -> None:
 TICK, HEAD, FIRST = 16, 17, 53
 
 
-@rare
 def test_a_ticked_class_opens_however_the_table_is_sorted(page: Page):
     visit(page, "/classes?ex=digits")
     press(page, 120, HEAD)  # The table is sorted by rows, fewest first.
@@ -115,7 +88,6 @@ def test_a_ticked_class_opens_however_the_table_is_sorted(page: Page):
     expect(page.get_by_text("10 of 10 classes are significantly miscalibrated")).to_be_visible()
 
 
-@rare
 def test_a_class_opens_by_the_keyboard(page: Page):
     visit(page, "/classes?ex=digits")
     press(page, 60, FIRST)
@@ -126,38 +98,14 @@ def test_a_class_opens_by_the_keyboard(page: Page):
     opened(page, 9, "nine")
 
 
-@rare
-def test_classes_are_of_the_chosen_method(page: Page):
-    visit(page, "/classes?ex=digits")
-    pick(page, "classes", "Dirichlet")
-    expect(
-        page.get_by_text("Dirichlet: none of 10 classes is significantly miscalibrated")
-    ).to_be_visible()
-    assert "cls=dirichlet" in page.url
-
-
-@rare
-def test_one_score_a_row_has_neither_view_nor_classes(page: Page):
-    visit(page, "/")
-    expect(by_key(page, "view_kind")).to_have_count(0)
-    expect(by_key(page, "navigation").get_by_role("link", name="Classes")).to_have_count(0)
-    visit(page, "/classes")
-    expect(
-        page.get_by_text(
-            "This page needs one score column per class. Your data have a single score."
-        )
-    ).to_be_visible()
-
-
 def test_the_view_goes_with_the_matrix(page: Page):
     visit(page, EXAMPLE)
     expect(by_key(page, "view")).to_be_visible()
     open_menu(page, "data_chip")
-    pick(page, "menu_example", "Example: Rare event (reweighted model)")
+    choose(page, "menu_example", "Example: Rare event (reweighted model)")
     expect(by_key(page, "view")).to_have_count(0)
 
 
-@rare
 def test_the_number_of_rows_is_not_cut_in_the_header(page: Page):
     # All words have room in a row of their own, and only the rows beside the pages.
     for width, cuts_name in ((1440, True), (1024, False), (390, False)):

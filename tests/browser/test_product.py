@@ -1,21 +1,16 @@
 """The dashboard as a whole: its first ten seconds, its links, and comfort for eyes and hands."""
 
 import re
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from calib.crossfit.settings import DEFAULT_METHODS
-from calib.loading.examples import EXAMPLES
 from calib.ui.session.choices import CHOICES, LINK_NAMES
-from calib.ui.session.page_list import GROUPS, MATRIX_PAGES, PAGES
-from calib.ui.session.session import FIRST_EXAMPLE
-from tests.browser.actions import go, open_menu
+from calib.ui.session.page_list import MATRIX_PAGES, PAGES
+from tests.browser.actions import address, go, open_menu
 from tests.browser.harness import by_key, open_static, settle, visit
-from tests.browser.screenshots import full_height
 from tests.choices import ANY_CHANGE
-from tests.rare import common_first, rare
 
 LABELS = [label for label in PAGES if label not in (*MATRIX_PAGES, "Data")]
 PATHS = ["", *(page.removeprefix("pages/").removesuffix(".py") for page in PAGES.values())]
@@ -63,69 +58,10 @@ WITH_RANGE = {**EVERYTHING, "range": "0.25~0.5"}
 del WITH_RANGE["at"]
 
 
-def address(page: Page) -> dict[str, str]:
-    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
-
-
 def link(named: dict[str, str]) -> str:
     return "&".join(f"{name}={value}" for name, value in named.items())
 
 
-@pytest.mark.parametrize(
-    ("width", "height"),
-    common_first([(1440, 900), (1024, 768), (390, 844)], [(1440, 900), (390, 844)]),
-)
-def test_the_first_ten_seconds_answer_the_question(page: Page, width: int, height: int):
-    page.set_viewport_size({"width": width, "height": height})
-    visit(page)
-    name, verdict = (page.get_by_role("heading", level=level) for level in (1, 2))
-    assert name.inner_text() == "calib"
-    assert verdict.inner_text() == "These example probabilities are overconfident."
-    assert by_key(page, "answer").inner_text().startswith("Example, not your data✕ Not calibrated")
-    purpose = page.get_by_text("Can your probabilities be trusted?")
-    drop = page.get_by_test_id("stFileUploaderDropzone")
-    example = page.get_by_role("button", name="Examples")
-    seen = [found.bounding_box() for found in (name, purpose, drop, example, verdict)]
-    tops = [box["y"] for box in seen]
-    if width < 640:
-        assert tops == sorted(tops)
-    assert all(box["y"] + box["height"] <= height for box in seen)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
-def test_another_example_is_chosen_on_the_first_visit(page: Page):
-    visit(page)
-    page.get_by_role("button", name="Examples").click()
-    choices = page.get_by_role("radio")
-    expect(choices).to_have_count(len(EXAMPLES))
-    expect(choices.nth(list(EXAMPLES).index(FIRST_EXAMPLE))).to_be_checked()
-    page.get_by_text(EXAMPLES["svm"].title, exact=True).click()
-    settle(page)
-    assert "ex=svm" in page.url
-    expect(page.get_by_role("heading", level=2)).to_be_visible()
-    expect(by_key(page, "landing")).to_have_count(0)
-
-
-def test_the_answer_has_its_evidence_and_what_to_do(page: Page):
-    page.set_viewport_size({"width": 1440, "height": 900})
-    visit(page)
-    assert full_height(page) <= 900
-    in_menu = GROUPS["Learn"]
-    links = by_key(page, "navigation").get_by_role("link").all_inner_texts()
-    assert links == [label for label in LABELS if label not in in_menu]
-    drawn = by_key(page, "summary").locator(".wide > svg")
-    for words in ("Uncalibrated", "After Logistic", "were positive", "grey band"):
-        expect(drawn).to_contain_text(words)
-    numbers = by_key(page, "answer").locator("dt")
-    assert numbers.all_inner_texts() == ["KS calibration error", "Mean prediction", "Rows"]
-    fix = by_key(page, "best_fix")
-    assert re.search(r"Change −0\.\d+, 95% CI −0\.\d+ to −0\.\d+\.", fix.inner_text())
-    assert fix.locator(".calibrators tbody tr").count() == len(DEFAULT_METHODS) - 1
-    fix.get_by_role("button", name="Get this calibrator").click()
-    expect(page.get_by_role("dialog").get_by_text("Verified: DuckDB")).to_be_visible()
-
-
-@rare
 def test_back_undoes_page_changes_and_no_other_step(page: Page):
     before = page.url
     visit(page, "/methods")
@@ -147,7 +83,6 @@ def test_back_undoes_page_changes_and_no_other_step(page: Page):
     assert page.url == before
 
 
-@rare
 def test_links_of_the_navigation_open_in_new_tabs(page: Page):
     visit(page, "/?bins=20")
     link = by_key(page, "navigation").get_by_role("link", name="Compare", exact=True)
@@ -155,7 +90,6 @@ def test_links_of_the_navigation_open_in_new_tabs(page: Page):
     assert link.get_attribute("href") == "compare?v=1&bins=20"
 
 
-@rare
 @pytest.mark.parametrize(
     ("named", "labels"),
     [(EVERYTHING, LABELS), (WITH_RANGE, ["Compare", "Reliability"])],
@@ -175,7 +109,6 @@ def test_a_link_with_every_setting_and_the_navigation_stay_on_every_page(page: P
     assert len(places) == 1
 
 
-@rare
 @pytest.mark.parametrize(
     ("named", "said"),
     [
@@ -192,7 +125,6 @@ def test_what_a_link_cannot_have_is_refused_with_a_notice(page: Page, named, sai
     expect(page.get_by_test_id("stAlert")).to_have_count(0)
 
 
-@rare
 def test_each_chip_resets_its_setting_and_one_resets_all(page: Page):
     visit(page, "/reliability?v=1&bins=20&level=0.9&axis=logit")
     open_menu(page, "settings")
@@ -213,7 +145,6 @@ def test_each_chip_resets_its_setting_and_one_resets_all(page: Page):
     expect(by_key(page, "changed")).to_have_count(0)
 
 
-@rare
 def test_a_menu_shows_the_values_that_hold_and_not_the_first_options(page: Page):
     visit(page, "/?v=1&level=0.9")
     go(page, "Compare")
@@ -223,7 +154,6 @@ def test_a_menu_shows_the_values_that_hold_and_not_the_first_options(page: Page)
     expect(by_key(page, "methods").get_by_text("Beta", exact=True)).to_be_visible()
 
 
-@rare
 def test_folds_and_seed_can_be_changed_where_their_effect_is_said(page: Page):
     visit(page, "/compare")
     open_menu(page, "settings")

@@ -9,10 +9,9 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests import replicas
 from tests.browser import harness
+from tests.browser.actions import save
 from tests.browser.harness import by_key, settle, visit
 from tests.browser.test_sign_in import SECRETS, press_and_leave, provider
-from tests.browser.test_team_reports import save
-from tests.rare import rare
 from tests.replicas import Replicas
 from tests.store import postgres
 
@@ -69,7 +68,6 @@ def drop(page: Page, path: Path) -> None:
     by_key(page, "data_file").locator("input[type=file]").set_input_files(path)
 
 
-@rare
 def test_the_people_of_a_killed_replica_go_on_at_the_other(
     browser: Browser, team: Replicas, tmp_path: Path
 ) -> None:

@@ -1,10 +1,12 @@
-"""Ctrl K searches pages, methods, metrics and examples; "?" lists the keys."""
+"""Ctrl K searches pages, methods, metrics and examples; "?" lists the keys; Methods is searched."""
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from calib.calibrators import score_methods
+from calib.metrics import METRICS
+from tests.browser.actions import go
 from tests.browser.harness import by_key, settle, visit
-from tests.rare import rare
 
 
 def search(page: Page, words: str) -> None:
@@ -16,16 +18,6 @@ def shown(page: Page) -> list[str]:
     return page.get_by_role("listbox", name="Results").get_by_role("option").all_inner_texts()
 
 
-def test_a_page_opens_by_its_first_letters(page: Page):
-    visit(page, "/methods")
-    search(page, "comp")
-    assert shown(page)[0].split("\n") == ["Compare", "Page"]
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("dialog")).to_have_count(0)
-    page.wait_for_url("**/compare*")
-
-
-@rare
 @pytest.mark.parametrize(
     ("words", "first"),
     [
@@ -46,17 +38,6 @@ def test_methods_and_metrics_are_found_by_all_their_names(page: Page, words, fir
     )
 
 
-@rare
-def test_an_example_opens_on_the_shown_page(page: Page):
-    visit(page, "/reliability")
-    search(page, "random forest")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/reliability*ex=random_forest*")
-    settle(page)
-    expect(by_key(page, "data_chip")).to_contain_text("Random forest")
-
-
-@rare
 def test_arrows_choose_and_escape_closes(page: Page):
     visit(page, "/methods")
     search(page, "beta")
@@ -75,7 +56,6 @@ def test_arrows_choose_and_escape_closes(page: Page):
     expect(field).to_have_value("")
 
 
-@rare
 def test_a_question_mark_lists_the_keys_and_can_be_typed(page: Page):
     visit(page, "/methods")
     field = by_key(page, "methods_filter").get_by_role("textbox")
@@ -90,7 +70,6 @@ def test_a_question_mark_lists_the_keys_and_can_be_typed(page: Page):
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
-@rare
 def test_the_menu_has_no_entry_that_is_not_ours(page: Page):
     visit(page, "/methods")
     page.get_by_role("button", name="Theme and print").click()
@@ -112,3 +91,26 @@ def test_a_link_opens_an_entry_of_methods_below_the_header(page: Page):
     (entry,) = page.locator(".glossary details[open]").all()
     assert entry.inner_text().startswith("Venn-Abers")
     assert 48 <= entry.bounding_box()["y"] < 100
+
+
+def test_the_methods_page_lists_everything_and_finds_it(page: Page):
+    visit(page)
+    go(page, "Methods")
+    metrics, methods = by_key(page, "glossary_metrics"), by_key(page, "glossary_calibrators")
+    assert set(METRICS) <= set(metrics.locator("code").all_text_contents())
+    assert set(score_methods()) <= set(methods.locator("code").all_text_contents())
+    expect(metrics.get_by_role("link", name="arXiv")).to_have_count(0)
+    metrics.get_by_text("Mean gap between observed frequency and mean score").click()
+    link = metrics.get_by_role("link", name="arXiv:1706.04599").first
+    expect(link).to_have_attribute("href", "https://arxiv.org/abs/1706.04599")
+    box = by_key(page, "methods_filter").get_by_role("textbox")
+    box.fill("nixon classwise")
+    box.press("Enter")
+    settle(page)
+    expect(metrics.locator("code")).to_have_text(["static_calibration_error"])
+    expect(metrics.locator("code")).to_be_visible()
+    expect(methods.locator("code")).to_have_count(0)
+    box.fill("no such words")
+    box.press("Enter")
+    settle(page)
+    expect(page.get_by_text("No matches.")).to_be_visible()

@@ -6,16 +6,14 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from calib.analysis.decisions import Costs, certify, decide
+from calib.analysis.decisions import Costs, decide
 from calib.crossfit.fitting import cross_fit
 from calib.crossfit.settings import Settings
-from calib.data.predictions import Predictions
 from calib.figures.live_decisions import decisions_data, script
 from calib.loading.examples import EXAMPLES
-from tests.browser.actions import go, upload
+from tests.browser.actions import choose, fill, go, upload
 from tests.browser.harness import by_key, settle, traces, visit
 from tests.browser.test_explorer import IN_MODULE
-from tests.rare import rare
 
 COSTS_IN_THE_BROWSER = """
 (m, {methods, stop, costs}) => methods.map(method => {
@@ -62,26 +60,10 @@ def open_static_charts(page: Page) -> None:
     settle(page)
 
 
-def choose(page: Page, key: str, option: str) -> None:
-    box = by_key(page, key).get_by_role("combobox")
-    box.click()
-    box.fill(option)
-    page.get_by_role("option", name=option, exact=True).click()
-    settle(page)
-
-
-def fill(page: Page, key: str, value: str) -> None:
-    box = by_key(page, key).get_by_role("spinbutton")
-    box.fill(value)
-    box.press("Enter")
-    settle(page)
-
-
 def threshold_of(headline: Locator) -> str:
     return headline.inner_text().removeprefix("At a threshold of ").split(",")[0]
 
 
-@rare
 def test_a_segment_is_searched_and_added_to_the_slices(page: Page, tmp_path):
     """The journey of who asks where the scores fail: one click to search, one to look closer."""
     rng = np.random.default_rng(0)
@@ -217,7 +199,6 @@ def test_a_hand_on_the_threshold_moves_costs_and_numbers_without_the_server(page
     page.wait_for_function("before => location.href !== before", arg=page.url)
 
 
-@rare
 def test_the_last_of_many_fast_clicks_wins_and_the_page_does_not_scroll(page: Page):
     page.set_viewport_size({"width": 1440, "height": 900})
     visit(page, "/decisions")
@@ -264,7 +245,6 @@ def test_the_last_of_many_fast_clicks_wins_and_the_page_does_not_scroll(page: Pa
     assert page.evaluate(SCROLLED) == scrolled
 
 
-@rare
 def test_slices_of_a_file_over_time_and_by_decision(page: Page, sites):
     visit(page, "/data")
     upload(page, sites)
@@ -301,7 +281,6 @@ def test_slices_of_a_file_over_time_and_by_decision(page: Page, sites):
     assert "unit=year" in page.url
 
 
-@rare
 def test_a_link_restores_slices_and_decisions(page: Page):
     visit(page, "/slices?slice=half&cross=side&after=isotonic")
     for kind in ("circle", "path"):  # The markers of uncalibrated scores and of Isotonic.
@@ -315,25 +294,6 @@ def test_a_link_restores_slices_and_decisions(page: Page):
         assert any(mode.startswith("markers") for mode in modes)
 
 
-@rare
-def test_compas_rates_by_race_as_documented(page: Page, shared):
-    visit(page, "/data")
-    upload(page, shared / "data" / "corp" / "BROWARD_CLEAN.csv")
-    page.get_by_role("button", name="Divide by 10").click()
-    settle(page)
-    go(page, "Slices")
-    choose(page, "slice_by", "race")
-    expect(page.get_by_role("heading", name="Error rates at a threshold of 50%")).to_be_visible()
-    # A table is drawn when it comes into view; what a screen reader is told of it can be read.
-    rates = by_key(page, "lines_7_rates_uncalibrated")
-    rates.scroll_into_view_if_needed()
-    rates.locator("td").first.wait_for(state="attached")
-    cells = rates.locator("td").all_text_contents()
-    for rate in ("32.35%", "37.40%", "44.85%", "27.99%", "23.45%", "47.72%"):
-        assert any(rate in cell for cell in cells), rate
-
-
-@rare
 def test_the_panels_stand_beside_the_changes_and_below_the_table(page: Page):
     page.set_viewport_size({"width": 1440, "height": 900})
     visit(page, "/compare")
@@ -345,40 +305,6 @@ def test_the_panels_stand_beside_the_changes_and_below_the_table(page: Page):
     assert abs(forest["y"] - panels["y"]) < 60
 
 
-@rare
-def test_a_person_asks_which_rows_need_no_look(page: Page, tmp_path):
-    rng = np.random.default_rng(0)
-    score = rng.beta(0.3, 0.3, 2000).round(6)
-    outcome = (rng.random(2000) < score).astype(int)
-    path = tmp_path / "answers.csv"
-    lines = [f"{y},{s}" for y, s in zip(outcome, score, strict=True)]
-    path.write_text("outcome,score\n" + "\n".join(lines))
-    rows = Predictions.from_arrays(outcome, score)
-    visit(page, "/data")
-    upload(page, path)
-    go(page, "Decisions")
-    said = page.locator(".certificate")
-    expect(said).to_have_text(certify(rows, 0.05, sides="both").sentence)
-    fill(page, "max_error", "10")
-    expected = certify(rows, 0.1, sides="both")
-    expect(said).to_have_text(expected.sentence)
-    chart = by_key(page, "chart_certified").locator("svg.plot").first
-    expect(chart).to_be_visible()
-    accepted = f"{expected.share_of(expected.above):.0%} accepted"
-    expect(chart.get_by_text(accepted)).to_be_visible()
-    by_key(page, "sides").get_by_text("Accept only").click()
-    settle(page)
-    choose(page, "certainty", "90%")
-    alone = certify(rows, 0.1, 0.9)
-    expect(said).to_have_text(alone.sentence)
-    assert all(part in page.url for part in ("err=0.1", "sure=0.9", "sides=above"))
-    # The settings stay when another page was visited.
-    go(page, "Slices")
-    go(page, "Decisions")
-    expect(said).to_have_text(alone.sentence)
-
-
-@rare
 def test_the_cost_chart_is_folded_below_net_benefit(page: Page):
     page.set_viewport_size({"width": 1440, "height": 900})
     visit(page, "/decisions")

@@ -10,8 +10,8 @@ from playwright.sync_api import Locator, Page, expect
 import calib
 from calib.calibrators import score_methods
 from calib.exports import load_calibrator, verify
+from tests.browser.actions import saved
 from tests.browser.harness import settle, visit
-from tests.rare import rare
 
 
 def opened(page: Page, path: str) -> Locator:
@@ -22,15 +22,6 @@ def opened(page: Page, path: str) -> Locator:
     return dialog
 
 
-def taken(page: Page, button: Locator, folder: Path) -> Path:
-    with page.expect_download() as waiting:
-        button.click()
-    path = folder / waiting.value.suggested_filename
-    waiting.value.save_as(path)
-    return path
-
-
-@rare
 def test_the_code_of_every_form_is_verified(page: Page, tmp_path: Path):
     dialog = opened(page, "/")
     for form, suffix in (("SQL", "sql"), ("Python", "py"), ("JavaScript", "js"), ("JSON", "json")):
@@ -38,14 +29,14 @@ def test_the_code_of_every_form_is_verified(page: Page, tmp_path: Path):
         download = dialog.get_by_role("button", name=f"Download naive_bayes-logistic.{suffix}")
         expect(download).to_be_visible()
         settle(page)
-        assert verify(taken(page, download, tmp_path)).deviation <= 1e-12
+        assert verify(saved(page, download, tmp_path)).deviation <= 1e-12
         expect(dialog.get_by_text("Verified:")).to_be_visible()
 
 
 def test_scores_of_the_analysis_and_new_ones_are_calibrated(page: Page, tmp_path: Path):
     dialog = opened(page, "/compare?m=uncalibrated.platt.beta")
     dialog.get_by_role("radio", name="Calibrated scores").click()
-    path = taken(page, dialog.get_by_role("button", name="Download CSV"), tmp_path)
+    path = saved(page, dialog.get_by_role("button", name="Download CSV"), tmp_path)
     frame = pd.read_csv(path)
     assert set(frame["calibrated_by"]) == {"out-of-fold"}
     rows = calib.examples.EXAMPLES["naive_bayes"].load()
@@ -59,7 +50,7 @@ def test_scores_of_the_analysis_and_new_ones_are_calibrated(page: Page, tmp_path
     expect(dialog.get_by_text("1 row without a calibrated score: score missing.")).to_be_visible()
     settle(page)
     button = dialog.get_by_role("button", name="Download Parquet").last
-    made = pd.read_parquet(taken(page, button, tmp_path))
+    made = pd.read_parquet(saved(page, button, tmp_path))
     method = path.stem.rpartition("-")[2]
     fitted = calib.calibrator(method).fit(rows.scores, rows.outcome)
     np.testing.assert_allclose(made["calibrated"][:2], fitted.predict([0.2, 0.9]), rtol=1e-9)
