@@ -4,7 +4,7 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from tests.loading.workbooks import xlsx
-from tests.pages.test_logs import dropped
+from tests.pages.harness import start
 
 RNG = np.random.default_rng(3)
 P = RNG.random(200).round(3)
@@ -14,6 +14,14 @@ Y = (RNG.random(200) < P).astype(int)
 def rows(first: int) -> list[list[str | float | bool | None]]:
     pairs = zip(Y[first:].tolist(), P[first:].tolist(), strict=True)
     return [["y", "p"], *([float(y), p] for y, p in pairs)]
+
+
+def dropped(file: tuple[str, bytes]) -> AppTest:
+    """The page of the data after a person dropped a file on it."""
+    app = start("Data", m="platt")
+    app.file_uploader[0].set_value([(*file, "")]).run()
+    assert not app.exception
+    return app
 
 
 def shown(app: AppTest) -> int:
