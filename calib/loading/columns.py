@@ -181,6 +181,8 @@ UNKNOWN_WORDS = (MISSING_WORDS - {""}) | {
     *("?", "??", "unknown", "unk", "undefined", "undetermined", "missing", "(missing)"),
     *("n.a.", "not available", "not known", "nil"),
 }
+# As a label that a person names, this means the rows without one.
+EMPTY = "(empty)"
 MAX_NAMES = 1_000
 KINDS = {"i": np.int64, "u": np.uint64, "f": np.float64}
 # Whole numbers look like this in a column of floats that was written as text.

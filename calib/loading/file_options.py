@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from calib.data.origin import ROW_TRANSFORMS as ROW_TRANSFORMS
 from calib.data.origin import Transform as Transform
+
+if TYPE_CHECKING:
+    from calib.loading.problems import Problem
 
 Decimal = Literal[".", ","]
 
@@ -104,13 +107,21 @@ class Columns(CountedColumns):
     )
 
 
+class Doubt(NamedTuple):
+    """What a guess of a role leaves open: a question, warning or note about it."""
+
+    role: str
+    problem: Problem
+
+
 @dataclass(frozen=True, kw_only=True)
 class ColumnMapping(Columns):
     """The meaning of the columns, and the conversions to apply. It is hashable.
 
-    The fields are those of `Columns`, with labels as text and sequences as tuples, and two others:
+    The fields are those of `Columns`, with labels as text and sequences as tuples, and others:
     `models` are score columns of several models, in place of `score`; `guessed` are the names of
-    fields that were guessed, which does not matter when mappings are compared.
+    fields that were guessed, `reasons` say why, and `doubts` what is still open. The last three do
+    not matter when mappings are compared.
 
     >>> ColumnMapping(outcome="y", score="p").changed()
     {'outcome': 'y', 'score': 'p'}
@@ -124,6 +135,8 @@ class ColumnMapping(Columns):
     slices: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     guessed: tuple[str, ...] = field(default=(), compare=False)
+    reasons: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    doubts: tuple[Doubt, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         transforms = get_args(Transform)
@@ -148,10 +161,20 @@ class ColumnMapping(Columns):
         """Names of the score columns: none, one, one per class, or one per model."""
         return self.models or _as_tuple(self.score)
 
+    @property
+    def open_doubts(self) -> tuple[Problem, ...]:
+        """What the guesses leave open that no person has settled."""
+        return tuple(doubt.problem for doubt in self.doubts if doubt.role in self.guessed)
+
     def chosen(self, **choices: Any) -> ColumnMapping:
         """The same mapping with fields that a person chose, which are then not guesses."""
         guessed = tuple(name for name in self.guessed if name not in choices)
-        return replace(self, **choices, guessed=guessed)
+        chosen = replace(self, **choices, guessed=guessed)
+        if "slices" in choices:
+            return chosen
+        # A column that was taken for a slice can be chosen for another role.
+        columns = replace(chosen, slices=()).columns()
+        return replace(chosen, slices=tuple(name for name in self.slices if name not in columns))
 
     def changed(self, base: ColumnMapping | None = None) -> dict[str, Any]:
         """The fields that differ from another mapping (from the empty one by default)."""

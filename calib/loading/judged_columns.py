@@ -175,7 +175,7 @@ def guess_notes(
 def weight_notes(frame: pd.DataFrame, columns: JudgedColumns) -> tuple[str, ...]:
     """A sentence if a column has the name of weights: they are not supported."""
     taken = {*columns.scores, columns.outcome, columns.row_id, columns.model, columns.group}
-    weight = _by_name(frame, taken, names.WEIGHT_NAMES)
+    weight = _by_name(frame, taken, (*names.WEIGHT_NAMES, *names.PERHAPS_WEIGHT_NAMES))
     if weight is None:
         return ()
     return (f"Weights are not supported: {quoted(weight)} is not used, and each row counts once.",)

@@ -6,21 +6,30 @@ import re
 
 # Each list begins with its strongest pattern.
 OUTCOME_NAMES = (
-    r"y_?true|true_?(label|class|y)|ground_?truth|gt",
-    r"y|labels?|targets?|outcomes?|actuals?|truth|observed|obs|response|class|event|observation",
-    r"rlz_.*|y_.*|is_.*|.*_(outcome|label|target|true|actual|observed|class)",
-    r"(outcome|label|target|true|actual|observed)_.*",
+    # These names say that a column is the truth. A column of predicted labels does not have them.
+    r"y|y_?true|true_?(label|class|y|outcome|value)?|truth|(.*_)?ground_?truth(_.*)?|.*_truth|gt"
+    r"|targets?|outcomes?|(.*_)?(actuals?|gold|observed|observation|obs)|rlz_.*"
+    r"|(actual|gold|observed|obs|truth|outcome|target)_.*|.*_(true|outcome|target)",
+    r"labels?|class|event|response|results?\d*|(.*_)?(resolution|resolved|winner|won|result)",
+    r"(result|resolution|label|true)_.*|y_.*|is_.*|.*_(label|class|result\d*|winner|flag)",
     r".*(default|churn|recid|readmi|death|died|mortality|fraud|convert|conversion|clicked|surviv).*",
-    r"positive|won|win|hit|correct|result",
+    r"positive|win|hit|correct(ness)?|(.*_)?correct(ness)?|employed|disease|relapsed?",
 )
+# A column with such a name can hold predicted labels.
+PREDICTED_NAMES = (r".*pred.*|into|assigned.*|scored_labels?|y_?hat(_.*)?|decision",)
 SCORE_NAMES = (
-    r"(y_?)?(prob|proba|probs|probability)|y_?(score|hat)|p_?hat|scores?|p",
-    r"(y_?)?(pred|prediction|predicted|predict)|confidence|conf|forecast",
+    r"(y_?)?(prob|proba|probs|probability)|y_?(score|hat)|p_?hat|scores?|p|fitted(_values?)?",
+    r"(y_?)?(pred|prediction|predicted|predict)|forecast(_.*)?|pd|event_?prob(ability)?",
     r"(prob|proba|score|p|pred)_?(1|yes|true|pos|positive)|pos_prob",
-    r".*(prob|confidence|likelihood|forecast|logp|log_p).*",
-    r".*(score|pred|risk|logit).*|p_.*",
+    r".*(prob|likelihood|forecast|logp|log_p).*",
+    r"(.*_)?(confidence|conf)(_.*)?",
+    r".*(score|pred|risk|logit|odds).*|p_.*|q|xb|oof|.*_oof",
 )
-PREDICTED_NAMES = (r"(y_?)?pred(icted|iction)?s?(_(label|class))?|(top_?1|label_pred|class_pred)",)
+# A column with one of these words is computed from the outcome or from the score.
+DERIVED_WORDS = {
+    *("brier", "resid", "residual", "cooksd", "leverage", "shap", "loss", "error", "sigma"),
+    *("threshold", "cutoff", "stdp"),
+}
 # Arrays with one score per class have these names in a NumPy archive.
 SCORE_ARRAYS = (
     r"(y_?)?(probs?|probas?|probabilities|softmax)|y_?(scores?|hat)|scores|p",
@@ -34,7 +43,11 @@ MODEL_NAMES = (
     r"classifier|estimator|algorithm|epochs?|steps?|iteration|run",
 )
 MODEL_SCORE = r"(?P<word>(y_?)?(prob|proba|probability|score|pred|p))_.+"
-WEIGHT_NAMES = (r"(sample|case|row|obs|instance)?_?weights?|w|wt|wgt",)
+WEIGHT_NAMES = (
+    r"(sample|case|row|obs|instance|survey|sampling|freq(uency)?)_?weights?|.*wgt|freq(uency)?s?",
+)
+# These names are also those of other weights, such as that of a body.
+PERHAPS_WEIGHT_NAMES = (r"weights?|w|wt",)
 GROUP_NAMES = (r"groups?|clusters?|group_id|cluster_id",)
 # A question that was answered several times has the same id in several rows.
 QUESTION_IDS = (r"(sample|question|query|prompt|doc|item|example|instance|problem)_?id",)
@@ -90,8 +103,32 @@ BOUND_WORDS = {
 QUANTILE = r"(.*_)?(q|quantile|pct|perc|percentile)_?\d+(_\d+)?|.*_(2_5|97_5|025|975)"
 # In these pairs of labels, one is positive by convention.
 PLAIN_PAIRS = ({"0", "1"}, {"-1", "1"}, {"false", "true"})
+COMMON_PAIRS = (
+    *PLAIN_PAIRS,
+    {"no", "yes"},
+    {"n", "y"},
+    {"f", "t"},
+    {"lost", "won"},
+    {"loss", "win"},
+)
 TEST_WORDS = ("test", "testing", "holdout", "hold-out", "eval", "evaluation", "heldout")
 CALIBRATION_WORDS = ("cal", "calib", "calibration", "valid", "validation", "val", "dev", "train")
+
+
+# An outcome with one of these labels is undecided, if its other labels are a common pair.
+UNDECIDED_WORDS = {
+    *("ambiguous", "annulled", "void", "voided", "cancelled", "canceled", "tie", "tied", "draw"),
+    *("push", "no contest", "abandoned", "0.5", "unresolved", "pending"),
+}
+
+
+def is_derived(column: str) -> bool:
+    """Whether a column is computed from the outcome or the score, by its name.
+
+    >>> [is_derived(name) for name in ("Your Brier score", ".resid", "p", "threshold")]
+    [True, True, False, True]
+    """
+    return bool(set(plain_name(column).split("_")) & DERIVED_WORDS)
 
 
 def is_bound(column: str) -> bool:

@@ -25,7 +25,7 @@ from calib.loading.checking.rows import connection_days, local_days, unusable
 from calib.loading.checking.scores import outside_problem
 from calib.loading.columns import Labels, as_outcome
 from calib.loading.file_options import ColumnMapping
-from calib.loading.guessing.roles import is_plain_pair, telling_labels
+from calib.loading.guessing.labels import is_plain_pair, telling_labels
 from calib.loading.loader import with_arguments
 from calib.loading.problems import InputError, Problem, error, refuse
 from calib.numerics.arrays import BoolArray, IntArray

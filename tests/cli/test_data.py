@@ -57,7 +57,7 @@ def test_a_first_line_that_may_be_data_is_settled_by_an_option(check, texts):
 
 
 def test_a_mark_of_two_meanings_is_settled_by_an_option(check):
-    text = FRAME.assign(weight=["1,234", "999"] * (N // 2)).to_csv(index=False)
+    text = FRAME.assign(sample_weight=["1,234", "999"] * (N // 2)).to_csv(index=False)
     done = check(text)
     assert done.status == 2
     assert "--decimal , or --decimal ." in done.err

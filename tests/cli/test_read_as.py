@@ -11,7 +11,7 @@ from calib.reports import Report
 RNG = np.random.default_rng(3)
 P = RNG.random(200)
 Y = (RNG.random(200) < P).astype(int)
-GUESSED = "outcome: sex, score: risk, positive: 1 (guessed)\n"
+GUESSED = "outcome: target, score: risk, positive: 1, slices: sex (guessed)\n"
 COMMANDS = {
     "report": ("--methods", "platt", "-o", "r.json"),
     "check": ("--max-ks", "1"),
@@ -22,7 +22,7 @@ COMMANDS = {
 @pytest.fixture
 def rows(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    frame = pd.DataFrame({"sex": RNG.integers(0, 2, 200), "sick": Y, "risk": P})
+    frame = pd.DataFrame({"sex": RNG.integers(0, 2, 200), "target": Y, "risk": P})
     frame.to_csv("rows.csv", index=False)
 
 
@@ -35,16 +35,30 @@ def first_line(done):
 def test_a_command_says_what_it_guessed(command, rows, run):
     done = run(command, "rows.csv", *COMMANDS[command])
     assert (done.status, first_line(done)) == (0, GUESSED)
-    done = run(command, "rows.csv", "--outcome", "sick", *COMMANDS[command])
+    done = run(command, "rows.csv", "--outcome", "target", *COMMANDS[command])
     assert first_line(done) == (
-        "outcome: sick, score: risk, positive: 1, slices: sex (guessed: score, slices)\n"
+        "outcome: target, score: risk, positive: 1, slices: sex (guessed: score, slices)\n"
     )
-    arguments = ("--outcome", "sick", "--score", "risk", "--positive", "1", "--exact")
+    arguments = ("--outcome", "target", "--score", "risk", "--positive", "1", "--exact")
     done = run(command, "rows.csv", *arguments, *COMMANDS[command])
-    assert first_line(done) == "outcome: sick, score: risk, positive: 1\n"
+    assert first_line(done) == "outcome: target, score: risk, positive: 1\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_asks_which_column_is_the_outcome(command, rows, run):
+    frame = pd.read_csv("rows.csv").rename(columns={"target": "sick"})
+    frame.to_csv("rows.csv", index=False)
+    done = run(command, "rows.csv", *COMMANDS[command])
+    assert done.status == 2
+    # The column that the score predicts is offered first.
+    assert "`sick` and `sex` may each be the outcome" in done.err
+    named = run(command, "rows.csv", "--outcome", "sick", *COMMANDS[command])
+    assert named.status == 0
 
 
 def test_an_exceeded_limit_comes_with_the_line(rows, run):
+    frame = pd.read_csv("rows.csv")
+    frame.assign(risk=frame["risk"] / 3.0).to_csv("rows.csv", index=False)
     done = run("check", "rows.csv", "--max-ks", "0.0001", "--junit", "j.xml")
     assert (done.status, first_line(done)) == (1, GUESSED)
 

@@ -140,7 +140,9 @@ def german(value: float) -> str:
 def weighted(weights: list[str], delimiter: str = ",", comma: bool = False) -> str:
     rows = zip(Y, map(german if comma else str, P.tolist()), weights * (N // 3), strict=True)
     plain = [list(map(str, row)) for row in rows]
-    return pd.DataFrame(plain, columns=["y", "p", "weight"]).to_csv(index=False, sep=delimiter)
+    return pd.DataFrame(plain, columns=["y", "p", "sample_weight"]).to_csv(
+        index=False, sep=delimiter
+    )
 
 
 THOUSANDS = {
@@ -184,7 +186,7 @@ def test_each_answer_is_a_repair_of_the_mapping() -> None:
 @pytest.mark.parametrize("kind", ["frame", "parquet", "feather"])
 def test_thousands_in_a_column_of_text_are_asked_about(kind: str) -> None:
     weights = np.tile(["1,234", "999", "45"], N // 3)
-    frame = pd.DataFrame({"y": Y, "p": P, "weight": weights})
+    frame = pd.DataFrame({"y": Y, "p": P, "sample_weight": weights})
     data: object = frame
     if kind != "frame":
         buffer = io.BytesIO()

@@ -96,7 +96,7 @@ def test_one_against_the_rest() -> None:
 def test_split_weight_group_and_time() -> None:
     frame = FRAME.assign(
         part=np.tile(["cal", "holdout"], 200),
-        w=np.arange(1, 401),
+        sample_weight=np.arange(1, 401),
         patient=np.repeat(np.arange(100), 4),
         day=pd.date_range("2024-01-01", periods=400).astype(str),
         sex=np.tile(["f", None], 200),

@@ -57,15 +57,23 @@ CASES: dict[str, tuple[Table, str, str]] = {
         "swapped",
         "Swap the classes",
     ),
-    "negative weight": (table(weight=with_cell(P, 4, -1)), "weights", "Leave these rows out"),
-    "missing weight": (table(weight=with_cell(P, 4, None)), "missing", "Leave these rows out"),
+    "negative weight": (
+        table(sample_weight=with_cell(P, 4, -1)),
+        "weights",
+        "Leave these rows out",
+    ),
+    "missing weight": (
+        table(sample_weight=with_cell(P, 4, None)),
+        "missing",
+        "Leave these rows out",
+    ),
     "weights over 300 decades": (
-        table(weight=np.geomspace(1e-150, 1e150, 600)),
+        table(sample_weight=np.geomspace(1e-150, 1e150, 600)),
         "weights",
         "Ignore the weights",
     ),
     "weights too unequal": (
-        table(weight=np.geomspace(1e-9, 1e9, 600)),
+        table(sample_weight=np.geomspace(1e-9, 1e9, 600)),
         "weights",
         "Ignore the weights",
     ),

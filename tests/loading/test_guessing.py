@@ -15,9 +15,9 @@ FILES = {
     "adult/adult_nb_cal.csv": ("y", "score", "1"),
     "corp/SF.FC.C1.csv": ("rlz.C1", None, "1"),
     "corp/precip_Niamey_2016.csv": ("obs", "Logistic", "1"),
-    "corp/recid.csv": ("two_year_recid", "logitpredprobs", "1"),
+    "corp/recid.csv": ("two_year_recid", "gbmpredprobs", "1"),  # It fits best of several.
     "corp/BROWARD_CLEAN.csv": ("two_year_recid", "compas_decile_score", "1"),
-    "forecasts/538_nfl_games.csv": ("prob1_outcome", "prob1", None),
+    "forecasts/538_nfl_games.csv": ("prob1_outcome", "prob1", "1"),  # Ties are left out.
     "forecasts/538_nba_games.csv": ("prob1_outcome", "prob1", "1"),
 }
 

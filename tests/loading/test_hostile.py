@@ -15,7 +15,7 @@ import pytest
 
 from calib.data.aggregating import aggregate
 from calib.data.predictions import Predictions
-from calib.loading import InputError, guess, load, read
+from calib.loading import ColumnMapping, InputError, guess, load, read
 from calib.loading.examples import EXAMPLES
 from calib.loading.reading.budget import Budget
 from tests.assessed import inspect
@@ -137,7 +137,7 @@ def test_names_of_a_file_cannot_act_in_a_sentence(texts: Texts) -> None:
     evil = "<script>alert(1)</script>"
     link = "![x](http://example.org/`x`)"
     table = read(csv(*ROWS, "1,oops", header=f"{evil},{link}"))
-    problems = inspect(table, guess(table))
+    problems = inspect(table, guess(table, ColumnMapping(outcome=evil, score=link)))
     text = next(problem.sentence for problem in problems if problem.code == "text")
     # Within backticks Markdown shows everything as it is, and there is no backtick inside.
     texts.shown(text)
@@ -321,7 +321,7 @@ def test_of_two_nameless_columns_of_fractions_none_is_taken_for_the_score(texts:
 @pytest.mark.parametrize("mark", ["'", "’", " ", "_", "\u00a0"])
 def test_marks_that_can_only_separate_thousands_are_read(mark: str) -> None:
     rows = "".join(f"{i % 2};{0.02 * i + 0.01:.2f};{i + 1}{mark}234.5\n" for i in range(40))
-    weight = load(f"y;p;weight\n{rows}").weight
+    weight = load(f"y;p;sample_weight\n{rows}").weight
     np.testing.assert_allclose(weight, np.arange(1, 41) * 1000 + 234.5)
 
 

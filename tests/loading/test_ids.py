@@ -69,10 +69,10 @@ def test_64_bit_ids_of_two_files_stay_apart() -> None:
 @pytest.mark.parametrize("kind", ["csv", "tsv"])
 def test_leading_zeros_tell_codes_apart(kind: str) -> None:
     group = [f"{i % 7:03d}" if i % 2 else str(i % 7) for i in range(N)]
-    frame = pd.DataFrame({"y": Y, "p": P, "group": group, "weight": RNG.integers(2, 99, N)})
+    frame = pd.DataFrame({"y": Y, "p": P, "group": group, "sample_weight": RNG.integers(2, 99, N)})
     found = load(stored(frame, kind))  # type: ignore[arg-type]
     assert len(set(found.group.tolist())) == 14  # type: ignore[union-attr]
-    np.testing.assert_array_equal(found.weight, frame["weight"])
+    np.testing.assert_array_equal(found.weight, frame["sample_weight"])
 
 
 def test_a_leading_zero_far_below_is_seen() -> None:
@@ -204,7 +204,7 @@ def test_a_person_may_write_a_number_for_a_name() -> None:
 def test_a_name_may_have_a_decimal_comma_beside_it() -> None:
     cells = [f"{p:.3f}".replace(".", ",") for p in P]
     weight = [f"{i % 9 + 1},500" for i in range(N)]
-    rows = pd.DataFrame({"y": Y, "p": cells, "weight": weight})
+    rows = pd.DataFrame({"y": Y, "p": cells, "sample_weight": weight})
     found = load(rows.to_csv(index=False, sep=";"))
     np.testing.assert_allclose(found.scores, P.round(3), atol=1e-12)
     np.testing.assert_array_equal(found.weight, np.arange(N) % 9 + 1.5)

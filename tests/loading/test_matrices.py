@@ -35,7 +35,7 @@ def codes(problems) -> dict:
 )
 @pytest.mark.parametrize("by_index", [False, True])
 def test_class_columns_are_found_by_name_or_sum(prefix, by_index) -> None:
-    frame = table(prefix=prefix, labels=LABEL if by_index else None, weight=1.0 + P[:, 0])
+    frame = table(prefix=prefix, labels=LABEL if by_index else None, sample_weight=1.0 + P[:, 0])
     with pytest.warns(InputWarning) if by_index else nullcontext():
         predictions = load(frame)
     assert predictions.class_names == tuple(NAMES)

@@ -13,7 +13,7 @@ FRAME = pd.DataFrame(
     {
         "y": RNG.integers(0, 2, N),
         "p": RNG.random(N).round(3),
-        "weight": RNG.integers(1, 4, N),
+        "sample_weight": RNG.integers(1, 4, N),
         "region": RNG.choice(["north", "south"], N),
         "model": RNG.choice(["old", "new"], N),
     }
@@ -33,7 +33,7 @@ def test_what_was_guessed_is_remembered_and_the_folder_is_not(file):
         outcome="y",
         score="p",
         positive="1",
-        weight="weight",
+        weight="sample_weight",
         slices=("region", "model"),
     )
     again = load(file, exact=True, **found.origin.arguments())

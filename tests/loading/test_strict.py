@@ -29,7 +29,6 @@ GUESSES = {
     "outcome": (FRAME, {"score": "p"}, {"outcome": "y"}),
     "score": (FRAME, {"outcome": "y"}, {"score": "p"}),
     "positive": (FRAME.replace({"y": {0: "no", 1: "yes"}}), NAMED, {"positive": "yes"}),
-    "weight": (FRAME.assign(weight=2.5), NAMED, {"weight": "weight"}),
     "group": (FRAME.assign(group=np.arange(N) % 50), NAMED, {"group": "group"}),
     "fold": (FRAME.assign(cv_fold=np.arange(N) % 5), NAMED, {"fold": "cv_fold"}),
     "time": (FRAME.assign(date=pd.date_range("2020-01-01", periods=N)), NAMED, {"time": "date"}),
@@ -95,6 +94,25 @@ def test_what_a_file_says_is_no_guess(text: object) -> None:
     np.testing.assert_array_equal(found.scores, P)
     assert found.origin is not None
     assert found.origin.guesses == ()
+
+
+def test_weights_are_guessed_only_by_a_certain_name_and_if_the_columns_are_not_named() -> None:
+    weighted = FRAME.assign(sample_weight=1.0 + P)
+    loose = load(weighted)
+    assert loose.weight is not None
+    assert loose.origin is not None
+    assert "weight" in loose.origin.guessed
+    assert load(weighted, **NAMED, strict=True).weight is None  # type: ignore[arg-type]
+    for name in ("weight", "wt", "w"):
+        with pytest.warns(InputWarning) as asked:
+            assert load(FRAME.assign(**{name: 1.0 + P})).weight is None
+        problem = asked[0].message.problem  # type: ignore[union-attr]
+        assert problem.code == "perhaps-weight"
+        answers = [
+            load(FRAME.assign(**{name: 1.0 + P}), **choice.arguments).weight is None
+            for choice in problem.choices
+        ]
+        assert answers == [True, False]
 
 
 def test_with_exact_other_columns_are_left_alone(texts: Texts) -> None:

@@ -111,8 +111,10 @@ def test_the_outcome_names_its_column() -> None:
 def test_features_that_add_up_to_1_are_not_the_score() -> None:
     share = RNG.random(400)
     frame = pd.DataFrame({"y": Y, "p": P, "pct_male": share, "pct_female": 1.0 - share})
-    with pytest.warns(InputWarning, match="pct_male"):
-        assert load(frame).score_name == "p"
+    assert load(frame).score_name == "p"
+    unnamed = frame.rename(columns={"p": "random_forest"})
+    with pytest.warns(InputWarning, match="which fits the outcome best"):
+        assert load(unnamed).score_name == "random_forest"
 
 
 @pytest.mark.parametrize(
@@ -126,15 +128,20 @@ def test_a_second_score_is_told(others: list[str], texts: Texts) -> None:
         found = load(frame, score=None)
     texts(str(caught[0].message))
     (problem,) = assess([read(frame)], guess(read(frame))).problems
-    assert (problem.severity, problem.code) == ("warning", "other-scores")
-    assert found.score_name in ("random_forest", *others)
-    # The first answer compares all of them.
-    arguments = problem.choices[0].arguments
+    # A name that tells is believed, and no name makes it a question.
+    named = others == ["p_rf"]
+    code = ("warning", "other-scores") if named else ("question", "which-score")
+    assert (problem.severity, problem.code) == code
+    # Without a name, the scores that fit the outcome best are used.
+    assert found.score_name == ("p_rf" if named else "random_forest")
+    (compare,) = [each for each in problem.choices if "models" in each.arguments]
+    arguments = compare.arguments
     mapping = guess(read(frame)).chosen(**arguments)
     assert set(assess([read(frame)], mapping).models) == {"random_forest", *others}
     # A column that a person named is certain.
-    for choice in problem.choices[1:]:
-        assert load(frame, **choice.arguments).score_name == choice.arguments["score"]
+    for choice in problem.choices:
+        if choice is not compare:
+            assert load(frame, **choice.arguments).score_name == choice.arguments["score"]
 
 
 BOUNDS = [

@@ -77,7 +77,7 @@ def _class_names(rows: Rows) -> tuple[str, ...]:
 def class_names(labels: Labels, mapping: ColumnMapping) -> tuple[str, str]:
     """Names of the negative and the positive class."""
     positives, negatives = (
-        [labels.names[labels.find(name) or 0] for name in names]
+        [name if (code := labels.find(name)) is None else labels.name(code) for name in names]
         for names in (mapping.positives, mapping.negatives)
     )
     positive = " or ".join(positives)

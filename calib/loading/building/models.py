@@ -14,7 +14,6 @@ from calib.data.predictions import Predictions
 from calib.loading.building.from_rows import column_guess, from_rows, guesses_of, refused_guess
 from calib.loading.checking.inspection import by_severity, checklist_of, examine
 from calib.loading.checking.mapped_rows import Rows, map_rows
-from calib.loading.checking.other_scores import other_scores
 from calib.loading.columns import Labels, as_labels
 from calib.loading.file_options import ColumnMapping
 from calib.loading.guessing.roles import guess
@@ -68,8 +67,6 @@ def assess(
     checklist: tuple[str, ...] = ()
     for model, source in sources.items():
         problems, rows = examine(*source)
-        if rows is not None and rows.classes is None and not mapping.models:
-            problems = by_severity([*problems, *other_scores(rows)])
         if strict:
             problems = tuple(
                 replace(problem, severity="error") if problem.severity == "question" else problem

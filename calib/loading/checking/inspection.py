@@ -19,7 +19,8 @@ from calib.loading.checking.rows import row_problems
 from calib.loading.checking.scores import matrix_problems, score_problems
 from calib.loading.columns import as_numbers
 from calib.loading.file_options import ROW_TRANSFORMS, ColumnMapping
-from calib.loading.guessing.class_columns import MAX_PROFILED, shortened
+from calib.loading.guessing.class_columns import shortened
+from calib.loading.guessing.facts import MAX_COLUMNS
 from calib.loading.name_patterns import plain_name, source_of_confidence
 from calib.loading.problems import Choice, Problem, error, ignoring, note
 from calib.loading.table import Table
@@ -35,6 +36,10 @@ MAX_COMPARED_COLUMNS = 20  # Rows that agree in so many columns are assumed to b
 def examine(table: Table, mapping: ColumnMapping) -> tuple[tuple[Problem, ...], Rows | None]:
     """Problems, errors first, and the mapped rows if the mapping names columns that exist."""
     problems = [note for file in table.files for note in file.notes]
+    doubts = mapping.open_doubts
+    problems += doubts
+    if any(problem.severity == "error" for problem in doubts) and len(table.columns) > 1:
+        return by_severity(problems), None
     structure = list(_structure(table, mapping)) or list(_one_hot_outcome(table, mapping))
     problems += structure
     rows = None
@@ -180,7 +185,7 @@ def _one_hot_outcome(table: Table, mapping: ColumnMapping) -> Iterator[Problem]:
 
 def _one_hot(frame: pd.DataFrame, outcome: str, scores: set[str]) -> Sequence[str]:
     """The columns of zeros and ones that add up to 1 with the outcome in every row."""
-    columns = [name for name in frame.columns if name not in scores][:MAX_PROFILED]
+    columns = [name for name in frame.columns if name not in scores][:MAX_COLUMNS]
     binary = [name for name in columns if _zeros_and_ones(frame[name].head(ONE_HOT_LOOK_ROWS))]
     if outcome not in binary:
         return ()

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from calib.loading.checking.repeats import Repeats, count_repeats
 from calib.loading.columns import (
+    EMPTY,
     Labels,
     Numbers,
     as_classes,
@@ -221,11 +222,16 @@ def label_meaning(labels: Labels, mapping: ColumnMapping) -> IntArray | None:
     if not codes or len(positive) < len(codes):
         return None
     negative = [code for name in mapping.negatives if (code := labels.find(name)) is not None]
-    meaning = np.full(len(labels) + 1, -1 if negative else 0)
+    meaning = np.full(len(labels) + 1, -1 if negative or EMPTY in mapping.negatives else 0)
     meaning[negative] = 0
     meaning[positive] = 1
-    meaning[-1] = -1
+    meaning[-1] = 0 if empty_is_negative(labels, mapping) else -1
     return meaning
+
+
+def empty_is_negative(labels: Labels, mapping: ColumnMapping) -> bool:
+    """Whether rows without a label count as negative."""
+    return EMPTY in mapping.negatives and labels.find(EMPTY) is None
 
 
 def _agreement(labels: Labels, predicted: Labels) -> IntArray:
@@ -259,7 +265,7 @@ def _unknown_outcomes(
     unknown: BoolArray,
 ) -> Reasons:
     reasons = Reasons(lambda: np.zeros(len(frame), dtype=np.bool_))
-    reasons["outcome missing"] = (labels.codes < 0) & ~unknown
+    reasons["outcome missing"] = (labels.codes < 0) & ~unknown & (outcome < 0)
     reasons["outcome unknown"] = unknown
     if mapping.negatives:
         reasons[f"outcome {NEITHER}"] = (labels.codes >= 0) & (outcome < 0)

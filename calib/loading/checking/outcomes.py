@@ -9,9 +9,9 @@ import numpy as np
 
 from calib.loading.checking.mapped_rows import Rows
 from calib.loading.checking.rows import parts
-from calib.loading.columns import Labels, label_text
+from calib.loading.columns import EMPTY, Labels, label_text
 from calib.loading.file_options import ColumnMapping
-from calib.loading.guessing.roles import higher_label, is_plain_pair, telling_labels
+from calib.loading.guessing.labels import higher_label, is_plain_pair, telling_labels
 from calib.loading.name_patterns import PLAIN_PAIRS
 from calib.loading.problems import Choice, Problem, error, note, warning
 from calib.text import joined, listed, percent, plural, quoted
@@ -77,7 +77,8 @@ def many_labels(
 
 def _no_positive(rows: Rows) -> Problem:
     unknown = "outcome unknown" in rows.unusable
-    highest = higher_label(rows.frame, rows.mapping, rows.labels)
+    single = rows.raw.get(str(rows.mapping.score))
+    highest = higher_label(rows.labels, None if single is None else single.values)
     return no_positive(rows.mapping, rows.labels, highest, unknown=unknown)
 
 
@@ -135,8 +136,8 @@ def _count_as_positive(labels: Labels, positives: Sequence[str]) -> str:
 
 def other_labels(mapping: ColumnMapping, labels: Labels) -> Iterator[Problem]:
     """Problems of several labels that are not positive: are they all negative?"""
-    codes = [labels.find(name) for name in mapping.negatives]
-    if len(labels) > 1 and codes and not any(code is not None for code in codes):
+    found = [name == EMPTY or labels.find(name) is not None for name in mapping.negatives]
+    if len(labels) > 1 and found and not any(found):
         yield error(
             "no-negative",
             f"The outcome column {quoted(mapping.outcome)} has the labels "
@@ -236,10 +237,15 @@ def _classes(rows: Rows) -> Iterator[Problem]:
             # An empty part of a split is reported by the check of the split.
             if rows.test is None:
                 yield error("no-rows", "No row is left that can be used.")
-        elif rarer == 0:
+        elif rarer == 0 and not asks_for_empty(rows):
             yield _one_class(rows, part, total, n_positive)
-        else:
+        elif rarer:
             yield from few_rows(part, total, rarer)
+
+
+def asks_for_empty(rows: Rows) -> bool:
+    """Whether all labels are equal and other cells are empty, which may mean the other label."""
+    return len(rows.labels) == 1 and "outcome missing" in rows.unusable
 
 
 def few_rows(part: str, total: int, rarer: int) -> Iterator[Problem]:

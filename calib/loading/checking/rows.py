@@ -12,14 +12,15 @@ from calib.data.checks import weight_range_trouble
 from calib.data.origin import are_copies, copied_rows, repeated_ids, repeated_rows
 from calib.data.predictions import MAX_FOLDS
 from calib.loading.checking.mapped_rows import NEITHER, Rows
-from calib.loading.columns import MISSING_WORDS, Numbers
+from calib.loading.columns import EMPTY, MISSING_WORDS, Numbers
 from calib.loading.file_options import ColumnMapping
 from calib.loading.guessing.class_columns import shortened
 from calib.loading.problems import Choice, Problem, error, ignoring, note, warning
 from calib.numerics.arrays import BoolArray, IntArray
-from calib.text import joined, listed, plural, quoted
+from calib.text import joined, listed, percent, plural, quoted
 
 LEAVE_OUT = "Leave these rows out"
+FEW = 0.05  # If more rows are left out, the text of the button says how many.
 MAX_SPLIT_VALUES = 10
 WORDS = MISSING_WORDS - {"", "-", "."}
 OUTSIDE = "none of the classes"
@@ -67,7 +68,7 @@ def _text(rows: Rows, column: str, role: str, numbers: Numbers) -> Iterator[Prob
         f"{listed([*dict.fromkeys(numbers.cells)])} in "
         f"{rows.where(numbers.text)}. {repair}",
         replace(rows.mapping, drop_missing=True) if few else None,
-        LEAVE_OUT if few else "",
+        leave_out(count, total) if few else "",
     )
 
 
@@ -110,7 +111,26 @@ def _missing(rows: Rows) -> Iterator[Problem]:
         cell = quoted(rows.frame[rows.mapping.outcome].iloc[int(marked.argmax())])
         example = f", such as {cell}" if state in ("unknown", NEITHER) else ""
         where = f"{example}: {rows.where(marked)}"
+        if reason == "outcome missing" and len(rows.labels) == 1:
+            yield _empty_or_missing(rows, int(marked.sum()), where)
+            continue
         yield unusable(rows.mapping, reason, int(marked.sum()), len(marked), where, place="file")
+
+
+def _empty_or_missing(rows: Rows, count: int, where: str) -> Problem:
+    """Ask whether rows without a label are negative, if all others have the same label."""
+    mapping, label = rows.mapping, rows.labels.name(0)
+    total = len(rows.frame)
+    text = (
+        f"All labels of the outcome {quoted(mapping.outcome)} are {quoted(label)}, and "
+        f"{plural(count, 'row')} of {total:,} are empty{where}. Are the empty ones negative, or "
+        "are their outcomes unknown? Calibration needs both outcomes."
+    )
+    share = percent(1.0 - count / total)
+    negative = Choice(
+        f"Empty means negative ({share} positive)", {"positive": label, "negative": EMPTY}
+    )
+    return error("empty-outcomes", text, choices=(negative,))
 
 
 def unusable(
@@ -130,8 +150,15 @@ def unusable(
         f"The {role} {quoted(column)} is {state.removeprefix('label ')} in {plural(count, 'row')} "
         f"of {total:,}{where}. Leave these rows out, or fill them in the {place}.",
         replace(mapping, drop_missing=True),
-        LEAVE_OUT,
+        leave_out(count, total),
     )
+
+
+def leave_out(count: int, total: int) -> str:
+    """Text of the button that leaves out rows, with their share if they are not few."""
+    if count < FEW * total:
+        return LEAVE_OUT
+    return f"Leave out {count:,} of {total:,} rows ({percent(count / total)})"
 
 
 def _left_out(rows: Rows) -> Iterator[Problem]:
@@ -139,7 +166,9 @@ def _left_out(rows: Rows) -> Iterator[Problem]:
     if reasons:
         count = int((~rows.usable).sum())
         verb = "is" if count == 1 else "are"
-        yield note(
+        # A person who did not ask for it must learn of it.
+        say = warning if "drop_missing" in rows.mapping.guessed else note
+        yield say(
             "left-out",
             f"{plural(count, 'row')} of {len(rows.usable):,} {verb} left out: {joined(reasons)}.",
         )

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from calib.data.cells import REVERSED, ScoreCells, clearly_low_auc
@@ -18,9 +17,9 @@ from calib.loading.checking.outcomes import other_label, positive_question
 from calib.loading.checking.rows import LEAVE_OUT, parts
 from calib.loading.columns import Labels
 from calib.loading.file_options import ColumnMapping, Transform
-from calib.loading.guessing.class_columns import MAX_PROFILED, Classes, rows_sum, shortened
-from calib.loading.guessing.roles import telling_labels
-from calib.loading.guessing.two_classes import complements
+from calib.loading.guessing.class_columns import Classes, rows_sum, shortened
+from calib.loading.guessing.evidence import has_complement
+from calib.loading.guessing.labels import telling_labels
 from calib.loading.name_patterns import is_logarithm
 from calib.loading.problems import Choice, Problem, error, question, warning
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, chunks
@@ -286,9 +285,7 @@ def _unnamed_class(rows: Rows, score: FloatArray) -> Iterator[Problem]:
 def _has_other_class(rows: Rows) -> bool:
     """Whether another column holds the scores of the other class, so that their order tells."""
     frame, score = rows.frame, rows.mapping.score
-    columns = [name for name in frame.columns if name != score][:MAX_PROFILED]
-    numbers = [name for name in columns if pd.api.types.is_numeric_dtype(frame[name])]
-    return isinstance(score, str) and any(complements(frame, score, numbers))
+    return isinstance(score, str) and has_complement(frame, score)
 
 
 def _as_positive(label: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -12,8 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib.data.class_names import Reading, are_numbers, bare_names, read_classes, reading_of
-from calib.loading.columns import Labels, Numbers, as_labels, as_numbers, as_outcome
-from calib.loading.name_patterns import is_bound, plain_name
+from calib.loading.columns import Labels, as_numbers
+from calib.loading.guessing.facts import is_numeric
 from calib.numerics.arrays import BoolArray, IntArray
 
 MIN_COLUMNS = 3
@@ -125,8 +125,16 @@ def find_class_columns(frame: pd.DataFrame, taken: set[str], labels: Labels | No
         return min(summing, key=lambda group: _zeros_and_ones(numbers[group]))
     for group in groups:
         if labels is not None and _are_named_after(labels, group):
-            return group
+            return [] if _whole(numbers[group]) else group
     return []
+
+
+def _whole(numbers: pd.DataFrame) -> bool:
+    """Whether there are only whole numbers from 0, as labels are and logits are not."""
+    with np.errstate(invalid="ignore"):
+        values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    finite = values[np.isfinite(values)]
+    return len(finite) > 0 and bool((finite % 1.0 == 0.0).all() and finite.min() >= 0.0)
 
 
 def _zeros_and_ones(numbers: pd.DataFrame) -> bool:
@@ -149,11 +157,6 @@ def _numbers_of(frame: pd.DataFrame, taken: set[str]) -> pd.DataFrame:
             kept.append(column)
             texts[column] = numbers.values
     return head[kept].assign(**texts)
-
-
-def is_numeric(numbers: Numbers) -> bool:
-    """Whether most cells of a column are numbers."""
-    return bool(np.isfinite(numbers.values).sum() > 2 * len(numbers.text))
 
 
 def _groups(frame: pd.DataFrame, numbers: pd.DataFrame) -> Iterator[list[str]]:
@@ -201,113 +204,3 @@ def shortened(columns: Sequence[str]) -> str:
     if len(columns) <= MIN_COLUMNS:
         return ", ".join(columns)
     return f"{columns[0]} … {columns[-1]}"
-
-
-MAX_PROFILED = 200
-PROFILED_ROWS = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnProfile:
-    """Facts about the first rows of a column, from which its meaning is guessed."""
-
-    distinct: int
-    outcomes: int
-    numeric: bool
-    unit: bool
-    fractional: bool
-    missing: float
-
-
-class Guesser:
-    """Finds columns by name and content. A column that is taken is not offered again.
-
-    Columns that are `hidden` are not offered either, although they have no meaning yet.
-    """
-
-    def __init__(self, frame: pd.DataFrame, taken: set[str]) -> None:
-        self.frame = frame
-        self.taken = taken
-        self.hidden: set[str] = set()
-        self._profiles: dict[str, ColumnProfile] = {}
-
-    def profile(self, column: str) -> ColumnProfile:
-        """The profile of a column, which is computed once."""
-        if column not in self._profiles:
-            self._profiles[column] = _profile_of(self.frame[column])
-        return self._profiles[column]
-
-    def free(self) -> list[str]:
-        """Columns that have no meaning yet."""
-        return [c for c in self.frame.columns if c not in self.taken and c not in self.hidden]
-
-    def hide_bounds(self) -> None:
-        """Hide bounds of intervals, if there are scores beside them."""
-        columns = self.free()[:MAX_PROFILED]
-        bounds = {column for column in columns if is_bound(column)}
-        if bounds and any(probability(self.profile(c)) for c in columns if c not in bounds):
-            self.hidden = bounds
-
-    def find_by_name(
-        self, patterns: Iterable[str], fits: Callable[[ColumnProfile], bool]
-    ) -> str | None:
-        """The free column that the earliest pattern names and whose content fits."""
-        plain = {column: plain_name(column) for column in self.free()}
-        for pattern in patterns:
-            for column, name in plain.items():
-                if re.fullmatch(pattern, name) and fits(self.profile(column)):
-                    return column
-        return None
-
-    def take_by_name(
-        self, patterns: Iterable[str], fits: Callable[[ColumnProfile], bool]
-    ) -> str | None:
-        """The same column, which is then taken."""
-        return self.take(self.find_by_name(patterns, fits))
-
-    def first_that_fits(self, *tests: Callable[[ColumnProfile], bool]) -> str | None:
-        """The first free column whose content fits the earliest test."""
-        columns = self.free()[:MAX_PROFILED]
-        for fits in tests:
-            for column in columns:
-                if fits(self.profile(column)):
-                    return column
-        return None
-
-    def take(self, column: str | None) -> str | None:
-        """Mark a column as taken, and return it."""
-        if column is not None:
-            self.taken.add(column)
-        return column
-
-
-def _profile_of(column: pd.Series) -> ColumnProfile:
-    head = column.head(PROFILED_ROWS)
-    missing = float(head.isna().mean())
-    numbers = as_numbers(head)
-    values = numbers.values[np.isfinite(numbers.values)]
-    numeric = is_numeric(numbers)
-    return ColumnProfile(
-        distinct=len(as_labels(head)),
-        outcomes=len(as_outcome(head)[0]),
-        numeric=numeric,
-        unit=numeric and bool(values.min() >= 0.0 and values.max() <= 1.0),
-        fractional=numeric and bool((values % 1.0 != 0.0).any()),
-        missing=missing,
-    )
-
-
-def probability(profile: ColumnProfile) -> bool:
-    """Whether a column has fractions, and only numbers from 0 to 1."""
-    return profile.unit and profile.fractional
-
-
-def two(profile: ColumnProfile) -> bool:
-    """Whether there are two values, ignoring case and words such as "unknown"."""
-    return profile.outcomes == 2
-
-
-def outcome_like(profile: ColumnProfile) -> bool:
-    """Whether a column has few values, as labels have."""
-    # The outcome 1/2 can be a draw beside 0 and 1, so five fractions are allowed.
-    return 1 <= profile.distinct <= 50 and (not profile.fractional or profile.distinct <= 5)

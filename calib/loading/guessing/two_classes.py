@@ -1,23 +1,15 @@
-"""Two columns whose rows add up to 1: the scores of both classes, of which one is used."""
+"""Two columns that add up to 1 in every row: the scores of both classes, of which one is used."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-
-import pandas as pd
 
 from calib.data.class_names import are_numbers, bare_names, read_classes
 from calib.loading import name_patterns as names
 from calib.loading.columns import Labels
 from calib.loading.file_options import ColumnMapping
-from calib.loading.guessing.class_columns import (
-    MAX_PROFILED,
-    ColumnProfile,
-    Guesser,
-    rows_sum,
-)
 from calib.loading.name_patterns import plain_name
 
 
@@ -26,31 +18,15 @@ class Pair:
     """The score columns of the positive class and of the other class.
 
     `positive` is the label of the positive class, if the names or the order of the columns show it.
-    `sure` says whether the names do. If not, the second column is used, as in scikit-learn.
+    `sure` says whether the names do, and `named` whether they hold the labels. If they show
+    nothing, the second column is used, as in scikit-learn.
     """
 
     score: str
     other: str
     positive: str | None
     sure: bool
-
-
-def pair_of(guesser: Guesser, score: str) -> tuple[str, ...] | None:
-    """The score and the first column that adds up to 1, or to 100, with it, in their order."""
-    columns = [name for name in guesser.free()[:MAX_PROFILED] if score_like(guesser.profile(name))]
-    for other in complements(guesser.frame, score, columns):
-        return tuple(name for name in guesser.frame.columns if name in (score, other))
-    return None
-
-
-def score_like(profile: ColumnProfile) -> bool:
-    """Whether a column has fractions, and more than two values."""
-    return profile.numeric and profile.fractional and profile.distinct > 2
-
-
-def complements(frame: pd.DataFrame, score: str, others: Sequence[str]) -> Iterator[str]:
-    """The columns that add up to 1, or to 100, with the score."""
-    return (other for other in others if rows_sum(frame[[score, other]]))
+    named: bool = False
 
 
 def choose(mapping: ColumnMapping, columns: Sequence[str], labels: Labels) -> Pair:
@@ -70,7 +46,8 @@ def choose(mapping: ColumnMapping, columns: Sequence[str], labels: Labels) -> Pa
     numbered = are_numbers(bare_names(class_names))
     if reading is not None and reading.complete and (reading.match == "name" or numbered):
         place = reading.places[positive]
-        return Pair(columns[place], columns[1 - place], names_of_labels[positive], sure=True)
+        named = reading.match == "name"
+        return Pair(columns[place], columns[1 - place], names_of_labels[positive], True, named)
     place_by_name = _positive_place(class_names, mapping.outcome or "")
     place = 1 if place_by_name is None else place_by_name
     place = place if positive == default else 1 - place
