@@ -105,6 +105,10 @@ def _by_name(columns: Sequence[str], labels: Sequence[str]) -> tuple[Reading, ..
     readings = [reading_of(names, labels) for names in cut]
     # Labels can also be words of the whole names, or of the parts in which the names differ.
     readings += [_of_names(names, labels, _held(names, labels)) for names in (cut[0], cut[-1])]
+    # SAS joins the name of the outcome and its label: P_churnno and P_churnyes.
+    rest = tuple(column[_shared(columns) :] for column in columns)
+    if {label_key(name) for name in rest} == {label_key(label) for label in labels}:
+        readings.append(reading_of(rest, labels))
     most = max(sum(place >= 0 for place in reading.places) for reading in readings)
     if not most:
         return ()
@@ -172,9 +176,7 @@ def _cut_names(columns: Sequence[str]) -> list[tuple[str, ...]]:
 
 def _cuts(columns: Sequence[str]) -> list[int]:
     """Lengths of shared beginnings that end where a word or a number ends, shortest first."""
-    pairs = zip(min(columns), max(columns), strict=False)
-    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-    shared = min(shared, min(map(len, columns)) - 1)
+    shared = min(_shared(columns), min(map(len, columns)) - 1)
     cuts = [0]
     for length in range(1, shared + 1):
         last = columns[0][length - 1]
@@ -182,6 +184,12 @@ def _cuts(columns: Sequence[str]) -> list[int]:
         if not last.isalnum() or (following == {"digit"} and _kind(last) != "digit"):
             cuts.append(length)
     return cuts[:1] + cuts[1:][-MAX_CUTS:]
+
+
+def _shared(columns: Sequence[str]) -> int:
+    """The length of the beginning that all names share."""
+    pairs = zip(min(columns), max(columns), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _kind(character: str) -> str:

@@ -29,7 +29,7 @@ from calib.loading.table import Table
 # `load` and `load_models` issue an InputWarning for these, because another column may have been
 # meant, or the time is not used.
 ISSUED_WARNINGS = {
-    *("duplicate-columns", "other-scores", "two-classes"),
+    *("duplicate-columns", "other-scores", "two-classes", "perhaps-predicted"),
     *("dates", "date-order", "not-times"),
     *("left-out", "sources", "unfinished", "no-model", "no-scorer", "no-filter"),
     *("at-most-1", "unread-scores"),

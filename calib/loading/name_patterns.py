@@ -10,10 +10,12 @@ OUTCOME_NAMES = (
     r"y|y_?true|true_?(label|class|y|outcome|value)?|truth|(.*_)?ground_?truth(_.*)?|.*_truth|gt"
     r"|targets?|outcomes?|(.*_)?(actuals?|gold|observed|observation|obs)|rlz_.*"
     r"|(actual|gold|observed|obs|truth|outcome|target)_.*|.*_(true|outcome|target)",
-    r"labels?|class|event|response|results?\d*|(.*_)?(resolution|resolved|winner|won|result)",
-    r"(result|resolution|label|true)_.*|y_.*|is_.*|.*_(label|class|result\d*|winner|flag)",
+    r"labels?|class|event|response|results?\d*|(.*_)?(resolution|resolved|winner|won|result)"
+    r"|(result|resolution|label|true)_.*|.*_(label|class|result\d*)",
     r".*(default|churn|recid|readmi|death|died|mortality|fraud|convert|conversion|clicked|surviv).*",
-    r"positive|win|hit|correct(ness)?|(.*_)?correct(ness)?|employed|disease|relapsed?",
+    r"positive|win|hit|(.*_)?correct(ness)?|employed|disease|relapsed?",
+    # These names hint at any fact.
+    r"y_.*|is_.*|.*_flag",
 )
 # A column with such a name can hold predicted labels.
 PREDICTED_NAMES = (r".*pred.*|into|assigned.*|scored_labels?|y_?hat(_.*)?|decision",)

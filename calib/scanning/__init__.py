@@ -213,7 +213,9 @@ def _score_problems(cells: CellTable, mapping: ColumnMapping, *, sure: bool) -> 
         yield constant(mapping, low)
         return
     if ((cells.low == cells.high) & np.isin(cells.low, (0.0, 1.0))).all():
-        yield labels_only(mapping, copy=bool((cells.outcome == (cells.low == 1.0)).all()))
+        code = 2 * cells.outcome.astype(np.int64) + cells.low.astype(np.int64)
+        counts = np.bincount(code, cells.rows, minlength=4).astype(np.int64)
+        yield labels_only(mapping, counts.reshape(2, 2))
     score, rows = cells.score_sum / cells.weight, cells.rows.astype(np.float64)
     yield from swapped(mapping, ScoreCells.from_arrays(cells.outcome, score, rows))
     if not sure:

@@ -14,6 +14,7 @@ from tests.fuzz.counts import counts_case
 from tests.fuzz.exported import export_case
 from tests.fuzz.foreign import foreign_case
 from tests.fuzz.forged import forged_case
+from tests.fuzz.model_files import model_file_case
 from tests.fuzz.mutations import mutation_case, streams_case
 from tests.fuzz.reports import report_case, store_case
 from tests.fuzz.text import text_case
@@ -30,7 +31,10 @@ SOURCES: dict[str, tuple[int, Callable[[random.Random], Case]]] = {
     "stores": (1, store_case),
 }
 # A source in turns with the others would change the inputs of all seeds.
-BY_NAME: dict[str, Callable[[random.Random], Case]] = {"foreign": foreign_case}
+BY_NAME: dict[str, Callable[[random.Random], Case]] = {
+    "foreign": foreign_case,
+    "models": model_file_case,
+}
 IN_A_ROW = [source for source, (share, _) in SOURCES.items() for _ in range(share)]
 
 

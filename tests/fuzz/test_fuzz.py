@@ -43,6 +43,18 @@ def test_exports_of_other_programs_are_read_right_or_asked_about(inputs: int) ->
     assert 2 * counts["right"] >= inputs
 
 
+@pytest.mark.parametrize("inputs", common_first([100, 2_000], [100]))
+def test_files_of_models_are_read_right_or_asked_about(inputs: int) -> None:
+    results = dict(run(range(inputs), jobs=1 if inputs == 100 else 2, source="models"))
+    bad = {seed: result for seed, result in results.items() if result.kind in BAD}
+    told = [f"python -m tests.fuzz --source models --only {s}: {bad[s]}" for s in sorted(bad)]
+    assert not bad, "\n".join(told)
+    counts = Counter(result.kind for result in results.values())
+    assert 100 * counts["differs"] <= inputs
+    # Flags and features without telling names stand beside more than half of the outcomes.
+    assert 4 * counts["right"] >= 3 * inputs
+
+
 @pytest.mark.parametrize("seed", FAILED_ONCE)
 def test_what_failed_once(seed) -> None:
     assert judged(case_of(seed)).kind not in BAD

@@ -194,8 +194,9 @@ def constant(mapping: ColumnMapping, value: float) -> Problem:
 def _labels_only(rows: Rows, score: FloatArray) -> Iterator[Problem]:
     if ((score != 0.0) & (score != 1.0)).any():
         return
-    copy = bool((rows.of_usable(rows.outcome) == score).all())
-    yield labels_only(rows.mapping, copy=copy)
+    outcome = rows.of_usable(rows.outcome)
+    counts = np.bincount(2 * outcome + score.astype(np.int64), minlength=4)[:4]
+    yield labels_only(rows.mapping, counts.reshape(2, 2))
 
 
 def no_logarithms(mapping: ColumnMapping) -> Problem:
@@ -207,16 +208,24 @@ def no_logarithms(mapping: ColumnMapping) -> Problem:
     )
 
 
-def labels_only(mapping: ColumnMapping, *, copy: bool) -> Problem:
-    """Warn that all scores are 0 or 1. `copy`: they equal the outcomes."""
-    name = quoted(mapping.score)
-    if copy:
+def labels_only(mapping: ColumnMapping, counts: NDArray[np.integer]) -> Problem:
+    """Make the error that all scores are 0 or 1: there is no probability to calibrate.
+
+    `counts` are the rows by outcome and score.
+    """
+    name, total = quoted(mapping.score), int(counts.sum())
+    right = int(counts[0, 0] + counts[1, 1])
+    if right == total:
         text = f"Column {name} equals the outcome in every row: it is the label, not a score."
     else:
-        text = f"Column {name} holds only 0 and 1: predicted labels, not probabilities."
-    return warning(
-        "labels-only", f"{text} Choose the column of probabilities (predict_proba in scikit-learn)."
-    )
+        text = (
+            f"Column {name} holds only 0 and 1: predicted labels, not probabilities. They are "
+            f"right in {right:,} of {total:,} rows ({percent(right / total)}): {counts[1, 1]:,} of "
+            f"{counts[1].sum():,} positive rows and {counts[0, 0]:,} of {counts[0].sum():,} "
+            "negative rows."
+        )
+    repair = "Choose the column of probabilities; in scikit-learn, predict_proba returns them."
+    return error("labels-only", f"{text} {repair}")
 
 
 def _swapped(rows: Rows, score: FloatArray) -> Iterator[Problem]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from calib.data.class_names import Reading, are_numbers, bare_names, read_classes, reading_of
 from calib.loading.columns import Labels, as_numbers
-from calib.loading.guessing.facts import is_numeric
+from calib.loading.guessing.facts import add_up, is_numeric
 from calib.numerics.arrays import BoolArray, IntArray
 
 MIN_COLUMNS = 3
@@ -118,7 +118,8 @@ def find_class_columns(frame: pd.DataFrame, taken: set[str], labels: Labels | No
     do not; their columns are found if they are named after the labels.
     """
     numbers = _numbers_of(frame, taken)
-    groups = [group for group in _groups(frame, numbers) if len(group) >= MIN_COLUMNS]
+    groups = [_without_labels(numbers, group) for group in _groups(frame, numbers)]
+    groups = [group for group in groups if len(group) >= MIN_COLUMNS]
     summing = [group for group in groups if rows_sum(numbers[group])]
     if summing:
         # Columns of zeros and ones are more likely an outcome with one column per class.
@@ -135,6 +136,15 @@ def _whole(numbers: pd.DataFrame) -> bool:
         values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
     finite = values[np.isfinite(values)]
     return len(finite) > 0 and bool((finite % 1.0 == 0.0).all() and finite.min() >= 0.0)
+
+
+def _without_labels(numbers: pd.DataFrame, group: list[str]) -> list[str]:
+    """The columns without those of labels, if the others add up to 1 without them."""
+    labels = [name for name in group if _zeros_and_ones(numbers[[name]])]
+    scores = [name for name in group if name not in labels]
+    if not labels or len(scores) < 2 or not bool((numbers[labels] == 1.0).any().any()):
+        return group
+    return scores if add_up([numbers[name].to_numpy(np.float64) for name in scores]) else group
 
 
 def _zeros_and_ones(numbers: pd.DataFrame) -> bool:

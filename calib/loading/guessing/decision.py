@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from calib.data.class_names import are_numbers
 from calib.loading import name_patterns as names
-from calib.loading.columns import Labels
 from calib.loading.file_options import ColumnMapping, Doubt
 from calib.loading.guessing.evidence import (
+    CLEAR_ERRORS,
     REASONS,
     Fit,
+    expected_rows,
     fit_of,
     follows_threshold,
     is_confidence,
@@ -27,6 +29,7 @@ from calib.loading.guessing.evidence import (
 from calib.loading.guessing.facts import Facts, name_rank
 from calib.loading.guessing.labels import is_plain_pair, positive_of
 from calib.loading.guessing.two_classes import choose
+from calib.loading.name_patterns import plain_name
 from calib.loading.problems import Choice, Problem, error, note, question, warning
 from calib.numerics.arrays import BoolArray, FloatArray
 from calib.text import listed, plural, quoted
@@ -34,9 +37,13 @@ from calib.text import listed, plural, quoted
 MAX_OFFERED = 4
 MAX_OTHERS = 3
 TRUTH_RANK = 0  # The first pattern of `OUTCOME_NAMES` has names that predicted labels do not have.
+# Names of these ranks are those of facts that a model may predict, and of any facts.
+FACT_RANK, HINT_RANK = 2, 4
 UNNAMED = 99
-# A label that is rare can lie beyond all other scores by chance, if its name says that it is true.
-MIN_RARER = 5
+# Another column may be the outcome if the score's skill for it is larger by so much.
+CLEARLY_BETTER = 0.02
+# Few rows of a label can lie beyond all others by chance, if scores expect about as many of it.
+MIN_RARER, MAX_EXPECTED = 5, 15.0
 # Columns of these names have roles of their own, unless a name says that they are the outcome.
 OTHER_ROLES = (
     *names.MODEL_NAMES,
@@ -61,9 +68,25 @@ class Reading:
     negative: str | None = None
     predicted: str | None = None
     sure_pair: bool = False
+    named_pair: bool = False  # The score columns have words that are the labels of the outcome.
     fit: Fit | None = None
     reasons: dict[str, str] = field(default_factory=dict)
     doubts: tuple[Doubt, ...] = ()
+
+    @property
+    def informative(self) -> bool:
+        """Whether the score tells something about the outcome, as far as that is known."""
+        return self.fit is None or self.named_pair or self.fit.informative
+
+    @property
+    def clear(self) -> bool:
+        """Whether chance cannot make the score tell so much about the outcome."""
+        return self.fit is None or self.named_pair or self.fit.tells(CLEAR_ERRORS)
+
+    @property
+    def skill(self) -> float:
+        """The skill of the score, by which readings are compared."""
+        return 0.0 if self.fit is None else self.fit.skill
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of `calib.load` for this reading."""
@@ -87,27 +110,58 @@ class Reading:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """The likeliest columns of the outcome, and others that it could be.
+
+    `rank` is that of the best names.
+    """
+
+    best: list[str]
+    others: list[str]
+    rank: int = UNNAMED
+
+
 def decide(facts: Facts, mapping: ColumnMapping) -> ColumnMapping:
     """The mapping with outcome, score and positive label, as far as they are known."""
     predicted = _predicted(facts, mapping)
-    outcomes, why = _outcomes(facts, mapping, predicted)
-    readings = [_reading(facts, mapping, outcome, predicted) for outcome in outcomes]
-    if not readings:
+    facts.predicted |= predicted.keys()
+    outcomes = _outcomes(facts, mapping, predicted)
+
+    def readings_of(columns: Iterable[str]) -> list[Reading]:
+        return [_reading(facts, mapping, column) for column in columns]
+
+    readings = readings_of(outcomes.best)
+    if FACT_RANK <= outcomes.rank < UNNAMED:
+        # A fact that a score does not predict is not its outcome.
+        readings = [one for one in readings if one.informative] or readings
+    if readings and TRUTH_RANK < outcomes.rank < UNNAMED:
+        rest = _distinct(facts, [*outcomes.best, *outcomes.others])
+        rivals = readings_of(column for column in rest if column not in outcomes.best)
+        least = max(one.skill for one in readings) + CLEARLY_BETTER
+        readings += [one for one in rivals if one.informative and one.skill > least]
+    hinted = predicted and outcomes.rank >= HINT_RANK
+    if not readings or (hinted and not any(one.informative for one in readings)):
         reading = _without_outcome(facts, mapping, predicted)
-    elif len(readings) > 1:
+    elif len(readings) > 1 or (hinted and not readings[0].clear):
         reading = _several_outcomes(readings)
+    elif mapping.outcome is None:
+        reading = _only_outcome(facts, mapping, readings[0], outcomes)
     else:
         reading = readings[0]
-        uninformative = reading.fit is not None and not reading.fit.informative
-        others = _others(facts, reading, mapping)
-        if why == "only" and uninformative and others and mapping.outcome is None:
-            reading = _no_outcome(reading)
-        elif mapping.outcome is None:
-            reading.reasons["outcome"] = REASONS[why]
     for column in (reading.outcome, reading.score, reading.predicted):
         facts.take(column)
-    facts.predicted |= predicted.keys()
     return reading.mapped(mapping)
+
+
+def _only_outcome(
+    facts: Facts, mapping: ColumnMapping, reading: Reading, outcomes: Outcomes
+) -> Reading:
+    """The reading, unless its column is probably another fact."""
+    if outcomes.rank == UNNAMED and not reading.informative and _others(facts, reading, mapping):
+        return _no_outcome(reading)
+    reading.reasons["outcome"] = REASONS["name" if outcomes.rank < UNNAMED else "only"]
+    return reading
 
 
 def _others(facts: Facts, reading: Reading, mapping: ColumnMapping) -> list[str]:
@@ -115,7 +169,7 @@ def _others(facts: Facts, reading: Reading, mapping: ColumnMapping) -> list[str]
 
     Without them, no other reading is possible.
     """
-    used = {reading.outcome, reading.score, *mapping.score_columns}
+    used = {reading.outcome, reading.score, reading.predicted, *mapping.score_columns}
     return [name for name in facts.looked_at() if name not in used and not facts[name].own]
 
 
@@ -160,43 +214,69 @@ def _predicted(facts: Facts, mapping: ColumnMapping) -> dict[str, str]:
         if name_rank(column, names.PREDICTED_NAMES) is not None:
             found[column] = REASONS["predicted-name"].format(quoted(column))
             continue
+        if (other := _affixed(facts, column)) is not None:
+            found[column] = REASONS["affix"].format(quoted(column), quoted(other))
+            continue
         rank = _outcome_rank(column)
         if len(own.labels) != 2 or rank == TRUTH_RANK:
             continue
-        if rank < UNNAMED and own.labels.counts().min() < MIN_RARER:
-            continue
         for score in scores:
-            if follows_threshold(own.labels, facts[score].values):
+            values = facts[score].values
+            rare = own.labels.counts().min() < MIN_RARER and rank < UNNAMED
+            if follows_threshold(own.labels, values) and not (
+                rare and expected_rows(own.labels, values) < MAX_EXPECTED
+            ):
                 found[column] = REASONS["threshold"].format(quoted(column), quoted(score))
                 break
     return found
 
 
-def _outcomes(
-    facts: Facts, mapping: ColumnMapping, predicted: Iterable[str]
-) -> tuple[list[str], str]:
-    """The likeliest outcome, or several between which no name decides, and the reason."""
+def _affixed(facts: Facts, column: str) -> str | None:
+    """A column of the same labels whose name is that of this one without one or two letters.
+
+    Programs name predicted labels in this way: I_churn (SAS) and $N-churn (SPSS).
+    """
+    words = {name.casefold() for name in facts[column].labels.names}
+    parts = plain_name(column).split("_")
+    shorter = {
+        "_".join(rest)
+        for affix, rest in ((parts[0], parts[1:]), (parts[-1], parts[:-1]))
+        if affix.isalpha() and len(affix) <= 2
+    }
+    for other in facts.looked_at():
+        if plain_name(other) not in shorter or other == column or not facts[other].few:
+            continue
+        if {name.casefold() for name in facts[other].labels.names} == words:
+            return other
+    return None
+
+
+def _outcomes(facts: Facts, mapping: ColumnMapping, predicted: Iterable[str]) -> Outcomes:
+    """The columns that can be the outcome, by how much their names tell."""
     if mapping.outcome is not None:
-        return [mapping.outcome], "name"
+        return Outcomes([mapping.outcome], [], TRUTH_RANK)
     taken = {*predicted, *mapping.score_columns}
-    named, unnamed = {}, []
+    named, unnamed, constant = {}, [], []
     for column in facts.looked_at():
         own, rank = facts[column], _outcome_rank(column)
         if column in taken or not own.few:
             continue
         other_role = name_rank(column, OTHER_ROLES) is not None
-        if rank < UNNAMED and (own.two or not other_role):
-            constant = own.distinct < 2 and not own.missing
-            named[column] = (constant, not own.two, rank)
+        if rank < UNNAMED and own.distinct < 2 and not own.missing:
+            constant.append(column)
+        elif rank < UNNAMED and (own.two or not other_role):
+            named[column] = (not own.two, rank if rank >= HINT_RANK else min(rank, FACT_RANK))
         elif own.two and not other_role and (not own.fractional or own.pair):
             unnamed.append(column)
     if named:
         best = min(named.values())
-        return _distinct(facts, [name for name, key in named.items() if key == best]), "name"
-    if not unnamed:
-        others = [c for c in facts.looked_at() if c not in taken and _label_like(facts, c)]
-        return others if len(others) == 1 else [], "only"
-    return _distinct(facts, unnamed), "only"
+        chosen = _distinct(facts, [name for name, key in named.items() if key == best])
+        others = [name for name, key in named.items() if key != best and facts[name].two]
+        return Outcomes(chosen, [*others, *unnamed], best[1])
+    if unnamed or constant:
+        return Outcomes(_distinct(facts, unnamed or constant[:1]), [])
+    columns = [c for c in facts.looked_at() if c not in taken and _label_like(facts, c)]
+    return Outcomes(columns if len(columns) == 1 else [], [])
 
 
 def _label_like(facts: Facts, column: str) -> bool:
@@ -214,9 +294,7 @@ def _distinct(facts: Facts, columns: Sequence[str]) -> list[str]:
     return kept
 
 
-def _reading(
-    facts: Facts, mapping: ColumnMapping, outcome: str, predicted: Iterable[str]
-) -> Reading:
+def _reading(facts: Facts, mapping: ColumnMapping, outcome: str) -> Reading:
     """The best reading with this outcome."""
     if outcome not in facts.frame:
         # `examine` reports a named column that does not exist.
@@ -234,8 +312,6 @@ def _reading(
     reading = _with_score(facts, mapping, reading)
     if mapping.predicted is not None or (mapping.positive is None and len(labels) > 2 and not pair):
         return _with_fit(facts, mapping, reading)
-    if mapping.score is None and not mapping.models:
-        reading = _as_confidence(facts, reading, predicted)
     if reading.predicted is None and mapping.positive is None and reading.positive is None:
         values = _values(facts, mapping, reading)
         reading = replace(reading, positive=positive_of(labels, values))
@@ -283,27 +359,17 @@ def _with_score(facts: Facts, mapping: ColumnMapping, reading: Reading) -> Readi
         return reading
     assert reading.outcome is not None
     labels = facts[reading.outcome].labels
-    columns = [name for name in _scores(facts, mapping) if name != reading.outcome]
-    binary = len(labels) <= 2 or reading.negative is not None
-    candidates = {name: _candidate(reading, name) for name in columns}
-    pairs = list(pairs_of([(n, facts[n]) for n in columns if facts[n].distinct > 2]))
-    if binary:
-        for one, other in pairs:
-            higher = np.fmax(facts[one].values, facts[other].values)
-            for name in columns:
-                # The confidence of a row is the higher score of its two classes.
-                if name in (one, other) or _equal(facts[name].values, higher, 1e-4):
-                    candidates.pop(name, None)
-        candidates |= _of_pairs(mapping, reading, labels, pairs)
+    candidates = _candidates(facts, mapping, reading)
     if not candidates:
         score = _fallback(facts, reading)
         return replace(reading, score=score)
     candidates = _without_repeats(facts, candidates)
     best = min(rank for rank, _ in candidates.values())
     tops = [one for name, (rank, one) in candidates.items() if rank == best]
+    tops = [_as_confidence(facts, mapping, one) for one in tops]
     fitted = [_with_fit(facts, mapping, _with_positive(facts, mapping, one)) for one in tops]
     if len(fitted) > 1:
-        fitted.sort(key=lambda one: one.fit.skill if one.fit else 0.0, reverse=True)
+        fitted.sort(key=lambda one: one.skill, reverse=True)
         return _several_scores(fitted, best)
     chosen = replace(fitted[0], positive=tops[0].positive)
     others = [
@@ -321,20 +387,46 @@ def _with_score(facts: Facts, mapping: ColumnMapping, reading: Reading) -> Readi
     return chosen
 
 
+def _candidates(
+    facts: Facts, mapping: ColumnMapping, reading: Reading
+) -> dict[str, tuple[int, Reading]]:
+    """A reading for each column that can be the score, with the rank of its name."""
+    assert reading.outcome is not None
+    columns = [name for name in _scores(facts, mapping) if name != reading.outcome]
+    values = {name: facts[name].values for name in columns}
+    candidates = {
+        name: (_score_rank(name), replace(reading, score=name, reasons=dict(reading.reasons)))
+        for name in columns
+    }
+    for name in columns:
+        # The confidence of a row is the higher one of a score and 1 minus it.
+        if is_confidence(values[name], 2) and any(
+            _equal(values[name], np.maximum(values[one], 1.0 - values[one]), 1e-4)
+            for one in columns
+            if one != name
+        ):
+            candidates.pop(name)
+    if len(facts[reading.outcome].labels) <= 2 or reading.negative is not None:
+        pairs = [
+            pair
+            for pair in pairs_of([(n, facts[n]) for n in columns if facts[n].distinct > 2])
+            if set(pair) <= candidates.keys()
+        ]
+        candidates = {n: one for n, one in candidates.items() if not any(n in p for p in pairs)}
+        candidates |= _of_pairs(facts, mapping, reading, pairs)
+    return candidates
+
+
 def _fits(facts: Facts, mapping: ColumnMapping, reading: Reading) -> bool:
     """Whether scores predict the outcome better than the base rate, as few features do."""
     fit = _with_fit(facts, mapping, _with_positive(facts, mapping, reading)).fit
     return fit is not None and fit.skill > 0.0
 
 
-def _candidate(reading: Reading, column: str) -> tuple[int, Reading]:
-    return _score_rank(column), replace(reading, score=column, reasons=dict(reading.reasons))
-
-
 def _with_positive(facts: Facts, mapping: ColumnMapping, reading: Reading) -> Reading:
     """The reading with a positive label, from which its fit is computed."""
     assert reading.outcome is not None
-    if reading.positive is not None or mapping.positive is not None:
+    if reading.positive or mapping.positive or reading.predicted:
         return reading
     labels = facts[reading.outcome].labels
     positive = positive_of(labels, _values(facts, mapping, reading)) if len(labels) <= 2 else None
@@ -342,30 +434,43 @@ def _with_positive(facts: Facts, mapping: ColumnMapping, reading: Reading) -> Re
 
 
 def _of_pairs(
-    mapping: ColumnMapping,
-    reading: Reading,
-    labels: Labels,
-    pairs: Sequence[tuple[str, str]],
+    facts: Facts, mapping: ColumnMapping, reading: Reading, pairs: Sequence[tuple[str, str]]
 ) -> dict[str, tuple[int, Reading]]:
     """A reading for each pair of scores of both classes, with the rank of its names."""
+    assert reading.outcome is not None
+    labels = facts[reading.outcome].labels
+    if reading.negative is not None:
+        decided = [name in (reading.negative, reading.positive) for name in labels.names]
+        labels = replace(labels, values=labels.values[decided])
     found: dict[str, tuple[int, Reading]] = {}
     outcome = replace(mapping, outcome=reading.outcome)
     for columns in pairs:
         pair = choose(outcome, columns, labels)
         rank = -1 if pair.named else min(_score_rank(name) for name in columns)
-        # Features such as the shares of men and women add up to 1 too.
-        rank = min(rank, UNNAMED - 1) if pair.sure else rank
         own = replace(
             reading,
             score=pair.score,
             positive=reading.positive or (None if mapping.positive else pair.positive),
             reasons=dict(reading.reasons),
-            doubts=(Doubt("score", _two_classes(columns, pair.score, pair.sure)),),
             sure_pair=pair.sure,
+            named_pair=pair.named and not are_numbers(labels.names),
         )
-        own.reasons["score"] = REASONS["pair"].format(*map(quoted, columns))
-        if pair.score not in found or rank < found[pair.score][0]:
-            found[pair.score] = rank, own
+        own = _with_positive(facts, mapping, own)
+        first = _with_fit(facts, mapping, own)
+        second = _with_fit(facts, mapping, replace(own, score=pair.other))
+        # Without a telling name, the column that fits the outcome is that of the positive class.
+        by_fit = not pair.sure and first.informative and second.skill > first.skill
+        chosen = second if by_fit else first
+        # Features such as the shares of men and women add up to 1 too.
+        rank = min(rank, UNNAMED - 1) if pair.sure or first.informative else rank
+        doubt = Doubt("score", _two_classes(columns, str(chosen.score), pair.sure, by_fit))
+        chosen = replace(chosen, doubts=(doubt,))
+        if not pair.positive:
+            chosen = replace(chosen, positive=reading.positive)
+        chosen.reasons["score"] = REASONS["pair"].format(*map(quoted, columns))
+        name = str(chosen.score)
+        if name not in found or rank < found[name][0]:
+            found[name] = rank, chosen
     return found
 
 
@@ -385,7 +490,7 @@ def _equal(first: FloatArray, second: FloatArray, tolerance: float) -> bool:
     return bool(np.allclose(first, second, rtol=0.0, atol=tolerance, equal_nan=True))
 
 
-def _as_confidence(facts: Facts, reading: Reading, predicted: Iterable[str]) -> Reading:
+def _as_confidence(facts: Facts, mapping: ColumnMapping, reading: Reading) -> Reading:
     """Right or wrong as the outcome, if the score is the confidence of predicted labels."""
     if reading.score is None or reading.outcome is None or reading.sure_pair:
         return reading
@@ -393,19 +498,28 @@ def _as_confidence(facts: Facts, reading: Reading, predicted: Iterable[str]) -> 
     if len(labels) != 2 or not is_confidence(facts[reading.score].values, len(labels)):
         return reading
     words = {name.casefold() for name in labels.names}
-    by_name = list(predicted)
-    columns = [name for name in facts.looked_at() if name not in (reading.outcome, reading.score)]
-    for column in sorted(columns, key=lambda name: name not in by_name):
+    found = []
+    for column in facts.looked_at():
         own = facts[column].labels
         same_words = len(own) == 2 and {name.casefold() for name in own.names} == words
         # Any feature can have the labels 0 and 1, so its name must say that it is a label.
-        named = column in by_name or _outcome_rank(column) < UNNAMED or not is_plain_pair(labels)
-        if same_words and named and not same_fact(own, labels):
-            texts = quoted(reading.score), quoted(column)
-            found = replace(reading, predicted=column, positive=None, doubts=())
-            found.reasons["predicted"] = REASONS["confidence"].format(*texts)
-            return found
-    return reading
+        named = column in facts.predicted or _outcome_rank(column) < UNNAMED
+        if column in (reading.outcome, reading.score) or not same_words:
+            continue
+        if (named or not is_plain_pair(labels)) and not same_fact(own, labels):
+            one = replace(reading, predicted=column, positive=None, doubts=())
+            found.append((column in facts.predicted, _with_fit(facts, mapping, one)))
+    if not found:
+        return reading
+    _, right = max(found, key=lambda one: (one[0], one[1].skill))
+    plain = _with_fit(facts, mapping, _with_positive(facts, mapping, reading))
+    # A feature can be above 0.5 in all rows, so it must tell how often the labels are right.
+    tells = right.informative or not _others(facts, right, mapping)
+    if _score_rank(reading.score) == UNNAMED and not (tells and right.skill > plain.skill):
+        return reading
+    texts = quoted(reading.score), quoted(right.predicted)
+    reasons = {**reading.reasons, "predicted": REASONS["confidence"].format(*texts)}
+    return replace(right, fit=None, reasons=reasons)
 
 
 def _fallback(facts: Facts, reading: Reading) -> str | None:
@@ -434,15 +548,15 @@ def _outcome_rank(column: str) -> int:
 def _several_outcomes(readings: Sequence[Reading]) -> Reading:
     """Ask which column is the outcome. The best reading is used until then."""
 
-    def skill(reading: Reading) -> float:
-        return reading.fit.skill if reading.fit else 0.0
-
-    first, *others = sorted(readings, key=skill, reverse=True)
+    first, *others = sorted(readings, key=lambda one: one.skill, reverse=True)
     offered = (first, *others)[:MAX_OFFERED]
     columns = [str(reading.outcome) for reading in (first, *others)]
+    may = "may each be the outcome, and no name says which"
+    if not others:
+        may = "may be the outcome, and its name does not say so"
     text = (
-        f"The columns {listed(columns, 5)} may each be the outcome, and no name says which. "
-        "Choose the column that says what happened."
+        f"{'The columns ' if others else ''}{listed(columns, 5)} {may}. Choose the column that "
+        "says what happened."
     )
     choices = tuple(
         Choice(_described(f"Outcome {_short(reading.outcome)}", reading), reading.arguments())
@@ -481,11 +595,17 @@ def _without_outcome(facts: Facts, mapping: ColumnMapping, predicted: dict[str, 
     if not predicted:
         return Reading(None, score)
     column, why = next(iter(predicted.items()))
+    return Reading(None, score, doubts=(Doubt("outcome", no_outcomes(column, why)),))
+
+
+def no_outcomes(column: str, why: str) -> Problem:
+    """Refuse a file with predicted labels and no outcomes. `why` is a reason or the name of one."""
     text = (
-        f"The file has predictions and no outcomes: {why}. Add a column that says what happened. "
-        f"If {quoted(column)} is the true outcome, choose it as the outcome."
+        f"The file has predictions and no outcomes: {REASONS.get(why, why).format(quoted(column))}"
+        f". Add a column that says what happened. If {quoted(column)} is the true outcome, choose "
+        "it as the outcome."
     )
-    return Reading(None, score, doubts=(Doubt("outcome", error("no-outcomes", text)),))
+    return error("no-outcomes", text)
 
 
 def _several_scores(readings: Sequence[Reading], rank: int) -> Reading:
@@ -529,9 +649,10 @@ def _unnamed_score(reading: Reading) -> Reading:
     return replace(reading, doubts=(doubt,))
 
 
-def _two_classes(columns: Sequence[str], score: str, sure: bool) -> Problem:
+def _two_classes(columns: Sequence[str], score: str, sure: bool, by_fit: bool) -> Problem:
     other = columns[0] if columns[1] == score else columns[1]
-    why = "" if sure else ", because it is the second one"
+    by_evidence = "it fits the outcome better" if by_fit else "it is the second one"
+    why = "" if sure else f", because {by_evidence}"
     sentence = (
         f"The columns {quoted(columns[0])} and {quoted(columns[1])} add up to 1 in every row, so "
         f"they are the scores of both classes. {quoted(score)} was taken for that of the positive "

@@ -17,7 +17,7 @@ from calib.text import number, percent
 # With fewer rows, chance can look like evidence.
 MIN_ROWS = 20
 # Chance rarely gives an AUC that is this many standard errors from 0.5.
-INFORMATIVE_ERRORS = 2.0
+INFORMATIVE_ERRORS, CLEAR_ERRORS = 2.0, 3.5
 # Each rule of evidence, and the reason that it gives in a sentence.
 REASONS = {
     "name": "its name says so",
@@ -27,6 +27,8 @@ REASONS = {
     "threshold": "{0} has one label below a threshold on {1} and the other above it, as predicted "
     "labels do",
     "highest": "{0} is the class with the highest score in every row, as predicted labels are",
+    "affix": "{0} has the labels of {1} and its name, with letters that programs add for predicted "
+    "labels",
     "predicted-name": "{0} has the name of predicted labels",
     "confidence": "no score of {0} is below 0.5, and {1} has the labels that the model predicted",
     "undecided": "rows with other labels are undecided",
@@ -49,11 +51,15 @@ class Fit:
     @property
     def informative(self) -> bool:
         """Whether the score tells something about the outcome, or there are too few rows."""
+        return self.tells(INFORMATIVE_ERRORS)
+
+    def tells(self, n_errors: float) -> bool:
+        """Whether the AUC is this many standard errors from 0.5, or there are too few rows."""
         pairs = self.n_rows**2 * self.rate * (1.0 - self.rate)
         if self.n_rows < MIN_ROWS or not pairs:
             return True
         error = math.sqrt((self.n_rows + 1.0) / (12.0 * pairs))
-        return abs(self.auc - 0.5) > INFORMATIVE_ERRORS * error
+        return abs(self.auc - 0.5) > n_errors * error
 
     def __str__(self) -> str:
         """The fit as part of the text of a button."""
@@ -99,6 +105,17 @@ def follows_threshold(labels: Labels, scores: FloatArray) -> bool:
         low, high = high, low
     # Scores that are rounded for print can be equal on both sides of the threshold.
     return bool(low.max() <= high.min() and low.min() < high.max())
+
+
+def expected_rows(labels: Labels, scores: FloatArray) -> float:
+    """How many rows of the rarer of two labels probabilities expect; infinite for other scores."""
+    usable = np.isfinite(scores) & (labels.codes >= 0)
+    values, codes = scores[usable], labels.codes[usable]
+    if values.min() < 0.0 or values.max() > 1.0:
+        return math.inf
+    rarer = codes == int(labels.counts().argmin())
+    is_higher = values[rarer].mean() > values[~rarer].mean()
+    return float(values.sum() if is_higher else (1.0 - values).sum())
 
 
 def is_highest(labels: Labels, matrix: FloatArray) -> bool:

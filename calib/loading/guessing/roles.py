@@ -14,14 +14,14 @@ from calib.loading import name_patterns as names
 from calib.loading.columns import Labels, as_classes, as_labels, as_numbers, as_outcome
 from calib.loading.file_options import ColumnMapping, Doubt
 from calib.loading.guessing.class_columns import find_class_columns, rows_sum
-from calib.loading.guessing.decision import decide
+from calib.loading.guessing.decision import decide, no_outcomes
 from calib.loading.guessing.evidence import REASONS, is_highest
 from calib.loading.guessing.facts import LOOK_ROWS, ColumnFacts, Facts, add_up, name_rank
 from calib.loading.guessing.labels import is_plain_pair, positive_of
 from calib.loading.guessing.two_classes import choose
 from calib.loading.logs import log_mapping
 from calib.loading.name_patterns import plain_name
-from calib.loading.problems import Choice, error, question
+from calib.loading.problems import Choice, Problem, question, warning
 from calib.loading.table import Table
 from calib.text import quoted
 
@@ -86,30 +86,41 @@ def _with_class_outcome(facts: Facts, mapping: ColumnMapping) -> ColumnMapping:
         return mapping
     columns = [name for name in mapping.score or () if name in facts.frame]
     matrix = facts.matrix(columns)
-    predicted = {
-        name: is_highest(facts[name].labels, matrix)
-        for name in facts.looked_at()
-        if 1 < facts[name].distinct <= MAX_CLASSES and not facts[name].fractional
-    }
-    by_name = {name for name in predicted if name_rank(name, names.PREDICTED_NAMES) is not None}
-    truths = {name for name in predicted if name_rank(name, names.OUTCOME_NAMES) == 0} - by_name
-    facts.hidden |= {name for name, highest in predicted.items() if highest} - truths
-    facts.hidden |= by_name
+    labels = [c for c in facts.looked_at() if _class_like(MAX_CLASSES)(facts[c])]
+    by_name = [c for c in labels if name_rank(c, names.PREDICTED_NAMES) is not None]
+    highest = [
+        c
+        for c in labels
+        if name_rank(c, names.OUTCOME_NAMES) != 0 and is_highest(facts[c].labels, matrix)
+    ]
+    facts.predicted |= {*by_name, *highest}
+    free = [c for c in labels if c not in facts.predicted]
     # A column with more labels than classes is still the outcome: the checks then report the
     # labels that are not classes.
-    fits, nearly_fits = _class_like(len(columns)), _class_like(MAX_CLASSES)
-    outcome = facts.named(names.OUTCOME_NAMES, nearly_fits)
-    if outcome is None:
-        free = facts.looked_at()
-        outcome = next((n for test in (fits, nearly_fits) for n in free if test(facts[n])), None)
-    if outcome is None and (found := [n for n in predicted if n in facts.hidden]):
-        text = (
-            f"The file has predictions and no outcomes: "
-            f"{REASONS['highest'].format(quoted(found[0]))}. Add a column that says what "
-            f"happened. If {quoted(found[0])} is the true outcome, choose it as the outcome."
-        )
-        mapping = replace(mapping, doubts=(Doubt("outcome", error("no-outcomes", text)),))
-    return replace(mapping, outcome=facts.take(outcome))
+    fits = [c for c in free if facts[c].distinct <= len(columns)]
+    named = [c for c in free if name_rank(c, names.OUTCOME_NAMES) is not None]
+    named.sort(key=lambda c: name_rank(c, names.OUTCOME_NAMES) or 0)
+    # The labels of a model that is right in all rows look like predicted ones.
+    possible = [*named, *fits, *free, *(c for c in highest if c not in by_name)]
+    if possible:
+        column = possible[0]
+        if column in highest:
+            doubt = Doubt("outcome", _perhaps_predicted(column))
+            mapping = replace(mapping, doubts=(*mapping.doubts, doubt))
+        return replace(mapping, outcome=facts.take(column))
+    if by_name:
+        doubt = Doubt("outcome", no_outcomes(by_name[0], "predicted-name"))
+        mapping = replace(mapping, doubts=(*mapping.doubts, doubt))
+    return mapping
+
+
+def _perhaps_predicted(column: str) -> Problem:
+    why = REASONS["highest"].format(quoted(column))
+    text = (
+        f"{why[:1].upper()}{why[1:]}, or as the outcomes of a model that is never wrong. It was "
+        "taken for the outcome: check that it says what happened."
+    )
+    return warning("perhaps-predicted", text, choices=(Choice("It does", {"outcome": column}),))
 
 
 def _with_one_of_two_scores(

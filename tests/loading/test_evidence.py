@@ -1,0 +1,264 @@
+"""Smallest files in which names mislead: the numbers decide, or a person is asked."""
+
+import json
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calib.data.predictions import Predictions
+from calib.loading import InputError, InputWarning, load
+from calib.loading.guessing.facts import add_up, printed_places
+
+RNG = np.random.default_rng(7)
+N = 400
+P = RNG.random(N).round(4)
+Y = (RNG.random(N) < P).astype(int)
+PREDICTED = (P >= 0.5).astype(int)
+OTHER = (1.0 - P).round(4)
+CONFIDENCE = np.maximum(P, OTHER)
+RIGHT = (PREDICTED == Y).astype(int)
+WORDS = np.array(["no", "yes"])
+FEATURE = RNG.integers(0, 2, N)
+
+
+def read_of(found: Predictions) -> tuple[str, str]:
+    """Whether outcome and score, or right or wrong and the confidence, were read."""
+    outcomes = {"truth": Y, "right": RIGHT}
+    scores = {"p": P, "confidence": CONFIDENCE}
+    outcome = [name for name, values in outcomes.items() if (found.outcome == values).all()]
+    score = [name for name, values in scores.items() if np.allclose(found.scores, values)]
+    return (outcome or ["?"])[0], (score or ["?"])[0]
+
+
+TRUTH, CONFIDENT = ("truth", "p"), ("right", "confidence")
+READ: dict[str, tuple[dict[str, object], tuple[str, str]]] = {
+    "a predicted label beside two classes": (
+        {"churn": WORDS[Y], ".pred_no": OTHER, ".pred_yes": P, ".pred_class": WORDS[PREDICTED]},
+        TRUTH,
+    ),
+    "a predicted label with the name of a class": (
+        {"SampleId": range(N), "Probability": P, "Class": PREDICTED, "Label": Y},
+        TRUTH,
+    ),
+    "a label is predicted, and another is actual": (
+        {"label": WORDS[PREDICTED], "score": CONFIDENCE, "actual": WORDS[Y]},
+        CONFIDENT,
+    ),
+    "a prediction beside an outcome without a telling name": (
+        {"prediction": PREDICTED, "predicted_probability": P, "smoker": Y},
+        TRUTH,
+    ),
+    "the truth after a response": (
+        {"response": WORDS[PREDICTED], "truth": WORDS[Y], "prob.yes": P},
+        TRUTH,
+    ),
+    "a predicted class beside a ground truth": (
+        {"win_classprediction": PREDICTED, "winprobability": P, "win_groundtruth": Y},
+        TRUTH,
+    ),
+    "the confidence of a predicted label": (
+        {"gold": WORDS[Y], "pred": WORDS[PREDICTED], "score": CONFIDENCE},
+        CONFIDENT,
+    ),
+    "a text classifier": (
+        {"true_label": WORDS[Y], "label": WORDS[PREDICTED], "score": CONFIDENCE},
+        CONFIDENT,
+    ),
+    "a feature with the words of the labels": (
+        {
+            "gold": WORDS[Y],
+            "member": WORDS[FEATURE],
+            "label": WORDS[PREDICTED],
+            "score": CONFIDENCE,
+        },
+        CONFIDENT,
+    ),
+    "a flag beside a resolution": (
+        {"Resolution": WORDS[Y], "public": FEATURE, "forecast": P},
+        TRUTH,
+    ),
+    "the token of a market": (
+        {"token": WORDS[FEATURE], "price": P, "winner": Y.astype(bool)},
+        TRUTH,
+    ),
+    "a confidence beside both classes": (
+        {"y_true": Y, "p_approve": P, "p_reject": OTHER, "confidence": CONFIDENCE},
+        TRUTH,
+    ),
+    "names with letters that a program adds": (
+        {"late": WORDS[Y], "I_late": WORDS[PREDICTED], "P_lateno": OTHER, "P_lateyes": P},
+        TRUTH,
+    ),
+    "residuals, which follow the outcome": (
+        {"default": Y, ".fitted": P, ".resid": Y - P, ".hat": P / 20, ".cooksd": OTHER / 40},
+        TRUTH,
+    ),
+    "a flag with the name of an outcome": ({"is_member": FEATURE, "died": Y, "risk": P}, TRUTH),
+    "a column of one value": (
+        {"Class": Y, "p_0": OTHER, "p_1": P, "POSITIVE_CLASS": 1, "THRESHOLD": 0.5},
+        TRUTH,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", READ)
+def test_what_the_numbers_show_is_read(case: str) -> None:
+    columns, wanted = READ[case]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InputWarning)
+        found = load(pd.DataFrame(columns))
+    assert read_of(found) == wanted
+    assert found.weight is None
+
+
+REFUSED: dict[str, tuple[dict[str, object], str]] = {
+    "no outcomes": ({"id": range(N), "status": PREDICTED, "probability": P}, "no-outcomes"),
+    "no outcomes beside two classes": (
+        {"churn_1_PREDICTION": P, "churn_0_PREDICTION": OTHER, "churn_PREDICTION": PREDICTED},
+        "no-outcomes",
+    ),
+    "a flag, and no outcome": (
+        {"neutral": FEATURE, "elo_prob1": P, "elo": 1500 + FEATURE + P},
+        "no-outcomes",
+    ),
+    "two facts": ({"sick": Y, "married": FEATURE, "risk": P}, "which-outcome"),
+    "predicted labels as scores": ({"y": Y, "prediction": PREDICTED}, "labels-only"),
+    "outcomes with one label": (
+        {"y": np.where(Y, "x", None), "p": P},
+        "empty-outcomes",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_not_known_is_asked_or_refused(case: str) -> None:
+    columns, code = REFUSED[case]
+    with pytest.raises(InputError) as refused:
+        load(pd.DataFrame(columns))
+    assert [problem.code for problem in refused.value.problems] == [code]
+
+
+def test_the_first_answer_is_the_outcome_that_the_score_fits() -> None:
+    frame = pd.DataFrame({"married": FEATURE, "sick": Y, "risk": P})
+    with pytest.raises(InputError) as asked:
+        load(frame)
+    choices = asked.value.problems[0].choices
+    assert [choice.arguments["outcome"] for choice in choices] == ["sick", "married"]
+    assert "AUC" in choices[0].label
+    assert "KS" in choices[0].label
+    assert read_of(load(frame, **choices[0].arguments)) == TRUTH
+
+
+def test_empty_cells_are_negative_only_if_a_person_says_so() -> None:
+    frame = pd.DataFrame({"y": np.where(Y, "x", None), "p": P})
+    with pytest.raises(InputError) as asked:
+        load(frame)
+    (choice,) = asked.value.problems[0].choices
+    found = load(frame, **choice.arguments)
+    assert read_of(found) == TRUTH
+    assert found.class_names == ("(empty)", "x")
+    assert found.origin is not None
+    again = load(frame, exact=True, **found.origin.arguments())
+    assert again.fingerprint == found.fingerprint
+
+
+@pytest.mark.parametrize("word", ["AMBIGUOUS", "annulled", "void"])
+def test_rows_without_a_decision_are_left_out_and_said(word: str) -> None:
+    undecided = np.arange(N) % 9 == 0
+    labels = np.where(undecided, word, WORDS[Y])
+    frame = pd.DataFrame({"Resolution": labels, "public": FEATURE, "forecast": P})
+    with pytest.warns(InputWarning, match="left out"):
+        found = load(frame)
+    np.testing.assert_array_equal(found.outcome, Y[~undecided])
+
+
+def test_ties_are_left_out_and_said() -> None:
+    result = np.where(np.arange(N) % 50 == 0, 0.5, Y)
+    with pytest.warns(InputWarning, match="left out"):
+        found = load(pd.DataFrame({"neutral": FEATURE, "elo_prob1": P, "result1": result}))
+    assert (len(found), found.outcome_name) == (N - N // 50, "result1")
+
+
+def test_small_scores_do_not_make_a_pair_with_a_column_near_1() -> None:
+    rng = np.random.default_rng(1)
+    score, trust = (P / 100).round(5), (1.0 - rng.random(N) / 200).round(4)
+    fraud = (np.arange(N) % 20 == 0).astype(int)
+    found = load(pd.DataFrame({"is_fraud": fraud, "prob": score, "device_trust": trust}))
+    np.testing.assert_array_equal(found.scores, score)
+
+
+def test_columns_add_up_within_the_rounding_of_print() -> None:
+    values = RNG.random(1_000)
+    for places in (2, 4, 9):
+        first, second = values.round(places), (1.0 - values).round(places)
+        assert printed_places(first) == places
+        assert add_up((first, second))
+        assert add_up((100.0 * first, 100.0 * second))
+        off = second.copy()
+        off[7] += 3 * 10.0**-places
+        assert not add_up((first, off))
+    assert add_up((values, 1.0 - values))
+    assert not add_up((values, 1.0 - values + 1e-5))
+
+
+def test_a_reading_does_not_depend_on_the_order_of_columns_or_rows() -> None:
+    columns, wanted = READ["a predicted label beside two classes"]
+    frame = pd.DataFrame(columns)
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        found = load(frame[rng.permutation(frame.columns)])
+        assert read_of(found) == wanted
+
+
+def test_a_large_file_sorted_by_its_outcome_is_read_like_a_small_one() -> None:
+    rng = np.random.default_rng(2)
+    p = rng.random(60_000)
+    y = np.sort((rng.random(60_000) < p).astype(int))
+    frame = pd.DataFrame({"label": WORDS[y], "pred": WORDS[(p > 0.5) * 1], "p": p})
+    found = load(frame)
+    np.testing.assert_array_equal(found.outcome, y)
+    assert found.class_names == ("no", "yes")
+
+
+def test_files_of_other_programs(shared: Path) -> None:
+    """Nothing is read wrong without a word, and most files are read right."""
+    folder = shared / "inputs"
+    if not (folder / "truth.json").exists():
+        pytest.skip("The files of other programs are not here.")
+    counts: Counter[str] = Counter()
+    silent = []
+    for truth in json.loads((folder / "truth.json").read_text()):
+        result = _read(folder, truth, {})
+        counts[result] += 1
+        named = truth.get("named")
+        if "silent" in (result, named and _read(folder, truth, named)):
+            silent.append(truth["file"])
+    # Weka writes an unknown outcome as 1:? beside known ones.
+    assert set(silent) <= {"weka_csv_4.csv"}
+    assert counts["right"] >= 50
+    assert counts["warned"] <= 2
+
+
+def _read(folder: Path, truth: dict, named: dict) -> str:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            content = (folder / truth["file"]).read_bytes()
+            found = load(content, **named)
+        except InputError:
+            return "asked"
+    if "readings" in truth and found.scores.ndim == 1 and found.weight is None:
+        for y, p in ((found.outcome, found.scores), (1 - found.outcome, 1.0 - found.scores)):
+            for reading in truth["readings"]:
+                same = (len(y), y.sum()) == (reading["rows"], reading["positive"])
+                if same and abs(p[y == 1].sum() - reading["score_sum_of_positives"]) < 1e-3:
+                    return "right"
+    if "classes" in truth and found.scores.ndim == 2:
+        own = found.scores[np.arange(len(found.outcome)), found.outcome].sum()
+        if abs(own - truth["score_sum_of_own_class"]) < 0.02 * len(found.outcome):
+            return "right"
+    return "warned" if any("score" in str(w.message) for w in caught) else "silent"
