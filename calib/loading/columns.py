@@ -266,8 +266,9 @@ def as_labels(column: pd.Series) -> Labels:
 def as_classes(column: pd.Series) -> Labels:
     """Read a column as the labels of an outcome: 1, 1.0 and "1.0" are one label."""
     codes, distinct = _distinct(column)
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        cells = pd.Series(distinct)
+    # Categories of numbers or truth values are read like a column of them.
+    if isinstance(column.dtype, pd.CategoricalDtype) and distinct.dtype.kind not in "iufbM":
+        cells = pd.Series(distinct).map(label_text)
         plain = _plain(cells)
         # Texts such as 007 are codes, but 00 and 01 are the numbers 0 and 1.
         are_codes = cells.str.strip().str.match(CODE).any() and (plain.abs() > 1.0).any()

@@ -21,6 +21,7 @@ from calib.loading.building.models import assess, one_model
 from calib.loading.columns import as_labels, class_text
 from calib.loading.file_options import ColumnMapping, Columns, CountedColumns, FileFormat, option
 from calib.loading.guessing.roles import guess
+from calib.loading.joining import joined
 from calib.loading.logs import combined, with_names_beside
 from calib.loading.problems import InputError, InputWarning, Problem, written_argument
 from calib.loading.reading.reader import Source, read
@@ -31,7 +32,7 @@ from calib.loading.table import Table
 ISSUED_WARNINGS = {
     *("duplicate-columns", "other-scores", "two-classes", "perhaps-predicted"),
     *("dates", "date-order", "not-times"),
-    *("left-out", "sources", "unfinished", "no-model", "no-scorer", "no-filter"),
+    *("left-out", "joined-files", "sources", "unfinished", "no-model", "no-scorer", "no-filter"),
     *("at-most-1", "unread-scores"),
 }
 P = ParamSpec("P")
@@ -158,13 +159,14 @@ def load(data: Source | Sequence[Source], options: LoadOptions) -> Predictions:
 
     Parameters
     ----------
-    data : path, str, bytes or DataFrame, or a list of evaluation logs
+    data : path, str, bytes or DataFrame, or a list of evaluation logs or of two files
         CSV, TSV, JSON, Parquet, Feather or Arrow, also compressed, a workbook of Excel or
         OpenDocument, ARFF, a file of Stata or SAS, or a NumPy archive (.npz) with arrays such as
         ``probs`` and ``y``. A str with a line break is read as text. A
         DataFrame can be of pandas, Polars, pyarrow or another library that supports Arrow.
         Evaluation logs of language models are recognised by their content; the outcome is then
-        whether an answer is right, and several logs become slices by task and model.
+        whether an answer is right, and several logs become slices by task and model. Of two files
+        that share ids, one can have the outcomes and the other the scores.
     {options}
 
     Returns
@@ -279,8 +281,9 @@ def _one_table(data: Source | Sequence[Source], options: _Options) -> Table:
     tables = _combined([_read(file, options) for file in files], options)
     if len(tables) != 1:
         raise ValueError(
-            f"data must be one file, or a list of evaluation logs, got {len(tables)} tables. "
-            "load_models reads one file per model."
+            f"data must be one file, a list of evaluation logs, or a file of outcomes and one of "
+            f"scores with the same ids, got {len(tables)} tables. load_models reads one file per "
+            "model."
         )
     return tables[0]
 
@@ -298,7 +301,7 @@ def _read(data: Source, options: _Options) -> Table:
 def _combined(tables: Sequence[Table], options: _Options) -> list[Table]:
     """The tables, with evaluation logs as one; the first has the test rows."""
     try:
-        first, *others = combined(tables)
+        first, *others = joined(combined(tables))
         if options.test is None:
             return [first, *others]
         tests, *_ = combined([read(options.test, given=options.format())])

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from calib.data.predictions import Predictions
-from calib.loading import InputError, InputWarning, load
+from calib.loading import InputError, InputWarning, load, load_models
 from calib.loading.guessing.facts import add_up, printed_places
 
 RNG = np.random.default_rng(7)
@@ -262,3 +262,46 @@ def _read(folder: Path, truth: dict, named: dict) -> str:
         if abs(own - truth["score_sum_of_own_class"]) < 0.02 * len(found.outcome):
             return "right"
     return "warned" if any("score" in str(w.message) for w in caught) else "silent"
+
+
+def two_files() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Outcomes, and scores of nearly the same rows in another order, with ids as text."""
+    truth = pd.DataFrame({"id": np.arange(N), "outcome": Y})
+    scores = pd.DataFrame({"id": (np.arange(N) + 20).astype(str), "prob": np.roll(P, -20)})
+    return truth, scores.iloc[::-1].reset_index(drop=True)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_outcomes_and_scores_of_two_files_are_joined_by_their_ids(order: int) -> None:
+    files = [*two_files()][::order]
+    with pytest.warns(InputWarning, match="380 rows of 400"):
+        found = load(files)
+    np.testing.assert_array_equal(found.outcome, Y[20:][::-1])
+    np.testing.assert_array_equal(found.scores, P[20:][::-1])
+
+
+def test_files_of_two_models_are_not_joined() -> None:
+    truth, scores = two_files()
+    both = [scores.assign(outcome=FEATURE), scores.assign(outcome=FEATURE)]
+    assert len(load_models({"a": both[0], "b": both[1]})) == 2
+    with pytest.raises(InputError, match="no row has the same `id`"):
+        load([truth, scores.assign(id="x" + scores["id"])])
+
+
+@pytest.mark.parametrize("labels", [Y, Y.astype(bool), Y.astype(float), WORDS[Y]])
+def test_categories_of_numbers_are_read_like_numbers(labels: np.ndarray) -> None:
+    found = load(pd.DataFrame({"y": pd.Categorical(labels), "p": P}))
+    np.testing.assert_array_equal(found.outcome, Y)
+
+
+def test_shares_and_levels_are_refused_with_what_is_supported() -> None:
+    for outcome, code in ((np.round(P, 1), "shares"), (FEATURE + PREDICTED, "no-positive")):
+        with pytest.raises(InputError) as refused:
+            load(pd.DataFrame({"outcome": outcome, "prob": P}))
+        assert [problem.code for problem in refused.value.problems] == [code]
+    levels = pd.DataFrame({"outcome": Y + FEATURE, "prob": P})
+    with pytest.raises(InputError) as refused:
+        load(levels)
+    first, second = refused.value.problems[0].choices
+    assert load(levels, **first.arguments).outcome.sum() == (Y + FEATURE == 2).sum()
+    assert load(levels, **second.arguments).outcome.sum() == (Y + FEATURE > 0).sum()

@@ -17,7 +17,7 @@ from calib.loading.problems import Choice, Problem, error, note, warning
 from calib.text import joined, listed, percent, plural, quoted
 
 MIN_CLASS_ROWS = 100  # With fewer rows of a class, most results are inconclusive.
-MAX_LABELS = 50
+MAX_LABELS, MAX_LEVELS, MAX_OFFERED_LEVELS = 50, 10, 4
 # If the positive rate and the mean score differ by more, the other class may be the positive one.
 MAX_RATE_RATIO = 2.0
 
@@ -26,6 +26,10 @@ def outcome_problems(rows: Rows) -> Iterator[Problem]:
     """Problems of labels: none, too many, none positive, one class only, too few rows."""
     if not len(rows.labels):
         yield no_labels(rows.mapping)
+    elif _are_shares(rows.labels) and not rows.mapping.positives:
+        yield shares(rows.mapping)
+    elif _are_levels(rows.labels) and not rows.mapping.positives and not rows.mapping.predicted:
+        yield levels(rows.mapping, rows.labels)
     elif rows.mapping.predicted is not None:
         yield from _classes(rows)
     elif len(rows.labels) > MAX_LABELS:
@@ -53,6 +57,52 @@ def _not_labels(rows: Rows) -> Problem:
         positive = label_text(values[1])
         swapped = replace(mapping, outcome=score, score=mapping.outcome, positive=positive)
     return many_labels(mapping, len(rows.labels), swapped)
+
+
+def _are_shares(labels: Labels) -> bool:
+    """Whether there are more than three numbers from 0 to 1, of which most are fractions."""
+    values = labels.values
+    if values.dtype.kind != "f" or len(values) < 4:
+        return False
+    return bool(values.min() >= 0.0 and values.max() <= 1.0)
+
+
+def shares(mapping: ColumnMapping) -> Problem:
+    """Make the error that outcomes are shares, and say how they are written as rows."""
+    return error(
+        "shares",
+        f"The outcome column {quoted(mapping.outcome)} has fractions between 0 and 1, such as "
+        "shares of annotators. An outcome is one of two labels. Write a row with the share k of m "
+        "as two rows with the same score: outcome 1 with the weight k, and outcome 0 with the "
+        "weight m - k, and name the column of weights. Leave out a row whose weight is 0.",
+    )
+
+
+def _are_levels(labels: Labels) -> bool:
+    """Whether the labels are 3 to 10 successive whole numbers from 0 or 1."""
+    values = labels.values
+    if values.dtype.kind not in "iuf" or not 3 <= len(values) <= MAX_LEVELS:
+        return False
+    return values[0] in (0, 1) and bool((np.diff(values) == 1).all())
+
+
+def levels(mapping: ColumnMapping, labels: Labels) -> Problem:
+    """Ask from which of several ordered levels on rows are positive."""
+    starts = range(len(labels) - 1, 0, -1)
+    choices = [
+        Choice(
+            _count_as_positive(labels, names),
+            {"positive": names if len(names) > 1 else names[0], "others_negative": True},
+        )
+        for names in (labels.names[start:] for start in starts)
+    ][:MAX_OFFERED_LEVELS]
+    return error(
+        "no-positive",
+        f"The outcome column {quoted(mapping.outcome)} has {len(labels)} labels, "
+        f"{listed(labels.names, MAX_LEVELS)}. One score is compared with two classes: choose "
+        "which labels count as positive. Classes without an order need one score column each.",
+        choices=tuple(choices),
+    )
 
 
 def no_labels(mapping: ColumnMapping) -> Problem:

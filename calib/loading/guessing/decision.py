@@ -191,10 +191,13 @@ def _scores(facts: Facts, mapping: ColumnMapping) -> list[str]:
         and _score_rank(name) < UNNAMED
         and name not in unit
     ]
-    if any(_score_rank(name) < UNNAMED for name in unit) or not named:
+    if any(_score_rank(name) < UNNAMED for name in unit):
         return unit
-    pairs = pairs_of([(name, facts[name]) for name in unit])
-    return [*unit, *named] if any(pairs) else named
+    pairs = any(pairs_of([(name, facts[name]) for name in unit]))
+    if not named:
+        # A column with the name of scores and other cells than numbers is reported as such.
+        return [] if not pairs and _of_text(facts, columns) else unit
+    return [*unit, *named] if pairs else named
 
 
 def _predicted(facts: Facts, mapping: ColumnMapping) -> dict[str, str]:
@@ -275,6 +278,11 @@ def _outcomes(facts: Facts, mapping: ColumnMapping, predicted: Iterable[str]) ->
         return Outcomes(chosen, [*others, *unnamed], best[1])
     if unnamed or constant:
         return Outcomes(_distinct(facts, unnamed or constant[:1]), [])
+    shares = [c for c in facts.looked_at() if facts[c].probability and c not in taken]
+    shares = [c for c in shares if _outcome_rank(c) == TRUTH_RANK]
+    if shares:
+        # The checks say how shares of annotators are written as rows.
+        return Outcomes(shares[:1], [], TRUTH_RANK)
     columns = [c for c in facts.looked_at() if c not in taken and _label_like(facts, c)]
     return Outcomes(columns if len(columns) == 1 else [], [])
 
@@ -398,21 +406,22 @@ def _candidates(
         name: (_score_rank(name), replace(reading, score=name, reasons=dict(reading.reasons)))
         for name in columns
     }
+    pairs = list(pairs_of([(n, facts[n]) for n in columns if facts[n].distinct > 2]))
+    of_pairs = {name for pair in pairs for name in pair}
     for name in columns:
         # The confidence of a row is the higher one of a score and 1 minus it.
-        if is_confidence(values[name], 2) and any(
-            _equal(values[name], np.maximum(values[one], 1.0 - values[one]), 1e-4)
-            for one in columns
-            if one != name
+        if (
+            name not in of_pairs
+            and is_confidence(values[name], 2)
+            and any(
+                _equal(values[name], np.maximum(values[one], 1.0 - values[one]), 1e-4)
+                for one in columns
+                if one != name
+            )
         ):
             candidates.pop(name)
     if len(facts[reading.outcome].labels) <= 2 or reading.negative is not None:
-        pairs = [
-            pair
-            for pair in pairs_of([(n, facts[n]) for n in columns if facts[n].distinct > 2])
-            if set(pair) <= candidates.keys()
-        ]
-        candidates = {n: one for n, one in candidates.items() if not any(n in p for p in pairs)}
+        candidates = {n: one for n, one in candidates.items() if n not in of_pairs}
         candidates |= _of_pairs(facts, mapping, reading, pairs)
     return candidates
 
@@ -525,11 +534,24 @@ def _as_confidence(facts: Facts, mapping: ColumnMapping, reading: Reading) -> Re
 def _fallback(facts: Facts, reading: Reading) -> str | None:
     """The only column of fractions, or a column with the name of a score that holds no numbers."""
     columns = [name for name in facts.looked_at() if name != reading.outcome]
+    if texts := _of_text(facts, columns):
+        return min(texts, key=_score_rank)
     fractions = [name for name in columns if facts[name].fractional]
     if len(fractions) == 1:
         return fractions[0]
     named = [name for name in columns if _score_rank(name) < UNNAMED and facts[name].distinct]
     return min(named, key=_score_rank, default=None)
+
+
+def _of_text(facts: Facts, columns: Iterable[str]) -> list[str]:
+    """The columns that have the name of scores, and text that is no label."""
+    return [
+        name
+        for name in columns
+        if _score_rank(name) < UNNAMED
+        and not (facts[name].numeric or facts[name].few)
+        and name_rank(name, OTHER_ROLES) is None
+    ]
 
 
 def _score_rank(column: str) -> int:
@@ -638,14 +660,14 @@ def _of_score(reading: Reading) -> dict[str, Any]:
 
 
 def _unnamed_score(reading: Reading) -> Reading:
-    """Ask whether a column without the name of a score is one, if outcomes do not depend on it."""
+    """Refuse to take a column for the score if neither its name nor the outcomes speak for it."""
     text = (
         f"No column has the name of a score. {quoted(reading.score)} has numbers from 0 to 1, and "
         f"does not depend on the outcome {quoted(reading.outcome)} ({reading.fit}). Choose the "
         "column of the scores."
     )
     choice = Choice(f"{_short(reading.score)} is the score", {"score": reading.score})
-    doubt = Doubt("score", question("which-score", text, choices=(choice,)))
+    doubt = Doubt("score", error("which-score", text, choices=(choice,)))
     return replace(reading, doubts=(doubt,))
 
 

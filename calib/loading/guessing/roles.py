@@ -14,7 +14,7 @@ from calib.loading import name_patterns as names
 from calib.loading.columns import Labels, as_classes, as_labels, as_numbers, as_outcome
 from calib.loading.file_options import ColumnMapping, Doubt
 from calib.loading.guessing.class_columns import find_class_columns, rows_sum
-from calib.loading.guessing.decision import decide, no_outcomes
+from calib.loading.guessing.decision import OTHER_ROLES, decide, no_outcomes
 from calib.loading.guessing.evidence import REASONS, is_highest
 from calib.loading.guessing.facts import LOOK_ROWS, ColumnFacts, Facts, add_up, name_rank
 from calib.loading.guessing.labels import is_plain_pair, positive_of
@@ -97,11 +97,12 @@ def _with_class_outcome(facts: Facts, mapping: ColumnMapping) -> ColumnMapping:
     free = [c for c in labels if c not in facts.predicted]
     # A column with more labels than classes is still the outcome: the checks then report the
     # labels that are not classes.
-    fits = [c for c in free if facts[c].distinct <= len(columns)]
+    other_roles = [c for c in free if name_rank(c, OTHER_ROLES) is not None]
+    fits = [c for c in free if facts[c].distinct <= len(columns) and c not in other_roles]
     named = [c for c in free if name_rank(c, names.OUTCOME_NAMES) is not None]
     named.sort(key=lambda c: name_rank(c, names.OUTCOME_NAMES) or 0)
     # The labels of a model that is right in all rows look like predicted ones.
-    possible = [*named, *fits, *free, *(c for c in highest if c not in by_name)]
+    possible = [*named, *fits, *(c for c in highest if c not in by_name), *free]
     if possible:
         column = possible[0]
         if column in highest:

@@ -16,6 +16,7 @@ import streamlit as st
 from calib.data.aggregate import Aggregate
 from calib.data.progress import Progress
 from calib.loading import MAX_BYTES, ColumnMapping, FileFormat, InputError, Problem, Table
+from calib.loading.joining import joined
 from calib.loading.logs import combined
 from calib.loading.problems import error, refuse
 from calib.loading.reading.apart import FileReader, Limits, is_harmless
@@ -285,7 +286,7 @@ def _uploaded(
     counts, tables = _read(files, written, progress)
     if counts and tables:
         raise refuse("counts-and-rows", COUNTS_ALONE)
-    return Upload.of_counts(counts, add=add) if counts else Upload.of(*combined(tables))
+    return Upload.of_counts(counts, add=add) if counts else Upload.of(*joined(combined(tables)))
 
 
 @st.cache_resource(show_spinner=False)

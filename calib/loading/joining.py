@@ -1,0 +1,109 @@
+"""joined: outcomes and scores in two files, as one table by the ids that both have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pandas as pd
+
+from calib.loading import name_patterns as names
+from calib.loading.columns import label_text
+from calib.loading.guessing.facts import Facts, name_rank
+from calib.loading.name_patterns import plain_name
+from calib.loading.problems import refuse, warning
+from calib.loading.table import Table
+from calib.text import plural, quoted
+
+
+def joined(tables: Sequence[Table]) -> list[Table]:
+    """The tables; two of which one has outcomes and the other scores become one.
+
+    Raises
+    ------
+    InputError
+        If no row of one file has an id of the other.
+    """
+    if len(tables) != 2 or any(table.log or table.tests is not None for table in tables):
+        return list(tables)
+    for truth, scores in (tables, tables[::-1]):
+        key = _key(truth, scores)
+        if key is not None and _has_outcomes(truth, scores) and _has_scores(scores, truth):
+            return [_joined(truth, scores, key)]
+    return list(tables)
+
+
+def _key(first: Table, second: Table) -> str | None:
+    """The column of ids that both tables have, each with one row per id."""
+    shared = [
+        name
+        for name in first.columns
+        if name in second.columns
+        and first.frame[name].is_unique
+        and second.frame[name].is_unique
+        and first.frame[name].dtype.kind != "f"
+    ]
+    ids = [name for name in shared if re.fullmatch(names.ID_NAMES, plain_name(name))]
+    return next(iter([*ids, *shared]), None)
+
+
+def _has_outcomes(table: Table, other: Table) -> bool:
+    """Whether a table has an outcome that the other lacks, and no score."""
+    facts = Facts(table.frame, set())
+    columns = facts.looked_at()
+    outcomes = [c for c in columns if facts[c].few and facts[c].distinct > 1 and _truth(c)]
+    return any(c not in other.columns for c in outcomes) and not _scores(facts)
+
+
+def _has_scores(table: Table, other: Table) -> bool:
+    """Whether a table has a score that the other lacks, and no outcome."""
+    facts = Facts(table.frame, set())
+    own = [c for c in facts.looked_at() if facts[c].two and _truth(c)]
+    return any(c not in other.columns for c in _scores(facts)) and not own
+
+
+def _truth(column: str) -> bool:
+    is_predicted = name_rank(column, names.PREDICTED_NAMES) is not None
+    return not is_predicted and name_rank(column, names.OUTCOME_NAMES) is not None
+
+
+def _scores(facts: Facts) -> list[str]:
+    return [
+        c
+        for c in facts.looked_at()
+        if facts[c].probability and name_rank(c, names.SCORE_NAMES) is not None
+    ]
+
+
+def _joined(truth: Table, scores: Table, key: str) -> Table:
+    both = (truth.frame, scores.frame)
+    # One file may have written an id as a number, and the other as text.
+    ids = [pd.Index([label_text(value) for value in frame[key]]) for frame in both]
+    place = ids[0].get_indexer(ids[1])
+    matched = place >= 0
+    count = int(matched.sum())
+    if not count:
+        raise refuse(
+            "unmatched",
+            f"{quoted(truth.name)} has the outcomes and {quoted(scores.name)} the scores, but no "
+            f"row has the same {quoted(key)} in both. Write the ids of both files in one way.",
+        )
+    new = [name for name in truth.columns if name not in scores.columns]
+    left = scores.frame[matched].reset_index(drop=True)
+    right = truth.frame[new].take(place[matched]).reset_index(drop=True)
+    sentence = (
+        f"The outcomes of {quoted(truth.name)} and the scores of {quoted(scores.name)} were joined "
+        f"by {quoted(key)}: {plural(count, 'row')} of {len(scores):,} scores and of {len(truth):,} "
+        "outcomes match."
+    )
+    return replace(
+        scores,
+        frame=pd.concat([left, right], axis=1),
+        notes=(*scores.notes, *truth.notes, warning("joined-files", sentence)),
+        guesses=(*scores.guesses, *truth.guesses),
+        name=f"{scores.name} and {truth.name}",
+        file=f"{scores.file} and {truth.file}",
+        commas=scores.commas or truth.commas,
+        places=None if matched.all() else matched.nonzero()[0],
+    )
