@@ -176,12 +176,14 @@ def read_as(origin: Origin | None, *, outcome: str, score: str, positive: str) -
     shown |= {k: v for k, v in origin.arguments().items() if k not in TEXT_ARGUMENTS | shown.keys()}
     shown = {name: value for name, value in shown.items() if value}
     line = ", ".join(f"{name}: {_written(value)}" for name, value in shown.items())
-    if not origin.guessed:
+    # Rows that are left out are counted elsewhere.
+    guessed = [name for name in origin.guessed if name != "drop_missing"]
+    if not guessed:
         return line
     # The positive label of 0 and 1 is never stated, so it does not count as stated.
-    if {*origin.guessed, "positive"} == {*shown, "positive"}:
+    if {*guessed, "positive"} == {*shown, "positive"}:
         return f"{line} (guessed)"
-    return f"{line} (guessed: {', '.join(origin.guessed)})"
+    return f"{line} (guessed: {', '.join(guessed)})"
 
 
 def _written(value: object) -> str:

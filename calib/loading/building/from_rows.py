@@ -136,6 +136,7 @@ GUESS_BEGINNINGS = {
     "test_value": "The value that marks test rows was",
     "slices": "The columns to slice by were",
     "models": "The columns of models were",
+    "drop_missing": "Leaving out rows without a label of either class was",
 }
 
 
@@ -171,8 +172,11 @@ def guesses_of(rows: Rows) -> tuple[Guess, ...]:
     # The mapping of one model's rows has no model column any more.
     model, _ = rows.table.model or ("", "")
     changed = rows.mapping.changed() | {"model": model}
+    reasons = dict(rows.mapping.reasons)
     of_columns = [
-        column_guess(name, changed[name]) for name in rows.mapping.guessed if changed.get(name)
+        column_guess(name, changed[name], reasons.get(name, ""))
+        for name in rows.mapping.guessed
+        if changed.get(name)
     ]
     classes = rows.classes
     if classes is None or not classes.doubtful:
@@ -181,11 +185,12 @@ def guesses_of(rows: Rows) -> tuple[Guess, ...]:
     return (*of_text, *of_columns, Guess("classes", classes.readings[0].labels, why))
 
 
-def column_guess(name: str, value: object) -> Guess:
-    """A guess of the meaning of a column or a label."""
+def column_guess(name: str, value: object, reason: str = "") -> Guess:
+    """A guess of the meaning of a column or a label, and the reason for it."""
     beginning = GUESS_BEGINNINGS.get(name, f"The {name} column was")
     values = value if isinstance(value, tuple) else (value,)
-    return Guess(name, value, f"{beginning} assumed to be {listed(values, 3)}.")
+    because = f", because {reason}" if reason else ""
+    return Guess(name, value, f"{beginning} assumed to be {listed(values, 3)}{because}.")
 
 
 def _scores(mapping: ColumnMapping, table: Table) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from calib.data.class_names import are_numbers
 from calib.loading import name_patterns as names
+from calib.loading.columns import Labels
 from calib.loading.file_options import ColumnMapping, Doubt
 from calib.loading.guessing.evidence import (
     CLEAR_ERRORS,
@@ -403,7 +404,10 @@ def _candidates(
     columns = [name for name in _scores(facts, mapping) if name != reading.outcome]
     values = {name: facts[name].values for name in columns}
     candidates = {
-        name: (_score_rank(name), replace(reading, score=name, reasons=dict(reading.reasons)))
+        name: (
+            _rank_beside(name, reading.outcome),
+            replace(reading, score=name, reasons=dict(reading.reasons)),
+        )
         for name in columns
     }
     pairs = list(pairs_of([(n, facts[n]) for n in columns if facts[n].distinct > 2]))
@@ -462,7 +466,7 @@ def _of_pairs(
             positive=reading.positive or (None if mapping.positive else pair.positive),
             reasons=dict(reading.reasons),
             sure_pair=pair.sure,
-            named_pair=pair.named and not are_numbers(labels.names),
+            named_pair=pair.named and not _are_common(labels),
         )
         own = _with_positive(facts, mapping, own)
         first = _with_fit(facts, mapping, own)
@@ -524,7 +528,8 @@ def _as_confidence(facts: Facts, mapping: ColumnMapping, reading: Reading) -> Re
     plain = _with_fit(facts, mapping, _with_positive(facts, mapping, reading))
     # A feature can be above 0.5 in all rows, so it must tell how often the labels are right.
     tells = right.informative or not _others(facts, right, mapping)
-    if _score_rank(reading.score) == UNNAMED and not (tells and right.skill > plain.skill):
+    unnamed = _rank_beside(reading.score, reading.outcome) == UNNAMED
+    if unnamed and not (tells and right.skill > plain.skill):
         return reading
     texts = quoted(reading.score), quoted(right.predicted)
     reasons = {**reading.reasons, "predicted": REASONS["confidence"].format(*texts)}
@@ -552,6 +557,18 @@ def _of_text(facts: Facts, columns: Iterable[str]) -> list[str]:
         and not (facts[name].numeric or facts[name].few)
         and name_rank(name, OTHER_ROLES) is None
     ]
+
+
+def _are_common(labels: Labels) -> bool:
+    """Whether many facts have these labels."""
+    words = {name.casefold() for name in labels.names}
+    return are_numbers(labels.names) or any(words <= pair for pair in names.COMMON_PAIRS)
+
+
+def _rank_beside(score: str, outcome: str) -> int:
+    """The rank of a score's name, which can also hold the name of the outcome."""
+    holds = f"_{plain_name(outcome)}_" in f"_{plain_name(score)}_"
+    return min(_score_rank(score), UNNAMED - 1) if holds else _score_rank(score)
 
 
 def _score_rank(column: str) -> int:
