@@ -181,7 +181,7 @@ UNKNOWN_WORDS = (MISSING_WORDS - {""}) | {
     *("?", "??", "unknown", "unk", "undefined", "undetermined", "missing", "(missing)"),
     *("n.a.", "not available", "not known", "nil"),
 }
-# As a label that a person names, this means the rows without one.
+# If a person names this label, it means the rows without a label.
 EMPTY = "(empty)"
 MAX_NAMES = 1_000
 KINDS = {"i": np.int64, "u": np.uint64, "f": np.float64}

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from calib.data.origin import ROW_TRANSFORMS as ROW_TRANSFORMS
 from calib.data.origin import Transform as Transform
-
-if TYPE_CHECKING:
-    from calib.loading.problems import Problem
 
 Decimal = Literal[".", ","]
 
@@ -108,10 +105,10 @@ class Columns(CountedColumns):
 
 
 class Doubt(NamedTuple):
-    """What a guess of a role leaves open: a question, warning or note about it."""
+    """What a guess of a role leaves open: a `Problem` of `problems.py`, which knows this module."""
 
     role: str
-    problem: Problem
+    problem: Any
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,7 +159,7 @@ class ColumnMapping(Columns):
         return self.models or _as_tuple(self.score)
 
     @property
-    def open_doubts(self) -> tuple[Problem, ...]:
+    def open_doubts(self) -> tuple[Any, ...]:
         """What the guesses leave open that no person has settled."""
         return tuple(doubt.problem for doubt in self.doubts if doubt.role in self.guessed)
 

@@ -59,8 +59,8 @@ def _has_outcomes(table: Table, other: Table) -> bool:
 def _has_scores(table: Table, other: Table) -> bool:
     """Whether a table has a score that the other lacks, and no outcome."""
     facts = Facts(table.frame, set())
-    own = [c for c in facts.looked_at() if facts[c].two and _truth(c)]
-    return any(c not in other.columns for c in _scores(facts)) and not own
+    outcomes = [c for c in facts.looked_at() if facts[c].two and _truth(c)]
+    return any(c not in other.columns for c in _scores(facts)) and not outcomes
 
 
 def _truth(column: str) -> bool:

@@ -186,8 +186,8 @@ def _count_as_positive(labels: Labels, positives: Sequence[str]) -> str:
 
 def other_labels(mapping: ColumnMapping, labels: Labels) -> Iterator[Problem]:
     """Problems of several labels that are not positive: are they all negative?"""
-    found = [name == EMPTY or labels.find(name) is not None for name in mapping.negatives]
-    if len(labels) > 1 and found and not any(found):
+    exists = [name == EMPTY or labels.find(name) is not None for name in mapping.negatives]
+    if len(labels) > 1 and exists and not any(exists):
         yield error(
             "no-negative",
             f"The outcome column {quoted(mapping.outcome)} has the labels "

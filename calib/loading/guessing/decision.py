@@ -171,7 +171,7 @@ def _others(facts: Facts, reading: Reading, mapping: ColumnMapping) -> list[str]
     Without them, no other reading is possible.
     """
     used = {reading.outcome, reading.score, reading.predicted, *mapping.score_columns}
-    return [name for name in facts.looked_at() if name not in used and not facts[name].own]
+    return [name for name in facts.looked_at() if name not in used and not facts[name].unique]
 
 
 def _scores(facts: Facts, mapping: ColumnMapping) -> list[str]:
@@ -184,7 +184,7 @@ def _scores(facts: Facts, mapping: ColumnMapping) -> list[str]:
         if name != mapping.outcome and not (facts[name].few and _outcome_rank(name) == TRUTH_RANK)
     ]
     unit = [name for name in columns if facts[name].probability]
-    named = [
+    by_name = [
         name
         for name in columns
         if facts[name].numeric
@@ -195,10 +195,10 @@ def _scores(facts: Facts, mapping: ColumnMapping) -> list[str]:
     if any(_score_rank(name) < UNNAMED for name in unit):
         return unit
     pairs = any(pairs_of([(name, facts[name]) for name in unit]))
-    if not named:
+    if not by_name:
         # A column with the name of scores and other cells than numbers is reported as such.
         return [] if not pairs and _of_text(facts, columns) else unit
-    return [*unit, *named] if pairs else named
+    return [*unit, *by_name] if pairs else by_name
 
 
 def _predicted(facts: Facts, mapping: ColumnMapping) -> dict[str, str]:
@@ -210,29 +210,29 @@ def _predicted(facts: Facts, mapping: ColumnMapping) -> dict[str, str]:
         if facts[name].probability or (facts[name].fractional and _score_rank(name) < UNNAMED)
     ]
     scores = [name for name in scores if name in facts.frame]
-    found = {}
+    reasons = {}
     for column in columns:
-        own = facts[column]
-        if not own.few or column in scores:
+        column_facts = facts[column]
+        if not column_facts.few or column in scores:
             continue
         if name_rank(column, names.PREDICTED_NAMES) is not None:
-            found[column] = REASONS["predicted-name"].format(quoted(column))
+            reasons[column] = REASONS["predicted-name"].format(quoted(column))
             continue
         if (other := _affixed(facts, column)) is not None:
-            found[column] = REASONS["affix"].format(quoted(column), quoted(other))
+            reasons[column] = REASONS["affix"].format(quoted(column), quoted(other))
             continue
         rank = _outcome_rank(column)
-        if len(own.labels) != 2 or rank == TRUTH_RANK:
+        if len(column_facts.labels) != 2 or rank == TRUTH_RANK:
             continue
         for score in scores:
             values = facts[score].values
-            rare = own.labels.counts().min() < MIN_RARER and rank < UNNAMED
-            if follows_threshold(own.labels, values) and not (
-                rare and expected_rows(own.labels, values) < MAX_EXPECTED
+            rare = column_facts.labels.counts().min() < MIN_RARER and rank < UNNAMED
+            if follows_threshold(column_facts.labels, values) and not (
+                rare and expected_rows(column_facts.labels, values) < MAX_EXPECTED
             ):
-                found[column] = REASONS["threshold"].format(quoted(column), quoted(score))
+                reasons[column] = REASONS["threshold"].format(quoted(column), quoted(score))
                 break
-    return found
+    return reasons
 
 
 def _affixed(facts: Facts, column: str) -> str | None:
@@ -260,22 +260,29 @@ def _outcomes(facts: Facts, mapping: ColumnMapping, predicted: Iterable[str]) ->
     if mapping.outcome is not None:
         return Outcomes([mapping.outcome], [], TRUTH_RANK)
     taken = {*predicted, *mapping.score_columns}
-    named, unnamed, constant = {}, [], []
+    by_name, unnamed, constant = {}, [], []
     for column in facts.looked_at():
-        own, rank = facts[column], _outcome_rank(column)
-        if column in taken or not own.few:
+        column_facts, rank = facts[column], _outcome_rank(column)
+        if column in taken or not column_facts.few:
             continue
         other_role = name_rank(column, OTHER_ROLES) is not None
-        if rank < UNNAMED and own.distinct < 2 and not own.missing:
+        if rank < UNNAMED and column_facts.distinct < 2 and not column_facts.missing:
             constant.append(column)
-        elif rank < UNNAMED and (own.two or not other_role):
-            named[column] = (not own.two, rank if rank >= HINT_RANK else min(rank, FACT_RANK))
-        elif own.two and not other_role and (not own.fractional or own.pair):
+        elif rank < UNNAMED and (column_facts.two or not other_role):
+            by_name[column] = (
+                not column_facts.two,
+                rank if rank >= HINT_RANK else min(rank, FACT_RANK),
+            )
+        elif (
+            column_facts.two
+            and not other_role
+            and (not column_facts.fractional or column_facts.pair)
+        ):
             unnamed.append(column)
-    if named:
-        best = min(named.values())
-        chosen = _distinct(facts, [name for name, key in named.items() if key == best])
-        others = [name for name, key in named.items() if key != best and facts[name].two]
+    if by_name:
+        best = min(by_name.values())
+        chosen = _distinct(facts, [name for name, key in by_name.items() if key == best])
+        others = [name for name, key in by_name.items() if key != best and facts[name].two]
         return Outcomes(chosen, [*others, *unnamed], best[1])
     if unnamed or constant:
         return Outcomes(_distinct(facts, unnamed or constant[:1]), [])
@@ -289,9 +296,14 @@ def _outcomes(facts: Facts, mapping: ColumnMapping, predicted: Iterable[str]) ->
 
 
 def _label_like(facts: Facts, column: str) -> bool:
-    own = facts[column]
+    column_facts = facts[column]
     other_role = name_rank(column, OTHER_ROLES) is not None
-    return own.few and own.distinct > 1 and not own.fractional and not other_role
+    return (
+        column_facts.few
+        and column_facts.distinct > 1
+        and not column_facts.fractional
+        and not other_role
+    )
 
 
 def _distinct(facts: Facts, columns: Sequence[str]) -> list[str]:
@@ -310,9 +322,9 @@ def _reading(facts: Facts, mapping: ColumnMapping, outcome: str) -> Reading:
         scores = _scores(facts, mapping)
         best = min(scores, key=_score_rank, default=None)
         return Reading(outcome, None if mapping.score_columns else best)
-    own = facts[outcome]
-    labels = own.labels
-    pair = own.pair if mapping.positive is None else None
+    column_facts = facts[outcome]
+    labels = column_facts.labels
+    pair = column_facts.pair if mapping.positive is None else None
     reading = Reading(outcome)
     if pair is not None and mapping.predicted is None:
         negative, positive = pair
@@ -336,8 +348,8 @@ def _with_fit(facts: Facts, mapping: ColumnMapping, reading: Reading) -> Reading
     scores = _values(facts, mapping, reading)
     if scores is None:
         return reading
-    positive, known = _positives(facts, mapping, reading)
-    return replace(reading, fit=fit_of(positive, known, scores))
+    positive, is_known = _positives(facts, mapping, reading)
+    return replace(reading, fit=fit_of(positive, is_known, scores))
 
 
 def _positives(
@@ -346,20 +358,20 @@ def _positives(
     """Which rows are positive, and of which rows the outcome is known."""
     assert reading.outcome is not None
     labels = facts[reading.outcome].labels
-    known = labels.codes >= 0
+    is_known = labels.codes >= 0
     if reading.predicted is not None:
         other = facts[reading.predicted].labels
         words = np.array([*(name.casefold() for name in other.names), ""])
-        own = np.array([*(name.casefold() for name in labels.names), ""])
-        return own[labels.codes] == words[other.codes], known & (other.codes >= 0)
-    named = mapping.positives or ((reading.positive,) if reading.positive else ())
-    codes = [labels.find(name) for name in named]
+        column_facts = np.array([*(name.casefold() for name in labels.names), ""])
+        return column_facts[labels.codes] == words[other.codes], is_known & (other.codes >= 0)
+    by_name = mapping.positives or ((reading.positive,) if reading.positive else ())
+    codes = [labels.find(name) for name in by_name]
     positive = np.isin(labels.codes, [code for code in codes if code is not None])
-    if not named:
+    if not by_name:
         positive = labels.codes == len(labels) - 1
     if reading.negative is not None:
-        known = positive | (labels.codes == labels.find(reading.negative))
-    return positive, known
+        is_known = positive | (labels.codes == labels.find(reading.negative))
+    return positive, is_known
 
 
 def _with_score(facts: Facts, mapping: ColumnMapping, reading: Reading) -> Reading:
@@ -413,7 +425,7 @@ def _candidates(
     pairs = list(pairs_of([(n, facts[n]) for n in columns if facts[n].distinct > 2]))
     of_pairs = {name for pair in pairs for name in pair}
     for name in columns:
-        # The confidence of a row is the higher one of a score and 1 minus it.
+        # The confidence of a row is the larger of a score and 1 minus the score.
         if (
             name not in of_pairs
             and is_confidence(values[name], 2)
@@ -455,22 +467,22 @@ def _of_pairs(
     if reading.negative is not None:
         decided = [name in (reading.negative, reading.positive) for name in labels.names]
         labels = replace(labels, values=labels.values[decided])
-    found: dict[str, tuple[int, Reading]] = {}
+    readings: dict[str, tuple[int, Reading]] = {}
     outcome = replace(mapping, outcome=reading.outcome)
     for columns in pairs:
         pair = choose(outcome, columns, labels)
-        rank = -1 if pair.named else min(_score_rank(name) for name in columns)
-        own = replace(
+        rank = -1 if pair.names_labels else min(_score_rank(name) for name in columns)
+        of_pair = replace(
             reading,
             score=pair.score,
             positive=reading.positive or (None if mapping.positive else pair.positive),
             reasons=dict(reading.reasons),
             sure_pair=pair.sure,
-            named_pair=pair.named and not _are_common(labels),
+            named_pair=pair.names_labels and not _are_common(labels),
         )
-        own = _with_positive(facts, mapping, own)
-        first = _with_fit(facts, mapping, own)
-        second = _with_fit(facts, mapping, replace(own, score=pair.other))
+        of_pair = _with_positive(facts, mapping, of_pair)
+        first = _with_fit(facts, mapping, of_pair)
+        second = _with_fit(facts, mapping, replace(of_pair, score=pair.other))
         # Without a telling name, the column that fits the outcome is that of the positive class.
         by_fit = not pair.sure and first.informative and second.skill > first.skill
         chosen = second if by_fit else first
@@ -482,9 +494,9 @@ def _of_pairs(
             chosen = replace(chosen, positive=reading.positive)
         chosen.reasons["score"] = REASONS["pair"].format(*map(quoted, columns))
         name = str(chosen.score)
-        if name not in found or rank < found[name][0]:
-            found[name] = rank, chosen
-    return found
+        if name not in readings or rank < readings[name][0]:
+            readings[name] = rank, chosen
+    return readings
 
 
 def _without_repeats(
@@ -511,20 +523,22 @@ def _as_confidence(facts: Facts, mapping: ColumnMapping, reading: Reading) -> Re
     if len(labels) != 2 or not is_confidence(facts[reading.score].values, len(labels)):
         return reading
     words = {name.casefold() for name in labels.names}
-    found = []
+    readings = []
     for column in facts.looked_at():
-        own = facts[column].labels
-        same_words = len(own) == 2 and {name.casefold() for name in own.names} == words
+        column_facts = facts[column].labels
+        same_words = (
+            len(column_facts) == 2 and {name.casefold() for name in column_facts.names} == words
+        )
         # Any feature can have the labels 0 and 1, so its name must say that it is a label.
-        named = column in facts.predicted or _outcome_rank(column) < UNNAMED
+        by_name = column in facts.predicted or _outcome_rank(column) < UNNAMED
         if column in (reading.outcome, reading.score) or not same_words:
             continue
-        if (named or not is_plain_pair(labels)) and not same_fact(own, labels):
+        if (by_name or not is_plain_pair(labels)) and not same_fact(column_facts, labels):
             one = replace(reading, predicted=column, positive=None, doubts=())
-            found.append((column in facts.predicted, _with_fit(facts, mapping, one)))
-    if not found:
+            readings.append((column in facts.predicted, _with_fit(facts, mapping, one)))
+    if not readings:
         return reading
-    _, right = max(found, key=lambda one: (one[0], one[1].skill))
+    _, right = max(readings, key=lambda one: (one[0], one[1].skill))
     plain = _with_fit(facts, mapping, _with_positive(facts, mapping, reading))
     # A feature can be above 0.5 in all rows, so it must tell how often the labels are right.
     tells = right.informative or not _others(facts, right, mapping)
@@ -544,8 +558,8 @@ def _fallback(facts: Facts, reading: Reading) -> str | None:
     fractions = [name for name in columns if facts[name].fractional]
     if len(fractions) == 1:
         return fractions[0]
-    named = [name for name in columns if _score_rank(name) < UNNAMED and facts[name].distinct]
-    return min(named, key=_score_rank, default=None)
+    by_name = [name for name in columns if _score_rank(name) < UNNAMED and facts[name].distinct]
+    return min(by_name, key=_score_rank, default=None)
 
 
 def _of_text(facts: Facts, columns: Iterable[str]) -> list[str]:
@@ -581,7 +595,7 @@ def _outcome_rank(column: str) -> int:
     return UNNAMED if rank is None else rank
 
 
-# What is asked or said.
+# The problems that are asked about or said.
 
 
 def _several_outcomes(readings: Sequence[Reading]) -> Reading:

@@ -71,9 +71,9 @@ class Fit:
         return ", ".join(parts)
 
 
-def fit_of(positive: BoolArray, known: BoolArray, scores: FloatArray) -> Fit:
+def fit_of(positive: BoolArray, is_known: BoolArray, scores: FloatArray) -> Fit:
     """The fit of scores to the rows whose outcome is known."""
-    usable = known & np.isfinite(scores)
+    usable = is_known & np.isfinite(scores)
     y, s = positive[usable].astype(np.float64), scores[usable]
     n, rate = len(y), float(y.mean()) if len(y) else 0.0
     order = np.argsort(s, kind="stable")
@@ -149,8 +149,8 @@ def has_complement(frame: pd.DataFrame, score: str) -> bool:
     columns = [name for name, dtype in frame.dtypes.items() if dtype.kind == "f"][:MAX_COLUMNS]
     if score not in columns:
         return False
-    own = frame[score].to_numpy(dtype=np.float64)
-    return any(add_up((own, frame[name].to_numpy())) for name in columns if name != score)
+    column_facts = frame[score].to_numpy(dtype=np.float64)
+    return any(add_up((column_facts, frame[name].to_numpy())) for name in columns if name != score)
 
 
 def pairs_of(facts: Sequence[tuple[str, ColumnFacts]]) -> Iterator[tuple[str, str]]:
@@ -158,12 +158,12 @@ def pairs_of(facts: Sequence[tuple[str, ColumnFacts]]) -> Iterator[tuple[str, st
     if len(facts) < 2:
         return
     # A few rows show most columns that do not add up.
-    head = np.stack([each.values[:50] for _, each in facts])
-    for i, (name, own) in enumerate(facts):
+    head = np.stack([column_facts.values[:50] for _, column_facts in facts])
+    for i, (name, column_facts) in enumerate(facts):
         with np.errstate(invalid="ignore"):
             sums = head[i] + head[i + 1 :]
             far = np.minimum(np.abs(sums - 1.0), np.abs(sums - 100.0)) > 0.15
         for offset in np.flatnonzero(~far.any(axis=1)).tolist():
             other, facts_of_other = facts[i + 1 + offset]
-            if add_up((own.values, facts_of_other.values)):
+            if add_up((column_facts.values, facts_of_other.values)):
                 yield name, other

@@ -34,7 +34,7 @@ class ColumnFacts:
     Attributes
     ----------
     values : array
-        The cells as numbers, NaN where they are none.
+        The cells as numbers, NaN for other cells.
     labels : Labels
         The cells as labels of an outcome, without words such as "unknown".
     distinct : int
@@ -85,7 +85,7 @@ class ColumnFacts:
         return 1 <= self.distinct <= MAX_LABELS and (not self.fractional or self.distinct <= 5)
 
     @property
-    def own(self) -> bool:
+    def unique(self) -> bool:
         """Whether each row has a value of its own, as ids have."""
         return self.distinct == len(self.values) and not self.fractional
 
@@ -182,7 +182,9 @@ class Facts:
         if hidden and any(self[c].probability for c in columns if c not in hidden):
             self.hidden = hidden
 
-    def named(self, patterns: Iterable[str], fits: Callable[[ColumnFacts], bool]) -> str | None:
+    def find_by_name(
+        self, patterns: Iterable[str], fits: Callable[[ColumnFacts], bool]
+    ) -> str | None:
         """The free column that the earliest pattern names and whose facts fit."""
         plain = {column: plain_name(column) for column in self.free()}
         for pattern in patterns:
@@ -197,11 +199,11 @@ class Facts:
             self.taken.add(column)
         return column
 
-    def take_named(
+    def take_by_name(
         self, patterns: Iterable[str], fits: Callable[[ColumnFacts], bool]
     ) -> str | None:
-        """The named column, which is then taken."""
-        return self.take(self.named(patterns, fits))
+        """The column that `find_by_name` returns, which is then taken."""
+        return self.take(self.find_by_name(patterns, fits))
 
 
 def name_rank(column: str, patterns: Sequence[str]) -> int | None:

@@ -87,30 +87,30 @@ def _with_class_outcome(facts: Facts, mapping: ColumnMapping) -> ColumnMapping:
     columns = [name for name in mapping.score or () if name in facts.frame]
     matrix = facts.matrix(columns)
     labels = [c for c in facts.looked_at() if _class_like(MAX_CLASSES)(facts[c])]
-    by_name = [c for c in labels if name_rank(c, names.PREDICTED_NAMES) is not None]
+    predicted = [c for c in labels if name_rank(c, names.PREDICTED_NAMES) is not None]
     highest = [
         c
         for c in labels
         if name_rank(c, names.OUTCOME_NAMES) != 0 and is_highest(facts[c].labels, matrix)
     ]
-    facts.predicted |= {*by_name, *highest}
+    facts.predicted |= {*predicted, *highest}
     free = [c for c in labels if c not in facts.predicted]
     # A column with more labels than classes is still the outcome: the checks then report the
     # labels that are not classes.
     other_roles = [c for c in free if name_rank(c, OTHER_ROLES) is not None]
     fits = [c for c in free if facts[c].distinct <= len(columns) and c not in other_roles]
-    named = [c for c in free if name_rank(c, names.OUTCOME_NAMES) is not None]
-    named.sort(key=lambda c: name_rank(c, names.OUTCOME_NAMES) or 0)
+    by_name = [c for c in free if name_rank(c, names.OUTCOME_NAMES) is not None]
+    by_name.sort(key=lambda c: name_rank(c, names.OUTCOME_NAMES) or 0)
     # The labels of a model that is right in all rows look like predicted ones.
-    possible = [*named, *fits, *(c for c in highest if c not in by_name), *free]
+    possible = [*by_name, *fits, *(c for c in highest if c not in predicted), *free]
     if possible:
         column = possible[0]
         if column in highest:
             doubt = Doubt("outcome", _perhaps_predicted(column))
             mapping = replace(mapping, doubts=(*mapping.doubts, doubt))
         return replace(mapping, outcome=facts.take(column))
-    if by_name:
-        doubt = Doubt("outcome", no_outcomes(by_name[0], "predicted-name"))
+    if predicted:
+        doubt = Doubt("outcome", no_outcomes(predicted[0], "predicted-name"))
         mapping = replace(mapping, doubts=(*mapping.doubts, doubt))
     return mapping
 
@@ -160,9 +160,9 @@ def _with_roles(facts: Facts, mapping: ColumnMapping, given: ColumnMapping) -> C
     many = binary and outcome is not None and len(facts[outcome].labels) > 2
     predicted = mapping.predicted
     if predicted is None and many and mapping.positive is None:
-        predicted = facts.take_named(names.PREDICTED_NAMES, lambda own: own.few)
+        predicted = facts.take_by_name(names.PREDICTED_NAMES, lambda column_facts: column_facts.few)
     mapping = _with_weight(facts, mapping, given)
-    group = mapping.group or facts.take_named(names.GROUP_NAMES, lambda p: p.distinct > 2)
+    group = mapping.group or facts.take_by_name(names.GROUP_NAMES, lambda p: p.distinct > 2)
     group = group or _repeated_questions(facts, mapping)
     split, test_value = _split(facts, mapping)
     no_fold = mapping.fold is not None or split is not None
@@ -174,7 +174,7 @@ def _with_roles(facts: Facts, mapping: ColumnMapping, given: ColumnMapping) -> C
         test_value=test_value,
         fold=mapping.fold if no_fold else _fold(facts),
         time=mapping.time
-        or facts.take_named(names.TIME_NAMES, lambda p: p.distinct > 1 and not p.fractional),
+        or facts.take_by_name(names.TIME_NAMES, lambda p: p.distinct > 1 and not p.fractional),
         slices=mapping.slices or _slices(facts),
     )
 
@@ -187,24 +187,24 @@ def _with_weight(facts: Facts, mapping: ColumnMapping, given: ColumnMapping) -> 
     if mapping.weight is not None or (given.outcome and given.score_columns):
         return mapping
 
-    def varies(own: ColumnFacts) -> bool:
-        return own.numeric and own.distinct > 1
+    def varies(column_facts: ColumnFacts) -> bool:
+        return column_facts.numeric and column_facts.distinct > 1
 
-    weight = facts.take_named(names.WEIGHT_NAMES, varies)
+    weight = facts.take_by_name(names.WEIGHT_NAMES, varies)
     if weight is not None:
         reasons = (*mapping.reasons, ("weight", REASONS["name"]))
         return replace(mapping, weight=weight, reasons=reasons)
-    column = facts.named(names.PERHAPS_WEIGHT_NAMES, varies)
+    column = facts.find_by_name(names.PERHAPS_WEIGHT_NAMES, varies)
     if column is None:
         return mapping
-    named = {"outcome": mapping.outcome, "score": mapping.score}
-    named = {role: name for role, name in named.items() if name and not mapping.models}
+    by_name = {"outcome": mapping.outcome, "score": mapping.score}
+    by_name = {role: name for role, name in by_name.items() if name and not mapping.models}
     text = (
         f"Column {quoted(column)} may hold row weights, or another weight, such as that of a body. "
         "It is not used until you say so. Does each row count as often as it says?"
     )
     choices = (
-        Choice("No, each row counts once", {**named, "weight": None}),
+        Choice("No, each row counts once", {**by_name, "weight": None}),
         Choice(f"Yes, use {column[:30]!r} as row weights", {"weight": column}),
     )
     doubt = Doubt("weight", question("perhaps-weight", text, choices=choices))
@@ -215,7 +215,7 @@ def _repeated_questions(facts: Facts, mapping: ColumnMapping) -> str | None:
     """The ids of questions that one model answered several times, as in evaluation logs."""
     if str(mapping.outcome).casefold() not in CORRECT_NAMES:
         return None
-    column = facts.named(names.QUESTION_IDS, lambda own: own.distinct > 2)
+    column = facts.find_by_name(names.QUESTION_IDS, lambda column_facts: column_facts.distinct > 2)
     if column is None:
         return None
     codes = {"id": as_labels(facts.frame[column]).codes}
@@ -230,7 +230,9 @@ def _split(facts: Facts, mapping: ColumnMapping) -> tuple[str | None, str | None
         if mapping.test_value or mapping.split not in facts.frame:
             return mapping.split, mapping.test_value or None
         return mapping.split, _test_value(as_labels(facts.frame[mapping.split]))
-    column = facts.named(names.SPLIT_NAMES, lambda own: 2 <= own.distinct <= 5)
+    column = facts.find_by_name(
+        names.SPLIT_NAMES, lambda column_facts: 2 <= column_facts.distinct <= 5
+    )
     # Cross-fitting by folds is not used with test rows.
     if column is None or mapping.fold is not None:
         return None, None
@@ -243,7 +245,9 @@ def _split(facts: Facts, mapping: ColumnMapping) -> tuple[str | None, str | None
 
 
 def _fold(facts: Facts) -> str | None:
-    column = facts.named(names.FOLD_NAMES, lambda own: own.distinct <= MAX_GUESSED_FOLDS)
+    column = facts.find_by_name(
+        names.FOLD_NAMES, lambda column_facts: column_facts.distinct <= MAX_GUESSED_FOLDS
+    )
     if column is None:
         return None
     # All rows are read, because a file that is sorted by fold begins with a single fold.
@@ -264,11 +268,11 @@ def _slices(facts: Facts) -> tuple[str, ...]:
     return tuple(fit[:MAX_SLICES])
 
 
-def _slice_like(column: str, own: ColumnFacts) -> bool:
-    if not 2 <= own.distinct <= MAX_SLICE_VALUES:
+def _slice_like(column: str, column_facts: ColumnFacts) -> bool:
+    if not 2 <= column_facts.distinct <= MAX_SLICE_VALUES:
         return False
     by_name = any(re.fullmatch(pattern, plain_name(column)) for pattern in names.SLICE_NAMES)
-    return by_name or not own.numeric
+    return by_name or not column_facts.numeric
 
 
 MAX_CLASSES = 1_000
@@ -281,13 +285,17 @@ def with_models(facts: Facts, mapping: ColumnMapping) -> ColumnMapping:
         return mapping
     n_rows = len(facts.frame)
     certain, possible = names.MODEL_NAMES
-    column = facts.named(
+    column = facts.find_by_name(
         (certain,),
-        lambda own: 2 <= own.distinct <= MAX_MODELS and 10 * own.distinct <= n_rows,
+        lambda column_facts: (
+            2 <= column_facts.distinct <= MAX_MODELS and 10 * column_facts.distinct <= n_rows
+        ),
     )
     if column is None:
         # These names have other meanings too, so all models must have equally many rows.
-        column = facts.named((possible,), lambda own: 2 <= own.distinct <= MAX_MODELS)
+        column = facts.find_by_name(
+            (possible,), lambda column_facts: 2 <= column_facts.distinct <= MAX_MODELS
+        )
         if column is not None and len(set(as_labels(facts.frame[column]).counts().tolist())) > 1:
             column = None
     if column is not None:
@@ -313,7 +321,7 @@ def _score_columns(facts: Facts) -> tuple[str, ...]:
 
 def class_columns(facts: Facts, outcome: str | None) -> tuple[str, ...] | None:
     """The columns of one score per class, if there are any."""
-    label_column = outcome or facts.named(names.OUTCOME_NAMES, _class_like(MAX_CLASSES))
+    label_column = outcome or facts.find_by_name(names.OUTCOME_NAMES, _class_like(MAX_CLASSES))
     labels = as_classes(facts.frame[label_column]) if label_column in facts.frame else None
     taken = facts.taken if label_column is None else facts.taken | {label_column}
     columns = find_class_columns(facts.frame, taken, labels)
@@ -322,4 +330,6 @@ def class_columns(facts: Facts, outcome: str | None) -> tuple[str, ...] | None:
 
 
 def _class_like(max_labels: int) -> Callable[[ColumnFacts], bool]:
-    return lambda own: 1 <= own.distinct <= max_labels and not own.fractional
+    return lambda column_facts: (
+        1 <= column_facts.distinct <= max_labels and not column_facts.fractional
+    )

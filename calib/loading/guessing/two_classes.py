@@ -18,7 +18,7 @@ class Pair:
     """The score columns of the positive class and of the other class.
 
     `positive` is the label of the positive class, if the names or the order of the columns show it.
-    `sure` says whether the names do, and `named` whether they hold the labels. If they show
+    `sure` says whether the names do, and `names_labels` whether they hold the labels. If they show
     nothing, the second column is used, as in scikit-learn.
     """
 
@@ -26,7 +26,7 @@ class Pair:
     other: str
     positive: str | None
     sure: bool
-    named: bool = False
+    names_labels: bool = False
 
 
 def choose(mapping: ColumnMapping, columns: Sequence[str], labels: Labels) -> Pair:
@@ -46,8 +46,10 @@ def choose(mapping: ColumnMapping, columns: Sequence[str], labels: Labels) -> Pa
     numbered = are_numbers(bare_names(class_names))
     if reading is not None and reading.complete and (reading.match == "name" or numbered):
         place = reading.places[positive]
-        named = reading.match == "name"
-        return Pair(columns[place], columns[1 - place], names_of_labels[positive], True, named)
+        names_labels = reading.match == "name"
+        return Pair(
+            columns[place], columns[1 - place], names_of_labels[positive], True, names_labels
+        )
     place_by_name = _positive_place(class_names, mapping.outcome or "")
     place = 1 if place_by_name is None else place_by_name
     place = place if positive == default else 1 - place
