@@ -26,7 +26,7 @@ def outcome_problems(rows: Rows) -> Iterator[Problem]:
     """Problems of labels: none, too many, none positive, one class only, too few rows."""
     if not len(rows.labels):
         yield no_labels(rows.mapping)
-    elif _are_shares(rows.labels) and not rows.mapping.positives:
+    elif _are_shares(rows.labels) and not rows.mapping.positives and not _exchanged(rows):
         yield shares(rows.mapping)
     elif _are_levels(rows.labels) and not rows.mapping.positives and not rows.mapping.predicted:
         yield levels(rows.mapping, rows.labels)
@@ -49,14 +49,18 @@ def _positives_exist(rows: Rows) -> bool:
 
 
 def _not_labels(rows: Rows) -> Problem:
+    return many_labels(rows.mapping, len(rows.labels), _exchanged(rows))
+
+
+def _exchanged(rows: Rows) -> ColumnMapping | None:
+    """The mapping with outcome and score exchanged, if the score has the two labels."""
     mapping = rows.mapping
     (score,) = mapping.score_columns
     values = np.unique(rows.raw[score].values[np.isfinite(rows.raw[score].values)])
-    swapped = None
-    if len(values) == 2 and rows.labels.values.dtype.kind == "f":
-        positive = label_text(values[1])
-        swapped = replace(mapping, outcome=score, score=mapping.outcome, positive=positive)
-    return many_labels(mapping, len(rows.labels), swapped)
+    if len(values) != 2 or rows.labels.values.dtype.kind != "f":
+        return None
+    positive = label_text(values[1])
+    return replace(mapping, outcome=score, score=mapping.outcome, positive=positive)
 
 
 def _are_shares(labels: Labels) -> bool:
