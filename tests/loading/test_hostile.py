@@ -108,7 +108,7 @@ READ = {
     "missing outcome": (csv(*ROWS, ",0.5"), "missing"),
     "missing score": (csv(*ROWS, "1,NaN"), "missing"),
     "infinite": (csv(*ROWS, "1,inf", "0,-inf"), "infinite"),
-    "empty column": (csv(*["0,", "1,"] * 50), "no-score"),
+    "empty column": (csv(*["0,", "1,"] * 50), "missing"),
     "duplicate names": (csv(*[f"{row},3" for row in ROWS], header="y,p,p"), "duplicate-columns"),
     "one class": (csv(*["1,0.7", "1,0.9"] * 50), "one-class"),
     "mixed types": (csv("0,0.1", "1,0.4", "yes,0.3", "0,0.2", "1,0.8"), "no-positive"),

@@ -162,9 +162,10 @@ def test_a_sentence_keeps_its_code_and_escapes_all_else():
 
 
 def test_questions_about_a_file_and_their_repairs_keep_its_words_text():
-    frame = binary().assign(**{trap("score"): 120.0})
-    frame.loc[:9, trap("outcome")] = "![i](http://x.test)"
-    for name in (trap("outcome"), trap("slice")):
+    # A column of three labels is asked about if its name tells that it is the outcome.
+    frame = binary().rename(columns={trap("outcome"): "outcome"}).assign(**{trap("score"): 120.0})
+    frame.loc[:9, "outcome"] = "![i](http://x.test)"
+    for name in ("outcome", trap("slice")):
         frame.loc[20:25, name] = None
     app = start("Data", frame, m="platt")
     assert [b for b in app.button if b.key.startswith("repair_")]

@@ -90,7 +90,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 SEVERAL_SCORES = pytest.mark.filterwarnings("ignore:.*taken for the score:calib.InputWarning")
 # Each case has a file, arguments of calib.load, settings, arguments of parts_of, and texts.
 CASES = {
-    "plain": ("it's scores.csv", {}, PLATT, {}, {}),
+    "plain": ("it's scores.csv", SCORE, PLATT, {}, {}),
     "everything": (
         "it's scores.csv",
         SCORE | {"weight": "times", "group": "home", "slices": ("site", "age"), "time": "day"},
@@ -287,7 +287,9 @@ def test_an_example_is_called_by_its_name(key, tmp_path, monkeypatch):
 @SEVERAL_SCORES
 def test_a_report_without_parts(folder, monkeypatch):
     monkeypatch.chdir(folder)
-    analysis = calib.analyze(calib.load(folder / "it's scores.csv", slices=("site",)), PLATT)
+    analysis = calib.analyze(
+        calib.load(folder / "it's scores.csv", slices=("site",), **SCORE), PLATT
+    )
     report = Report.from_analysis(analysis, created=MOMENT)
     assert by_python(report) == stated(report)
     assert by_command(report) == stated(report)
@@ -297,7 +299,7 @@ def test_a_report_without_parts(folder, monkeypatch):
 @SEVERAL_SCORES
 def test_a_report_of_some_slice_columns(folder, monkeypatch, texts):
     monkeypatch.chdir(folder)
-    predictions = calib.load(folder / "it's scores.csv", slices=("site", "age"))
+    predictions = calib.load(folder / "it's scores.csv", slices=("site", "age"), **SCORE)
     report = written(predictions, PLATT, {"slices": [("age",)]}, {})
     assert by_python(report) == stated(report)
     assert by_command(report) == stated(report)

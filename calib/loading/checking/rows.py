@@ -145,6 +145,12 @@ def unusable(
     """Make the error about rows that cannot be used for a reason; the repair leaves them out."""
     role, _, state = reason.partition(" ")
     column = shortened(mapping.score_columns) if role == "score" else getattr(mapping, role)
+    if count == total:
+        return error(
+            CODES.get(state, "missing"),
+            f"The {role} {quoted(column)} is {state.removeprefix('label ')} in all rows. "
+            f"Choose another column, or fill it in the {place}.",
+        )
     return error(
         CODES.get(state, "missing"),
         f"The {role} {quoted(column)} is {state.removeprefix('label ')} in {plural(count, 'row')} "
