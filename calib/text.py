@@ -40,6 +40,7 @@ ACTIVE = re.compile(
 )
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 CODE = re.compile(r"(`[^`]+`)")
+PRINTED_ARRAY = re.compile(r"\[[-+\d.,einfa\s\[\]]{60,}\]")
 # A cell that begins so, also after blanks or line breaks, is a formula in Excel, LibreOffice or
 # Google Sheets. Full-width signs start one in East Asian settings.
 FORMULA = re.compile(r"\s*[=+\-@|%＝＋－＠]")
@@ -324,6 +325,17 @@ def plain(text: str) -> str:
     Options of select boxes, cells of data frames and input fields are not Markdown.
     """
     return SPECIAL.sub(r"\\\1", ACTIVE.sub(JOINER, " ".join(text.split())))
+
+
+def without_arrays(message: str) -> str:
+    r"""The message of an exception on one line, in which "[...]" stands for a long array.
+
+    NumPy and SciPy print the array that they refuse, which can have thousands of numbers.
+
+    >>> without_arrays("Out of bounds w/ x = [" + "0.25 " * 20 + "\n 0.5].")
+    'Out of bounds w/ x = [...].'
+    """
+    return " ".join(PRINTED_ARRAY.sub("[...]", message).split())
 
 
 def sentence(text: str) -> str:

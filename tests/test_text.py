@@ -3,6 +3,7 @@
 import math
 from datetime import datetime
 
+import numpy as np
 import pytest
 
 from calib import text
@@ -208,3 +209,9 @@ def test_words_and_names(write, given, shown):
 
 def test_a_moment_does_not_follow_the_language_of_the_machine():
     assert text.moment(datetime(2026, 12, 31, 23, 59)) == "31 December 2026, 23:59 UTC"
+
+
+@pytest.mark.parametrize("shape", [4000, (1000, 4)])
+def test_no_array_of_an_exception_is_shown(shape):
+    array = np.array2string(np.linspace(-1e-9, 1.0, 4000).reshape(shape), threshold=9999)
+    assert text.without_arrays(f"x in [0, 1],\ngot {array}.") == "x in [0, 1], got [...]."

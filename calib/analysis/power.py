@@ -11,7 +11,7 @@ from calib.data.cells import ScoreCells
 from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray
 from calib.numerics.clusters import mean_design_effects
-from calib.numerics.few_cells import bucket_starts
+from calib.numerics.few_cells import bucket_means, bucket_starts
 from calib.numerics.transforms import safe_logit
 from calib.text import number, percent
 
@@ -76,7 +76,7 @@ def shift_power(cells: ScoreCells, design_effect: float = 1.0, n_tests: int = 5)
         return np.add.reduceat(values, starts)
 
     weight, drift = total(cells.weight), total(cells.weight * (shifted - cells.score))
-    score = total(cells.weight * cells.score) / weight
+    score = bucket_means(cells.score, cells.weight, starts)
     before, after = (
         design_effect * total(cells.weight_sq * p * (1.0 - p)) for p in (cells.score, shifted)
     )

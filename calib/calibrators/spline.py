@@ -117,7 +117,10 @@ class Spline(Calibrator):
 
     def left_out(self, cells: ScoreCells) -> tuple[FloatArray, FloatArray]:
         """Follow the fit at its lambda by one Newton step."""
-        basis = self._spline.basis(compact_axis(cells.score, self.epsilon_))
+        knots = self._spline.knots
+        basis = self._spline.basis(
+            np.clip(compact_axis(cells.score, self.epsilon_), knots[0], knots[-1])
+        )
         f = basis @ self.coefficients_
         if not len(self.lambdas_):
             return f, f

@@ -14,7 +14,7 @@ from calib.calibrators.registry import CALIBRATORS, calibrator, register
 from calib.calibrators.spline import Spline
 from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
-from calib.numerics.few_cells import bucket_starts
+from calib.numerics.few_cells import bucket_means, bucket_starts
 from calib.numerics.smoothed_rate import EXTRA_COST_PER_DEGREE
 from calib.numerics.transforms import certain_logit, sigmoid
 from calib.text import joined, percent
@@ -167,8 +167,7 @@ def _fewer(cells: ScoreCells) -> ScoreCells:
     starts = bucket_starts(certain_logit(cells.score), cells.weight, MAX_CELLS)
     if len(starts) == len(cells):
         return cells
-    total = np.add.reduceat(cells.weight, starts)
-    return cells.joined(starts, np.add.reduceat(cells.weight * cells.score, starts) / total)
+    return cells.joined(starts, bucket_means(cells.score, cells.weight, starts))
 
 
 def _charge(member: Calibrator) -> float:

@@ -18,7 +18,7 @@ from calib.data.cells import ScoreCells
 from calib.data.progress import Progress, no_progress
 from calib.metrics.proper import mean_log_loss
 from calib.numerics.arrays import FloatArray, Locked, arrays_of
-from calib.numerics.few_cells import bucket_starts
+from calib.numerics.few_cells import bucket_means, bucket_starts
 from calib.numerics.transforms import safe_logit, sigmoid
 from calib.text import significant
 
@@ -115,8 +115,7 @@ def few_cells(cells: ScoreCells, most: int = MAX_CELLS) -> ScoreCells:
     ends += [*np.searchsorted(cells.score, 1.0 - np.array(EPSILONS), side="right")]
     starts = np.unique([*bucket_starts(x, cells.weight, most), *ends])
     starts = starts[starts < len(cells)]
-    x = np.add.reduceat(cells.weight * x, starts) / np.add.reduceat(cells.weight, starts)
-    return cells.joined(starts, sigmoid(x))
+    return cells.joined(starts, sigmoid(bucket_means(x, cells.weight, starts)))
 
 
 def rows_outside(cells: ScoreCells, epsilon: float) -> int:

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from calib.calibrators import CALIBRATORS, Calibrator, MatrixCalibrator, calibrator
 from calib.calibrators.one_vs_rest import OneVsRest, multiclass_calibrator
 from calib.crossfit.settings import Settings
+from calib.text import without_arrays
 
 Estimator = TypeVar("Estimator", bound=BaseEstimator)
 Result = TypeVar("Result")
@@ -81,5 +82,5 @@ def fit_all(
             calibrators[key] = fit(key)
         except ValueError as error:
             label = CALIBRATORS[key].words(matrix=matrix)[0]
-            failures[key] = f"{label} could not be fitted: {error}"
+            failures[key] = f"{label} could not be fitted: {without_arrays(str(error))}"
     return calibrators, failures

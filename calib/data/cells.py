@@ -17,6 +17,7 @@ from calib.numerics.binning import equal_weights
 from calib.numerics.cell_table import MAX_CELLS
 from calib.numerics.cells import Cells
 from calib.numerics.clusters import curve_design_effect
+from calib.numerics.few_cells import bucket_means
 from calib.numerics.score_grid import grid_keys
 from calib.numerics.sorting import increasing_order, run_starts, sort_labelled
 
@@ -131,11 +132,7 @@ class ScoreCells(Cells):
     def on_grid(self) -> ScoreCells:
         """Group neighbouring cells on the fixed grid of scores, at their mean scores."""
         starts = run_starts(grid_keys(self.score))
-        weight = np.add.reduceat(self.weight, starts)
-        mean = np.add.reduceat(self.weight * self.score, starts) / weight
-        # The mean of equal numbers can be rounded to a number just beyond them.
-        ends = self.score[starts], self.score[np.append(starts[1:], len(self)) - 1]
-        return self.joined(starts, np.clip(mean, *ends))
+        return self.joined(starts, bucket_means(self.score, self.weight, starts))
 
     def joined(self, starts: IntArray | NDArray[np.intp], score: FloatArray) -> ScoreCells:
         """Join neighbouring cells, each from its start to the next, and give them other scores."""

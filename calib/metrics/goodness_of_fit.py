@@ -12,7 +12,7 @@ from calib.metrics.base import TestResult, metric
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import Bins, bin_cells
 from calib.numerics.calibrated_null import N_SIMULATED, SIMULATED, simulated_p
-from calib.numerics.few_cells import bucket_starts
+from calib.numerics.few_cells import bucket_means, bucket_starts
 from calib.numerics.resampling import draw_noise
 
 ROUNDING = 1e-12  # Smaller sums over bins are rounding errors.
@@ -149,7 +149,7 @@ def simulated_gaps(
         return np.add.reduceat(values, starts)
 
     weight = total(cells.weight)
-    score = np.clip(total(cells.weight * cells.score) / weight, 0.0, 1.0)
+    score = bucket_means(cells.score, cells.weight, starts)
     rng = np.random.default_rng(random_state)
     noise = draw_noise(score, weight, total(cells.weight_sq), N_SIMULATED, rng)
     return np.add.reduceat(noise, np.searchsorted(starts, groups.first)) / groups.weight[:, None]

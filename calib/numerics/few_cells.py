@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calib.numerics.arrays import FloatArray, IntArray, Locked, thin_indices
 from calib.numerics.binning import quantile_cells
@@ -40,11 +41,23 @@ def into_buckets(
     if len(starts) == len(x):
         return Buckets(x, weight, positive, starts)
     total = np.add.reduceat(weight, starts)
-    # The mean of equal numbers may be rounded to a number just beyond them.
-    mean = np.clip(np.add.reduceat(weight * x, starts) / total, x[0], x[-1])
-    alone = np.diff(starts, append=len(x)) == 1
-    mean[alone] = x[starts[alone]]
+    mean = bucket_means(x, weight, starts)
     return Buckets(mean, total, np.add.reduceat(positive, starts), starts)
+
+
+def bucket_means(
+    x: FloatArray, weight: FloatArray, starts: IntArray | NDArray[np.intp]
+) -> FloatArray:
+    """Weighted mean position of each bucket, which is never outside of the bucket.
+
+    The positions x do not decrease. A bucket of one cell, or of equal positions, has that position.
+    Rounding alone would move the mean just beyond them, where a spline on these cells has no value.
+
+    >>> bucket_means(np.full(3, 0.1), np.ones(3), np.array([0])), (0.1 + 0.1 + 0.1) / 3.0
+    (array([0.1]), 0.10000000000000002)
+    """
+    mean = np.add.reduceat(weight * x, starts) / np.add.reduceat(weight, starts)
+    return np.clip(mean, x[starts], x[np.append(starts[1:], len(x)) - 1])
 
 
 def bucket_starts(x: FloatArray, weight: FloatArray, most: int) -> IntArray:

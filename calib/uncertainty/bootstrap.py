@@ -14,7 +14,7 @@ from calib.data.predictions import Predictions
 from calib.data.views import BinaryView
 from calib.numerics.arrays import FloatArray
 from calib.numerics.estimate import Estimate
-from calib.numerics.few_cells import bucket_starts
+from calib.numerics.few_cells import bucket_means, bucket_starts
 from calib.numerics.intervals import check_level
 from calib.numerics.resampling import (
     draw_cluster_sums,
@@ -188,6 +188,4 @@ def _into_few(cells: ScoreCells) -> ScoreCells:
     starts = bucket_starts(cells.score, cells.weight, MAX_CELLS)
     if len(starts) == len(cells):
         return cells
-    total = np.add.reduceat(cells.weight * cells.score, starts)
-    score = total / np.add.reduceat(cells.weight, starts)
-    return cells.joined(starts, np.clip(score, 0.0, 1.0))
+    return cells.joined(starts, bucket_means(cells.score, cells.weight, starts))

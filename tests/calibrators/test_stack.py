@@ -10,6 +10,7 @@ from calib.calibrators import calibrator
 from calib.calibrators.stack import Stack, _least_loss, convex_weights
 from calib.data.cells import ScoreCells
 from calib.metrics import log_loss
+from tests.rare import common_first
 
 RNG = np.random.default_rng(5)
 
@@ -122,6 +123,24 @@ def test_weights_count_as_much_evidence_as_they_are():
     assert one.weights_ == pytest.approx(other.weights_, abs=1e-9)
     twice = Stack().fit(np.repeat(score, 2), np.repeat(y, 2), groups=np.repeat(np.arange(400), 2))
     assert twice.weights_ == pytest.approx(Stack().fit(score, y).weights_, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("least", "weighted"),
+    common_first(
+        itertools.product([0.0, 0.005, 0.01, 0.02, 0.03, 0.05], [False, True]),
+        [(0.03, False), (0.05, True)],
+    ),
+)
+def test_ties_at_both_ends_and_weights_lose_nothing(least, weighted):
+    # The mean of tied scores is rounded, and a spline has no value beyond its end knots.
+    rng = np.random.default_rng(0)
+    score = np.sort(rng.random(1200))
+    y = rng.random(1200) < score
+    weight = rng.lognormal(0.0, 1.0, 1200) if weighted else None
+    score = np.clip(score, least, 1.0 - least)
+    fitted = Stack().fit(score, y, sample_weight=weight)
+    assert log_loss(y, fitted.predict(score)) < log_loss(y, np.full(1200, y.mean())) - 0.1
 
 
 def test_the_order_of_the_rows_does_not_matter():

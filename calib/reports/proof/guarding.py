@@ -22,6 +22,7 @@ from calib.numerics.cell_table import (
     join_tables,
     merge_entries,
 )
+from calib.numerics.few_cells import bucket_means
 from calib.numerics.score_grid import grid_keys, refined_keys
 from calib.reports.contents.disclosure import MIN_ROWS, SCORE_DIGITS, merge_small
 from calib.text import count
@@ -114,7 +115,7 @@ def guarded_cells(analysis: LiveAnalysis, key: str) -> CellTable:
         sums = _by_outcome(group[order], view.outcome[order], *(of_row[order] for of_row in values))
     return _merged_table(
         0,
-        mean=np.add.reduceat(cells.weight * cells.score, starts) / weight,
+        mean=bucket_means(cells.score, cells.weight, starts),
         low=low,
         high=high,
         sums=sums,
