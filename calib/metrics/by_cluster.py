@@ -14,12 +14,13 @@ from calib.metrics.base import SlopeIntercept, TestResult
 from calib.metrics.goodness_of_fit import (
     MIN_GROUP_VARIANCE,
     ROUNDING,
+    all_certain,
     chi_square,
     hosmer_lemeshow_test,
     simulated_gaps,
     spiegelhalter_test,
 )
-from calib.metrics.regression import line_test
+from calib.metrics.regression import line_features, line_spreads, line_test
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.binning import bin_cells
 from calib.numerics.calibrated_null import (
@@ -29,14 +30,18 @@ from calib.numerics.calibrated_null import (
     simulated_p,
     supremum_by_cluster,
 )
-from calib.numerics.clusters import DesignEffect, cluster_effect, design_effect, unit_sums
+from calib.numerics.clusters import (
+    ClusterSums,
+    DesignEffect,
+    cluster_effect,
+    design_effect,
+    unit_sums,
+)
 from calib.numerics.logistic import LogisticFit
 from calib.numerics.transforms import certain_logit, sigmoid
 from calib.uncertainty import Errors, fit_line
 
 N_GROUPS = 10  # Hosmer and Lemeshow use this many groups.
-# Log-odds with a smaller standard deviation are one value with rounding errors.
-MIN_SPREAD = 1e-9
 
 
 def clustered_tests(
@@ -128,13 +133,13 @@ def widened_test(
     unchanged.
     """
     sigma = null_standard_deviation(cells) * cells.total_weight
-    if rows.group is None or _all_certain(cells):
+    if rows.group is None or all_certain(cells):
         return by_row
     sums, (survival, name) = _Sums.of(rows, rows.group), limit
     effect = sums.effect(np.ones((1, len(rows))), np.array([[sigma**2]]))
     error = math.sqrt(effect.mean) * sigma / cells.total_weight
-    p_value = survival(by_row.statistic / error, effect.n_clusters)
-    null = f"{name}, {effect.n_clusters:,} clusters"
+    p_value = survival(by_row.statistic / error, sums.n_clusters)
+    null = f"{name}, {sums.n_clusters:,} clusters"
     return TestResult(by_row.statistic, max(by_row.p_value, p_value), null)
 
 
@@ -181,11 +186,17 @@ class _Sums:
             residual *= rows.weight
         return cls(rows.score, residual, group, int((np.bincount(group) > 0).sum()))
 
-    def effect(self, features: FloatArray, scale: FloatArray) -> DesignEffect:
-        """Design effect of the residuals times each feature; features have the shape (d, n)."""
+    def effect(
+        self, features: FloatArray, scale: FloatArray, variance: FloatArray | None = None
+    ) -> DesignEffect:
+        """Design effect of the residuals times each feature; features have the shape (d, n).
+
+        The variance of independent rows is `scale` if it is not given.
+        """
         moments = features * self.residual
         sums = np.array([np.bincount(self.group, moment) for moment in moments], dtype=np.float64).T
-        return design_effect(sums, moments @ moments.T, scale, self.n_clusters)
+        clusters = ClusterSums(sums, moments @ moments.T, self.n_clusters)
+        return design_effect(scale, scale if variance is None else variance, clusters)
 
     def effect_between(self, inner: FloatArray, variance: FloatArray) -> DesignEffect:
         """Design effect of the sums of residuals in the groups of rows that have a variance."""
@@ -197,24 +208,18 @@ class _Sums:
             np.float64
         )
         varies = variance > 0.0
-        return design_effect(
-            sums.reshape(table)[:, varies],
-            np.diag(squares[varies]),
-            np.diag(variance[varies]),
-            self.n_clusters,
+        clusters = ClusterSums(
+            sums.reshape(table)[:, varies], np.diag(squares[varies]), self.n_clusters
         )
-
-
-def _all_certain(cells: ScoreCells) -> bool:
-    """Whether all scores are 0 or 1 up to rounding. Clusters then have no effect on any test."""
-    return float(cells.weight @ (cells.score * (1.0 - cells.score))) < ROUNDING * cells.total_weight
+        known = np.diag(variance[varies])
+        return design_effect(known, known, clusters)
 
 
 def _spiegelhalter(sums: _Sums, cells: ScoreCells) -> TestResult:
     by_row = spiegelhalter_test(cells)
     s, tilt = cells.score, 1.0 - 2.0 * cells.score
     variance = float(cells.weight_sq @ (np.square(tilt) * s * (1.0 - s)))
-    if variance <= 0.0 or _all_certain(cells):
+    if variance <= 0.0 or all_certain(cells):
         return by_row
     effect = sums.effect(1.0 - 2.0 * sums.score[None], np.array([[variance]]))
     return _corrected(by_row.statistic, by_row.statistic**2, effect)
@@ -229,31 +234,22 @@ def _hosmer_lemeshow(sums: _Sums, cells: ScoreCells) -> TestResult:
     squares = np.square(groups.weight) / groups.effective_rows
     variance = np.where(spread < ROUNDING, 0.0, spread * squares)
     effect = sums.effect_between(groups.high_edge[:-1], variance)
-    if (groups.effective_rows * spread).min() >= MIN_GROUP_VARIANCE or effect.n_clusters < 2:
+    if (groups.effective_rows * spread).min() >= MIN_GROUP_VARIANCE or sums.n_clusters < 2:
         return _corrected(by_row.statistic, by_row.statistic, effect)
     drawn = chi_square(groups, simulated_gaps(cells, groups, random_state=0))
     p_value = simulated_p(effect.of_independent_rows(by_row.statistic), drawn)
-    null = f"simulation, {N_SIMULATED:,} draws, {effect.n_clusters:,} clusters"
+    null = f"simulation, {N_SIMULATED:,} draws, {sums.n_clusters:,} clusters"
     return TestResult(by_row.statistic, p_value, null)
 
 
 def _line(sums: _Sums, cells: ScoreCells, line: LogisticFit | None) -> TestResult:
     by_row = line_test(cells, line)
-    if math.isnan(by_row.statistic) or _all_certain(cells):
+    if math.isnan(by_row.statistic) or all_certain(cells):
         return by_row
-    x, s = certain_logit(cells.score), cells.score
-    # The statistic of the rows is scaled to their effective number, so the information is too.
-    share = cells.total_weight_sq / cells.total_weight
-    weight = share * cells.weight * s * (1.0 - s)
-    total = float(weight.sum())
-    mean = float(weight @ x) / total
-    spread = float(weight @ np.square(x - mean))
-    scale, features = np.array([[total]]), np.ones((1, len(sums.score)))
-    # Calibrated scores may differ by rounding errors between folds only. They have no slope.
-    if spread > MIN_SPREAD**2 * total:
-        scale = np.diag([total, spread])
-        features = np.vstack([features, certain_logit(sums.score) - mean])
-    return _corrected(by_row.statistic, by_row.statistic, sums.effect(features, scale))
+    features = line_features(cells, sums.score)
+    return _corrected(
+        by_row.statistic, by_row.statistic, sums.effect(features, *line_spreads(cells))
+    )
 
 
 def _corrected(statistic: float, square: float, effect: DesignEffect) -> TestResult:

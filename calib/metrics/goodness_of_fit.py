@@ -134,6 +134,12 @@ def chi_square(groups: Bins, gap: FloatArray) -> FloatArray:
     return np.where(wrong, math.inf, terms)
 
 
+def all_certain(cells: ScoreCells) -> bool:
+    """Whether all scores are 0 or 1 up to rounding. Clusters and weights
+    then have no effect on any test."""
+    return float(cells.weight @ (cells.score * (1.0 - cells.score))) < ROUNDING * cells.total_weight
+
+
 def simulated_gaps(
     cells: ScoreCells, groups: Bins, random_state: int, noise: FloatArray | None = None
 ) -> FloatArray:

@@ -9,8 +9,11 @@ from scipy.special import chdtrc
 
 from calib.data.cells import ScoreCells
 from calib.metrics.base import SlopeIntercept, TestResult, metric
+from calib.metrics.goodness_of_fit import all_certain
 from calib.metrics.proper import mean_log_loss
 from calib.numerics.arrays import FloatArray
+from calib.numerics.binning import equal_weights
+from calib.numerics.clusters import design_effect
 from calib.numerics.intervals import best_intercept, normal_quantile
 from calib.numerics.logistic import LogisticFit
 from calib.numerics.transforms import certain_logit
@@ -38,7 +41,8 @@ def calibration_slope_intercept(
     """Fit logit P(y = 1) = a + b logit s by maximum likelihood, and test a = 0 and b = 1.
 
     Standard errors are based on the model. With weights they allow for the variation of the
-    weights, and the test statistic is scaled to the effective number of rows.
+    weights. The test statistic is then scaled to the effective number of rows, and its p-value has
+    the second-order correction of Rao and Scott, because weights can depend on the score.
 
     Parameters
     ----------
@@ -58,7 +62,9 @@ def calibration_slope_intercept(
 
     References
     ----------
-    Cox 1958, doi:10.1093/biomet/45.3-4.562; Miller et al. 1991, doi:10.1002/sim.4780100805.
+    Cox 1958, doi:10.1093/biomet/45.3-4.562; Miller et al. 1991, doi:10.1002/sim.4780100805. Rao
+    and Scott 1984, doi:10.1214/aos/1176346391; Lumley and Scott 2014, doi:10.1111/anzs.12065
+    (weights).
 
     Examples
     --------
@@ -99,15 +105,55 @@ def line_test(cells: ScoreCells, fit: LogisticFit | None) -> TestResult:
     """The likelihood-ratio test of `calibration_slope_intercept`, from an existing fit.
 
     `fit` is of the outcome on a constant and the log-odds, see `calib.uncertainty.fit_line`. The
-    result is NaN without it.
+    result is NaN without it. Weights that depend on the score give more evidence in one direction
+    of the line than in the other, so their p-value has the second-order correction of Rao and
+    Scott.
     """
-    loss = math.nan if fit is None else -fit.log_likelihood / cells.total_weight
-    gain = mean_log_loss(cells, cells.score) - loss
-    effective = cells.total_weight**2 / float(cells.weight_sq.sum())
-    statistic = 2.0 * effective * (gain if math.isnan(gain) else max(0.0, gain))
-    return TestResult(statistic, float(chdtrc(2.0, statistic)), "chi-square, 2 degrees of freedom")
+    if fit is None:
+        return TestResult(math.nan, math.nan, CHI_SQUARE)
+    gain = mean_log_loss(cells, cells.score) + fit.log_likelihood / cells.total_weight
+    effective = cells.total_weight**2 / cells.total_weight_sq
+    statistic = 2.0 * effective * max(0.0, gain)
+    if equal_weights(cells) or all_certain(cells):
+        return TestResult(statistic, float(chdtrc(2.0, statistic)), CHI_SQUARE)
+    effect = design_effect(*line_spreads(cells))
+    null = f"Rao-Scott chi-square, {effect.freedom:.2f} degrees of freedom"
+    return TestResult(statistic, effect.p_value(statistic), null)
 
 
+def line_features(cells: ScoreCells, score: FloatArray) -> FloatArray:
+    """Uncorrelated features of the line at some scores, shape (1, n) or (2, n).
+
+    The second is the log-odds minus their mean; it is missing if all log-odds are equal up to
+    rounding, as those of different folds can be. Both are uncorrelated over the rows of the cells,
+    weighted by their information on calibrated log-odds.
+    """
+    x, weight = certain_logit(cells.score), cells.weight * cells.score * (1.0 - cells.score)
+    mean = float(weight @ x) / float(weight.sum())
+    ones = np.ones((1, len(score)))
+    if float(weight @ np.square(x - mean)) <= MIN_SPREAD**2 * float(weight.sum()):
+        return ones
+    return np.vstack([ones, certain_logit(score) - mean])
+
+
+def line_spreads(cells: ScoreCells) -> tuple[FloatArray, FloatArray]:
+    """Two covariance matrices of the sums of w (y - s) over `line_features`, for calibrated scores.
+
+    The first is the one that the statistic of `line_test` assumes: the information, in units in
+    which the rows have their effective number. The second is that of independent rows.
+    """
+    features = line_features(cells, cells.score)
+    variance, unit = cells.score * (1.0 - cells.score), cells.total_weight_sq / cells.total_weight
+    assumed, rows = (
+        (features * (weight * variance)) @ features.T
+        for weight in (unit * cells.weight, cells.weight_sq)
+    )
+    return assumed, rows
+
+
+CHI_SQUARE = "chi-square, 2 degrees of freedom"
+# Log-odds with a smaller standard deviation are one value with rounding errors.
+MIN_SPREAD = 1e-9
 Number = tuple[float, float]  # A number is an estimate and its standard error.
 NOT_ESTIMABLE: Number = (math.nan, math.nan)
 # With a smaller mean of p (1 - p) all fitted probabilities are 0 or 1, and nothing is estimable.

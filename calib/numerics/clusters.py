@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import fdtrc, stdtrit
+from scipy.special import chdtrc, fdtrc, stdtrit
 
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.cells import Cells
@@ -102,20 +102,31 @@ def curve_design_effect(
     return max(1.0, float(together / alone)) if alone > 0.0 else 1.0
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ClusterSums:
+    """Contributions of rows to a sum z of d numbers, by cluster."""
+
+    sums: FloatArray  # The shape is (g, d), and rows of zeros do no harm.
+    products: FloatArray  # The sum over the rows of z_i z_i' has the shape (d, d).
+    n_clusters: int
+
+
 @dataclass(frozen=True, slots=True)
 class DesignEffect:
     """Spread of a sum of d squares, against that of d independent standard normal ones."""
 
-    mean: float  # The ratio of the means is at least 1.
+    mean: float  # The ratio of the means.
     freedom: float  # A chi-square with 1 to d degrees of freedom has the same spread.
     n_squares: int  # The number is called d in formulas.
-    n_clusters: int
+    n_clusters: int | None  # It is None for independent rows.
 
     def p_value(self, statistic: float) -> float:
         """P(a sum of squares is at least this large) of calibrated scores; NaN for one cluster."""
+        f = statistic / (self.mean * self.n_squares)
+        if self.n_clusters is None:
+            return float(chdtrc(self.freedom, self.freedom * f))
         if self.n_clusters < 2:
             return float("nan")
-        f = statistic / (self.mean * self.n_squares)
         return float(fdtrc(self.freedom, self.freedom * (self.n_clusters - 1), f))
 
     def of_independent_rows(self, statistic: float) -> float:
@@ -125,34 +136,39 @@ class DesignEffect:
 
 
 def design_effect(
-    sums: FloatArray, products: FloatArray, scale: FloatArray, n_clusters: int
+    scale: FloatArray, variance: FloatArray, clusters: ClusterSums | None = None
 ) -> DesignEffect:
     """Rao and Scott's correction of a chi-square z' inv(scale) z, where z is the sum of all rows.
 
     Scores are calibrated under the null, so the contribution of a row to z has mean 0 and a known
-    variance. Only the products of different rows of one cluster are taken from the data. This is
-    accurate also if few rows are positive, on which the spread between clusters alone would rest.
-    Clusters are assumed to add spread, never to remove it. How evenly they add it to the d
-    directions is estimated from pairs of different clusters, whose products are unbiased
-    (Satterthwaite's second order).
+    variance, and `variance` is the covariance of z if rows are independent. It differs from
+    `scale`, which the statistic takes for granted, if weights depend on the score. The eigenvalues
+    of inv(scale) @ variance are then the spreads of d squares, and their mean and Satterthwaite's
+    degrees of freedom correct the statistic (second order).
 
-    `sums`, of shape (g, d), has the sum over the rows of each cluster; rows of zeros do no harm.
-    `products` is the sum over the rows of z_i z_i', and `scale` the covariance of z that the
-    statistic takes for granted, positive definite. See Rao and Scott 1984,
-    doi:10.1214/aos/1176346391; Thomas and Rao 1987, Journal of the American Statistical Association
-    82, 630-636 (F in place of chi-square).
+    With clusters, only the products of different rows of one cluster are taken from the data. This
+    is accurate also if few rows are positive, on which the spread between clusters alone would
+    rest. Clusters are assumed to add spread, never to remove it. How evenly the d directions are
+    spread is then estimated from pairs of different clusters, whose products are unbiased.
+
+    Both matrices are positive definite. See Rao and Scott 1984, doi:10.1214/aos/1176346391; Thomas
+    and Rao 1987, Journal of the American Statistical Association 82, 630-636 (F in place of
+    chi-square).
 
     Fifty pairs of equal rows vary twice as much as a hundred rows do.
 
-    >>> pairs = np.tile([[1.0], [-1.0]], (25, 1))
-    >>> two = design_effect(2.0 * pairs, np.array([[100.0]]), np.array([[100.0]]), 50)
+    >>> pairs, known = np.tile([[1.0], [-1.0]], (25, 1)), np.array([[100.0]])
+    >>> two = design_effect(known, known, ClusterSums(2.0 * pairs, known, 50))
     >>> round(two.mean, 9), two.freedom
     (2.0, 1.0)
     """
-    root = np.linalg.cholesky(scale)
-    z = np.linalg.solve(root, sums.T).T
-    d = z.shape[1]
-    within_rows = float(np.trace(np.linalg.solve(scale, products)))
+    root, d = np.linalg.cholesky(scale), len(scale)
+    of_rows = np.linalg.solve(root, np.linalg.solve(root, variance).T)
+    spread = float(np.trace(of_rows))
+    if clusters is None:
+        return DesignEffect(spread / d, spread**2 / float(np.sum(of_rows**2)), d, None)
+    z = np.linalg.solve(root, clusters.sums.T).T
+    within_rows = float(np.trace(np.linalg.solve(scale, clusters.products)))
     total = float(np.square(z).sum())
     # If scores are near 0, squares of squares could overflow.
     unit = z / math.sqrt(total) if total > 0.0 else z
@@ -160,7 +176,8 @@ def design_effect(
     between = float(square.sum() ** 2 - square @ square)
     aligned = float(np.sum(np.square(unit.T @ unit)) - square @ square)
     freedom = float(np.clip(between / aligned, 1.0, d)) if aligned > 0.0 else float(d)
-    return DesignEffect(max(1.0, 1.0 + (total - within_rows) / d), freedom, d, n_clusters)
+    mean = (spread + max(0.0, total - within_rows)) / d
+    return DesignEffect(mean, freedom, d, clusters.n_clusters)
 
 
 # The model's variance counts for this many degrees of freedom. With 10, intervals of AUC and slope

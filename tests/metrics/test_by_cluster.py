@@ -176,11 +176,12 @@ def weighted_clusters(weighted):
     return Predictions.from_arrays(rows.outcome, rows.score, given, group=rows.group).view(), weight
 
 
-def rao_scott(statistic, moments, scale, group):
+def rao_scott(statistic, moments, scale, group, variance=None):
     """The p-value by loops over clusters and pairs of them; moments of shape (n, d)."""
     z = moments @ np.linalg.cholesky(np.linalg.inv(scale))
     d, sums = z.shape[1], [z[group == c].sum(axis=0) for c in np.unique(group)]
-    mean = max(1.0, 1.0 + (sum(s @ s for s in sums) - (z * z).sum()) / d)
+    of_rows = np.trace(np.linalg.solve(scale, scale if variance is None else variance)) / d
+    mean = of_rows + max(0.0, (sum(s @ s for s in sums) - (z * z).sum()) / d)
     pairs = [(s, t) for i, s in enumerate(sums) for j, t in enumerate(sums) if i != j]
     between = sum((s @ s) * (t @ t) for s, t in pairs)
     freedom = np.clip(between / sum((s @ t) ** 2 for s, t in pairs), 1.0, d)
@@ -197,7 +198,8 @@ def test_slope_and_intercept_by_cluster_by_hand(weighted):
     variance = weight * rows.score * (1 - rows.score)
     scale = (weight @ weight) / weight.sum() * (features.T * variance) @ features
     moments = features * (weight * (rows.outcome - rows.score))[:, None]
-    expected = rao_scott(test.statistic, moments, scale, rows.group)
+    known = (features.T * (weight * variance)) @ features
+    expected = rao_scott(test.statistic, moments, scale, rows.group, known)
     assert test.p_value == pytest.approx(expected, rel=1e-9)
     assert test.null == "Rao-Scott F, 40 clusters"
 

@@ -5,9 +5,11 @@ import math
 import numpy as np
 import pytest
 from scipy.special import expit, logit
+from scipy.stats import chi2
 
 from calib import metrics
 from calib.data.cells import ScoreCells
+from tests.rare import rare
 
 RNG = np.random.default_rng(9)
 SCORE = RNG.random(400).round(2).clip(0.01, 0.99)
@@ -55,8 +57,65 @@ def test_likelihood_ratio(weight):
     before, after = (metrics.log_loss(OUTCOME, s, sample_weight=weight) for s in (SCORE, fitted))
     effective = weight.sum() ** 2 / (weight @ weight)
     assert fit.statistic == pytest.approx(2 * effective * (before - after), rel=1e-9)
-    # The p-value is that of chi-square with 2 degrees of freedom.
-    assert fit.p_value == pytest.approx(math.exp(-fit.statistic / 2))
+    assert fit.p_value == pytest.approx(rao_scott(fit.statistic, SCORE, weight), rel=1e-9)
+
+
+def rao_scott(statistic, score, weight):
+    """P(a chi-square with the mean and variance of the weighted squares is above the statistic)."""
+    x, variance = np.column_stack([np.ones(len(score)), logit(score)]), score * (1.0 - score)
+    assumed = (weight @ weight) / weight.sum() * x.T @ (x * (weight * variance)[:, None])
+    rows = x.T @ (x * (weight**2 * variance)[:, None])
+    spread = np.linalg.eigvals(np.linalg.solve(assumed, rows)).real
+    freedom = spread.sum() ** 2 / (spread @ spread)
+    return chi2.sf(freedom * statistic / spread.sum(), freedom)
+
+
+def test_weights_that_depend_on_the_score_are_no_evidence():
+    # 10 of 40 rows are positive at 0.15, which is no surprise; with weight 10 they count as 60
+    # effective rows in the middle of 4,000 others, but they are still 40.
+    y = np.repeat([1, 0, 1, 0], [10, 30, 2000, 2000])
+    score, weight = np.repeat([0.15, 0.5], [40, 4000]), np.repeat([10.0, 1.0], [40, 4000])
+    plain = metrics.calibration_slope_intercept(y, score)
+    weighted = metrics.calibration_slope_intercept(y, score, sample_weight=weight)
+    assert plain.p_value == pytest.approx(0.258, abs=0.001)
+    assert math.exp(-weighted.statistic / 2) < 0.001
+    assert weighted.p_value == pytest.approx(rao_scott(weighted.statistic, score, weight))
+    assert 0.05 < weighted.p_value < plain.p_value
+
+
+def test_weights_of_certain_scores_have_no_spread():
+    line = metrics.calibration_slope_intercept(
+        [0, 0, 1, 0, 1, 1], [0.0] * 3 + [1.0] * 3, sample_weight=np.arange(1.0, 7.0)
+    )
+    assert line.p_value < 1e-9
+
+
+DESIGNS = {
+    "unrelated": lambda s, rng: rng.lognormal(0.0, 1.0, len(s)),
+    "inverse": lambda s, _: 1.0 / np.clip(s, 0.02, 1.0),
+    "tenfold below 0.1": lambda s, _: np.where(s < 0.1, 10.0, 1.0),
+    "twentyfold below 0.05": lambda s, _: np.where(s < 0.05, 20.0, 1.0),
+    "proportional": lambda s, _: s,
+    "inverse variance": lambda s, _: 1.0 / np.clip(s * (1.0 - s), 0.01, 1.0),
+    "variance": lambda s, _: s * (1.0 - s),
+    "tenfold above 0.9": lambda s, _: np.where(s > 0.9, 10.0, 1.0),
+}
+
+
+@rare
+@pytest.mark.parametrize("design", DESIGNS)
+def test_calibrated_scores_are_rejected_as_often_as_is_said_whatever_the_weights(design):
+    rejected = 0
+    rng = np.random.default_rng(11)
+    for _ in range(400):
+        score = expit(rng.normal(-0.5, 1.5, 2000))
+        weight = DESIGNS[design](score, rng)
+        fit = metrics.calibration_slope_intercept(
+            rng.random(2000) < score, score, sample_weight=weight
+        )
+        rejected += fit.p_value < 0.05
+    # 5% are 20 +- 4.4.
+    assert 8 <= rejected <= 33
 
 
 @pytest.mark.parametrize(
