@@ -87,7 +87,7 @@ def count(value: float) -> str:
 
 
 def plural(number_of: int, noun: str) -> str:
-    ending = "" if number_of == 1 else "es" if noun.endswith("s") else "s"
+    ending = "" if number_of == 1 else "es" if noun.endswith(("s", "ch")) else "s"
     return f"{count(number_of)} {noun}{ending}"
 
 

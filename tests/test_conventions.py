@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
 
 import calib
 from calib.analysis.reproduction import Convention, TypedNumber, conventions_of
@@ -347,3 +348,34 @@ def test_counts_give_what_rows_give():
 def test_an_unknown_view_is_refused():
     with pytest.raises(ValueError, match="view class:r must fulfil"):
         calib.conventions(drawn(), "0.1", calib.Settings(view="class:7"))
+
+
+def test_a_number_that_chance_explains_is_not_explained_by_a_convention(texts):
+    rng = np.random.default_rng(808)
+    z = rng.normal(-0.5, 1.5, 500)
+    predictions = calib.Predictions.from_arrays(rng.random(500) < expit(0.6 * z), expit(z))
+    result = calib.conventions(predictions, "0.073")
+    # By hand: values near 0.073 by their distance in half units, of which 1 is the match.
+    assert result.n_by_chance == pytest.approx(14.4, abs=0.1)
+    assert len(result) == 14
+    assert " is the " not in result.sentence.partition(". ")[0]
+    texts(result.sentence)
+    ece = calib.metrics.expected_calibration_error(predictions.outcome, predictions.scores)
+    own = calib.conventions(predictions, f"{ece:.8f}")
+    assert own.n_by_chance < 0.1
+    assert " is the ECE" in own.sentence
+
+
+def test_chance_is_the_mean_number_of_matches_of_numbers_nearby():
+    predictions = drawn(300, seed=4)
+    result = calib.conventions(predictions, "0.150")
+    found = [len(calib.conventions(predictions, f"0.{n}")) for n in range(130, 171, 4)]
+    # Matches vary by chance, and 11 of the 41 numbers are tried.
+    assert result.n_by_chance == pytest.approx(np.mean(found), rel=0.35)
+
+
+@pytest.mark.parametrize(
+    ("text", "share"), [("0.500", 1 / 19), ("0.000", 1 / 19), ("0.001", 1 / 10)]
+)
+def test_no_value_near_a_number_is_below_0(text, share):
+    assert TypedNumber.read(text).near_share == pytest.approx(share, rel=1e-6)

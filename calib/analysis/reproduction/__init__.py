@@ -21,6 +21,7 @@ from calib.analysis.reproduction.matching import (
     Match,
     OwnConvention,
     agreeing,
+    n_by_chance,
     nearest,
 )
 from calib.analysis.reproduction.typed_number import TypedNumber
@@ -152,6 +153,7 @@ def _search(
         tuple(sorted(matches, key=lambda match: (match.rank, -len(match.codes)))),
         near,
         len(metrics) + sum(int(np.isfinite(one.errors).sum()) for one in tried),
+        n_by_chance(tried, np.array([one.value for one in metrics if not one.is_loss]), typed),
         ours.bins,
         tuple(text for text, holds in remarks.items() if holds),
     )

@@ -27,10 +27,12 @@ from calib.metrics.binning_rules import (
     Rule,
     SortedScores,
 )
-from calib.numerics.arrays import BoolArray
+from calib.numerics.arrays import BoolArray, FloatArray
 from calib.numerics.many_bins import NORMS
-from calib.text import count, joined, plural
+from calib.text import count, joined, number, plural
 
+# A match names where a number comes from only if chance gives fewer matches than this.
+MAX_BY_CHANCE = 0.1
 SAME = 1e-12  # Values that differ by less come from the same bins.
 USUAL_NUMBERS, FREQUENT_NUMBERS = (10, 15), (5, 20, 25, 30, 50, 100)
 N_NEAREST = 3
@@ -137,6 +139,8 @@ class Conventions(Sequence[Match]):
         The conventions that come nearest, if none gives the number.
     n_tried : int
         Number of conventions that were tried.
+    n_by_chance : float
+        Number of matches that a random number near this one is expected to have.
     own_bins : str
         The bins of `Match.ours`.
     remarks : tuple of str
@@ -147,6 +151,7 @@ class Conventions(Sequence[Match]):
     matches: tuple[Match, ...]
     nearest: tuple[Match, ...]
     n_tried: int
+    n_by_chance: float
     own_bins: str
     remarks: tuple[str, ...]
 
@@ -173,6 +178,14 @@ class Conventions(Sequence[Match]):
             return f"None of {tried} gives {typed.text} on these rows.{nearest}"
         first = self.matches[0]
         by = f", as in {joined(first.codes)}" if first.codes else ""
+        if self.n_by_chance >= MAX_BY_CHANCE:
+            expected = number(self.n_by_chance, 1 if self.n_by_chance < 10.0 else 0)
+            matches = plural(len(self.matches), "match")
+            return (
+                f"{typed.text} has {matches}; a random number near it has about {expected}. So "
+                "this does not tell where it comes from: type all digits that were printed. The "
+                f"most common match is the {_lower(first.description)}{by}."
+            )
         text = f"{typed.text} is the {_lower(first.description)}{by}."
         if first.remark:
             text += f" {first.remark}"
@@ -276,6 +289,33 @@ def agreeing(tried: Sequence[Tried], chosen: Sequence[BoolArray]) -> Iterator[li
 
     `chosen` has one mask per rule, of the shape of its errors.
     """
+    return (list(_hits(members, norm)) for members, norm in _equal_values(tried, chosen))
+
+
+def n_by_chance(tried: Sequence[Tried], others: FloatArray, typed: TypedNumber) -> float:
+    """Number of matches that a random number near the typed one is expected to have.
+
+    It is read from the values within 20 tolerances that are not the number. Equal values count
+    once, because they are one match. Those with the number of bins and the norm of a match do not
+    count: they are near it because they hardly differ from it, as with clipped scores. `others` are
+    the values of metrics without bins.
+    """
+
+    def bins(members: Sequence[tuple[float, int, Tried]], norm: str) -> set[tuple[str, int, str]]:
+        return {(one.rule.kind, n_bins, norm) for _, n_bins, one in members}
+
+    exact = [typed.is_share(one.errors) for one in tried]
+    matches = set[tuple[str, int, str]]().union(*(bins(*of) for of in _equal_values(tried, exact)))
+    near = [typed.is_near(one.errors) & ~same for one, same in zip(tried, exact, strict=True)]
+    apart = typed.is_near(others) & ~typed.is_share(others)
+    n = sum(not bins(*of) & matches for of in _equal_values(tried, near))
+    return (n + len(np.unique(others[apart]))) * typed.near_share
+
+
+def _equal_values(
+    tried: Sequence[Tried], chosen: Sequence[BoolArray]
+) -> Iterator[tuple[list[tuple[float, int, Tried]], str]]:
+    """The chosen values with their numbers of bins, in groups that agree, and their norm."""
     values: defaultdict[tuple[str, int], list[tuple[float, int, Tried]]] = defaultdict(list)
     for one, mask in zip(tried, chosen, strict=True):
         # Both kinds of uniform bins are the same if the scores reach from 0 to 1.
@@ -287,7 +327,7 @@ def agreeing(tried: Sequence[Tried], chosen: Sequence[BoolArray]) -> Iterator[li
         members.sort(key=lambda member: member[0])
         ends = [n for n, (a, b) in enumerate(pairwise(members), 1) if b[0] - a[0] > SAME]
         for start, end in pairwise([0, *ends, len(members)]):
-            yield list(_hits(members[start:end], NORMS[norm]))
+            yield members[start:end], NORMS[norm]
 
 
 def _hits(members: Sequence[tuple[float, int, Tried]], norm: str) -> Iterator[Hit]:

@@ -15,6 +15,8 @@ from calib.text import number, quoted
 # Codes that compute in single precision print digits that differ by less than this.
 SINGLE_PRECISION = 2e-7
 NUMBER = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,2})?\s*(%?)", re.IGNORECASE)
+# Values within this many tolerances of a number show how many match a random one near it.
+N_TOLERANCES = 20.0
 MAX_LENGTH = 30
 MAX_DECIMALS = 8
 
@@ -72,7 +74,7 @@ class TypedNumber:
 
     def is_share(self, values: FloatArray) -> BoolArray:
         """Whether values between 0 and 1 are this number when they are rounded to its digits."""
-        return self._gives(100.0 * values if self.is_percent else values)
+        return np.asarray(self._distances(values) <= self.tolerance)
 
     def is_loss(self, values: FloatArray) -> BoolArray:
         """The same for losses, which may exceed 1 and are not written in per cent."""
@@ -80,11 +82,32 @@ class TypedNumber:
             return np.zeros(values.shape, dtype=np.bool_)
         return self._gives(values)
 
-    def _gives(self, values: FloatArray) -> BoolArray:
-        half_unit = 0.5 * 10.0**-self.decimals
+    @property
+    def tolerance(self) -> float:
+        """Largest difference of a value that is this number, in the unit of the number."""
         # The factor admits values that lie exactly between two numbers.
-        close = np.abs(values - self.value) <= max(half_unit * (1.0 + 1e-9), SINGLE_PRECISION)
-        return np.asarray(close)
+        return max(0.5 * 10.0**-self.decimals * (1.0 + 1e-9), SINGLE_PRECISION)
+
+    def is_near(self, values: FloatArray) -> BoolArray:
+        """Whether values between 0 and 1 are within 20 tolerances of the number."""
+        return np.asarray(self._distances(values) <= N_TOLERANCES * self.tolerance)
+
+    @property
+    def near_share(self) -> float:
+        """Width of the values that are this number, relative to that of the others near it.
+
+        No value is below 0.
+        """
+        inside, near = (
+            min(self.value, n * self.tolerance) + n * self.tolerance for n in (1.0, N_TOLERANCES)
+        )
+        return inside / (near - inside)
+
+    def _distances(self, values: FloatArray) -> FloatArray:
+        return np.abs((100.0 * values if self.is_percent else values) - self.value)
+
+    def _gives(self, values: FloatArray) -> BoolArray:
+        return np.asarray(np.abs(values - self.value) <= self.tolerance)
 
     def distance(self, values: FloatArray) -> FloatArray:
         """Distance of values between 0 and 1 from the number."""
