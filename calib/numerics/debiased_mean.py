@@ -68,7 +68,8 @@ def debiased_mean(
 
     The squared residuals add up to at least 1, as if one row (or cluster) contradicted the judge:
     50 labels without a contradiction do not show that there is none. If all labels are equal, the
-    interval is Clopper and Pearson's of the labels.
+    interval is Clopper and Pearson's of the labels. If there are two scores, both with a label, and
+    no clusters, the interval is that of `stratified_interval`.
 
     See Angelopoulos, Duchi and Zrnic 2023, "PPI++", arXiv:2311.01453; Cochran 1977, "Sampling
     Techniques", chapter 7.
@@ -78,7 +79,7 @@ def debiased_mean(
     >>> outcome[:40] = [0, 1] * 16 + [1, 1] * 4
     >>> mean = debiased_mean(score, outcome).estimate
     >>> round(mean.value, 3), round(mean.low, 3), round(mean.high, 3)
-    (0.6, 0.494, 0.698)
+    (0.6, 0.502, 0.715)
     """
     labelled = ~np.isnan(outcome)
     m, y = score[labelled], outcome[labelled]
@@ -101,6 +102,16 @@ def debiased_mean(
     error = math.sqrt(label_variance / n + score_variance)
     if (y == y[0]).all():
         low, high = exact_interval(float(y[0]), n_units, confidence_level)
+    elif group is None and len(np.unique(score)) == len(np.unique(m)) == 2:
+        first = m == score.min()
+        share = float((score == score.min()).mean())
+        low, high = stratified_interval(
+            np.array([share, 1.0 - share]),
+            np.array([y[first].sum(), y[~first].sum()]),
+            np.array([first.sum(), n - first.sum()], dtype=np.float64),
+            score_variance,
+            confidence_level,
+        )
     else:
         low, high = logit_interval(mean, error, n_units, confidence_level)
     estimate = Estimate(mean, low, high)
@@ -151,6 +162,40 @@ def logit_interval(
     half = t * error / (centre * (1.0 - centre))
     low, high = expit(logit(centre) - half), expit(logit(centre) + half)
     return min(float(low), mean), max(float(high), mean)
+
+
+def stratified_interval(
+    share: FloatArray,
+    positive: FloatArray,
+    n: FloatArray,
+    score_variance: float,
+    confidence_level: float,
+) -> tuple[float, float]:
+    """Interval of the mean of several rates, of which each has a share of all rows.
+
+    The distances of the ends of Jeffreys' intervals of the rates add up in quadrature (Zou and
+    Donner), and so does the spread of the shares; Student's quantile replaces the normal one. If a
+    judge that passes or fails is nearly always right, few labelled rows contradict it. An interval
+    that takes their variance at face value contains the true rate in 91 to 93% of samples, with a
+    pass rate of 0.97 and 99% right. See Zou and Donner 2008, doi:10.1002/sim.3095; Brown, Cai and
+    DasGupta 2001, doi:10.1214/ss/1009213286 (Jeffreys' interval).
+
+    >>> half, counts = np.array([0.5, 0.5]), np.array([1.0, 19.0])
+    >>> low, high = stratified_interval(half, counts, np.array([20.0, 20.0]), 0.0, 0.95)
+    >>> round(low, 3), round(high, 3)
+    (0.414, 0.586)
+    """
+    end, rate = upper_end(confidence_level), positive / n
+    # As many labels have determined the rates as there are rates.
+    wider = float(stdtrit(max(n.sum() - len(n), 1.0), end)) / normal_quantile(confidence_level)
+    low = np.where(rate > 0.0, betaincinv(positive + 0.5, n - positive + 0.5, 1.0 - end), 0.0)
+    high = np.where(rate < 1.0, betaincinv(positive + 0.5, n - positive + 0.5, end), 1.0)
+    mean, of_shares = float(share @ rate), normal_quantile(confidence_level) ** 2 * score_variance
+    below, above = (
+        wider * math.sqrt(float(np.square(share * (rate - to)).sum()) + of_shares)
+        for to in (low, high)
+    )
+    return max(mean - below, 0.0), min(mean + above, 1.0)
 
 
 def exact_interval(rate: float, n: float, confidence_level: float) -> tuple[float, float]:

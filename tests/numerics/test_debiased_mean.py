@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import beta, binomtest
 from scipy.stats import t as student
 from sklearn.metrics import cohen_kappa_score
 
@@ -15,6 +15,7 @@ from calib.numerics.debiased_mean import (
     logit_interval,
     prediction_powered_mean,
 )
+from tests.rare import rare
 
 # Results of ppi_mean_pointestimate and ppi_mean_ci(alpha=0.05) of ppi-python 0.2.3 on the data of
 # `judged`: seed, labels, other rows, effect, pass rate; estimate, lower and upper bound. The weight
@@ -139,6 +140,44 @@ def test_a_judge_without_a_contradiction_may_still_be_wrong():
     fit = debiased_mean(y, labelled(y, 50))
     assert fit.label_variance == pytest.approx(1 / 50)
     assert 0.03 < fit.estimate.high - fit.estimate.value < 0.06
+
+
+def two_rates(rng, n_labels):
+    """Rows of a judge that is right in 99%, at a pass rate of 0.97."""
+    passed = rng.random(2000) < 0.97
+    score = np.where(rng.random(2000) < 0.99, passed, ~passed).astype(float)
+    return score, labelled(passed.astype(float), n_labels)
+
+
+def test_two_scores_have_the_interval_of_two_rates():
+    score, outcome = two_rates(np.random.default_rng(3), 200)
+    fit, known = debiased_mean(score, outcome), ~np.isnan(outcome)
+    squares = np.full(2, student.ppf(0.975, np.inf) ** 2 * fit.score_variance)
+    total = 0.0
+    for value in (0.0, 1.0):
+        share, of = (score == value).mean(), outcome[known & (score == value)]
+        rate, ends = of.mean(), beta(of.sum() + 0.5, len(of) - of.sum() + 0.5)
+        low, high = (
+            (0.0 if rate == 0.0 else ends.ppf(0.025)),
+            (1.0 if rate == 1.0 else ends.ppf(0.975)),
+        )
+        squares += np.square(share * (np.array([low, high]) - rate))
+        total += share * rate
+    assert fit.estimate.value == pytest.approx(total)
+    wider = student.ppf(0.975, 198) / student.ppf(0.975, np.inf)
+    expected = np.clip(total + np.array([-1.0, 1.0]) * wider * np.sqrt(squares), 0.0, 1.0)
+    np.testing.assert_allclose([fit.estimate.low, fit.estimate.high], expected)
+
+
+@rare
+@pytest.mark.parametrize("n_labels", [50, 100, 200])
+def test_a_judge_that_is_nearly_always_right_leaves_the_truth_in_the_interval(n_labels):
+    rng, inside = np.random.default_rng(n_labels), 0
+    for _ in range(500):
+        fit = debiased_mean(*two_rates(rng, n_labels))
+        inside += fit.estimate.low <= 0.97 <= fit.estimate.high
+    # A share of 94% has a standard error of 1.1 points.
+    assert inside >= 0.94 * 500
 
 
 def test_fewer_than_three_labels_are_refused():
