@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import expit
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
@@ -130,6 +130,81 @@ def test_weights_reach_the_model_and_the_calibrator(binary):
         plain = CalibratedModel(estimator, "platt").fit(X, y).predict_proba(X)[:, 1]
         weighted = CalibratedModel(estimator, "platt").fit(X, y, weight).predict_proba(X)[:, 1]
         assert weighted.mean() > plain.mean() + 0.02
+
+
+@pytest.fixture(scope="module")
+def three():
+    return make_classification(200, n_classes=3, n_informative=4, random_state=0)
+
+
+@pytest.mark.parametrize("labels", [(1, 2), ("no", "yes")])
+def test_folds_are_fitted_on_the_labels_of_the_user(labels):
+    X, y = make_classification(200, 4, flip_y=0.2, random_state=0)
+    of_codes, of_labels = (
+        CalibratedModel(LogisticRegression(class_weight={one: 1, other: 10}), "platt")
+        for one, other in ((0, 1), labels)
+    )
+    expected = of_codes.fit(X, y).predict_proba(X)
+    assert expected[:, 1].mean() == pytest.approx(y.mean(), abs=0.01)
+    fitted = of_labels.fit(X, np.array(labels)[y])
+    assert fitted.predict_proba(X).tolist() == expected.tolist()
+
+
+class Ordered(ClassifierMixin, BaseEstimator):
+    """A naive Bayes model whose columns have the given order."""
+
+    def __init__(self, order):
+        self.order = order
+
+    def fit(self, X, y):
+        self.model_ = GaussianNB().fit(X, y)
+        self.classes_ = self.model_.classes_[self.order]
+        return self
+
+    def predict_proba(self, X):
+        return self.model_.predict_proba(X)[:, self.order]
+
+
+@pytest.mark.parametrize("order", [[1, 0], [2, 0, 1]])
+def test_columns_are_placed_by_the_classes_of_the_model(order, three):
+    X, y = three
+    X, y = X[y < len(order)], y[y < len(order)]
+    plain = CalibratedModel(GaussianNB(), "platt").fit(X, y).predict_proba(X)
+    ordered = CalibratedModel(Ordered(order), "platt").fit(X, y).predict_proba(X)
+    assert ordered == pytest.approx(plain)
+    plain = CalibratedModel.from_prefit(GaussianNB().fit(X, y), X, y, method="platt")
+    made = CalibratedModel.from_prefit(Ordered(order).fit(X, y), X, y, method="platt")
+    assert made.classes_.tolist() == plain.classes_.tolist()
+    assert made.predict_proba(X) == pytest.approx(plain.predict_proba(X))
+
+
+def test_a_class_without_rows_in_a_fold_has_the_score_0(three, texts):
+    X, y = three
+    rows = np.arange(len(y))
+    cv = [(rows[y != 1], rows[y == 1]), (rows[y == 1], rows[y != 1])]
+    with pytest.warns(RuntimeWarning) as caught:
+        fitted = CalibratedModel(GaussianNB(), "platt", cv=cv).fit(X, y)
+    texts(str(caught[0].message))
+    assert np.isfinite(fitted.predict_proba(X)).all()
+
+
+def test_refuses_folds_that_score_a_row_twice_or_not_at_all(three, texts):
+    X, y = three
+    rows = np.arange(len(y))
+    cv = [(rows[:150], rows[150:]), (rows[50:], rows[:50]), (rows[50:], rows[:40])]
+    with texts.raises(ValueError):
+        CalibratedModel(GaussianNB(), cv=cv).fit(X, y)
+
+
+def test_refuses_a_model_of_other_classes(three, texts):
+    class Renamed(GaussianNB):
+        def fit(self, X, y):
+            super().fit(X, y)
+            self.classes_ = np.array([0, 1, 7])
+            return self
+
+    with texts.raises(ValueError):
+        CalibratedModel(Renamed()).fit(*three)
 
 
 def test_method_with_parameters_is_not_touched(binary):

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, TransformerMixin, clone
-from sklearn.model_selection import BaseCrossValidator, StratifiedKFold, check_cv, cross_val_predict
+from sklearn.model_selection import BaseCrossValidator, StratifiedKFold, check_cv
 from sklearn.utils import assert_all_finite, get_tags, indexable
+from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import (
+    _check_method_params,
     _check_sample_weight,
     check_is_fitted,
     column_or_1d,
@@ -21,7 +26,7 @@ from sklearn.utils.validation import (
 from calib.calibrators import Calibrator
 from calib.calibrators.registry import unfitted
 from calib.data.checks import check_scores
-from calib.numerics.arrays import FloatArray
+from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.class_scores import divide_by_sum
 from calib.numerics.transforms import sigmoid
 
@@ -111,7 +116,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             If there are fewer than two classes, or a class has only one row.
         """
         X, y = indexable(X, y)
-        y = column_or_1d(y, warn=True)
+        y = np.asarray(column_or_1d(y, warn=True))
         assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -121,17 +126,29 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             passed["sample_weight"] = weight
         # The model is fitted first, so that it refuses unusable X and y in its own words.
         self.estimator_ = clone(self.estimator).fit(X, y, **passed)
+        return self._calibrate(self._out_of_fold(X, y, codes, passed), y, weight)
+
+    def _out_of_fold(
+        self, X: Any, y: NDArray[Any], codes: NDArray[np.intp], passed: dict[str, Any]
+    ) -> FloatArray:
+        """Scores of each row by a model that was fitted on the other folds, with the real labels.
+
+        `cross_val_predict` would fit these models on the labels 0..k-1, which are not the labels
+        that class weights, monotone constraints and models of one's own know.
+        """
+        splits = list(self._folds(codes).split(X, y))
+        _check_partition([test for _, test in splits], len(y))
         method = _response(self.estimator_)
-        response = cross_val_predict(
-            clone(self.estimator),
-            X,
-            y,
-            cv=self._folds(codes),
-            n_jobs=self.n_jobs,
-            method=method,
-            params=passed,
+        scored = Parallel(n_jobs=self.n_jobs)(
+            delayed(_scores_of_fold)(
+                clone(self.estimator), X, y, train, test, method, self.classes_, passed
+            )
+            for train, test in splits
         )
-        return self._calibrate(response, method, y, weight)
+        scores = np.empty((len(y), len(self.classes_)))
+        for (_, test), of_fold in zip(splits, scored, strict=True):
+            scores[test] = of_fold
+        return scores
 
     @classmethod
     def from_prefit(
@@ -176,19 +193,16 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(model)
         made = cls(model, method)
         y = column_or_1d(y, warn=True)
-        made.classes_, made.estimator_ = np.asarray(model.classes_), model
+        made.classes_, made.estimator_ = np.unique(model.classes_), model
         unknown = np.setdiff1d(y, made.classes_)
         if len(unknown):
-            raise ValueError(f"y must hold classes of the model, got {unknown[0]!r}.")
+            raise ValueError(f"y must hold classes of the model, got {unknown.tolist()[0]!r}.")
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, X)
-        response = _response(model)
-        return made._calibrate(getattr(model, response)(X), response, y, weight)
+        return made._calibrate(_scores(model, X, _response(model), made.classes_), y, weight)
 
-    def _calibrate(
-        self, response: Any, method: str, y: ArrayLike, weight: FloatArray | None
-    ) -> Self:
+    def _calibrate(self, scores: FloatArray, y: ArrayLike, weight: FloatArray | None) -> Self:
         """Fit one calibrator per class, or of two classes one for the second."""
-        label, scores = np.asarray(y), _as_scores(response, method, len(self.classes_))
+        label = np.asarray(y)
         columns = range(1, 2) if len(self.classes_) == 2 else range(len(self.classes_))
         used = slice(None) if weight is None else weight > 0.0
         used_weight = None if weight is None else weight[used]
@@ -207,7 +221,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 "A calibrated model needs rows of at least two classes, got one class: "
                 f"{self.classes_[0]}."
             )
-        if not isinstance(self.cv, int):
+        if not isinstance(self.cv, Integral):
             return check_cv(self.cv, codes, classifier=True)
         counts = np.bincount(codes)
         if counts.min() < 2:
@@ -232,8 +246,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             Each row sums to 1. Columns are in the order of `classes_`.
         """
         check_is_fitted(self, "estimator_")
-        method = _response(self.estimator_)
-        scores = _as_scores(getattr(self.estimator_, method)(X), method, len(self.classes_))
+        scores = _scores(self.estimator_, X, _response(self.estimator_), self.classes_)
         if len(self.classes_) == 2:
             positive = self.calibrators_[0].predict(scores[:, 1])
             return np.column_stack([1.0 - positive, positive])
@@ -332,8 +345,62 @@ def _response(estimator: Any) -> str:
     )
 
 
+def _scores_of_fold(
+    model: Any,
+    X: Any,
+    y: NDArray[Any],
+    train: IntArray,
+    test: IntArray,
+    method: str,
+    classes: NDArray[Any],
+    passed: dict[str, Any],
+) -> FloatArray:
+    """Fit a model on the rows of `train`, and return its scores of the rows of `test`."""
+    fitted_X, fitted_y = _safe_split(model, X, y, train)
+    scored_X, _ = _safe_split(model, X, y, test, train)
+    model.fit(fitted_X, fitted_y, **_check_method_params(X, passed, train))
+    missing = np.setdiff1d(classes, fitted_y)
+    if len(missing):
+        warnings.warn(
+            f"The training rows of a fold contain no row of class {missing[0]}, so the rows of "
+            "this fold have the score 0 for this class. Use fewer or stratified folds.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    return _scores(model, scored_X, method, classes)
+
+
+def _check_partition(tests: list[IntArray], n_rows: int) -> None:
+    times = np.bincount(np.concatenate(tests), minlength=n_rows)
+    if (times != 1).any():
+        raise ValueError(
+            "cv must put every row into exactly one test fold, got "
+            f"{np.count_nonzero(times == 0):,} rows in none and "
+            f"{np.count_nonzero(times > 1):,} in several."
+        )
+
+
+def _scores(model: Any, X: Any, method: str, classes: NDArray[Any]) -> FloatArray:
+    """Scores in [0, 1] by a fitted model, one column per class in the order of `classes`.
+
+    The order of a model's columns is that of its own `classes_`. A class that it does not have gets
+    the score 0.
+    """
+    own = np.asarray(model.classes_)
+    place = np.minimum(np.searchsorted(classes, own), len(classes) - 1)
+    unknown = own[classes[place] != own]
+    if len(unknown):
+        raise ValueError(
+            f"classes_ of the fitted estimator must be labels of y, got {unknown.tolist()[0]!r}."
+        )
+    given = _as_scores(getattr(model, method)(X), method, len(own))
+    scores = np.zeros((len(given), len(classes)))
+    scores[:, place] = given
+    return scores
+
+
 def _as_scores(response: ArrayLike, method: str, n_classes: int) -> FloatArray:
-    """The response of a model as scores in [0, 1], one column per class."""
+    """The response of a model as scores in [0, 1], one column per class of the model."""
     values = np.asarray(response, dtype=np.float64)
     if values.ndim == 1:
         return np.column_stack([sigmoid(-values), sigmoid(values)])
