@@ -3,12 +3,21 @@
 import numpy as np
 import pytest
 from scipy.special import expit
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
 from sklearn.metrics import log_loss
-from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_predict
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    cross_val_predict,
+)
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -19,6 +28,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from calib.calibrators import calibrator
 from calib.calibrators.histogram import Histogram
 from calib.calibrators.meta_estimators import CalibratedModel, ScoreCalibrator, _as_scores
+from calib.data.cells import cluster_codes
 from tests.rare import rare
 
 NOT_EQUIVALENT = "folds are cut by rows: a row of weight 2 is in one fold, two rows may be in two"
@@ -126,10 +136,102 @@ def test_labels_of_any_kind(binary):
 def test_weights_reach_the_model_and_the_calibrator(binary):
     X, y = binary
     weight = np.where(y == 1, 10.0, 1.0)
-    for estimator in (GaussianNB(), KNeighborsClassifier()):
-        plain = CalibratedModel(estimator, "platt").fit(X, y).predict_proba(X)[:, 1]
-        weighted = CalibratedModel(estimator, "platt").fit(X, y, weight).predict_proba(X)[:, 1]
-        assert weighted.mean() > plain.mean() + 0.02
+    plain = CalibratedModel(GaussianNB(), "platt").fit(X, y).predict_proba(X)[:, 1]
+    weighted = CalibratedModel(GaussianNB(), "platt").fit(X, y, weight).predict_proba(X)[:, 1]
+    assert weighted.mean() > plain.mean() + 0.02
+
+
+def test_a_model_without_weights_is_named(binary, texts):
+    X, y = binary[0][:80], binary[1][:80]
+    weight = np.where(y == 1, 10.0, 1.0)
+    with pytest.warns(UserWarning, match="sample_weight") as caught:
+        model = CalibratedModel(KNeighborsClassifier(), "platt").fit(X, y, weight)
+    texts(str(caught[0].message))
+    plain = CalibratedModel(KNeighborsClassifier(), "platt").fit(X, y)
+    assert model.predict_proba(X)[:, 1].mean() > plain.predict_proba(X)[:, 1].mean() + 0.02
+
+
+@pytest.mark.parametrize("routed", [False, True])
+def test_weights_reach_the_last_step_of_a_pipeline(routed, three):
+    X, y = three
+    weight = np.where(y == 1, 10.0, 1.0)
+    alone = CalibratedModel(GaussianNB(), "platt").fit(X, y, weight).predict_proba(X)
+    with config_context(enable_metadata_routing=routed):
+        inner = GaussianNB().set_fit_request(sample_weight=True) if routed else GaussianNB()
+        steps = make_pipeline(FunctionTransformer(), make_pipeline(inner))
+        model = CalibratedModel(steps, "platt").fit(X, y, sample_weight=weight)
+    assert model.predict_proba(X).tolist() == alone.tolist()
+
+
+def test_weights_reach_the_model_of_a_search(three):
+    X, y = three
+    weight = np.where(y == 1, 10.0, 1.0)
+    search = GridSearchCV(GaussianNB(), {"var_smoothing": [1e-9]}, cv=2)
+    model = CalibratedModel(search, "platt", cv=2).fit(X, y, weight)
+    assert model.estimator_.best_estimator_.class_prior_[1] > 0.7
+
+
+def test_weights_that_no_part_requests_are_refused(three):
+    with config_context(enable_metadata_routing=True), pytest.raises(UnsetMetadataPassedError):
+        CalibratedModel(GaussianNB(), "platt").fit(*three, sample_weight=np.ones(len(three[1])))
+
+
+def test_other_arguments_reach_the_fit_of_the_model(three):
+    X, y = three
+    weight = np.where(y == 1, 10.0, 1.0)
+    steps = make_pipeline(GaussianNB())
+    fitted = CalibratedModel(steps, "platt").fit(X, y, gaussiannb__sample_weight=weight)
+    assert fitted.estimator_[-1].class_prior_[1] > 0.7
+    assert CalibratedModel(GaussianNB(), "platt").fit(X, y).estimator_.class_prior_[1] < 0.5
+
+
+@pytest.mark.parametrize("routed", [False, True])
+def test_groups_reach_the_splitter(routed, three):
+    X, y = three
+    groups = np.arange(len(y)) // 4
+    with config_context(enable_metadata_routing=routed):
+        cv = GroupKFold(3)
+        model = CalibratedModel(GaussianNB(), "platt", cv=cv).fit(X, y, groups=groups)
+    splits = list(cv.split(X, y, groups))
+    named = CalibratedModel(GaussianNB(), "platt", cv=splits).fit(X, y, groups=groups)
+    assert model.predict_proba(X).tolist() == named.predict_proba(X).tolist()
+
+
+def test_no_group_is_in_two_folds_of_a_number(three):
+    X, y = three
+    groups = [(i // 4, "a") if i > 8 else None for i in range(len(y))]
+    model = CalibratedModel(GaussianNB(), "platt", cv=4).fit(X, y, groups=groups)
+    codes = cluster_codes(groups, len(y))
+    drawn = StratifiedGroupKFold(4, shuffle=True, random_state=0).split(X, y, codes)
+    named = CalibratedModel(GaussianNB(), "platt", cv=list(drawn)).fit(X, y, groups=groups)
+    assert model.predict_proba(X).tolist() == named.predict_proba(X).tolist()
+
+
+def test_a_class_in_one_group_is_refused(three, texts):
+    X, y = three
+    with texts.raises(ValueError):
+        CalibratedModel(GaussianNB(), "platt").fit(X, y, groups=y)
+
+
+def test_copies_named_as_groups_are_not_taken_for_evidence(three):
+    X, y = three
+    rows = np.arange(len(y))
+    model = GaussianNB().fit(X, y)
+    once = CalibratedModel.from_prefit(model, X, y, method="platt")
+    copied, named = np.tile(rows, 3), {"groups": np.tile(rows, 3)}
+    made = CalibratedModel.from_prefit(model, X[copied], y[copied], **named, method="platt")
+    assert made.predict_proba(X) == pytest.approx(once.predict_proba(X), abs=1e-6)
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_refuses_columns_of_pairs_of_classes(wrapped, three, texts):
+    X, y = three
+    model = SVC(decision_function_shape="ovo")
+    if wrapped:
+        model = GridSearchCV(make_pipeline(model), {"svc__C": [1.0]}, cv=2)
+    with texts.raises(ValueError, "columns of pairs"):
+        CalibratedModel(model, "platt", cv=2).fit(X, y)
+    assert CalibratedModel(SVC(), "platt", cv=2).fit(X, y).predict_proba(X).shape == (200, 3)
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,18 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, TransformerMixin, clone
-from sklearn.model_selection import BaseCrossValidator, StratifiedKFold, check_cv
+from sklearn.model_selection import (
+    BaseCrossValidator,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    check_cv,
+)
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite, get_tags, indexable
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
@@ -25,6 +34,7 @@ from sklearn.utils.validation import (
 
 from calib.calibrators import Calibrator
 from calib.calibrators.registry import unfitted
+from calib.data.cells import cluster_codes
 from calib.data.checks import check_scores
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.class_scores import divide_by_sum
@@ -55,6 +65,12 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Number of folds that are fitted in parallel.
     random_state : int or None
         Seed of the folds if `cv` is a number.
+
+    Notes
+    -----
+    With ``sklearn.set_config(enable_metadata_routing=True)``, `fit` routes its arguments to the
+    model and to `cv` as these request them. Otherwise `groups` are passed to `cv`, and all other
+    arguments to the model. Weights reach the last step of a Pipeline and the model of a search.
 
     Attributes
     ----------
@@ -98,7 +114,15 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+        **fit_params: Any,
+    ) -> Self:
         """Fit the calibrator on out-of-fold scores, and the model on all rows.
 
         Parameters
@@ -107,13 +131,20 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         y : array-like of shape (n,)
             Class labels.
         sample_weight : array-like of shape (n,), optional
-            Weights, at least 0. They are also passed to the ``fit`` of the model if it accepts
-            weights. Rows of weight 0 are not used for calibration.
+            Weights, at least 0. They are also passed to the ``fit`` of the model; a warning says
+            if it accepts none. Rows of weight 0 are not used for calibration.
+        groups : array-like of shape (n,), optional
+            Group (cluster) of each row, any hashable values. If `cv` is a number, no group is in
+            two folds. The calibrator counts the rows of a group as the number of independent rows
+            with the same information. A row without a group (None, NaN) is one by itself.
+        **fit_params
+            Further arguments of the ``fit`` of the model. Arrays of n values are cut into folds.
 
         Raises
         ------
         ValueError
-            If there are fewer than two classes, or a class has only one row.
+            If there are fewer than two classes, a class has only one row or is in only one group,
+            or the model does not give one column per class.
         """
         X, y = indexable(X, y)
         y = np.asarray(column_or_1d(y, warn=True))
@@ -121,22 +152,67 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, X)
-        passed = {}
-        if weight is not None and has_fit_parameter(self.estimator, "sample_weight"):
-            passed["sample_weight"] = weight
+        clusters = None if groups is None else cluster_codes(groups, len(y))
+        passed, split_by = self._routed(weight, clusters, fit_params)
         # The model is fitted first, so that it refuses unusable X and y in its own words.
         self.estimator_ = clone(self.estimator).fit(X, y, **passed)
-        return self._calibrate(self._out_of_fold(X, y, codes, passed), y, weight)
+        splits = list(self._folds(codes, clusters).split(X, y, **split_by))
+        return self._calibrate(self._out_of_fold(X, y, splits, passed), y, weight, clusters)
+
+    def _routed(
+        self, weight: FloatArray | None, clusters: IntArray | None, fit_params: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Arguments of the model's ``fit``, and of the ``split`` of `cv`."""
+        given = {"sample_weight": weight, "groups": clusters}
+        given = {name: values for name, values in given.items() if values is not None}
+        # The folds of a number are drawn here, so `cv` cannot request their groups.
+        split_by = {name: values for name, values in given.items() if name == "groups"}
+        if get_config()["enable_metadata_routing"]:
+            routed = process_routing(self, "fit", **given, **fit_params)
+            drawn = isinstance(self.cv, Integral)
+            return routed["estimator"]["fit"], split_by if drawn else routed["splitter"]["split"]
+        if weight is None:
+            return fit_params, split_by
+        name = _weight_parameter(self.estimator)
+        if name in fit_params:
+            return fit_params, split_by
+        if not name:
+            warnings.warn(
+                f"The fit of {type(self.estimator).__name__} accepts no sample_weight, so only the "
+                "calibrator uses the weights.",
+                UserWarning,
+                stacklevel=3,
+            )
+            return fit_params, split_by
+        return {name: weight, **fit_params}, split_by
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Where `fit` passes its arguments, for scikit-learn's metadata routing."""
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(
+                estimator=self.estimator,
+                method_mapping=MethodMapping().add(caller="fit", callee="fit"),
+            )
+            .add(
+                splitter=self.cv,
+                method_mapping=MethodMapping().add(caller="fit", callee="split"),
+            )
+        )
 
     def _out_of_fold(
-        self, X: Any, y: NDArray[Any], codes: NDArray[np.intp], passed: dict[str, Any]
+        self,
+        X: Any,
+        y: NDArray[Any],
+        splits: list[tuple[IntArray, IntArray]],
+        passed: dict[str, Any],
     ) -> FloatArray:
         """Scores of each row by a model that was fitted on the other folds, with the real labels.
 
         `cross_val_predict` would fit these models on the labels 0..k-1, which are not the labels
         that class weights, monotone constraints and models of one's own know.
         """
-        splits = list(self._folds(codes).split(X, y))
         _check_partition([test for _, test in splits], len(y))
         method = _response(self.estimator_)
         scored = Parallel(n_jobs=self.n_jobs)(
@@ -158,6 +234,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         *,
+        groups: ArrayLike | None = None,
         method: str | Calibrator = "spline",
     ) -> Self:
         """Calibrate a fitted model on held-out rows. The model is not fitted again.
@@ -171,6 +248,8 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             Labels of these rows. Each must be a class of the model.
         sample_weight : array-like of shape (n,), optional
             Weights, at least 0. Rows of weight 0 are not used.
+        groups : array-like of shape (n,), optional
+            Group (cluster) of each row, see `fit`.
         method : str or Calibrator
             Key of a calibrator, or an unfitted calibrator with its parameters.
 
@@ -192,22 +271,33 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(model)
         made = cls(model, method)
-        y = column_or_1d(y, warn=True)
+        y = np.asarray(column_or_1d(y, warn=True))
         made.classes_, made.estimator_ = np.unique(model.classes_), model
         unknown = np.setdiff1d(y, made.classes_)
         if len(unknown):
             raise ValueError(f"y must hold classes of the model, got {unknown.tolist()[0]!r}.")
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, X)
-        return made._calibrate(_scores(model, X, _response(model), made.classes_), y, weight)
+        clusters = None if groups is None else cluster_codes(groups, len(y))
+        scores = _scores(model, X, _response(model), made.classes_)
+        return made._calibrate(scores, y, weight, clusters)
 
-    def _calibrate(self, scores: FloatArray, y: ArrayLike, weight: FloatArray | None) -> Self:
+    def _calibrate(
+        self,
+        scores: FloatArray,
+        y: ArrayLike,
+        weight: FloatArray | None,
+        clusters: IntArray | None,
+    ) -> Self:
         """Fit one calibrator per class, or of two classes one for the second."""
         label = np.asarray(y)
         columns = range(1, 2) if len(self.classes_) == 2 else range(len(self.classes_))
         used = slice(None) if weight is None else weight > 0.0
         used_weight = None if weight is None else weight[used]
+        used_clusters = None if clusters is None else clusters[used]
         self.calibrators_ = [
-            unfitted(self.method).fit(scores[used, k], label[used] == self.classes_[k], used_weight)
+            unfitted(self.method).fit(
+                scores[used, k], label[used] == self.classes_[k], used_weight, used_clusters
+            )
             for k in columns
         ]
         for name in ("n_features_in_", "feature_names_in_"):
@@ -215,7 +305,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 setattr(self, name, getattr(self.estimator_, name))
         return self
 
-    def _folds(self, codes: NDArray[np.intp]) -> Any:
+    def _folds(self, codes: NDArray[np.intp], clusters: IntArray | None) -> Any:
         if len(self.classes_) < 2:
             raise ValueError(
                 "A calibrated model needs rows of at least two classes, got one class: "
@@ -223,15 +313,19 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
         if not isinstance(self.cv, Integral):
             return check_cv(self.cv, codes, classifier=True)
-        counts = np.bincount(codes)
+        if clusters is None:
+            kind, unit, counts = StratifiedKFold, "rows", np.bincount(codes)
+        else:
+            pairs = np.unique(np.column_stack([codes, clusters]), axis=0)
+            kind, unit, counts = StratifiedGroupKFold, "groups", np.bincount(pairs[:, 0])
         if counts.min() < 2:
             rare = self.classes_[counts.argmin()]
             raise ValueError(
-                f"Every class needs at least 2 rows, one to fit and one to predict, got 1 of class "
-                f"{rare}."
+                f"Every class needs at least 2 {unit}, one to fit and one to predict, got 1 of "
+                f"class {rare}."
             )
         n_folds = min(self.cv, int(counts.min()))
-        return StratifiedKFold(n_folds, shuffle=True, random_state=self.random_state)
+        return kind(n_folds, shuffle=True, random_state=self.random_state)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Calibrated probability of each class.
@@ -345,6 +439,17 @@ def _response(estimator: Any) -> str:
     )
 
 
+def _weight_parameter(estimator: Any) -> str:
+    """The argument of ``fit`` that takes the weights to the model, or "" if there is none."""
+    if has_fit_parameter(estimator, "sample_weight"):
+        return "sample_weight"
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        inner = _weight_parameter(last)
+        return inner and f"{name}__{inner}"
+    return _weight_parameter(estimator.estimator) if isinstance(estimator, BaseSearchCV) else ""
+
+
 def _scores_of_fold(
     model: Any,
     X: Any,
@@ -393,10 +498,24 @@ def _scores(model: Any, X: Any, method: str, classes: NDArray[Any]) -> FloatArra
         raise ValueError(
             f"classes_ of the fitted estimator must be labels of y, got {unknown.tolist()[0]!r}."
         )
+    if method == "decision_function" and len(own) > 2:
+        _refuse_pairs(model)
     given = _as_scores(getattr(model, method)(X), method, len(own))
     scores = np.zeros((len(given), len(classes)))
     scores[:, place] = given
     return scores
+
+
+def _refuse_pairs(model: Any) -> None:
+    """Refuse a model whose margins have a column per pair of classes. Three classes have three."""
+    while isinstance(model, Pipeline | BaseSearchCV):
+        model = model[-1] if isinstance(model, Pipeline) else model.best_estimator_
+    if getattr(model, "decision_function_shape", None) == "ovo":
+        raise ValueError(
+            "estimator must give one column for each class, got pairs of classes from "
+            f"{type(model).__name__}(decision_function_shape='ovo'). Use "
+            "decision_function_shape='ovr'."
+        )
 
 
 def _as_scores(response: ArrayLike, method: str, n_classes: int) -> FloatArray:

@@ -75,6 +75,7 @@ class ScoreCells(Cells):
             Positive, finite weights. Default: every row has weight 1.
         groups : array-like of shape (n,), optional
             Group (cluster) of each row, any hashable values. Rows of one group are not independent.
+            A row without a group (None, NaN) is one by itself.
         names : tuple of two str
             What errors call the outcomes and the scores.
 
@@ -95,8 +96,7 @@ class ScoreCells(Cells):
             cells = cls._sum(outcome, score, weight)
         if groups is None:
             return cells
-        code = pd.factorize(np.asarray(groups), use_na_sentinel=False)[0].astype(np.int64)
-        check_same_length(**{of_outcomes: outcome, "groups": code})
+        code = cluster_codes(groups, len(outcome))
         weights = np.ones(len(code)) if weight is None else weight
         effect = curve_design_effect(cells, score, outcome, weights, weights * weights, code)
         return replace(cells, design_effect=effect)
@@ -243,3 +243,22 @@ def clearly_low_auc(n_rows: float, pairs: float) -> float:
     `n_rows` are the rows of both outcomes, and `pairs` the product of their numbers.
     """
     return 0.5 - N_ERRORS_OF_LOW_AUC * math.sqrt((n_rows + 1.0) / (12.0 * pairs))
+
+
+def cluster_codes(groups: Any, n_rows: int) -> IntArray:
+    """Groups of rows as numbers from 0. Each row without a group is a cluster by itself.
+
+    Examples
+    --------
+    >>> cluster_codes([("a", 1), None, ("a", 1), None], 4)
+    array([0, 1, 0, 2])
+    """
+    # A list of tuples would become a matrix if NumPy read it.
+    values: Any = groups if hasattr(groups, "ndim") else pd.Series(list(groups))
+    if values.ndim != 1:
+        raise ValueError(f"groups must be one-dimensional, got shape {values.shape}.")
+    if len(values) != n_rows:
+        raise ValueError(f"groups must have one value per row, {n_rows}, got {len(values)}.")
+    codes = pd.factorize(values)[0].astype(np.int64)
+    alone = codes < 0
+    return np.where(alone, codes.max(initial=-1) + np.cumsum(alone), codes)
