@@ -1,13 +1,14 @@
 """Calibrated models, and calibrators in pipelines."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import expit
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
 from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
 from sklearn.metrics import log_loss
 from sklearn.model_selection import (
@@ -23,6 +24,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC, LinearSVC
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from calib.calibrators import calibrator
@@ -444,3 +446,45 @@ def test_rows_of_weight_0_have_no_part_in_the_calibration(binary):
     used = weight > 0
     few = CalibratedModel.from_prefit(model, X[used], y[used], weight[used], method="beta")
     assert ours.predict_proba(X).tolist() == few.predict_proba(X).tolist()
+
+
+def test_a_refit_forgets_the_names_of_the_features(three):
+    X, y = three
+    named = pd.DataFrame(X[:, :2], columns=["a", "b"])
+    model = CalibratedModel(GaussianNB(), "platt").fit(named, y)
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    assert not hasattr(model.fit(X, y), "feature_names_in_")
+    step = ScoreCalibrator("platt").fit(named[["a"]].rank(pct=True), y == 1)
+    assert step.get_feature_names_out().tolist() == ["a"]
+    assert not hasattr(step.fit(named["a"].rank(pct=True).to_numpy(), y == 1), "feature_names_in_")
+    assert step.get_feature_names_out().tolist() == ["x0"]
+
+
+def test_a_failed_fit_leaves_no_model(three):
+    X, y = three
+    # Scores of the folds are refused only after the model is fitted on all rows.
+    model = CalibratedModel(GaussianNB(), "platt", cv=[(np.arange(200), np.arange(9))])
+    for fitted in (model, CalibratedModel(GaussianNB(), "platt").fit(X, y)):
+        with pytest.raises(ValueError, match="cv must put"):
+            fitted.set_params(cv=model.cv).fit(X, y)
+        assert not [name for name in vars(fitted) if name.endswith("_")]
+        with pytest.raises(NotFittedError):
+            fitted.predict_proba(X)
+
+
+def test_the_calibrated_column_keeps_its_frame_and_name():
+    frame = pd.DataFrame({"p": [0.1, 0.4, 0.6, 0.9]}, index=[7, 8, 9, 10])
+    step = ScoreCalibrator("platt").set_output(transform="pandas").fit(frame, [0, 1, 0, 1])
+    made = step.transform(frame)
+    assert (made.columns.tolist(), made.index.tolist()) == (["p"], [7, 8, 9, 10])
+    with pytest.raises(ValueError, match="feature names"):
+        step.transform(frame.rename(columns={"p": "q"}))
+
+
+def test_a_missing_label_is_no_class(texts):
+    scores = [[0.1], [0.2], [0.3], [0.4]]
+    for missing in (np.nan, None):
+        labels = np.array([1.0, missing, 1.0, 1.0], dtype=float if missing else object)
+        with texts.raises(ValueError, f"{missing}"):
+            ScoreCalibrator("platt").fit(scores, labels)
+    assert get_tags(ScoreCalibrator()).classifier_tags.multi_class is False

@@ -61,6 +61,15 @@ def test_bad_arrays_are_named(arguments, texts):
         Predictions.from_arrays(*arguments)
 
 
+@pytest.mark.parametrize("test", [["test", "cal"], [np.nan, 0.0], [0.5, 0.0], [None, True]])
+def test_test_rows_are_marked_by_0_and_1_only(test, texts):
+    with texts.raises(ValueError, f"{test}"):
+        Predictions.from_arrays([0, 1], [0.1, 0.2], test=test)
+    for allowed in ([1, 0], [True, False], [1.0, 0.0]):
+        rows = Predictions.from_arrays([0, 1], [0.1, 0.2], test=allowed)
+        assert rows.test.tolist() == [True, False]
+
+
 def test_the_fingerprint_sees_every_byte_of_every_column():
     rng = np.random.default_rng(0)
     y, p = rng.integers(0, 2, 1000), rng.random(1000)

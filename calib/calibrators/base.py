@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Generic, Self, TypeVar
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from calib.calibrators.forms import ON_ARRAYS, Form, RowsForm
@@ -28,8 +31,34 @@ from calib.numerics.threads import single_thread
 Exported = TypeVar("Exported", Form, RowsForm)
 
 
+@contextmanager
+def fitted_anew(estimator: BaseEstimator) -> Iterator[None]:
+    """Forget an earlier fit, and forget an unfinished one if it fails."""
+    _forget(estimator)
+    try:
+        yield
+    except BaseException:
+        _forget(estimator)
+        raise
+
+
+def _forget(estimator: BaseEstimator) -> None:
+    for name in [name for name in vars(estimator) if name.endswith("_")]:
+        delattr(estimator, name)
+
+
 class AnyCalibrator(BaseEstimator, Generic[Exported]):
     """Base of calibrators of scores and of matrices."""
+
+    def __getattr__(self, name: str) -> Any:
+        is_special = name.startswith("__")
+        if name.endswith("_") and not is_special and "n_rows_" not in vars(self):
+            raise NotFittedError(
+                f"{type(self).__name__} has no {name} before it is fitted. Call fit first."
+            )
+        raise AttributeError(
+            f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
+        )
 
     def formula(self) -> str:
         """Describe the fitted function in words and numbers."""
@@ -51,9 +80,10 @@ class Calibrator(AnyCalibrator[Form]):
 
     A method is one subclass in one file. It has parameters in ``__init__``; `_fit`, which reads
     cells and sets attributes that end in an underscore; `to_map`, which returns the fitted function
-    as data (and `_map`, if NumPy applies it faster); and `formula`, which describes it. Monotone
-    methods set `monotone`. The weights in `_fit` are in effective rows, so that methods do not
-    depend on the unit of the weights.
+    as data (and `_map`, if NumPy applies it faster); and `formula`, which describes it. A fit that
+    fails deletes all attributes that end in an underscore. Monotone methods set `monotone`. The
+    weights in `_fit` are in effective rows, so that methods do not depend on the unit of the
+    weights.
     """
 
     monotone: bool = True
@@ -79,7 +109,8 @@ class Calibrator(AnyCalibrator[Form]):
             (sum w)^2 / sum w^2.
         groups : array-like of shape (n,), optional
             Group (cluster) of each row, any hashable values. Rows of a group are not independent
-            and count as the number of independent rows with the same information.
+            and count as the number of independent rows with the same information. A row without a
+            group (None, NaN) is one by itself.
 
         Raises
         ------
@@ -87,17 +118,22 @@ class Calibrator(AnyCalibrator[Form]):
             If the arrays are empty, contain NaN or values outside their range, or all outcomes are
             of one class.
         """
-        names = ("y", "scores")
-        return self.fit_cells(ScoreCells.from_arrays(y, scores, sample_weight, groups, names=names))
+        with fitted_anew(self):
+            cells = ScoreCells.from_arrays(y, scores, sample_weight, groups, names=("y", "scores"))
+            return self.fit_cells(cells)
 
     def fit_cells(self, cells: ScoreCells) -> Self:
         """Fit the calibrator on rows that were counted into cells."""
-        if cells.one_class:
-            self._refuse_one_class(cells.total_positive > 0.0)
-        with single_thread():
-            self._fit(cells.in_effective_rows())
-        self.n_rows_ = cells.n_rows
-        self._note(cells.score[[0, -1]], cells.base_rate)
+        return self._fit_by(self._fit, cells)
+
+    def _fit_by(self, fit: Callable[[ScoreCells], None], cells: ScoreCells) -> Self:
+        with fitted_anew(self):
+            if cells.one_class:
+                self._refuse_one_class(cells.total_positive > 0.0)
+            with single_thread():
+                fit(cells.in_effective_rows())
+            self.n_rows_ = cells.n_rows
+            self._note(cells.score[[0, -1]], cells.base_rate)
         return self
 
     def _note(self, scores: FloatArray, base_rate: float) -> None:
@@ -179,20 +215,21 @@ class RowCalibrator(Calibrator):
         """Fit the calibrator on held-out scores and outcomes, see `Calibrator.fit`."""
         if groups is not None:
             return super().fit(scores, y, sample_weight, groups)
-        outcome, score = check_outcomes(y, "y"), check_scores(scores, "scores")
-        check_same_length(y=outcome, scores=score)
-        if sample_weight is None:
-            weight, positive = np.ones(len(score)), outcome.astype(np.float64)
-        else:
-            weight = effective_weights(check_weights(sample_weight))
-            check_same_length(y=outcome, sample_weight=weight)
-            positive = np.where(outcome, weight, 0.0)
-        if outcome.all() or not outcome.any():
-            self._refuse_one_class(bool(outcome[0]))
-        with single_thread():
-            self._fit_rows(score, positive, weight)
-        self.n_rows_ = len(score)
-        self._note(score, float(positive.sum() / weight.sum()))
+        with fitted_anew(self):
+            outcome, score = check_outcomes(y, "y"), check_scores(scores, "scores")
+            check_same_length(y=outcome, scores=score)
+            if sample_weight is None:
+                weight, positive = np.ones(len(score)), outcome.astype(np.float64)
+            else:
+                weight = effective_weights(check_weights(sample_weight))
+                check_same_length(y=outcome, sample_weight=weight)
+                positive = np.where(outcome, weight, 0.0)
+            if outcome.all() or not outcome.any():
+                self._refuse_one_class(bool(outcome[0]))
+            with single_thread():
+                self._fit_rows(score, positive, weight)
+            self.n_rows_ = len(score)
+            self._note(score, float(positive.sum() / weight.sum()))
         return self
 
     def _fit(self, cells: ScoreCells) -> None:
@@ -241,7 +278,8 @@ class MatrixCalibrator(AnyCalibrator[RowsForm]):
             (sum w)^2 / sum w^2.
         groups : array-like of shape (n,), optional
             Group (cluster) of each row, any hashable values. Rows of a group are not independent
-            and count as the number of independent rows with the same information.
+            and count as the number of independent rows with the same information. A row without a
+            group (None, NaN) is one by itself.
 
         Raises
         ------
@@ -249,6 +287,16 @@ class MatrixCalibrator(AnyCalibrator[RowsForm]):
             If the arrays are empty, contain NaN or values outside their range, a row does not sum
             to 1, or all rows are of one class.
         """
+        with fitted_anew(self):
+            return self._fit_matrix(scores, y, sample_weight, groups)
+
+    def _fit_matrix(
+        self,
+        scores: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None,
+    ) -> Self:
         matrix = _matrix(scores)
         label = check_classes(y, matrix.shape[1], "y")
         check_same_length(scores=matrix, y=label)

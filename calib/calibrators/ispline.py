@@ -100,7 +100,7 @@ class ISpline(Calibrator):
         x = np.clip(compact_logit(cells.score, self.epsilon_), 0.0, 1.0)
         self.knots_ = self._inner_knots(cells)
         inner = compact_logit(self.knots_, self.epsilon_)
-        self._padded = np.concatenate([[0.0] * (DEGREE + 1), inner, [1.0] * (DEGREE + 1)])
+        self._padded_ = np.concatenate([[0.0] * (DEGREE + 1), inner, [1.0] * (DEGREE + 1)])
         buckets = into_buckets(x, cells.weight, cells.positive)
         self._fit_curve(buckets.x, buckets.weight, buckets.positive)
 
@@ -131,13 +131,13 @@ class ISpline(Calibrator):
 
     def _rising(self, x: FloatArray) -> FloatArray:
         """I-splines at x: sums of the B-splines from the r-th on, without the constant sum."""
-        basis = BSpline.design_matrix(x, self._padded, DEGREE).toarray()
+        basis = BSpline.design_matrix(x, self._padded_, DEGREE).toarray()
         return np.asarray(np.cumsum(basis[:, ::-1], axis=1)[:, -2::-1], dtype=np.float64)
 
     def to_map(self) -> Piecewise:
         steps = np.append(self.intercept_, self.coefficients_)
         axis = Axis("compact_logit", self.epsilon_, 1.0 - self.epsilon_)
-        curve = of_bspline(BSpline(self._padded, np.cumsum(steps), DEGREE))
+        curve = of_bspline(BSpline(self._padded_, np.cumsum(steps), DEGREE))
         # If 1 - epsilon is rounded, the axis leaves [0, 1], on which the I-splines are defined.
         return Piecewise(axis, constant_beyond(curve, 0.0, 1.0), "sigmoid")
 

@@ -36,7 +36,7 @@ class LinearSoftmax(MatrixCalibrator):
         for part in row_blocks(*scores.shape):
             scores[part] = log_scores(scores[part])
         problem = SoftmaxRegression(self.design, scores, label, weight)
-        self._theta = self._solve(problem, start)
+        self._theta_ = self._solve(problem, start)
         self._name_parameters()
 
     def _solve(self, problem: SoftmaxRegression, start: FloatArray) -> FloatArray:
@@ -49,7 +49,7 @@ class LinearSoftmax(MatrixCalibrator):
 
     def _map(self, scores: FloatArray) -> FloatArray:
         for part in row_blocks(*scores.shape):
-            scores[part] = softmax(self.design.eta(self._theta, log_scores(scores[part])))
+            scores[part] = softmax(self.design.eta(self._theta_, log_scores(scores[part])))
         return scores
 
 
@@ -105,7 +105,7 @@ class VectorScaling(LinearSoftmax):
     design = Diagonal()
 
     def _name_parameters(self) -> None:
-        self.slopes_, self.intercepts_ = self._theta.reshape(-1, 2).T.copy()
+        self.slopes_, self.intercepts_ = self._theta_.reshape(-1, 2).T.copy()
 
     def to_map(self) -> Softmax:
         return Softmax(self.slopes_.copy(), self.intercepts_.copy())
@@ -132,7 +132,7 @@ class FullLinear(LinearSoftmax):
         super()._fit(scores, label, weight)
 
     def _name_parameters(self) -> None:
-        table = self._theta.reshape(self.n_classes_, self.n_classes_ + 1)
+        table = self._theta_.reshape(self.n_classes_, self.n_classes_ + 1)
         self.weights_, self.intercepts_ = table[:, :-1].copy(), table[:, -1].copy()
 
     def to_map(self) -> RowsForm:

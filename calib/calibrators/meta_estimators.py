@@ -10,7 +10,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, TransformerMixin, clone
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    OneToOneFeatureMixin,
+    TransformerMixin,
+    clone,
+)
 from sklearn.model_selection import (
     BaseCrossValidator,
     StratifiedGroupKFold,
@@ -30,9 +37,11 @@ from sklearn.utils.validation import (
     check_is_fitted,
     column_or_1d,
     has_fit_parameter,
+    validate_data,
 )
 
 from calib.calibrators import Calibrator
+from calib.calibrators.base import fitted_anew
 from calib.calibrators.registry import unfitted
 from calib.data.cells import cluster_codes
 from calib.data.checks import check_scores
@@ -146,10 +155,19 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             If there are fewer than two classes, a class has only one row or is in only one group,
             or the model does not give one column per class.
         """
+        with fitted_anew(self):
+            return self._fit(X, y, sample_weight, groups, fit_params)
+
+    def _fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None,
+        fit_params: dict[str, Any],
+    ) -> Self:
         X, y = indexable(X, y)
-        y = np.asarray(column_or_1d(y, warn=True))
-        assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
+        y = _labels(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, X)
         clusters = None if groups is None else cluster_codes(groups, len(y))
@@ -181,7 +199,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 f"The fit of {type(self.estimator).__name__} accepts no sample_weight, so only the "
                 "calibrator uses the weights.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
             return fit_params, split_by
         return {name: weight, **fit_params}, split_by
@@ -360,7 +378,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-class ScoreCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
+class ScoreCalibrator(OneToOneFeatureMixin, ClassifierMixin, TransformerMixin, BaseEstimator):
     """A calibrator as a step of a scikit-learn pipeline. Its input is one column of scores.
 
     As the last step it predicts. As an earlier step it passes the calibrated column on.
@@ -376,6 +394,10 @@ class ScoreCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
         Class labels. The scores are scores of the second.
     calibrator_ : Calibrator
         The fitted calibrator.
+    n_features_in_ : int
+        1.
+    feature_names_in_ : ndarray of shape (1,)
+        Name of the column, if X was a data frame.
 
     Examples
     --------
@@ -404,30 +426,59 @@ class ScoreCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If there are not exactly two classes, or a score is not allowed.
+            If there are not exactly two classes, a label is missing, or a score is not allowed.
         """
-        self.classes_, codes = np.unique(np.asarray(y), return_inverse=True)
-        if len(self.classes_) != 2:
-            raise ValueError(
-                f"One column of scores needs labels of two classes, got {len(self.classes_)}."
-            )
-        self.calibrator_ = unfitted(self.method).fit(_column(X), codes == 1, sample_weight)
+        with fitted_anew(self):
+            scores = self._column(X, reset=True)
+            self.classes_, codes = np.unique(_labels(y), return_inverse=True)
+            if len(self.classes_) != 2:
+                raise ValueError(
+                    f"One column of scores needs labels of two classes, got {len(self.classes_)}."
+                )
+            self.calibrator_ = unfitted(self.method).fit(scores, codes == 1, sample_weight)
+            self.n_features_in_ = 1
         return self
 
     def transform(self, X: ArrayLike) -> FloatArray:
         """Calibrated scores of the column X, shape (n, 1)."""
         check_is_fitted(self, "calibrator_")
-        return self.calibrator_.predict(_column(X))[:, None]
+        return self.calibrator_.predict(self._column(X, reset=False))[:, None]
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Probabilities of both classes for each row of X, shape (n, 2)."""
-        positive = self.transform(X)
-        return np.hstack([1.0 - positive, positive])
+        check_is_fitted(self, "calibrator_")
+        positive = self.calibrator_.predict(self._column(X, reset=False))
+        return np.column_stack([1.0 - positive, positive])
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Most probable class of each row of X, shape (n,)."""
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
+
+    def _column(self, X: ArrayLike, *, reset: bool) -> FloatArray:
+        validate_data(self, X, reset=reset, skip_check_array=True, ensure_2d=False)
+        values = np.asarray(X)
+        if values.ndim == 2 and values.shape[1] == 1:
+            values = values[:, 0]
+        return check_scores(values, "X")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        # Scores are one column, so scikit-learn's checks with several columns do not apply.
+        tags.input_tags.one_d_array, tags.input_tags.two_d_array = True, False
+        return tags
+
+
+def _labels(y: ArrayLike) -> NDArray[Any]:
+    """Class labels of shape (n,). Missing ones are refused."""
+    labels = np.asarray(column_or_1d(y, warn=True))
+    assert_all_finite(labels, input_name="y")
+    if labels.dtype == np.object_ and None in labels:
+        row = next(row for row, label in enumerate(labels) if label is None)
+        raise ValueError(f"y must have a label in every row, got None at index {row}.")
+    check_classification_targets(labels)
+    return labels
 
 
 def _response(estimator: Any) -> str:
@@ -532,10 +583,3 @@ def _as_scores(response: ArrayLike, method: str, n_classes: int) -> FloatArray:
         return sigmoid(values)
     # Means of probabilities, as in a forest, may exceed 1 by rounding errors.
     return np.clip(values, 0.0, 1.0)
-
-
-def _column(X: ArrayLike) -> FloatArray:
-    values = np.asarray(X)
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    return check_scores(values, "X")

@@ -94,21 +94,21 @@ class Spline(Calibrator):
         if length < MIN_AXIS_LENGTH:
             self._fit_constant(cells, x)
             return
-        knots, self._spline, problem = penalized_spline(x, cells)
-        self._penalty = problem.penalty
+        knots, self._spline_, problem = penalized_spline(x, cells)
+        self._penalty_ = problem.penalty
         path = choose_smoothness(problem, length)
         self.knots_ = cells.score[knots]
         self.lambdas_, self.cv_losses_, self.degrees_ = path.lambdas, path.losses, path.degrees
         self.lambda_ = path.fit.lam
         self.coefficients_, self.n_iter_ = path.fit.coefficients, path.n_iter
-        self._chosen_degrees = float(path.degrees[path.chosen])
+        self._chosen_degrees_ = float(path.degrees[path.chosen])
         if self.monotone:
             self.coefficients_ = increasing_coefficients(
                 problem, path.fit.lam, path.fit.coefficients
             )
 
     def _fit_constant(self, cells: ScoreCells, x: FloatArray) -> None:
-        self._spline = NaturalSpline(x[0] + np.array([-0.5, 0.5]))
+        self._spline_ = NaturalSpline(x[0] + np.array([-0.5, 0.5]))
         rate = cells.base_rate
         self.knots_ = cells.score[:1]
         self.coefficients_ = np.full(2, np.log(rate / (1.0 - rate)))
@@ -117,25 +117,25 @@ class Spline(Calibrator):
 
     def left_out(self, cells: ScoreCells) -> tuple[FloatArray, FloatArray]:
         """Follow the fit at its lambda by one Newton step."""
-        knots = self._spline.knots
-        basis = self._spline.basis(
+        knots = self._spline_.knots
+        basis = self._spline_.basis(
             np.clip(compact_axis(cells.score, self.epsilon_), knots[0], knots[-1])
         )
         f = basis @ self.coefficients_
         if not len(self.lambdas_):
             return f, f
         row = cells.weight_sq / cells.weight
-        problem = PenalizedLogistic(basis, cells.weight, cells.positive, self._penalty, row)
+        problem = PenalizedLogistic(basis, cells.weight, cells.positive, self._penalty_, row)
         fit = LogisticFit(self.lambda_, self.coefficients_, f, self.n_iter_)
         negative, positive, _ = left_out(problem, fit)
         return negative, positive
 
     def to_map(self) -> Piecewise:
         axis = Axis("compact_logit", self.epsilon_, 1.0 - self.epsilon_)
-        return Piecewise(axis, self._spline.pieces(self.coefficients_), "sigmoid")
+        return Piecewise(axis, self._spline_.pieces(self.coefficients_), "sigmoid")
 
     def n_parameters(self) -> float:
-        return self._chosen_degrees if len(self.lambdas_) else 1
+        return self._chosen_degrees_ if len(self.lambdas_) else 1
 
     def formula(self) -> str:
         if not len(self.lambdas_):
@@ -146,6 +146,6 @@ class Spline(Calibrator):
             return f"{rate:.3g} for every score: the observed rate does not rise with the score"
         return (
             "cubic smoothing spline on the log-odds, "
-            f"{self._chosen_degrees:.1f} degrees of freedom ({len(self.knots_)} knots, "
+            f"{self._chosen_degrees_:.1f} degrees of freedom ({len(self.knots_)} knots, "
             f"lambda = {self.lambda_:.3g}, compact logit with epsilon = {self.epsilon_:.3g})"
         )

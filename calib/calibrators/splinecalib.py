@@ -126,13 +126,13 @@ class SplineCalib(Calibrator):
         self.epsilon_ = default_epsilon(cells.score) if self.epsilon is None else self.epsilon
         if self.transform == "compact_logit":
             check_epsilon(self.epsilon_)
-            self._axis = Axis(self.transform, self.epsilon_, 1.0 - self.epsilon_)
+            self._axis_ = Axis(self.transform, self.epsilon_, 1.0 - self.epsilon_)
         elif self.transform == "logit":
-            self._axis = Axis(self.transform, *_logit_ends(cells.score, self.epsilon_))
+            self._axis_ = Axis(self.transform, *_logit_ends(cells.score, self.epsilon_))
         else:
-            self._axis = Axis()
+            self._axis_ = Axis()
         # At epsilon the compact logit changes its formula, and rounding may swap two neighbours.
-        x = np.maximum.accumulate(self._axis(ON_ARRAYS, cells.score))
+        x = np.maximum.accumulate(self._axis_(ON_ARRAYS, cells.score))
         if x[-1] - x[0] < MIN_AXIS_LENGTH:
             self._fit_constant(cells, x)
             return
@@ -153,8 +153,8 @@ class SplineCalib(Calibrator):
         self.lambdas_, self.cv_losses_ = path.lambdas, path.losses
         self.knots_ = cells.score[chosen]
         values = path.intercept + truncated_powers(x[chosen], x[chosen]) @ path.coefficients
-        self._spline = NaturalSpline(x[chosen])
-        self._local = self._spline.through(values)
+        self._spline_ = NaturalSpline(x[chosen])
+        self._local_ = self._spline_.through(values)
 
     def _fit_constant(self, cells: ScoreCells, x: FloatArray) -> None:
         rate = cells.base_rate
@@ -162,12 +162,12 @@ class SplineCalib(Calibrator):
         self.coefficients_ = self.lambdas_ = self.cv_losses_ = np.empty(0)
         self.lambda_ = float("inf")
         self.knots_ = cells.score[:1]
-        self._spline = NaturalSpline(x[0] + np.array([-0.5, 0.5]))
-        self._local = np.full(2, self.intercept_)
+        self._spline_ = NaturalSpline(x[0] + np.array([-0.5, 0.5]))
+        self._local_ = np.full(2, self.intercept_)
 
     def to_map(self) -> Piecewise:
         link: Link = "sigmoid" if self.loss == "log" else "none"
-        return Piecewise(self._axis, self._spline.pieces(self._local), link)
+        return Piecewise(self._axis_, self._spline_.pieces(self._local_), link)
 
     def formula(self) -> str:
         if not len(self.lambdas_):

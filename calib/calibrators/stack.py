@@ -100,17 +100,13 @@ class Stack(Calibrator):
         `fitted` are calibrators of the same cells, with the same epsilon. Members that are among
         them are not fitted again.
         """
-        self._fitted = fitted
-        try:
-            return super().fit_cells(cells)
-        finally:
-            del self._fitted
+        return self._fit_by(lambda rows: self._fit(rows, fitted), cells)
 
-    def _fit(self, cells: ScoreCells) -> None:
+    def _fit(
+        self, cells: ScoreCells, fitted: Mapping[str, Calibrator] = MappingProxyType({})
+    ) -> None:
         _check_members(self.members)
-        members = [
-            self._fitted.get(key) or self._member(key).fit_cells(cells) for key in self.members
-        ]
+        members = [fitted.get(key) or self._member(key).fit_cells(cells) for key in self.members]
         few = _fewer(cells)
         left_out = [np.concatenate(member.left_out(few)) for member in members]
         none = np.zeros(len(few))

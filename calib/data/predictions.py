@@ -125,7 +125,7 @@ class Predictions(Data, Locked):
         sample_weight : array-like of shape (n,), optional
             Weights, all above 0. Default: every row has weight 1.
         test : array-like of bool, shape (n,), optional
-            True for test rows.
+            True or 1 for test rows, False or 0 for calibration rows.
         group : array-like of shape (n,), optional
             Cluster of each row, any hashable values.
         fold : array-like of shape (n,), optional
@@ -169,7 +169,7 @@ class Predictions(Data, Locked):
         if len(names) != n_classes:
             raise ValueError(f"class_names must have length {n_classes}, got {len(names)}.")
         weight = None if sample_weight is None else check_weights(sample_weight).copy()
-        mask = None if test is None else np.array(test, dtype=np.bool_)
+        mask = None if test is None else check_outcomes(test, "test").copy()
         codes = None if group is None else _groups(group)
         extra = {key: np.array(values) for key, values in (columns or {}).items()}
         folds, fold_names = (None, ()) if fold is None else _named_folds(fold)

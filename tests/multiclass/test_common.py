@@ -173,6 +173,9 @@ def test_scikit_learn_conventions(key, problem):
     again = pickle.loads(pickle.dumps(fitted))
     assert (again.predict(scores) == fitted.predict(scores)).all()
     assert fitted.fit(*few) is fitted
+    with pytest.raises(ValueError, match="same length"):
+        fitted.fit(scores, label[:5])
+    assert vars(fitted) == vars(method)
 
 
 @every
