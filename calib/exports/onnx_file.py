@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from calib.calibrators.forms import Form, Operations, RowsForm
+from calib.data.checks import ROW_SUM_TOLERANCE
 from calib.exports.form_json import NotExportedError
 from calib.exports.score_conversion import Conversion
 from calib.numerics.arrays import FloatArray
@@ -17,7 +18,8 @@ from calib.numerics.splines import Pieces
 
 OPSET = 17
 IR_VERSION = 8
-ONNX_INT64 = 7  # The number is onnx.TensorProto.INT64, without its import.
+# The numbers are those of onnx.TensorProto, without its import.
+ONNX_INT64, ONNX_DOUBLE = 7, 11
 METADATA_KEY = "calib"
 
 
@@ -36,7 +38,7 @@ def onnx_bytes(
         row = [do.add("Gather", scores, k, axis=1) for k in range(n_classes or 0)]
         results = form(do, conversion.of_row(do, row))
         result = do.add("Concat", *(do.add("Unsqueeze", column, [1]) for column in results), axis=1)
-        allowed = do.allowed(scores, conversion)
+        allowed = do.allowed_rows(scores, conversion)
     do.add("Where", allowed, result, np.nan, name="calibrated")
     shape: list[Any] = ["n"] if n_classes is None else ["n", n_classes]
     model = helper.make_model(
@@ -134,6 +136,9 @@ class Graph(Operations):
 
     def pieces(self, pieces: Pieces, x: Tensor) -> Tensor:
         """A binary search for the piece, then Horner's rule."""
+        # The difference is NaN for NaN and infinity, which have no piece. Without a number in their
+        # place, the whole batch would fail. `allowed` replaces their results.
+        x = self.add("Where", self.add("IsNaN", self.add("Sub", x, x)), 0.0, x)
         piece = self._search(pieces, x)
         z = x - self.add("Gather", pieces.centers, piece)
         powers = [self.add("Gather", power, piece) for power in pieces.coefficients.T[::-1]]
@@ -157,6 +162,15 @@ class Graph(Operations):
         low, high = conversion.limits
         least = self.add("GreaterOrEqual", scores, low)
         return self.add("And", least, self.add("LessOrEqual", scores, high))
+
+    def allowed_rows(self, scores: Tensor, conversion: Conversion) -> Tensor:
+        """Whether all scores of a row are within the limits and add up, as `predict` needs them."""
+        each = self.add("Cast", self.allowed(scores, conversion), to=ONNX_DOUBLE)
+        allowed = self.add("Greater", self.add("ReduceMin", each, axes=[1]), 0.5)
+        if conversion.limits != (0.0, 1.0):
+            return allowed
+        distance = self.add("Abs", self.add("ReduceSum", scores, [1]) - 1.0)
+        return self.add("And", allowed, self.add("LessOrEqual", distance, ROW_SUM_TOLERANCE))
 
 
 def run_onnx(model: bytes, scores: FloatArray) -> FloatArray:

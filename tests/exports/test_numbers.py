@@ -54,6 +54,24 @@ def test_every_engine_gives_the_rows_of_a_matrix(key, form, fit):
     assert_equal(given_by(describe(fitted), *form, rows), fitted.predict(rows))
 
 
+@pytest.mark.parametrize("key", members(score_methods()))
+def test_onnx_gives_nan_for_what_is_no_score(key, fit):
+    scores = np.array([0.5, np.nan, np.inf, -np.inf, 1.5, 0.2])
+    given = given_by(describe(fit(key)), "onnx", "", scores)
+    assert np.isnan(given).tolist() == [False, True, True, True, True, False]
+    assert_equal(given[[0, -1]], fit(key).predict(scores[[0, -1]]))
+
+
+@pytest.mark.parametrize("key", members(key for key in CALIBRATORS if key != "ks_spline"))
+def test_onnx_gives_nan_for_rows_that_are_not_allowed(key, fit):
+    rows = np.full((7, 4), 0.25)
+    rows[1:6, 0] = [np.nan, np.inf, 0.2, 0.26, 0.2505]
+    given = given_by(describe(fit(key, matrix=True)), "onnx", "", rows)
+    assert np.isnan(given).all(axis=1).tolist() == [False, True, True, True, True, False, False]
+    used = [0, 5, 6]
+    assert_equal(given[used], fit(key, matrix=True).predict(rows[used]))
+
+
 @pytest.mark.parametrize("parameters", [
     {"transform": "none"}, {"transform": "logit"}, {"loss": "brier"},
 ])  # fmt: skip
