@@ -3,14 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import expit
+from scipy.special import expit, softmax
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
-from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
-from sklearn.metrics import log_loss
+from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
+from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -29,7 +29,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from calib.calibrators import calibrator
 from calib.calibrators.histogram import Histogram
-from calib.calibrators.meta_estimators import CalibratedModel, ScoreCalibrator, _as_scores
+from calib.calibrators.meta_estimators import CalibratedModel, ScoreCalibrator
 from calib.data.cells import cluster_codes
 from tests.rare import rare
 
@@ -116,7 +116,7 @@ def test_row_whose_sum_is_zero_keeps_its_scores():
 def test_decisions_go_through_the_sigmoid(estimator, binary):
     X, y = StandardScaler().fit_transform(binary[0]), binary[1]
     model = CalibratedModel(estimator, "isotonic").fit(X, y)
-    scores = expit(model.estimator_.decision_function(X))
+    scores = expit(model.estimator_.decision_function(X) / model.margin_scale_)
     assert model.predict_proba(X)[:, 1].tolist() == model.calibrators_[0].predict(scores).tolist()
 
 
@@ -392,10 +392,60 @@ def test_score_calibrator_refuses(X, y, texts):
         ScoreCalibrator().fit(X, y)
 
 
-def test_a_decision_value_favours_the_second_class():
-    first, second = _as_scores([0.5, -2.0], "decision_function", 2).T
-    assert second == pytest.approx(expit([0.5, -2.0]))
-    assert first == pytest.approx(expit([-0.5, 2.0]))
+def test_large_margins_keep_their_order(binary):
+    X, y = binary
+    model = CalibratedModel(SGDClassifier(random_state=0), "logistic").fit(X[:300], y[:300])
+    p, margin = model.predict_proba(X[300:])[:, 1], model.estimator_.decision_function(X[300:])
+    assert model.margin_scale_ > 10.0
+    assert len(np.unique(p)) == len(np.unique(margin))
+    assert roc_auc_score(y[300:], p) == roc_auc_score(y[300:], margin)
+
+
+class Steep(ClassifierMixin, BaseEstimator):
+    """The column x of X as a margin, with a sigmoid or softmax that is 0 or 1 for large ones."""
+
+    def fit(self, _, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def decision_function(self, X):
+        return X[:, 0] if len(self.classes_) == 2 else X[:, :3]
+
+    def predict_proba(self, X):
+        margin = self.decision_function(X)
+        if margin.ndim == 1:
+            return np.column_stack([expit(-margin), expit(margin)])
+        return softmax(margin, axis=1)
+
+
+def test_margins_are_preferred_to_probabilities_of_0_and_1():
+    x = np.linspace(-400, 400, 200)[:, None]
+    y = np.random.default_rng(0).random(200) < expit(x[:, 0] / 100)
+    few = CalibratedModel(Steep(), "logistic").fit(x / 100, y)
+    assert (few.response_method_, few.margin_scale_) == ("predict_proba", 1.0)
+    model = CalibratedModel(Steep(), "logistic").fit(x, y)
+    assert model.response_method_ == "decision_function"
+    assert model.predict_proba(x) == pytest.approx(few.predict_proba(x / 100), abs=1e-5)
+
+
+def test_log_odds_of_a_softmax_are_those_of_its_logits(three):
+    y, rng = three[1], np.random.default_rng(0)
+    logits = 50 * (rng.normal(size=(200, 3)) + (y[:, None] == np.arange(3)))
+    shift = rng.normal(size=(200, 1))
+    model = CalibratedModel(Steep(), "logistic").fit(logits, y)
+    p = model.predict_proba(logits)
+    assert model.response_method_ == "decision_function"
+    assert model.predict_proba(logits + shift) == pytest.approx(p)
+    assert log_loss(y, p) < log_loss(y, [[1 / 3] * 3] * 200) - 0.1
+    assert len(np.unique(p[:, 0])) == 200
+
+
+def test_margins_that_are_lost_are_counted(texts):
+    x = np.r_[np.linspace(-2, 2, 198), 1e4, 2e4][:, None]
+    y = np.arange(200) % 2
+    with pytest.warns(RuntimeWarning) as caught:
+        CalibratedModel.from_prefit(Steep().fit(x, y), x, y, method="logistic")
+    texts(str(caught[0].message))
 
 
 def test_a_fitted_model_is_calibrated_on_other_rows(binary):

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
 from sklearn import get_config
 from sklearn.base import (
     BaseEstimator,
@@ -46,8 +47,15 @@ from calib.calibrators.registry import unfitted
 from calib.data.cells import cluster_codes
 from calib.data.checks import check_scores
 from calib.numerics.arrays import FloatArray, IntArray
-from calib.numerics.class_scores import divide_by_sum
+from calib.numerics.class_scores import divide_by_sum, softmax
 from calib.numerics.transforms import sigmoid
+from calib.text import plural
+
+# At log-odds of 30 a score is 1 - 1e-13, so that margins that differ by 0.002 are told apart. At 37
+# it is exactly 1.
+MAX_LOG_ODDS = 30.0
+# Margins beyond this multiple of their 99% quantile do not set the scale.
+MAX_TAIL = 8.0
 
 
 class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -64,7 +72,8 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ----------
     estimator : classifier
         A classifier with ``predict_proba``, or with ``decision_function``, to which the sigmoid is
-        applied.
+        applied. If it has both, its margins are used where its probabilities are 0 or 1 for
+        different margins.
     method : str or Calibrator
         Key of a calibrator, or an unfitted calibrator with its parameters.
     cv : int, splitter or iterable
@@ -89,6 +98,11 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         The model, fitted on all rows.
     calibrators_ : list of Calibrator
         One calibrator for two classes, otherwise one per class.
+    response_method_ : str
+        "predict_proba" or "decision_function", of which the scores are made.
+    margin_scale_ : float
+        Margins are divided by it before the sigmoid. It is 1, or so large that the margins of the
+        fitted rows have different scores.
     n_features_in_, feature_names_in_
         Those of `estimator_`, if it has them.
 
@@ -225,24 +239,25 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         y: NDArray[Any],
         splits: list[tuple[IntArray, IntArray]],
         passed: dict[str, Any],
-    ) -> FloatArray:
-        """Scores of each row by a model that was fitted on the other folds, with the real labels.
+    ) -> dict[str, FloatArray]:
+        """Responses for each row by a model that was fitted on the other folds.
 
-        `cross_val_predict` would fit these models on the labels 0..k-1, which are not the labels
-        that class weights, monotone constraints and models of one's own know.
+        They are fitted on the real labels. `cross_val_predict` would fit them on 0..k-1, which are
+        not the labels that class weights, monotone constraints and models of one's own know.
         """
         _check_partition([test for _, test in splits], len(y))
-        method = _response(self.estimator_)
-        scored = Parallel(n_jobs=self.n_jobs)(
-            delayed(_scores_of_fold)(
-                clone(self.estimator), X, y, train, test, method, self.classes_, passed
+        methods = _response_methods(self.estimator_)
+        of_folds = Parallel(n_jobs=self.n_jobs)(
+            delayed(_responses_of_fold)(
+                clone(self.estimator), X, y, train, test, methods, self.classes_, passed
             )
             for train, test in splits
         )
-        scores = np.empty((len(y), len(self.classes_)))
-        for (_, test), of_fold in zip(splits, scored, strict=True):
-            scores[test] = of_fold
-        return scores
+        order = np.argsort(np.concatenate([test for _, test in splits]))
+        return {
+            method: np.concatenate([responses[method] for responses in of_folds])[order]
+            for method in methods
+        }
 
     @classmethod
     def from_prefit(
@@ -296,12 +311,15 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise ValueError(f"y must hold classes of the model, got {unknown.tolist()[0]!r}.")
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, X)
         clusters = None if groups is None else cluster_codes(groups, len(y))
-        scores = _scores(model, X, _response(model), made.classes_)
-        return made._calibrate(scores, y, weight, clusters)
+        responses = {
+            method: _response(model, X, method, made.classes_)
+            for method in _response_methods(model)
+        }
+        return made._calibrate(responses, y, weight, clusters)
 
     def _calibrate(
         self,
-        scores: FloatArray,
+        responses: dict[str, FloatArray],
         y: ArrayLike,
         weight: FloatArray | None,
         clusters: IntArray | None,
@@ -309,6 +327,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Fit one calibrator per class, or of two classes one for the second."""
         label = np.asarray(y)
         columns = range(1, 2) if len(self.classes_) == 2 else range(len(self.classes_))
+        scores = self._choose_scores(responses, slice(columns.start, columns.stop))
         used = slice(None) if weight is None else weight > 0.0
         used_weight = None if weight is None else weight[used]
         used_clusters = None if clusters is None else clusters[used]
@@ -322,6 +341,43 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         return self
+
+    def _choose_scores(self, responses: dict[str, FloatArray], used: slice) -> FloatArray:
+        """Scores of the probabilities, or of the margins if these distinguish more rows."""
+        self.response_method_, self.margin_scale_, self._softmax_ = "predict_proba", 1.0, False
+        if (probabilities := responses.get("predict_proba")) is not None:
+            scores, margins = self._scores(probabilities), responses.get("decision_function")
+            if margins is None or not _n_certain(scores[:, used], margins[:, used]):
+                return scores
+            of_softmax = softmax(margins.copy())
+            self._softmax_ = len(self.classes_) > 2 and np.allclose(of_softmax, probabilities)
+        margins = responses["decision_function"]
+        self.response_method_ = "decision_function"
+        self.margin_scale_ = _margin_scale(self._log_odds(margins))
+        scores = self._scores(margins)
+        if n_lost := _n_certain(scores[:, used], margins[:, used]):
+            warnings.warn(
+                f"{plural(n_lost, 'different margin')} of {type(self.estimator_).__name__} "
+                "have the score 0 or 1, because they are far larger than most others. Their order "
+                "is lost.",
+                RuntimeWarning,
+                stacklevel=5,
+            )
+        return scores
+
+    def _scores(self, response: FloatArray) -> FloatArray:
+        """Scores in [0, 1] of a response of the model."""
+        if self.response_method_ == "decision_function":
+            return sigmoid(self._log_odds(response) / self.margin_scale_)
+        # Means of probabilities, as in a forest, may exceed 1 by rounding errors.
+        return np.clip(response, 0.0, 1.0)
+
+    def _log_odds(self, margins: FloatArray) -> FloatArray:
+        """Margins as the log-odds of each class against the others."""
+        if not self._softmax_:
+            return margins
+        others = [logsumexp(np.delete(margins, k, axis=1), axis=1) for k in range(margins.shape[1])]
+        return margins - np.column_stack(others)
 
     def _folds(self, codes: NDArray[np.intp], clusters: IntArray | None) -> Any:
         if len(self.classes_) < 2:
@@ -358,7 +414,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             Each row sums to 1. Columns are in the order of `classes_`.
         """
         check_is_fitted(self, "estimator_")
-        scores = _scores(self.estimator_, X, _response(self.estimator_), self.classes_)
+        scores = self._scores(_response(self.estimator_, X, self.response_method_, self.classes_))
         if len(self.classes_) == 2:
             positive = self.calibrators_[0].predict(scores[:, 1])
             return np.column_stack([1.0 - positive, positive])
@@ -481,12 +537,27 @@ def _labels(y: ArrayLike) -> NDArray[Any]:
     return labels
 
 
-def _response(estimator: Any) -> str:
-    for name in ("predict_proba", "decision_function"):
-        if hasattr(estimator, name):
-            return name
+def _response_methods(model: Any) -> list[str]:
+    """The methods of a fitted model that give one column per class."""
+    methods = [name for name in ("predict_proba", "decision_function") if hasattr(model, name)]
+    if not methods:
+        raise ValueError(
+            f"estimator must have predict_proba or decision_function, got {type(model).__name__}."
+        )
+    n_classes = len(model.classes_)
+    inner = model
+    while isinstance(inner, Pipeline | BaseSearchCV):
+        inner = inner[-1] if isinstance(inner, Pipeline) else inner.best_estimator_
+    # With three classes there are as many pairs as classes, so the columns cannot be counted.
+    of_pairs = n_classes > 2 and getattr(inner, "decision_function_shape", None) == "ovo"
+    if not of_pairs:
+        return methods
+    if "predict_proba" in methods:
+        return ["predict_proba"]
     raise ValueError(
-        f"estimator must have predict_proba or decision_function, got {type(estimator).__name__}."
+        "estimator must give one column for each class, got pairs of classes from "
+        f"{type(inner).__name__}(decision_function_shape='ovo'). Use "
+        "decision_function_shape='ovr'."
     )
 
 
@@ -501,17 +572,17 @@ def _weight_parameter(estimator: Any) -> str:
     return _weight_parameter(estimator.estimator) if isinstance(estimator, BaseSearchCV) else ""
 
 
-def _scores_of_fold(
+def _responses_of_fold(
     model: Any,
     X: Any,
     y: NDArray[Any],
     train: IntArray,
     test: IntArray,
-    method: str,
+    methods: list[str],
     classes: NDArray[Any],
     passed: dict[str, Any],
-) -> FloatArray:
-    """Fit a model on the rows of `train`, and return its scores of the rows of `test`."""
+) -> dict[str, FloatArray]:
+    """Fit a model on the rows of `train`, and return its responses for the rows of `test`."""
     fitted_X, fitted_y = _safe_split(model, X, y, train)
     scored_X, _ = _safe_split(model, X, y, test, train)
     model.fit(fitted_X, fitted_y, **_check_method_params(X, passed, train))
@@ -523,7 +594,7 @@ def _scores_of_fold(
             RuntimeWarning,
             stacklevel=2,
         )
-    return _scores(model, scored_X, method, classes)
+    return {method: _response(model, scored_X, method, classes) for method in methods}
 
 
 def _check_partition(tests: list[IntArray], n_rows: int) -> None:
@@ -536,11 +607,11 @@ def _check_partition(tests: list[IntArray], n_rows: int) -> None:
         )
 
 
-def _scores(model: Any, X: Any, method: str, classes: NDArray[Any]) -> FloatArray:
-    """Scores in [0, 1] by a fitted model, one column per class in the order of `classes`.
+def _response(model: Any, X: Any, method: str, classes: NDArray[Any]) -> FloatArray:
+    """What a fitted model says of rows, one column per class in the order of `classes`.
 
     The order of a model's columns is that of its own `classes_`. A class that it does not have gets
-    the score 0.
+    the probability 0, or the margin -inf.
     """
     own = np.asarray(model.classes_)
     place = np.minimum(np.searchsorted(classes, own), len(classes) - 1)
@@ -549,37 +620,37 @@ def _scores(model: Any, X: Any, method: str, classes: NDArray[Any]) -> FloatArra
         raise ValueError(
             f"classes_ of the fitted estimator must be labels of y, got {unknown.tolist()[0]!r}."
         )
-    if method == "decision_function" and len(own) > 2:
-        _refuse_pairs(model)
-    given = _as_scores(getattr(model, method)(X), method, len(own))
-    scores = np.zeros((len(given), len(classes)))
-    scores[:, place] = given
-    return scores
-
-
-def _refuse_pairs(model: Any) -> None:
-    """Refuse a model whose margins have a column per pair of classes. Three classes have three."""
-    while isinstance(model, Pipeline | BaseSearchCV):
-        model = model[-1] if isinstance(model, Pipeline) else model.best_estimator_
-    if getattr(model, "decision_function_shape", None) == "ovo":
+    given = np.asarray(getattr(model, method)(X), dtype=np.float64)
+    if given.ndim == 1:
+        given = np.column_stack([-given, given])
+    if given.shape[1] != len(own):
         raise ValueError(
-            "estimator must give one column for each class, got pairs of classes from "
-            f"{type(model).__name__}(decision_function_shape='ovo'). Use "
-            "decision_function_shape='ovr'."
+            f"estimator must give one column for each of {len(own)} classes, "
+            f"got {given.shape[1]} columns."
         )
+    absent = 0.0 if method == "predict_proba" else -np.inf
+    placed = np.full((len(given), len(classes)), absent)
+    placed[:, place] = given
+    return placed
 
 
-def _as_scores(response: ArrayLike, method: str, n_classes: int) -> FloatArray:
-    """The response of a model as scores in [0, 1], one column per class of the model."""
-    values = np.asarray(response, dtype=np.float64)
-    if values.ndim == 1:
-        return np.column_stack([sigmoid(-values), sigmoid(values)])
-    if values.shape[1] != n_classes:
-        raise ValueError(
-            f"estimator must give one column for each of {n_classes} classes, "
-            f"got {values.shape[1]} columns."
-        )
-    if method == "decision_function":
-        return sigmoid(values)
-    # Means of probabilities, as in a forest, may exceed 1 by rounding errors.
-    return np.clip(values, 0.0, 1.0)
+def _margin_scale(margins: FloatArray) -> float:
+    """Divisor of margins that keeps their sigmoid away from 0 and 1, at least 1.
+
+    A few margins that are far larger than all others do not change it.
+    """
+    size = np.abs(margins[np.isfinite(margins)])
+    if not len(size):
+        return 1.0
+    largest = min(float(size.max()), MAX_TAIL * float(np.quantile(size, 0.99)))
+    return max(1.0, largest / MAX_LOG_ODDS)
+
+
+def _n_certain(scores: FloatArray, margins: FloatArray) -> int:
+    """Number of margins that share the score 0 or 1 with a different margin of their class."""
+    shared = 0
+    for score, margin in zip(scores.T, margins.T, strict=True):
+        for certain in (0.0, 1.0):
+            different = np.unique(margin[(score == certain) & np.isfinite(margin)])
+            shared += len(different) if len(different) > 1 else 0
+    return shared
