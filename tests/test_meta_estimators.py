@@ -440,6 +440,19 @@ def test_log_odds_of_a_softmax_are_those_of_its_logits(three):
     assert len(np.unique(p[:, 0])) == 200
 
 
+def test_a_class_without_rows_for_calibration_is_named(three, texts):
+    X, y = three
+    model = GaussianNB().fit(X, y)
+    with texts.raises(ValueError):
+        CalibratedModel.from_prefit(model, X[y != 2], y[y != 2], method="platt")
+
+
+@pytest.mark.parametrize("method", [5, GaussianNB()])
+def test_a_method_of_a_wrong_type_is_refused(method, three, texts):
+    with texts.raises(TypeError, f"{method}"):
+        CalibratedModel(GaussianNB(), method).fit(*three)
+
+
 def test_margins_that_are_lost_are_counted(texts):
     x = np.r_[np.linspace(-2, 2, 198), 1e4, 2e4][:, None]
     y = np.arange(200) % 2

@@ -60,6 +60,9 @@ class AnyCalibrator(BaseEstimator, Generic[Exported]):
             f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
         )
 
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return " ".join(super().__repr__(N_CHAR_MAX).split())
+
     def formula(self) -> str:
         """Describe the fitted function in words and numbers."""
         raise NotImplementedError

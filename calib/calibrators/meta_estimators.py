@@ -329,6 +329,12 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         columns = range(1, 2) if len(self.classes_) == 2 else range(len(self.classes_))
         scores = self._choose_scores(responses, slice(columns.start, columns.stop))
         used = slice(None) if weight is None else weight > 0.0
+        missing = np.setdiff1d(self.classes_, label[used])
+        if len(missing):
+            raise ValueError(
+                "The rows for calibration must contain every class of the model, got none of class "
+                f"{missing.tolist()[0]!r}."
+            )
         used_weight = None if weight is None else weight[used]
         used_clusters = None if clusters is None else clusters[used]
         self.calibrators_ = [

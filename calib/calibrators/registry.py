@@ -154,4 +154,11 @@ def calibrator(key: str, **parameters: Any) -> Calibrator:
 
 def unfitted(method: str | Calibrator) -> Calibrator:
     """The calibrator of a key, or a copy of one that is given with its parameters."""
-    return calibrator(method) if isinstance(method, str) else clone(method)
+    if isinstance(method, str):
+        return calibrator(method)
+    if not isinstance(method, Calibrator):
+        raise TypeError(
+            "method must be the key of a calibrator or a calibrator of one score per row, got "
+            f"{method!r}."
+        )
+    return clone(method)

@@ -286,6 +286,13 @@ def test_missing_groups_are_rows_by_themselves(data):
         made("platt").fit(scores, y, groups=groups[1:])
 
 
+def test_a_calibrator_is_printed_in_one_line():
+    members = ("uncalibrated", "platt", "logistic", "spline", "beta", "isotonic", "temperature")
+    text = repr(calibrator("stack", members=members))
+    assert text.startswith("Stack(")
+    assert "\n" not in text
+
+
 @every
 def test_pickle(key, fitted):
     original = fitted(key)
