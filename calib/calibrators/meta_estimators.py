@@ -51,7 +51,7 @@ from calib.numerics.class_scores import divide_by_sum, softmax
 from calib.numerics.transforms import sigmoid
 from calib.text import plural
 
-# At log-odds of 30 a score is 1 - 1e-13, so that margins that differ by 0.002 are told apart. At 37
+# At log-odds of 30 a score is 1 - 1e-13, so that margins that differ by 0.002 have different scores. At 37
 # it is exactly 1.
 MAX_LOG_ODDS = 30.0
 # Margins beyond this multiple of their 99% quantile do not set the scale.
@@ -619,9 +619,9 @@ def _response(model: Any, X: Any, method: str, classes: NDArray[Any]) -> FloatAr
     The order of a model's columns is that of its own `classes_`. A class that it does not have gets
     the probability 0, or the margin -inf.
     """
-    own = np.asarray(model.classes_)
-    place = np.minimum(np.searchsorted(classes, own), len(classes) - 1)
-    unknown = own[classes[place] != own]
+    fitted_classes = np.asarray(model.classes_)
+    place = np.minimum(np.searchsorted(classes, fitted_classes), len(classes) - 1)
+    unknown = fitted_classes[classes[place] != fitted_classes]
     if len(unknown):
         raise ValueError(
             f"classes_ of the fitted estimator must be labels of y, got {unknown.tolist()[0]!r}."
@@ -629,9 +629,9 @@ def _response(model: Any, X: Any, method: str, classes: NDArray[Any]) -> FloatAr
     given = np.asarray(getattr(model, method)(X), dtype=np.float64)
     if given.ndim == 1:
         given = np.column_stack([-given, given])
-    if given.shape[1] != len(own):
+    if given.shape[1] != len(fitted_classes):
         raise ValueError(
-            f"estimator must give one column for each of {len(own)} classes, "
+            f"estimator must give one column for each of {len(fitted_classes)} classes, "
             f"got {given.shape[1]} columns."
         )
     absent = 0.0 if method == "predict_proba" else -np.inf

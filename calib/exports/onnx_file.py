@@ -165,8 +165,8 @@ class Graph(Operations):
 
     def allowed_rows(self, scores: Tensor, conversion: Conversion) -> Tensor:
         """Whether all scores of a row are within the limits and add up, as `predict` needs them."""
-        each = self.add("Cast", self.allowed(scores, conversion), to=ONNX_DOUBLE)
-        allowed = self.add("Greater", self.add("ReduceMin", each, axes=[1]), 0.5)
+        entries = self.add("Cast", self.allowed(scores, conversion), to=ONNX_DOUBLE)
+        allowed = self.add("Greater", self.add("ReduceMin", entries, axes=[1]), 0.5)
         if conversion.limits != (0.0, 1.0):
             return allowed
         distance = self.add("Abs", self.add("ReduceSum", scores, [1]) - 1.0)
