@@ -9,8 +9,6 @@ Examples
 'overconfident'
 """
 
-# ruff: noqa: F401 -- the imports below are for type checkers and editors
-
 # Names that are not public start with "_", or exist only for type checkers.
 import typing as _typing
 from importlib import import_module as _import_module
@@ -21,32 +19,49 @@ if _typing.TYPE_CHECKING:
 
     import pandas as pd
 
-    from calib import metrics, plot
-    from calib.analysis import Analysis, LiveAnalysis, decisions, periods, slices
-    from calib.analysis.decisions.certificate import certify
-    from calib.analysis.from_model import from_estimator, from_predictions
-    from calib.analysis.judge import JudgeResult
-    from calib.analysis.model_comparison import compare_models
-    from calib.analysis.monitor.replay import monitor
-    from calib.analysis.reproduction import conventions
-    from calib.analysis.scored_rows import calibrated_scores
-    from calib.analysis.slices.segments import find_segments
-    from calib.calibrators import calibrator, multiclass_calibrator
-    from calib.calibrators.meta_estimators import CalibratedModel, ScoreCalibrator
-    from calib.crossfit.clipping import compare_clipping
-    from calib.crossfit.matrix_comparison import compare_multiclass
-    from calib.crossfit.settings import Settings, default_settings
-    from calib.data.aggregate import Aggregate
-    from calib.data.aggregating import aggregate
-    from calib.data.cells import ScoreCells
-    from calib.data.predictions import Predictions
-    from calib.data.progress import Progress
+    from calib import metrics as metrics
+    from calib import plot as plot
+    from calib.analysis import Analysis as Analysis
+    from calib.analysis import LiveAnalysis as LiveAnalysis
+    from calib.analysis import decisions as decisions
+    from calib.analysis import periods as periods
+    from calib.analysis import slices as slices
+    from calib.analysis.decisions.certificate import certify as certify
+    from calib.analysis.from_model import from_estimator as from_estimator
+    from calib.analysis.from_model import from_predictions as from_predictions
+    from calib.analysis.judge import JudgeResult as JudgeResult
+    from calib.analysis.model_comparison import compare_models as compare_models
+    from calib.analysis.monitor.replay import monitor as monitor
+    from calib.analysis.reproduction import conventions as conventions
+    from calib.analysis.scored_rows import calibrated_scores as calibrated_scores
+    from calib.analysis.slices.segments import find_segments as find_segments
+    from calib.calibrators import calibrator as calibrator
+    from calib.calibrators import multiclass_calibrator as multiclass_calibrator
+    from calib.calibrators.meta_estimators import CalibratedModel as CalibratedModel
+    from calib.calibrators.meta_estimators import ScoreCalibrator as ScoreCalibrator
+    from calib.crossfit.clipping import compare_clipping as compare_clipping
+    from calib.crossfit.matrix_comparison import compare_multiclass as compare_multiclass
+    from calib.crossfit.settings import Settings as Settings
+    from calib.crossfit.settings import default_settings as default_settings
+    from calib.data.aggregate import Aggregate as Aggregate
+    from calib.data.aggregating import aggregate as aggregate
+    from calib.data.cells import ScoreCells as ScoreCells
+    from calib.data.predictions import Predictions as Predictions
+    from calib.data.progress import Progress as Progress
     from calib.distribution import __version__ as __version__
-    from calib.exports import export, load_calibrator
-    from calib.judging import compare_judges, judge
-    from calib.loading import InputError, InputWarning, examples, load, load_models
-    from calib.reports import Report
-    from calib.scanning import scan, scan_sample, scan_sql
+    from calib.exports import export as export
+    from calib.exports import load_calibrator as load_calibrator
+    from calib.judging import compare_judges as compare_judges
+    from calib.judging import judge as judge
+    from calib.loading import InputError as InputError
+    from calib.loading import InputWarning as InputWarning
+    from calib.loading import examples as examples
+    from calib.loading import load as load
+    from calib.loading import load_models as load_models
+    from calib.reports import Report as Report
+    from calib.scanning import scan as scan
+    from calib.scanning import scan_sample as scan_sample
+    from calib.scanning import scan_sql as scan_sql
 
 # Public names by their modules, which are imported when a name is first used. A program that needs
 # only the metrics then waits for neither pandas nor scikit-learn.

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calib.analysis.analysis import Analysis
+from calib.analysis.analysis import LiveAnalysis
 from calib.analysis.run import analyze
 from calib.crossfit.settings import Settings
 from calib.data.checks import check_score_matrix
@@ -37,7 +37,7 @@ def from_predictions(
     group: ArrayLike | None = None,
     name: str = "predictions",
     settings: Settings | None = None,
-) -> Analysis:
+) -> LiveAnalysis:
     """Analyse predicted probabilities and outcomes.
 
     Parameters
@@ -102,7 +102,7 @@ def from_estimator(
     group: ArrayLike | None = None,
     name: str | None = None,
     settings: Settings | None = None,
-) -> Analysis:
+) -> LiveAnalysis:
     """Analyse a fitted classifier on held-out rows.
 
     Parameters

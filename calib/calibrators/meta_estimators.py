@@ -51,8 +51,8 @@ from calib.numerics.class_scores import divide_by_sum, softmax
 from calib.numerics.transforms import sigmoid
 from calib.text import plural
 
-# At log-odds of 30 a score is 1 - 1e-13, so that margins that differ by 0.002 have different scores. At 37
-# it is exactly 1.
+# At log-odds of 30 a score is 1 - 1e-13, so margins that differ by 0.002 have different scores. At
+# 37 it is exactly 1.
 MAX_LOG_ODDS = 30.0
 # Margins beyond this multiple of their 99% quantile do not set the scale.
 MAX_TAIL = 8.0
