@@ -211,8 +211,8 @@ class _Sums:
         clusters = ClusterSums(
             sums.reshape(table)[:, varies], np.diag(squares[varies]), self.n_clusters
         )
-        known = np.diag(variance[varies])
-        return design_effect(known, known, clusters)
+        by_row = np.diag(variance[varies])
+        return design_effect(by_row, by_row, clusters)
 
 
 def _spiegelhalter(sums: _Sums, cells: ScoreCells) -> TestResult:

@@ -186,7 +186,7 @@ def stratified_interval(
     (0.414, 0.586)
     """
     end, rate = upper_end(confidence_level), positive / n
-    # As many labels have determined the rates as there are rates.
+    # Each estimated rate takes one degree of freedom of the labels.
     wider = float(stdtrit(max(n.sum() - len(n), 1.0), end)) / normal_quantile(confidence_level)
     low = np.where(rate > 0.0, betaincinv(positive + 0.5, n - positive + 0.5, 1.0 - end), 0.0)
     high = np.where(rate < 1.0, betaincinv(positive + 0.5, n - positive + 0.5, end), 1.0)
