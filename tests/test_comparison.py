@@ -32,13 +32,13 @@ def overconfident(n: int = 2000, seed: int = 3, **more) -> BinaryView:
 def fits(monkeypatch):
     """The classes that were fitted, in order."""
     fitted = []
-    original = Calibrator.fit_cells
+    original = Calibrator._fit_by
 
-    def spy(self, cells):
+    def spy(self, fit, cells):
         fitted.append(type(self).__name__)
-        return original(self, cells)
+        return original(self, fit, cells)
 
-    monkeypatch.setattr(Calibrator, "fit_cells", spy)
+    monkeypatch.setattr(Calibrator, "_fit_by", spy)
     return fitted
 
 
