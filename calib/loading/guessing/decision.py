@@ -285,9 +285,9 @@ def _outcomes(facts: Facts, mapping: ColumnMapping, predicted: Iterable[str]) ->
         others = [name for name, key in by_name.items() if key != best and facts[name].two]
         return Outcomes(chosen, [*others, *unnamed], best[1])
     # A column with the name of an outcome and one label is refused as such: no other is guessed.
-    named = [column for column in constant if _outcome_rank(column) < HINT_RANK][:1]
+    one_label = [column for column in constant if _outcome_rank(column) < HINT_RANK][:1]
     if unnamed or constant:
-        return Outcomes(named or _distinct(facts, unnamed) or constant[:1], [])
+        return Outcomes(one_label or _distinct(facts, unnamed) or constant[:1], [])
     shares = [c for c in facts.looked_at() if facts[c].probability and c not in taken]
     shares = [c for c in shares if _outcome_rank(c) == TRUTH_RANK]
     if shares:
