@@ -15,7 +15,8 @@ from tests.assessed import inspect, to_predictions
 
 def test_compas_wrongs_black_and_white_defendants_differently(shared):
     table = read(shared / "data/corp/BROWARD_CLEAN.csv")
-    mapping = guess(table)
+    # The file also says whether COMPAS was right, which is another outcome of two labels.
+    mapping = guess(table).chosen(outcome="two_year_recid", score="compas_decile_score")
     assert "race" in mapping.slices
     (problem,) = [percents for percents in inspect(table, mapping) if percents.code == "ratings"]
     predictions = to_predictions(table, problem.repair)
@@ -42,7 +43,14 @@ def test_nfl_seasons_are_slices_and_unplayed_games_are_set_aside(shared):
     per_season = games["season"].value_counts()
     # All games in the file have an outcome, so four of the last season lose theirs here.
     games.loc[games.index[games["season"] == 2021][:4], "prob1_outcome"] = np.nan
-    predictions = load(games, score="prob1", positive=1, others_negative=True, drop_missing=True)
+    predictions = load(
+        games,
+        outcome="prob1_outcome",
+        score="prob1",
+        positive=1,
+        others_negative=True,
+        drop_missing=True,
+    )
     assert dict(predictions.set_aside) == {"outcome missing": 4}
     view = predictions.view()
     gaps = slice_gaps(view, view.score, slice_by(predictions.columns, ["season"]))
