@@ -22,7 +22,6 @@ from calib.loading.examples import EXAMPLES
 from calib.loading.judged_example import judged_example
 from calib.metrics import METRICS
 from calib.text import number, percent, percents
-from calib.ui.controls.uploaders import repairs
 from calib.ui.pages.gallery import ENTRIES
 from calib.ui.session import identity
 from calib.ui.session.page_list import PAGES, WITH_ANALYSIS
@@ -310,13 +309,17 @@ def test_every_page_shows_every_example(example):
         assert not go(app, page).error
 
 
-@pytest.mark.parametrize("kind", [models, matrix])
+@pytest.mark.parametrize(
+    ("made", "columns"),
+    [
+        (models, {**COLUMNS, "model": "model"}),
+        (matrix, {"outcome": "label", "score": tuple(map(trap, ("red", "green", "blue")))}),
+    ],
+)
 @rare
-def test_no_page_gives_a_name_of_models_or_classes_to_markdown(kind):
-    session = dropped({f"{NAME}.csv": kind()}, m="platt")
-    if question := session.upload.question:
-        _, mapping = repairs(question, session.upload.mapping)[0]
-        session.take(session.upload.mapped(mapping))
+def test_no_page_gives_a_name_of_models_or_classes_to_markdown(made, columns):
+    session = dropped({f"{NAME}.csv": made()}, m="platt")
+    session.take(session.upload.mapped(ColumnMapping(**columns)))
     assert session.upload.models
     app = start("Overview", session)
     for page in PAGES:
