@@ -98,7 +98,7 @@ def test_rows_outside_are_counted_with_their_ties():
 
 def test_a_curve_has_a_point_an_epsilon():
     cells = ScoreCells.from_arrays([0, 1, 1], [0.005, 0.5, 0.9999])
-    curve = epsilon_curve("spline", cells, lambda epsilon: 1.0 + epsilon)
+    curve = epsilon_curve("spline", Settings(), cells, lambda epsilon: 1.0 + epsilon)
     np.testing.assert_array_equal(curve.log_loss, 1.0 + curve.epsilon)
     assert (np.diff(curve.epsilon) > 0).all()
     assert curve.swing == pytest.approx(0.3)

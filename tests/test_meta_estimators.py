@@ -30,6 +30,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from calib.calibrators import calibrator
 from calib.calibrators.histogram import Histogram
 from calib.calibrators.meta_estimators import CalibratedModel, ScoreCalibrator
+from calib.calibrators.spline import Spline
 from calib.data.cells import cluster_codes
 from tests.rare import rare
 
@@ -451,6 +452,15 @@ def test_a_class_without_rows_for_calibration_is_named(three, texts):
 def test_a_method_of_a_wrong_type_is_refused(method, three, texts):
     with texts.raises(TypeError, f"{method}"):
         CalibratedModel(GaussianNB(), method).fit(*three)
+
+
+def test_a_calibrator_that_falls_is_named(texts):
+    scores = np.repeat([0.2, 0.4, 0.6, 0.8], 100)
+    y = np.arange(400) % 100 < np.repeat([20, 60, 30, 90], 100)
+    with pytest.warns(UserWarning, match="falls") as caught:
+        ScoreCalibrator("spline").fit(scores, y)
+    texts(str(caught[0].message))
+    ScoreCalibrator(Spline(monotone=True)).fit(scores, y)
 
 
 def test_margins_that_are_lost_are_counted(texts):

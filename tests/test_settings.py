@@ -16,6 +16,7 @@ from calib.crossfit.settings import Settings
         {"seed": 2**32},
         {"epsilon": 1e-300},
         {"methods": ("plat",)},
+        {"epsilon_rule": "lucena"},
     ],
 )
 def test_a_value_out_of_range_is_refused(changes, texts):
@@ -38,4 +39,5 @@ def test_drawing_settings_do_not_touch_the_fitting():
     assert drawn.fitting() == Settings()
     assert Settings(band="simultaneous").fitting() == Settings()
     assert Settings(epsilon=0.01).fitting() != Settings()
+    assert Settings(epsilon_rule="published").fitting() != Settings()
     assert drawn.changed() == {"n_bins": 7, "strategy": "uniform", "confidence_level": 0.9}

@@ -30,7 +30,7 @@ from calib.curves.functions import compact_logit_curve
 from calib.data.base import Data
 from calib.data.progress import Progress, no_progress
 from calib.numerics.threads import single_thread
-from calib.numerics.transforms import default_epsilon
+from calib.numerics.transforms import automatic_epsilon
 
 Value = TypeVar("Value")
 
@@ -153,7 +153,7 @@ def _evaluate(
         advice = _recommendation(held_out, methods, settings)
     else:
         advice = _recommendation_of_matrix(compared, settings)
-    rule = default_epsilon(held_out.fitted_on.score)
+    rule = automatic_epsilon(held_out.fitted_on.score, settings.epsilon_rule)
     epsilon = settings.epsilon or rule
     notes = compared.notes if compared else ()
     data = summarize(predictions, settings.view, held_out)
@@ -172,7 +172,11 @@ def _evaluate(
         compact_logit=compact_logit_curve(epsilon, rule, rows_outside(held_out.fitted_on, epsilon)),
         verdict=verdict_before(held_out, methods["uncalibrated"], *judged, answers=answers),
         recommendation=advice,
-        warnings=tuple(dict.fromkeys((*notes, *warnings_of(predictions, held_out)))),
+        warnings=tuple(
+            dict.fromkeys(
+                (*notes, *warnings_of(predictions, held_out, "" if compared else advice.method))
+            )
+        ),
         multiclass=compared,
         after=verdict_after(held_out, methods, settings, advice.method, compared, answers=answers),
         held_out=held_out,

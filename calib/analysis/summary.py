@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from calib.analysis.analysis import Column, DataSummary
+from calib.calibrators import CALIBRATORS, Calibrator
+from calib.calibrators.falls import largest_fall
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.estimates import LOSSES
 from calib.crossfit.folds import n_positive
@@ -147,8 +149,11 @@ def summarize(predictions: Data, view: str, held_out: CrossFitted) -> DataSummar
     )
 
 
-def warnings_of(predictions: Data, held_out: CrossFitted) -> tuple[str, ...]:
-    """Limitations of the data or the results, one sentence each."""
+def warnings_of(predictions: Data, held_out: CrossFitted, method: str) -> tuple[str, ...]:
+    """Limitations of the data or the results, one sentence each.
+
+    `method` is the recommended calibrator, or "" if there is none of one score per row.
+    """
     scored = held_out.cells["uncalibrated"]
     sentences = [*predictions.remarks, *held_out.failures.values()]
     if held_out.rows.group is not None:
@@ -177,6 +182,12 @@ def warnings_of(predictions: Data, held_out: CrossFitted) -> tuple[str, ...]:
         sentences.append(
             f"Only {len(scored)} distinct score{'' if len(scored) == 1 else 's'}: curves cannot "
             "have more points than that."
+        )
+    fitted = held_out.calibrators.get(method)
+    if isinstance(fitted, Calibrator) and (fall := largest_fall(fitted)):
+        sentences.append(
+            f"{CALIBRATORS[method].short_label} {fall.words}: rows with higher scores get lower "
+            "probabilities there."
         )
     return tuple(sentences)
 

@@ -27,6 +27,7 @@ from calib.data.checks import (
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.class_scores import binary_problem
 from calib.numerics.threads import single_thread
+from calib.numerics.transforms import EpsilonRule
 
 Exported = TypeVar("Exported", Form, RowsForm)
 
@@ -91,6 +92,8 @@ class Calibrator(AnyCalibrator[Form]):
 
     monotone: bool = True
     needs_both_classes: bool = True
+    # The rule of the automatic epsilon, for methods that have the parameter `epsilon`.
+    epsilon_rule: EpsilonRule = "symmetric"
 
     def fit(
         self,

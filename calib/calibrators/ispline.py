@@ -16,7 +16,7 @@ from calib.numerics.binning import quantiles
 from calib.numerics.bounded_newton import fit_bounded, log_loss, squared_error
 from calib.numerics.few_cells import into_buckets
 from calib.numerics.splines import constant_beyond, of_bspline
-from calib.numerics.transforms import compact_logit, sigmoid, symmetric_epsilon
+from calib.numerics.transforms import automatic_epsilon, compact_logit, sigmoid
 
 DEGREE = 3
 # The log-odds rise by at least this along each basis function: invisible, but it keeps the order.
@@ -95,7 +95,8 @@ class ISpline(Calibrator):
             raise ValueError(f"loss must be 'log' or 'brier', got {self.loss!r}.")
         if self.n_knots < 0:
             raise ValueError(f"n_knots must be at least 0, got {self.n_knots}.")
-        self.epsilon_ = symmetric_epsilon(cells.score) if self.epsilon is None else self.epsilon
+        automatic = automatic_epsilon(cells.score, self.epsilon_rule)
+        self.epsilon_ = automatic if self.epsilon is None else self.epsilon
         # Rounding errors may leave [0, 1], on which the I-splines are defined.
         x = np.clip(compact_logit(cells.score, self.epsilon_), 0.0, 1.0)
         self.knots_ = self._inner_knots(cells)

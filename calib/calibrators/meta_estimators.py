@@ -43,6 +43,7 @@ from sklearn.utils.validation import (
 
 from calib.calibrators import Calibrator
 from calib.calibrators.base import fitted_anew
+from calib.calibrators.falls import largest_fall
 from calib.calibrators.registry import unfitted
 from calib.data.cells import cluster_codes
 from calib.data.checks import check_scores
@@ -343,6 +344,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
             for k in columns
         ]
+        _warn_of_falls(self.calibrators_)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
@@ -498,6 +500,7 @@ class ScoreCalibrator(OneToOneFeatureMixin, ClassifierMixin, TransformerMixin, B
                     f"One column of scores needs labels of two classes, got {len(self.classes_)}."
                 )
             self.calibrator_ = unfitted(self.method).fit(scores, codes == 1, sample_weight)
+            _warn_of_falls([self.calibrator_])
             self.n_features_in_ = 1
         return self
 
@@ -530,6 +533,17 @@ class ScoreCalibrator(OneToOneFeatureMixin, ClassifierMixin, TransformerMixin, B
         # Scores are one column, so scikit-learn's checks with several columns do not apply.
         tags.input_tags.one_d_array, tags.input_tags.two_d_array = True, False
         return tags
+
+
+def _warn_of_falls(calibrators: Iterable[Calibrator]) -> None:
+    for fitted in calibrators:
+        if fall := largest_fall(fitted):
+            warnings.warn(
+                f"{type(fitted).__name__} {fall.words}: rows with higher scores get lower "
+                "probabilities there. Spline(monotone=True), Beta and Isotonic do not fall.",
+                UserWarning,
+                stacklevel=3,
+            )
 
 
 def _labels(y: ArrayLike) -> NDArray[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calib.calibrators.base import Calibrator
+from calib.calibrators.falls import falling_part
 from calib.calibrators.forms import Axis, Piecewise
 from calib.calibrators.registry import register
 from calib.data.cells import ScoreCells
@@ -18,7 +19,7 @@ from calib.numerics.smoothed_rate import (
     penalized_spline,
 )
 from calib.numerics.splines import NaturalSpline
-from calib.numerics.transforms import default_epsilon, sigmoid
+from calib.numerics.transforms import EpsilonRule, automatic_epsilon, sigmoid
 
 
 @register(
@@ -47,10 +48,15 @@ class Spline(Calibrator):
     Parameters
     ----------
     epsilon : float or None, default None
-        Epsilon of the compact logit, in [1e-15, 0.5). None: the rule of Lucena 2018.
+        Epsilon of the compact logit, in [1e-15, 0.5). None: the automatic one.
     monotone : bool, default False
         Whether f must not decrease. lambda is that of the unconstrained fit. If that fit does not
         decrease, it is not changed.
+    epsilon_rule : {"symmetric", "published"}, default "symmetric"
+        Rule of the automatic epsilon: a power of ten below the distance of the nearest score from
+        the nearer end, 0 or 1, or only from 1, as published (Lucena 2018, section 5.1). With the
+        published rule the fit depends on which class is 1, and if events are rare, most of their
+        scores are below epsilon, where f cannot follow their log-odds.
 
     Attributes
     ----------
@@ -83,12 +89,19 @@ class Spline(Calibrator):
 
     monotone = False
 
-    def __init__(self, epsilon: float | None = None, monotone: bool = False) -> None:
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        monotone: bool = False,
+        epsilon_rule: EpsilonRule = "symmetric",
+    ) -> None:
         self.epsilon = epsilon
         self.monotone = monotone
+        self.epsilon_rule = epsilon_rule
 
     def _fit(self, cells: ScoreCells) -> None:
-        self.epsilon_ = default_epsilon(cells.score) if self.epsilon is None else self.epsilon
+        automatic = automatic_epsilon(cells.score, self.epsilon_rule)
+        self.epsilon_ = automatic if self.epsilon is None else self.epsilon
         x = compact_axis(cells.score, self.epsilon_)
         length = float(x[-1] - x[0])
         if length < MIN_AXIS_LENGTH:
@@ -148,4 +161,5 @@ class Spline(Calibrator):
             "cubic smoothing spline on the log-odds, "
             f"{self._chosen_degrees_:.1f} degrees of freedom ({len(self.knots_)} knots, "
             f"lambda = {self.lambda_:.3g}, compact logit with epsilon = {self.epsilon_:.3g})"
+            f"{falling_part(self)}"
         )

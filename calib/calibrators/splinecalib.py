@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from calib.calibrators.base import Calibrator
+from calib.calibrators.falls import falling_part
 from calib.calibrators.forms import ON_ARRAYS, Axis, Link, Piecewise
 from calib.calibrators.registry import register
 from calib.data.cells import ScoreCells
@@ -15,7 +16,7 @@ from calib.numerics.few_cells import into_buckets
 from calib.numerics.ridge import choose_ridge
 from calib.numerics.smoothed_rate import MIN_AXIS_LENGTH
 from calib.numerics.splines import NaturalSpline, choose_knots, truncated_powers
-from calib.numerics.transforms import check_epsilon, default_epsilon
+from calib.numerics.transforms import EpsilonRule, automatic_epsilon, check_epsilon
 
 # These are the values of the author's package, whose basis is on log-odds.
 LAMBDAS = np.logspace(4.0, -4.0, 17)
@@ -54,8 +55,11 @@ class SplineCalib(Calibrator):
     n_knots : int, default 200
         Approximate maximum number of knots, at least 2.
     epsilon : float or None, default None
-        Epsilon of the compact logit and of the logit, in [1e-15, 0.5). None: the rule of Lucena
-        2018.
+        Epsilon of the compact logit and of the logit, in [1e-15, 0.5). None: the published rule, a
+        power of ten below the distance of the nearest score from 1. If events are rare, most of
+        their scores are then below epsilon, where the compact logit is the score itself, and their
+        log-odds cannot be followed; and the fit depends on which class is 1. `Spline` has a rule
+        without this cost.
     least_lambda : float, default 1e-14
         Smallest lambda that is tried if the loss still falls at 1e-4, where the grid of the author
         ends. With 1e-4 only that grid is used.
@@ -95,6 +99,7 @@ class SplineCalib(Calibrator):
     """
 
     monotone = False
+    epsilon_rule: EpsilonRule = "published"
 
     def __init__(
         self,
@@ -123,7 +128,8 @@ class SplineCalib(Calibrator):
 
     def _fit(self, cells: ScoreCells) -> None:
         self._check()
-        self.epsilon_ = default_epsilon(cells.score) if self.epsilon is None else self.epsilon
+        automatic = automatic_epsilon(cells.score, self.epsilon_rule)
+        self.epsilon_ = automatic if self.epsilon is None else self.epsilon
         if self.transform == "compact_logit":
             check_epsilon(self.epsilon_)
             self._axis_ = Axis(self.transform, self.epsilon_, 1.0 - self.epsilon_)
@@ -175,9 +181,14 @@ class SplineCalib(Calibrator):
             return f"{rate:.3g} for every score: all scores were equal"
         curve = f"f({TRANSFORMS[self.transform]})"
         shape = f"sigmoid({curve})" if self.loss == "log" else f"{curve}, clipped to [0, 1]"
+        axis = (
+            f"; G the compact logit with epsilon = {self.epsilon_:.3g}"
+            if self.transform == "compact_logit"
+            else ""
+        )
         return (
             f"{shape}: f a natural cubic spline with {len(self.knots_)} knots, "
-            f"lambda = {self.lambda_:.3g}"
+            f"lambda = {self.lambda_:.3g}{axis}{falling_part(self)}"
         )
 
 

@@ -16,7 +16,7 @@ from calib.data.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
 from calib.numerics.few_cells import bucket_means, bucket_starts
 from calib.numerics.smoothed_rate import EXTRA_COST_PER_DEGREE
-from calib.numerics.transforms import certain_logit, sigmoid
+from calib.numerics.transforms import EpsilonRule, certain_logit, sigmoid
 from calib.text import joined, percent
 
 # With smaller weights a member changes no visible digit, but makes the export longer.
@@ -58,7 +58,8 @@ class Stack(Calibrator):
     members : sequence of str, default ("uncalibrated", "platt", "logistic", "spline", "venn_abers")
         Different keys of calibrators that can leave a row out: these, and "beta".
     epsilon : float or None, default None
-        Epsilon of the compact logit of splines, see `Spline`.
+    epsilon_rule : {"symmetric", "published"}, default "symmetric"
+        Epsilon of the compact logit of splines, and rule of the automatic one, see `Spline`.
 
     Attributes
     ----------
@@ -88,17 +89,19 @@ class Stack(Calibrator):
         self,
         members: Sequence[str] = ("uncalibrated", "platt", "logistic", "spline", "venn_abers"),
         epsilon: float | None = None,
+        epsilon_rule: EpsilonRule = "symmetric",
     ) -> None:
         self.members = members
         self.epsilon = epsilon
+        self.epsilon_rule = epsilon_rule
 
     def fit_cells(
         self, cells: ScoreCells, fitted: Mapping[str, Calibrator] = MappingProxyType({})
     ) -> Self:
         """Fit the calibrator on rows that were counted into cells.
 
-        `fitted` are calibrators of the same cells, with the same epsilon. Members that are among
-        them are not fitted again.
+        `fitted` are calibrators of the same cells, with the same epsilon and rule. Members that
+        are among them are not fitted again.
         """
         return self._fit_by(lambda rows: self._fit(rows, fitted), cells)
 
@@ -122,7 +125,9 @@ class Stack(Calibrator):
 
     def _member(self, key: str) -> Calibrator:
         made = calibrator(key)
-        return made.set_params(epsilon=self.epsilon) if isinstance(made, Spline) else made
+        if not isinstance(made, Spline):
+            return made
+        return made.set_params(epsilon=self.epsilon, epsilon_rule=self.epsilon_rule)
 
     def to_map(self) -> Blend:
         members = tuple(member.to_map() for member in self.members_.values())

@@ -126,11 +126,13 @@ MEANING = {
     "metrics": "metrics to add to the table, as keys separated by commas",
     "strategy": "how the rows are binned: equal counts per bin, or equal widths",
     "n_bins": "number of bins",
-    "epsilon": "epsilon of the compact logit; automatic if not given (Lucena 2018)",
+    "epsilon": "epsilon of the compact logit; automatic if not given",
     "n_folds": "number of cross-fitting folds, if neither test rows nor folds are given",
     "seed": "seed of folds and resamples",
     "confidence_level": "confidence level of intervals and bands",
     "band": "whether the consistency band has this level for each bin or for all bins together",
+    "epsilon_rule": "rule of the automatic epsilon of spline and stack: symmetric, or as published "
+    "(Lucena 2018)",
 }
 
 

@@ -19,7 +19,7 @@ from calib.data.progress import Progress, no_progress
 from calib.metrics.proper import mean_log_loss
 from calib.numerics.arrays import FloatArray, Locked, arrays_of
 from calib.numerics.few_cells import bucket_means, bucket_starts
-from calib.numerics.transforms import safe_logit, sigmoid
+from calib.numerics.transforms import automatic_epsilon, safe_logit, sigmoid
 from calib.text import significant
 
 # The compact logit can use epsilons in this range, of which the curve has the whole decades.
@@ -44,12 +44,15 @@ class EpsilonCurve(Locked):
     n_outside : ndarray of shape (g,)
         Number of rows with a score outside [epsilon, 1 - epsilon], among the rows on which the
         plotted calibrator is fitted.
+    automatic : float
+        The epsilon that the method takes by itself, one of `epsilon`.
     """
 
     key: str
     epsilon: FloatArray
     log_loss: FloatArray
     n_outside: FloatArray
+    automatic: float
 
     @property
     def swing(self) -> float:
@@ -132,16 +135,17 @@ def takes_epsilon(key: str) -> bool:
 
 
 def epsilon_curve(
-    key: str, fitted_on: ScoreCells, log_loss: Callable[[float], float]
+    key: str, settings: Settings, fitted_on: ScoreCells, log_loss: Callable[[float], float]
 ) -> EpsilonCurve:
     """Held-out log losses at all epsilons, by `log_loss`; the plotted fit is on `fitted_on`."""
+    automatic = automatic_epsilon(fitted_on.score, create(key, settings).epsilon_rule)
     losses = [log_loss(epsilon) for epsilon in EPSILONS]
     outside = [float(rows_outside(fitted_on, epsilon)) for epsilon in EPSILONS]
-    return EpsilonCurve(key, np.array(EPSILONS), np.array(losses), np.array(outside))
+    return EpsilonCurve(key, np.array(EPSILONS), np.array(losses), np.array(outside), automatic)
 
 
 def by_rule(held_out: CrossFitted, keys: tuple[str, ...]) -> Mapping[str, CalibrationFunction]:
-    """Calibrators of some methods, fitted with epsilon by the rule of the paper (Lucena 2018)."""
+    """Calibrators of some methods, fitted with the automatic epsilon."""
     settings = replace(held_out.settings, epsilon=None)
     return {
         key: calibration_function(create(key, settings).fit_cells(held_out.fitted_on))

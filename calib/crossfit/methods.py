@@ -32,7 +32,11 @@ def create_multiclass(key: str, settings: Settings) -> MatrixCalibrator:
 
 
 def _with_settings(estimator: Estimator, settings: Settings) -> Estimator:
-    values = {"epsilon": settings.epsilon, "random_state": settings.seed}
+    values = {
+        "epsilon": settings.epsilon,
+        "epsilon_rule": settings.epsilon_rule,
+        "random_state": settings.seed,
+    }
     parameters = estimator.get_params()
     estimator.set_params(**{name: value for name, value in values.items() if name in parameters})
     return estimator

@@ -9,9 +9,10 @@ from typing import Any, Literal
 
 from calib.calibrators import CALIBRATORS
 from calib.data.base import Data
+from calib.data.strict_json import added
 from calib.metrics import score_metrics
 from calib.numerics.intervals import check_level
-from calib.numerics.transforms import check_epsilon
+from calib.numerics.transforms import EpsilonRule, check_epsilon
 
 Strategy = Literal["quantile", "uniform"]
 Band = Literal["per_bin", "simultaneous"]
@@ -39,8 +40,7 @@ class Settings:
     n_bins : int
         Number of bins, 2 to 100.
     epsilon : float or None
-        Epsilon of the compact logit, at least 1e-15 and below 0.5. None: the rule of Lucena 2018
-        (arXiv:1809.07751).
+        Epsilon of the compact logit, at least 1e-15 and below 0.5. None: the automatic one.
     n_folds : int
         Number of folds, 2 to 20. Not used if the data name test rows or folds.
     seed : int
@@ -50,6 +50,9 @@ class Settings:
     band : {"per_bin", "simultaneous"}
         Consistency band: for a calibrated model, the level is the probability that it contains one
         given dot ("per_bin"), or all dots at once ("simultaneous").
+    epsilon_rule : {"symmetric", "published"}
+        Rule of the automatic epsilon of spline and stack, see `calib.calibrators.spline.Spline`.
+        Reports without this setting were made by the published rule.
 
     Raises
     ------
@@ -78,6 +81,7 @@ class Settings:
     seed: int = 0
     confidence_level: float = 0.95
     band: Band = "per_bin"
+    epsilon_rule: EpsilonRule = added("symmetric", before="published")
 
     def __post_init__(self) -> None:
         methods = _each_once("methods", ("uncalibrated", *self.methods), CALIBRATORS)
@@ -87,6 +91,10 @@ class Settings:
             raise ValueError(f"strategy must be 'quantile' or 'uniform', got {self.strategy!r}.")
         if self.band not in ("per_bin", "simultaneous"):
             raise ValueError(f"band must be 'per_bin' or 'simultaneous', got {self.band!r}.")
+        if self.epsilon_rule not in ("symmetric", "published"):
+            raise ValueError(
+                f"epsilon_rule must be 'symmetric' or 'published', got {self.epsilon_rule!r}."
+            )
         _check_between("n_bins", self.n_bins, 2, 100)
         _check_between("n_folds", self.n_folds, 2, 20)
         _check_between("seed", self.seed, 0, MAX_SEED)

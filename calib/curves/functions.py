@@ -88,7 +88,7 @@ class CalibrationFunction(Locked):
 class CompactLogitCurve(Locked):
     """The compact logit at one epsilon, on a grid of scores.
 
-    `rule` is the epsilon by the rule of Lucena 2018 for these scores. `n_outside` is the number of
+    `rule` is the automatic epsilon for these scores. `n_outside` is the number of
     rows with a score outside [epsilon, 1 - epsilon], where the transform is the identity.
     """
 

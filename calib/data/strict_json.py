@@ -14,7 +14,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import numpy as np
 
 LARGEST = 2**63 - 1
-# The metadata of fields that were added after files without them were saved.
+# The metadata of fields that were added after files without them were saved: the value that such
+# a file stands for.
 ADDED = "added"
 NAMES = {
     list: "a list",
@@ -82,7 +83,12 @@ class Reader:
     def record(self, kind: Any, data: Any, where: str) -> Any:
         kinds, needed = entries_of(kind)
         data = self.complete(kinds, needed, data, where)
-        values = {name: self.read(kinds[name], v, f"{where}.{name}") for name, v in data.items()}
+        before = {
+            f.name: f.metadata[ADDED] for f in dataclasses.fields(kind) if ADDED in f.metadata
+        }
+        values = before | {
+            name: self.read(kinds[name], v, f"{where}.{name}") for name, v in data.items()
+        }
         try:
             return kind(**values)
         except ValueError as error:
@@ -114,18 +120,19 @@ class Reader:
         return self.error(f"{where} must be {expected}, got {short(data)}.")
 
 
-def added(default: Any) -> Any:
-    """A field that earlier files lack.
+def added(default: Any, *, before: Any = dataclasses.MISSING) -> Any:
+    """A field that earlier files lack. They stand for the value `before`, or for the default.
 
-    It is not written while it has its default, so an earlier file that is read and written again
+    It is not written while it has this value, so an earlier file that is read and written again
     has the same bytes, and its seal stays valid.
     """
-    return dataclasses.field(default=default, metadata={ADDED: True})
+    of_earlier_files = default if before is dataclasses.MISSING else before
+    return dataclasses.field(default=default, metadata={ADDED: of_earlier_files})
 
 
 def is_written(entry: dataclasses.Field[Any], value: Any) -> bool:
     """Whether a field with this value is an entry of a file."""
-    return entry.init and not (ADDED in entry.metadata and value == entry.default)
+    return entry.init and not (ADDED in entry.metadata and value == entry.metadata[ADDED])
 
 
 # Type hints are text, which would be compiled at each call without the cache.

@@ -19,7 +19,7 @@ from calib.figures.layers import method as method_of
 from calib.figures.panels import Panels, one, stacked
 from calib.figures.theme import MethodStyle, style_of
 from calib.numerics.arrays import FloatArray
-from calib.text import number, plural, significant
+from calib.text import joined, number, plural, significant
 
 LEFT = 74
 # Pixels: the width, and the heights of both panels, with the gap between them.
@@ -117,7 +117,7 @@ def _lambda_alt(result: MethodResult, path: LambdaPath) -> str:
 def epsilon_chart(
     analysis: Analysis, curves: Sequence[EpsilonCurve], *, recommended: str | None = None
 ) -> Chart:
-    """Held-out log loss by epsilon. Large markers: the epsilon in use. Line: the automatic epsilon.
+    """Held-out log loss by epsilon. Large markers: the epsilon in use. Lines: automatic epsilons.
 
     Parameters
     ----------
@@ -130,9 +130,12 @@ def epsilon_chart(
     drawn = [_with_use(analysis, curve) for curve in curves]
     ends = _loss_range(*(curve.log_loss for curve in drawn))
     rows = count_axis("Rows outside", float(drawn[0].n_outside.max()), nticks=4)
-    used, first = analysis.compact_logit, drawn[0]
-    name, line = f"Automatic: ε = {significant(used.rule, 2)}", reference(1.25)
-    rule = Layer("rule", [used.rule] * 2, ends, line=line, name=name, legend=True)
+    first, line = drawn[0], reference(1.25)
+    automatic = {at: f"Automatic: ε = {significant(at, 2)}" for at in (c.automatic for c in curves)}
+    rules = [
+        Layer("rule", [at] * 2, ends, line=line, name=name, legend=True)
+        for at, name in automatic.items()
+    ]
     hover = "ε = %{x:.2g}<br>log loss %{y:.5f}<extra>%{fullData.name}</extra>"
     losses = [
         replace(
@@ -141,14 +144,14 @@ def epsilon_chart(
                 subject(analysis, curve.key, recommended),
                 curve.epsilon,
                 curve.log_loss,
-                _position(curve, used.epsilon),
+                _position(curve, _in_use(analysis, curve)),
             ),
             hover=hover,
             legend=True,
         )
         for curve in drawn
     ]
-    at = _position(first, used.epsilon)
+    at = _position(first, _in_use(analysis, first))
     outside = replace(
         _path("rows", OUTSIDE, first.epsilon, first.n_outside, at),
         panel=1,
@@ -156,7 +159,7 @@ def epsilon_chart(
     )
     loss = _loss_axis("Held-out log loss", ends)
     panels = _over_parameter(log_axis("ε", curves[0].epsilon), loss, rows)
-    layers = [rule, *losses, outside]
+    layers = [*rules, *losses, outside]
     name = analysis.data.name
     return draw(
         "epsilon",
@@ -172,20 +175,27 @@ def epsilon_chart(
 
 def _with_use(analysis: Analysis, curve: EpsilonCurve) -> EpsilonCurve:
     """The curve, to which the point in use is added."""
-    used = analysis.compact_logit
-    others = curve.epsilon != used.epsilon
-    at = int(np.searchsorted(curve.epsilon[others], used.epsilon))
+    compact, used = analysis.compact_logit, _in_use(analysis, curve)
+    others = curve.epsilon != used
+    at = int(np.searchsorted(curve.epsilon[others], used))
     loss = analysis.methods[curve.key].metrics["log_loss"].value
+    # The automatic epsilon of another method is a point of the curve.
+    is_drawn = used == compact.epsilon
+    outside = compact.n_outside if is_drawn else float(curve.n_outside[_position(curve, used)])
 
     def inserted(values: FloatArray, value: float) -> FloatArray:
         return np.insert(values[others], at, value)
 
-    return EpsilonCurve(
-        curve.key,
-        inserted(curve.epsilon, used.epsilon),
-        inserted(curve.log_loss, loss),
-        inserted(curve.n_outside, used.n_outside),
+    return replace(
+        curve,
+        epsilon=inserted(curve.epsilon, used),
+        log_loss=inserted(curve.log_loss, loss),
+        n_outside=inserted(curve.n_outside, outside),
     )
+
+
+def _in_use(analysis: Analysis, curve: EpsilonCurve) -> float:
+    return analysis.settings.epsilon or curve.automatic
 
 
 def _position(curve: EpsilonCurve, epsilon: float) -> int:
@@ -194,9 +204,9 @@ def _position(curve: EpsilonCurve, epsilon: float) -> int:
 
 def _epsilon_title(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> str:
     """How far the loss at the epsilon in use is above the lowest one, at most."""
-    used = analysis.compact_logit.epsilon
     excess = max(
-        float(curve.log_loss[_position(curve, used)] - curve.log_loss.min()) for curve in curves
+        float(curve.log_loss[_position(curve, _in_use(analysis, curve))] - curve.log_loss.min())
+        for curve in curves
     )
     if not round(excess, 4):
         return "The ε in use has the lowest log loss"
@@ -205,16 +215,15 @@ def _epsilon_title(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> str:
 
 
 def _epsilon_alt(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> str:
-    used = analysis.compact_logit
+    used = {curve.key: _in_use(analysis, curve) for curve in curves}
     sentences = [
         f"{analysis.methods[curve.key].short_label} is lowest, {number(curve.log_loss.min())}, at "
         f"epsilon {significant(curve.epsilon[curve.log_loss.argmin()], 2)}; at the epsilon in use "
-        f"it is {number(curve.log_loss[_position(curve, used.epsilon)])}."
+        f"it is {number(curve.log_loss[_position(curve, used[curve.key])])}."
         for curve in curves
     ]
-    return " ".join(
-        [f"Held-out log loss over epsilon, {significant(used.epsilon, 2)} in use.", *sentences]
-    )
+    in_use = joined([significant(epsilon, 2) for epsilon in dict.fromkeys(used.values())])
+    return " ".join([f"Held-out log loss over epsilon, {in_use} in use.", *sentences])
 
 
 @chart

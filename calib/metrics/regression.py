@@ -17,6 +17,7 @@ from calib.numerics.clusters import design_effect
 from calib.numerics.intervals import best_intercept, normal_quantile
 from calib.numerics.logistic import LogisticFit
 from calib.numerics.transforms import certain_logit
+from calib.text import plural
 from calib.uncertainty import fit_line
 
 
@@ -53,7 +54,8 @@ def calibration_slope_intercept(
     -------
     SlopeIntercept
         ``estimable=False`` and NaN if all rows are of one class or have one score, or if the
-        scores separate the classes (at most one score has rows of both classes).
+        scores separate the classes (at most one score has rows of both classes). If they have one
+        score, the intercept is tested alone.
 
     Raises
     ------
@@ -105,17 +107,23 @@ def line_test(cells: ScoreCells, fit: LogisticFit | None) -> TestResult:
     """The likelihood-ratio test of `calibration_slope_intercept`, from an existing fit.
 
     `fit` is of the outcome on a constant and the log-odds, see `calib.uncertainty.fit_line`. The
-    result is NaN without it. Weights that depend on the score give more evidence in one direction
-    of the line than in the other, so their p-value has the second-order correction of Rao and
-    Scott.
+    result is NaN without it, unless all scores are equal: then the intercept is tested, with one
+    degree of freedom. Weights that depend on the score give more evidence in one direction of the
+    line than in the other, so their p-value has the second-order correction of Rao and Scott.
     """
-    if fit is None:
-        return TestResult(math.nan, math.nan, CHI_SQUARE)
-    gain = mean_log_loss(cells, cells.score) + fit.log_likelihood / cells.total_weight
+    freedom = 1 if np.ptp(certain_logit(cells.score[[0, -1]])) <= MIN_SPREAD else 2
+    null = f"chi-square, {plural(freedom, 'degree')} of freedom"
+    if cells.one_class or (fit is None and freedom == 2):
+        return TestResult(math.nan, math.nan, null)
+    if fit is None or freedom == 1:
+        least = mean_log_loss(cells, np.full(len(cells), cells.base_rate))
+    else:
+        least = -fit.log_likelihood / cells.total_weight
+    gain = mean_log_loss(cells, cells.score) - least
     effective = cells.total_weight**2 / cells.total_weight_sq
     statistic = 2.0 * effective * max(0.0, gain)
     if equal_weights(cells) or all_certain(cells):
-        return TestResult(statistic, float(chdtrc(2.0, statistic)), CHI_SQUARE)
+        return TestResult(statistic, float(chdtrc(freedom, statistic)), null)
     effect = design_effect(*line_spreads(cells))
     null = f"Rao-Scott chi-square, {effect.freedom:.2f} degrees of freedom"
     return TestResult(statistic, effect.p_value(statistic), null)
@@ -151,7 +159,6 @@ def line_spreads(cells: ScoreCells) -> tuple[FloatArray, FloatArray]:
     return assumed, rows
 
 
-CHI_SQUARE = "chi-square, 2 degrees of freedom"
 # Log-odds with a smaller standard deviation are one value with rounding errors.
 MIN_SPREAD = 1e-9
 Number = tuple[float, float]  # A number is an estimate and its standard error.

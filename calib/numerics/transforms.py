@@ -1,6 +1,7 @@
 """Scales of a probability: log-odds, and the compact logit of SplineCalib."""
 
 import math
+from typing import Literal
 
 import numpy as np
 from scipy.special import expit, logit
@@ -9,6 +10,7 @@ from calib.numerics.arrays import FloatArray
 
 MACHINE_EPSILON = float(np.finfo(np.float64).eps)
 SMALLEST_EPSILON = 1e-15
+EpsilonRule = Literal["symmetric", "published"]
 
 
 def clip_certain(p: FloatArray) -> FloatArray:
@@ -51,7 +53,7 @@ def sigmoid(x: FloatArray) -> FloatArray:
     return np.asarray(expit(x), dtype=np.float64)
 
 
-def default_epsilon(scores: FloatArray) -> float:
+def published_epsilon(scores: FloatArray) -> float:
     """Epsilon of the compact logit by the paper's rule: a power of ten below the closest 1 - p.
 
     epsilon = 10^(r - 1), r = floor(log10(min over p < 1 of (1 - p))), never below 1e-15 and never
@@ -59,7 +61,7 @@ def default_epsilon(scores: FloatArray) -> float:
 
     See Lucena 2018, section 5.1, arXiv:1809.07751.
 
-    >>> default_epsilon(np.array([0.2, 0.97, 1.0]))
+    >>> published_epsilon(np.array([0.2, 0.97, 1.0]))
     0.001
     """
     below = scores[scores < 1.0]
@@ -74,12 +76,20 @@ def default_epsilon(scores: FloatArray) -> float:
 def symmetric_epsilon(scores: FloatArray) -> float:
     """The smaller of the rule's epsilons of p and of 1 - p: it does not depend on which class is 1.
 
-    The paper's rule alone sees only the distance from 1.
+    The paper's rule alone uses only the distance from 1. If events are rare, all their scores would
+    be below epsilon, where the compact logit is the score itself.
 
     >>> symmetric_epsilon(np.array([0.002, 0.97])), symmetric_epsilon(np.array([0.03, 0.998]))
     (0.0001, 0.0001)
     """
-    return min(default_epsilon(scores), default_epsilon(1.0 - scores))
+    return min(published_epsilon(scores), published_epsilon(1.0 - scores))
+
+
+def automatic_epsilon(scores: FloatArray, rule: EpsilonRule) -> float:
+    """Epsilon of the compact logit by a rule: "symmetric", or "published" (Lucena 2018)."""
+    if rule not in ("symmetric", "published"):
+        raise ValueError(f"epsilon_rule must be 'symmetric' or 'published', got {rule!r}.")
+    return symmetric_epsilon(scores) if rule == "symmetric" else published_epsilon(scores)
 
 
 def check_epsilon(epsilon: float) -> None:

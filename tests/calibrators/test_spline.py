@@ -9,7 +9,9 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 from sklearn.metrics import log_loss
 
+from calib.calibrators.falls import largest_fall
 from calib.calibrators.spline import Spline
+from calib.calibrators.splinecalib import SplineCalib
 from calib.numerics.banded import dense
 from calib.numerics.splines import NaturalSpline
 from calib.numerics.transforms import compact_logit
@@ -34,7 +36,6 @@ def test_adult(shared):
     # splines.
     train, test = adult(shared)
     fitted = Spline().fit(train.score, train.y)
-    assert fitted.epsilon_ == pytest.approx(1e-4)
     assert log_loss(test.y, fitted.predict(test.score)) <= 0.3920
 
 
@@ -108,6 +109,63 @@ def test_heavy_weights():
     alone = Spline().fit([0.2, 0.2, 0.9], [0, 1, 1], [1e8, 1e8, 1e-5])
     assert alone.predict([0.2]) == pytest.approx([0.5], abs=1e-6)
     assert np.isfinite(alone.predict(GRID)).all()
+
+
+def rare():
+    """Calibrated scores of rare events, from 6e-6 to 0.12."""
+    scores = expit(np.linspace(-12.0, -2.0, 3000))
+    return scores, np.random.default_rng(1).random(3000) < scores
+
+
+def test_scores_of_rare_events_keep_their_log_odds():
+    scores, y = rare()
+    at = np.array([6e-6, 4.5e-5, 3.4e-4, 0.01])
+    fitted = Spline().fit(scores, y)
+    assert fitted.epsilon_ == pytest.approx(1e-7)
+    assert logit(fitted.predict(at)) == pytest.approx(logit(at), abs=0.3)
+    published = Spline(epsilon_rule="published").fit(scores, y)
+    assert published.epsilon_ == pytest.approx(0.01)
+    # Below epsilon the axis is the score itself, on which these log-odds are one point.
+    assert published.predict([6e-6]) > 100 * 6e-6
+
+
+def test_the_fit_does_not_depend_on_which_class_is_1():
+    scores, y = rare()
+    mirrored = 1.0 - Spline().fit(1.0 - scores, ~y).predict(1.0 - scores)
+    assert logit(mirrored) == pytest.approx(
+        logit(Spline().fit(scores, y).predict(scores)), abs=0.01
+    )
+
+
+def test_balanced_scores_have_one_epsilon_by_both_rules():
+    scores, y = np.linspace(0.002, 0.998, 500), np.arange(500) % 3 == 0
+    one, other = (Spline(epsilon_rule=rule).fit(scores, y) for rule in ("symmetric", "published"))
+    assert one.epsilon_ == other.epsilon_
+    assert (one.predict(GRID) == other.predict(GRID)).all()
+
+
+def test_an_unknown_rule_is_refused(texts):
+    with texts.raises(ValueError):
+        Spline(epsilon_rule="lucena").fit([0.2, 0.8], [0, 1])
+
+
+@pytest.mark.parametrize("method", [Spline, SplineCalib])
+def test_a_curve_that_falls_is_named_in_the_formula(method):
+    scores = np.repeat([0.2, 0.4, 0.6, 0.8], 100)
+    y = np.arange(400) % 100 < np.repeat([20, 60, 30, 90], 100)
+    fitted = method().fit(scores, y)
+    fall = largest_fall(fitted)
+    assert 0.3 < fall.start < 0.5 < fall.end < 0.7
+    assert fitted.predict([fall.start, fall.end]) == pytest.approx([fall.high, fall.low])
+    assert fall.high - fall.low > 0.2
+    assert fitted.formula().endswith(fall.words)
+
+
+def test_a_curve_that_does_not_fall_has_no_fall():
+    scores, y = draw(wave=0.0)
+    for fitted in (Spline().fit(scores, y), Spline(monotone=True).fit(scores, y)):
+        assert largest_fall(fitted) is None
+        assert "falls" not in fitted.formula()
 
 
 def test_epsilon_changes_the_fit_and_is_checked(texts):

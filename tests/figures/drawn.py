@@ -137,7 +137,7 @@ def with_spline(analysis: Analysis) -> Analysis:
 
 def over_epsilon() -> EpsilonCurve:
     grid = np.array(EPSILONS)
-    return EpsilonCurve("spline", grid, 0.5 + grid, np.arange(len(grid), dtype=float))
+    return EpsilonCurve("spline", grid, 0.5 + grid, np.arange(len(grid), dtype=float), 0.001)
 
 
 def lines_of(analysis: Analysis):

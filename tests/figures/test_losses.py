@@ -12,14 +12,15 @@ from calib.figures.losses import epsilon_chart, lambda_path_chart, with_path
 LOSSES = np.array([0.7, 0.52, 0.5, 0.51])
 
 
-def curve(key="beta", shift=0.0):
+def curve(key="beta", shift=0.0, automatic=0.001):
     grid = np.array(EPSILONS)
-    return EpsilonCurve(key, grid, 0.5 + shift + 0.1 * grid, 1000.0 * grid)
+    return EpsilonCurve(key, grid, 0.5 + shift + 0.1 * grid, 1000.0 * grid, automatic)
 
 
 def using(analysis, epsilon):
     compact = dataclasses.replace(analysis.compact_logit, epsilon=epsilon, n_outside=77)
-    return dataclasses.replace(analysis, compact_logit=compact)
+    settings = dataclasses.replace(analysis.settings, epsilon=epsilon)
+    return dataclasses.replace(analysis, settings=settings, compact_logit=compact)
 
 
 def marked(line):
@@ -59,7 +60,16 @@ def test_all_other_points_are_those_of_the_curve(analysis, trace):
 
 def test_the_rule_is_a_line_of_its_own(analysis, trace):
     rule = trace(epsilon_chart(using(analysis, 0.1), [curve()]).figure, "rule")
-    assert set(rule.x) == {analysis.compact_logit.rule}
+    assert set(rule.x) == {0.001}
+
+
+def test_each_method_has_its_own_automatic_epsilon(analysis, trace):
+    curves = [curve("beta"), curve("platt", automatic=1e-6)]
+    figure = epsilon_chart(analysis, curves).figure
+    for one in curves:
+        line = trace(figure, f"log loss {one.key}")
+        assert line.x[marked(line)] == one.automatic
+        assert line.y[marked(line)] == analysis.methods[one.key].metrics["log_loss"].value
 
 
 def test_alternative_text_names_the_least_and_the_one_in_use(analysis):

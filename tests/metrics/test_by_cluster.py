@@ -119,6 +119,20 @@ def test_what_one_cluster_or_certain_or_separating_scores_cannot_tell(texts):
         clustered_tests(Predictions.from_arrays([0, 1], [0.2, 0.7]).view())
 
 
+def test_equal_scores_are_tested_for_their_mean():
+    rng = np.random.default_rng(4)
+    group = np.arange(300)
+    outcome = rng.random(300) < 0.42
+    once = Predictions.from_arrays(outcome, np.full(300, 0.3), group=group).view()
+    copies = Predictions.from_arrays(
+        np.repeat(outcome, 3), np.full(900, 0.3), group=np.repeat(group, 3)
+    ).view()
+    one, three = (clustered_tests(rows)["line"].p_value for rows in (once, copies))
+    by_row = metrics.calibration_slope_intercept(copies.outcome, copies.score).p_value
+    assert by_row < 1e-4
+    assert 0.01 < one < three < 0.05
+
+
 def test_resampled_clusters_show_no_less_noise_than_rows():
     narrow = Errors(np.zeros(99), np.full(99, 0.01))
     wide = Errors(np.zeros(99), np.linspace(0.0, 0.98, 99))

@@ -124,8 +124,6 @@ def test_calibrated_scores_are_rejected_as_often_as_is_said_whatever_the_weights
         ([0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4]),  # The classes are separated.
         ([1, 1, 0, 0], [0.1, 0.2, 0.3, 0.4]),  # They are separated in the wrong order.
         ([0, 0, 1, 1], [0.1, 0.3, 0.3, 0.4]),  # They share one score.
-        ([0, 1, 0, 1], [0.3, 0.3, 0.3, 0.3]),  # There is one score.
-        ([0, 1, 0, 1], [0.0, 1e-17, 1e-18, 0.0]),  # Clipping leaves one score.
         ([1, 1, 1, 1], [0.1, 0.2, 0.3, 0.4]),  # There is one class.
     ],
 )
@@ -134,6 +132,37 @@ def test_not_estimable(outcome, score):
     assert not fit.estimable
     for name in ("slope", "slope_low", "slope_error", "intercept", "statistic", "p_value"):
         assert math.isnan(getattr(fit, name))
+
+
+@pytest.mark.parametrize("spread", [0.0, 1e-14])
+@pytest.mark.parametrize("weight", [1.0, 7.0])
+def test_of_equal_scores_the_intercept_is_tested_with_one_degree(spread, weight):
+    score = 0.3 + spread * np.arange(100)
+    fit = metrics.calibration_slope_intercept(
+        np.arange(100) < 42, score, sample_weight=np.full(100, weight)
+    )
+    # The likelihood ratio of 42 positives of 100 at 0.3.
+    statistic = 2.0 * (42 * np.log(0.42 / 0.3) + 58 * np.log(0.58 / 0.7))
+    assert not fit.estimable
+    assert np.isnan([fit.slope, fit.intercept]).all()
+    assert fit.statistic == pytest.approx(statistic, rel=1e-9)
+    assert fit.p_value == pytest.approx(chi2.sf(statistic, 1), rel=1e-9)
+
+
+def test_scores_that_clipping_makes_equal_have_no_slope():
+    fit = metrics.calibration_slope_intercept([0, 1, 0, 1], [0.0, 1e-17, 1e-18, 0.0])
+    assert not fit.estimable
+    assert fit.p_value < 1e-9
+
+
+def test_calibrated_equal_scores_are_rejected_in_about_5_percent():
+    rng = np.random.default_rng(3)
+    rejected = sum(
+        metrics.calibration_slope_intercept(rng.random(400) < 0.3, np.full(400, 0.3)).p_value < 0.05
+        for _ in range(400)
+    )
+    # 5% are 20 +- 4.4.
+    assert 8 <= rejected <= 33
 
 
 def test_scores_that_differ_by_rounding_have_no_slope():

@@ -7,9 +7,10 @@ import pytest
 
 from calib.numerics.transforms import (
     MACHINE_EPSILON,
+    automatic_epsilon,
     certain_logit,
     compact_logit,
-    default_epsilon,
+    published_epsilon,
     safe_logit,
 )
 
@@ -27,7 +28,14 @@ from calib.numerics.transforms import (
     ],
 )
 def test_epsilon_is_a_power_of_ten_below_the_distance_of_the_nearest_score_to_1(scores, epsilon):
-    assert default_epsilon(np.array(scores)) == pytest.approx(epsilon, rel=1e-12)
+    assert published_epsilon(np.array(scores)) == pytest.approx(epsilon, rel=1e-12)
+
+
+def test_the_symmetric_rule_uses_the_nearer_end():
+    scores = np.array([2e-6, 0.3, 0.97])
+    assert automatic_epsilon(scores, "published") == pytest.approx(1e-3)
+    assert automatic_epsilon(scores, "symmetric") == pytest.approx(1e-7)
+    assert automatic_epsilon(1.0 - scores, "symmetric") == automatic_epsilon(scores, "symmetric")
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, -0.1])

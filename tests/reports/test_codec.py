@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from typing_extensions import TypeAliasType
 
+from calib.crossfit.settings import Settings
 from calib.curves.functions import CalibrationFunction, LambdaPath
 from calib.data.origin import Origin
 from calib.numerics.arrays import FloatArray
@@ -65,6 +66,17 @@ def test_an_added_field_is_written_unless_it_has_its_default():
         data = encode(Origin(**given))
         assert {name: data[name] for name in ADDED_TO_ORIGIN if name in data} == given
         assert decode(Origin, data) == Origin(**given)
+
+
+def test_an_added_field_can_stand_for_another_value_in_earlier_files():
+    new = Settings()
+    assert new.epsilon_rule == "symmetric"
+    data = encode(new)
+    assert data["epsilon_rule"] == "symmetric"
+    assert decode(Settings, data) == new
+    earlier = decode(Settings, {k: v for k, v in data.items() if k != "epsilon_rule"})
+    assert earlier.epsilon_rule == "published"
+    assert "epsilon_rule" not in encode(earlier)
 
 
 def test_arrays_keep_nine_digits_and_single_numbers_all():

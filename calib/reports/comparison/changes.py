@@ -163,9 +163,7 @@ def _settings_behind(key: str, column: str) -> list[str]:
         names.append("n_bins")
     if metric is not None and metric.takes("strategy") and not column.startswith("ece_"):
         names.append("strategy")
-    if CALIBRATORS[key].takes("epsilon"):
-        names.append("epsilon")
-    return names
+    return names + [n for n in ("epsilon", "epsilon_rule") if CALIBRATORS[key].takes(n)]
 
 
 def _different_setting(first: Settings, second: Settings, names: Iterable[str]) -> str:

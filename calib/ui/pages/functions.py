@@ -255,7 +255,7 @@ def curve(session: Session, analysis: LiveAnalysis, key: str, progress: Progress
         point += 1
         return value
 
-    return epsilon_curve(key, held_out.fitted_on, log_loss)
+    return epsilon_curve(key, folds, held_out.fitted_on, log_loss)
 
 
 def _log_loss(
