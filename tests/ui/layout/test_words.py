@@ -63,7 +63,7 @@ def test_a_chip_says_its_setting(name, value, said):
 def test_a_formula_has_the_minus_signs_and_powers_of_the_page():
     analysis = analysed("naive_bayes")
     shown = {key: formula(method).replace("\\", "") for key, method in analysis.methods.items()}
-    assert shown["spline"].endswith("ε = 1e-8)")
+    assert shown["spline"].endswith("ε = 1e-9)")
     assert "exp(−(" in shown["platt"]
     assert "-" not in shown["beta"]
 
