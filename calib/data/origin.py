@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from calib.data.strict_json import added
 
-Transform = Literal["none", "percent", "tenths", "logit", "exp", "clip", "softmax", "normalize"]
+Transform = Literal[
+    *("none", "percent", "tenths", "thousandths", "logit", "exp", "clip", "softmax", "normalize")
+]
 # These conversions read a whole row of class scores.
 ROW_TRANSFORMS = ("softmax", "normalize")
 # These fields are no arguments of `calib.load`, or have another name there.

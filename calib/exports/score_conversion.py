@@ -13,11 +13,12 @@ from calib.data.origin import Transform
 from calib.numerics.arrays import FloatArray
 from calib.numerics.transforms import clip_certain, log_odds
 
-DIVISORS = {"percent": 100, "tenths": 10}
+DIVISORS = {"percent": 100, "tenths": 10, "thousandths": 1000}
 MAX_FLOAT = sys.float_info.max
 TRANSFORM_WORDS = {
     "percent": "divided by 100",
     "tenths": "divided by 10",
+    "thousandths": "divided by 1,000",
     "logit": "log-odds, of which the sigmoid is taken",
     "exp": "logarithms of probabilities, of which the exponential is taken",
     "clip": "clipped to [0, 1]",

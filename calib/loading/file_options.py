@@ -78,7 +78,7 @@ class CountedColumns:
     transform: Transform = option(
         "none",
         "How scores are converted to probabilities. percent: divide by 100; tenths: divide by 10 "
-        "(ratings); logit: apply the sigmoid; clip: clip to [0, 1]. With one column per class "
+        "(ratings); thousandths: divide by 1,000; logit: apply the sigmoid; clip: clip to [0, 1]. With one column per class "
         "also softmax: apply the softmax to each row; normalize: divide each row by its sum.",
     )
     drop_missing: bool = option(

@@ -106,6 +106,7 @@ CONVERSIONS = {
     ("percent", False): lambda p: 100.0 * p,
     ("percent", True): lambda p: 100.0 - 100.0 * p,
     ("tenths", False): lambda p: 10.0 * p,
+    ("thousandths", False): lambda p: 1000.0 * p,
     ("logit", False): lambda p: np.log(p / (1.0 - p)),
     ("logit", True): lambda p: np.log((1.0 - p) / p),
     ("exp", False): np.log,

@@ -172,7 +172,12 @@ NO_REPAIR = {
     "one class": (table(y=np.ones(600)), "one-class"),
     "single row of a class": (table(y=np.arange(600) == 3), "too-few"),
     "few": (table(y=np.arange(600) < 40), "few"),
-    "large numbers": (table(p=1000 * P), "not-probabilities"),
+    "scores from 0 to 1,000": (table(p=1000 * P), "thousandths"),
+    "large numbers": (table(p=9000 * P), "not-probabilities"),
+    "a code for missing scores": (
+        table(p=np.where(np.arange(len(P)) % 50 == 0, 999, (100 * P).round())),
+        "missing-code",
+    ),
 }
 
 

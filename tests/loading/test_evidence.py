@@ -125,6 +125,19 @@ REFUSED: dict[str, tuple[dict[str, object], str]] = {
         {"neutral": FEATURE, "elo_prob1": P, "elo": 1500 + FEATURE + P},
         "no-outcomes",
     ),
+    "predicted labels beside facts of persons": (
+        {"sex": np.array(["F", "M"])[FEATURE], "predicted": PREDICTED, "score": P},
+        "no-outcomes",
+    ),
+    "counts, and no rows": (
+        {"threshold": np.arange(20) / 20, "hits": 7 * np.arange(20), "rows": 9 * np.arange(20)},
+        "no-outcome",
+    ),
+    "an amount in place of an outcome": (
+        {"P12": (100 * P).round(), "rain": np.where(Y, P.round(2), 0.0), "degrees": np.arange(N) % 40},
+        "no-outcome",
+    ),
+    "no score": ({"y": Y, "sex": WORDS[FEATURE]}, "no-score"),
     "two facts": ({"sick": Y, "married": FEATURE, "risk": P}, "which-outcome"),
     "predicted labels as scores": ({"y": Y, "prediction": PREDICTED}, "labels-only"),
     "outcomes with one label": (
@@ -151,6 +164,38 @@ def test_the_first_answer_is_the_outcome_that_the_score_fits() -> None:
     assert "AUC" in choices[0].label
     assert "KS" in choices[0].label
     assert read_of(load(frame, **choices[0].arguments)) == TRUTH
+
+
+def test_a_score_without_a_telling_name_is_chosen_and_then_converted() -> None:
+    frame = pd.DataFrame({"degrees": RNG.integers(0, 40, N), "P12": (100 * P).round(), "obs": Y})
+    with pytest.raises(InputError) as asked:
+        load(frame)
+    first, _ = asked.value.problems[0].choices
+    with pytest.raises(InputError) as percent:
+        load(frame, **first.arguments)
+    (problem,) = percent.value.problems
+    assert problem.code == "percent"
+    (repair,) = problem.answers(percent.value.mapping)
+    assert read_of(load(frame, **first.arguments, **repair)) == ("truth", "?")
+
+
+@pytest.mark.parametrize("n", [20, 30])
+def test_few_rows_are_weak_evidence_against_the_name_of_an_outcome(n: int) -> None:
+    few = np.linspace(0.02, 0.98, n)
+    labels = (few > 0.5).astype(int)
+    with pytest.warns(InputWarning, match="never wrong"):
+        found = load(pd.DataFrame({"label": labels, "pred": labels, "score": few}))
+    np.testing.assert_array_equal(found.outcome, labels)
+    # A column with another name has no better claim, and one with more rows is too improbable.
+    for name, scores in (("flagged", few), ("label", np.linspace(0.02, 0.98, 2 * 30))):
+        with pytest.raises(InputError) as refused:
+            load(pd.DataFrame({name: (scores > 0.5).astype(int), "score": scores}))
+        assert [problem.code for problem in refused.value.problems] == ["no-outcomes"]
+
+
+def test_few_rows_do_not_hide_the_outcome_beside_predicted_labels() -> None:
+    few = pd.DataFrame({"label": PREDICTED, "result": Y, "score": P}).head(25)
+    assert load(few).outcome_name == "result"
 
 
 def test_empty_cells_are_negative_only_if_a_person_says_so() -> None:

@@ -312,7 +312,7 @@ def _first_reasons(reasons: Reasons) -> dict[str, BoolArray]:
 # Float32 arithmetic can leave a probability this far outside [0, 1]. Such scores are clipped, and
 # no problem is reported.
 ROUNDING_TOLERANCE = 1e-6
-DIVISORS: dict[Transform, float] = {"percent": 100.0, "tenths": 10.0}
+DIVISORS: dict[Transform, float] = {"percent": 100.0, "tenths": 10.0, "thousandths": 1000.0}
 
 
 def read_scores(

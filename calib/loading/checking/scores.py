@@ -14,7 +14,7 @@ from calib.data.checks import ROW_SUM_TOLERANCE
 from calib.loading.checking.classes import class_question
 from calib.loading.checking.mapped_rows import Rows
 from calib.loading.checking.outcomes import other_label, positive_question
-from calib.loading.checking.rows import LEAVE_OUT, parts
+from calib.loading.checking.rows import FEW, LEAVE_OUT, parts
 from calib.loading.columns import Labels
 from calib.loading.file_options import ColumnMapping, Transform
 from calib.loading.guessing.class_columns import Classes, rows_sum, shortened
@@ -55,6 +55,12 @@ CONVERSIONS: dict[str, tuple[Transform, str, str]] = {
         "probability; or divide ratings by 10 and calibrate them.",
     ),
     "percent": ("percent", "Divide by 100", ""),
+    "thousandths": (
+        "thousandths",
+        "Divide by 1,000",
+        "They may be scores from 0 to 1,000: divide them by 1,000 and calibrate them; or choose "
+        "the column that holds the probability.",
+    ),
     "logits": ("softmax", "Apply the softmax", ": the softmax turns them into probabilities."),
 }
 # A logarithm of a probability of 1 may be rounded to a number just above 0.
@@ -92,6 +98,10 @@ def _outside(rows: Rows, low: float, high: float) -> Problem:
     whole = bool((rows.score[rows.usable] % 1.0 == 0.0).all())
     where = f", first in {rows.where(outside)}"
     n_fractions = int((rows.usable & (rows.score > 0.0) & (rows.score < 1.0)).sum())
+    score = rows.score[rows.usable]
+    n_highest = int((score == high).sum())
+    # Numbers such as 999 stand for missing ones in few rows.
+    is_code = n_highest < FEW * len(score) and score[score < high].max(initial=0.0) <= 100.0
     return outside_problem(
         rows.mapping,
         int(outside.sum()),
@@ -100,6 +110,7 @@ def _outside(rows: Rows, low: float, high: float) -> Problem:
         whole=whole,
         where=where,
         n_fractions=n_fractions,
+        n_highest=n_highest if is_code else 0,
     )
 
 
@@ -112,11 +123,13 @@ def outside_problem(
     whole: bool,
     where: str = "",
     n_fractions: int = 0,
+    n_highest: int = 0,
 ) -> Problem:
     """Make the error about `n` scores outside [0, 1], and the conversion that repairs them.
 
-    `whole` says whether all scores are whole numbers, and `n_fractions` how many lie between 0 and
-    1, as far as that is known.
+    `whole` says whether all scores are whole numbers, `n_fractions` how many lie between 0 and 1,
+    and `n_highest` how many few rows have the highest one if all others are at most 100, as far as
+    that is known.
     """
     ends = f"from {significant(low, 4)} to {significant(high, 4)}"
     lead = (
@@ -132,8 +145,15 @@ def outside_problem(
         return _which_logarithms(lead)
     if low < 0.0:
         return _converted(mapping, "logit", lead)
+    if high > 100.0 and n_highest:
+        return _missing_code(lead, high, n_highest)
+    if 100.0 < high <= 1000.0:
+        return _converted(mapping, "thousandths", lead)
     if high > 100.0:
-        text = lead + "They are not probabilities. Choose the column that holds the probability."
+        text = (
+            f"{lead}They are not probabilities. Choose the column that holds the probability, or "
+            "write the probability of each row, or its log-odds, into a new column."
+        )
         return error("not-probabilities", text)
     if high <= 10.0 and whole:
         return _converted(mapping, "ratings", lead)
@@ -145,6 +165,16 @@ def outside_problem(
     # Scores of at most 10 could also be odds or ratings.
     text = "If they are percentages, divide them by 100; else choose another column."
     return _converted(mapping, "percent", lead + text)
+
+
+def _missing_code(lead: str, code: float, count: int) -> Problem:
+    """Say that the highest number, far above all others, is probably a code such as 999."""
+    text = (
+        f"{lead}{plural(count, 'row')} {'has' if count == 1 else 'have'} "
+        f"{significant(code, 4)} and all others at most 100, so it is probably a code for a "
+        "missing score. Empty these cells in the file, and read it again."
+    )
+    return error("missing-code", text)
 
 
 def _mixed_scales(lead: str, n_fractions: int) -> Problem:

@@ -26,6 +26,7 @@ from calib.loading.guessing.evidence import (
     is_confidence,
     pairs_of,
     same_fact,
+    surprise,
 )
 from calib.loading.guessing.facts import Facts, name_rank
 from calib.loading.guessing.labels import is_plain_pair, positive_of
@@ -45,6 +46,9 @@ UNNAMED = 99
 CLEARLY_BETTER = 0.02
 # Few rows of a label can lie beyond all others by chance, if scores expect about as many of it.
 MIN_RARER, MAX_EXPECTED = 5, 15.0
+# Outcomes of calibrated scores follow a threshold with a probability of exp(-10), 1 in 20,000. A
+# column with the name of an outcome is only taken for predicted labels if this is less probable.
+CLEAR_SURPRISE = 10.0
 # Columns of these names have roles of their own, unless a name says that they are the outcome.
 OTHER_ROLES = (
     *names.MODEL_NAMES,
@@ -125,14 +129,22 @@ class Outcomes:
 
 def decide(facts: Facts, mapping: ColumnMapping) -> ColumnMapping:
     """The mapping with outcome, score and positive label, as far as they are known."""
-    predicted = _predicted(facts, mapping)
+    predicted, unclear = _predicted(facts, mapping)
+    outcomes = _outcomes(facts, mapping, predicted.keys() | unclear.keys())
+    if outcomes.rank == UNNAMED and mapping.outcome is None and unclear:
+        # Few rows are weak evidence that the only column with the name of an outcome is none.
+        outcomes = _outcomes(facts, mapping, predicted)
+    else:
+        predicted |= unclear
     facts.predicted |= predicted.keys()
-    outcomes = _outcomes(facts, mapping, predicted)
 
     def readings_of(columns: Iterable[str]) -> list[Reading]:
         return [_reading(facts, mapping, column) for column in columns]
 
     readings = readings_of(outcomes.best)
+    if predicted and outcomes.rank == UNNAMED:
+        # Beside predicted labels, a column such as the region must clearly fit to be the outcome.
+        readings = [one for one in readings if one.clear or not _is_slice(one.outcome)]
     if FACT_RANK <= outcomes.rank < UNNAMED:
         # A fact that a score does not predict is not its outcome.
         readings = [one for one in readings if one.informative] or readings
@@ -150,6 +162,9 @@ def decide(facts: Facts, mapping: ColumnMapping) -> ColumnMapping:
         reading = _only_outcome(facts, mapping, readings[0], outcomes)
     else:
         reading = readings[0]
+    if reading.outcome in unclear.keys() - predicted.keys():
+        doubt = Doubt("outcome", perhaps_predicted(reading.outcome, unclear[reading.outcome]))
+        reading = replace(reading, doubts=(*reading.doubts, doubt))
     for column in (reading.outcome, reading.score, reading.predicted):
         facts.take(column)
     return reading.mapped(mapping)
@@ -160,7 +175,8 @@ def _only_outcome(
 ) -> Reading:
     """The reading, unless its column is probably another fact."""
     if outcomes.rank == UNNAMED and not reading.informative and _others(facts, reading, mapping):
-        return _no_outcome(reading)
+        two = facts[str(reading.outcome)].two
+        return _no_outcome(reading) if two else _without_outcome(facts, mapping, {})
     reading.reasons["outcome"] = REASONS["name" if outcomes.rank < UNNAMED else "only"]
     return reading
 
@@ -201,8 +217,8 @@ def _scores(facts: Facts, mapping: ColumnMapping) -> list[str]:
     return [*unit, *by_name] if pairs else by_name
 
 
-def _predicted(facts: Facts, mapping: ColumnMapping) -> dict[str, str]:
-    """The columns of predicted labels, and why they are."""
+def _predicted(facts: Facts, mapping: ColumnMapping) -> tuple[dict[str, str], dict[str, str]]:
+    """The columns of predicted labels and why they are, and those that have too few rows for it."""
     columns = facts.looked_at()
     scores = mapping.score_columns or [
         name
@@ -210,7 +226,7 @@ def _predicted(facts: Facts, mapping: ColumnMapping) -> dict[str, str]:
         if facts[name].probability or (facts[name].fractional and _score_rank(name) < UNNAMED)
     ]
     scores = [name for name in scores if name in facts.frame]
-    reasons = {}
+    reasons, unclear = dict[str, str](), dict[str, str]()
     for column in columns:
         column_facts = facts[column]
         if not column_facts.few or column in scores:
@@ -230,9 +246,11 @@ def _predicted(facts: Facts, mapping: ColumnMapping) -> dict[str, str]:
             if follows_threshold(column_facts.labels, values) and not (
                 rare and expected_rows(column_facts.labels, values) < MAX_EXPECTED
             ):
-                reasons[column] = REASONS["threshold"].format(quoted(column), quoted(score))
+                is_clear = rank == UNNAMED or surprise(column_facts.labels, values) > CLEAR_SURPRISE
+                why = REASONS["threshold"].format(quoted(column), quoted(score))
+                (reasons if is_clear else unclear)[column] = why
                 break
-    return reasons
+    return reasons, unclear
 
 
 def _affixed(facts: Facts, column: str) -> str | None:
@@ -385,7 +403,7 @@ def _with_score(facts: Facts, mapping: ColumnMapping, reading: Reading) -> Readi
     candidates = _candidates(facts, mapping, reading)
     if not candidates:
         score = _fallback(facts, reading)
-        return replace(reading, score=score)
+        return replace(reading, score=score) if score else _without_score(facts, mapping, reading)
     candidates = _without_repeats(facts, candidates)
     best = min(rank for rank, _ in candidates.values())
     tops = [one for name, (rank, one) in candidates.items() if rank == best]
@@ -564,6 +582,29 @@ def _fallback(facts: Facts, reading: Reading) -> str | None:
     return min(by_name, key=_score_rank, default=None)
 
 
+def _without_score(facts: Facts, mapping: ColumnMapping, reading: Reading) -> Reading:
+    """Ask which column of numbers is the score, or refuse the file. The best fit stands first."""
+    columns = [
+        name
+        for name in facts.looked_at()
+        if name != reading.outcome
+        and facts[name].numeric
+        and facts[name].distinct > 2
+        and not facts[name].unique
+        and name_rank(name, OTHER_ROLES) is None
+    ]
+    if not columns:
+        return replace(reading, doubts=(Doubt("score", NO_SCORE),))
+    fitted = [_with_fit(facts, mapping, replace(reading, score=name)) for name in columns]
+    fitted.sort(key=lambda one: -abs(one.fit.auc - 0.5) if one.fit else 0.0)
+    text = (
+        "No column has the name of a score, or numbers from 0 to 1. Choose the column of the "
+        "scores; numbers on another scale are converted in the next step."
+    )
+    doubt = Doubt("score", error("which-score", text, choices=_uses(fitted)))
+    return replace(reading, doubts=(doubt,))
+
+
 def _of_text(facts: Facts, columns: Iterable[str]) -> list[str]:
     """The columns that have the name of scores, and text that is no label."""
     return [
@@ -597,7 +638,26 @@ def _outcome_rank(column: str) -> int:
     return UNNAMED if rank is None else rank
 
 
+def _is_slice(column: str | None) -> bool:
+    return name_rank(str(column), names.SLICE_NAMES) is not None
+
+
 # The problems that are asked about or said.
+
+ADD_OUTCOMES = (
+    "Add a column that says what happened, or give a file of outcomes with the same ids as well."
+)
+NO_OUTCOME = error(
+    "no-outcome",
+    f"No column has the labels of an outcome, such as 0 and 1. {ADD_OUTCOMES} An amount becomes an "
+    "outcome by a threshold: 1 if it is above, else 0. Counts become two rows per score: outcome 1 "
+    "with the number of events as the weight, and outcome 0 with the number of the others.",
+)
+NO_SCORE = error(
+    "no-score",
+    "No column of numbers can be the score. Add a column with the probability of each row, or give "
+    "a file of them with the same ids as well.",
+)
 
 
 def _several_outcomes(readings: Sequence[Reading]) -> Reading:
@@ -636,8 +696,8 @@ def _no_outcome(reading: Reading) -> Reading:
     text = (
         f"No column has the name of an outcome. The only column of two values, "
         f"{quoted(reading.outcome)}, does not depend on {quoted(reading.score)} "
-        f"({reading.fit}), so it is probably another fact. Choose the column that says what "
-        "happened, or add one to the file."
+        f"({reading.fit}), so it is probably another fact. {ADD_OUTCOMES} If it does say what "
+        "happened, choose it as the outcome."
     )
     doubt = Doubt("outcome", error("no-outcomes", text))
     return Reading(None, reading.score, doubts=(doubt,))
@@ -647,33 +707,33 @@ def _without_outcome(facts: Facts, mapping: ColumnMapping, predicted: dict[str, 
     """Refuse a file that has predictions and no outcomes."""
     scores = _scores(facts, mapping)
     score = None if mapping.score_columns else min(scores, key=_score_rank, default=None)
-    if not predicted:
-        return Reading(None, score)
-    column, why = next(iter(predicted.items()))
-    return Reading(None, score, doubts=(Doubt("outcome", no_outcomes(column, why)),))
+    problem = no_outcomes(*next(iter(predicted.items()))) if predicted else NO_OUTCOME
+    return Reading(None, score, doubts=(Doubt("outcome", problem),))
 
 
 def no_outcomes(column: str, why: str) -> Problem:
     """Refuse a file with predicted labels and no outcomes. `why` is a reason or the name of one."""
     text = (
         f"The file has predictions and no outcomes: {REASONS.get(why, why).format(quoted(column))}"
-        f". Add a column that says what happened. If {quoted(column)} is the true outcome, choose "
-        "it as the outcome."
+        f". {ADD_OUTCOMES} If {quoted(column)} is the true outcome, choose it as the outcome."
     )
     return error("no-outcomes", text)
+
+
+def perhaps_predicted(column: str, why: str) -> Problem:
+    """Warn that a column, which was taken for the outcome, may have predicted labels."""
+    text = (
+        f"{why[:1].upper()}{why[1:]}, or as the outcomes of a model that is never wrong. It was "
+        "taken for the outcome: check that it says what happened."
+    )
+    return warning("perhaps-predicted", text, choices=(Choice("It does", {"outcome": column}),))
 
 
 def _several_scores(readings: Sequence[Reading], rank: int) -> Reading:
     """Ask which column is the score. The one that fits the outcome best is used until then."""
     first = readings[0]
     columns = [str(reading.score) for reading in readings]
-    uses = [
-        Choice(
-            _described("Use " + _short(reading.score), replace(reading, score=None)),
-            _of_score(reading),
-        )
-        for reading in readings[:MAX_OFFERED]
-    ]
+    uses = _uses(readings)
     models = "both models" if len(columns) == 2 else plural(len(columns), "model")
     compare = Choice(f"Compare {models}", {"score": None, "models": tuple(columns)})
     text = (
@@ -685,6 +745,16 @@ def _several_scores(readings: Sequence[Reading], rank: int) -> Reading:
     doubt = Doubt("score", question("which-score", text, choices=choices))
     first.reasons["score"] = REASONS["fit"]
     return replace(first, doubts=(doubt,))
+
+
+def _uses(readings: Sequence[Reading]) -> tuple[Choice, ...]:
+    return tuple(
+        Choice(
+            _described("Use " + _short(reading.score), replace(reading, score=None)),
+            _of_score(reading),
+        )
+        for reading in readings[:MAX_OFFERED]
+    )
 
 
 def _of_score(reading: Reading) -> dict[str, Any]:

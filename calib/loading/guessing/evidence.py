@@ -18,6 +18,7 @@ from calib.text import number, percent
 MIN_ROWS = 20
 # Chance rarely gives an AUC that is this many standard errors from 0.5.
 INFORMATIVE_ERRORS, CLEAR_ERRORS = 2.0, 3.5
+EVEN_SURPRISE = 0.3  # This is the mean of -log(max(s, 1 - s)) over scores s from 0 to 1.
 # Each rule of evidence, and the reason that it gives in a sentence.
 REASONS = {
     "name": "its name says so",
@@ -116,6 +117,22 @@ def expected_rows(labels: Labels, scores: FloatArray) -> float:
     rarer = codes == int(labels.counts().argmin())
     is_higher = values[rarer].mean() > values[~rarer].mean()
     return float(values.sum() if is_higher else (1.0 - values).sum())
+
+
+def surprise(labels: Labels, scores: FloatArray) -> float:
+    """How improbable it is that outcomes follow a threshold, as -log of the probability.
+
+    The scores are taken for the probabilities of the label with the higher ones. Scores that are
+    no probabilities count like ones that are spread evenly over [0, 1].
+    """
+    usable = np.isfinite(scores) & (labels.codes >= 0)
+    values, is_last = scores[usable], labels.codes[usable] == 1
+    if values.min() < 0.0 or values.max() > 1.0:
+        return EVEN_SURPRISE * len(values)
+    if values[is_last].mean() < values[~is_last].mean():
+        is_last = ~is_last
+    with np.errstate(divide="ignore"):
+        return -float(np.log(np.where(is_last, values, 1.0 - values)).sum())
 
 
 def is_highest(labels: Labels, matrix: FloatArray) -> bool:

@@ -14,14 +14,20 @@ from calib.loading import name_patterns as names
 from calib.loading.columns import Labels, as_classes, as_labels, as_numbers, as_outcome
 from calib.loading.file_options import ColumnMapping, Doubt
 from calib.loading.guessing.class_columns import find_class_columns, rows_sum
-from calib.loading.guessing.decision import OTHER_ROLES, decide, no_outcomes
+from calib.loading.guessing.decision import (
+    NO_OUTCOME,
+    OTHER_ROLES,
+    decide,
+    no_outcomes,
+    perhaps_predicted,
+)
 from calib.loading.guessing.evidence import REASONS, is_highest
 from calib.loading.guessing.facts import LOOK_ROWS, ColumnFacts, Facts, add_up, name_rank
 from calib.loading.guessing.labels import is_plain_pair, positive_of
 from calib.loading.guessing.two_classes import choose
 from calib.loading.logs import log_mapping
 from calib.loading.name_patterns import plain_name
-from calib.loading.problems import Choice, Problem, question, warning
+from calib.loading.problems import Choice, question
 from calib.loading.table import Table
 from calib.text import quoted
 
@@ -106,22 +112,12 @@ def _with_class_outcome(facts: Facts, mapping: ColumnMapping) -> ColumnMapping:
     if possible:
         column = possible[0]
         if column in highest:
-            doubt = Doubt("outcome", _perhaps_predicted(column))
+            why = REASONS["highest"].format(quoted(column))
+            doubt = Doubt("outcome", perhaps_predicted(column, why))
             mapping = replace(mapping, doubts=(*mapping.doubts, doubt))
         return replace(mapping, outcome=facts.take(column))
-    if predicted:
-        doubt = Doubt("outcome", no_outcomes(predicted[0], "predicted-name"))
-        mapping = replace(mapping, doubts=(*mapping.doubts, doubt))
-    return mapping
-
-
-def _perhaps_predicted(column: str) -> Problem:
-    why = REASONS["highest"].format(quoted(column))
-    text = (
-        f"{why[:1].upper()}{why[1:]}, or as the outcomes of a model that is never wrong. It was "
-        "taken for the outcome: check that it says what happened."
-    )
-    return warning("perhaps-predicted", text, choices=(Choice("It does", {"outcome": column}),))
+    problem = no_outcomes(predicted[0], "predicted-name") if predicted else NO_OUTCOME
+    return replace(mapping, doubts=(*mapping.doubts, Doubt("outcome", problem)))
 
 
 def _with_one_of_two_scores(

@@ -24,6 +24,7 @@ TRANSFORMS: dict[Transform, str] = {
     "none": "Probabilities",
     "percent": "Percentages (divide by 100)",
     "tenths": "Ratings from 0 to 10 (divide by 10)",
+    "thousandths": "Scores from 0 to 1,000 (divide by 1,000)",
     "logit": "Log-odds or raw scores (apply the sigmoid)",
     "exp": "Logarithms of probabilities (apply the exponential)",
     "clip": "Rounded probabilities (clip to 0 and 1)",
