@@ -1,5 +1,6 @@
 """Smallest files in which names mislead: the numbers decide, or a person is asked."""
 
+import io
 import json
 import warnings
 from collections import Counter
@@ -134,7 +135,11 @@ REFUSED: dict[str, tuple[dict[str, object], str]] = {
         "no-outcome",
     ),
     "an amount in place of an outcome": (
-        {"P12": (100 * P).round(), "rain": np.where(Y, P.round(2), 0.0), "degrees": np.arange(N) % 40},
+        {
+            "P12": (100 * P).round(),
+            "rain": np.where(Y, P.round(2), 0.0),
+            "degrees": np.arange(N) % 40,
+        },
         "no-outcome",
     ),
     "no score": ({"y": Y, "sex": WORDS[FEATURE]}, "no-score"),
@@ -336,6 +341,38 @@ def test_files_of_two_models_are_not_joined() -> None:
 def test_categories_of_numbers_are_read_like_numbers(labels: np.ndarray) -> None:
     found = load(pd.DataFrame({"y": pd.Categorical(labels), "p": P}))
     np.testing.assert_array_equal(found.outcome, Y)
+
+
+ROLES = {
+    "outcome": ("y", Y),
+    "score": ("p", P),
+    "weight": ("sample_weight", 1.0 + FEATURE),
+    "group": ("g", np.arange(N) % 50),
+    "fold": ("f", np.arange(N) % 5),
+    "split": ("s", np.arange(N) % 2 == 0),
+    "time": ("t", pd.date_range("2024-01-01", periods=N)),
+    "slices": ("c", FEATURE),
+    "predicted": ("k", PREDICTED),
+    "model": ("m", FEATURE),
+}
+
+
+@pytest.mark.parametrize("feather", [False, True])
+@pytest.mark.parametrize("role", ROLES)
+def test_categories_of_any_column_are_read_like_their_values(role: str, feather: bool) -> None:
+    column, values = ROLES[role]
+    named: dict[str, object] = {"outcome": "y", "score": "p"}
+    named |= {role: [column] if role == "slices" else column}
+    named |= {"split": {"test_value": True}, "model": {"model_value": 1}}.get(role, {})
+    plain = pd.DataFrame({"y": Y, "p": P} | {column: values})
+    data: object = plain.assign(**{column: pd.Categorical(plain[column])})
+    if feather:
+        buffer = io.BytesIO()
+        data.to_feather(buffer)  # type: ignore[attr-defined]
+        data = buffer.getvalue()
+    for given in ({}, named):
+        found = load(data, **given)  # type: ignore[arg-type]
+        assert found.fingerprint == load(plain, **given).fingerprint  # type: ignore[arg-type]
 
 
 def test_shares_and_levels_are_refused_with_what_is_supported() -> None:

@@ -14,6 +14,7 @@ import pytest
 from calib.loading import InputError, load, read
 from calib.loading.file_options import FileFormat
 from tests.golden import Texts
+from tests.loading.bombs import far_cell
 from tests.loading.workbooks import ods, xlsx
 
 FRAME = pd.DataFrame({"y": ["no", "yes", "yes"], "p": [0.25, 0.3, 0.75], "n": [1, 2, 3]})
@@ -177,7 +178,44 @@ def parquet(column: pa.Array) -> bytes:
     return buffer.getvalue()
 
 
-VECTORS = [{"type": 1, "values": [0.7, 0.3]}, {"type": 1, "values": [0.2, 0.8]}]
+STRUCTS = {
+    "Spark, Parquet": (
+        pa.array([{"type": 1, "values": [0.7, 0.3]}, {"type": 1, "values": [0.2, 0.8]}], SPARK),
+        "01",
+    ),
+    "Spark, sparse, Parquet": (
+        pa.array(
+            [
+                {"type": 0, "size": 2, "indices": [0, 1], "values": [0.7, 0.3]},
+                {"type": 1, "size": None, "indices": None, "values": [0.2, 0.8]},
+            ]
+        ),
+        "01",
+    ),
+    "BigQuery, Parquet": (
+        pa.array(
+            [
+                [{"label": "no", "prob": 0.7}, {"label": "yes", "prob": 0.3}],
+                [{"label": "yes", "prob": 0.8}, {"label": "no", "prob": 0.2}],
+            ]
+        ),
+        ("no", "yes"),
+    ),
+    "Vertex AI, Parquet": (
+        pa.array(
+            [
+                {"scores": [0.7, 0.3], "classes": ["no", "yes"]},
+                {"scores": [0.2, 0.8], "classes": ["no", "yes"]},
+            ]
+        ),
+        ("no", "yes"),
+    ),
+    "fields, Parquet": (
+        pa.array([{"no": 0.7, "yes": 0.3}, {"no": 0.2, "yes": 0.8}]),
+        ("no", "yes"),
+    ),
+    "Parquet": (pa.array([[0.7, 0.3], [0.2, 0.8]]), "01"),
+}
 NESTED = {
     "NumPy": (b"y,p\nno,[0.7  0.3 ]\nyes,[0.2 0.8]\n", "01"),
     "Python": (b'y,p\nno,"[0.7, 0.3]"\nyes,"[0.2, 0.8]"\n', "01"),
@@ -195,8 +233,8 @@ NESTED = {
         b'{"y":"yes","p":{"type":1,"values":[0.2,0.8]}}\n',
         "01",
     ),
-    "Spark, Parquet": (parquet(pa.array(VECTORS, SPARK)), "01"),
-    "Parquet": (parquet(pa.array([[0.7, 0.3], [0.2, 0.8]])), "01"),
+    "Spark, sparse, CSV": (b'y,p\nno,"(2,[0,1],[0.7,0.3])"\nyes,"[0.2,0.8]"\n', "01"),
+    **{name: (parquet(column), labels) for name, (column, labels) in STRUCTS.items()},
     "BigQuery": (
         b'{"y":"no","p":[{"label":"no","prob":"0.7"},{"label":"yes","prob":"0.3"}]}\n'
         b'{"y":"yes","p":[{"label":"yes","prob":"0.8"},{"label":"no","prob":"0.2"}]}\n',
@@ -213,6 +251,46 @@ NESTED = {
         ("no", "yes"),
     ),
 }
+
+
+ZERO = {"type": 0, "size": 2, "indices": [1], "values": [1.0]}
+UNREAD = {
+    "a vector with a place that it does not have": [ZERO | {"indices": [2]}, ZERO],
+    "vectors of different lengths": [ZERO, ZERO | {"size": 3}],
+    "a vector of very many zeros": [ZERO | {"size": 2**31 - 1}] * 2,
+    "pairs with different labels": [
+        [{"label": "a", "prob": 0.5}, {"label": "b", "prob": 0.5}],
+        [{"label": "a", "prob": 0.5}, {"label": "c", "prob": 0.5}],
+    ],
+    "a row without probabilities": [{"no": 0.7, "yes": 0.3}, None],
+}
+
+
+@pytest.mark.parametrize("name", UNREAD)
+def test_other_values_in_the_cells_of_parquet_are_left_out(name: str) -> None:
+    table = read(parquet(pa.array(UNREAD[name])))
+    assert table.columns == ("y",)
+    assert [note.code for note in table.notes] == ["left-out-columns"]
+
+
+def test_a_zero_that_a_vector_leaves_out_is_a_column_too() -> None:
+    dense = {"type": 1, "size": None, "indices": None, "values": [0.25, 0.75]}
+    table = read(parquet(pa.array([ZERO, dense])))
+    assert table.frame[["p_0", "p_1"]].to_numpy().tolist() == [[0.0, 1.0], [0.25, 0.75]]
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_lists_of_cells_are_read_like_a_text(named: bool) -> None:
+    rows = [[1, 0.8], [0, 0.3], [1, 0.6], [0, 0.1]]
+    table = read(json.dumps([["y", "p"]] * named + rows).encode())
+    assert table.columns == (("y", "p") if named else ("column 1", "column 2"))
+    assert table.frame.to_numpy().tolist() == rows
+
+
+def test_a_cell_far_from_the_table_does_not_end_the_program() -> None:
+    with pytest.raises(InputError) as refused:
+        read(far_cell())
+    assert [problem.code for problem in refused.value.problems] == ["too-large"]
 
 
 @pytest.mark.parametrize("name", NESTED)

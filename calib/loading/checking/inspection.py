@@ -36,9 +36,10 @@ MAX_COMPARED_COLUMNS = 20  # Rows that agree in so many columns are assumed to b
 def examine(table: Table, mapping: ColumnMapping) -> tuple[tuple[Problem, ...], Rows | None]:
     """Problems, errors first, and the mapped rows if the mapping names columns that exist."""
     problems = [note for file in table.files for note in file.notes]
-    doubts = mapping.open_doubts
+    # The checks say what a single column lacks.
+    doubts = mapping.open_doubts if len(table.columns) > 1 else ()
     problems += doubts
-    if any(problem.severity == "error" for problem in doubts) and len(table.columns) > 1:
+    if any(problem.severity == "error" for problem in doubts):
         return by_severity(problems), None
     structure = list(_structure(table, mapping)) or list(_one_hot_outcome(table, mapping))
     problems += structure

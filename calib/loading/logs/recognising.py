@@ -81,7 +81,7 @@ def _read(data: bytes, name: str, given: FileFormat, budget: Budget) -> Table:
             "run, and run_spec.json beside it, which names the model.",
         )
     if not _are_rows(data, paths):
-        table = records.read_frame(data, name, budget)
+        table = records.read_frame(data, name, given, budget)
         if table is not None:
             return table
         raise refuse(

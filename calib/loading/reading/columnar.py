@@ -12,12 +12,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from calib.data.aggregate_file import METADATA_KEY
-from calib.loading.columns import has_commas
+from calib.loading.columns import has_commas, label_text
 from calib.loading.problems import InputError, refuse
-from calib.loading.reading.budget import Budget
+from calib.loading.reading.budget import MAX_CELLS, Budget
 from calib.loading.reading.spread import MAX_CLASSES, ROUNDING
 from calib.loading.table import Table, left_out_columns, make_table
-from calib.numerics.arrays import FloatArray
+from calib.numerics.arrays import FloatArray, IntArray
 
 PARQUET, ARROW_FILE, ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
 LOOK_ROWS = 10_000  # Decimal commas in text are searched in this many rows.
@@ -64,12 +64,16 @@ def _parquet(content: bytes, budget: Budget) -> tuple[pa.Table, list[str]]:
             "calib.analyze(calib.Aggregate.load(path)).",
         )
     schema = file.schema_arrow
-    lengths = _lengths_of_lists(file.metadata)
+    lengths = _lengths_of_lists(file.metadata) | {
+        field.name: float(field.type.num_fields)
+        for field in schema
+        if pa.types.is_struct(field.type) and _lists_in(field.type) is None
+    }
     kept = [
         field.name
         for field in schema
         if _is_plain(field.type)
-        or (_is_vector(field.type) and 2 <= lengths[field.name] <= MAX_CLASSES)
+        or (_is_vector(field.type) and 1 < lengths[field.name] <= MAX_CLASSES)
     ]
     budget.check_cells(file.metadata.num_rows, int(sum(lengths[name] for name in kept)))
     declared = (max(chunk.total_uncompressed_size, 0) for chunk in _chunks(file.metadata))
@@ -160,27 +164,97 @@ def _plain_columns(table: pa.Table, schema: pa.Schema) -> tuple[pa.Table, list[s
     for name, column in zip(table.column_names, table.columns, strict=True):
         if _is_plain(column.type):
             columns.append((name, column))
-        elif parts := _of_classes(column) if _is_vector(column.type) else []:
-            columns += [(f"{name}_{i}", part) for i, part in enumerate(parts)]
+        elif parts := _of_classes(column) if _is_vector(column.type) else {}:
+            columns += [(f"{name}_{label}", part) for label, part in parts.items()]
             left_out.remove(name)
     return pa.table([column for _, column in columns], [name for name, _ in columns]), left_out
 
 
-def _of_classes(column: pa.ChunkedArray) -> list[pa.Array]:
-    """One column per class, if every row has a probability of each."""
-    lists = column.combine_chunks()
-    if pa.types.is_struct(lists.type):
-        lists = lists.field("values") if lists.null_count == 0 else lists
-    if lists.null_count or pa.types.is_struct(lists.type):
-        return []
-    lengths = pc.unique(pc.list_value_length(lists)).to_pylist()
-    values = pc.list_flatten(lists)
-    if len(lengths) != 1 or not 2 <= lengths[0] <= MAX_CLASSES or values.null_count:
-        return []
-    numbers = values.to_numpy(zero_copy_only=False).reshape(-1, lengths[0])
-    if not bool(((numbers >= 0.0) & (numbers <= 1.0 + ROUNDING)).all()):
-        return []
-    return [pa.array(np.ascontiguousarray(numbers[:, i])) for i in range(lengths[0])]
+def _of_classes(column: pa.ChunkedArray) -> dict[str, pa.Array]:
+    """One column per class, by its label or place, if every row has a probability of each."""
+    cells = column.combine_chunks()
+    if cells.null_count:
+        return {}
+    if isinstance(cells, pa.StructArray) and _lists_in(cells.type) is None:
+        names = [field.name for field in cells.type]
+        matrix = np.column_stack([pc.struct_field(cells, name) for name in names])
+        return _with_names(names, matrix)
+    lists, of_place = _lists_and_places(cells)
+    lengths = pc.list_value_length(lists).to_numpy(zero_copy_only=False)
+    numbers = pc.list_flatten(lists)
+    if numbers.null_count or not len(lengths) or np.isnan(lengths).any():
+        return {}
+    values = numbers.to_numpy(zero_copy_only=False)
+    if of_place is None:
+        n_classes = int(lengths[0])
+        if (lengths != n_classes).any():
+            return {}
+        return _with_names([str(i) for i in range(n_classes)], values.reshape(-1, n_classes))
+    names, places, absent = of_place
+    # Only zeros may be absent, and few values can stand for very many zeros.
+    n_cells = len(lengths) * len(names)
+    too_many = len(names) > MAX_CLASSES or n_cells > MAX_CELLS
+    if too_many or len(places) != len(values) or (absent != 0.0 and n_cells != len(values)):
+        return {}
+    matrix = np.full((len(lengths), len(names)), absent)
+    matrix[np.repeat(np.arange(len(lengths)), lengths.astype(np.int64)), places] = values
+    return _with_names(names, matrix)
+
+
+def _with_names(names: list[str], matrix: FloatArray) -> dict[str, pa.Array]:
+    if not 2 <= len(names) <= MAX_CLASSES:
+        return {}
+    if not bool(((matrix >= 0.0) & (matrix <= 1.0 + ROUNDING)).all()):
+        return {}
+    columns = (pa.array(np.ascontiguousarray(matrix[:, i])) for i in range(len(names)))
+    return dict(zip(names, columns, strict=True))
+
+
+def _lists_and_places(
+    cells: pa.Array,
+) -> tuple[pa.Array, tuple[list[str], IntArray, float] | None]:
+    """The lists of probabilities, and if they are not in order: names, places and what is absent.
+
+    BigQuery writes pairs of a label and its probability, Vertex AI two lists, and Spark leaves out
+    zeros.
+    """
+    words, numbers = _lists_in(cells.type) or ("", "")
+    if pa.types.is_struct(cells.type):
+        lists = pc.struct_field(cells, numbers)
+        if cells.type.get_field_index("indices") >= 0 and not words:
+            return lists, _sparse(cells, lists)
+        if not words:
+            return lists, None
+        labels = pc.list_flatten(pc.struct_field(cells, words))
+    elif words:
+        pairs = pc.list_flatten(cells)
+        labels = pc.struct_field(pairs, words)
+        lists = pa.ListArray.from_arrays(cells.offsets, pc.struct_field(pairs, numbers))
+    else:
+        return cells, None
+    encoded = pc.dictionary_encode(labels)
+    names = [label_text(label) for label in encoded.dictionary.to_pylist()]
+    return lists, (names, encoded.indices.to_numpy(zero_copy_only=False), np.nan)
+
+
+def _sparse(cells: pa.Array, lists: pa.Array) -> tuple[list[str], IntArray, float] | None:
+    """Vectors of Spark, some of which leave out zeros and say the places of the others."""
+    indices, sizes = pc.struct_field(cells, "indices"), pc.struct_field(cells, "size")
+    is_sparse = indices.is_valid().to_numpy(zero_copy_only=False)
+    if not is_sparse.any():
+        return None
+    lengths = pc.list_value_length(lists).fill_null(0).to_numpy(zero_copy_only=False)
+    declared = pc.fill_null(sizes, 0).to_numpy(zero_copy_only=False)
+    n_classes = np.unique(np.where(is_sparse, declared, lengths))
+    places = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    stated = pc.list_flatten(indices).to_numpy(zero_copy_only=False)
+    marked = np.repeat(is_sparse, lengths)
+    if len(n_classes) != 1 or marked.sum() != len(stated):
+        return [], places, 0.0
+    places[marked] = stated
+    if len(places) and not 0 <= places.min() <= places.max() < n_classes[0]:
+        return [], places, 0.0
+    return [str(i) for i in range(min(int(n_classes[0]), MAX_CLASSES + 1))], places, 0.0
 
 
 def _word_bytes(chunk: pa.Array) -> float:
@@ -243,16 +317,39 @@ def _to_frame(table: pa.Table) -> pd.DataFrame:
 
 
 def _is_vector(kind: pa.DataType) -> bool:
-    """Whether cells are lists of floats, or vectors of Spark, which hold one as `values`."""
+    """Whether cells hold probabilities: lists of floats, pairs with labels, or fields of floats."""
+    if pa.types.is_struct(kind) and kind.num_fields > 1:
+        fields = all(pa.types.is_floating(field.type) for field in kind)
+        return fields or _lists_in(kind) is not None
+    return _lists_in(kind) is not None
+
+
+def _lists_in(kind: pa.DataType) -> tuple[str, str] | None:
+    """The names of the fields of labels and of probabilities, "" if there are none."""
     if pa.types.is_struct(kind):
-        place = kind.get_field_index("values")
-        return (
-            place >= 0
-            and not pa.types.is_struct(kind.field(place).type)
-            and _is_vector(kind.field(place).type)
-        )
-    is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
-    return (is_list or pa.types.is_fixed_size_list(kind)) and pa.types.is_floating(kind.value_type)
+        by_name = {field.name: field.type for field in kind}
+        words = next((n for n in ("classes",) if n in by_name and _is_list(by_name[n])), "")
+        numbers = "scores" if words else "values"
+        inner = by_name.get(numbers)
+        is_float = inner is not None and _is_list(inner) and pa.types.is_floating(inner.value_type)
+        return (words, numbers) if is_float else None
+    if not _is_list(kind):
+        return None
+    if not pa.types.is_struct(kind.value_type):
+        return ("", "") if pa.types.is_floating(kind.value_type) else None
+    floats = [field.name for field in kind.value_type if pa.types.is_floating(field.type)]
+    others = [
+        field.name
+        for field in kind.value_type
+        if _is_plain(field.type) and not pa.types.is_floating(field.type)
+    ]
+    return (others[0], floats[0]) if len(floats) == len(others) == 1 else None
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return (
+        pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    )
 
 
 def _is_plain(kind: pa.DataType) -> bool:

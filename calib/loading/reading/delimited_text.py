@@ -8,6 +8,7 @@ import io
 import re
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 
@@ -41,6 +42,8 @@ FIRST_LINE = re.compile(rb"[^\r\n]*")
 MINUS = re.compile("\N{MINUS SIGN}".encode() + rb"(?=[\d.,])")
 HIDDEN = re.compile("|".join("\u200b\u200e\u200f\u2060\ufeff").encode())
 QUOTED_CELL = re.compile(rb'"[^"]*"')
+# How tables of other formats are read that were written as CSV.
+AS_CSV: dict[str, Any] = {"delimiter": ",", "encoding": None}
 EXCEL_HINT = re.compile(rb'\s*"?sep=(.)"?(\r\n?|\n)')
 
 

@@ -26,6 +26,8 @@ MAX_CLASSES, MAX_CELL_LENGTH = 1_000, 100_000
 ROUNDING = 1e-6  # Probabilities of 32 bits may be above 1 by this.
 # NumPy, Python and Spark write a list of numbers like this.
 NUMBERS = re.compile(r"\s*(?:DenseVector\()?\[([-+\d.eE,\s]+)\]\)?\s*")
+# Spark writes a vector without its zeros like this: its length, the other places, their numbers.
+SPARSE = re.compile(r"\s*\(([0-9]{1,4}),\s*\[([0-9,\s]*)\],\s*\[([-+\d.eE,\s]*)\]\)\s*")
 LABELS = ("label", "class", "value", "category", "name")
 SHARES = ("prob", "probability", "score", "p")
 WEKA_LABEL = r"[1-9][0-9]*:.*"
@@ -91,16 +93,23 @@ def probabilities(cell: object) -> dict[str, float] | None:
 
 
 def _parsed(text: str) -> object:
-    if text.lstrip()[:1] not in ("[", "{", "D") or len(text) > MAX_CELL_LENGTH:
+    if text.lstrip()[:1] not in ("[", "{", "D", "(") or len(text) > MAX_CELL_LENGTH:
         return None
     if numbers := NUMBERS.fullmatch(text):
-        return re.split(r"[,\s]+", numbers[1].strip(" ,\n\r\t"))
+        return _split(numbers[1])
+    if sparse := SPARSE.fullmatch(text):
+        size, indices, values = int(sparse[1]), _split(sparse[2]), _split(sparse[3])
+        return {"size": size, "indices": indices, "values": values}
     with suppress(ValueError, RecursionError):
         return json.loads(text)
     # Python writes dicts and lists of text with other quotation marks.
     with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
         return ast.literal_eval(text)
     return None
+
+
+def _split(numbers: str) -> list[str]:
+    return re.findall(r"[^,\s]+", numbers)
 
 
 def _by_label(value: object) -> Mapping[str, Any] | None:

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import zipfile
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import IO
 
 from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook, SheetTypeEnum
 
 from calib.loading.file_options import FileFormat
 from calib.loading.problems import Guess, InputError, note, refuse
 from calib.loading.reading.archives import DAMAGE
-from calib.loading.reading.budget import Budget
-from calib.loading.reading.delimited_text import read_text
+from calib.loading.reading.budget import CELL_BYTES, Budget
+from calib.loading.reading.delimited_text import AS_CSV, read_text
 from calib.loading.table import Table
 from calib.text import listed, quoted
 
 OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 # A workbook of .xlsx, .xlsb or .ods has one of these members.
 MEMBERS = {"xl/workbook.xml", "xl/workbook.bin", "content.xml"}
-AS_CSV: dict[str, Any] = {"delimiter": ",", "encoding": None}
 MAX_EXACT = 2.0**53  # Not every larger whole number is a float.
+# A sheet of Excel is held as a rectangle of cells, each of which takes this many bytes.
+HELD_BYTES = 32
+SHEETS = re.compile(r"xl/worksheets/[^/]+\.xml")
+PLACE = re.compile(rb'\sr="([A-Z]{0,3})([0-9]{1,7})"')
+PART_BYTES = 2**20
+MAX_PLACE_BYTES = 20
 
 
 def is_workbook(data: bytes) -> bool:
@@ -71,7 +77,10 @@ def _opened(data: bytes, budget: Budget) -> CalamineWorkbook:
         if not data.startswith(OLD_EXCEL):
             with zipfile.ZipFile(io.BytesIO(data)) as archive:
                 sizes = [member.file_size for member in archive.infolist()]
-            budget.check_unpacked(sum(sizes), "Excel")
+                budget.check_unpacked(sum(sizes), "Excel")
+                for name in filter(SHEETS.fullmatch, archive.namelist()):
+                    with archive.open(name) as sheet:
+                        _check_extent(sheet, budget)
         return CalamineWorkbook.from_filelike(io.BytesIO(data))
     except (CalamineError, *DAMAGE) as error:
         if isinstance(error, InputError):
@@ -81,6 +90,38 @@ def _opened(data: bytes, budget: Budget) -> CalamineWorkbook:
             "This workbook cannot be read: it is damaged, locked by a password, or no workbook of "
             "Excel or OpenDocument. Save it again without a password, or as CSV.",
         ) from None
+
+
+def _check_extent(sheet: IO[bytes], budget: Budget) -> None:
+    """Refuse a sheet whose last cell is so far away that its rectangle would not fit in memory."""
+    columns, rows = set[bytes](), set[bytes]()
+    rest = b""
+    while part := sheet.read(PART_BYTES):
+        text = rest + part
+        for column, row in PLACE.findall(text):
+            columns.add(column)
+            rows.add(row)
+        # A place can be cut by the end of a part.
+        rest = text[-MAX_PLACE_BYTES:]
+    if not rows:
+        return
+    last = max(map(int, rows))
+    n_columns = max(map(_number_of_column, columns))
+    n_cells = (last - min(map(int, rows)) + 1) * n_columns
+    if n_cells * HELD_BYTES > max(budget.size, budget.cells * CELL_BYTES):
+        raise refuse(
+            "too-large",
+            f"A sheet of the workbook goes to row {last:,} and column {n_columns:,}. If a single "
+            "cell stands far from the table, delete it. Otherwise save the rows as CSV.",
+        )
+
+
+def _number_of_column(letters: bytes) -> int:
+    """The number of a column such as AA, which is 27."""
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - ord("A") + 1
+    return number
 
 
 def _as_csv(sheet: CalamineSheet, budget: Budget) -> bytes:
